@@ -1,0 +1,117 @@
+"""Every error bgfmt raises on purpose.
+
+BgfmtError
+├─ FormatError (ValueError)        these bytes are not what they claim
+│  ├─ UnknownFormatError           nobody recognised them            .asked
+│  ├─ AmbiguousFormatError         more than one did                 .claimed_by
+│  ├─ HeaderError                  a header field is wrong           .field .offset .expected .found
+│  ├─ TruncatedError               shorter than the header promises  .expected_size .found_size
+│  └─ CorruptError                 an entry breaks its own rules     .offset .position_number
+├─ CapabilityError (ValueError)    that format cannot hold this table, or not without loss
+├─ PositionError (ValueError)      not a legal side, position or identifier
+├─ NotCoveredError (LookupError)   a fair question, the wrong database
+├─ OutputExistsError (ValueError)  the output is there already and nobody said to replace it
+├─ SolverError (RuntimeError)      too little memory or disk, a damaged checkpoint, another recipe's scratch file
+├─ VerificationError               .report
+├─ ClosedError (ValueError)        used after close
+└─ MissingExtraError (ImportError) .install
+
+The message of each is one plain line; the facts are attributes. `OSError` from the operating system passes
+through untouched.
+"""
+
+from __future__ import annotations
+
+
+class BgfmtError(Exception):
+    """Root of every error raised by bgfmt itself."""
+
+
+class FormatError(BgfmtError, ValueError):
+    """The bytes of a file are not what they claim to be."""
+
+
+class UnknownFormatError(FormatError):
+    """No format recognises the file."""
+
+    def __init__(self, message: str, asked: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.asked = asked
+
+
+class AmbiguousFormatError(FormatError):
+    """More than one format recognises the file."""
+
+    def __init__(self, message: str, claimed_by: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.claimed_by = claimed_by
+
+
+class HeaderError(FormatError):
+    """A field of a header holds something its format does not allow."""
+
+    def __init__(self, name: str, field: str, offset: int, expected: object, found: object) -> None:
+        super().__init__(f"{name}: {field} at byte {offset}: expected {expected}, found {found}")
+        self.field, self.offset, self.expected, self.found = field, offset, expected, found
+
+
+class TruncatedError(FormatError):
+    """The file is shorter than its header promises."""
+
+    def __init__(self, name: str, expected_size: int, found_size: int, what: str = "file") -> None:
+        super().__init__(
+            f"{name}: cut short at byte {found_size}: the {what} needs {expected_size:,} bytes, found {found_size:,}"
+        )
+        self.expected_size, self.found_size = expected_size, found_size
+
+
+class CorruptError(FormatError):
+    """An entry breaks a rule of its format; `offset` is in bytes from the start of the file."""
+
+    def __init__(
+        self, name: str, offset: int, expected: object, found: object, position_number: int | None = None
+    ) -> None:
+        where = f"byte {offset}" if position_number is None else f"byte {offset} (position {position_number})"
+        super().__init__(f"{name}: {where}: expected {expected}, found {found}")
+        self.offset, self.expected, self.found = offset, expected, found
+        self.position_number = position_number
+
+
+class CapabilityError(BgfmtError, ValueError):
+    """The format asked for cannot hold this table, or not without the loss the message names."""
+
+
+class PositionError(BgfmtError, ValueError):
+    """Not a legal side, position or identifier."""
+
+
+class NotCoveredError(BgfmtError, LookupError):
+    """A legal position that lies outside the database asked."""
+
+
+class OutputExistsError(BgfmtError, ValueError):
+    """The output file exists and replacing it was not asked for."""
+
+
+class SolverError(BgfmtError, RuntimeError):
+    """A solve cannot start or go on: resources, a damaged checkpoint, another recipe's scratch file."""
+
+
+class VerificationError(BgfmtError):
+    """A verification found something; `report` holds all of it."""
+
+    def __init__(self, message: str, report: object = None) -> None:
+        super().__init__(message)
+        self.report = report
+
+
+class ClosedError(BgfmtError, ValueError):
+    """A database or source was used after it was closed."""
+
+
+class MissingExtraError(BgfmtError, ImportError):
+    """An optional dependency is not installed; `install` says what would provide it."""
+
+    def __init__(self, message: str, install: str) -> None:
+        super().__init__(message)
+        self.install = install
