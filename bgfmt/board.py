@@ -1,0 +1,231 @@
+"""Sides, positions and position numbers.
+
+A side is a count of chequers on points 1 (the ace point) to 24, seen by its owner, and on the bar. Its position
+number in a database of P points is GNU Backgammon's: with s_k the chequers on the k highest points,
+
+    number = sum over k = 1..P of C(s_k + k - 1, k)
+
+the combinatorial number system, which is also Ross's perfect hash (Benjamin and Ross 1996). The number does not
+depend on how many chequers the database allows, but it does depend on P.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from math import comb
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bgfmt.errors import PositionError
+
+MAX_POINTS = 24
+MAX_CHEQUERS = 15
+
+
+def count(points: int, chequers: int) -> int:
+    """Number of one-sided positions of up to `chequers` chequers on `points` points, all off included."""
+    return comb(points + chequers, points)
+
+
+class Side:
+    """One player's chequers: ``Side(0, 2, 2, 2, 0, 4)``, the ace point first; chequers off are not written.
+
+    Immutable and hashable; trailing empty points make no difference. `counts` has no trailing zeros.
+    """
+
+    __slots__ = ("bar", "counts")
+    bar: int
+    counts: tuple[int, ...]
+
+    def __init__(self, *counts: int, bar: int = 0) -> None:
+        numbers = [int(c) for c in counts]
+        while numbers and numbers[-1] == 0:
+            numbers.pop()
+        if len(numbers) > MAX_POINTS:
+            raise PositionError(f"a side has {MAX_POINTS} points, not {len(numbers)}")
+        if min(numbers, default=0) < 0 or bar < 0:
+            raise PositionError(f"a point cannot hold {min([*numbers, bar])} chequers")
+        if sum(numbers) + bar > MAX_CHEQUERS:
+            raise PositionError(f"a side has at most {MAX_CHEQUERS} chequers, not {sum(numbers) + bar}")
+        object.__setattr__(self, "counts", tuple(numbers))
+        object.__setattr__(self, "bar", int(bar))
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"a Side cannot be changed: {name}")
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (_side, (self.counts, self.bar))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Side) and (self.counts, self.bar) == (other.counts, other.bar)
+
+    def __hash__(self) -> int:
+        return hash((self.counts, self.bar))
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self.counts)
+
+    def __repr__(self) -> str:
+        inner = ", ".join(map(str, self.counts))
+        if self.bar:
+            inner += f"{', ' if inner else ''}bar={self.bar}"
+        return f"Side({inner})"
+
+    def __str__(self) -> str:
+        text = " ".join(map(str, self.padded(max(6, len(self.counts)))))
+        return f"{text} bar {self.bar}" if self.bar else text
+
+    @property
+    def chequers(self) -> int:
+        """Chequers on the board or the bar."""
+        return sum(self.counts) + self.bar
+
+    @property
+    def highest(self) -> int:
+        """The highest occupied point, 25 for the bar, 0 when all are off."""
+        return 25 if self.bar else len(self.counts)
+
+    @property
+    def pips(self) -> int:
+        """The pip count: points times chequers, 25 for each on the bar."""
+        return sum(i * c for i, c in enumerate(self.counts, 1)) + 25 * self.bar
+
+    def padded(self, points: int) -> tuple[int, ...]:
+        """The counts on points 1..`points`; PositionError when a chequer stands beyond."""
+        if self.highest > points:
+            where = "on the bar" if self.bar else f"on point {self.highest}"
+            raise PositionError(f"{self} has a chequer {where}, beyond {points} points")
+        return self.counts + (0,) * (points - len(self.counts))
+
+    def number(self, points: int) -> int:
+        """Position number in a database of `points` points."""
+        return rank(self.padded(points))
+
+    @classmethod
+    def from_number(cls, number: int, points: int) -> Side:
+        """The side with this position number in a database of `points` points."""
+        return cls(*unrank(number, points))
+
+
+def _side(counts: tuple[int, ...], bar: int) -> Side:
+    return Side(*counts, bar=bar)
+
+
+@dataclass(frozen=True)
+class Position:
+    """Two sides, the player on roll first, each seen from its own ace point."""
+
+    us: Side
+    them: Side
+
+    def __str__(self) -> str:
+        return f"{self.us} / {self.them}"
+
+    @property
+    def contact(self) -> bool:
+        """Whether the sides have not yet passed each other."""
+        return self.us.highest + self.them.highest > 24
+
+    def swapped(self) -> Position:
+        """The same board with the other player on roll."""
+        return Position(self.them, self.us)
+
+    def check(self) -> Position:
+        """Return self; PositionError when both sides stand on one physical point."""
+        for point in range(1, 25):
+            mine = self.us.counts[point - 1] if point <= len(self.us.counts) else 0
+            other = 25 - point
+            theirs = self.them.counts[other - 1] if other <= len(self.them.counts) else 0
+            if mine and theirs:
+                raise PositionError(f"{self}: both sides stand on point {point} of the player on roll")
+        return self
+
+
+# -- position numbers ------------------------------------------------------------------------------------
+
+
+def rank(counts: tuple[int, ...] | list[int]) -> int:
+    """Position number of counts on points 1..len(counts)."""
+    number = above = 0
+    for k, chequers in enumerate(reversed(counts), 1):
+        above += chequers
+        number += comb(above + k - 1, k)
+    return number
+
+
+def unrank(number: int, points: int) -> tuple[int, ...]:
+    """Counts on points 1..`points` of a position number; the inverse of `rank`."""
+    if number < 0 or points < 1:
+        raise PositionError(f"no position has number {number} on {points} points")
+    left, above = number, []
+    for k in range(points, 0, -1):
+        m = k - 1
+        while comb(m + 1, k) <= left:
+            m += 1
+            if m - k + 1 > MAX_CHEQUERS:
+                raise PositionError(f"position number {number} needs more than {MAX_CHEQUERS} chequers")
+        left -= comb(m, k)
+        above.append(m - k + 1)
+    above.append(0)
+    return tuple(above[i] - above[i + 1] for i in range(points))
+
+
+@lru_cache(maxsize=64)
+def number_terms(points: int) -> NDArray[np.int64]:
+    """Read-only (points, 16) int64: row k-1, column s holds C(s + k - 1, k), the term of s chequers."""
+    table = np.array([[comb(s + k - 1, k) for s in range(MAX_CHEQUERS + 1)] for k in range(1, points + 1)], "i8")
+    table.setflags(write=False)
+    return table
+
+
+def rank_array(counts: ArrayLike) -> NDArray[np.int64]:
+    """Position numbers, int64 of shape (...), of counts of shape (..., points).
+
+    Raises PositionError when an entry is negative or a row holds more than 15 chequers.
+    """
+    rows = np.asarray(counts)
+    if rows.ndim == 0 or rows.dtype.kind not in "iub" or not 1 <= rows.shape[-1] <= MAX_POINTS:
+        raise PositionError(f"counts need shape (..., 1 to {MAX_POINTS}) of integers, not {rows.shape} {rows.dtype}")
+    points = rows.shape[-1]
+    if rows.size and (rows.min() < 0 or rows.max() > MAX_CHEQUERS):
+        raise PositionError(f"counts must lie in 0..{MAX_CHEQUERS}")
+    terms = number_terms(points)
+    columns = np.ascontiguousarray(np.moveaxis(rows, -1, 0)).astype(np.intp, copy=False)
+    above = np.zeros(rows.shape[:-1], np.intp)
+    number = np.zeros(rows.shape[:-1], np.int64)
+    for k in range(points):
+        above += columns[points - 1 - k]
+        number += terms[k].take(above, mode="clip")
+    if above.size and above.max() > MAX_CHEQUERS:
+        raise PositionError(f"a side has at most {MAX_CHEQUERS} chequers, not {above.max()}")
+    return number
+
+
+def unrank_array(numbers: ArrayLike, points: int) -> NDArray[np.int8]:
+    """Counts, int8 of shape (..., points), of position numbers of shape (...)."""
+    left = np.array(numbers, np.int64)
+    if left.size and (left.min() < 0 or left.max() >= count(points, MAX_CHEQUERS)):
+        raise PositionError(f"position numbers on {points} points lie in 0..{count(points, MAX_CHEQUERS) - 1}")
+    terms = number_terms(points)
+    out = np.empty((*left.shape, points), np.int8)
+    before: NDArray[np.int64] | None = None
+    for k in range(points, 0, -1):
+        above = np.searchsorted(terms[k - 1], left, side="right") - 1
+        left -= terms[k - 1][above]
+        if before is not None:
+            out[..., points - 1 - k] = before - above
+        before = above
+    assert before is not None
+    out[..., points - 1] = before
+    return out
+
+
+def corner_numbers(points: int, chequers: int, wider: int) -> NDArray[np.int64]:
+    """Numbers, in a table of `wider` points, of all positions of a table of `points` x `chequers`, in its order."""
+    counts = unrank_array(np.arange(count(points, chequers)), points)
+    padded = np.zeros((len(counts), wider), np.int8)
+    padded[:, :points] = counts
+    return rank_array(padded)
