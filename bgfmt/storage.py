@@ -117,11 +117,24 @@ class Sink:
     def write(self, data: bytes | bytearray | memoryview | NDArray[Any]) -> None:
         """Append bytes, or an array's bytes in C order as they stand."""
         if isinstance(data, np.ndarray):
-            data = memoryview(np.ascontiguousarray(data).reshape(-1).view(np.uint8))
-        view = memoryview(data).cast("B") if not isinstance(data, (bytes, bytearray)) else memoryview(data)
+            data = np.ascontiguousarray(data).reshape(-1).view(np.uint8)
+        view = memoryview(data).cast("B")
         self.written += len(view)
         while len(view):
             view = view[os.write(self.fd, view[: 1 << 30]) :]
+
+    def skip(self, size: int) -> None:
+        """Leave room for `size` bytes that `write_at` fills later."""
+        self.written += size
+        os.lseek(self.fd, self.written, os.SEEK_SET)
+        os.ftruncate(self.fd, self.written)
+
+    def write_at(self, offset: int, data: NDArray[Any]) -> None:
+        """Write an array's bytes into room left by `skip`."""
+        view = memoryview(np.ascontiguousarray(data).reshape(-1).view(np.uint8))
+        while len(view):
+            done = os.pwrite(self.fd, view[: 1 << 30], offset)
+            view, offset = view[done:], offset + done
 
     def reserve(self, size: int) -> NDArray[np.uint8]:
         """Append `size` bytes and return them as a writable mapped array (for results made out of order)."""
@@ -153,8 +166,7 @@ def create(path: PathLike, *, force: bool = False) -> Iterator[Sink]:
         os.fchmod(fd, 0o666 & ~_umask())
         os.fsync(fd)
         if nameless:
-            beside.unlink(missing_ok=True)
-            os.link(f"/proc/self/fd/{fd}", beside, follow_symlinks=True)
+            _name(fd, folder, beside)
         _publish(beside, target.resolve(), force)
     except BaseException:
         beside.unlink(missing_ok=True)
@@ -175,6 +187,16 @@ def _open_new(folder: Path, beside: Path) -> tuple[int, bool]:
         with contextlib.suppress(OSError):
             return os.open(folder, os.O_TMPFILE | os.O_RDWR, 0o600), True
     return os.open(beside, os.O_RDWR | os.O_CREAT | os.O_TRUNC | getattr(os, "O_BINARY", 0), 0o600), False
+
+
+def _name(fd: int, folder: Path, beside: Path) -> None:
+    """Give an unnamed file a name. Only with a folder's descriptor does `os.link` follow the link in /proc."""
+    beside.unlink(missing_ok=True)
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.link(f"/proc/self/fd/{fd}", beside.name, src_dir_fd=handle, dst_dir_fd=handle, follow_symlinks=True)
+    finally:
+        os.close(handle)
 
 
 def _publish(beside: Path, target: Path, force: bool) -> None:

@@ -1,0 +1,178 @@
+"""The compressed layout of one-sided rows: an index, and each distribution without its leading and trailing zeros.
+
+Index entry, 8 bytes with gammon distributions and 6 without:
+
+offset  type  content
+0       u32   start of this position's values, in uint16 units from the start of the data
+4       u8    number of stored bearoff values
+5       u8    roll number of the first stored bearoff value
+6       u8    number of stored gammon values
+7       u8    roll number of the first stored gammon value
+
+Gammonless files made before March 2009 have 8-byte entries as well, the last two bytes zero.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgfmt.errors import CapabilityError, CorruptError
+from bgfmt.storage import Source
+from bgfmt.tables import LazyRows
+
+ROLLS = 32
+U16 = NDArray[np.uint16]
+
+
+def index_dtype(entry: int) -> np.dtype[Any]:
+    """Layout of one index entry of 6 or 8 bytes."""
+    fields: list[Any] = [("start", "<u4"), ("count", "u1"), ("first", "u1")]
+    if entry == 8:
+        fields += [("gammon_count", "u1"), ("gammon_first", "u1")]
+    return np.dtype(fields)
+
+
+@cache
+def _spans() -> NDArray[np.bool_]:
+    """(33, 64, 32) bool: [count, first] marks the rolls that `count` values from roll `first` cover."""
+    rolls = np.arange(ROLLS)
+    count, first = np.arange(ROLLS + 1)[:, None, None], np.arange(64)[None, :, None]
+    return (rolls >= first) & (rolls < first + count)
+
+
+class CompressedRows:
+    """Decodes rows of a compressed file on demand; keeps the last block, since bearoff and gammon share it."""
+
+    def __init__(
+        self, source: Source, offset: int, positions: int, *, entry: int, gammon: bool, total: int | None = None
+    ) -> None:
+        self.source, self.offset, self.entry, self.gammon = source, offset, entry, gammon
+        self.index = source.array(index_dtype(entry), (positions,), offset, "index")
+        self.data_offset = offset + positions * entry
+        last = self.index[-1]
+        stored = int(last["start"]) + int(last["count"]) + (int(last["gammon_count"]) if gammon else 0)
+        self.values: U16 = source.array("<u2", (stored,), self.data_offset, "compressed data its index promises")
+        self.size = positions * entry + 2 * stored
+        self.width = 2 * ROLLS if gammon else ROLLS
+        self._kept: tuple[int, int, U16] | None = None
+
+    def rows(self, column: int) -> LazyRows:
+        """The bearoff (0) or gammon (1) distributions as (n, 32) uint16."""
+        columns = slice(column * ROLLS, (column + 1) * ROLLS)
+        return LazyRows(
+            (len(self.index), ROLLS),
+            np.uint16,
+            lambda start, stop: self.block(start, stop)[:, columns],
+            lambda numbers: self.pick(numbers)[:, columns],
+        )
+
+    def block(self, start: int, stop: int) -> U16:
+        """Rows start..stop-1, (m, 32 or 64) uint16."""
+        kept = self._kept
+        if kept is not None and kept[:2] == (start, stop):
+            return kept[2]
+        rows = self._decode(np.arange(start, start), start, stop) if stop <= start else self._run(start, stop)
+        self._kept = (start, stop, rows)
+        return rows
+
+    def pick(self, numbers: NDArray[np.int64]) -> U16:
+        """Rows of these numbers, in their order."""
+        return self._decode(numbers, None, None)
+
+    def _run(self, start: int, stop: int) -> U16:
+        entries = self.index[start:stop]
+        mask, lengths = self._mask(entries, start)
+        begin = int(entries["start"][0])
+        starts = entries["start"].astype(np.int64)
+        if not np.array_equal(starts[1:], starts[:-1] + lengths[:-1]):
+            return self._decode(np.arange(start, stop), None, None)
+        end = begin + int(lengths.sum())
+        self._check_range(begin, end, start)
+        out = np.zeros((stop - start, self.width), np.uint16)
+        out[mask] = self.values[begin:end]
+        return out
+
+    def _decode(self, numbers: NDArray[np.int64], start: int | None, stop: int | None) -> U16:
+        out = np.zeros((len(numbers), self.width), np.uint16)
+        if len(numbers) == 0:
+            return out
+        entries = self.index[numbers]
+        mask, lengths = self._mask(entries, numbers)
+        begins = entries["start"].astype(np.int64)
+        ends = begins + lengths
+        bad = int(ends.argmax())
+        self._check_range(int(begins[bad]), int(ends[bad]), int(numbers[bad]))
+        before = np.cumsum(lengths) - lengths
+        places = np.arange(int(lengths.sum())) + np.repeat(begins - before, lengths)
+        out[mask] = self.values[places]
+        return out
+
+    def _mask(self, entries: Any, numbers: Any) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+        spans = _spans()
+        names = [("count", "first")] + ([("gammon_count", "gammon_first")] if self.gammon else [])
+        mask = np.empty((len(entries), len(names), ROLLS), bool)
+        lengths = np.zeros(len(entries), np.int64)
+        for k, (count, first) in enumerate(names):
+            counts, firsts = entries[count], entries[first]
+            beyond = (counts.astype(np.int16) + firsts) > ROLLS
+            if beyond.any():
+                at = int(beyond.argmax())
+                number = int(numbers[at]) if isinstance(numbers, np.ndarray) else int(numbers) + at
+                raise CorruptError(
+                    self.source.name,
+                    self.offset + number * self.entry + 4 + 2 * k,
+                    f"values within rolls 0..{ROLLS - 1}",
+                    f"{counts[at]} values from roll {firsts[at]}",
+                    number,
+                )
+            code = counts.astype(np.intp) * 64 + firsts
+            np.take(spans.reshape(-1, ROLLS), code, axis=0, out=mask[:, k], mode="clip")
+            lengths += counts
+        return mask.reshape(len(entries), self.width), lengths
+
+    def _check_range(self, begin: int, end: int, number: int) -> None:
+        if end > len(self.values):
+            raise CorruptError(
+                self.source.name,
+                self.offset + number * self.entry,
+                f"values within the {len(self.values):,} stored",
+                f"start {begin:,} with {end - begin} values",
+                number,
+            )
+
+
+def spans_of(rows: U16) -> tuple[NDArray[np.uint8], NDArray[np.uint8], NDArray[np.bool_]]:
+    """Span from first to last non-zero value of each distribution of (m, k*32) rows.
+
+    Returns count and first, uint8 of shape (m, k), and the (m, k*32) mask of the values to store: zeros between
+    non-zero values are stored too.
+    """
+    stored = rows != 0
+    bits = np.packbits(stored, axis=1, bitorder="little").view("<u4")
+    if not bits.all():
+        number = int((bits == 0).any(axis=1).argmax())
+        raise CapabilityError(f"an all-zero distribution (row {number} of its block) has no compressed form")
+    first = (np.frexp((bits & (~bits + np.uint32(1))).astype(np.float64))[1] - 1).astype(np.uint8)
+    last = (np.frexp(bits.astype(np.float64))[1] - 1).astype(np.uint8)
+    count = last - first + np.uint8(1)
+    if not np.array_equal(np.bitwise_count(bits), count):
+        code = count.astype(np.intp) * 64 + first
+        stored = _spans().reshape(-1, ROLLS).take(code, axis=0).reshape(stored.shape)
+    return count, first, stored
+
+
+def index_of(count: NDArray[np.uint8], first: NDArray[np.uint8], start: int, entry: int) -> tuple[Any, int]:
+    """Index entries of a block whose values begin at `start`, and where the next block's begin."""
+    lengths = count.sum(axis=1, dtype=np.int64)
+    ends = start + np.cumsum(lengths)
+    if len(ends) and int(ends[-1]) > 0xFFFFFFFF:
+        raise CapabilityError("the compressed index counts in 32 bits; this table is too large for it")
+    index = np.zeros(len(count), index_dtype(entry))
+    index["start"], index["count"], index["first"] = ends - lengths, count[:, 0], first[:, 0]
+    if count.shape[1] == 2:
+        index["gammon_count"], index["gammon_first"] = count[:, 1], first[:, 1]
+    return index, int(ends[-1]) if len(ends) else start
