@@ -1,0 +1,114 @@
+"""The command line: one verb a module, each loaded when it is called.
+
+Answers go to stdout, progress and errors to stderr. Exit codes: 0 fine, 1 a finding or a position not covered,
+2 misuse or an unreadable file, 130 interrupted. No error ends in a traceback.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib import import_module
+from typing import Any
+
+import click
+
+from bgfmt import __version__
+
+#: verb -> where its click command lives
+COMMANDS = {
+    "info": "bgfmt.cli.info:info",
+    "lookup": "bgfmt.cli.lookup:lookup",
+    "dump": "bgfmt.cli.dump:dump",
+    "convert": "bgfmt.cli.convert:convert",
+    "formats": "bgfmt.cli.formats:formats",
+    "solve": "bgfmt.cli.solve:solve",
+    "verify": "bgfmt.cli.verify:verify",
+    "repair": "bgfmt.cli.repair:repair",
+    "diff": "bgfmt.cli.diff:diff",
+    "race": "bgfmt.cli.race:race",
+    "cube": "bgfmt.cli.cube:cube",
+    "play": "bgfmt.cli.play:play",
+    "gnubg": "bgfmt.cli.gnubg:gnubg",
+    "gnubg-external": "bgfmt.cli.gnubg_external:gnubg_external",
+    "annotate": "bgfmt.cli.annotate:annotate",
+    "ubgi": "bgfmt.cli.ubgi:ubgi",
+}
+GROUP = "bgfmt.commands"
+
+
+class Verbs(click.Group):
+    """Loads a verb's module when it is asked for; guests' verbs come from the entry points `bgfmt.commands`."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        from importlib.metadata import entry_points
+
+        return list(COMMANDS) + sorted(e.name for e in entry_points(group=GROUP) if e.name not in COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        where = COMMANDS.get(cmd_name)
+        if where is not None:
+            module, _, name = where.partition(":")
+            return getattr(import_module(module), name)  # type: ignore[no-any-return]
+        from importlib.metadata import entry_points
+
+        for entry in entry_points(group=GROUP):
+            if entry.name == cmd_name:
+                return _guest(entry)
+        return None
+
+
+def _guest(entry: Any) -> click.Command:
+    try:
+        command = entry.load()
+    except Exception as error:  # a guest may fail in any way; it is named, not fatal
+        reason = f"{type(error).__name__}: {error}"
+        raise click.ClickException(f"the guest command {entry.name!r} does not load: {reason}") from None
+    return command  # type: ignore[no-any-return]
+
+
+@click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="bgfmt", message="%(prog)s %(version)s")
+def cli() -> None:
+    """Read, write, convert, verify and regenerate backgammon bearoff databases."""
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command line; every error becomes one line on stderr and an exit code."""
+    sys.exit(run(arguments))
+
+
+def run(arguments: list[str] | None = None) -> int:
+    """Run the command line and return its exit code."""
+    from bgfmt.errors import BgfmtError, NotCoveredError, VerificationError
+
+    try:
+        code = cli.main(arguments, prog_name="bgfmt", standalone_mode=False)
+        sys.stdout.flush()
+        return code if isinstance(code, int) else 0
+    except click.exceptions.Exit as error:
+        return error.exit_code
+    except click.Abort:
+        return _say("interrupted", 130)
+    except click.ClickException as error:
+        usage = "" if not isinstance(error, click.UsageError) or not error.ctx else f" (see {error.ctx.command_path} --help)"
+        return _say(error.format_message() + usage, 2)
+    except (NotCoveredError, VerificationError) as error:
+        return _say(error, 1)
+    except BgfmtError as error:
+        return _say(error, 2)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # whoever read us has gone
+        return 0
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        return _say(f"{where}{error.strerror or error}", 2)
+    except MemoryError:
+        return _say("not enough memory", 2)
+    except KeyboardInterrupt:
+        return _say("interrupted", 130)
+
+
+def _say(message: object, code: int) -> int:
+    click.echo(f"bgfmt: {' '.join(str(message).split())}", err=True)
+    return code

@@ -1,0 +1,81 @@
+"""Options and arguments that several verbs share, and how they are read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+TRUE = {"1", "yes", "true", "on", ""}
+FALSE = {"0", "no", "false", "off"}
+
+
+def json_option(function: F) -> F:
+    """`--json`: answer as JSON."""
+    return click.option("--json", "as_json", is_flag=True, help="Answer as JSON.")(function)
+
+
+def as_option(function: F) -> F:
+    """`--as FORMAT[:KEY=VALUE,...]`: read a file without header, or insist on a format."""
+    text = "Read as FORMAT; for a file without header say what it would have said."
+    return click.option("--as", "described", metavar="FORMAT[:KEY=VALUE,...]", help=text)(function)
+
+
+def part_option(function: F) -> F:
+    """`--part N`: which database of a file that holds several."""
+    return click.option("--part", type=click.IntRange(0), default=None, help="Which database of the file, 0 first.")(
+        function
+    )
+
+
+def force_option(function: F) -> F:
+    """`--force`: replace an existing output file."""
+    return click.option("--force", is_flag=True, help="Replace an existing output file.")(function)
+
+
+def threads_option(function: F) -> F:
+    """`--threads N`."""
+    return click.option("--threads", type=click.IntRange(1), default=None, help="Threads to use (default: all).")(
+        function
+    )
+
+
+def reading(described: str | None) -> dict[str, Any]:
+    """Keyword arguments of `bgfmt.open` for an `--as` value, such as gnubg-os:points=3,compressed=no."""
+    if not described:
+        return {}
+    name, _, rest = described.partition(":")
+    out: dict[str, Any] = {"format": name}
+    for item in filter(None, rest.split(",")):
+        key, _, value = item.partition("=")
+        out[key.strip()] = truth_or_number(value.strip(), item)
+    return out
+
+
+def truth_or_number(value: str, item: str) -> bool | int:
+    """A value typed on the command line as a number or as yes/no; bare names count as yes."""
+    if value.lower() in TRUE - {"1"}:
+        return True
+    if value.lower() in FALSE - {"0"}:
+        return False
+    try:
+        return int(value)
+    except ValueError:
+        raise click.UsageError(f"{item!r}: expected a number, yes or no") from None
+
+
+def echo_json(value: Any) -> None:
+    """Print a value as JSON; numpy numbers become plain ones."""
+    click.echo(json.dumps(value, indent=2, default=_plain, ensure_ascii=False))
+
+
+def _plain(value: Any) -> Any:
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    if hasattr(value, "as_dict"):
+        return value.as_dict()
+    return str(value)
