@@ -1,0 +1,14 @@
+"""The solver: tables from the rules of the game alone. It knows no file formats.
+
+Importing it does not wake numba; solving does.
+
+>>> from bgfmt import solver
+>>> solver.one_sided(1, gammon=False).bearoff[2, :2].tolist()
+[0, 65535]
+"""
+
+from bgfmt.solver.expected_rolls import expected_rolls
+from bgfmt.solver.one_sided import one_sided
+from bgfmt.solver.recipe import RECIPES, Recipe
+
+__all__ = ["RECIPES", "Recipe", "expected_rolls", "one_sided"]

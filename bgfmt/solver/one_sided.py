@@ -1,0 +1,372 @@
+"""The one-sided solver: distributions of the number of rolls a side needs, wave by wave.
+
+A play never adds to the chequers beyond any point. So the positions with equal counts beyond the lowest points form
+a range of position numbers; ranges whose counts add up alike cannot reach each other: a wave. Waves are done in
+order, the ranges of a wave on any thread, so that the number of threads cannot change a number.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
+from math import comb
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgfmt import board
+from bgfmt.errors import SolverError
+from bgfmt.solver.recipe import Recipe, recipe as find_recipe
+from bgfmt.tables import NormalOneSided, OneSided
+
+Array = NDArray[Any]
+Progress = Callable[[int, int], None]
+ROLLS = 32
+GAMMON_CHEQUERS = 15
+MAX_POINTS = 18
+SMALL_WAVE = 6000
+RANK_ONLY = -(1 << 32)
+
+
+def waves(points: int, chequers: int, depth: int) -> Iterator[Array]:
+    """The positions of exactly `chequers` chequers as waves of ranges, each (m, 2) int64 of first and past-last.
+
+    Ranges share their chequers beyond the `depth` lowest points.
+    """
+    fixed = min(depth, points - 1)
+    terms = board.number_terms(points)
+    prefixes = np.array(list(itertools.combinations_with_replacement(range(chequers + 1), fixed)), np.int64)
+    # columns of prefixes: chequers beyond point `points - fixed`... nearest the top first, up to beyond point 1
+    first = np.full(len(prefixes), terms[points - 1, chequers])
+    for j in range(fixed):
+        first += terms[points - fixed + j - 1, prefixes[:, j]]
+    beyond = prefixes[:, 0] if fixed else np.full(1, chequers)
+    free = points - fixed - 1
+    size = np.array([comb(s + free, free) for s in range(chequers + 1)], np.int64)[beyond]
+    ranges = np.stack([first, first + size], axis=1)
+    level = prefixes.sum(axis=1)
+    order = np.argsort(level, kind="stable")
+    cuts = np.flatnonzero(np.diff(level[order])) + 1
+    yield from np.split(ranges[order], cuts)
+
+
+@dataclass
+class Runner:
+    """Runs a kernel over waves with some threads, and tells progress."""
+
+    threads: int
+    total: int
+    progress: Progress | None
+    done: int = 0
+    pool: ThreadPoolExecutor | None = field(default=None)
+
+    def __enter__(self) -> Runner:
+        if self.threads > 1:
+            self.pool = ThreadPoolExecutor(self.threads)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.pool is not None:
+            self.pool.shutdown(cancel_futures=True)
+
+    def run(self, kernel: Callable[[Array], None], ranges: Array) -> None:
+        """Run `kernel(part)` over parts of the ranges of one wave; returns when all are done."""
+        sizes = ranges[:, 1] - ranges[:, 0]
+        positions = int(sizes.sum())
+        if self.pool is None or positions < SMALL_WAVE or len(ranges) == 1:
+            kernel(ranges)
+        else:
+            shares = min(len(ranges), max(self.threads, min(8 * self.threads, positions // SMALL_WAVE)))
+            ends = np.searchsorted(np.cumsum(sizes), positions * np.arange(1, shares) / shares)
+            parts = [part for part in np.split(ranges, np.unique(ends)) if len(part)]
+            jobs = [self.pool.submit(kernel, part) for part in parts]
+            wait(jobs)
+            for job in jobs:
+                job.result()
+        self.advance(positions)
+
+    def advance(self, positions: int) -> None:
+        """Count positions as done."""
+        self.done += positions
+        if self.progress is not None:
+            self.progress(self.done, self.total)
+
+
+def thread_count(threads: int | None) -> int:
+    """Threads to use: those asked for, or one for each core this process may run on."""
+    if threads is not None:
+        return max(1, threads)
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def check_size(points: int, chequers: int) -> None:
+    """SolverError unless 1..18 points and 1..15 chequers."""
+    if not 1 <= points <= MAX_POINTS or not 1 <= chequers <= board.MAX_CHEQUERS:
+        raise SolverError(
+            f"one-sided tables have 1 to {MAX_POINTS} points and 1 to {board.MAX_CHEQUERS} chequers, "
+            f"not {points} and {chequers}"
+        )
+
+
+def memory_needed(points: int, chequers: int, *, gammon: bool, normal: bool, recipe: Recipe) -> int:
+    """Bytes of memory a solve takes at its height, beyond the interpreter's own."""
+    n = board.count(points, chequers)
+    records = Layers(points, chequers).records
+    if normal:
+        return 16 * n + 160 * records
+    if not recipe.rounded:
+        return (264 + 264 * gammon) * n + 228 * records
+    return (64 + 64 * gammon) * n + 160 * records + (92 * n if recipe.gammon == "race" else 0)
+
+
+def available_memory() -> int | None:
+    """Bytes of memory that are free or can be freed, None where the system does not say."""
+    try:
+        for line in Path("/proc/meminfo").read_text("ascii").splitlines():
+            if line.startswith("MemAvailable:"):
+                return int(line.split()[1]) * 1024
+    except (OSError, ValueError, IndexError):
+        pass
+    return None
+
+
+def check_memory(needed: int, what: str) -> None:
+    """SolverError when the machine has not got this much memory to give."""
+    available = available_memory()
+    if available is not None and needed > available:
+        raise SolverError(f"{what} needs {needed / 1e9:.1f} GB of memory, {available / 1e9:.1f} GB are available")
+
+
+def zeros_on_lines(shape: tuple[int, int], dtype: Any) -> Array:
+    """A zeroed array whose rows of whole cache lines begin on cache lines."""
+    size = int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize
+    raw = np.zeros(size + 64, np.uint8)
+    skip = -raw.ctypes.data % 64
+    return raw[skip : skip + size].view(dtype).reshape(shape)
+
+
+@dataclass
+class Layers:
+    """Walks the positions of a board by number of chequers, and knows where their records lie.
+
+    Records are kept for the positions of the number of chequers at hand and of one fewer only: in two slots, one for
+    odd and one for even numbers, and a last row for "no chequer on the board needed".
+    """
+
+    points: int
+    chequers: int
+    depth: int = 3
+
+    def __post_init__(self) -> None:
+        terms = board.number_terms(self.points)
+        self.terms: Array = np.ascontiguousarray(terms)
+        self.steps: Array = np.zeros((self.points + 1, terms.shape[1]), np.int64)
+        self.steps[1:, 1:] = np.diff(terms, axis=1)
+        largest = [0, 0]
+        for c in range(self.chequers + 1):
+            largest[c & 1] = max(largest[c & 1], self.exactly(c))
+        self.slots = (0, largest[0])
+        self.spare = sum(largest)
+        self.records = self.spare + 1
+
+    def exactly(self, chequers: int) -> int:
+        """Number of positions with exactly this many chequers."""
+        return comb(self.points + chequers - 1, chequers)
+
+    def first(self, chequers: int) -> int:
+        """Number of the first position with exactly this many chequers."""
+        return comb(self.points + chequers - 1, self.points)
+
+    def places(self, chequers: int) -> tuple[int, int]:
+        """What to add to the number of a position of `chequers` chequers, and of one fewer, to get its record."""
+        fewer = chequers - 1
+        return self.slots[chequers & 1] - self.first(chequers), self.slots[fewer & 1] - self.first(fewer)
+
+    def run(self, runner: Runner, chequers: int, kernel: Callable[[Array], None]) -> None:
+        """Run the kernel over all positions of exactly `chequers` chequers."""
+        for ranges in waves(self.points, chequers, self.depth):
+            runner.run(kernel, ranges)
+
+
+def one_sided(
+    points: int,
+    *,
+    chequers: int = 15,
+    gammon: bool = True,
+    normal: bool = False,
+    recipe: str | Recipe = "gnubg",
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> OneSided | NormalOneSided:
+    """Solve the one-sided table of up to `chequers` chequers on `points` points.
+
+    Parameters
+    ----------
+    points, chequers : 1..18 points, 1..15 chequers.
+    gammon : also make the distributions of the rolls to the first chequer off.
+    normal : make means and standard deviations only, as ``makebearoff -n`` does (recipe gnubg).
+    recipe : ``gnubg``, ``bgsage`` or ``exact``; see `bgfmt.solver.recipe`.
+    threads : how many to use, all cores when None. The numbers do not depend on it.
+    progress : called as ``progress(done, total)`` with positions, from the calling thread.
+
+    Returns
+    -------
+    OneSided with uint16 rows of 65535 parts (float64 chances for recipe exact, whose expected rolls are then in
+    ``extra["means"]`` and ``extra["gammon_means"]``, float64), or NormalOneSided.
+
+    Raises
+    ------
+    SolverError for sizes out of range, an unknown recipe, or too little memory.
+    """
+    chosen = find_recipe(recipe)
+    check_size(points, chequers)
+    if normal and chosen.name != "gnubg":
+        raise SolverError(f"normal approximations are made by recipe gnubg only, not by {chosen.name}")
+    check_memory(memory_needed(points, chequers, gammon=gammon, normal=normal, recipe=chosen), "this table")
+    layers = Layers(points, chequers)
+    whole = chequers == GAMMON_CHEQUERS and (gammon or normal) and chosen.gammon == "save"
+    total = board.count(points, chequers) - 1 + (layers.exactly(chequers) if whole else 0)
+    with Runner(thread_count(threads), total, progress) as runner:
+        if normal:
+            return _normal(layers, runner)
+        if not chosen.rounded:
+            return _exact(layers, runner, gammon)
+        return _rounded(layers, runner, gammon, chosen)
+
+
+def _rounded(layers: Layers, runner: Runner, gammon: bool, chosen: Recipe) -> OneSided:
+    from bgfmt.solver import kernels_one_sided as kernels
+
+    points, chequers = layers.points, layers.chequers
+    n = board.count(points, chequers)
+    rows = zeros_on_lines((n, 2 * ROLLS if gammon else ROLLS), np.uint16)
+    rows[0, 0] = 65535
+    labels = numbers = np.zeros(0, np.uint32)
+    mask = RANK_ONLY
+    if chosen.tie == "lexicographic":
+        labels, numbers = lexicographic(points, chequers)
+        mask = -1
+    race = gammon and chosen.gammon == "race" and chequers == GAMMON_CHEQUERS
+    choices = np.zeros((n if race else 0, 21), np.uint32)
+    record, doubles = zeros_on_lines((layers.records, 8), np.int64), np.zeros((6, layers.records, 2), np.int64)
+
+    def kernel(ranges: Array) -> None:
+        kernels.distributions(
+            points, ranges, layers.terms, layers.steps, record, doubles, on, off, scale, rows, column, mask,
+            chosen.remainder == "sums", labels, numbers, choices,
+        )  # fmt: skip
+
+    scale, column = 1, 0
+    for c in range(1, chequers + 1):
+        on, off = layers.places(c)
+        layers.run(runner, c, kernel)
+    extra: dict[str, Any] = {"recipe": chosen.name}
+    if gammon:
+        first = layers.first(GAMMON_CHEQUERS) if chequers == GAMMON_CHEQUERS else n
+        rows[:first, ROLLS] = 65535
+        if race:
+            survival = np.zeros((n - first, ROLLS), np.uint16)
+            kernels.race_survival(first, choices, survival)
+            rows[first:, ROLLS] = 65535 - survival[:, 0]
+            rows[first:, ROLLS + 1 :] = survival[:, :-1] - survival[:, 1:]
+            extra["gammon_policy"] = "race"
+        elif first < n:
+            on, off = layers.places(chequers)
+            off, scale, column = layers.spare, 0, ROLLS
+            layers.run(runner, chequers, kernel)
+    return OneSided(
+        points=points, chequers=chequers, bearoff=rows[:, :ROLLS], gammon=rows[:, ROLLS:] if gammon else None,
+        provenance=f"solved by bgfmt, recipe {chosen.name}", extra=extra,
+    )  # fmt: skip
+
+
+def _normal(layers: Layers, runner: Runner) -> NormalOneSided:
+    from bgfmt.solver import kernels_one_sided as kernels
+
+    points, chequers = layers.points, layers.chequers
+    moments = np.zeros((board.count(points, chequers), 4), np.float32)
+    bits = moments.view(np.int32)
+    record, doubles = zeros_on_lines((layers.records, 8), np.int64), np.zeros((6, layers.records, 2), np.int64)
+
+    def kernel(ranges: Array) -> None:
+        kernels.normal_moments(
+            points, ranges, layers.terms, layers.steps, record, doubles, on, off, scale, moments, bits, column,
+            RANK_ONLY,
+        )  # fmt: skip
+
+    scale, column = 1, 0
+    for c in range(1, chequers + 1):
+        on, off = layers.places(c)
+        layers.run(runner, c, kernel)
+    if chequers == GAMMON_CHEQUERS:
+        off, scale, column = layers.spare, 0, 2
+        layers.run(runner, chequers, kernel)
+    return NormalOneSided(
+        points=points, chequers=chequers, moments=moments, provenance="solved by bgfmt, recipe gnubg",
+        extra={"recipe": "gnubg"},
+    )  # fmt: skip
+
+
+def _exact(layers: Layers, runner: Runner, gammon: bool) -> OneSided:
+    points, chequers = layers.points, layers.chequers
+    n = board.count(points, chequers)
+    chances = np.zeros((n, ROLLS))
+    chances[0, 0] = 1
+    means = exact_means(layers, runner, chances)
+    extra: dict[str, Any] = {"recipe": "exact", "means": means}
+    second: Array | None = None
+    if gammon:
+        second = np.zeros((n, ROLLS))
+        first = layers.first(GAMMON_CHEQUERS) if chequers == GAMMON_CHEQUERS else n
+        second[:first, 0] = 1
+        extra["gammon_means"] = np.zeros(n)
+        if first < n:
+            extra["gammon_means"] = exact_means(layers, runner, second, gammon=True)
+    return OneSided(
+        points=points, chequers=chequers, bearoff=chances, gammon=second, provenance="solved by bgfmt, recipe exact",
+        extra=extra,
+    )  # fmt: skip
+
+
+def exact_means(
+    layers: Layers, runner: Runner, chances: Array, *, gammon: bool = False, choices: Array | None = None
+) -> Array:
+    """Expected rolls (n,) float64 of all positions; fills `chances`, (n, columns) float64, columns may be 0.
+
+    `gammon`: rolls to the first chequer off instead, for positions with all chequers on the board. `choices`,
+    (n, 21) uint32, takes the position number after each roll's play.
+    """
+    from bgfmt.solver import kernels_exact as kernels
+
+    points, chequers = layers.points, layers.chequers
+    means = np.zeros(board.count(points, chequers))
+    ranks, labels = np.zeros((layers.records, 19)), np.zeros((layers.records, 19), np.uint32)
+    kept = np.zeros((0, 21), np.uint32) if choices is None else choices
+
+    def kernel(ranges: Array) -> None:
+        kernels.exact_rolls(
+            points, ranges, layers.terms, layers.steps, ranks, labels, on, off, scale, means, chances,
+            chances.shape[1], kept,
+        )  # fmt: skip
+
+    scale = 0 if gammon else 1
+    for c in range(chequers if gammon else 1, chequers + 1):
+        on, off = layers.places(c)
+        if gammon:
+            off = layers.spare
+        layers.run(runner, c, kernel)
+    return means
+
+
+def lexicographic(points: int, chequers: int) -> tuple[Array, Array]:
+    """Place of each position number in lexicographic order of (chequers on point 1, on point 2, ...), and inverse."""
+    counts = board.unrank_array(np.arange(board.count(points, chequers)), points)
+    order = np.lexsort(counts.T[::-1])
+    labels = np.empty(len(order), np.uint32)
+    labels[order] = np.arange(len(order), dtype=np.uint32)
+    return labels, order.astype(np.uint32)
