@@ -176,7 +176,9 @@ def unrank(number: int, points: int) -> tuple[int, ...]:
 @lru_cache(maxsize=64)
 def number_terms(points: int) -> NDArray[np.int64]:
     """Read-only (points, 16) int64: row k-1, column s holds C(s + k - 1, k), the term of s chequers."""
-    table = np.array([[comb(s + k - 1, k) for s in range(MAX_CHEQUERS + 1)] for k in range(1, points + 1)], "i8")
+    table = np.array(
+        [[comb(s + k - 1, k) for s in range(MAX_CHEQUERS + 1)] for k in range(1, points + 1)], "i8"
+    )
     table.setflags(write=False)
     return table
 
@@ -188,7 +190,9 @@ def rank_array(counts: ArrayLike) -> NDArray[np.int64]:
     """
     rows = np.asarray(counts)
     if rows.ndim == 0 or rows.dtype.kind not in "iub" or not 1 <= rows.shape[-1] <= MAX_POINTS:
-        raise PositionError(f"counts need shape (..., 1 to {MAX_POINTS}) of integers, not {rows.shape} {rows.dtype}")
+        raise PositionError(
+            f"counts need shape (..., 1 to {MAX_POINTS}) of integers, not {rows.shape} {rows.dtype}"
+        )
     points = rows.shape[-1]
     if rows.size and (rows.min() < 0 or rows.max() > MAX_CHEQUERS):
         raise PositionError(f"counts must lie in 0..{MAX_CHEQUERS}")
@@ -208,7 +212,9 @@ def unrank_array(numbers: ArrayLike, points: int) -> NDArray[np.int8]:
     """Counts, int8 of shape (..., points), of position numbers of shape (...)."""
     left = np.array(numbers, np.int64)
     if left.size and (left.min() < 0 or left.max() >= count(points, MAX_CHEQUERS)):
-        raise PositionError(f"position numbers on {points} points lie in 0..{count(points, MAX_CHEQUERS) - 1}")
+        raise PositionError(
+            f"position numbers on {points} points lie in 0..{count(points, MAX_CHEQUERS) - 1}"
+        )
     terms = number_terms(points)
     out = np.empty((*left.shape, points), np.int8)
     before: NDArray[np.int64] | None = None

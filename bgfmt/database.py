@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,10 @@ import numpy as np
 from bgfmt import formats, lookup, reshape
 from bgfmt.board import Position, Side
 from bgfmt.errors import CapabilityError, ClosedError, FormatError, NotCoveredError, UnknownFormatError
-from bgfmt.formats.base import Extent, Format
+from bgfmt.formats.base import HEAD_BYTES, Extent, Format, Head
 from bgfmt.lookup import Answer
 from bgfmt.storage import PathLike, Source, create
-from bgfmt.tables import Table, TwoSided
+from bgfmt.tables import BLOCK_BYTES, Table, TwoSided
 
 
 class Database:
@@ -42,7 +43,11 @@ class Database:
         table = self._table
         facts = [self.format.title]
         if table.points:
-            facts += [f"{table.points} points", f"{table.chequers} chequers", f"{table.positions:,} positions"]
+            facts += [
+                f"{table.points} points",
+                f"{table.chequers} chequers",
+                f"{table.positions:,} positions",
+            ]
         info = self.format.info(table)
         facts += [name for name in ("cubeful", "gammon", "compressed") if info.get(name)]
         return " · ".join(facts)
@@ -113,9 +118,7 @@ class _Closed:
 # -- the front door --------------------------------------------------------------------------------------
 
 
-def open_database(
-    path: PathLike, *, format: str | None = None, part: int = 0, **described: Any
-) -> Database:
+def open_database(path: PathLike, *, format: str | None = None, part: int = 0, **described: Any) -> Database:
     """Open a database: recognised by its bytes, mapped, nothing decoded.
 
     Parameters
@@ -175,7 +178,7 @@ def _choose(source: Source, name: str | None, described: dict[str, Any]) -> tupl
             if unknown:
                 raise CapabilityError(f"{name} files are not described by {', '.join(sorted(unknown))}")
             return chosen, {key: chosen.headerless[key](value) for key, value in described.items()}
-        head = formats.Head(source.name, source.size, bytes(source.buffer[:512]))
+        head = Head(source.name, source.size, bytes(source.buffer[:HEAD_BYTES]))
         if chosen.recognise(head) or not chosen.headerless:
             return chosen, {}
         candidates = [(chosen, guess) for guess in chosen.guess(source)]
@@ -191,17 +194,19 @@ def _choose(source: Source, name: str | None, described: dict[str, Any]) -> tupl
     if len(candidates) == 1:
         return candidates[0]
     if not candidates:
-        raise FormatError(f"{source.name}: has no {name} header, and its size fits no {name} file without one")
+        raise FormatError(
+            f"{source.name}: has no {name} header, and its size fits no {name} file without one"
+        )
     texts = "; ".join(f"--as {f.name}:{','.join(f'{k}={v:d}' for k, v in g.items())}" for f, g in candidates)
-    raise UnknownFormatError(f"{source.name}: no header, and its size fits more than one table; say which: {texts}")
+    raise UnknownFormatError(
+        f"{source.name}: no header, and its size fits more than one table; say which: {texts}"
+    )
 
 
 def load(path: PathLike, *, format: str | None = None, part: int = 0, **described: Any) -> Table:
     """A whole table in memory, independent of its file."""
-    from dataclasses import replace
-
     with open_database(path, format=format, part=part, **described) as db:
-        arrays = {name: np.array(rows) for name, rows in db.table.arrays().items()}
+        arrays: dict[str, Any] = {name: np.array(rows) for name, rows in db.table.arrays().items()}
         extra = {key: value for key, value in db.table.extra.items() if key in (*reshape.KEPT, "entry")}
         return replace(db.table, release=None, extra=extra, **arrays)
 
@@ -229,13 +234,14 @@ def convert(
     format: str | None = None,
     part: int | None = None,
     described: Mapping[str, Any] | None = None,
+    progress: Callable[[int, int], None] | None = None,
     **options: Any,
 ) -> list[str]:
     """Write a database in another format or layout, block by block; returns what was lost, a line each.
 
     Without `to` the source's own format is kept where the destination's suffix fits it, else the suffix decides.
     Without options the source's own layout is kept, so a plain copy is byte for byte. What loses something
-    raises CapabilityError unless `lossy`.
+    raises CapabilityError unless `lossy`. `progress` is called with (bytes of the table done, bytes in all).
     """
     with open_database(source, format=format, part=part or 0, **(described or {})) as db:
         target = _target(destination, to, db.table, own=db.format)
@@ -250,11 +256,28 @@ def convert(
         if os.path.exists(destination) and os.path.samefile(source, destination) and not force:
             raise CapabilityError(f"{os.fspath(destination)}: source and destination are one file")
         with create(destination, force=force) as sink:
-            target.write(table, sink, **options)
+            target.write(_watched(table, progress), sink, **options)
             if plain and part is None:
                 for piece in _rest(db):
                     sink.write(piece)
         return lost
+
+
+def _watched(table: Table, progress: Callable[[int, int], None] | None) -> Table:
+    """The same table, reporting how much of it has been walked each time a block lets its pages go."""
+    if progress is None or not table.arrays():
+        return table
+    total = sum(int(np.prod(r.shape, dtype=np.int64)) * r.dtype.itemsize for r in table.arrays().values())
+    done = 0
+
+    def release() -> None:
+        nonlocal done
+        done = min(total, done + BLOCK_BYTES)
+        progress(done, total)
+        if table.release is not None:
+            table.release()
+
+    return replace(table, release=release)
 
 
 def _rest(db: Database) -> Iterator[memoryview]:

@@ -8,7 +8,7 @@ user's cache folder where that is not writable, so that only the first run on a 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numba
 from numba import prange
@@ -21,16 +21,16 @@ def njit(*, parallel: bool = False, nogil: bool = True) -> Callable[[F], F]:
 
     def decorate(function: F) -> F:
         try:
-            return numba.njit(cache=True, parallel=parallel, nogil=nogil)(function)  # type: ignore[no-any-return]
+            return cast(F, numba.njit(cache=True, parallel=parallel, nogil=nogil)(function))
         except RuntimeError:  # numba finds no folder it may write its cache to
-            return numba.njit(parallel=parallel, nogil=nogil)(function)  # type: ignore[no-any-return]
+            return cast(F, numba.njit(parallel=parallel, nogil=nogil)(function))
 
     return decorate
 
 
 def set_threads(threads: int | None) -> int:
     """Use `threads` threads in parallel kernels (all cores when None); return the number in force."""
-    most = numba.config.NUMBA_NUM_THREADS
+    most = int(numba.config.NUMBA_NUM_THREADS)  # type: ignore[attr-defined]
     wanted = most if threads is None else max(1, min(threads, most))
     numba.set_num_threads(wanted)
     return int(wanted)

@@ -182,7 +182,11 @@ class Equities:
         return self.cubeless / 2 + 0.5
 
     def as_dict(self) -> dict[str, Any]:
-        out: dict[str, Any] = {"position": str(self.position), "position_number": self.number, "win": self.win}
+        out: dict[str, Any] = {
+            "position": str(self.position),
+            "position_number": self.number,
+            "win": self.win,
+        }
         return out | {c: getattr(self, c) for c in EQUITY_COLUMNS if getattr(self, c) is not None}
 
 
@@ -221,7 +225,9 @@ def number_of(table: Table, side: Side) -> int:
     if reason:
         raise NotCoveredError(reason)
     if isinstance(table, Hypergammon):
-        return board.rank((*side.padded(24), side.bar) if not side.bar else (*Side(*side).padded(24), side.bar))
+        return board.rank(
+            (*side.padded(24), side.bar) if not side.bar else (*Side(*side).padded(24), side.bar)
+        )
     return side.number(table.points)
 
 
@@ -276,10 +282,14 @@ def numbers_of(table: Table, sides: Any) -> NDArray[np.int64]:
         numbers = given.astype(np.int64, copy=False)
         if numbers.size and (numbers.min() < 0 or numbers.max() >= table.positions):
             bad = int(((numbers < 0) | (numbers >= table.positions)).argmax())
-            raise NotCoveredError(f"row {bad}: position number {numbers[bad]} is not in 0..{table.positions - 1}")
+            raise NotCoveredError(
+                f"row {bad}: position number {numbers[bad]} is not in 0..{table.positions - 1}"
+            )
         return numbers
     if given.ndim != 2 or given.dtype.kind not in "iu":
-        raise PositionError(f"sides need counts of shape (N, points) or numbers of shape (N,), not {given.shape}")
+        raise PositionError(
+            f"sides need counts of shape (N, points) or numbers of shape (N,), not {given.shape}"
+        )
     if given.shape[1] > table.points:
         beyond = given[:, table.points :].any(axis=1)
         if beyond.any():

@@ -52,7 +52,10 @@ def _corner(rows: Rows, n: int, numbers: NDArray[np.int64] | None) -> Rows:
             return rows[:n]
         return LazyRows((n, *rows.shape[1:]), rows.dtype, lambda a, b: rows[a:b], lambda k: rows[k])
     return LazyRows(
-        (n, *rows.shape[1:]), rows.dtype, lambda a, b: np.asarray(rows[numbers[a:b]]), lambda k: rows[numbers[k]]
+        (n, *rows.shape[1:]),
+        rows.dtype,
+        lambda a, b: np.asarray(rows[numbers[a:b]]),
+        lambda k: rows[numbers[k]],
     )
 
 
@@ -64,7 +67,9 @@ def _two_sided_corner(rows: Rows, n: int, numbers: NDArray[np.int64] | None) -> 
 
     def fetch(start: int, stop: int) -> NDArray[Any]:
         out = np.empty((stop - start, *shape[1:]), rows.dtype)
-        for k in range(start, stop):  # one row is thousands of records: take them, not whole rows of the wider table
+        for k in range(
+            start, stop
+        ):  # one row is thousands of records: take them, not whole rows of the wider table
             np.take(np.asarray(rows[int(columns[k])]), columns, axis=0, out=out[k - start], mode="clip")
         return out
 
@@ -138,5 +143,8 @@ COARSER: dict[tuple[type[Table], type[Table]], tuple[Callable[[Any], Table], str
         "the distributions are replaced by their means and standard deviations",
     ),
     (OneSided, MeanRolls): (to_mean_rolls, "only the mean rolls of each distribution are kept"),
-    (NormalOneSided, MeanRolls): (to_mean_rolls, "only the mean rolls are kept, not the deviations or gammons"),
+    (NormalOneSided, MeanRolls): (
+        to_mean_rolls,
+        "only the mean rolls are kept, not the deviations or gammons",
+    ),
 }

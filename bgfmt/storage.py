@@ -117,7 +117,7 @@ class Sink:
     def write(self, data: bytes | bytearray | memoryview | NDArray[Any]) -> None:
         """Append bytes, or an array's bytes in C order as they stand."""
         if isinstance(data, np.ndarray):
-            data = np.ascontiguousarray(data).reshape(-1).view(np.uint8)
+            data = np.ascontiguousarray(data).reshape(-1).view(np.uint8).data
         view = memoryview(data).cast("B")
         self.written += len(view)
         while len(view):
@@ -131,8 +131,8 @@ class Sink:
 
     def write_at(self, offset: int, data: NDArray[Any]) -> None:
         """Write an array's bytes into room left by `skip`."""
-        view = memoryview(np.ascontiguousarray(data).reshape(-1).view(np.uint8))
-        while len(view):
+        view = np.ascontiguousarray(data).reshape(-1).view(np.uint8).data
+        while view:
             done = os.pwrite(self.fd, view[: 1 << 30], offset)
             view, offset = view[done:], offset + done
 
@@ -194,7 +194,9 @@ def _name(fd: int, folder: Path, beside: Path) -> None:
     beside.unlink(missing_ok=True)
     handle = os.open(folder, os.O_RDONLY)
     try:
-        os.link(f"/proc/self/fd/{fd}", beside.name, src_dir_fd=handle, dst_dir_fd=handle, follow_symlinks=True)
+        os.link(
+            f"/proc/self/fd/{fd}", beside.name, src_dir_fd=handle, dst_dir_fd=handle, follow_symlinks=True
+        )
     finally:
         os.close(handle)
 
@@ -206,7 +208,9 @@ def _publish(beside: Path, target: Path, force: bool) -> None:
     try:
         os.link(beside, target)  # unlike rename, refuses a name that appeared meanwhile
     except FileExistsError:
-        raise OutputExistsError(f"{target}: appeared while it was being written (--force replaces it)") from None
+        raise OutputExistsError(
+            f"{target}: appeared while it was being written (--force replaces it)"
+        ) from None
     except OSError:
         os.replace(beside, target)
     else:

@@ -145,7 +145,11 @@ class OneSided(Table):
     gammon: Rows | None = None
 
     def arrays(self) -> dict[str, Rows]:
-        return {"bearoff": self.bearoff} if self.gammon is None else {"bearoff": self.bearoff, "gammon": self.gammon}
+        return (
+            {"bearoff": self.bearoff}
+            if self.gammon is None
+            else {"bearoff": self.bearoff, "gammon": self.gammon}
+        )
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -91,7 +91,11 @@ def run(arguments: list[str] | None = None) -> int:
     except click.Abort:
         return _say("interrupted", 130)
     except click.ClickException as error:
-        usage = "" if not isinstance(error, click.UsageError) or not error.ctx else f" (see {error.ctx.command_path} --help)"
+        usage = (
+            ""
+            if not isinstance(error, click.UsageError) or not error.ctx
+            else f" (see {error.ctx.command_path} --help)"
+        )
         return _say(error.format_message() + usage, 2)
     except (NotCoveredError, VerificationError) as error:
         return _say(error, 1)

@@ -27,9 +27,9 @@ def as_option(function: F) -> F:
 
 def part_option(function: F) -> F:
     """`--part N`: which database of a file that holds several."""
-    return click.option("--part", type=click.IntRange(0), default=None, help="Which database of the file, 0 first.")(
-        function
-    )
+    return click.option(
+        "--part", type=click.IntRange(0), default=None, help="Which database of the file, 0 first."
+    )(function)
 
 
 def force_option(function: F) -> F:
@@ -39,9 +39,9 @@ def force_option(function: F) -> F:
 
 def threads_option(function: F) -> F:
     """`--threads N`."""
-    return click.option("--threads", type=click.IntRange(1), default=None, help="Threads to use (default: all).")(
-        function
-    )
+    return click.option(
+        "--threads", type=click.IntRange(1), default=None, help="Threads to use (default: all)."
+    )(function)
 
 
 def reading(described: str | None) -> dict[str, Any]:

@@ -54,7 +54,9 @@ def recognise(source: Source, offset: int = 0) -> Format:
         return claims[0]
     if claims:
         names = tuple(f.name for f in claims)
-        raise AmbiguousFormatError(f"{source.name}: could be {' or '.join(names)}; say which with --as", names)
+        raise AmbiguousFormatError(
+            f"{source.name}: could be {' or '.join(names)}; say which with --as", names
+        )
     asked = tuple(known())
     what = "the file is empty" if source.size == 0 else f"it begins with {head.bytes[:8]!r}"
     raise UnknownFormatError(f"{source.name}: no known format; {what} (asked: {', '.join(asked)})", asked)

@@ -48,14 +48,23 @@ class CompressedRows:
     """Decodes rows of a compressed file on demand; keeps the last block, since bearoff and gammon share it."""
 
     def __init__(
-        self, source: Source, offset: int, positions: int, *, entry: int, gammon: bool, total: int | None = None
+        self,
+        source: Source,
+        offset: int,
+        positions: int,
+        *,
+        entry: int,
+        gammon: bool,
+        total: int | None = None,
     ) -> None:
         self.source, self.offset, self.entry, self.gammon = source, offset, entry, gammon
         self.index = source.array(index_dtype(entry), (positions,), offset, "index")
         self.data_offset = offset + positions * entry
         last = self.index[-1]
         stored = int(last["start"]) + int(last["count"]) + (int(last["gammon_count"]) if gammon else 0)
-        self.values: U16 = source.array("<u2", (stored,), self.data_offset, "compressed data its index promises")
+        self.values: U16 = source.array(
+            "<u2", (stored,), self.data_offset, "compressed data its index promises"
+        )
         self.size = positions * entry + 2 * stored
         self.width = 2 * ROLLS if gammon else ROLLS
         self._kept: tuple[int, int, U16] | None = None
@@ -65,7 +74,7 @@ class CompressedRows:
         columns = slice(column * ROLLS, (column + 1) * ROLLS)
         return LazyRows(
             (len(self.index), ROLLS),
-            np.uint16,
+            "<u2",
             lambda start, stop: self.block(start, stop)[:, columns],
             lambda numbers: self.pick(numbers)[:, columns],
         )

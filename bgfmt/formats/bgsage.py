@@ -22,7 +22,7 @@ from bgfmt import board
 from bgfmt.errors import CapabilityError, CorruptError, HeaderError
 from bgfmt.formats.base import Extent, Format, Head, Option
 from bgfmt.storage import Sink, Source
-from bgfmt.tables import LazyRows, OneSided, Table
+from bgfmt.tables import LazyRows, OneSided, Rows, Table
 
 POINTS, CHEQUERS, ROLLS = 6, 15, 32
 N = board.count(POINTS, CHEQUERS)
@@ -65,7 +65,9 @@ class Bgsage(Format):
             raise CorruptError(
                 source.name, at + 68 * N + 4 * number, f"-1 or a row below {rows}", int(where[number]), number
             )
-        gammon = LazyRows((N, ROLLS), "<u2", lambda a, b: _distribution(where[a:b], survival)) if rows else None
+        gammon = (
+            LazyRows((N, ROLLS), "<u2", lambda a, b: _distribution(where[a:b], survival)) if rows else None
+        )
         extra = {
             "format": self.name,
             "gammon_policy": "race",
@@ -90,20 +92,13 @@ class Bgsage(Format):
         if wanted and table.gammon is None:
             raise CapabilityError("the table has no gammon distributions; solve it anew to get them")
         bearoff = np.asarray(table.bearoff)
-        kept = table.extra.get("bgsage")
-        means, where, survival = kept if kept and wanted == (table.gammon is not None) else (None, None, None)
-        if where is None:
-            means = _means(bearoff)
-            where = np.full(N, -1, "<i4")
-            survival = np.zeros((0, ROLLS), "<u2")
-            if wanted:
-                assert table.gammon is not None
-                where[FULL:] = np.arange(N - FULL)
-                gone = np.cumsum(np.asarray(table.gammon[FULL:N], np.int64), axis=1)
-                survival = np.maximum(65535 - gone, 0).astype("<u2")
+        kept = table.extra.get("bgsage") if wanted == (table.gammon is not None) else None
+        if kept is not None:
+            means, where, survival = kept
+        else:
+            means, where, survival = _parts(bearoff, table.gammon if wanted else None)
         sink.write(HEADER.build({"gammon_rows": len(survival)}))
         for array in (bearoff.astype("<u2", copy=False), means, where, survival):
-            assert array is not None
             sink.write(array)
 
     def accept(self, table: Table) -> None:
@@ -147,6 +142,17 @@ def _distribution(where: NDArray[Any], survival: NDArray[Any]) -> NDArray[np.uin
     out[have, 0] = 65535 - rows[:, 0]
     out[have, 1:] = rows[:, :-1] - rows[:, 1:]
     return out
+
+
+def _parts(bearoff: NDArray[Any], gammon: Rows | None) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Means, gammon index and survival rows, as bgsage lays them out, of finished distributions."""
+    where = np.full(N, -1, "<i4")
+    survival = np.zeros((0, ROLLS), "<u2")
+    if gammon is not None:
+        where[FULL:] = np.arange(N - FULL)
+        gone = np.cumsum(np.asarray(gammon[FULL:N], np.int64), axis=1)
+        survival = np.maximum(65535 - gone, 0).astype("<u2")
+    return _means(bearoff), where, survival
 
 
 def _means(bearoff: NDArray[Any]) -> NDArray[Any]:

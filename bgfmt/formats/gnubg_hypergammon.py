@@ -9,7 +9,7 @@ offset  size  meaning                                                     source
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from bgfmt import board
 from bgfmt.errors import HeaderError
@@ -27,7 +27,7 @@ class GnubgHypergammon(Format):
     title = "GNU Backgammon hypergammon"
     suffixes = (".bd",)
     carries = (Hypergammon,)
-    headerless: Mapping[str, type] = {"chequers": int}
+    headerless: ClassVar[Mapping[str, type]] = {"chequers": int}
     options = (Option("header", bool, "write the 40 header bytes"),)
 
     def recognise(self, head: Head) -> bool:

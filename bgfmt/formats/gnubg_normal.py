@@ -9,7 +9,7 @@ offset  size  meaning                                                     source
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from bgfmt import board
 from bgfmt.formats import _gnubg_header as gnubg
@@ -25,7 +25,7 @@ class GnubgNormal(Format):
     title = "GNU Backgammon one-sided, normal distributions"
     suffixes = (".bd",)
     carries = (NormalOneSided,)
-    headerless: Mapping[str, type] = {"points": int, "chequers": int}
+    headerless: ClassVar[Mapping[str, type]] = {"points": int, "chequers": int}
     options = (Option("header", bool, "write the 40 header bytes"),)
 
     def recognise(self, head: Head) -> bool:
@@ -34,9 +34,7 @@ class GnubgNormal(Format):
     def guess(self, source: Source) -> list[dict[str, Any]]:
         if source.size < 32 or source.bytes(0, 32) != FIRST_ROWS:
             return []
-        return [
-            {"points": p, "chequers": 15} for p in range(1, 24) if board.count(p, 15) * 16 == source.size
-        ]
+        return [{"points": p, "chequers": 15} for p in range(1, 24) if board.count(p, 15) * 16 == source.size]
 
     def read(self, source: Source, offset: int = 0, **described: Any) -> NormalOneSided:
         if described:

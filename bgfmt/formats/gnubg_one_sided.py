@@ -14,7 +14,7 @@ compressed (K = 1)
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +25,7 @@ from bgfmt.formats import _gnubg_header as gnubg
 from bgfmt.formats._compressed import ROLLS, CompressedRows, index_of, spans_of
 from bgfmt.formats.base import Extent, Format, Head, Option
 from bgfmt.storage import Sink, Source
-from bgfmt.tables import OneSided, Table
+from bgfmt.tables import OneSided, Rows, Table
 
 
 class GnubgOneSided(Format):
@@ -33,7 +33,12 @@ class GnubgOneSided(Format):
     title = "GNU Backgammon one-sided"
     suffixes = (".bd",)
     carries = (OneSided,)
-    headerless: Mapping[str, type] = {"points": int, "chequers": int, "gammon": bool, "compressed": bool}
+    headerless: ClassVar[Mapping[str, type]] = {
+        "points": int,
+        "chequers": int,
+        "gammon": bool,
+        "compressed": bool,
+    }
     options = (
         Option("header", bool, "write the 40 header bytes"),
         Option("compressed", bool, "leave out leading and trailing zeros"),
@@ -67,7 +72,9 @@ class GnubgOneSided(Format):
             return False
         try:
             rows = CompressedRows(source, 0, n, entry=8 if gammon else 6, gammon=gammon)
-            return rows.size == source.size and bool((rows.block(0, min(n, 9)).sum(axis=1) == 65535 * (1 + gammon)).all())
+            return rows.size == source.size and bool(
+                (rows.block(0, min(n, 9)).sum(axis=1) == 65535 * (1 + gammon)).all()
+            )
         except (CorruptError, ValueError):
             return False
 
@@ -83,6 +90,8 @@ class GnubgOneSided(Format):
             start = offset + gnubg.SIZE
         n = board.count(points, chequers)
         extra: dict[str, Any] = {"format": self.name, "gnubg_header": raw, "compressed": compressed}
+        bearoff: Rows
+        second: Rows | None
         if compressed:
             entry = 8 if gammon or self._old_index(source, start, n) else 6
             packed = CompressedRows(source, start, n, entry=entry, gammon=gammon)
@@ -157,7 +166,9 @@ class GnubgOneSided(Format):
     def accept(self, table: Table) -> None:
         super().accept(table)
         if table.exact:
-            raise CapabilityError("gnubg-os holds 16-bit integers, not exact float64 chances; npz holds those")
+            raise CapabilityError(
+                "gnubg-os holds 16-bit integers, not exact float64 chances; npz holds those"
+            )
 
     def losses(self, table: Table, options: Mapping[str, Any]) -> list[str]:
         lost = []

@@ -9,9 +9,7 @@ offset  size  meaning                                                     source
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
-
-
+from typing import Any, ClassVar
 
 from bgfmt import board
 from bgfmt.errors import CapabilityError
@@ -28,7 +26,7 @@ class GnubgTwoSided(Format):
     title = "GNU Backgammon two-sided"
     suffixes = (".bd",)
     carries = (TwoSided,)
-    headerless: Mapping[str, type] = {"points": int, "chequers": int, "cubeful": bool}
+    headerless: ClassVar[Mapping[str, type]] = {"points": int, "chequers": int, "cubeful": bool}
     options = (
         Option("header", bool, "write the 40 header bytes"),
         Option("cubeful", bool, "write all four equities, or the cubeless one alone"),
@@ -90,16 +88,14 @@ class GnubgTwoSided(Format):
     def accept(self, table: Table) -> None:
         super().accept(table)
         if table.exact:
-
-
-            raise CapabilityError("gnubg-ts holds 16-bit integers, not exact float64 equities; npz holds those")
+            raise CapabilityError(
+                "gnubg-ts holds 16-bit integers, not exact float64 equities; npz holds those"
+            )
 
     @staticmethod
     def _cubeful(table: TwoSided, options: Mapping[str, Any]) -> bool:
         wanted = options.get("cubeful")
         if wanted and not table.cubeful:
-
-
             raise CapabilityError("a cubeless table has no cubeful equities; solve it anew to get them")
         return table.cubeful if wanted is None else bool(wanted)
 
@@ -113,7 +109,9 @@ class GnubgTwoSided(Format):
             notes.append("bearoffdump prints 2e - 1 for cubeless files, and gnubg finds no cubeful equities")
         if table.points > MAX_PLAIN_POINTS:
             notes.append(f"{table.points} points are more than a pure race")
-        unreadable = gnubg.slot_limits(size) or (None if table.extra.get("gnubg_header") else "it has no header")
+        unreadable = gnubg.slot_limits(size) or (
+            None if table.extra.get("gnubg_header") else "it has no header"
+        )
         return {
             "cubeful": table.cubeful,
             "header": bool(table.extra.get("gnubg_header")),
@@ -124,5 +122,3 @@ class GnubgTwoSided(Format):
 
     def losses(self, table: Table, options: Mapping[str, Any]) -> list[str]:
         return []
-
-

@@ -20,7 +20,9 @@ from bgfmt.formats.base import Extent, Format, Head
 from bgfmt.storage import Sink, Source
 from bgfmt.tables import Hypergammon, MeanRolls, NormalOneSided, OneSided, Table, TwoSided
 
-KINDS: dict[str, type[Table]] = {k.kind: k for k in (OneSided, NormalOneSided, MeanRolls, TwoSided, Hypergammon)}
+KINDS: dict[str, type[Table]] = {
+    k.kind: k for k in (OneSided, NormalOneSided, MeanRolls, TwoSided, Hypergammon)
+}
 META = "bgfmt.json"
 
 
@@ -52,7 +54,9 @@ class Npz(Format):
         except FormatError:
             raise
         except (zipfile.BadZipFile, KeyError, ValueError, TypeError, NotImplementedError, EOFError) as error:
-            raise CorruptError(source.name, offset, "an archive written by bgfmt", str(error) or type(error).__name__) from None
+            raise CorruptError(
+                source.name, offset, "an archive written by bgfmt", str(error) or type(error).__name__
+            ) from None
         _check_shapes(source.name, kind, points, chequers, arrays)
         extra = meta.get("extra") if isinstance(meta.get("extra"), dict) else {}
         return kind(
@@ -95,7 +99,7 @@ class Npz(Format):
                     npy.write_array_header_2_0(member, header)
                     for _, block in table.blocks():
                         data = np.ascontiguousarray(block[name])
-                        member.write(memoryview(data.reshape(-1).view(np.uint8)))
+                        member.write(data.reshape(-1).view(np.uint8).data)
 
 
 def _member(name: str) -> zipfile.ZipInfo:
@@ -105,13 +109,14 @@ def _member(name: str) -> zipfile.ZipInfo:
 
 def _check_shapes(name: str, kind: type[Table], points: int, chequers: int, arrays: dict[str, Any]) -> None:
     n = board.count(points, chequers)
-    wanted: dict[str, tuple[Any, ...]] = {
+    shapes: dict[str, tuple[tuple[Any, ...], ...]] = {
         "one-sided": ((n, None),),
         "normal-distribution": ((n, 4),),
         "mean-rolls": ((n,),),
         "two-sided": ((n, n, 1), (n, n, 4)),
         "hypergammon": ((n, n, 28),),
-    }[kind.kind]
+    }
+    wanted = shapes[kind.kind]
     names = {
         "one-sided": ({"bearoff"}, {"bearoff", "gammon"}),
         "normal-distribution": ({"moments"},),
@@ -125,7 +130,8 @@ def _check_shapes(name: str, kind: type[Table], points: int, chequers: int, arra
         raise CorruptError(name, 0, f"arrays {' and '.join(sorted(names[-1]))}", sorted(arrays))
     for label, array in arrays.items():
         fits = any(
-            len(array.shape) == len(shape) and all(b in (None, a) for a, b in zip(array.shape, shape, strict=True))
+            len(array.shape) == len(shape)
+            and all(b in (None, a) for a, b in zip(array.shape, shape, strict=True))
             for shape in wanted
         )
         if not fits or array.dtype.newbyteorder("=") not in [np.dtype(w) for w in widths[kind.kind]]:

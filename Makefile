@@ -1,0 +1,42 @@
+# Two commands do everything from nothing: `make demo` and `make test`.
+# Each makes its own .venv; PYTHON chooses the interpreter (3.11 or later).
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: demo test lint check fuzz bench clean
+
+demo: .venv/installed
+	$(BIN)/python -m benchmarks.demo
+
+test: .venv/tested lint
+	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+lint: .venv/tested
+	$(BIN)/ruff format --check bgfmt tests benchmarks plugins
+	$(BIN)/ruff check bgfmt tests benchmarks plugins
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+
+# An hour of mutations: make fuzz FUZZ_EXAMPLES=100000
+FUZZ_EXAMPLES ?= 100000
+fuzz: .venv/tested
+	$(BIN)/python -m tests.fuzz.mutations $(FUZZ_EXAMPLES)
+
+bench: .venv/installed
+	$(BIN)/python -m benchmarks
+
+.venv/created:
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "bgfmt needs Python 3.11 or later")'
+	$(PYTHON) -m venv .venv
+	@touch $@
+
+.venv/installed: .venv/created pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	@touch $@
+
+.venv/tested: .venv/installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test,lint,oracles]'
+	@touch $@
+
+clean:
+	rm -rf .venv demo .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,93 @@
+"""`bgfmt convert`: another format or layout of the same numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from bgfmt.cli import options
+from bgfmt.cli.terminal import Progress
+
+
+@click.command()
+@click.argument("source", type=click.Path(), metavar="SRC")
+@click.argument("destination", type=click.Path(), metavar="DST")
+@click.option(
+    "--to", "to", metavar="FORMAT", help="Format to write (default: by DST's suffix, SRC's own if it fits)."
+)
+@click.option("--points", type=click.IntRange(1, 24), help="Cut down to this many points.")
+@click.option("--chequers", "--checkers", type=click.IntRange(1, 15), help="Cut down to this many chequers.")
+@click.option(
+    "--compress/--no-compress", "compressed", default=None, help="One-sided: compressed layout or not."
+)
+@click.option(
+    "--gammon/--no-gammon", "gammon", default=None, help="One-sided: with gammon distributions or not."
+)
+@click.option("--header/--no-header", "header", default=None, help="gnubg: with the 40 header bytes or not.")
+@click.option("--cubeless", is_flag=True, help="Two-sided: only the cubeless equities.")
+@click.option(
+    "-O", "more", multiple=True, metavar="NAME=VALUE", help="Any option of the format; see `bgfmt formats`."
+)
+@click.option("--lossy", is_flag=True, help="Allow what loses something; each loss is said in one line.")
+@options.as_option
+@options.part_option
+@options.force_option
+def convert(
+    source: str,
+    destination: str,
+    to: str | None,
+    points: int | None,
+    chequers: int | None,
+    compressed: bool | None,
+    gammon: bool | None,
+    header: bool | None,
+    cubeless: bool,
+    more: tuple[str, ...],
+    lossy: bool,
+    described: str | None,
+    part: int | None,
+    force: bool,
+) -> None:
+    """Write the table of SRC to DST in another format or layout; a plain copy is byte for byte.
+
+    \b
+    Examples:
+      bgfmt convert gnubg_os0.bd bearoff.ijf
+      bgfmt convert gnubg_ts.bd small.bd --chequers 6 --cubeless
+    """
+    import bgfmt
+
+    chosen: dict[str, Any] = {"compressed": compressed, "gammon": gammon, "header": header}
+    chosen = {name: value for name, value in chosen.items() if value is not None}
+    if cubeless:
+        chosen["cubeful"] = False
+    for item in more:
+        name, equals, value = item.partition("=")
+        chosen[name.strip().replace("-", "_")] = _value(value.strip()) if equals else True
+    reading = options.reading(described)
+    with Progress("converting", "B") as progress:
+        lost = bgfmt.convert(
+            source,
+            destination,
+            to=to,
+            points=points,
+            chequers=chequers,
+            lossy=lossy,
+            force=force,
+            part=part,
+            format=reading.pop("format", None),
+            described=reading,
+            progress=progress,
+            **chosen,
+        )
+    for line in lost:
+        click.echo(f"lost: {line}", err=True)
+
+
+def _value(text: str) -> bool | int | str:
+    if text.lower() in options.TRUE - {"1"}:
+        return True
+    if text.lower() in options.FALSE - {"0"}:
+        return False
+    return int(text) if text.lstrip("-").isdigit() else text

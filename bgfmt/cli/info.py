@@ -1,0 +1,76 @@
+"""`bgfmt info`: what a file is, and what gnubg makes of it."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import click
+
+from bgfmt.cli import options
+
+
+@click.command()
+@click.argument("file", type=click.Path())
+@options.as_option
+@options.part_option
+@click.option("--digest", is_flag=True, help="Also print the MD5 and SHA-256 of the whole file.")
+@options.json_option
+def info(file: str, described: str | None, part: int | None, digest: bool, as_json: bool) -> None:
+    """Say what FILE is: format, size, points, chequers, options, and whether gnubg can read it.
+
+    \b
+    Example:
+      bgfmt info gnubg_os0.bd
+    """
+    import bgfmt
+
+    with bgfmt.open(file, part=part or 0, **options.reading(described)) as db:
+        facts = db.info()
+        title = str(db)
+        if digest:
+            facts |= _digests(file)
+    if as_json:
+        options.echo_json(facts)
+        return
+    click.echo(title)
+    for key, value in _lines(facts):
+        click.echo(f"  {key:<12} {value}")
+
+
+def _lines(facts: dict[str, Any]) -> list[tuple[str, str]]:
+    lines = [("file", facts["file"]), ("size", f"{facts['size']:,} bytes"), ("format", facts["format"])]
+    lines.append(("kind", facts["kind"]))
+    if "points" in facts:
+        lines.append(("table", f"{facts['points']} points x {facts['chequers']} chequers"))
+        lines.append(("positions", f"{facts['positions']:,} a side"))
+    known = {"file", "size", "format", "title", "kind", "points", "chequers", "positions", "notes", "parts"}
+    for key, value in facts.items():
+        if key not in known | {"gnubg_name", "gnubg_reads", "md5", "sha256", "components"}:
+            lines.append((key.replace("_", " "), _word(value)))
+    if "gnubg_reads" in facts:
+        name = facts.get("gnubg_name")
+        verdict = f"reads it as {name}" if facts["gnubg_reads"] else "cannot use it"
+        lines.append(("gnubg", verdict))
+    for k, component in enumerate(facts.get("components", [])):
+        lines.append((f"component {k}", str(component)))
+    lines += [("note", note) for note in facts["notes"]]
+    lines += [(key, facts[key]) for key in ("md5", "sha256") if key in facts]
+    return lines
+
+
+def _word(value: Any) -> str:
+    return (
+        {True: "yes", False: "no", None: "-"}.get(value, str(value))
+        if isinstance(value, (bool, type(None)))
+        else str(value)
+    )
+
+
+def _digests(path: str) -> dict[str, str]:
+    sums = hashlib.md5(usedforsecurity=False), hashlib.sha256()
+    with open(path, "rb") as file:
+        while block := file.read(1 << 22):
+            for one in sums:
+                one.update(block)
+    return {"md5": sums[0].hexdigest(), "sha256": sums[1].hexdigest()}
