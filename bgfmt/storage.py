@@ -10,7 +10,9 @@ from __future__ import annotations
 import contextlib
 import mmap
 import os
+import queue
 import stat
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -109,41 +111,82 @@ class Source:
 
 
 class Sink:
-    """A new file being written front to back (or, through `reserve`, as a mapped array)."""
+    """A new file being written front to back (or, through `reserve`, as a mapped array).
+
+    Bytes are written behind the caller's back by a thread of its own, so that making the next block and writing
+    the last one overlap; `flush` waits for all of them. Arrays handed to `write` must not be changed afterwards.
+    """
+
+    _BEHIND = 4  # blocks that may wait to be written, which bounds the memory they hold
+    _SYNC_EVERY = 64 << 20  # bytes after which the disk is set to work
 
     def __init__(self, fd: int, name: str) -> None:
         self.fd, self.name, self.written = fd, name, 0
+        self._waiting: queue.Queue[tuple[int, memoryview] | None] = queue.Queue(self._BEHIND)
+        self._failed: BaseException | None = None
+        self._thread: threading.Thread | None = None
 
     def write(self, data: bytes | bytearray | memoryview | NDArray[Any]) -> None:
         """Append bytes, or an array's bytes in C order as they stand."""
+        self.write_at(self.written, data)
+        self.written += data.nbytes if isinstance(data, (np.ndarray, memoryview)) else len(data)
+
+    def write_at(self, offset: int, data: bytes | bytearray | memoryview | NDArray[Any]) -> None:
+        """Write bytes at an offset, such as into room left by `skip`."""
         if isinstance(data, np.ndarray):
             data = np.ascontiguousarray(data).reshape(-1).view(np.uint8).data
         view = memoryview(data).cast("B")
-        self.written += len(view)
-        while len(view):
-            view = view[os.write(self.fd, view[: 1 << 30]) :]
+        if len(view) < 1 << 16:
+            self._put(offset, view)
+            return
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._write_behind, daemon=True)
+            self._thread.start()
+        if self._failed is None:
+            self._waiting.put((offset, view))
+        if self._failed is not None:
+            self.flush()
 
     def skip(self, size: int) -> None:
         """Leave room for `size` bytes that `write_at` fills later."""
         self.written += size
-        os.lseek(self.fd, self.written, os.SEEK_SET)
-        os.ftruncate(self.fd, self.written)
-
-    def write_at(self, offset: int, data: NDArray[Any]) -> None:
-        """Write an array's bytes into room left by `skip`."""
-        view = np.ascontiguousarray(data).reshape(-1).view(np.uint8).data
-        while view:
-            done = os.pwrite(self.fd, view[: 1 << 30], offset)
-            view, offset = view[done:], offset + done
 
     def reserve(self, size: int) -> NDArray[np.uint8]:
         """Append `size` bytes and return them as a writable mapped array (for results made out of order)."""
+        self.flush()
         start = self.written
         os.ftruncate(self.fd, start + size)
         mapped = mmap.mmap(self.fd, start + size)
         self.written += size
-        os.lseek(self.fd, self.written, os.SEEK_SET)
         return np.frombuffer(mapped, np.uint8)[start:]
+
+    def flush(self) -> None:
+        """Wait until everything is written; raises what went wrong while writing."""
+        if self._thread is not None:
+            self._waiting.put(None)
+            self._thread.join()
+            self._thread = None
+        if self._failed is not None:
+            raise self._failed
+
+    def _put(self, offset: int, view: memoryview) -> None:
+        while len(view):
+            done = os.pwrite(self.fd, view[: 1 << 30], offset)
+            view, offset = view[done:], offset + done
+
+    def _write_behind(self) -> None:
+        unsynced = 0
+        while (item := self._waiting.get()) is not None:
+            if self._failed is not None:
+                continue  # keep taking, so that the caller never waits on a full queue
+            try:
+                self._put(*item)
+                unsynced += len(item[1])
+                if unsynced >= self._SYNC_EVERY:
+                    os.fdatasync(self.fd)
+                    unsynced = 0
+            except BaseException as error:
+                self._failed = error
 
 
 @contextlib.contextmanager
@@ -161,8 +204,13 @@ def create(path: PathLike, *, force: bool = False) -> Iterator[Sink]:
     folder = target.resolve().parent
     beside = folder / f".{target.name}.{os.getpid()}.part"
     fd, nameless = _open_new(folder, beside)
+    sink = Sink(fd, os.fspath(target))
     try:
-        yield Sink(fd, os.fspath(target))
+        try:
+            yield sink
+        finally:
+            sink.flush()
+        os.ftruncate(fd, sink.written)
         os.fchmod(fd, 0o666 & ~_umask())
         os.fsync(fd)
         if nameless:

@@ -176,7 +176,9 @@ def spans_of(rows: U16) -> tuple[NDArray[np.uint8], NDArray[np.uint8], NDArray[n
 
 def index_of(count: NDArray[np.uint8], first: NDArray[np.uint8], start: int, entry: int) -> tuple[Any, int]:
     """Index entries of a block whose values begin at `start`, and where the next block's begin."""
-    lengths = count.sum(axis=1, dtype=np.int64)
+    lengths = count[:, 0].astype(np.int64)
+    if count.shape[1] == 2:
+        lengths += count[:, 1]
     ends = start + np.cumsum(lengths)
     if len(ends) and int(ends[-1]) > 0xFFFFFFFF:
         raise CapabilityError("the compressed index counts in 32 bits; this table is too large for it")
