@@ -1,0 +1,194 @@
+"""Plays of many positions and rolls at once: results by a compiled loop, values and order by NumPy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import comb
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bgfmt import board, lookup
+from bgfmt.analysis import choose
+from bgfmt.analysis.choose import Databases
+from bgfmt.analysis.cube import cube_owner
+from bgfmt.errors import NotCoveredError, PositionError
+from bgfmt.tables import MeanRolls, OneSided, Table, TwoSided
+
+Floats = NDArray[Any]
+
+
+def results_of(sides: ArrayLike, rolls: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """What every play of a roll leads to, for many sides in a race.
+
+    Parameters
+    ----------
+    sides : (N, points) integers
+        Chequers on points 1.. of the side that plays.
+    rolls : (N, 2) integers
+        The dice, in any order.
+
+    Returns
+    -------
+    lengths : (N,) int64
+        How many different results each has.
+    results : (lengths.sum(),) int64
+        Position numbers on that many points, one list after another, in gnubg's order of generation.
+    """
+    from bgfmt.analysis import kernels
+
+    counts = np.ascontiguousarray(sides, np.int8)
+    dice = np.asarray(rolls)
+    if counts.ndim != 2 or dice.shape != (len(counts), 2):
+        raise PositionError(f"need sides (N, points) and rolls (N, 2), not {counts.shape} and {dice.shape}")
+    if dice.size and (dice.min() < 1 or dice.max() > 6):
+        raise PositionError("dice show 1 to 6")
+    points = counts.shape[1]
+    high, low = dice.max(axis=1), dice.min(axis=1)
+    width = max(2 * points * points, comb(points + 3, 4)) + 1
+    lengths, results = kernels.successors(
+        counts, high.astype(np.int64), low.astype(np.int64), board.number_terms(points), width
+    )
+    return lengths, results
+
+
+@dataclass(frozen=True, eq=False)
+class RankedMany:
+    """All plays of N (position, roll) pairs, best first within each pair.
+
+    starts : (N + 1,) int64, where each pair's plays begin in the flat arrays.
+    results : flat int64, position number of the side that played after each play.
+    values : flat float, by the measure asked (equities: greater is better; mean rolls: less is better).
+    """
+
+    starts: NDArray[np.int64]
+    results: NDArray[np.int64]
+    values: Floats
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    @property
+    def best(self) -> NDArray[np.int64]:
+        """(N,) position number after the best play."""
+        return self.results[self.starts[:-1]]
+
+    @property
+    def best_value(self) -> Floats:
+        """(N,) value of the best play."""
+        return self.values[self.starts[:-1]]
+
+    @property
+    def losses(self) -> Floats:
+        """Flat: what each play loses against the best of its pair, never negative."""
+        return np.abs(self.values - np.repeat(self.best_value, np.diff(self.starts)))
+
+    def plays(self, pair: int) -> tuple[NDArray[np.int64], Floats]:
+        """Results and values of one pair."""
+        part = slice(self.starts[pair], self.starts[pair + 1])
+        return self.results[part], self.values[part]
+
+
+def turned(equities: Floats, cube: str) -> Floats:
+    """Worth to the side that has just played, (M,), of the other side's equities (M, 4) once it is on roll.
+
+    `cube` is where the cube lies for the side that played: the other side may turn it unless we own it. The
+    name "cubeless" gives the cubeless worth, for which one column is enough.
+    """
+    if cube == "cubeless":
+        return -equities[:, 0]
+    if cube == "owned":
+        return -equities[:, 3]
+    rolling = equities[:, 2 if cube == "centered" else 1]
+    cashed = np.minimum(equities.dtype.type(1), 2 * equities[:, 3])
+    return -np.maximum(rolling, cashed)
+
+
+def rank_many(
+    databases: Databases,
+    us: Any,
+    them: Any,
+    rolls: ArrayLike,
+    *,
+    measure: str = "money",
+    cube: str = "centered",
+) -> RankedMany:
+    """Rank all plays of many (position, roll) pairs.
+
+    Parameters
+    ----------
+    databases
+        The first two-sided table is used for "money" and "cubeless", the first one-sided one for the others.
+    us, them
+        Sides as `lookup_many` takes them: counts (N, points), numbers (N,) or Side objects; `them` may be None
+        for the measures of one side.
+    rolls
+        (N, 2) dice.
+    measure
+        "money" (with the cube as `cube` says), "cubeless", "mean" (rolls still to go after the play) or "off:n"
+        (chance to be off within n more rolls).
+    cube
+        "centered", "owned" or "opponent".
+    """
+    owner = cube_owner(cube)
+    one_sided, within = parse_measure(measure)
+    table = _table_for(databases, one_sided, cubeful=measure == "money")
+    if owner != "centered" and isinstance(table, TwoSided) and not table.cubeful and measure == "money":
+        raise NotCoveredError("the table holds cubeless equities only")
+    ours = lookup.numbers_of(table, us)
+    dice = np.asarray(rolls)
+    if dice.shape != (len(ours), 2):
+        raise PositionError(f"need rolls (N, 2) for {len(ours)} positions, not {dice.shape}")
+    lengths, results = results_of(board.unrank_array(ours, table.points), dice)
+    starts = np.concatenate([[0], np.cumsum(lengths)])
+    if isinstance(table, TwoSided):
+        theirs = np.repeat(lookup.numbers_of(table, them), lengths)
+        values = turned(
+            lookup._equities_of(table, theirs, results), owner if measure == "money" else "cubeless"
+        )
+    else:
+        values = side_values(table, results, within)
+    better = values if within is None and one_sided else -values
+    pair = np.repeat(np.arange(len(ours)), lengths)
+    order = np.lexsort((better, pair))
+    return RankedMany(starts, results[order], values[order])
+
+
+def parse_measure(measure: str) -> tuple[bool, int | None]:
+    """Whether a measure looks at one side only, and the n of "off:n"."""
+    if measure in ("money", "cubeless"):
+        return False, None
+    if measure == "mean":
+        return True, None
+    name, _, rolls = measure.partition(":")
+    if name == "off" and rolls.isdigit() and 0 <= int(rolls) < 1000:
+        return True, int(rolls)
+    raise PositionError(f"plays are ranked by money, cubeless, mean or off:n (n rolls), not {measure!r}")
+
+
+def side_values(table: Table, numbers: NDArray[np.int64], within: int | None) -> Floats:
+    """Mean rolls of positions of a one-sided table, or their chance to be off within `within` rolls."""
+    unique, back = np.unique(numbers, return_inverse=True)
+    if isinstance(table, OneSided):
+        rows = lookup.look_up_many(table, unique)
+        values = lookup.moments(rows)[0] if within is None else rows[:, : within + 1].sum(axis=1, dtype="f8")
+    elif within is not None:
+        raise NotCoveredError(f"a {table.kind} table does not say the chance to be off in {within} rolls")
+    else:
+        stored = lookup.look_up_many(table, unique)
+        values = stored if isinstance(table, MeanRolls) else stored[:, 0]
+    return np.asarray(values)[back.reshape(-1)]
+
+
+def _table_for(databases: Databases, one_sided: bool, cubeful: bool) -> Table:
+    tables = choose.tables_of(databases)
+    if one_sided:
+        fitting: list[Table] = [t for t in tables if choose.one_sided_for([t]) is not None]
+        wanted = "what one side needs"
+    else:
+        fitting = [t for t in tables if isinstance(t, TwoSided) and (t.cubeful or not cubeful)]
+        wanted = "both sides' cubeful equities" if cubeful else "both sides' equities"
+    if not fitting:
+        raise choose.not_covered(tables, wanted=wanted)
+    return min(fitting, key=lambda t: not t.exact)

@@ -1,0 +1,113 @@
+"""Which of several tables answers a question: two-sided before one-sided, exact numbers before rounded ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgfmt import lookup
+from bgfmt.board import Position, Side
+from bgfmt.database import Database
+from bgfmt.errors import NotCoveredError, PositionError
+from bgfmt.lookup import Equities
+from bgfmt.tables import MeanRolls, NormalOneSided, OneSided, Table, TwoSided
+
+Asked = Database | Table
+Databases = Asked | Sequence[Asked]
+
+#: greatest |stored - exact| of the columns cubeless, owned, centered, opponent over all pairs of a table of six
+#: points and up to this many chequers (measured; each step of the recipe truncates, so it grows with the table)
+KNOWN_ERRORS = {
+    6: (0.000113, 0.000106, 0.000128, 0.000125),
+    8: (0.000143, 0.000132, 0.000182, 0.000177),
+}
+
+
+def known_error(table: Table) -> NDArray[np.float64]:
+    """Greatest error of the four equities of a two-sided table, float64 of shape (4,).
+
+    Measured for six points with six and eight chequers; a table inside one of them is its corner. Other sizes
+    are scaled by points times chequers, which overstates. Tables of exact numbers err by 1e-12 at most.
+    """
+    if table.exact:
+        return np.full(4, 1e-12)
+    for chequers, errors in KNOWN_ERRORS.items():
+        if table.points <= 6 and table.chequers <= chequers:
+            return np.array(errors)
+    return np.array(KNOWN_ERRORS[8]) * max(1.0, table.points * table.chequers / 48)
+
+
+def tables_of(databases: Databases) -> list[Table]:
+    """The tables of one or more databases or tables."""
+    asked: Iterable[Asked] = [databases] if isinstance(databases, (Database, Table)) else databases
+    return [one.table if isinstance(one, Database) else one for one in asked]
+
+
+def check_race(position: Position) -> None:
+    """Refuse what no table is about: PositionError when the game is over, NotCoveredError for contact."""
+    if not position.us.chequers or not position.them.chequers:
+        raise PositionError(f"{position}: the game is over, one side has no chequers left")
+    if position.contact:
+        raise NotCoveredError(f"{position}: the sides have not passed each other")
+
+
+def two_sided_for(databases: Databases, position: Position, *, cubeful: bool = False) -> TwoSided | None:
+    """The best two-sided table that covers both sides, or None: exact numbers first, then cubeful ones."""
+    fitting = [
+        table
+        for table in tables_of(databases)
+        if isinstance(table, TwoSided)
+        and (table.cubeful or not cubeful)
+        and not lookup.covers(table, position.us)
+        and not lookup.covers(table, position.them)
+    ]
+    return min(fitting, key=lambda t: (not t.cubeful, not t.exact), default=None)
+
+
+def one_sided_for(
+    databases: Databases, *sides: Side, distributions: bool = False
+) -> OneSided | NormalOneSided | MeanRolls | None:
+    """The best one-sided table that covers all of these sides, or None: distributions, means, normal ones."""
+    kinds = (OneSided,) if distributions else (OneSided, MeanRolls, NormalOneSided)
+    fitting = [
+        table
+        for table in tables_of(databases)
+        if isinstance(table, kinds) and not any(lookup.covers(table, side) for side in sides)
+    ]
+    return min(
+        fitting,
+        key=lambda t: (kinds.index(type(t)), not t.exact, getattr(t, "gammon", None) is None),
+        default=None,
+    )
+
+
+def not_covered(databases: Databases, *sides: Side, wanted: str = "") -> NotCoveredError:
+    """The error for a question that none of the tables answers, with each table's reason."""
+    reasons = []
+    for table in tables_of(databases):
+        why = next(filter(None, (lookup.covers(table, side) for side in sides)), None)
+        reasons.append(why or f"a {table.kind} table does not say{' ' + wanted if wanted else ''}")
+    unique = list(dict.fromkeys(reasons)) or ["no table was given"]
+    return NotCoveredError("; ".join(unique))
+
+
+def equities(databases: Databases, position: Position) -> Equities:
+    """The equities of a position from the best two-sided table that covers it; NotCoveredError without one."""
+    check_race(position)
+    table = two_sided_for(databases, position)
+    if table is None:
+        raise not_covered(databases, position.us, position.them, wanted="both sides' equities")
+    answer = lookup.look_up(table, position)
+    assert isinstance(answer, Equities)
+    return answer
+
+
+def equities_many(databases: Databases, us: Any, them: Any) -> NDArray[Any]:
+    """(N, 4) or (N, 1) equities of many positions, counts (N, points), from the first two-sided table given."""
+    for table in sorted(tables_of(databases), key=lambda t: not t.exact):
+        if isinstance(table, TwoSided):
+            return lookup.look_up_many(table, us, them)
+    raise not_covered(databases, wanted="both sides' equities")

@@ -1,0 +1,229 @@
+"""All legal plays of a roll in a race, ranked: what each is worth, what it loses, and its name.
+
+Without contact every die can be played while chequers remain, so the rules leave one choice only: in which
+order, and with which chequers. Plays that reach the same position are one play.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bgfmt import lookup
+from bgfmt.analysis import approximate, bulk, choose
+from bgfmt.analysis.choose import Databases
+from bgfmt.analysis.cube import cube_owner
+from bgfmt.board import Position, Side
+from bgfmt.errors import NotCoveredError, PositionError
+from bgfmt.tables import OneSided, Table
+
+HOME = 6
+Steps = tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True)
+class RankedPlay:
+    """One play of a roll.
+
+    notation : standard notation, such as "6/off 6/5".
+    result : the position after it, seen by the side that played (a Side where one side was asked about).
+    value : by the measure asked; equities are the mover's.
+    loss : what it gives up against the best play, 0 for the best, never negative.
+    """
+
+    notation: str
+    result: Position | Side
+    value: float
+    loss: float
+    steps: Steps = ()
+    measure: str = "money"
+    approximate: bool = False
+
+    def as_dict(self) -> dict[str, Any]:
+        return {"play": self.notation, "result": str(self.result), "value": self.value, "loss": self.loss}
+
+
+def parse_roll(text: str | tuple[int, int]) -> tuple[int, int]:
+    """The dice, the larger first, of "61", "6-1", "6 1", "6,1" or a pair; PositionError for anything else."""
+    dice = [d for d in text if d not in "-, /"] if isinstance(text, str) else [str(d) for d in text]
+    if len(dice) != 2 or any(d not in {"1", "2", "3", "4", "5", "6"} for d in dice):
+        raise PositionError(f"a roll is two dice such as 61 or 6-1, not {text!r}")
+    high, low = sorted(map(int, dice), reverse=True)
+    return high, low
+
+
+def side_plays(side: Side, roll: tuple[int, int]) -> dict[Side, Steps]:
+    """Every different result of playing a roll with a side that is past all contact, and a way to play it.
+
+    Steps are (from, to) with 0 for off, in gnubg's order of generation; the first way to a result is kept.
+    """
+    high, low = max(roll), min(roll)
+    orders = [(high,) * 4] if high == low else [(high, low), (low, high)]
+    found: dict[Side, Steps] = {}
+    for dice in orders:
+        for steps, counts in _sequences(list(side.padded(24)), dice, 24 if high == low else None):
+            found.setdefault(Side(*counts), steps)
+    return found
+
+
+def _sequences(
+    counts: list[int], dice: tuple[int, ...], limit: int | None
+) -> Iterator[tuple[Steps, tuple[int, ...]]]:
+    if not dice or not any(counts):
+        yield (), tuple(counts)
+        return
+    highest = max(p for p in range(1, 25) if counts[p - 1])
+    die = dice[0]
+    for point in range(min(limit or 24, highest), 0, -1):
+        inside = point > die
+        off = highest <= HOME and (point == die or (point < die and point == highest))
+        if not counts[point - 1] or not (inside or off):
+            continue
+        after = counts.copy()
+        after[point - 1] -= 1
+        if inside:
+            after[point - die - 1] += 1
+        step = (point, point - die if inside else 0)
+        for rest, result in _sequences(after, dice[1:], None if limit is None else point):
+            yield (step, *rest), result
+
+
+def notation(steps: Steps) -> str:
+    """Standard notation: highest point first, one chequer's steps joined, equal moves counted: "6/4(2) 5/off"."""
+    moves: list[list[int]] = []
+    for start, end in sorted(steps, reverse=True):
+        for move in moves:
+            if move[1] == start:
+                move[1] = end
+                break
+        else:
+            moves.append([start, end])
+    moves.sort(reverse=True)
+    texts: dict[str, int] = {}
+    for start, end in moves:
+        text = f"{start}/{end or 'off'}"
+        texts[text] = texts.get(text, 0) + 1
+    return " ".join(text + (f"({times})" if times > 1 else "") for text, times in texts.items())
+
+
+def rank_plays(
+    databases: Databases,
+    position: Position | Side,
+    roll: str | tuple[int, int],
+    *,
+    cube: str = "centered",
+    measure: str | None = None,
+) -> list[RankedPlay]:
+    """All plays of a roll, best first.
+
+    Parameters
+    ----------
+    databases
+        One or more databases or tables; the best that covers the position is asked.
+    position
+        The side on roll first, or one side alone for the measures that look at one side.
+    roll
+        "61", "6-1" or (6, 1).
+    cube
+        "centered", "owned" or "opponent", seen by the side that plays; used by "money" only.
+    measure
+        "money" (equity with the cube where it is), "cubeless", "mean" (expected rolls still to go after the
+        play) or "off:n" (chance to be off within n more rolls). By default "money" for two sides and "mean"
+        for one. Where only one-sided tables cover the position, equities are approximate and say so.
+
+    Raises
+    ------
+    NotCoveredError
+        No table answers; PositionError for a bad roll, measure, or finished game.
+    """
+    dice = parse_roll(roll)
+    owner = cube_owner(cube)
+    two = isinstance(position, Position)
+    measure = measure or ("money" if two else "mean")
+    one_sided, within = bulk.parse_measure(measure)
+    if isinstance(position, Position):
+        choose.check_race(position)
+        side = position.us
+    else:
+        side = position
+        if not side.chequers:
+            raise PositionError("there is nothing to play, all chequers are off")
+        if not one_sided:
+            raise PositionError(f"{measure!r} needs both sides, the one on roll first (side / side)")
+    if side.bar:
+        raise NotCoveredError(f"{side} has a chequer on the bar")
+    plays = side_plays(side, dice)
+    results = list(plays)
+    rough = False
+    if one_sided:
+        table = choose.one_sided_for(databases, side, distributions=within is not None)
+        if table is None:
+            raise choose.not_covered(databases, side, wanted="what one side needs")
+        values = _side_values(table, results, within)
+    else:
+        assert isinstance(position, Position)
+        values, rough = _position_values(
+            databases, position, results, owner if measure == "money" else "cubeless"
+        )
+    sign = 1.0 if measure == "mean" else -1.0
+    order = sorted(range(len(results)), key=lambda k: sign * values[k])
+    best = values[order[0]]
+    return [
+        RankedPlay(
+            notation(plays[results[k]]),
+            Position(results[k], position.them) if isinstance(position, Position) else results[k],
+            float(values[k]),
+            abs(float(values[k] - best)),
+            plays[results[k]],
+            measure,
+            rough,
+        )
+        for k in order
+    ]
+
+
+def rank_all_rolls(
+    databases: Databases, position: Position | Side, *, cube: str = "centered", measure: str | None = None
+) -> dict[tuple[int, int], list[RankedPlay]]:
+    """`rank_plays` for each of the 21 rolls, keyed (larger, smaller)."""
+    rolls = [(a, b) for a in range(1, 7) for b in range(1, a + 1)]
+    return {roll: rank_plays(databases, position, roll, cube=cube, measure=measure) for roll in rolls}
+
+
+def _side_values(table: Table, results: list[Side], within: int | None) -> np.ndarray[Any, Any]:
+    numbers = np.array([s.number(table.points) for s in results], np.int64)
+    return np.asarray(bulk.side_values(table, numbers, within), np.float64)
+
+
+def _position_values(
+    databases: Databases, position: Position, results: list[Side], cube: str
+) -> tuple[np.ndarray[Any, Any], bool]:
+    table = choose.two_sided_for(databases, position, cubeful=cube != "cubeless")
+    if table is not None:
+        ours = np.array([s.number(table.points) for s in results], np.int64)
+        theirs = np.full(len(ours), position.them.number(table.points))
+        equities = lookup._equities_of(table, theirs, ours)
+        return np.asarray(bulk.turned(equities, cube), np.float64), False
+    one = choose.one_sided_for(databases, position.us, position.them, distributions=True)
+    if one is None:
+        why = "cubeful equities" if choose.two_sided_for(databases, position) else "both sides' equities"
+        raise choose.not_covered(databases, position.us, position.them, wanted=why)
+    assert isinstance(one, OneSided)
+    counts = [s.padded(one.points) for s in results]
+    them = [position.them.padded(one.points)] * len(results)
+    win, won, lost = approximate.twosided_many(one, np.array(them), np.array(counts)).T
+    money = 2 * win - 1 + np.nan_to_num(won) - np.nan_to_num(lost)
+    if cube != "cubeless":
+        owned, centered, opponent = approximate.janowski(money)
+        # the other side is on roll in these: turn its equities round as a table's
+        stored = np.stack([money, owned, centered, opponent], axis=1)
+        values = bulk.turned(stored, cube)
+    else:
+        values = -money
+    off = np.array([not s.chequers for s in results])
+    if off.any() and position.them.chequers < approximate.FULL:
+        values = np.where(off, 1.0, values)
+    return values, True
