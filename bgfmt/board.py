@@ -75,7 +75,7 @@ class Side:
         return f"Side({inner})"
 
     def __str__(self) -> str:
-        text = " ".join(map(str, self.padded(max(6, len(self.counts)))))
+        text = " ".join(map(str, self.counts + (0,) * (6 - len(self.counts))))
         return f"{text} bar {self.bar}" if self.bar else text
 
     @property

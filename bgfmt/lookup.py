@@ -236,9 +236,9 @@ def look_up(table: Table, asked: Side | Position) -> Answer:
     if isinstance(table, (TwoSided, Hypergammon)):
         if not isinstance(asked, Position):
             raise PositionError(f"a {table.kind} table needs both sides, the one on roll first (side / side)")
+        us, them = number_of(table, asked.us), number_of(table, asked.them)
         if not isinstance(table, Hypergammon) and asked.contact:
             raise NotCoveredError(f"{asked}: the sides have not passed each other")
-        us, them = number_of(table, asked.us), number_of(table, asked.them)
         number = us * table.positions + them
         if isinstance(table, TwoSided):
             values = [float(x) for x in equities(table.equities[us, them])]

@@ -1,0 +1,14 @@
+"""A few thousand mutations on every run of the tests; `make fuzz` goes on as long as you like."""
+
+from __future__ import annotations
+
+import os
+
+from tests.fuzz.mutations import run, seeds
+
+
+def test_mutated_files_give_a_table_or_one_clear_line() -> None:
+    assert len(seeds()) > 40
+    outcomes = run(int(os.environ.get("BGFMT_FUZZ", "4000")), seed=20)
+    assert outcomes["table"] > 0
+    assert sum(outcomes.values()) > outcomes["table"]
