@@ -1,13 +1,15 @@
 """Compiled loops of the one-sided solver, integers and gnubg's float32.
 
 Source of the rules: docs/theory/one-sided.md; the slow twin is `bgfmt.moves`. Positions are visited in ascending
-position number within ranges that share the chequers on their lower points; ranges of one wave do not reach each
+position number within ranges that share the chequers on their higher points; ranges of one wave do not reach each
 other, so threads may take them in any order.
 
-Every finished position keeps *keys*, int64: the rank of a final position (what the play minimises) in the high 32
-bits, its label (its number, unless ties go by another order) in the low 32. `record[y]` holds the best key after one
-more die 1..6 (six lanes) and y's own key (lane 6); `doubles[a-1, y]` the best after two and after three more a's.
-A move from x lands on y = x - (a difference of binomials), so that a position costs about 54 loads a source.
+Every finished position keeps *keys*: the rank of a position (what play minimises) above CODE_BITS low bits. Of y,
+keys[y] holds the best rank after one more die 1..6 (six lanes) and y's own (lane 6); doubles[a - 1, y] the best after
+two and after three more a's; the second half of each row the position numbers that go with them. The low bits of a key
+are overwritten with the place of the chequer moved, highest point first: the least key is then the play of least rank
+that is found first, and a minimum over eight lanes at once is all that the inner loop does. A move from x lands on
+y = x - (a difference of binomials), so that a position costs about 54 loads a source.
 """
 
 from __future__ import annotations
@@ -20,8 +22,10 @@ from bgfmt.jit import njit
 
 Array = Any
 
-UNSET = np.int64(0x7FFFFFFF00000000)
 ROLLS = 32
+CODE_BITS = 5
+LABEL_BITS = 30
+CODES = 31
 
 
 @njit()
@@ -66,160 +70,162 @@ def refresh(points: int, upto: int, above: Array, steps: Array, drop: Array, sou
 
 
 @njit()
-def search(
-    points: int, x: int, found: int, sources: Array, drop: Array, mask: int, record: Array, doubles: Array,
-    on: int, off: int, off_scale: int, pair: Array, best: Array,
+def merge(
+    a: int, used: int, landing: Array, signs: Array, keys: Array, doubles: Array, pair: Array, lanes: int
 ) -> None:
-    """Best key of each of the 21 rolls from x (`best`), and x's lanes 1..6 and doubles.
+    """Lanes j of pair[a]: least of the keys[y, j] of all landings y of die a + 1, their codes told apart.
 
-    Rows of `record` are position number + `on` for a move that keeps the chequer on the board, and
-    off_scale * number + `off` for one that bears it off. `mask` keeps of a key what decides: the rank alone, so that
-    the first play found wins ties, or all of it.
+    Then, in lanes 8 and 9, the least of the doubles[a, y]. `lanes` is 8, but not a constant: a loop of known length
+    is unrolled instead of vectorised.
+    """
+    clear = signs[32]
+    for j in range(lanes):
+        pair[a, j] = signs[33]
+    two = three = signs[33]
+    for q in range(used):
+        y = landing[a, q]
+        code = signs[q]
+        for j in range(lanes):
+            key = keys.dtype.type((keys[y, j] & clear) | code)
+            pair[a, j] = min(pair[a, j], key)
+        two = min(two, keys.dtype.type((doubles[a, y, 0] & clear) | code))
+        three = min(three, keys.dtype.type((doubles[a, y, 1] & clear) | code))
+    pair[a, 8] = two
+    pair[a, 9] = three
+
+
+@njit()
+def search(
+    points: int, x: int, found: int, sources: Array, drop: Array, signs: Array, keys: Array, doubles: Array,
+    on: int, off: int, off_scale: int, lanes: int, pair: Array, landing: Array, best: Array,
+) -> None:
+    """Position after the best play of each of the 21 rolls from x (`best`), and x's lanes 1..6 and doubles.
+
+    Rows of the records are position number + `on` for a move that keeps the chequer on the board, and
+    off_scale * number + `off` for one that bears it off. `signs`, of the dtype of keys: 0..31, then the mask that
+    clears a key's code, then a key above all keys. `lanes` is 8, but not a constant: a loop of known length is
+    unrolled instead of vectorised. `pair` (6, 10) and `landing` (6, points) are working space.
     """
     row = x + on
     top = sources[0]
+    clear = signs[32]
     for a in range(1, 7):
-        b0 = b1 = b2 = b3 = b4 = b5 = b6 = t2 = t3 = UNSET
+        used = 0
         for q in range(found):
             i = sources[q]
             t = i - a
-            if t < 0:
-                if top > 5 or (t < -1 and q > 0):
-                    break
-                y = off_scale * (x - drop[points - i]) + off
+            if t >= 0:
+                landing[a - 1, q] = row - drop[points - i] + drop[points - t]
+            elif top > 5 or (t < -1 and q > 0):
+                break
             else:
-                y = row - drop[points - i] + drop[points - t]
-            lanes = record[y]
-            key = lanes[0]
-            if key < (b0 & mask):
-                b0 = key
-            key = lanes[1]
-            if key < (b1 & mask):
-                b1 = key
-            key = lanes[2]
-            if key < (b2 & mask):
-                b2 = key
-            key = lanes[3]
-            if key < (b3 & mask):
-                b3 = key
-            key = lanes[4]
-            if key < (b4 & mask):
-                b4 = key
-            key = lanes[5]
-            if key < (b5 & mask):
-                b5 = key
-            key = lanes[6]
-            if key < (b6 & mask):
-                b6 = key
-            key = doubles[a - 1, y, 0]
-            if key < (t2 & mask):
-                t2 = key
-            key = doubles[a - 1, y, 1]
-            if key < (t3 & mask):
-                t3 = key
-        lane = pair[a - 1]
-        lane[0] = b0
-        lane[1] = b1
-        lane[2] = b2
-        lane[3] = b3
-        lane[4] = b4
-        lane[5] = b5
-        record[row, a - 1] = b6
-        doubles[a - 1, row, 0] = lane[a - 1]
-        doubles[a - 1, row, 1] = t2
-        best[a * (a + 1) // 2 - 1] = t3
+                landing[a - 1, q] = off_scale * (x - drop[points - i]) + off
+            used += 1
+        merge(a - 1, used, landing, signs, keys, doubles, pair, lanes)
+        keys[row, a - 1] = pair[a - 1, 6]
+        doubles[a - 1, row, 0] = pair[a - 1, a - 1]
+        doubles[a - 1, row, 1] = pair[a - 1, 8]
+        y = landing[a - 1, pair[a - 1, 6] & CODES]
+        keys[row, a + 7] = keys[y, 14]
+        y = landing[a - 1, pair[a - 1, a - 1] & CODES]
+        doubles[a - 1, row, 2] = keys[y, a + 7]
+        doubles[a - 1, row, 3] = doubles[a - 1, landing[a - 1, pair[a - 1, 8] & CODES], 2]
+        best[a * (a + 1) // 2 - 1] = doubles[a - 1, landing[a - 1, pair[a - 1, 9] & CODES], 3]
     for a in range(1, 6):
         for b in range(a):
-            key = pair[a, b]
-            other = pair[b, a]
-            best[a * (a + 1) // 2 + b] = other if other < (key & mask) else key
+            if (pair[b, a] & clear) < (pair[a, b] & clear):
+                best[a * (a + 1) // 2 + b] = keys[landing[b, pair[b, a] & CODES], a + 8]
+            else:
+                best[a * (a + 1) // 2 + b] = keys[landing[a, pair[a, b] & CODES], b + 8]
 
 
 @njit()
-def settle(values: Array, column: int, sums: Array, by_sums: bool) -> int:
-    """Divide the 36-fold sums, round, give the remainder of 65535 to the likeliest roll; return the sum of i * value.
+def settle(rows: Array, x: int, part: int, sums: Array, by_sums: bool, rolls: int) -> int:
+    """Divide 36-fold sums, round, give the remainder of 65535 to the likeliest roll; return the sum of i * value.
 
-    `values` is the uint16 row to fill from `column` on.
+    sums[i] belongs to roll i + 1; rows[x, part] takes the values.
     """
-    total = 0
-    rank = 0
-    likeliest = 0
-    for i in range(ROLLS):
-        value = (sums[i] + 18) * 954437177 >> 35  # (sum + 18) // 36 for all sums that occur, below 2**22
-        values[column + i] = value
+    total = np.uint32(0)
+    rank = np.uint32(0)
+    likeliest = np.uint32(0)
+    for i in range(rolls - 1):
+        value = np.uint32((np.uint64(sums[i]) + 18) * 954437177 >> 35)  # // 36, for all sums below 2**22
+        rows[x, part, i + 1] = value
         total += value
-        rank += i * value
-        candidate = ((sums[i] if by_sums else value) << 5) | (31 - i)
+        rank += np.uint32(i + 1) * value
+        candidate = np.uint32((sums[i] if by_sums else value) << 5 | (31 - i))
         likeliest = max(likeliest, candidate)
-    mode = 31 - (likeliest & 31)
-    excess = total - 65535
-    values[column + mode] -= excess
-    return rank - mode * excess
+    mode = 32 - np.int64(likeliest & 31)
+    excess = np.int64(total) - 65535
+    rows[x, part, 0] = 0
+    rows[x, part, mode] -= excess
+    return np.int64(rank) - mode * excess  # type: ignore[no-any-return]
 
 
 @njit()
-def weighted_sums(rows: Array, column: int, best: Array, sums: Array, wide: Array) -> None:
-    """sums[i + 1] = rows[best[r], column + i] over the 21 rolls r, doubles once and the others twice."""
-    for i in range(ROLLS):
-        wide[i] = 0
+def weighted_sums(rows: Array, part: int, best: Array, sums: Array, rolls: int) -> None:
+    """sums[i] = rows[best[r], part, i] over the 21 rolls r, doubles once and the others twice; i < rolls.
+
+    `rolls` is 32, but not a constant: a loop of known length is unrolled instead of vectorised.
+    """
+    for i in range(rolls):
+        sums[i] = 0
     for a in range(1, 6):
         for b in range(a):
-            row = rows[best[a * (a + 1) // 2 + b]]
-            for i in range(ROLLS):
-                wide[i] += row[column + i]
-    for i in range(ROLLS):
-        wide[i] += wide[i]
+            y = best[a * (a + 1) // 2 + b]
+            for i in range(rolls):
+                sums[i] += rows[y, part, i]
+    for i in range(rolls):
+        sums[i] += sums[i]
     for a in range(6):
-        row = rows[best[a * (a + 3) // 2]]
-        for i in range(ROLLS):
-            wide[i] += row[column + i]
-    sums[0] = 0
-    for i in range(ROLLS - 1):
-        sums[i + 1] = wide[i]
+        y = best[a * (a + 3) // 2]
+        for i in range(rolls):
+            sums[i] += rows[y, part, i]
 
 
 @njit()
 def distributions(
-    points: int, ranges: Array, terms: Array, steps: Array, record: Array, doubles: Array,
-    on: int, off: int, off_scale: int, rows: Array, column: int, mask: int, by_sums: bool,
-    labels: Array, numbers: Array, choices: Array,
+    points: int, ranges: Array, terms: Array, steps: Array, signs: Array, keys: Array, doubles: Array,
+    on: int, off: int, off_scale: int, lanes: int,
+    rows: Array, part: int, by_sums: bool, labels: Array, choices: Array, rolls: int,
 ) -> None:
-    """Fill rows[x, column : column + 32] for the positions x of `ranges`, (m, 2) first and one past the last.
+    """Fill rows[x, part] for the positions x of `ranges`, (m, 2) first and one past the last.
 
-    `labels` and its inverse `numbers` order ties, empty when labels are position numbers; `choices`, (n, 21) uint32,
-    takes the plays chosen, or is empty.
+    `labels` orders ties by the position played to, or is empty; `choices`, (n, 21) uint32, takes the plays chosen, or
+    is empty.
     """
     above = np.zeros(points + 2, np.int64)
     drop = np.zeros(points + 2, np.int64)
     sources = np.zeros(points + 1, np.int64)
-    pair = np.zeros((6, 6), np.int64)
+    pair = np.zeros((6, 10), keys.dtype)
+    landing = np.zeros((6, points + 1), np.int64)
     best = np.zeros(21, np.int64)
-    wide = np.zeros(ROLLS, np.uint32)
-    sums = np.zeros(ROLLS, np.int64)
+    sums = np.zeros(ROLLS, np.uint32)
     for g in range(len(ranges)):
         start_at(ranges[g, 0], points, terms, above)
         changed = points
         for x in range(ranges[g, 0], ranges[g, 1]):
             found = refresh(points, changed, above, steps, drop, sources)
-            search(points, x, found, sources, drop, mask, record, doubles, on, off, off_scale, pair, best)
-            for r in range(21):
-                best[r] &= 0xFFFFFFFF
-            if len(numbers):
-                for r in range(21):
-                    best[r] = numbers[best[r]]
+            search(
+                points, x, found, sources, drop, signs, keys, doubles, on, off, off_scale, lanes, pair, landing, best
+            )  # fmt: skip
             if len(choices):
                 for r in range(21):
                     choices[x, r] = best[r]
-            weighted_sums(rows, column, best, sums, wide)
-            rank = settle(rows[x], column, sums, by_sums)
-            record[x + on, 6] = (rank << 32) | (labels[x] if len(labels) else x)
+            weighted_sums(rows, part, best, sums, rolls)
+            rank = settle(rows, x, part, sums, by_sums, rolls)
+            if len(labels):
+                rank = rank << LABEL_BITS | labels[x]
+            keys[x + on, 6] = rank << CODE_BITS
+            keys[x + on, 14] = x
             changed = step_to_next(points, above)
 
 
 @njit()
 def normal_moments(
-    points: int, ranges: Array, terms: Array, steps: Array, record: Array, doubles: Array,
-    on: int, off: int, off_scale: int, moments: Array, bits: Array, column: int, mask: int,
+    points: int, ranges: Array, terms: Array, steps: Array, signs: Array, keys: Array, doubles: Array,
+    on: int, off: int, off_scale: int, lanes: int,
+    moments: Array, bits: Array, column: int,
 ) -> None:
     """Fill moments[x, column : column + 2], mean and standard deviation, for the positions x of `ranges`.
 
@@ -229,7 +235,8 @@ def normal_moments(
     above = np.zeros(points + 2, np.int64)
     drop = np.zeros(points + 2, np.int64)
     sources = np.zeros(points + 1, np.int64)
-    pair = np.zeros((6, 6), np.int64)
+    pair = np.zeros((6, 10), keys.dtype)
+    landing = np.zeros((6, points + 1), np.int64)
     best = np.zeros(21, np.int64)
     one = np.float32(1)
     reciprocal = np.float32(1 / 36)
@@ -238,23 +245,25 @@ def normal_moments(
         changed = points
         for x in range(ranges[g, 0], ranges[g, 1]):
             found = refresh(points, changed, above, steps, drop, sources)
-            search(points, x, found, sources, drop, mask, record, doubles, on, off, off_scale, pair, best)
+            search(
+                points, x, found, sources, drop, signs, keys, doubles, on, off, off_scale, lanes, pair, landing, best
+            )  # fmt: skip
             mean = np.float32(0)
             square = np.float32(0)
             r = 0
             for a in range(6):
                 for b in range(a + 1):
-                    after = best[r] & 0xFFFFFFFF
+                    rolls = one + moments[best[r], column]
+                    deviation = moments[best[r], column + 1]
                     r += 1
-                    rolls = one + moments[after, column]
-                    deviation = moments[after, column + 1]
                     spread = deviation * deviation + rolls * rolls
                     mean = mean + (rolls if a == b else rolls + rolls)
                     square = square + (spread if a == b else spread + spread)
             mean = mean * reciprocal
             moments[x, column] = mean
             moments[x, column + 1] = np.sqrt(square * reciprocal - mean * mean)
-            record[x + on, 6] = (np.int64(bits[x, column]) << 32) | x
+            keys[x + on, 6] = np.int64(bits[x, column]) << CODE_BITS
+            keys[x + on, 14] = x
             changed = step_to_next(points, above)
 
 

@@ -30,7 +30,7 @@ ROLLS = 32
 GAMMON_CHEQUERS = 15
 MAX_POINTS = 18
 SMALL_WAVE = 6000
-RANK_ONLY = -(1 << 32)
+LANES = 8
 
 
 def waves(points: int, chequers: int, depth: int) -> Iterator[Array]:
@@ -118,10 +118,10 @@ def memory_needed(points: int, chequers: int, *, gammon: bool, normal: bool, rec
     n = board.count(points, chequers)
     records = Layers(points, chequers).records
     if normal:
-        return 16 * n + 160 * records
+        return 16 * n + 240 * records
     if not recipe.rounded:
         return (264 + 264 * gammon) * n + 228 * records
-    return (64 + 64 * gammon) * n + 160 * records + (92 * n if recipe.gammon == "race" else 0)
+    return (64 + 64 * gammon) * n + 160 * records + (172 * n if recipe.gammon == "race" else 0)
 
 
 def available_memory() -> int | None:
@@ -142,7 +142,7 @@ def check_memory(needed: int, what: str) -> None:
         raise SolverError(f"{what} needs {needed / 1e9:.1f} GB of memory, {available / 1e9:.1f} GB are available")
 
 
-def zeros_on_lines(shape: tuple[int, int], dtype: Any) -> Array:
+def zeros_on_lines(shape: tuple[int, ...], dtype: Any) -> Array:
     """A zeroed array whose rows of whole cache lines begin on cache lines."""
     size = int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize
     raw = np.zeros(size + 64, np.uint8)
@@ -191,6 +191,24 @@ class Layers:
         """Run the kernel over all positions of exactly `chequers` chequers."""
         for ranges in waves(self.points, chequers, self.depth):
             runner.run(kernel, ranges)
+
+
+class Records:
+    """What the search remembers of a position: ranks and position numbers after one, two and three more dice.
+
+    `arrays` are those `kernels_one_sided.search` names signs, keys and doubles.
+    """
+
+    def __init__(self, layers: Layers, dtype: type[np.uint32 | np.int64]) -> None:
+        signs = np.arange(34, dtype=dtype)
+        signs[32] = np.iinfo(dtype).max // 32 * 32
+        signs[33] = np.iinfo(dtype).max
+        n = layers.records
+        self.arrays = (
+            signs,
+            zeros_on_lines((n, 2 * LANES), dtype),
+            zeros_on_lines((6, n, 4), dtype),
+        )
 
 
 def one_sided(
@@ -244,43 +262,42 @@ def _rounded(layers: Layers, runner: Runner, gammon: bool, chosen: Recipe) -> On
 
     points, chequers = layers.points, layers.chequers
     n = board.count(points, chequers)
-    rows = zeros_on_lines((n, 2 * ROLLS if gammon else ROLLS), np.uint16)
-    rows[0, 0] = 65535
-    labels = numbers = np.zeros(0, np.uint32)
-    mask = RANK_ONLY
+    rows = zeros_on_lines((n, 1 + gammon, ROLLS), np.uint16)
+    rows[0, 0, 0] = 65535
+    labels: Array = np.zeros(0, np.uint32)
+    records = Records(layers, np.uint32)
     if chosen.tie == "lexicographic":
-        labels, numbers = lexicographic(points, chequers)
-        mask = -1
+        labels = lexicographic(points, chequers)
+        records = Records(layers, np.int64)
     race = gammon and chosen.gammon == "race" and chequers == GAMMON_CHEQUERS
     choices = np.zeros((n if race else 0, 21), np.uint32)
-    record, doubles = zeros_on_lines((layers.records, 8), np.int64), np.zeros((6, layers.records, 2), np.int64)
 
     def kernel(ranges: Array) -> None:
         kernels.distributions(
-            points, ranges, layers.terms, layers.steps, record, doubles, on, off, scale, rows, column, mask,
-            chosen.remainder == "sums", labels, numbers, choices,
+            points, ranges, layers.terms, layers.steps, *records.arrays, on, off, scale, LANES, rows, part,
+            chosen.remainder == "sums", labels, choices, ROLLS,
         )  # fmt: skip
 
-    scale, column = 1, 0
+    scale, part = 1, 0
     for c in range(1, chequers + 1):
         on, off = layers.places(c)
         layers.run(runner, c, kernel)
     extra: dict[str, Any] = {"recipe": chosen.name}
     if gammon:
         first = layers.first(GAMMON_CHEQUERS) if chequers == GAMMON_CHEQUERS else n
-        rows[:first, ROLLS] = 65535
+        rows[:first, 1, 0] = 65535
         if race:
             survival = np.zeros((n - first, ROLLS), np.uint16)
             kernels.race_survival(first, choices, survival)
-            rows[first:, ROLLS] = 65535 - survival[:, 0]
-            rows[first:, ROLLS + 1 :] = survival[:, :-1] - survival[:, 1:]
+            rows[first:, 1, 0] = 65535 - survival[:, 0]
+            rows[first:, 1, 1:] = survival[:, :-1] - survival[:, 1:]
             extra["gammon_policy"] = "race"
         elif first < n:
             on, off = layers.places(chequers)
-            off, scale, column = layers.spare, 0, ROLLS
+            off, scale, part = layers.spare, 0, 1
             layers.run(runner, chequers, kernel)
     return OneSided(
-        points=points, chequers=chequers, bearoff=rows[:, :ROLLS], gammon=rows[:, ROLLS:] if gammon else None,
+        points=points, chequers=chequers, bearoff=rows[:, 0], gammon=rows[:, 1] if gammon else None,
         provenance=f"solved by bgfmt, recipe {chosen.name}", extra=extra,
     )  # fmt: skip
 
@@ -291,13 +308,12 @@ def _normal(layers: Layers, runner: Runner) -> NormalOneSided:
     points, chequers = layers.points, layers.chequers
     moments = np.zeros((board.count(points, chequers), 4), np.float32)
     bits = moments.view(np.int32)
-    record, doubles = zeros_on_lines((layers.records, 8), np.int64), np.zeros((6, layers.records, 2), np.int64)
+    records = Records(layers, np.int64)
 
     def kernel(ranges: Array) -> None:
         kernels.normal_moments(
-            points, ranges, layers.terms, layers.steps, record, doubles, on, off, scale, moments, bits, column,
-            RANK_ONLY,
-        )  # fmt: skip
+            points, ranges, layers.terms, layers.steps, *records.arrays, on, off, scale, LANES, moments, bits, column
+        )
 
     scale, column = 1, 0
     for c in range(1, chequers + 1):
@@ -363,10 +379,10 @@ def exact_means(
     return means
 
 
-def lexicographic(points: int, chequers: int) -> tuple[Array, Array]:
-    """Place of each position number in lexicographic order of (chequers on point 1, on point 2, ...), and inverse."""
+def lexicographic(points: int, chequers: int) -> Array:
+    """Place of each position number in lexicographic order of (chequers on point 1, on point 2, ...), uint32."""
     counts = board.unrank_array(np.arange(board.count(points, chequers)), points)
     order = np.lexsort(counts.T[::-1])
     labels = np.empty(len(order), np.uint32)
     labels[order] = np.arange(len(order), dtype=np.uint32)
-    return labels, order.astype(np.uint32)
+    return labels
