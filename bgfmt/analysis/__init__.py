@@ -26,7 +26,7 @@ _HOME = {
     "win_chances": "approximate",
 }
 
-__all__ = sorted(_HOME)  # pyright: ignore
+__all__ = list(_HOME)
 
 
 def __getattr__(name: str) -> Any:

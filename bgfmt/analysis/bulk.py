@@ -82,7 +82,8 @@ class RankedMany:
     @property
     def losses(self) -> Floats:
         """Flat: what each play loses against the best of its pair, never negative."""
-        return np.abs(self.values - np.repeat(self.best_value, np.diff(self.starts)))
+        losses: Floats = np.abs(self.values - np.repeat(self.best_value, np.diff(self.starts)))
+        return losses
 
     def plays(self, pair: int) -> tuple[NDArray[np.int64], Floats]:
         """Results and values of one pair."""
@@ -96,13 +97,14 @@ def turned(equities: Floats, cube: str) -> Floats:
     `cube` is where the cube lies for the side that played: the other side may turn it unless we own it. The
     name "cubeless" gives the cubeless worth, for which one column is enough.
     """
-    if cube == "cubeless":
-        return -equities[:, 0]
-    if cube == "owned":
-        return -equities[:, 3]
+    worth: Floats
+    if cube in ("cubeless", "owned"):
+        worth = -equities[:, 0 if cube == "cubeless" else 3]
+        return worth
     rolling = equities[:, 2 if cube == "centered" else 1]
     cashed = np.minimum(equities.dtype.type(1), 2 * equities[:, 3])
-    return -np.maximum(rolling, cashed)
+    worth = -np.maximum(rolling, cashed)
+    return worth
 
 
 def rank_many(

@@ -15,6 +15,7 @@ from bgfmt.errors import NotCoveredError, PositionError
 from bgfmt.lookup import Equities
 from bgfmt.tables import MeanRolls, NormalOneSided, OneSided, Table, TwoSided
 
+COLUMNS = lookup.EQUITY_COLUMNS
 Asked = Database | Table
 Databases = Asked | Sequence[Asked]
 

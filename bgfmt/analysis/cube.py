@@ -182,6 +182,7 @@ class CubeAction:
         return "; ".join(said)
 
     def as_dict(self) -> dict[str, Any]:
+        names: tuple[str, ...]
         names = ("cube", "action", "no_double", "double_take", "double_pass", "double", "best")
         names += ("doubles", "takes", "beavers", "double_margin", "take_margin", "tie_double", "tie_take")
         names += ("sure_double", "sure_take", "sure", "error", "settled", "approximate", "certainty")
@@ -250,6 +251,18 @@ def judge_cube(
                 settled=True,
             )
     return action
+
+
+def label_of(centered: CubeAction, owned: CubeAction) -> int:
+    """Koca's label 1..5 of a position, from its actions with a centered and an owned cube.
+
+    Where taking and passing cost exactly the same, his chart says pass, and so does the label.
+    """
+    if not centered.doubles:
+        return 1 if centered.beavers else 2
+    if centered.take_margin <= EXACT:
+        return 5
+    return 4 if owned.doubles else 3
 
 
 def _approximate(databases: Databases, position: Position, owner: str) -> CubeAction:

@@ -28,15 +28,12 @@ def _movable(counts: Any, points: int, i: int, die: int) -> bool:
         return False
     if i >= die:
         return True
-    for k in range(HOME, points):  # nothing is borne off while a chequer stands outside
-        if counts[k] > 0:
-            return False
-    if i == die - 1:
-        return True
-    for k in range(i + 1, min(points, HOME)):
-        if counts[k] > 0:
-            return False
-    return True
+    # nothing is borne off while a chequer stands outside, nor with a larger number past one on a higher point
+    first = HOME if i == die - 1 else i + 1
+    higher = 0
+    for k in range(first, points):
+        higher += counts[k]
+    return higher == 0
 
 
 @njit()
@@ -168,8 +165,7 @@ def best_reply(turned: Any, row: Any, weights: Any, starts: Any, results: Any, a
         for k in range(starts[at * 21 + roll], starts[at * 21 + roll + 1]):
             j = results[k]
             for c in range(4):
-                if turned[row, j, c] > best[c]:
-                    best[c] = turned[row, j, c]
+                best[c] = max(best[c], turned[row, j, c])
         for c in range(4):
             total[c] += weights[roll] * best[c]
 

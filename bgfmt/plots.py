@@ -1,0 +1,127 @@
+"""Drawings for print and screen; matplotlib is an extra (`pip install bgfmt[plot]`) and imported only here."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bgfmt import board
+from bgfmt.board import Position, Side
+from bgfmt.errors import CapabilityError, MissingExtraError, NotCoveredError
+
+PathLike = str | os.PathLike[str]
+MOST = 2000  # positions a side in one chart
+
+
+def _figure(path: PathLike, size: tuple[float, float]) -> tuple[Any, Any]:
+    try:
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise MissingExtraError(
+            "drawing needs matplotlib; install it with: pip install 'bgfmt[plot]'", "bgfmt[plot]"
+        ) from None
+    figure = Figure(figsize=size, layout="constrained")
+    canvas = FigureCanvasAgg(figure)
+    suffix = Path(path).suffix.lstrip(".").lower()
+    if suffix not in canvas.get_supported_filetypes():
+        known = ", ".join(sorted(canvas.get_supported_filetypes()))
+        raise CapabilityError(
+            f"{os.fspath(path)}: matplotlib draws {known}, not {suffix or 'a file without suffix'}"
+        )
+    return figure, figure.add_subplot()
+
+
+def distributions(path: PathLike, rows: Mapping[str, Any]) -> None:
+    """Draw distributions of the number of rolls, one set of bars a label, into `path` (.png, .svg, .pdf, ...).
+
+    Raises MissingExtraError without matplotlib, CapabilityError for a suffix it does not draw.
+    """
+    figure, axes = _figure(path, (7, 4))
+    width = 0.8 / max(1, len(rows))
+    last = 1
+    for k, (label, row) in enumerate(rows.items()):
+        chances = np.asarray(row, np.float64)
+        some = np.flatnonzero(chances > 0)
+        mean = float(chances @ np.arange(len(chances)))
+        at = np.arange(some[0], some[-1] + 1)
+        axes.bar(
+            at + (k - (len(rows) - 1) / 2) * width,
+            100 * chances[at],
+            width,
+            label=f"{label}  (mean {mean:.3f})",
+        )
+        last = max(last, int(some[-1]))
+    axes.set_xlabel("rolls to bear off")
+    axes.set_ylabel("chance in per cent")
+    axes.set_xticks(range(last + 1))
+    axes.legend()
+    figure.savefig(path)
+
+
+def cube_chart(path: PathLike, databases: Any, position: Position) -> None:
+    """Draw the cube actions of a family of positions: all sides of as many chequers as `position`'s own.
+
+    One row a side on roll, one column a side waiting, both sorted by the chance the middle of the other family
+    leaves them, so that the five actions form bands; `position` is marked. Needs a cubeful two-sided table.
+    """
+    from bgfmt.analysis import choose
+    from bgfmt.analysis.cube import LABELS, cube_actions
+
+    table = choose.two_sided_for(databases, position, cubeful=True)
+    if table is None:
+        raise choose.not_covered(databases, position.us, position.them, wanted="both sides' cubeful equities")
+    families = [_family(side, table.points) for side in (position.us, position.them)]
+    if max(map(len, families)) > MOST:
+        raise NotCoveredError(
+            f"a chart holds {MOST} positions a side, this family has {max(map(len, families))}"
+        )
+    from bgfmt import lookup
+
+    us, them = families
+    pairs = lookup.look_up_many(table, np.repeat(us, len(them)), np.tile(them, len(us)))
+    cubeless = pairs[:, 0].reshape(len(us), len(them))
+    rows, columns = (
+        np.argsort(-cubeless.mean(axis=1), kind="stable"),
+        np.argsort(cubeless.mean(axis=0), kind="stable"),
+    )
+    labels = cube_actions(pairs).label.reshape(len(us), len(them))[np.ix_(rows, columns)]
+
+    figure, axes = _figure(path, (9, 7))
+    from matplotlib.colors import ListedColormap
+    from matplotlib.patches import Patch
+
+    colours = ["#b2182b", "#ef8a62", "#fddbc7", "#67a9cf", "#2166ac"]
+    axes.imshow(
+        labels, cmap=ListedColormap(colours), vmin=0.5, vmax=5.5, aspect="auto", interpolation="nearest"
+    )
+    row = int(np.flatnonzero(us[rows] == position.us.number(table.points))[0])
+    column = int(np.flatnonzero(them[columns] == position.them.number(table.points))[0])
+    axes.plot(column, row, marker="o", markersize=9, markerfacecolor="none", markeredgecolor="black")
+    for axis, names, order in ((axes.yaxis, us, rows), (axes.xaxis, them, columns)):
+        if len(names) <= 60:
+            axis.set_ticks(
+                range(len(names)), [_short(int(names[k]), table.points) for k in order], fontsize=6
+            )
+        else:
+            axis.set_ticks([])
+    axes.tick_params(axis="x", rotation=90)
+    axes.set_ylabel("side on roll, best first")
+    axes.set_xlabel("other side, best first")
+    axes.set_title(f"Cube actions; marked: {position}", fontsize=9)
+    patches = [Patch(color=colours[k - 1], label=text) for k, text in LABELS.items()]
+    figure.legend(handles=patches, loc="outside lower center", ncols=5, fontsize=7)
+    figure.savefig(path)
+
+
+def _family(side: Side, points: int) -> Any:
+    first, last = board.count(points, side.chequers - 1), board.count(points, side.chequers)
+    return np.arange(first, last)
+
+
+def _short(number: int, points: int) -> str:
+    return ".".join(str(p) for p, c in enumerate(board.unrank(number, points), 1) for _ in range(c))
