@@ -52,9 +52,9 @@ def moments(distribution: Floats) -> tuple[Floats, Floats]:
     mean = np.zeros(distribution.shape[:-1], width)
     square = np.zeros_like(mean)
     for roll in range(1, distribution.shape[-1]):
-        chance = distribution[..., roll]
-        mean += width(roll) * chance
-        square += width(roll * roll) * chance
+        part = width(roll) * distribution[..., roll]
+        mean += part
+        square += width(roll) * part
     return mean, np.sqrt(np.maximum(square - mean * mean, width(0)))
 
 
