@@ -32,7 +32,7 @@ class Progress:
         rate = (done - self.first) / max(now - self.begin, 1e-9)
         left = (total - done) / rate if rate > 0 else 0.0
         share = 100 * done / total if total else 100.0
-        text = f"{self.what}: {share:5.1f} %  {_short(rate)}{self.unit}/s  {_clock(left)} left"
+        text = f"{self.what}: {share:5.1f} %  {_short(rate)}{self.unit}/s  {clock(left)} left"
         end = "" if self.live else "\n"
         print(f"\r{text:<78}" if self.live else text, end=end, file=sys.stderr, flush=True)
 
@@ -53,7 +53,8 @@ def _short(number: float) -> str:
     return f"{number:.0f} "
 
 
-def _clock(seconds: float) -> str:
+def clock(seconds: float) -> str:
+    """A duration as minutes:seconds or hours:minutes:seconds."""
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"
