@@ -56,10 +56,10 @@ def one_die(counts: tuple[int, ...], point: int, die: int) -> tuple[int, ...] | 
 
 
 def race_plays(counts: tuple[int, ...], high: int, low: int) -> list[tuple[int, ...]]:
-    """Sides that a roll can lead to when no opponent is in the way, each once, in gnubg's order of first appearance.
+    """Sides that a roll can lead to with no opponent in the way, each once, in gnubg's order of first appearance.
 
-    The order decides bytes, since the first of equally good plays is taken: the larger die first and then the smaller,
-    then the other way round; each time from the highest point down. For doubles the points never rise.
+    The order decides bytes, since the first of equally good plays is taken: the larger die first and then the
+    smaller, then the other way round; each time from the highest point down. For doubles the points never rise.
     """
     found: dict[tuple[int, ...], None] = {}
     orders = [(high,) * 4] if high == low else [(high, low), (low, high)]
@@ -149,14 +149,19 @@ def _reach(board: _Board, dice: tuple[int, ...]) -> tuple[int, dict[_Board, tupl
 
 
 class _Board(NamedTuple):
-    """Chequers on points 0 (unused) to 25 (the bar), of the player who moves and of the other, each as its owner counts."""
+    """Chequers on points 0 (unused) to 25 (the bar), of who moves and of the other, each as its owner counts."""
 
     mine: tuple[int, ...]
     theirs: tuple[int, ...]
 
     @classmethod
     def of(cls, position: Position) -> _Board:
-        return cls(*((0, *side.counts, *(0,) * (24 - len(side.counts)), side.bar) for side in (position.us, position.them)))
+        return cls(
+            *(
+                (0, *side.counts, *(0,) * (24 - len(side.counts)), side.bar)
+                for side in (position.us, position.them)
+            )
+        )
 
     def position(self) -> Position:
         return Position(*(Side(*side[1:BAR], bar=side[BAR]) for side in self))

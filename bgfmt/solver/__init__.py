@@ -9,6 +9,7 @@ Importing it does not wake numba; solving does.
 
 from bgfmt.solver.expected_rolls import expected_rolls
 from bgfmt.solver.one_sided import one_sided
+from bgfmt.solver.plan import Plan, plan
 from bgfmt.solver.recipe import RECIPES, Recipe
 
-__all__ = ["RECIPES", "Recipe", "expected_rolls", "one_sided"]
+__all__ = ["RECIPES", "Plan", "Recipe", "expected_rolls", "one_sided", "plan"]

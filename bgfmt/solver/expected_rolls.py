@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from bgfmt import board
-from bgfmt.solver.one_sided import Layers, Progress, Runner, check_memory, check_size, exact_means, thread_count
+from bgfmt.solver.one_sided import check_size, exact_means
+from bgfmt.solver.schedule import Layers, Progress, Runner, check_memory, thread_count
 from bgfmt.tables import MeanRolls
 
 

@@ -28,8 +28,18 @@ def sum_like_j(v: Array) -> float:
 
 @njit()
 def search_exact(
-    points: int, x: int, found: int, sources: Array, drop: Array, ranks: Array, labels: Array,
-    on: int, off: int, off_scale: int, rank: Array, label: Array,
+    points: int,
+    x: int,
+    found: int,
+    sources: Array,
+    drop: Array,
+    ranks: Array,
+    labels: Array,
+    on: int,
+    off: int,
+    off_scale: int,
+    rank: Array,
+    label: Array,
 ) -> None:
     """Least rank and its position of each roll from x, into rank[a, b] and label[a, b] (larger die first: a >= b).
 
@@ -69,10 +79,21 @@ def search_exact(
 
 @njit()
 def exact_rolls(
-    points: int, ranges: Array, terms: Array, steps: Array, ranks: Array, labels: Array,
-    on: int, off: int, off_scale: int, means: Array, chances: Array, columns: int, choices: Array,
+    points: int,
+    ranges: Array,
+    terms: Array,
+    steps: Array,
+    ranks: Array,
+    labels: Array,
+    on: int,
+    off: int,
+    off_scale: int,
+    means: Array,
+    chances: Array,
+    columns: int,
+    choices: Array,
 ) -> None:
-    """Fill means[x] and chances[x, :columns] for the positions x of `ranges`; see `kernels_one_sided.distributions`."""
+    """Fill means[x] and chances[x, :columns] for the positions x of `ranges`, as `distributions` does."""
     above = np.zeros(points + 2, np.int64)
     drop = np.zeros(points + 2, np.int64)
     sources = np.zeros(points + 1, np.int64)

@@ -5,11 +5,11 @@ position number within ranges that share the chequers on their higher points; ra
 other, so threads may take them in any order.
 
 Every finished position keeps *keys*: the rank of a position (what play minimises) above CODE_BITS low bits. Of y,
-keys[y] holds the best rank after one more die 1..6 (six lanes) and y's own (lane 6); doubles[a - 1, y] the best after
-two and after three more a's; the second half of each row the position numbers that go with them. The low bits of a key
-are overwritten with the place of the chequer moved, highest point first: the least key is then the play of least rank
-that is found first, and a minimum over eight lanes at once is all that the inner loop does. A move from x lands on
-y = x - (a difference of binomials), so that a position costs about 54 loads a source.
+keys[y] holds the best rank after one more die 1..6 (six lanes) and y's own (lane 6); doubles[a - 1, y] the best
+after two and after three more a's; the second half of each row the position numbers that go with them. The low bits
+of a key are overwritten with the place of the chequer moved, highest point first: the least key is then the play of
+least rank that is found first, and a minimum over eight lanes at once is all that the inner loop does. A move from x
+lands on y = x - (a difference of binomials), so that a position costs about 54 loads a source.
 """
 
 from __future__ import annotations
@@ -96,8 +96,21 @@ def merge(
 
 @njit()
 def search(
-    points: int, x: int, found: int, sources: Array, drop: Array, signs: Array, keys: Array, doubles: Array,
-    on: int, off: int, off_scale: int, lanes: int, pair: Array, landing: Array, best: Array,
+    points: int,
+    x: int,
+    found: int,
+    sources: Array,
+    drop: Array,
+    signs: Array,
+    keys: Array,
+    doubles: Array,
+    on: int,
+    off: int,
+    off_scale: int,
+    lanes: int,
+    pair: Array,
+    landing: Array,
+    best: Array,
 ) -> None:
     """Position after the best play of each of the 21 rolls from x (`best`), and x's lanes 1..6 and doubles.
 
@@ -159,7 +172,7 @@ def settle(rows: Array, x: int, part: int, sums: Array, by_sums: bool, rolls: in
     excess = np.int64(total) - 65535
     rows[x, part, 0] = 0
     rows[x, part, mode] -= excess
-    return np.int64(rank) - mode * excess  # type: ignore[no-any-return]
+    return np.int64(rank) - mode * excess  # type: ignore[return-value]
 
 
 @njit()
@@ -185,9 +198,23 @@ def weighted_sums(rows: Array, part: int, best: Array, sums: Array, rolls: int) 
 
 @njit()
 def distributions(
-    points: int, ranges: Array, terms: Array, steps: Array, signs: Array, keys: Array, doubles: Array,
-    on: int, off: int, off_scale: int, lanes: int,
-    rows: Array, part: int, by_sums: bool, labels: Array, choices: Array, rolls: int,
+    points: int,
+    ranges: Array,
+    terms: Array,
+    steps: Array,
+    signs: Array,
+    keys: Array,
+    doubles: Array,
+    on: int,
+    off: int,
+    off_scale: int,
+    lanes: int,
+    rows: Array,
+    part: int,
+    by_sums: bool,
+    labels: Array,
+    choices: Array,
+    rolls: int,
 ) -> None:
     """Fill rows[x, part] for the positions x of `ranges`, (m, 2) first and one past the last.
 
@@ -223,9 +250,20 @@ def distributions(
 
 @njit()
 def normal_moments(
-    points: int, ranges: Array, terms: Array, steps: Array, signs: Array, keys: Array, doubles: Array,
-    on: int, off: int, off_scale: int, lanes: int,
-    moments: Array, bits: Array, column: int,
+    points: int,
+    ranges: Array,
+    terms: Array,
+    steps: Array,
+    signs: Array,
+    keys: Array,
+    doubles: Array,
+    on: int,
+    off: int,
+    off_scale: int,
+    lanes: int,
+    moments: Array,
+    bits: Array,
+    column: int,
 ) -> None:
     """Fill moments[x, column : column + 2], mean and standard deviation, for the positions x of `ranges`.
 

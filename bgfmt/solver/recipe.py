@@ -39,8 +39,22 @@ RECIPES = {
     r.name: r
     for r in (
         Recipe("gnubg", "first", "rounded", "save", True, "GNU Backgammon's makebearoff, to the byte"),
-        Recipe("bgsage", "lexicographic", "sums", "race", True, "the one-sided file that bgsage ships, to the byte"),
-        Recipe("exact", "first", "none", "save", False, "float64 throughout, nothing rounded to a file's integers"),
+        Recipe(
+            "bgsage",
+            "lexicographic",
+            "sums",
+            "race",
+            True,
+            "the one-sided file that bgsage ships, to the byte",
+        ),
+        Recipe(
+            "exact",
+            "first",
+            "none",
+            "save",
+            False,
+            "float64 throughout, nothing rounded to a file's integers",
+        ),
     )
 }
 
