@@ -13,6 +13,7 @@ _HOME = {
     "CubeActions": "cube",
     "cube_actions": "cube",
     "judge_cube": "cube",
+    "judge_many": "cube",
     "RankedPlay": "play",
     "rank_plays": "play",
     "rank_all_rolls": "play",

@@ -20,12 +20,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bgfmt import lookup
 from bgfmt.analysis import choose
 from bgfmt.analysis.choose import Databases
-from bgfmt.board import Position
+from bgfmt.board import Position, Side
 from bgfmt.errors import NotCoveredError, PositionError
 from bgfmt.lookup import Equities
-from bgfmt.tables import Table
+from bgfmt.tables import Table, TwoSided
 
 CUBES = ("centered", "owned", "opponent")
 #: Koca's labels
@@ -284,7 +285,9 @@ class CubeActions:
     label : int8, Koca's label 1..5 (`LABELS`).
     double, redouble, take, beaver : bool.
     double_margin, redouble_margin, take_margin : what doubling, redoubling, taking gains over not doing it.
-    close_* : bool, whether the table's error could turn that decision.
+    close_double, close_redouble, close_take : bool, whether the table's error could turn that decision.
+
+    Ties, as `tie_*`, are equal to 1e-9; from rounded equities most ties show as close decisions only.
     """
 
     label: NDArray[np.int8]
@@ -302,6 +305,26 @@ class CubeActions:
     def __len__(self) -> int:
         return len(self.label)
 
+    @property
+    def close(self) -> NDArray[np.bool_]:
+        """Whether any of the three decisions is closer than the table can err."""
+        return self.close_double | self.close_redouble | self.close_take
+
+    @property
+    def tie_double(self) -> NDArray[np.bool_]:
+        """Whether doubling and rolling on are worth the same."""
+        return np.asarray(np.abs(self.double_margin) <= EXACT)
+
+    @property
+    def tie_redouble(self) -> NDArray[np.bool_]:
+        """Whether redoubling and rolling on are worth the same."""
+        return np.asarray(np.abs(self.redouble_margin) <= EXACT)
+
+    @property
+    def tie_take(self) -> NDArray[np.bool_]:
+        """Whether taking and passing cost the same."""
+        return np.asarray(np.abs(self.take_margin) <= EXACT)
+
 
 def cube_actions(equities: ArrayLike, error: float | Table | None = None) -> CubeActions:
     """Cube actions of many positions at once.
@@ -311,7 +334,7 @@ def cube_actions(equities: ArrayLike, error: float | Table | None = None) -> Cub
     equities
         (N, 4): cubeless, owned, centered, opponent, of the side on roll, as `lookup_many` returns them.
     error
-        Greatest error of the equities, or the table they come from; a 6x8 table's by default, and 1e-10 for
+        Greatest error of the equities, or the table they come from; a 6x8 table's by default, and none for
         float64 equities.
     """
     values = np.asarray(equities)
@@ -320,10 +343,9 @@ def cube_actions(equities: ArrayLike, error: float | Table | None = None) -> Cub
     if isinstance(error, Table):
         error = float(choose.known_error(error).max())
     if error is None:
-        error = EXACT / 10 if values.dtype == np.float64 else max(choose.KNOWN_ERRORS[8])
+        error = 0.0 if values.dtype == np.float64 else max(choose.KNOWN_ERRORS[8])
     width = values.dtype.type if values.dtype.kind == "f" else np.float64
-    columns = np.ascontiguousarray(values.T, width)
-    _, owned, centered, opponent = columns
+    owned, centered, opponent = np.ascontiguousarray(values.T[1:], width)
     taken = opponent * width(2)
     doubled = np.minimum(taken, width(1))
     tie = width(EXACT)
@@ -331,30 +353,48 @@ def cube_actions(equities: ArrayLike, error: float | Table | None = None) -> Cub
     double, redouble, take, beaver = gain >= -tie, regain >= -tie, spare >= -tie, taken < -tie
     label = np.where(beaver & ~double, np.int8(1), np.int8(2))
     label += double.astype(np.int8) + (double & redouble)
-    np.copyto(label, np.int8(5), where=double & ~(spare > tie))
+    np.copyto(label, np.int8(5), where=double & (spare <= tie))
     if error <= EXACT:
-        return CubeActions(
-            label,
-            double,
-            redouble,
-            take,
-            beaver,
-            gain,
-            regain,
-            spare,
-            *(np.abs(margin) <= tie for margin in (gain, regain, spare)),
+        none = np.zeros(len(label), np.bool_)
+        close = (none, none, none)
+    else:
+        near, passed = width(3 * error), spare < width(-2 * error)  # a double surely passed cannot be wrong
+        close = (
+            (np.abs(gain) <= near) & ~passed,
+            (np.abs(regain) <= near) & ~passed,
+            np.abs(spare) <= width(2 * error),
         )
-    open_, passed = width(3 * error), taken > width(1 + 2 * error)
-    return CubeActions(
-        label,
-        double,
-        redouble,
-        take,
-        beaver,
-        gain,
-        regain,
-        spare,
-        (np.abs(gain) <= open_) & ~passed,
-        (np.abs(regain) <= open_) & ~passed,
-        np.abs(spare) <= width(2 * error),
-    )
+    return CubeActions(label, double, redouble, take, beaver, gain, regain, spare, *close)
+
+
+def judge_many(databases: Databases, us: Any, them: Any, *, settle: bool = False) -> CubeActions:
+    """Cube actions of many positions, sides as `lookup_many` takes them, from the first cubeful two-sided table.
+
+    With `settle`, each position that the table leaves too close is calculated exactly where it is small enough.
+    """
+    tables = [t for t in choose.tables_of(databases) if isinstance(t, TwoSided) and t.cubeful]
+    if not tables:
+        raise choose.not_covered(databases, wanted="both sides' cubeful equities")
+    table = min(tables, key=lambda t: not t.exact)
+    ours, theirs = lookup.numbers_of(table, us), lookup.numbers_of(table, them)
+    values = lookup.look_up_many(table, ours, theirs)
+    actions = cube_actions(values, table)
+    if not settle or not actions.close.any():
+        return actions
+    from bgfmt.analysis import exact
+
+    rows, better = [], []
+    for row in np.flatnonzero(actions.close):
+        sides = (Side.from_number(int(k[row]), table.points) for k in (ours, theirs))
+        found = exact.exact_equities(Position(*sides), limit=exact.SETTLE_LIMIT)
+        if found is not None:
+            rows.append(row)
+            better.append([getattr(found, column) for column in lookup.EQUITY_COLUMNS])
+    if not rows:
+        return actions
+    values = values.astype(np.float64)
+    values[rows] = better
+    settled = cube_actions(values, table)
+    for name in ("close_double", "close_redouble", "close_take"):
+        getattr(settled, name)[rows] = False
+    return settled

@@ -13,10 +13,10 @@ from bgfmt import board
 from bgfmt.analysis import choose
 from bgfmt.board import Position, Side
 from bgfmt.lookup import Equities
+from bgfmt.moves import ROLLS
 
-#: (high, low) and weight in 36 of the 21 rolls
-ROLLS = [(a, b) for a in range(1, 7) for b in range(1, a + 1)]
-WEIGHTS = np.array([1.0 if a == b else 2.0 for a, b in ROLLS])
+DICE = np.array([(high, low) for high, low, _ in ROLLS])
+WEIGHTS = np.array([float(weight) for _, _, weight in ROLLS])
 #: most pairs of positions calculated to settle one decision, some two seconds of one core
 SETTLE_LIMIT = 3_000_000
 
@@ -29,7 +29,7 @@ def family(side: Side, points: int) -> NDArray[np.int64]:
     frontier = seen
     while len(frontier):
         counts = board.unrank_array(np.repeat(frontier, len(ROLLS)), points)
-        rolls = np.tile(np.array(ROLLS), (len(frontier), 1))
+        rolls = np.tile(DICE, (len(frontier), 1))
         _, found = results_of(counts, rolls)
         fresh = np.setdiff1d(found, seen)
         seen = np.union1d(seen, fresh)
@@ -42,7 +42,7 @@ def _plays(numbers: NDArray[np.int64], points: int) -> tuple[NDArray[np.int64], 
     from bgfmt.analysis.bulk import results_of
 
     counts = board.unrank_array(np.repeat(numbers, len(ROLLS)), points)
-    lengths, found = results_of(counts, np.tile(np.array(ROLLS), (len(numbers), 1)))
+    lengths, found = results_of(counts, np.tile(DICE, (len(numbers), 1)))
     order = np.argsort(numbers)
     indices = order[np.searchsorted(numbers[order], found)]
     starts = np.concatenate([[0], np.cumsum(lengths)])

@@ -18,10 +18,11 @@ from bgfmt.analysis.choose import Databases
 from bgfmt.analysis.cube import cube_owner
 from bgfmt.board import Position, Side
 from bgfmt.errors import NotCoveredError, PositionError
+from bgfmt.moves import ROLLS, Move, notation
 from bgfmt.tables import OneSided, Table
 
 HOME = 6
-Steps = tuple[tuple[int, int], ...]
+Steps = tuple[Move, ...]
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ class RankedPlay:
     result: Position | Side
     value: float
     loss: float
-    steps: Steps = ()
+    moves: Steps = ()
     measure: str = "money"
     approximate: bool = False
 
@@ -58,7 +59,8 @@ def parse_roll(text: str | tuple[int, int]) -> tuple[int, int]:
 def side_plays(side: Side, roll: tuple[int, int]) -> dict[Side, Steps]:
     """Every different result of playing a roll with a side that is past all contact, and a way to play it.
 
-    Steps are (from, to) with 0 for off, in gnubg's order of generation; the first way to a result is kept.
+    In gnubg's order of generation; the first way to a result is kept. `bgfmt.moves.race_plays` gives the same
+    results without the moves, `bgfmt.moves.legal_plays` those of the whole game.
     """
     high, low = max(roll), min(roll)
     orders = [(high,) * 4] if high == low else [(high, low), (low, high)]
@@ -86,27 +88,9 @@ def _sequences(
         after[point - 1] -= 1
         if inside:
             after[point - die - 1] += 1
-        step = (point, point - die if inside else 0)
+        step = Move(point, point - die if inside else 0)
         for rest, result in _sequences(after, dice[1:], None if limit is None else point):
             yield (step, *rest), result
-
-
-def notation(steps: Steps) -> str:
-    """Standard notation: highest point first, one chequer's steps joined, equal moves counted: "6/4(2) 5/off"."""
-    moves: list[list[int]] = []
-    for start, end in sorted(steps, reverse=True):
-        for move in moves:
-            if move[1] == start:
-                move[1] = end
-                break
-        else:
-            moves.append([start, end])
-    moves.sort(reverse=True)
-    texts: dict[str, int] = {}
-    for start, end in moves:
-        text = f"{start}/{end or 'off'}"
-        texts[text] = texts.get(text, 0) + 1
-    return " ".join(text + (f"({times})" if times > 1 else "") for text, times in texts.items())
 
 
 def rank_plays(
@@ -189,8 +173,10 @@ def rank_all_rolls(
     databases: Databases, position: Position | Side, *, cube: str = "centered", measure: str | None = None
 ) -> dict[tuple[int, int], list[RankedPlay]]:
     """`rank_plays` for each of the 21 rolls, keyed (larger, smaller)."""
-    rolls = [(a, b) for a in range(1, 7) for b in range(1, a + 1)]
-    return {roll: rank_plays(databases, position, roll, cube=cube, measure=measure) for roll in rolls}
+    return {
+        (high, low): rank_plays(databases, position, (high, low), cube=cube, measure=measure)
+        for high, low, _ in ROLLS
+    }
 
 
 def _side_values(table: Table, results: list[Side], within: int | None) -> np.ndarray[Any, Any]:

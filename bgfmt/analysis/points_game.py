@@ -16,17 +16,16 @@ from bgfmt import board
 from bgfmt.analysis.play import side_plays
 from bgfmt.board import MAX_CHEQUERS, Position, Side
 from bgfmt.errors import PositionError
-
-ROLLS = [(a, b) for a in range(1, 7) for b in range(1, a + 1)]
+from bgfmt.moves import ROLLS
 
 
 @cache
 def _results(side: Side) -> tuple[tuple[int, frozenset[Side]], ...]:
     """(weight, results) of the 21 rolls; rolls that lead to the same choice are one."""
     weights: dict[frozenset[Side], int] = {}
-    for a, b in ROLLS:
+    for a, b, weight in ROLLS:
         results = frozenset(side_plays(side, (a, b)))
-        weights[results] = weights.get(results, 0) + (1 if a == b else 2)
+        weights[results] = weights.get(results, 0) + weight
     return tuple((weight, results) for results, weight in weights.items())
 
 

@@ -20,10 +20,10 @@ from typing import Any, overload
 from bgfmt.analysis.play import side_plays
 from bgfmt.board import MAX_CHEQUERS, Side
 from bgfmt.errors import PositionError
+from bgfmt.moves import ROLLS
 
 Number = float | Fraction
 Counts = Side | Sequence[int]
-ROLLS = [(a, b) for a in range(1, 7) for b in range(1, a + 1)]
 
 
 def _side(counts: Counts) -> Side:
@@ -75,7 +75,7 @@ def _mean(side: Side) -> Fraction:
     if not side.chequers:
         return Fraction(0)
     total = sum(
-        ((1 if a == b else 2) * min(_mean(after) for after in side_plays(side, (a, b))) for a, b in ROLLS),
+        (weight * min(_mean(after) for after in side_plays(side, (a, b))) for a, b, weight in ROLLS),
         Fraction(0),
     )
     return 1 + total / 36
@@ -87,12 +87,12 @@ def distribution(side: Side) -> tuple[Fraction, ...]:
     if not side.chequers:
         return (Fraction(1),)
     total: list[Fraction] = [Fraction(0)]
-    for a, b in ROLLS:
+    for a, b, weight in ROLLS:
         best = min(side_plays(side, (a, b)), key=_mean)
         after = distribution(best)
         total += [Fraction(0)] * (len(after) + 1 - len(total))
         for i, chance in enumerate(after):
-            total[i + 1] += chance * Fraction(1 if a == b else 2, 36)
+            total[i + 1] += chance * Fraction(weight, 36)
     return tuple(total)
 
 

@@ -1,0 +1,49 @@
+"""Tables the analysis tests share: made once a run, by the rules alone or by the solver."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+
+from bgfmt import board
+from bgfmt.tables import MeanRolls, OneSided, TwoSided
+
+
+@cache
+def exact_two_sided(chequers: int = 6) -> TwoSided:
+    """Exact equities of all pairs on six points, by the analysis' own calculation."""
+    from bgfmt.analysis import exact, kernels
+
+    numbers = np.arange(board.count(6, chequers))
+    plays = exact._plays(numbers, 6)
+    values, _ = kernels.exact_race(*plays, *plays, exact.WEIGHTS)
+    return TwoSided(points=6, chequers=chequers, equities=values)
+
+
+@cache
+def stored_two_sided(chequers: int = 6) -> TwoSided:
+    """The 6-point table as gnubg's recipe stores it."""
+    from bgfmt import solver
+
+    if not hasattr(solver, "two_sided"):  # TEMPORARY
+        import bgfmt
+
+        return bgfmt.load("/var/lib/gnubg/gnubg_ts0.bd")
+    return solver.two_sided(6, chequers)
+
+
+@cache
+def one_sided() -> OneSided:
+    """The one-sided table of six points and fifteen chequers as gnubg's recipe stores it."""
+    from bgfmt import solver
+
+    return solver.one_sided(6)
+
+
+@cache
+def means() -> MeanRolls:
+    """Peelle's table."""
+    from bgfmt import solver
+
+    return solver.expected_rolls(6, 15)
