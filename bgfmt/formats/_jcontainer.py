@@ -168,7 +168,9 @@ class Container:
         head, size = self.header, len(self.view)
         found = []
         if head.length != size:
-            found.append(f"the header says {head.length:,} bytes, the file has {size:,}: changing it would damage it")
+            found.append(
+                f"the header says {head.length:,} bytes, the file has {size:,}: changing it would damage it"
+            )
         if head.directory[1] % (2 * head.version.word):
             found.append(f"the directory's {head.directory[1]} bytes are no whole number of entries")
         try:
@@ -196,9 +198,9 @@ class Container:
             return False
         ends = blocks.sum(axis=1)
         begins = int(blocks[0, 0])
-        return bool(begins in (256, 512, 1024) and (blocks[1:, 0] == ends[:-1]).all()) and int(ends[-1]) == len(
-            self.view
-        )
+        return bool(begins in (256, 512, 1024) and (blocks[1:, 0] == ends[:-1]).all()) and int(
+            ends[-1]
+        ) == len(self.view)
 
     # -- reading the header and directory ---------------------------------------------------------------
 
@@ -217,7 +219,9 @@ class Container:
             known = ", ".join(f"{v.number} ({v.name})" for v in NUMBERS.values())
             raise HeaderError(self.name, "v", noun.data.place(0), f"one of {known}", number[0])
         if components[0] < 0 or min(directory) < 0:
-            raise HeaderError(self.name, "c or d", noun.data.place(2), "no negative number", components + directory)
+            raise HeaderError(
+                self.name, "c or d", noun.data.place(2), "no negative number", components + directory
+            )
         calls = values[6][0] if len(values) > 6 else None
         return Header(
             version, form, first[0], components[0], length[0], (directory[0], directory[1]), (free[0], free[1]),
@@ -238,7 +242,9 @@ class Container:
         (start, size), count = self.header.directory, self.header.components
         needed = count * 2 * version.word
         if needed > size:
-            raise CorruptError(self.name, start, f"a directory with room for {count:,} entries", f"{size:,} bytes")
+            raise CorruptError(
+                self.name, start, f"a directory with room for {count:,} entries", f"{size:,} bytes"
+            )
         if start + needed > len(self.view):
             raise TruncatedError(self.name, start + needed, len(self.view), "directory")
         if count == 0:
@@ -264,10 +270,12 @@ class Container:
         if wrong.any():
             k = int(wrong.argmax())
             at, long = int(position[k]), int(length[k])
-            if 0 <= at and 0 <= long and at + long <= self.header.length:
+            if min(at, long) >= 0 and at + long <= self.header.length:
                 raise TruncatedError(self.name, at + long, total, f"block of component {k}")
             where = start + k * entry
-            raise CorruptError(self.name, where, f"a block inside the file for component {k}", f"{long} at {at}")
+            raise CorruptError(
+                self.name, where, f"a block inside the file for component {k}", f"{long} at {at}"
+            )
         if self.header.length > total and not self.tiles():
             raise TruncatedError(self.name, self.header.length, total, "component file")
         if start + size > total:

@@ -167,7 +167,9 @@ class _Reader:
             kind = JType(number)
         except ValueError:
             found = REFUSED.get(number, number)
-            raise self.wrong(at + word * bool(form.first), "a type of noun that a file can hold", found) from None
+            raise self.wrong(
+                at + word * bool(form.first), "a type of noun that a file can hold", found
+            ) from None
         if min(shape, default=0) < 0:
             raise self.wrong(at + 4 * word, "axes of 0 and more", " ".join(map(str, shape)))
         if prod(shape) != count:
@@ -185,7 +187,7 @@ class _Reader:
         return Noun(kind, shape, inner(self, at, data + size, offsets, depth), data, data - at + size)
 
     def array(self, dtype: np.dtype[Any], shape: tuple[int, ...], count: int, at: int) -> NDArray[Any]:
-        """A view of the atoms; flat where numpy cannot have the shape (over 31 axes, huge axes beside an empty one)."""
+        """A view of the atoms; flat where numpy cannot have the shape: over 31 axes, huge empty ones."""
         if count == 0:
             return np.zeros(shape if prod(filter(None, shape)) < 1 << 31 and len(shape) < 32 else (0,), dtype)
         flat = np.frombuffer(self.view, dtype.base, count * prod(dtype.shape), at)
@@ -286,7 +288,9 @@ def form_at(view: memoryview, at: int, end: int, name: str) -> Form:
     raise CorruptError(name, at, "a J noun (e0, e1, e2 or e3)", f"{first:02x}")
 
 
-def decode(view: memoryview, at: int = 0, end: int | None = None, name: str = "noun", whole: bool = True) -> Noun:
+def decode(
+    view: memoryview, at: int = 0, end: int | None = None, name: str = "noun", whole: bool = True
+) -> Noun:
     """The noun at byte `at` of `view`, which may use bytes up to `end`; what follows it is ignored.
 
     With `whole` everything inside is checked now; without, contents of boxes are checked when they are opened.
@@ -309,10 +313,11 @@ def check(noun: Noun, span: int, name: str = "noun") -> None:
     J lets boxes share contents, and a chain of shared boxes unfolds without bound; what would take far more
     than its own bytes is refused.
     """
-    _walk(noun, 4 * span + (1 << 20), name)
+    walk(noun, 4 * span + (1 << 20), name)
 
 
-def _walk(noun: Noun, left: int, name: str) -> int:
+def walk(noun: Noun, left: int, name: str) -> int:
+    """Check a noun and all inside it; `left` bytes may be unfolded, and what remains of them is returned."""
     left -= 64 + noun.size
     if noun.type is JType.BOOLEAN:
         flat = noun.data.reshape(-1)
@@ -324,13 +329,17 @@ def _walk(noun: Noun, left: int, name: str) -> int:
     elif noun.type is JType.BOX:
         for item in noun.data:
             if left < 0:
-                raise noun.data.wrong("contents of the noun's own size", "shared contents that unfold beyond it")
-            left = _walk(item, left, name)
+                raise noun.data.wrong(
+                    "contents of the noun's own size", "shared contents that unfold beyond it"
+                )
+            left = walk(item, left, name)
     elif noun.type in OFFSETS:
         for k in range(len(noun.data)):
             left -= noun.data.weight(k)
             if left < 0:
-                raise noun.data.wrong("numbers of the noun's own size", "shared numbers that unfold beyond it")
+                raise noun.data.wrong(
+                    "numbers of the noun's own size", "shared numbers that unfold beyond it"
+                )
             noun.data[k]
     return left
 

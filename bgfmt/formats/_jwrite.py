@@ -11,7 +11,6 @@ whole number of entries, an upgrade that gives back bytes still in use.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import Protocol
 
 import numpy as np
@@ -29,12 +28,13 @@ Row = tuple[int, int]
 
 
 class Store(Protocol):
-    """Where a file grows: `write_at` anywhere below `written`, `skip` to make it longer (as `storage.Sink`)."""
+    """Where a file grows: `write_at` anywhere below `written`, `skip` to make it longer, as `storage.Sink`."""
 
     written: int
 
     def write_at(self, offset: int, data: je.Piece, /) -> None: ...
     def skip(self, size: int, /) -> None: ...
+    def flush(self) -> None: ...
 
 
 class Memory:
@@ -50,6 +50,9 @@ class Memory:
     def skip(self, size: int) -> None:
         self.data.extend(bytes(size))
         self.written += size
+
+    def flush(self) -> None:
+        """Nothing waits."""
 
 
 def block_size(size: int, least: int = 1) -> int:
@@ -111,10 +114,20 @@ class Writer:
         size = block_size(max(DIRECTORY, 8 * room))
         writer.directory, writer.list_at = (AREA, size), (AREA + size, FREE)
         no, length = je.boolean(False), AREA + size + FREE
-        items = [_atom(version.number), no, no, _atom(length), _pair(writer.directory), _pair(writer.list_at), no, no]
+        items = [
+            _atom(version.number),
+            no,
+            no,
+            _atom(length),
+            _pair(writer.directory),
+            _pair(writer.list_at),
+            no,
+            no,
+        ]
         writer._at_end(AREA, je.encode(je.boxes(items), form))
         writer._at_end(size, b"")
         writer._at_end(FREE, je.encode(_table([]), form))
+        store.flush()  # what is written behind must not overtake what is later written over it
         return writer
 
     @classmethod
@@ -241,11 +254,14 @@ class Writer:
         ]  # fmt: skip
         header = je.encode(je.boxes(items), self.form)
         self.store.write_at(0, header + bytes(max(0, fill - len(header))))
+        self.store.flush()
 
     def _upgrade(self, version: Version, name: str) -> None:
         """To another version, as the library does it, unless that would give back bytes in use."""
         if not self.entries:
-            raise CapabilityError(f"{name}: J's library cannot upgrade a {self.version.name} file without components")
+            raise CapabilityError(
+                f"{name}: J's library cannot upgrade a {self.version.name} file without components"
+            )
         back = (max(HEAD, self.directory[0]), max(HEAD, self.directory[1]))
         for position, size in self.entries:
             if position < sum(back) and back[0] < position + size:
