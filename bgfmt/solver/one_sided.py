@@ -51,10 +51,12 @@ def memory_needed(points: int, chequers: int, *, gammon: bool, normal: bool, rec
     n = board.count(points, chequers)
     records = Layers(points, chequers).records
     if normal:
-        return 16 * n + 240 * records
+        return 16 * n + 320 * records
     if not recipe.rounded:
         return (264 + 264 * gammon) * n + 228 * records
-    return (64 + 64 * gammon) * n + 160 * records + (172 * n if recipe.gammon == "race" else 0)
+    lexicographic = recipe.tie == "lexicographic"
+    rows = 64 + 64 * gammon + (84 if gammon and recipe.gammon == "race" else 0) + (24 if lexicographic else 0)
+    return rows * n + (320 if lexicographic else 160) * records
 
 
 def zeros_on_lines(shape: tuple[int, ...], dtype: Any) -> Array:
