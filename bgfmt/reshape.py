@@ -18,7 +18,7 @@ from bgfmt.errors import CapabilityError
 from bgfmt.lookup import moments
 from bgfmt.tables import LazyRows, MeanRolls, NormalOneSided, OneSided, Rows, Table, TwoSided
 
-KEPT = ("format", "gnubg_header", "compressed", "gammon_policy", "extent")
+KEPT = ("format", "gnubg_header", "compressed", "gammon_policy", "extent", "jlayout")
 
 
 def _extra(table: Table) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from bgfmt.lookup import (
     hyper_numbers,
     moments,
 )
-from bgfmt.tables import Hypergammon, MeanRolls, NormalOneSided, OneSided, Table, TwoSided
+from bgfmt.tables import Components, Hypergammon, MeanRolls, NormalOneSided, OneSided, Table, TwoSided
 
 CHUNK = 1 << 13
 
@@ -55,6 +55,10 @@ def dump(
 
     with bgfmt.open(file, part=part or 0, **options.reading(described)) as db:
         table = db.table
+        if isinstance(table, Components):
+            for piece in _components(table, start, count, style):
+                sys.stdout.write(piece)
+            return
         if not table.arrays():
             raise CapabilityError(f"{file}: a {table.kind} file holds no positions to dump")
         total = table.positions ** (2 if isinstance(table, (TwoSided, Hypergammon)) else 1)
@@ -94,6 +98,27 @@ def _pieces(table: Table, start: int, stop: int, style: str) -> Iterator[str]:
             table.release()
     if style == "json":
         yield "\n]\n"
+
+
+def _components(table: Components, start: int, count: int | None, style: str) -> Iterator[str]:
+    """The nouns of a J component file: a line each, or all of them as JSON."""
+    nouns = table.nouns
+    stop = len(nouns) if count is None else min(len(nouns), start + count)
+    if start and start >= len(nouns):
+        raise NotCoveredError(f"component {start} lies beyond the last, {len(nouns) - 1}")
+    if style == "json":
+        records = (json.dumps({"component": k, **nouns.as_json(k)}) for k in range(start, stop))
+        yield "["
+        for k, record in enumerate(records):
+            yield (",\n" if k else "\n") + record
+        yield "\n]\n"
+        return
+    if style == "csv":
+        yield "component,content\n"
+    for k in range(start, stop):
+        text = nouns.describe(k)
+        quoted = text.replace('"', '""')
+        yield f"{k:10d}  {text}\n" if style == "text" else f'{k},"{quoted}"\n'
 
 
 def _fill(line: str, labels: list[tuple[Any, ...]], values: NDArray[Any]) -> str:

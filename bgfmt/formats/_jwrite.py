@@ -279,7 +279,9 @@ def compact(nouns: Sequence[Noun], store: Store, version: Version = V64B, form: 
     same bytes as `jcreate` and two `jappend`.
     """
     if not len(nouns) and version is not V64B:
-        raise CapabilityError(f"J's library cannot go on with a {version.name} file without components")
+        raise CapabilityError(
+            f"J's library cannot go on with a {version.name} file without components; container=v64b is safe"
+        )
     writer = Writer.create(store, version, form, len(nouns))
     group: list[Noun] = []
     total = 0

@@ -74,7 +74,12 @@ class JFile(Format):
         if source.size <= CHECKED:
             _check(file)
         common: dict[str, Any] = {"provenance": source.name, "release": source.release}
-        extra: dict[str, Any] = {"format": self.name, "extent": Extent(0, file.end)}
+        own = file.form(0) if len(file) else file.header.form
+        extra: dict[str, Any] = {
+            "format": self.name,
+            "extent": Extent(0, file.end),
+            "jlayout": {"container": file.header.version.name, "word": own.word, "order": own.order},
+        }
         size = layout.size_of(file)
         said = None if size is None else layout.description(file)
         table: Table
@@ -146,7 +151,7 @@ class JFile(Format):
         dropped = isinstance(table, OneSided) and table.gammon is not None and options.get("gammon") is False
         if options.get("gammon") and not (isinstance(table, OneSided) and table.gammon is not None):
             raise CapabilityError("the table has no gammon distributions; solve it anew to get them")
-        version, form = _layout(options, file)
+        version, form = _layout(options, table.extra.get("jlayout") or {})
         if file is not None and not dropped:
             asked = any(options.get(name) is not None for name in ("word", "order", "container"))
             if not asked or _is_so(file, version, form):
@@ -193,20 +198,20 @@ def _check(file: Container) -> None:
             )
 
 
-def _layout(options: Mapping[str, Any], file: Container | None) -> tuple[Version, Form]:
-    """Directory and form of nouns to write: as asked, else as the file has them, else a 64-bit J's on a PC."""
-    own = (file.form(0) if len(file) else file.header.form) if file is not None else jn.E3
-    container, order = options.get("container"), options.get("order")
-    if container is not None and container not in VERSIONS:
+def _layout(options: Mapping[str, Any], own: Mapping[str, Any]) -> tuple[Version, Form]:
+    """Directory and form of nouns to write: as asked, else as the table's file has them, else a 64-bit J's."""
+    container, order, word = options.get("container"), options.get("order"), options.get("word")
+    if container not in (None, *VERSIONS):
         raise CapabilityError(f"container is one of {', '.join(VERSIONS)}, not {container}")
     if order not in (None, "little", "big"):
         raise CapabilityError(f"order is little or big, not {order}")
-    word = options.get("word")
-    if word is None:
-        word = own.word if container is None else VERSIONS[container].word
-    if word not in (4, 8):
+    if word not in (None, 4, 8):
         raise CapabilityError(f"word is 4 or 8, not {word}")
-    form = jn.form_of(word, own.order if order is None else {"little": "<", "big": ">"}[order])
+    if container is None and word is None and order is None and own.get("container") in VERSIONS:
+        container, word = own["container"], own["word"]
+    if word is None:
+        word = own.get("word", 8) if container is None else VERSIONS[container].word
+    form = jn.form_of(word, {"little": "<", "big": ">"}[order] if order else own.get("order", "<"))
     if container is None:
         container = "v64b" if word == 8 else {"<": "v32l", ">": "v32b"}[form.order]
     return VERSIONS[container], form
