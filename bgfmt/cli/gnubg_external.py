@@ -1,0 +1,66 @@
+"""`bgfmt gnubg-external`: answer GNU Backgammon's external player from tables."""
+
+from __future__ import annotations
+
+import os
+from contextlib import ExitStack
+
+import click
+
+from bgfmt.cli import options
+
+
+@click.command(name="gnubg-external")
+@click.argument("databases", nargs=-1, required=True, type=click.Path(), metavar="DB...")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=1234, show_default=True, help="0 takes a free one."
+)
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option("--resign", is_flag=True, help="Resign games that a two-sided table gives as certainly lost.")
+@click.option(
+    "--fallback",
+    type=click.Choice(["rule", "gnubg"]),
+    default="rule",
+    show_default=True,
+    help="Who plays where no table reaches: a plain rule, or the gnubg Python package.",
+)
+@click.option("--connections", type=click.IntRange(1), default=64, show_default=True, help="At most so many.")
+@click.option("--verbose", is_flag=True, help="Tell every question and answer on stderr.")
+@options.as_option
+def gnubg_external(
+    databases: tuple[str, ...],
+    port: int,
+    host: str,
+    resign: bool,
+    fallback: str,
+    connections: int,
+    verbose: bool,
+    described: str | None,
+) -> int:
+    """Play for gnubg's `set player 0 external 127.0.0.1:PORT`, from the best of DB... that covers a position.
+
+    Two-sided tables are asked before one-sided ones. Ends on Ctrl-C or SIGTERM.
+
+    \b
+    Example:
+      bgfmt gnubg-external --port 1234 gnubg_ts0.bd gnubg_os0.bd
+    """
+    import bgfmt
+    from bgfmt.hosts.player import Engine, Player
+    from bgfmt.hosts.server import Limits, Server
+
+    engine: Engine | None = None
+    if fallback == "gnubg":
+        from bgfmt.hosts.engine import GnubgEngine
+
+        engine = GnubgEngine()
+    with ExitStack() as stack:
+        opened = [stack.enter_context(bgfmt.open(path, **options.reading(described))) for path in databases]
+        for one in opened:
+            click.echo(f"{os.path.basename(one.name)}: {one}", err=True)
+        player = Player(opened, resign=resign, engine=engine)
+        log = (lambda text: click.echo(text, err=True)) if verbose else None
+        server = Server(player, host, port, limits=Limits(connections=connections), log=log)
+        server.run(lambda at: click.echo(f"listening on {host}:{at}", err=True))
+    click.echo("stopped", err=True)
+    return 0

@@ -1,0 +1,1 @@
+"""Ways in which other backgammon programs reach the tables."""

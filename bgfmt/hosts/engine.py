@@ -1,0 +1,50 @@
+"""A second engine for what no table covers: the gnubg Python package, if it is installed.
+
+It is asked one position at a time for its cubeless evaluation; the plays themselves come from our own rules, so they
+are legal whatever it says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any
+
+from bgfmt.analysis.approximate import janowski
+from bgfmt.board import Position, Side
+from bgfmt.errors import MissingExtraError
+from bgfmt.hosts.external import Question
+
+
+class GnubgEngine:
+    """The gnubg package's neural nets at 0 plies. Use it from the main thread only, as gnubg demands."""
+
+    def __init__(self) -> None:
+        try:
+            self._gnubg: Any = import_module("gnubg")
+        except ImportError:
+            raise MissingExtraError(
+                "the gnubg Python package is not installed (pip install gnubg)", "gnubg"
+            ) from None
+
+    def values(self, question: Question, results: Sequence[Position]) -> Sequence[float]:
+        """Worth of each position after our play, to us who have played."""
+        return [-self._equity(result.swapped()) for result in results]
+
+    def double(self, question: Question) -> tuple[bool, bool]:
+        """Whether to double and to take, by Janowski's formula from the cubeless equity."""
+        owned, centered, opponent = janowski(self._equity(question.position))
+        rolling = owned if question.owner == "owned" else centered
+        return bool(min(1.0, 2 * opponent) > rolling), bool(2 * opponent <= 1)
+
+    def _equity(self, position: Position) -> float:
+        if not position.us.chequers:
+            return 1.0
+        if not position.them.chequers:
+            return -2.0 if position.us.chequers == 15 else -1.0
+        board = (_counts(position.them), _counts(position.us))  # the side on roll comes second
+        return float(self._gnubg.evaluate(board)[5])
+
+
+def _counts(side: Side) -> tuple[int, ...]:
+    return (*side.counts, *(0,) * (24 - len(side.counts)), side.bar)
