@@ -1,0 +1,287 @@
+"""Compiled: the two halves of a pip layer of a two-sided table (see `bgfmt.solver.two_sided` for the method).
+
+Positions are numbers in pip order throughout. "Turned" values are what a record is worth to the player who moved
+into it: negated, with the opponent's best cube action taken. The inner loops are small functions over contiguous
+int16 slices, which is the form in which the compiler makes vector code of them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from bgfmt.jit import njit
+
+TILE = 512  # positions of the other side done together: a tile of a row of the turned table is 1 KB a column
+
+
+@njit()
+def copy(best: Any, a: Any) -> None:
+    """best = a."""
+    for i in range(best.size):
+        best[i] = a[i]
+
+
+@njit()
+def max1(best: Any, a: Any) -> None:
+    """best = max(best, a)."""
+    for i in range(best.size):
+        best[i] = max(best[i], a[i])
+
+
+@njit()
+def max2(best: Any, a: Any, b: Any) -> None:
+    """best = max(best, a, b)."""
+    for i in range(best.size):
+        best[i] = max(best[i], max(a[i], b[i]))
+
+
+@njit()
+def max4(best: Any, a: Any, b: Any, c: Any, d: Any) -> None:
+    """best = max(best, a, b, c, d)."""
+    for i in range(best.size):
+        best[i] = max(max(best[i], max(a[i], b[i])), max(c[i], d[i]))
+
+
+@njit()
+def add(total: Any, best: Any, weight: Any) -> None:
+    """total += weight * best."""
+    for i in range(total.size):
+        total[i] += weight * np.int32(best[i])
+
+
+@njit()
+def divide(value: Any, total: Any) -> None:
+    """value = total / 36, truncated towards zero."""
+    for i in range(total.size):
+        x = total[i]
+        sign = x >> 31
+        size = np.uint32((x ^ sign) - sign)
+        value[i] = np.int16((np.int32(size // np.uint32(36)) ^ sign) - sign)
+
+
+@njit()
+def cube(nd: Any, dt: Any) -> Any:
+    """Value to its roller of doubling or not, whichever is better: nd rolling on, dt the doubled cube's half."""
+    half = (nd + np.int32(nd < 0)) >> 1
+    twice = np.int32(32767) if dt >= 16383 else dt + dt
+    return twice if dt >= half else nd
+
+
+@njit()
+def turn(columns: Any, e0: Any, e1: Any, e2: Any, e3: Any, f0: Any, f1: Any, f2: Any, f3: Any) -> None:
+    """Turned values f of stored values e; with one column only the first counts."""
+    for i in range(e0.size):
+        f0[i] = ~e0[i]
+    if columns == 4:
+        for i in range(e0.size):
+            f1[i] = ~e3[i]
+            f2[i] = np.int16(~cube(np.int32(e2[i]), np.int32(e3[i])))
+            f3[i] = np.int16(~cube(np.int32(e1[i]), np.int32(e3[i])))
+
+
+@njit()
+def across(
+    u_first: int,
+    u_last: int,
+    t_first: int,
+    t_last: int,
+    columns: int,
+    pool: Any,
+    base: Any,
+    plane: Any,
+    begins: Any,
+    ends: Any,
+    results: Any,
+    weights: Any,
+    turned: Any,
+    start: int,
+    out: Any,
+    row_of: Any,
+    column_of: Any,
+) -> None:
+    """Records (u, t) of one layer's u and t from the same layer on: maxima along rows of the turned table.
+
+    pool holds, for each position j of the last layers, `columns` planes of turned values F(t, j), of which plane k
+    of t lies at base[j] + k * plane[j] + t - begins[j]. turned (width, columns, n - start) takes F(u, t). out is
+    uint16, written at row row_of[u], column column_of[t] + k.
+    """
+    best = np.empty(TILE, np.int16)
+    total = np.empty(TILE, np.int32)
+    value = np.empty((4, TILE), np.int16)
+    for low in range(t_first, t_last, TILE):
+        size = min(TILE, t_last - low)
+        b, s = best[:size], total[:size]
+        for u in range(u_first, u_last):
+            for k in range(columns):
+                s[:] = 0
+                i = ends[u * 21]
+                for r in range(21):
+                    last = ends[u * 21 + r + 1]
+                    j = results[i]
+                    at = base[j] + k * plane[j] + low - begins[j]
+                    copy(b, pool[at : at + size])
+                    i += 1
+                    while i + 4 <= last:
+                        j0, j1, j2, j3 = results[i], results[i + 1], results[i + 2], results[i + 3]
+                        a0 = base[j0] + k * plane[j0] + low - begins[j0]
+                        a1 = base[j1] + k * plane[j1] + low - begins[j1]
+                        a2 = base[j2] + k * plane[j2] + low - begins[j2]
+                        a3 = base[j3] + k * plane[j3] + low - begins[j3]
+                        max4(
+                            b, pool[a0 : a0 + size], pool[a1 : a1 + size], pool[a2 : a2 + size],
+                            pool[a3 : a3 + size],
+                        )  # fmt: skip
+                        i += 4
+                    while i < last:
+                        j = results[i]
+                        at = base[j] + k * plane[j] + low - begins[j]
+                        max1(b, pool[at : at + size])
+                        i += 1
+                    add(s, b, weights[r])
+                divide(value[k, :size], s)
+            row = out[row_of[u]]
+            for k in range(columns):
+                v = value[k]
+                for x in range(size):
+                    row[column_of[low + x] + k] = np.uint16(np.int32(v[x]) + 32768)
+            f = turned[u - u_first]
+            a, z = low - start, low - start + size
+            if columns == 4:
+                turn(
+                    4, value[0, :size], value[1, :size], value[2, :size], value[3, :size],
+                    f[0, a:z], f[1, a:z], f[2, a:z], f[3, a:z],
+                )  # fmt: skip
+            else:
+                v0, f0 = value[0, :size], f[0, a:z]
+                turn(1, v0, v0, v0, v0, f0, f0, f0, f0)
+
+
+@njit()
+def down(
+    t_first: int,
+    t_last: int,
+    block: int,
+    start: int,
+    end: int,
+    window: int,
+    n: int,
+    columns: int,
+    pool: Any,
+    base: Any,
+    plane: Any,
+    begins: Any,
+    ends: Any,
+    results: Any,
+    weights: Any,
+    turned: Any,
+    out: Any,
+    row_of: Any,
+    column_of: Any,
+    near: Any,
+) -> None:
+    """Records (u, t) of a block of t's of one layer, start..end-1, and all u beyond it: maxima across the block.
+
+    The turned values F(t, j) of the block are laid out in `near`, j by j from `window` on, lanes k * block + t
+    side by side, and the results F(u, t) go back into the pool as rows of t.
+    """
+    lanes = columns * block
+    width = t_last - t_first
+    for j in range(window, start):
+        at = (j - window) * lanes
+        for k in range(columns):
+            source = base[j] + k * plane[j] + t_first - begins[j]
+            for x in range(width):
+                near[at + k * block + x] = pool[source + x]
+    for x in range(width):
+        for k in range(columns):
+            f = turned[t_first - start + x, k]
+            for j in range(start, n):
+                near[(j - window) * lanes + k * block + x] = f[j - start]
+    best = np.empty(lanes, np.int16)
+    total = np.empty(lanes, np.int32)
+    value = np.empty(lanes, np.int16)
+    back = np.empty(lanes, np.int16)
+    tile = np.zeros((64, lanes), np.int16)
+    for low in range(end, n, 64):
+        high = min(low + 64, n)
+        for u in range(low, high):
+            total[:] = 0
+            i = ends[u * 21]
+            for r in range(21):
+                last = ends[u * 21 + r + 1]
+                at = (results[i] - window) * lanes
+                copy(best, near[at : at + lanes])
+                i += 1
+                while i + 4 <= last:
+                    a0 = (results[i] - window) * lanes
+                    a1 = (results[i + 1] - window) * lanes
+                    a2 = (results[i + 2] - window) * lanes
+                    a3 = (results[i + 3] - window) * lanes
+                    max4(
+                        best, near[a0 : a0 + lanes], near[a1 : a1 + lanes], near[a2 : a2 + lanes],
+                        near[a3 : a3 + lanes],
+                    )  # fmt: skip
+                    i += 4
+                while i < last:
+                    at = (results[i] - window) * lanes
+                    max1(best, near[at : at + lanes])
+                    i += 1
+                add(total, best, weights[r])
+            divide(value, total)
+            row = out[row_of[u]]
+            for x in range(width):
+                at = column_of[t_first + x]
+                for k in range(columns):
+                    row[at + k] = np.uint16(np.int32(value[k * block + x]) + 32768)
+            if columns == 4:
+                turn(
+                    4, value[:block], value[block : 2 * block], value[2 * block : 3 * block], value[3 * block :],
+                    back[:block], back[block : 2 * block], back[2 * block : 3 * block], back[3 * block :],
+                )  # fmt: skip
+            else:
+                turn(1, value, value, value, value, back, back, back, back)
+            tile[u - low] = back
+        for x in range(width):
+            t = t_first + x
+            for k in range(columns):
+                at = base[t] + k * plane[t] + low - begins[t]
+                for y in range(high - low):
+                    pool[at + y] = tile[y, k * block + x]
+
+
+@njit()
+def refill(t_first: int, t_last: int, first: int, n: int, columns: int, strips: Any, pool: Any, base: Any,
+           plane: Any, begins: Any) -> None:  # fmt: skip
+    """Rows of the turned table of a layer's t's again, from its finished records (n - first, width * columns)."""
+    value = np.empty((4, TILE), np.int16)
+    width = t_last - t_first
+    for x in range(width):
+        t = t_first + x
+        for low in range(first, n, TILE):
+            size = min(TILE, n - low)
+            for k in range(columns):
+                for y in range(size):
+                    value[k, y] = np.int16(np.int32(strips[low - first + y, x * columns + k]) - 32768)
+            at = base[t] + low - begins[t]
+            if columns == 4:
+                p = plane[t]
+                turn(
+                    4, value[0, :size], value[1, :size], value[2, :size], value[3, :size],
+                    pool[at : at + size], pool[at + p : at + p + size], pool[at + 2 * p : at + 2 * p + size],
+                    pool[at + 3 * p : at + 3 * p + size],
+                )  # fmt: skip
+            else:
+                v = value[0, :size]
+                f = pool[at : at + size]
+                turn(1, v, v, v, v, f, f, f, f)
+
+
+@njit()
+def spread_row(pieces: Any, columns: int, numbers: Any, out: Any) -> None:
+    """Put records in pip order, (m * columns,) uint16, where their position numbers say in a row of the table."""
+    for i in range(numbers.size):
+        at = numbers[i] * columns
+        for k in range(columns):
+            out[at + k] = pieces[i * columns + k]
