@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib
+import itertools
 import subprocess
 import sys
 from collections.abc import Callable
@@ -277,7 +278,7 @@ def test_refusals(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_plans_grow_and_read_as_sentences() -> None:
     plans = [plan("one-sided", points) for points in (6, 8, 10, 13)]
     assert [p.positions for p in plans] == [54264, 490314, 3268760, 37442160]
-    assert all(a.seconds < b.seconds and a.memory < b.memory for a, b in zip(plans, plans[1:], strict=False))
+    assert all(a.seconds < b.seconds and a.memory < b.memory for a, b in itertools.pairwise(plans))
     assert "37,442,160 positions" in str(plans[-1])
     assert plans[0].output == pytest.approx(1465788, rel=0.05)
     assert plan("one-sided", 6, normal=True).output == 40 + 16 * 54264
