@@ -30,15 +30,17 @@ KNOWN_ERRORS = {
 def known_error(table: Table) -> NDArray[np.float64]:
     """Greatest error of the four equities of a two-sided table, float64 of shape (4,).
 
-    Measured for six points with six and eight chequers; a table inside one of them is its corner. Other sizes
-    are scaled by points times chequers, which overstates. Tables of exact numbers err by 1e-12 at most.
+    Measured for six points with six and eight chequers; a table inside one of them is its corner. Others are
+    given the greatest error of 6x8, scaled up by chequers or by points times chequers: tables of 3x10, 4x9, 8x4,
+    10x3 and 12x2 stay within that, larger ones are extrapolated. Tables of exact numbers err by 1e-12 at most.
     """
     if table.exact:
         return np.full(4, 1e-12)
     for chequers, errors in KNOWN_ERRORS.items():
         if table.points <= 6 and table.chequers <= chequers:
             return np.array(errors)
-    return np.array(KNOWN_ERRORS[8]) * max(1.0, table.points * table.chequers / 48)
+    scale = max(1.0, table.chequers / 8, table.points * table.chequers / 48)
+    return np.full(4, max(KNOWN_ERRORS[8]) * scale)
 
 
 def tables_of(databases: Databases) -> list[Table]:

@@ -47,7 +47,7 @@ def one_or_two(text: str) -> Side | Position:
     from bgfmt.identifiers import parse_position, parse_side
 
     counts = text.replace(",", " ").split()
-    if len(counts) > 1 and all(word.isdigit() for word in counts):
+    if counts and all(word.isdigit() and len(word) < 3 for word in counts):
         return parse_side(text)
     try:
         position = parse_position(text)

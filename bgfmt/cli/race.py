@@ -31,7 +31,7 @@ def race(
     Example:
       bgfmt race gnubg_os0.bd 0 2 2 2 0 4
     """
-    from bgfmt.analysis import race as races
+    from bgfmt.analysis import races
     from bgfmt.analysis.approximate import twosided_from_onesided
     from bgfmt.errors import NotCoveredError
 
@@ -83,7 +83,7 @@ def race(
 
 def describe(answer: Any) -> list[str]:
     """A race as lines of text."""
-    from bgfmt.analysis.race import within
+    from bgfmt.analysis.races import within
 
     lines = [f"  pips        {answer.pips:8d}", f"  mean rolls  {answer.mean_rolls:12.5f}"]
     if answer.std_rolls is not None:
