@@ -5,8 +5,10 @@ from __future__ import annotations
 import importlib.util
 import os
 import shutil
+import subprocess
 import sys
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -20,8 +22,30 @@ PROGRAMS = ("gnubg", "makebearoff", "makehyper", "bearoffdump", "jconsole", "cc"
 
 def find_program(name: str) -> str | None:
     """Path of a real program: on PATH, in /usr/games, or beside the running interpreter."""
+    if name == "jconsole":
+        return find_j()
     search = os.pathsep.join([os.environ.get("PATH", ""), "/usr/games", str(Path(sys.executable).parent)])
     return shutil.which(name, path=search)
+
+
+@cache
+def find_j() -> str | None:
+    """J's console; Java has a program of the same name, so each candidate is asked."""
+    folders = [str(Path(sys.executable).parent), *os.environ.get("PATH", "").split(os.pathsep)]
+    for folder in folders:
+        found = shutil.which("jconsole", path=folder)
+        if found is None or "java" in os.path.realpath(found) or "jvm" in os.path.realpath(found):
+            continue
+        asked = [found, "-js", "echo 'J',9!:14 ''", "exit 0"]
+        try:
+            said = subprocess.run(
+                asked, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=5, check=False
+            )
+        except (OSError, subprocess.TimeoutExpired):
+            continue
+        if said.stdout.lstrip().startswith("Jj"):
+            return found
+    return None
 
 
 @pytest.fixture(scope="session")
