@@ -66,8 +66,8 @@ def distributions(path: PathLike, rows: Mapping[str, Any]) -> None:
 def cube_chart(path: PathLike, databases: Any, position: Position) -> None:
     """Draw the cube actions of a family of positions: all sides of as many chequers as `position`'s own.
 
-    One row a side on roll, one column a side waiting, both sorted by the chance the middle of the other family
-    leaves them, so that the five actions form bands; `position` is marked. Needs a cubeful two-sided table.
+    One row a side on roll, one column a side waiting, both sorted by their mean cubeless equity against
+    the other family, so that the five actions form bands; `position` is marked. Needs a cubeful two-sided table.
     """
     from bgfmt.analysis import choose
     from bgfmt.analysis.cube import LABELS, cube_actions

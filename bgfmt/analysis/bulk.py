@@ -144,16 +144,16 @@ def rank_many(
         raise PositionError(f"need rolls (N, 2) for {len(ours)} positions, not {dice.shape}")
     lengths, results = results_of(board.unrank_array(ours, table.points), dice)
     starts = np.concatenate([[0], np.cumsum(lengths)])
+    pair = np.repeat(np.arange(len(ours)), lengths)
     if isinstance(table, TwoSided):
         theirs = np.repeat(lookup.numbers_of(table, them), lengths)
-        values = turned(
-            lookup._equities_of(table, theirs, results), owner if measure == "money" else "cubeless"
-        )
+        equities = lookup._equities_of(table, theirs, results)
+        values = turned(equities, owner if measure == "money" else "cubeless")
+        # where the other side cashes whatever is played, the better chance to win comes first
+        order = np.lexsort((equities[:, 0], -values, pair))
     else:
         values = side_values(table, results, within)
-    better = values if within is None and one_sided else -values
-    pair = np.repeat(np.arange(len(ours)), lengths)
-    order = np.lexsort((better, pair))
+        order = np.lexsort((values if within is None else -values, pair))
     return RankedMany(starts, results[order], values[order])
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bgfmt import lookup
 from bgfmt.analysis import approximate, bulk, choose
@@ -23,6 +24,7 @@ from bgfmt.tables import OneSided, Table
 
 HOME = 6
 Steps = tuple[Move, ...]
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -147,13 +149,15 @@ def rank_plays(
         if table is None:
             raise choose.not_covered(databases, side, wanted="what one side needs")
         values = _side_values(table, results, within)
+        sign = 1.0 if within is None else -1.0
+        order = sorted(range(len(results)), key=lambda k: sign * values[k])
     else:
         assert isinstance(position, Position)
-        values, rough = _position_values(
+        values, cubeless, rough = _position_values(
             databases, position, results, owner if measure == "money" else "cubeless"
         )
-    sign = 1.0 if measure == "mean" else -1.0
-    order = sorted(range(len(results)), key=lambda k: sign * values[k])
+        # where the other side cashes whatever we play, the better chance to win comes first
+        order = sorted(range(len(results)), key=lambda k: (-values[k], -cubeless[k]))
     best = values[order[0]]
     return [
         RankedPlay(
@@ -179,37 +183,32 @@ def rank_all_rolls(
     }
 
 
-def _side_values(table: Table, results: list[Side], within: int | None) -> np.ndarray[Any, Any]:
+def _side_values(table: Table, results: list[Side], within: int | None) -> Floats:
     numbers = np.array([s.number(table.points) for s in results], np.int64)
     return np.asarray(bulk.side_values(table, numbers, within), np.float64)
 
 
 def _position_values(
     databases: Databases, position: Position, results: list[Side], cube: str
-) -> tuple[np.ndarray[Any, Any], bool]:
+) -> tuple[Floats, Floats, bool]:
+    """Worth to the mover of each result, with the cube and without it, and whether that is approximate."""
     table = choose.two_sided_for(databases, position, cubeful=cube != "cubeless")
     if table is not None:
         ours = np.array([s.number(table.points) for s in results], np.int64)
         theirs = np.full(len(ours), position.them.number(table.points))
-        equities = lookup._equities_of(table, theirs, ours)
-        return np.asarray(bulk.turned(equities, cube), np.float64), False
+        equities = lookup._equities_of(table, theirs, ours).astype(np.float64)
+        return bulk.turned(equities, cube), -equities[:, 0], False
     one = choose.one_sided_for(databases, position.us, position.them, distributions=True)
     if one is None:
         why = "cubeful equities" if choose.two_sided_for(databases, position) else "both sides' equities"
         raise choose.not_covered(databases, position.us, position.them, wanted=why)
     assert isinstance(one, OneSided)
-    counts = [s.padded(one.points) for s in results]
-    them = [position.them.padded(one.points)] * len(results)
-    win, won, lost = approximate.twosided_many(one, np.array(them), np.array(counts)).T
+    counts = np.array([s.padded(one.points) for s in results])
+    them = np.array([position.them.padded(one.points)] * len(results))
+    win, won, lost = approximate.twosided_many(one, them, counts).T
     money = 2 * win - 1 + np.nan_to_num(won) - np.nan_to_num(lost)
-    if cube != "cubeless":
-        owned, centered, opponent = approximate.janowski(money)
-        # the other side is on roll in these: turn its equities round as a table's
-        stored = np.stack([money, owned, centered, opponent], axis=1)
-        values = bulk.turned(stored, cube)
-    else:
-        values = -money
+    # the other side is on roll in these: turn them round as a table's
+    values = bulk.turned(np.stack([money, *approximate.janowski(money)], axis=1), cube)
+    over = 2.0 if one.gammon is not None and position.them.chequers == approximate.FULL else 1.0
     off = np.array([not s.chequers for s in results])
-    if off.any() and position.them.chequers < approximate.FULL:
-        values = np.where(off, 1.0, values)
-    return values, True
+    return np.where(off, over, values), np.where(off, over, -money), True

@@ -79,7 +79,8 @@ def play(
     for (a, b), plays in ranked.items():
         if dice is None:
             rivals = [p for p in plays[1:] if p.loss <= 5e-7]
-            equal = f"   (as good: {', '.join(p.notation for p in rivals)})" if rivals else ""
+            names = ", ".join(p.notation for p in rivals[:3]) + ", ..." * (len(rivals) > 3)
+            equal = f"   (as good: {names})" if rivals else ""
             click.echo(f"  {a}{b}  {plays[0].notation:<28} {_value(plays[0])}{equal}")
             continue
         for place, one in enumerate(plays, 1):
