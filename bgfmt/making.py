@@ -62,7 +62,9 @@ def solve_one_sided(
     progress: Progress | None = None,
 ) -> None:
     """Solve a one-sided table into a file, by default gnubg's (bgsage's for that recipe, npz for exact)."""
-    format = format or {"bgsage": "bgsage", "exact": "npz"}.get(recipe) or ("gnubg-nd" if normal else "gnubg-os")
+    format = (
+        format or {"bgsage": "bgsage", "exact": "npz"}.get(recipe) or ("gnubg-nd" if normal else "gnubg-os")
+    )
     options: dict[str, Any] = {}
     if format in ("gnubg-os", "gnubg-nd"):
         options["header"] = header
@@ -72,9 +74,17 @@ def solve_one_sided(
     target.check_options(options)
     _early_refusal(path, force)
     folder = Path(path).resolve().parent
-    plan_one_sided(points, chequers, gammon=gammon, compressed=compressed, normal=normal, recipe=recipe).check(folder)
+    plan_one_sided(
+        points, chequers, gammon=gammon, compressed=compressed, normal=normal, recipe=recipe
+    ).check(folder)
     table = solver.one_sided(
-        points, chequers=chequers, gammon=gammon, normal=normal, recipe=recipe, threads=threads, progress=progress
+        points,
+        chequers=chequers,
+        gammon=gammon,
+        normal=normal,
+        recipe=recipe,
+        threads=threads,
+        progress=progress,
     )
     save(table, path, format=format, force=force, **options)
 
@@ -169,7 +179,9 @@ def plan_one_sided(
     check_size(points, chequers)
     n = board.count(points, chequers)
     memory = memory_needed(points, chequers, gammon=gammon, normal=normal, recipe=find(recipe))
-    row = 16 if normal else 128 if gammon and not compressed else 64 if not compressed else 36 if gammon else 30
+    row = (
+        16 if normal else 128 if gammon and not compressed else 64 if not compressed else 36 if gammon else 30
+    )
     row = 512 if recipe == "exact" else 90 if recipe == "bgsage" else row
     per_position = (0.06e-6 if normal else 0.11e-6) * points * (1.5 if gammon else 1.0)
     return Plan(1.0 + n * per_position, memory, 0, 40 + n * row)
@@ -180,11 +192,10 @@ def plan_two_sided(points: int, chequers: int, *, cubeful: bool = True, recipe: 
     from bgfmt.solver.two_sided import plan
 
     made = plan(points, chequers, cubeful=cubeful)
-    n = board.count(points, chequers)
     if recipe == "exact":
-        return Plan(made.seconds * 8, n * n * 64, 0, n * n * (32 if cubeful else 8))
-    if n * n <= HELD_PAIRS:
-        return Plan(made.seconds, made.memory_bytes, 0, made.output_bytes)
+        return Plan(made.seconds * 8, made.pairs * 64, 0, made.pairs * (32 if cubeful else 8))
+    if made.pairs <= HELD_PAIRS:
+        return Plan(made.seconds, made.memory_bytes + made.output_bytes, 0, made.output_bytes)
     return Plan(made.seconds, made.memory_bytes, made.scratch_bytes, made.output_bytes)
 
 

@@ -95,7 +95,9 @@ def one_sided(
 @click.option("--no-header", is_flag=True, help="Leave out the 40 header bytes (makebearoff -H).")
 @click.option("--recipe", type=click.Choice(["gnubg", "exact"]), default="gnubg", show_default=True)
 @click.option("--resume", is_flag=True, help="Go on from the scratch file that an ended run left.")
-@click.option("--scratch", type=click.Path(), help="Where to keep the scratch file (default: OUTPUT.scratch).")
+@click.option(
+    "--scratch", type=click.Path(), help="Where to keep the scratch file (default: OUTPUT.scratch)."
+)
 @common
 def two_sided(
     size: str,

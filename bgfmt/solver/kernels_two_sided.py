@@ -279,9 +279,11 @@ def refill(t_first: int, t_last: int, first: int, n: int, columns: int, strips: 
 
 
 @njit()
-def spread_row(pieces: Any, columns: int, numbers: Any, out: Any) -> None:
-    """Put records in pip order, (m * columns,) uint16, where their position numbers say in a row of the table."""
-    for i in range(numbers.size):
-        at = numbers[i] * columns
-        for k in range(columns):
-            out[at + k] = pieces[i * columns + k]
+def spread(pieces: Any, columns: int, numbers: Any, rows: Any, out: Any) -> None:
+    """Put records in pip order, (m, p * columns) uint16, where their position numbers say in rows of the table."""
+    for x in range(rows.size):
+        row = out[rows[x]]
+        for i in range(numbers.size):
+            at = numbers[i] * columns
+            for k in range(columns):
+                row[at + k] = pieces[x, i * columns + k]

@@ -237,7 +237,9 @@ def two_sided(
     if recipe != "gnubg":
         raise SolverError(f"two-sided tables are made by recipe gnubg or exact, not {recipe!r}")
     n, columns = board.count(points, chequers), 4 if cubeful else 1
-    needed = plan(points, chequers, cubeful=cubeful).memory_bytes + (n * n * columns * 2 if out is None else 0)
+    needed = plan(points, chequers, cubeful=cubeful).memory_bytes + (
+        n * n * columns * 2 if out is None else 0
+    )
     available = available_memory()
     if available is not None and needed > available:
         raise SolverError(
