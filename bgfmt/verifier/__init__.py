@@ -1,0 +1,11 @@
+"""The verifier: proves a database right, or names what is wrong; repairs it; compares two.
+
+>>> import bgfmt
+>>> bgfmt.verify("fixtures/golden/gnubg/ts_06x02.bd").verdict
+'proved: every one of 784 entries follows from the rules (recipe gnubg)'
+"""
+
+from bgfmt.verifier.ladder import verify
+from bgfmt.verifier.report import Finding, Report
+
+__all__ = ["Finding", "Report", "verify"]

@@ -1,0 +1,388 @@
+"""Compiled enumeration of race plays, in the order in which GNU Backgammon meets them.
+
+Written apart from the solver, play by play, so that a file is judged by something that shares no shortcut with what
+may have made it. A board is `above`: above[k] = chequers on the k highest points, k = 0..points. Taking one chequer
+from index i to t lowers above[k] by one for k = points-i .. points-t-1, and the position number by
+sum of C(above[k] + k - 2, k - 1) over those k, which running sums give in one subtraction.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from bgfmt.jit import njit
+
+Array = Any
+HOME = 6
+ROLLS = 21
+
+
+@njit()
+def unrank(x: int, points: int, terms: Array, above: Array) -> None:
+    """Fill above[0..points] for position number x."""
+    left = x
+    s = terms.shape[1] - 1
+    for k in range(points, 0, -1):
+        while terms[k - 1, s] > left:
+            s -= 1
+        left -= terms[k - 1, s]
+        above[k] = s
+    above[0] = 0
+
+
+@njit()
+def survey(points: int, above: Array, steps: Array, falls: Array, sources: Array) -> int:
+    """Running sums of what lowering each above[k] takes off the number; occupied indices, highest first.
+
+    falls[k] = sum over k' <= k of steps[k', above[k']]. Returns how many indices are occupied.
+    """
+    found = 0
+    falls[0] = 0
+    for k in range(1, points + 1):
+        falls[k] = falls[k - 1] + steps[k, above[k]]
+        if above[k] != above[k - 1]:
+            sources[found] = points - k
+            found += 1
+    return found
+
+
+@njit()
+def moved(
+    points: int, above: Array, i: int, t: int, steps: Array, out: Array, falls: Array, sources: Array
+) -> int:
+    """The board after i -> t (t = -1: off) into `out`, with its survey; returns the number of occupied indices."""
+    for k in range(points + 1):
+        out[k] = above[k]
+    for k in range(points - i, points - t):
+        out[k] -= 1
+    return survey(points, out, steps, falls, sources)
+
+
+@njit()
+def landing(i: int, die: int, top: int) -> int:
+    """Where a chequer on index i lands with `die`: an index, -1 for off, -2 where it may not move."""
+    t = i - die
+    if t >= 0:
+        return t
+    if top >= HOME or (t < -1 and i != top):
+        return -2
+    return -1
+
+
+@njit()
+def first_moves(
+    points: int,
+    x: int,
+    above: Array,
+    steps: Array,
+    falls: Array,
+    sources: Array,
+    found: int,
+    numbers: Array,
+    boards: Array,
+    board_falls: Array,
+    board_sources: Array,
+    board_found: Array,
+) -> None:
+    """Every board after one chequer has moved with one die: arrays [die - 1, q] for the q-th source.
+
+    numbers holds -1 where that source may not move.
+    """
+    for a in range(6):
+        for q in range(found):
+            i = sources[q]
+            t = landing(i, a + 1, sources[0])
+            if t == -2:
+                numbers[a, q] = -1
+                continue
+            numbers[a, q] = x - (falls[points - 1 - t] - falls[points - i - 1])
+            board_found[a, q] = moved(
+                points, above, i, t, steps, boards[a, q], board_falls[a, q], board_sources[a, q]
+            )
+
+
+@njit()
+def double_plays(
+    points: int,
+    die: int,
+    found: int,
+    sources: Array,
+    numbers: Array,
+    boards: Array,
+    board_falls: Array,
+    board_sources: Array,
+    board_found: Array,
+    steps: Array,
+    out: Array,
+) -> int:
+    """Position numbers after every way to play a double, in order, into `out`; returns how many."""
+    count = 0
+    two = np.empty(points + 1, np.int64)
+    three = np.empty(points + 1, np.int64)
+    falls2 = np.empty(points + 1, np.int64)
+    falls3 = np.empty(points + 1, np.int64)
+    sources2 = np.empty(points, np.int64)
+    sources3 = np.empty(points, np.int64)
+    for q in range(found):
+        one = numbers[q]
+        if one < 0:
+            continue
+        if one == 0:
+            out[count] = 0
+            count += 1
+            continue
+        for p in range(board_found[q]):
+            j = board_sources[q, p]
+            if j > sources[q]:
+                continue
+            t = landing(j, die, board_sources[q, 0])
+            if t == -2:
+                continue
+            second = one - (board_falls[q, points - 1 - t] - board_falls[q, points - j - 1])
+            if second == 0:
+                out[count] = 0
+                count += 1
+                continue
+            many2 = moved(points, boards[q], j, t, steps, two, falls2, sources2)
+            for o in range(many2):
+                k = sources2[o]
+                if k > j:
+                    continue
+                t = landing(k, die, sources2[0])
+                if t == -2:
+                    continue
+                third = second - (falls2[points - 1 - t] - falls2[points - k - 1])
+                if third == 0:
+                    out[count] = 0
+                    count += 1
+                    continue
+                many3 = moved(points, two, k, t, steps, three, falls3, sources3)
+                for m in range(many3):
+                    l = sources3[m]
+                    if l > k:
+                        continue
+                    t = landing(l, die, sources3[0])
+                    if t == -2:
+                        continue
+                    out[count] = third - (falls3[points - 1 - t] - falls3[points - l - 1])
+                    count += 1
+    return count
+
+
+@njit()
+def single_plays(
+    points: int,
+    die: int,
+    found: int,
+    numbers: Array,
+    board_falls: Array,
+    board_sources: Array,
+    board_found: Array,
+    out: Array,
+    count: int,
+) -> int:
+    """Append the numbers after a second move with `die` on each board of a first move; returns the new count."""
+    for q in range(found):
+        one = numbers[q]
+        if one < 0:
+            continue
+        if one == 0:
+            out[count] = 0
+            count += 1
+            continue
+        for p in range(board_found[q]):
+            j = board_sources[q, p]
+            t = landing(j, die, board_sources[q, 0])
+            if t == -2:
+                continue
+            out[count] = one - (board_falls[q, points - 1 - t] - board_falls[q, points - j - 1])
+            count += 1
+    return count
+
+
+@njit()
+def outside(points: int, above: Array) -> int:
+    """Chequers beyond the home board."""
+    return above[points - HOME] if points > HOME else 0  # type: ignore[no-any-return]
+
+
+@njit()
+def best_plays(
+    points: int,
+    x: int,
+    terms: Array,
+    steps: Array,
+    keys: Array,
+    both: bool,
+    best: Array,
+    out: Array,
+    above: Array,
+    falls: Array,
+    sources: Array,
+    numbers: Array,
+    boards: Array,
+    board_falls: Array,
+    board_sources: Array,
+    board_found: Array,
+) -> None:
+    """best[roll, 0] (and 1 where `both`): the first play of least keys[:, 0] (keys[:, 1]) of each roll of x > 0.
+
+    Rolls are numbered a * (a + 1) / 2 + b for dice a + 1 >= b + 1.
+    """
+    unrank(x, points, terms, above)
+    found = survey(points, above, steps, falls, sources)
+    first_moves(
+        points,
+        x,
+        above,
+        steps,
+        falls,
+        sources,
+        found,
+        numbers,
+        boards,
+        board_falls,
+        board_sources,
+        board_found,
+    )
+    # with two chequers outside neither order can bear off, and the second order meets nothing new
+    orders = 1 if outside(points, above) >= 2 else 2
+    for a in range(6):
+        for b in range(a + 1):
+            roll = a * (a + 1) // 2 + b
+            if a == b:
+                count = double_plays(
+                    points, a + 1, found, sources, numbers[a], boards[a], board_falls[a], board_sources[a],
+                    board_found[a], steps, out,
+                )  # fmt: skip
+            else:
+                count = single_plays(
+                    points, b + 1, found, numbers[a], board_falls[a], board_sources[a], board_found[a], out, 0
+                )
+                if orders == 2:
+                    count = single_plays(
+                        points,
+                        a + 1,
+                        found,
+                        numbers[b],
+                        board_falls[b],
+                        board_sources[b],
+                        board_found[b],
+                        out,
+                        count,
+                    )
+            best[roll, 0] = out[0]
+            least_key = keys[out[0], 0]
+            for q in range(1, count):
+                key = keys[out[q], 0]
+                if key < least_key:
+                    least_key = key
+                    best[roll, 0] = out[q]
+            if both:
+                best[roll, 1] = out[0]
+                least_key = keys[out[0], 1]
+                for q in range(1, count):
+                    key = keys[out[q], 1]
+                    if key < least_key:
+                        least_key = key
+                        best[roll, 1] = out[q]
+
+
+@njit()
+def successors(points: int, n: int, terms: Array, steps: Array, room: int) -> Any:
+    """Distinct positions after each roll of every position: (starts (21 n + 1,) int64, results int32).
+
+    The results of roll r of position x are results[starts[21 x + r] : starts[21 x + r + 1]].
+    """
+    above = np.zeros(points + 1, np.int64)
+    falls = np.zeros(points + 1, np.int64)
+    sources = np.zeros(points, np.int64)
+    numbers = np.zeros((6, points), np.int64)
+    boards = np.zeros((6, points, points + 1), np.int64)
+    board_falls = np.zeros((6, points, points + 1), np.int64)
+    board_sources = np.zeros((6, points, points), np.int64)
+    board_found = np.zeros((6, points), np.int64)
+    out = np.zeros(room, np.int64)
+    seen = np.full(n, -1, np.int32)
+    starts = np.zeros(21 * n + 1, np.int64)
+    results = np.empty(64 * n + 1024, np.int32)
+    used = 0
+    starts[1:22] = 0
+    for x in range(1, n):
+        unrank(x, points, terms, above)
+        found = survey(points, above, steps, falls, sources)
+        first_moves(
+            points, x, above, steps, falls, sources, found, numbers, boards, board_falls, board_sources,
+            board_found,
+        )  # fmt: skip
+        for a in range(6):
+            for b in range(a + 1):
+                if a == b:
+                    count = double_plays(
+                        points, a + 1, found, sources, numbers[a], boards[a], board_falls[a], board_sources[a],
+                        board_found[a], steps, out,
+                    )  # fmt: skip
+                else:
+                    count = single_plays(
+                        points,
+                        b + 1,
+                        found,
+                        numbers[a],
+                        board_falls[a],
+                        board_sources[a],
+                        board_found[a],
+                        out,
+                        0,
+                    )
+                    count = single_plays(
+                        points,
+                        a + 1,
+                        found,
+                        numbers[b],
+                        board_falls[b],
+                        board_sources[b],
+                        board_found[b],
+                        out,
+                        count,
+                    )
+                roll = 21 * x + a * (a + 1) // 2 + b
+                if used + count > len(results):
+                    larger = np.empty(2 * len(results) + count, np.int32)
+                    larger[:used] = results[:used]
+                    results = larger
+                mark = np.int32(roll % 2147483647)
+                for q in range(count):
+                    if seen[out[q]] != mark:
+                        seen[out[q]] = mark
+                        results[used] = out[q]
+                        used += 1
+                starts[roll + 1] = used
+    return starts, results[:used].copy()
+
+
+@njit()
+def predecessors(n: int, starts: Array, results: Array) -> Any:
+    """For each position, those that can be played to it: (starts (n + 1,) int64, positions int32), without repeats."""
+    last = np.full(n, -1, np.int32)
+    begins = np.zeros(n + 1, np.int64)
+    for x in range(1, n):
+        for q in range(starts[21 * x], starts[21 * x + 21]):
+            j = results[q]
+            if last[j] != x:
+                last[j] = x
+                begins[j + 1] += 1
+    for j in range(n):
+        begins[j + 1] += begins[j]
+    fill = begins[:-1].copy()
+    before = np.empty(begins[n], np.int32)
+    last[:] = -1
+    for x in range(1, n):
+        for q in range(starts[21 * x], starts[21 * x + 21]):
+            j = results[q]
+            if last[j] != x:
+                last[j] = x
+                before[fill[j]] = x
+                fill[j] += 1
+    return begins, before
