@@ -164,8 +164,10 @@ def test_gammon_chances():
     assert many[0] == pytest.approx([estimate.win, estimate.win_gammon, 0])
     assert many[1] == pytest.approx([other.win, 0, other.lose_gammon])
     blind = OneSided(points=6, chequers=15, bearoff=table.bearoff)
-    assert twosided_from_onesided(blind, position).win_gammon is None
-    assert twosided_from_onesided(blind, Position(Side(1), Side(3))).win_gammon == 0
+    assert twosided_from_onesided(blind, position).win_gammon == estimate.win_gammon
+    far = OneSided(points=9, chequers=15, bearoff=np.zeros((board.count(9, 15), 32), np.uint16))
+    assert twosided_from_onesided(far, position).win_gammon is None
+    assert twosided_from_onesided(far, Position(Side(1), Side(3))).win_gammon == 0
 
 
 def test_formula_against_plain_sums():

@@ -7,12 +7,13 @@ most 0.0139, 0.00088 on average: the side behind should play for doubles, which 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bgfmt import lookup
+from bgfmt import board, lookup
 from bgfmt.analysis import choose
 from bgfmt.analysis.choose import Databases
 from bgfmt.board import Position
@@ -27,7 +28,7 @@ EFFICIENCY = 2 / 3
 
 @dataclass(frozen=True)
 class TwoSidedEstimate:
-    """Approximate chances of the side on roll; gammons are None where the table has no gammon data."""
+    """Approximate chances of the side on roll; gammons are None where no gammon data is to be had."""
 
     position: Position
     win: float
@@ -101,6 +102,22 @@ def outcome_chances(
     return win, win_gammon, (_wide(b, rolls) * _wide(after, rolls)).sum(axis=-1)
 
 
+@cache
+def _solved_first(points: int) -> Any:
+    from bgfmt import solver
+
+    table = solver.one_sided(points)
+    assert isinstance(table, OneSided)
+    return table.gammon
+
+
+def first_chequer(table: OneSided) -> Any:
+    """Rows for the first chequer: the table's own or, up to eight points, calculated once; None beyond that."""
+    if table.gammon is not None or table.points > 8:
+        return table.gammon
+    return _solved_first(table.points)
+
+
 def twosided_from_onesided(databases: Databases, position: Position) -> TwoSidedEstimate:
     """Win and gammon chances of a race from the best one-sided table that covers both sides, approximate."""
     choose.check_race(position)
@@ -108,45 +125,37 @@ def twosided_from_onesided(databases: Databases, position: Position) -> TwoSided
     if table is None:
         raise choose.not_covered(databases, position.us, position.them, wanted="the distributions of rolls")
     assert isinstance(table, OneSided)
-    ours, theirs = (lookup.look_up(table, side) for side in (position.us, position.them))
-    assert isinstance(ours, lookup.Race)
-    assert isinstance(theirs, lookup.Race)
-    known = table.gammon is not None
-    full = (position.us.chequers >= FULL, position.them.chequers >= FULL)
-    win, won, lost = outcome_chances(
-        ours.bearoff, theirs.bearoff, ours.gammon if full[0] else None, theirs.gammon if full[1] else None
-    )
-    return TwoSidedEstimate(
-        position,
-        float(win),
-        float(won) if known or not full[1] else None,
-        float(lost) if known or not full[0] else None,
-    )
+    sides = ([position.us.padded(table.points)], [position.them.padded(table.points)])
+    win, won, lost = (float(x) for x in twosided_many(table, *(np.array(s) for s in sides))[0])
+    return TwoSidedEstimate(position, win, None if np.isnan(won) else won, None if np.isnan(lost) else lost)
 
 
 def twosided_many(databases: Databases, us: Any, them: Any) -> NDArray[np.float64]:
     """(N, 3) float64: approximate win, win gammon and lose gammon chances of many positions.
 
     `us` and `them` are counts (N, points); the first one-sided table with distributions answers. Gammon chances
-    are NaN where they matter and the table has no gammon data.
+    are NaN where they matter and no gammon data is to be had.
     """
-    for table in choose.tables_of(databases):
-        if isinstance(table, OneSided):
-            break
-    else:
+    tables = [t for t in choose.tables_of(databases) if isinstance(t, OneSided)]
+    if not tables:
         raise choose.not_covered(databases, wanted="the distributions of rolls")
-    a, b = lookup.numbers_of(table, us), lookup.numbers_of(table, them)
-    ours, theirs = lookup.look_up_many(table, a), lookup.look_up_many(table, b)
-    from bgfmt.board import count
-
-    full_us, full_them = (x >= count(table.points, FULL - 1) for x in (a, b))
-    if table.gammon is None:
-        win = win_chances(ours, theirs)
-        return np.stack([win, np.where(full_them, np.nan, 0.0), np.where(full_us, np.nan, 0.0)], axis=1)
-    first_us = lookup.look_up_many(table, a, column="gammon")
-    first_them = lookup.look_up_many(table, b, column="gammon")
-    win, won, lost = outcome_chances(ours, theirs, first_us, first_them)
-    return np.stack([win, np.where(full_them, won, 0.0), np.where(full_us, lost, 0.0)], axis=1)
+    table = tables[0]
+    ours, theirs = lookup.numbers_of(table, us), lookup.numbers_of(table, them)
+    a, b = lookup.look_up_many(table, ours), lookup.look_up_many(table, theirs)
+    full_us, full_them = (x >= board.count(table.points, FULL - 1) for x in (ours, theirs))
+    out = np.zeros((len(ours), 3))
+    out[:, 0] = win_chances(a, b)
+    if not (full_us.any() or full_them.any()):
+        return out
+    rows = first_chequer(table)
+    if rows is None:
+        out[full_them, 1] = np.nan
+        out[full_us, 2] = np.nan
+        return out
+    first_us, first_them = lookup.chances(rows[ours[full_us]]), lookup.chances(rows[theirs[full_them]])
+    out[full_them, 1] = outcome_chances(a[full_them], b[full_them], None, first_them)[1]
+    out[full_us, 2] = outcome_chances(a[full_us], b[full_us], first_us, None)[2]
+    return out
 
 
 def janowski(cubeless: Any, efficiency: float = EFFICIENCY) -> tuple[Any, Any, Any]:
