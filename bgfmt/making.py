@@ -10,36 +10,26 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from bgfmt import board, formats, solver
 from bgfmt.database import save
 from bgfmt.errors import CapabilityError, SolverError
+from bgfmt.solver.two_sided import HELD_PAIRS
 from bgfmt.storage import PathLike, create
 
 Progress = Callable[[int, int], None]
-HELD_PAIRS = 30_000_000  # larger two-sided tables are solved into their file
 
 
-@dataclass(frozen=True)
-class Plan:
-    """What a solve will take: seconds, bytes of memory of its own, bytes of scratch and of output."""
-
-    seconds: float
-    memory: int
-    scratch: int
-    output: int
-
-    def check(self, folder: Path) -> None:
-        """SolverError when the disk that holds `folder` has too little room."""
-        free = shutil.disk_usage(folder).free
-        if self.scratch + self.output > free:
-            raise SolverError(
-                f"{folder}: needs {_size(self.scratch + self.output)} of disk "
-                f"({_size(self.output)} output, {_size(self.scratch)} scratch), {_size(free)} are free"
-            )
+def check_disk(plan: solver.Plan, folder: Path) -> None:
+    """SolverError when the disk that holds `folder` has too little room."""
+    free = shutil.disk_usage(folder).free
+    if plan.scratch + plan.output > free:
+        raise SolverError(
+            f"{folder}: needs {_size(plan.scratch + plan.output)} of disk "
+            f"({_size(plan.output)} output, {_size(plan.scratch)} scratch), {_size(free)} are free"
+        )
 
 
 def _size(number: float) -> str:
@@ -73,10 +63,10 @@ def solve_one_sided(
     target = formats.get(format)
     target.check_options(options)
     _early_refusal(path, force)
-    folder = Path(path).resolve().parent
-    plan_one_sided(
-        points, chequers, gammon=gammon, compressed=compressed, normal=normal, recipe=recipe
-    ).check(folder)
+    planned = solver.plan(
+        "one-sided", points, chequers, gammon=gammon, compressed=compressed, normal=normal, recipe=recipe
+    )
+    check_disk(planned, Path(path).resolve().parent)
     table = solver.one_sided(
         points,
         chequers=chequers,
@@ -140,9 +130,9 @@ def solve_two_sided(
         save(table, path, format=format, force=force, **options)
         return
     beside = Path(scratch) if scratch is not None else Path(f"{os.fspath(path)}.scratch")
-    plan = plan_two_sided(points, chequers, cubeful=cubeful, recipe=recipe)
-    if not resume:
-        plan.check(Path(path).resolve().parent)
+    if not (resume and beside.exists()):
+        planned = solver.plan("two-sided", points, chequers, cubeful=cubeful, recipe=recipe)
+        check_disk(planned, Path(path).resolve().parent)
     from bgfmt.formats._gnubg_header import canonical_two_sided
 
     with create(path, force=force) as sink:
@@ -161,42 +151,6 @@ def solve_two_sided(
             resume=resume,
         )
     beside.unlink(missing_ok=True)
-
-
-def plan_one_sided(
-    points: int,
-    chequers: int = 15,
-    *,
-    gammon: bool = True,
-    compressed: bool = True,
-    normal: bool = False,
-    recipe: str = "gnubg",
-) -> Plan:
-    """What solving a one-sided table will take, from a model checked on 6 to 13 points."""
-    from bgfmt.solver.one_sided import check_size, memory_needed
-    from bgfmt.solver.recipe import recipe as find
-
-    check_size(points, chequers)
-    n = board.count(points, chequers)
-    memory = memory_needed(points, chequers, gammon=gammon, normal=normal, recipe=find(recipe))
-    row = (
-        16 if normal else 128 if gammon and not compressed else 64 if not compressed else 36 if gammon else 30
-    )
-    row = 512 if recipe == "exact" else 90 if recipe == "bgsage" else row
-    per_position = (0.06e-6 if normal else 0.11e-6) * points * (1.5 if gammon else 1.0)
-    return Plan(1.0 + n * per_position, memory, 0, 40 + n * row)
-
-
-def plan_two_sided(points: int, chequers: int, *, cubeful: bool = True, recipe: str = "gnubg") -> Plan:
-    """What solving a two-sided table will take; the solver's own model."""
-    from bgfmt.solver.two_sided import plan
-
-    made = plan(points, chequers, cubeful=cubeful)
-    if recipe == "exact":
-        return Plan(made.seconds * 8, made.pairs * 64, 0, made.pairs * (32 if cubeful else 8))
-    if made.pairs <= HELD_PAIRS:
-        return Plan(made.seconds, made.memory_bytes + made.output_bytes, 0, made.output_bytes)
-    return Plan(made.seconds, made.memory_bytes, made.scratch_bytes, made.output_bytes)
 
 
 def _early_refusal(path: PathLike, force: bool) -> None:

@@ -67,10 +67,8 @@ def one_sided(
 
     gammon = not (no_gammon and not normal_dist)
     if plan:
-        made = making.plan_one_sided(
-            points, chequers, gammon=gammon, compressed=not no_compress, normal=normal_dist, recipe=recipe
-        )
-        _say(made)
+        facts = {"gammon": gammon, "compressed": not no_compress, "normal": normal_dist, "recipe": recipe}
+        _say("one-sided", points, chequers, **facts, threads=threads)
         return
     with Progress("solving", " positions", always=not quiet) as progress:
         making.solve_one_sided(
@@ -128,7 +126,7 @@ def two_sided(
     if not 1 <= points <= 12 or not 1 <= chequers <= 15:
         raise click.UsageError(f"{size}: two-sided tables have 1 to 12 points and 1 to 15 chequers")
     if plan:
-        _say(making.plan_two_sided(points, chequers, cubeful=not cubeless, recipe=recipe))
+        _say("two-sided", points, chequers, cubeful=not cubeless, recipe=recipe, threads=threads)
         return
     with Progress("solving", " pairs", always=not quiet) as progress:
         making.solve_two_sided(
@@ -161,7 +159,7 @@ def expected_rolls(
     from bgfmt import making
 
     if plan:
-        _say(making.Plan(2.0, 200_000_000, 0, 1_050_368))
+        _say("expected-rolls", threads=threads)
         return
     with Progress("solving", " positions", always=not quiet) as progress:
         making.solve_expected_rolls(
@@ -175,10 +173,13 @@ def _needed(output: str | None) -> str:
     return output
 
 
-def _say(plan: Any) -> None:
+def _say(*arguments: Any, **options: Any) -> None:
+    from bgfmt import solver
     from bgfmt.cli.terminal import clock
 
-    click.echo(f"time     about {clock(plan.seconds)} on two cores")
-    click.echo(f"memory   {plan.memory / 1e6:,.0f} MB")
-    click.echo(f"scratch  {plan.scratch / 1e6:,.0f} MB of disk until it is whole")
-    click.echo(f"output   {plan.output / 1e6:,.1f} MB")
+    plan = solver.plan(*arguments, **options)
+    click.echo(plan.what)
+    click.echo(f"  time     about {clock(plan.seconds)} on this machine when it is idle")
+    click.echo(f"  memory   {plan.memory / 1e6:,.0f} MB" + ("" if plan.fits else " (more than is free now)"))
+    click.echo(f"  scratch  {plan.scratch / 1e6:,.0f} MB of disk until the table is whole")
+    click.echo(f"  output   {plan.output / 1e6:,.1f} MB")

@@ -11,5 +11,6 @@ from bgfmt.solver.expected_rolls import expected_rolls
 from bgfmt.solver.one_sided import one_sided
 from bgfmt.solver.plan import Plan, plan
 from bgfmt.solver.recipe import RECIPES, Recipe
+from bgfmt.solver.two_sided import two_sided
 
-__all__ = ["RECIPES", "Plan", "Recipe", "expected_rolls", "one_sided", "plan"]
+__all__ = ["RECIPES", "Plan", "Recipe", "expected_rolls", "one_sided", "plan", "two_sided"]

@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgfmt import board
-from bgfmt.errors import SolverError
 from bgfmt.solver.layers import WEIGHTS, pip_order
-from bgfmt.solver.schedule import available_memory, thread_count
+from bgfmt.solver.schedule import check_memory, thread_count
 from bgfmt.tables import TwoSided
 
 Array = NDArray[Any]
@@ -34,13 +33,7 @@ def solve_exact(
     from bgfmt.solver import kernels_exact_two_sided as kernels
 
     n, columns = board.count(points, chequers), 4 if cubeful else 1
-    needed = 2 * n * n * columns * 8 + 200_000_000
-    available = available_memory()
-    if available is not None and needed > available:
-        raise SolverError(
-            f"an exact {points}x{chequers} table needs {needed / 1e9:.1f} GB of memory, "
-            f"{available / 1e9:.1f} GB are available"
-        )
+    check_memory(2 * n * n * columns * 8 + 200_000_000, f"an exact {points}x{chequers} table")
     order = pip_order(points, chequers)
     out = np.empty((n, n, columns))
     turned = np.empty(

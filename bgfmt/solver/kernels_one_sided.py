@@ -122,18 +122,26 @@ def search(
     row = x + on
     top = sources[0]
     clear = signs[32]
+    width = landing.shape[1]
+    touched = signs[0]
     for a in range(1, 7):
         used = 0
         for q in range(found):
             i = sources[q]
             t = i - a
             if t >= 0:
-                landing[a - 1, q] = row - drop[points - i] + drop[points - t]
+                y = row - drop[points - i] + drop[points - t]
             elif top > 5 or (t < -1 and q > 0):
                 break
             else:
-                landing[a - 1, q] = off_scale * (x - drop[points - i]) + off
+                y = off_scale * (x - drop[points - i]) + off
+            landing[a - 1, q] = y
+            touched |= keys[y, 7] | doubles[a - 1, y, 0]  # asks memory early for what `merge` will need
             used += 1
+        landing[a - 1, width - 1] = used
+    best[0] = touched
+    for a in range(1, 7):
+        used = landing[a - 1, width - 1]
         merge(a - 1, used, landing, signs, keys, doubles, pair, lanes)
         keys[row, a - 1] = pair[a - 1, 6]
         doubles[a - 1, row, 0] = pair[a - 1, a - 1]

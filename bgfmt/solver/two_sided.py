@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +26,8 @@ from numpy.typing import NDArray
 from bgfmt import board
 from bgfmt.errors import SolverError
 from bgfmt.solver.layers import REACH, WEIGHTS, PipOrder, pip_order
-from bgfmt.solver.schedule import available_memory, thread_count
+from bgfmt.solver.plan import INTERPRETER_BYTES, START_SECONDS, Plan
+from bgfmt.solver.schedule import check_memory, thread_count
 from bgfmt.tables import TwoSided
 
 if TYPE_CHECKING:
@@ -37,17 +37,9 @@ Array = NDArray[Any]
 Progress = Callable[[int, int], None]
 MAX_POINTS = 12
 ALIGN = 32  # int16 values in a cache line
-
-
-@dataclass(frozen=True)
-class TwoSidedPlan:
-    """What a solve will take: pairs, seconds on two cores, bytes of memory of its own, of scratch, of output."""
-
-    pairs: int
-    seconds: float
-    memory_bytes: int
-    scratch_bytes: int
-    output_bytes: int
+HELD_PAIRS = 30_000_000  # tables of more pairs are better made through a scratch file
+LANES = 6.5e9  # int16 maxima a second on one core, measured
+SCRATCH_RATE = 0.25e9  # bytes of table a second that checksums, disk and merging take
 
 
 def check_size(points: int, chequers: int) -> None:
@@ -69,25 +61,32 @@ def layer_cuts(points: int, chequers: int) -> Array:
     return np.concatenate([[0], np.cumsum(ways.sum(axis=0))])
 
 
-def plan(points: int, chequers: int, *, cubeful: bool = True) -> TwoSidedPlan:
-    """What solving this table will take, from a model checked on 6x6 to 6x15 (two cores)."""
+def plan_two_sided(
+    points: int, chequers: int, *, cubeful: bool = True, recipe: str = "gnubg", threads: int | None = None
+) -> Plan:
+    """What solving this table will take, from a model checked on 6x6 to 6x15 and on other points."""
     check_size(points, chequers)
     cuts = layer_cuts(points, chequers)
     n, columns = int(cuts[-1]), 4 if cubeful else 1
-    pairs = n * n
+    pairs, results = n * n, results_a_position(points, chequers)
+    what = f"two-sided {points}x{chequers}, recipe {recipe}"
+    lanes, threads = pairs * results * columns, min(2, thread_count(threads))
+    if recipe == "exact":
+        seconds = START_SECONDS + lanes / 1e9 / threads
+        return Plan(what, pairs, seconds, 2 * pairs * columns * 8 + INTERPRETER_BYTES, pairs * columns * 8)
     pool = Pool(cuts, columns).size * 2
     turned = int(max(np.diff(cuts) * (n - cuts[:-1]))) * columns * 2
-    near = 2 * n * columns * 32 * 2
-    results = 4 * n * results_a_position(points, chequers)
-    lanes = pairs * results_a_position(points, chequers) * columns
-    seconds = 0.9 + lanes / 5e9 + pairs * columns * 8e-9
+    near = threads * n * columns * 32 * 2
     body = pairs * columns * 2
-    return TwoSidedPlan(pairs, seconds, int(pool + turned + near + results + 2e8), body, 40 + body)
+    large = pairs > HELD_PAIRS
+    seconds = START_SECONDS + lanes / LANES / threads + (body / SCRATCH_RATE if large else 0)
+    memory = pool + turned + near + 4 * n * results + INTERPRETER_BYTES + (0 if large else body)
+    return Plan(what, pairs, seconds, int(memory), 40 + body, body if large else 0)
 
 
 def results_a_position(points: int, chequers: int) -> int:
-    """About how many (roll, result) pairs a position has; 75 for 6x6, 170 for 6x15."""
-    return int(21 + 2.3 * (points - 1) * (chequers - 1) ** 0.97) if points > 1 else 21
+    """About how many (roll, result) pairs a position has on average; measured within a tenth."""
+    return int(21 + 2.2 * (points - 1) * (chequers - 1)) if chequers > 1 else 21
 
 
 class Pool:
@@ -217,8 +216,8 @@ def two_sided(
     threads : how many to use, all cores when None. The values do not depend on it.
     progress : called as ``progress(done, total)`` with pairs of positions.
     out : (n, n, 4 or 1) uint16 to fill, such as the body of a mapped file; made when None.
-    scratch : a file that keeps finished layers with checksums, so that an ended run can go on; the result is then
-        merged from it and memory holds the last 24 layers only. It is left in place: remove it when the result is safe.
+    scratch : a file that keeps finished layers with checksums, so that an ended run can go on; the result is
+        merged from it and memory holds the last 24 layers only. Remove it when the result is safe.
     resume : go on from what `scratch` holds, if anything.
 
     Returns
@@ -237,14 +236,8 @@ def two_sided(
     if recipe != "gnubg":
         raise SolverError(f"two-sided tables are made by recipe gnubg or exact, not {recipe!r}")
     n, columns = board.count(points, chequers), 4 if cubeful else 1
-    needed = plan(points, chequers, cubeful=cubeful).memory_bytes + (
-        n * n * columns * 2 if out is None else 0
-    )
-    available = available_memory()
-    if available is not None and needed > available:
-        raise SolverError(
-            f"a {points}x{chequers} table needs {needed / 1e9:.1f} GB of memory, {available / 1e9:.1f} GB are available"
-        )
+    planned = plan_two_sided(points, chequers, cubeful=cubeful, threads=threads)
+    check_memory(planned.memory + (planned.output if out is None and planned.scratch else 0), planned.what)
     if out is None:
         out = np.empty((n, n, columns), np.uint16)
     if out.shape != (n, n, columns) or out.dtype != np.uint16:
