@@ -125,7 +125,7 @@ def _blocks(noun: Noun) -> Iterator[NDArray[Any]]:
     """The atoms in row-major order, some megabytes at a time."""
     if noun.count == 0:
         return
-    if isinstance(noun.data, np.ndarray):
+    if isinstance(noun.data, (np.ndarray, np.generic)):
         flat = np.ascontiguousarray(noun.data).reshape(-1)
         step = max(1, STEP // flat.dtype.itemsize)
         for start in range(0, len(flat), step):

@@ -75,12 +75,15 @@ class FreeList:
         return None
 
     def give(self, blocks: Iterable[Row]) -> None:
-        """Merge blocks with the free ones: neighbours joined, overlaps cut, then the smallest first."""
+        """Merge blocks with the free ones: neighbours joined, then the smallest first.
+
+        Of two that overlap the later says where both end, even before the end of the earlier. The library's
+        upgrade of small directories relies on this.
+        """
         merged: list[Row] = []
         for position, size in sorted([*blocks, *self.rows]):
             if merged and position <= sum(merged[-1]):
-                start, end = merged[-1][0], max(sum(merged[-1]), position + size)
-                merged[-1] = (start, end - start)
+                merged[-1] = (merged[-1][0], position + size - merged[-1][0])
             else:
                 merged.append((position, size))
         self.rows = sorted(merged, key=lambda row: row[1])
@@ -262,12 +265,12 @@ class Writer:
             raise CapabilityError(
                 f"{name}: J's library cannot upgrade a {self.version.name} file without components"
             )
-        back = (max(HEAD, self.directory[0]), max(HEAD, self.directory[1]))
-        for position, size in self.entries:
-            if position < sum(back) and back[0] < position + size:
-                raise CapabilityError(f"{name}: its upgrade would destroy the block at byte {position}")
         self.version = version
-        self.free.give([back, self.list_at])
+        self.free.give([(max(HEAD, self.directory[0]), max(HEAD, self.directory[1])), self.list_at])
+        for position, size in self.entries:
+            for start, length in self.free.rows:
+                if position < start + length and start < position + size:
+                    raise CapabilityError(f"{name}: its upgrade would destroy the block at byte {position}")
         self._new_directory(bytes(HEAD))
         self._finish(HEAD)
 
