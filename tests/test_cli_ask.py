@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+import subprocess
 import sys
 from pathlib import Path
 
@@ -181,3 +182,19 @@ def test_without_matplotlib(ask, monkeypatch):
     code, _, err = ask("race gnubg_os0.bd 0 2 2 2 0 4 --plot one.png")
     assert code == 2
     assert "pip install" in err
+
+
+def test_single_questions_do_not_wake_the_compiler(golden):
+    script = f"""
+import sys, bgfmt
+from bgfmt.analysis import judge_cube, race, rank_plays
+from bgfmt.board import Position, Side
+with bgfmt.open({str(golden / "gnubg" / "ts_06x04.bd")!r}) as ts, bgfmt.open({str(golden / "gnubg" / "os_p04.bd")!r}) as one:
+    position = Position(Side(0, 1, 0, 1), Side(0, 1, 1))
+    judge_cube([ts, one], position=position)
+    rank_plays([ts, one], position, "21")
+    race(one, position.us)
+print("numba" in sys.modules)
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"

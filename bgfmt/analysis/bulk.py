@@ -17,6 +17,7 @@ from bgfmt.errors import NotCoveredError, PositionError
 from bgfmt.tables import MeanRolls, OneSided, Table, TwoSided
 
 Floats = NDArray[Any]
+ROOM = 1 << 20  # results the compiled loop may hold at once
 
 
 def results_of(sides: ArrayLike, rolls: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -44,13 +45,23 @@ def results_of(sides: ArrayLike, rolls: ArrayLike) -> tuple[NDArray[np.int64], N
         raise PositionError(f"need sides (N, points) and rolls (N, 2), not {counts.shape} and {dice.shape}")
     if dice.size and (dice.min() < 1 or dice.max() > 6):
         raise PositionError("dice show 1 to 6")
-    points = counts.shape[1]
-    high, low = dice.max(axis=1), dice.min(axis=1)
-    width = max(2 * points * points, comb(points + 3, 4)) + 1
-    lengths, results = kernels.successors(
-        counts, high.astype(np.int64), low.astype(np.int64), board.number_terms(points), width
-    )
-    return lengths, results
+    many, points = counts.shape
+    dice = np.stack([dice.max(axis=1), dice.min(axis=1)], axis=1).astype(np.int64)
+    width = (
+        max(2 * points * points, comb(points + 3, 4)) + 1
+    )  # the most results of one roll, with a place to spare
+    step = max(1, min(many, ROOM // width))
+    out = np.empty(step * width, np.int64)
+    lengths = np.empty(many, np.int64)
+    scratch, path = np.empty(points, np.int64), np.empty(4, np.int64)
+    parts = []
+    for start in range(0, many, step):
+        part = slice(start, start + step)
+        used = kernels.successors(
+            counts[part], dice[part], board.number_terms(points), scratch, path, out, lengths[part]
+        )
+        parts.append(out[:used].copy())
+    return lengths, np.concatenate(parts) if parts else np.zeros(0, np.int64)
 
 
 @dataclass(frozen=True, eq=False)

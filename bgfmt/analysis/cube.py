@@ -8,7 +8,7 @@ A stored equity is the value of rolling without doubling. With the cube at 1,
     beaver       = 4 * opponent: the taker turns the cube again and keeps it, right when 2 * opponent < 0
 
 Nobody is ever too good to double in a race: passing costs one point and no more can be won. Gammons are not in
-these tables. Rules and columns: `docs/formats/gnubg-two-sided.md`; labels 1 to 5 are those of Bob Koca's chart
+these tables. Rules and columns: `docs/formats/gnubg-ts.md`; labels 1 to 5 are those of Bob Koca's chart
 (2007), where doubling is the choice when it costs nothing.
 """
 

@@ -51,106 +51,85 @@ def _back(counts: Any, i: int, die: int) -> None:
 
 
 @njit()
-def _add(out: Any, found: int, number: int) -> int:
-    for k in range(found):
-        if out[k] == number:
-            return found
-    out[found] = number
-    return found + 1
-
-
-@njit()
-def _singles(counts: Any, points: int, high: int, low: int, terms: Any, out: Any) -> int:
+def _singles(counts: Any, points: int, dice: Any, terms: Any, out: Any, start: int) -> int:
     """Larger die first, then smaller die first; a position met again keeps its first place."""
-    found = 0
+    end = start
     for order in range(2):
-        first, second = (high, low) if order == 0 else (low, high)
+        first = dice[order]
+        second = dice[1 - order]
         for i in range(points - 1, -1, -1):
             if not _movable(counts, points, i, first):
                 continue
             _move(counts, i, first)
-            if _number(counts, points, terms) == 0:
-                found = _add(out, found, 0)
-            else:
-                for j in range(points - 1, -1, -1):
-                    if _movable(counts, points, j, second):
-                        _move(counts, j, second)
-                        found = _add(out, found, _number(counts, points, terms))
-                        _back(counts, j, second)
+            empty = _number(counts, points, terms) == 0
+            for j in range(points - 1, -1, -1):
+                if not empty and not _movable(counts, points, j, second):
+                    continue
+                if not empty:
+                    _move(counts, j, second)
+                out[end] = _number(counts, points, terms)
+                if not empty:
+                    _back(counts, j, second)
+                k = start
+                while out[k] != out[end]:
+                    k += 1
+                if k == end:
+                    end += 1
             _back(counts, i, first)
-    return found
+    return end
 
 
 @njit()
-def _doubles(counts: Any, points: int, die: int, terms: Any, out: Any, path: Any) -> int:
+def _doubles(counts: Any, points: int, die: int, terms: Any, out: Any, start: int, path: Any) -> int:
     """Up to four moves, sources never rising: each set of sources leads to another position, so none repeats."""
-    found = 0
+    end = start
     depth = 0
-    path[0] = points  # next source to try is one below
-    total = 0
-    for k in range(points):
-        total += counts[k]
+    path[0] = points  # the source tried last; the next one is below it
     while depth >= 0:
-        moved = False
         i = path[depth] - 1
-        while i >= 0:
-            if _movable(counts, points, i, die):
-                moved = True
-                break
+        while i >= 0 and not _movable(counts, points, i, die):
             i -= 1
-        if not moved:
-            depth -= 1
-            if depth >= 0:
-                _back(counts, path[depth], die)
-                if path[depth] < die:
-                    total += 1
-            continue
         path[depth] = i
-        _move(counts, i, die)
-        if i < die:
-            total -= 1
-        if depth == 3 or total == 0:
-            out[found] = _number(counts, points, terms)
-            found += 1
-            _back(counts, i, die)
-            if i < die:
-                total += 1
+        if i >= 0:
+            _move(counts, i, die)
+            number = _number(counts, points, terms)
+            if depth < 3 and number != 0:
+                depth += 1
+                path[depth] = i + 1  # the same source may move again
+                continue
+            out[end] = number
+            end += 1
         else:
-            depth += 1
-            path[depth] = i + 1
-    return found
+            depth -= 1
+        if depth >= 0:
+            _back(counts, path[depth], die)
+    return end
 
 
 @njit()
-def successors(sides: Any, high: Any, low: Any, terms: Any, width: int) -> Any:
-    """Position numbers after every play of the rolls, and how many there are.
+def successors(sides: Any, dice: Any, terms: Any, counts: Any, path: Any, out: Any, lengths: Any) -> int:
+    """Position numbers after every play of the rolls; returns how many were written to `out`.
 
-    sides : (N, points) int8 counts; high, low : (N,) dice; terms : the binomials of `board.number_terms`.
-    width : room for the plays of one roll, at least C(points + 3, 4) and 2 * points * points.
-    Returns (lengths (N,) int64, flat int64 array of all results one after another).
+    sides : (N, points) int8 counts; dice : (N, 2) int64, the larger first; terms : the binomials of
+    `board.number_terms`; counts (points,) and path (4,) : int64, scratch; out : int64, one result after another,
+    with room for N times the most plays of a roll; lengths : (N,) int64, how many results each has.
     """
-    many, points = sides.shape
-    room = np.empty(width, np.int64)
-    path = np.empty(5, np.int64)
-    counts = np.empty(points, np.int64)
-    lengths = np.empty(many, np.int64)
-    flat = np.empty(max(16, 8 * many), np.int64)
+    points = sides.shape[1]
     used = 0
-    for n in range(many):
+    for n in range(sides.shape[0]):
+        chequers = 0
         for k in range(points):
             counts[k] = sides[n, k]
-        if high[n] == low[n]:
-            found = _doubles(counts, points, high[n], terms, room, path)
+            chequers += counts[k]
+        start = used
+        if chequers == 0:
+            used = start
+        elif dice[n, 0] == dice[n, 1]:
+            used = _doubles(counts, points, dice[n, 0], terms, out, start, path)
         else:
-            found = _singles(counts, points, high[n], low[n], terms, room)
-        if used + found > len(flat):
-            larger = np.empty(2 * len(flat) + found, np.int64)
-            larger[:used] = flat[:used]
-            flat = larger
-        flat[used : used + found] = room[:found]
-        used += found
-        lengths[n] = found
-    return lengths, flat[:used]
+            used = _singles(counts, points, dice[n], terms, out, start)
+        lengths[n] = used - start
+    return used
 
 
 @njit()
