@@ -26,10 +26,6 @@ def stored_two_sided(chequers: int = 6) -> TwoSided:
     """The 6-point table as gnubg's recipe stores it."""
     from bgfmt import solver
 
-    if not hasattr(solver, "two_sided"):  # TEMPORARY
-        import bgfmt
-
-        return bgfmt.load("/var/lib/gnubg/gnubg_ts0.bd")
     return solver.two_sided(6, chequers)
 
 

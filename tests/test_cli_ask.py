@@ -189,7 +189,8 @@ def test_single_questions_do_not_wake_the_compiler(golden):
 import sys, bgfmt
 from bgfmt.analysis import judge_cube, race, rank_plays
 from bgfmt.board import Position, Side
-with bgfmt.open({str(golden / "gnubg" / "ts_06x04.bd")!r}) as ts, bgfmt.open({str(golden / "gnubg" / "os_p04.bd")!r}) as one:
+folder = {str(golden / "gnubg")!r}
+with bgfmt.open(folder + "/ts_06x04.bd") as ts, bgfmt.open(folder + "/os_p04.bd") as one:
     position = Position(Side(0, 1, 0, 1), Side(0, 1, 1))
     judge_cube([ts, one], position=position)
     rank_plays([ts, one], position, "21")

@@ -13,7 +13,7 @@ _HOME = {
     "CubeActions": "cube",
     "cube_actions": "cube",
     "judge_cube": "cube",
-    "judge_many": "cube",
+    "judge_many": "bulk",
     "RankedPlay": "play",
     "rank_plays": "play",
     "rank_all_rolls": "play",

@@ -1,4 +1,4 @@
-"""Plays of many positions and rolls at once: results by a compiled loop, values and order by NumPy."""
+"""Plays and cube actions of many positions at once: results by a compiled loop, values and order by NumPy."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from bgfmt import board, lookup
 from bgfmt.analysis import choose
 from bgfmt.analysis.choose import Databases
-from bgfmt.analysis.cube import cube_owner
+from bgfmt.analysis.cube import CubeActions, cube_actions, cube_owner
+from bgfmt.board import Position, Side
 from bgfmt.errors import NotCoveredError, PositionError
 from bgfmt.tables import MeanRolls, OneSided, Table, TwoSided
 
@@ -205,3 +206,39 @@ def _table_for(databases: Databases, one_sided: bool, cubeful: bool) -> Table:
     if not fitting:
         raise choose.not_covered(tables, wanted=wanted)
     return min(fitting, key=lambda t: not t.exact)
+
+
+# -- cube actions ------------------------------------------------------------------------------------------
+
+
+def judge_many(databases: Databases, us: Any, them: Any, *, settle: bool = False) -> CubeActions:
+    """Cube actions of many positions, sides as `lookup_many` takes them, from the first cubeful two-sided table.
+
+    With `settle`, each position that the table leaves too close is calculated exactly where it is small enough.
+    """
+    tables = [t for t in choose.tables_of(databases) if isinstance(t, TwoSided) and t.cubeful]
+    if not tables:
+        raise choose.not_covered(databases, wanted="both sides' cubeful equities")
+    table = min(tables, key=lambda t: not t.exact)
+    ours, theirs = lookup.numbers_of(table, us), lookup.numbers_of(table, them)
+    values = lookup.look_up_many(table, ours, theirs)
+    actions = cube_actions(values, table)
+    if not settle or not actions.close.any():
+        return actions
+    from bgfmt.analysis import exact
+
+    rows, better = [], []
+    for row in np.flatnonzero(actions.close):
+        sides = (Side.from_number(int(k[row]), table.points) for k in (ours, theirs))
+        found = exact.exact_equities(Position(*sides), limit=exact.SETTLE_LIMIT)
+        if found is not None:
+            rows.append(row)
+            better.append([getattr(found, column) for column in lookup.EQUITY_COLUMNS])
+    if not rows:
+        return actions
+    values = values.astype(np.float64)
+    values[rows] = better
+    settled = cube_actions(values, table)
+    for name in ("close_double", "close_redouble", "close_take"):
+        getattr(settled, name)[rows] = False
+    return settled

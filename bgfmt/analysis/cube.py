@@ -20,13 +20,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bgfmt import lookup
 from bgfmt.analysis import choose
 from bgfmt.analysis.choose import Databases
-from bgfmt.board import Position, Side
+from bgfmt.board import Position
 from bgfmt.errors import NotCoveredError, PositionError
 from bgfmt.lookup import Equities
-from bgfmt.tables import Table, TwoSided
+from bgfmt.tables import Table
 
 CUBES = ("centered", "owned", "opponent")
 #: Koca's labels
@@ -183,11 +182,13 @@ class CubeAction:
         return "; ".join(said)
 
     def as_dict(self) -> dict[str, Any]:
-        names: tuple[str, ...]
-        names = ("cube", "action", "no_double", "double_take", "double_pass", "double", "best")
-        names += ("doubles", "takes", "beavers", "double_margin", "take_margin", "tie_double", "tie_take")
-        names += ("sure_double", "sure_take", "sure", "error", "settled", "approximate", "certainty")
-        return {name: getattr(self, name) for name in names}
+        names = (
+            "cube action no_double double_take double_pass double best doubles takes beavers double_margin"
+        )
+        names += (
+            " take_margin tie_double tie_take sure_double sure_take sure error settled approximate certainty"
+        )
+        return {name: getattr(self, name) for name in names.split()}
 
 
 def judge_cube(
@@ -365,36 +366,3 @@ def cube_actions(equities: ArrayLike, error: float | Table | None = None) -> Cub
             np.abs(spare) <= width(2 * error),
         )
     return CubeActions(label, double, redouble, take, beaver, gain, regain, spare, *close)
-
-
-def judge_many(databases: Databases, us: Any, them: Any, *, settle: bool = False) -> CubeActions:
-    """Cube actions of many positions, sides as `lookup_many` takes them, from the first cubeful two-sided table.
-
-    With `settle`, each position that the table leaves too close is calculated exactly where it is small enough.
-    """
-    tables = [t for t in choose.tables_of(databases) if isinstance(t, TwoSided) and t.cubeful]
-    if not tables:
-        raise choose.not_covered(databases, wanted="both sides' cubeful equities")
-    table = min(tables, key=lambda t: not t.exact)
-    ours, theirs = lookup.numbers_of(table, us), lookup.numbers_of(table, them)
-    values = lookup.look_up_many(table, ours, theirs)
-    actions = cube_actions(values, table)
-    if not settle or not actions.close.any():
-        return actions
-    from bgfmt.analysis import exact
-
-    rows, better = [], []
-    for row in np.flatnonzero(actions.close):
-        sides = (Side.from_number(int(k[row]), table.points) for k in (ours, theirs))
-        found = exact.exact_equities(Position(*sides), limit=exact.SETTLE_LIMIT)
-        if found is not None:
-            rows.append(row)
-            better.append([getattr(found, column) for column in lookup.EQUITY_COLUMNS])
-    if not rows:
-        return actions
-    values = values.astype(np.float64)
-    values[rows] = better
-    settled = cube_actions(values, table)
-    for name in ("close_double", "close_redouble", "close_take"):
-        getattr(settled, name)[rows] = False
-    return settled
