@@ -85,7 +85,7 @@ def regenerated(table: Hypergammon, progress: Progress | None = None) -> tuple[i
     kinds = np.zeros((n, n), np.uint8)
     kernels.start_values(boards, table.chequers, values, kinds)
     stored = np.asarray(table.records)
-    nearest, least = stored, n * n + 1
+    nearest, least, worse = stored, n * n + 1, 0
     for done in range(1, SWEEPS + 1):
         change = kernels.sweep(values, kinds, boards, terms)
         made = encode(values)
@@ -93,10 +93,12 @@ def regenerated(table: Hypergammon, progress: Progress | None = None) -> tuple[i
         if differ == 0:
             return done, made
         if differ < least:
-            nearest, least = made, differ
+            nearest, least, worse = made, differ, 0
+        else:
+            worse += 1
         if progress is not None:
             progress(done, SWEEPS)
-        if change == 0:
+        if change == 0 or (worse > 3 and least <= n * n // 200):
             break
     return 0, nearest
 
