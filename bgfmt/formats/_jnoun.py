@@ -171,10 +171,9 @@ class _Reader:
                 at + word * bool(form.first), "a type of noun that a file can hold", found
             ) from None
         if min(shape, default=0) < 0:
-            raise self.wrong(at + 4 * word, "axes of 0 and more", " ".join(map(str, shape)))
+            raise self.wrong(at + 4 * word, "axes of 0 and more", _axes(shape))
         if prod(shape) != count:
-            axes = " ".join(map(str, shape)) or "an atom"
-            raise self.wrong(at + 2 * word, f"the {prod(shape)} atoms of its shape ({axes})", count)
+            raise self.wrong(at + 2 * word, f"as many atoms as its shape says ({_axes(shape)})", count)
         size = count * form.size(kind)
         self.need(data, padded(size, word))
         if kind not in OFFSETS:
@@ -193,25 +192,31 @@ class _Reader:
         flat = np.frombuffer(self.view, dtype.base, count * prod(dtype.shape), at)
         return flat.reshape((*shape, *dtype.shape)) if len(shape) < 32 else flat
 
-    def whole(self, at: int) -> int:
-        """The whole number of a limb block: 8- or 4-byte limbs, or base-10000 digits as older J wrote them."""
+    def limbs(self, at: int) -> tuple[int, int, NDArray[Any]]:
+        """Type, sign and data of a limb block: bytes of 8- or 4-byte limbs, or base-10000 digits as older J wrote."""
         number, count, shape, data = self.head(at)
         word, width = self.form.word, 1 if number == JType.LITERAL else self.form.word
         if number not in (JType.LITERAL, JType.INTEGER) or len(shape) != 1:
             raise self.wrong(at, "a list of limbs or digits", f"type {number}, rank {len(shape)}")
         self.need(data, padded(count * width, word))
+        if number == JType.LITERAL:
+            if count % word and self.form.order == ">":
+                raise self.wrong(at, f"limbs of {word} bytes", f"{count} bytes")
+            return number, -1 if shape[0] < 0 else 1, np.frombuffer(self.view, "u1", count, data)
+        digits = np.frombuffer(self.view, self.form.integer, count, data)
+        if count and not -10000 < int(digits.min()) <= int(digits.max()) < 10000:
+            raise self.wrong(data, "digits of -9999..9999", f"{digits.min()} to {digits.max()}")
+        return number, 1, digits
+
+    def whole(self, at: int) -> int:
+        """The whole number of a limb block."""
+        number, sign, data = self.limbs(at)
         if number == JType.INTEGER:
-            digits = np.frombuffer(self.view, self.form.integer, count, data)
-            if count and (int(digits.max()) > 9999 or int(digits.min()) < -9999):
-                raise self.wrong(data, "digits of -9999..9999", int(np.abs(digits.astype("O")).max()))
-            return _digits(digits.tolist())
-        if count % word and self.form.order == ">":
-            raise self.wrong(at, f"limbs of {word} bytes", f"{count} bytes")
-        limbs = bytes(self.view[data : data + count])
+            return _digits(data.tolist())
+        word = self.form.word
         if self.form.order == ">":
-            limbs = np.frombuffer(limbs, f">u{word}").astype(f"<u{word}").tobytes()
-        magnitude = int.from_bytes(limbs, "little")
-        return -magnitude if shape[0] < 0 else magnitude
+            data = data.view(f">u{word}").astype(f"<u{word}")
+        return sign * int.from_bytes(data.tobytes(), "little")
 
 
 class _Inner(Sequence[Any]):
@@ -255,9 +260,13 @@ class Wholes(_Inner):
         return self._reader.whole(self.place(range(len(self))[k]))
 
     def weight(self, k: int) -> int:
-        """Bytes that number k takes, without decoding it."""
-        _, count, _, data = self._reader.head(at := self.place(k))
-        return data - at + count
+        """Bytes that number k takes; its block is checked, but not yet turned into a number."""
+        return 40 + int(self._reader.limbs(self.place(k))[2].nbytes)
+
+
+def _axes(shape: tuple[int, ...]) -> str:
+    """A shape for a message, of bounded length."""
+    return " ".join(map(str, shape[:6])) + " ..." * (len(shape) > 6) if shape else "an atom"
 
 
 def _digits(digits: list[int]) -> int:
