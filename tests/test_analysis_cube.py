@@ -16,7 +16,7 @@ from bgfmt.lookup import Equities
 from bgfmt.tables import TwoSided
 
 sys.path.insert(0, str(Path(__file__).parent))
-from analysis_tables import exact_two_sided, stored_two_sided
+from analysis_tables import exact_two_sided, one_sided, stored_two_sided
 
 # Bob Koca, "Curing your short bearoff blues" (2007), as far as it is quoted here: rows on roll, columns waiting,
 # chequers by their points, labels of `bgfmt.analysis.cube.LABELS`
@@ -249,6 +249,14 @@ def test_rounding_turns_no_decision_called_sure():
         turned = getattr(true, decision) != getattr(seen, decision)
         ties = getattr(true, f"tie_{decision}")
         assert not (turned & ~ties & ~getattr(seen, f"close_{decision}")).any()
+
+
+def test_too_good_with_gammons_from_one_sided_tables():
+    position = Position(Side(2), Side(*[0] * 5, 15))
+    action = judge_cube(one_sided(), position=position)
+    assert action.approximate
+    assert not action.sure
+    assert action.action == "Too good to double, pass"
 
 
 def test_what_is_refused():

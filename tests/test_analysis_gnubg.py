@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 from bgfmt import board
-from bgfmt.analysis import judge_cube, rank_plays
+from bgfmt.analysis import judge_cube, rank_plays, twosided_from_onesided
 from bgfmt.board import Position, Side
 
 sys.path.insert(0, str(Path(__file__).parent))
-from analysis_tables import stored_two_sided
+from analysis_tables import one_sided, stored_two_sided
 
 MANY = 200
 SETTINGS = """set player 0 human
@@ -41,6 +41,19 @@ def position_id(position: Position) -> str:
     bits += [0] * (80 - len(bits))
     raw = bytes(sum(bits[8 * i + k] << k for k in range(8)) for i in range(10))
     return base64.b64encode(raw).decode()[:14]
+
+
+def told(program: str, script: str) -> str:
+    """What gnubg prints when it is told these commands."""
+    done = subprocess.run(
+        [program, "-t", "-q"],
+        input=script + "quit\nyes\n",
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+    return done.stdout
 
 
 @pytest.fixture(scope="module")
@@ -118,3 +131,34 @@ def test_plays_are_gnubgs(answers):
                 roll,
                 name,
             )
+
+
+def test_estimates_from_one_sided_tables_are_gnubgs(oracle):
+    program = oracle("gnubg")
+    rng = np.random.default_rng(12)
+    asked = []
+    script = (
+        SETTINGS
+        + "set evaluation chequerplay evaluation plies 0\nset evaluation cubedecision evaluation plies 0\n"
+    )
+    low, high = board.count(6, 6), board.count(6, 15)
+    for k in range(MANY):
+        first = board.count(6, 14) if k % 2 else low  # every other one with a side that can lose a gammon
+        us, them = (
+            Side.from_number(int(rng.integers(first, high)), 6),
+            Side.from_number(int(rng.integers(1, high)), 6),
+        )
+        if k % 4 > 1:
+            us, them = them, us
+        asked.append(Position(us, them))
+        script += f"set board {position_id(asked[-1])}\nset cube center\nset turn 1\neval\n"
+    lines = re.findall(r"^static: +([-+\d. ]+)$", told(program, script), re.MULTILINE)
+    assert len(lines) == MANY
+    for position, line in zip(asked, lines, strict=True):
+        win, won, _, lost, _, cubeless, cubeful = (float(x) for x in line.split())
+        ours = twosided_from_onesided(one_sided(), position)
+        assert (ours.win, ours.win_gammon, ours.lose_gammon) == pytest.approx((win, won, lost), abs=2e-6)
+        assert ours.cubeless == pytest.approx(cubeless, abs=3e-6)
+        assert judge_cube(one_sided(), position=position).no_double == pytest.approx(cubeful, abs=5e-6), str(
+            position
+        )

@@ -184,10 +184,11 @@ def test_formula_against_plain_sums():
 
 
 def test_janowski():
-    owned, centered, opponent = janowski(np.array([-1.0, 0.0, 1.0]))
+    owned, centered, opponent = janowski(np.array([0.0, 0.5, 1.0]))
     assert owned[0] == centered[0] == opponent[0] == -1
     assert owned[2] == centered[2] == opponent[2] == 1
-    assert opponent[1] < centered[1] == 0 < owned[1]
+    assert opponent[1] < centered[1] == pytest.approx(0, abs=1e-12)
+    assert owned[1] > 0.1
 
 
 def test_what_is_refused():

@@ -7,8 +7,8 @@ A stored equity is the value of rolling without doubling. With the cube at 1,
     double, pass = 1
     beaver       = 4 * opponent: the taker turns the cube again and keeps it, right when 2 * opponent < 0
 
-Nobody is ever too good to double in a race: passing costs one point and no more can be won. Gammons are not in
-these tables. Rules and columns: `docs/formats/gnubg-ts.md`; labels 1 to 5 are those of Bob Koca's chart
+Nobody is too good to double here: passing costs one point and no more can be won, as gammons are not in these
+tables. Rules and columns: `docs/formats/gnubg-ts.md`; labels 1 to 5 are those of Bob Koca's chart
 (2007), where doubling is the choice when it costs nothing.
 """
 
@@ -150,6 +150,8 @@ class CubeAction:
             return "The other side owns the cube"
         word = "redouble" if self.cube == "owned" else "double"
         first = word.capitalize() if self.doubles else f"No {word}"
+        if not self.doubles and not self.takes:  # with gammons only, so from one-sided tables only
+            first = f"Too good to {word}"
         if self.tie_double and self.no_double < 1:  # at 1 the game is won, and doubling ends it
             first = f"Optional {word}"
         answer = "take" if self.takes else "pass"
@@ -271,7 +273,8 @@ def _approximate(databases: Databases, position: Position, owner: str) -> CubeAc
     from bgfmt.analysis import approximate
 
     estimate = approximate.twosided_from_onesided(databases, position)
-    owned, centered, opponent = approximate.janowski(estimate.cubeless)
+    chances = (estimate.win, estimate.win_gammon or 0.0, estimate.lose_gammon or 0.0)
+    owned, centered, opponent = approximate.janowski(*chances)
     rolling = {"centered": centered, "owned": owned, "opponent": opponent}[owner]
     return CubeAction(position, owner, float(rolling), 2 * float(opponent), approximate=True)
 

@@ -205,10 +205,10 @@ def _position_values(
     assert isinstance(one, OneSided)
     counts = np.array([s.padded(one.points) for s in results])
     them = np.array([position.them.padded(one.points)] * len(results))
-    win, won, lost = approximate.twosided_many(one, them, counts).T
-    money = 2 * win - 1 + np.nan_to_num(won) - np.nan_to_num(lost)
+    win, won, lost = np.nan_to_num(approximate.twosided_many(one, them, counts)).T
+    money = 2 * win - 1 + won - lost
     # the other side is on roll in these: turn them round as a table's
-    values = bulk.turned(np.stack([money, *approximate.janowski(money)], axis=1), cube)
+    values = bulk.turned(np.stack([money, *approximate.janowski(win, won, lost)], axis=1), cube)
     over = 2.0 if one.gammon is not None and position.them.chequers == approximate.FULL else 1.0
     off = np.array([not s.chequers for s in results])
     return np.where(off, over, values), np.where(off, over, -money), True
