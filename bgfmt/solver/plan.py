@@ -78,15 +78,17 @@ def _one_sided(
     chosen = find_recipe(recipe)
     n = board.count(points, chequers)
     passes = n
-    if chequers == GAMMON_CHEQUERS and (gammon or normal):
+    if chequers == GAMMON_CHEQUERS and (gammon or normal):  # a second pass over those with all on the board
         passes += n - board.count(points, chequers - 1)
-    # microseconds a position: more points, more sources and colder caches
-    each = (0.55 + 0.055 * points) * (1.0 if chosen.rounded else 2.0)
+    # microseconds a position, measured with 6 to 13 points: more points, more sources and colder caches
+    each = max(0.6, 0.165 * points - 0.57) * (1.0 if chosen.rounded else 2.0)
     seconds = START_SECONDS + each * 1e-6 * passes / thread_count(threads)
     if normal:
         output = 40 + 16 * n
+    elif chosen.name == "bgsage":
+        output = 28 + 72 * n + 64 * (passes - n)
     elif compressed and chosen.rounded:
-        output = int(40 + n * (13.8 + 2.2 * points if gammon else 10.6 + 1.4 * points))
+        output = int(40 + n * (13.8 + 2.2 * points if gammon else 9.6 + 2.2 * points))
     else:
         output = 40 + n * (64 + 64 * gammon) * (1 if chosen.rounded else 4)
     memory = INTERPRETER_BYTES + memory_needed(points, chequers, gammon=gammon, normal=normal, recipe=chosen)
