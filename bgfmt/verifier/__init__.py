@@ -6,6 +6,7 @@
 """
 
 from bgfmt.verifier.ladder import verify
+from bgfmt.verifier.repair import repair
 from bgfmt.verifier.report import Finding, Report
 
-__all__ = ["Finding", "Report", "verify"]
+__all__ = ["Finding", "Report", "repair", "verify"]

@@ -266,10 +266,10 @@ def check_moments(
                 off[x, 1] = max(off[x, 1], abs(np.float64(d) ** 2 - np.float64(out[1]) ** 2))
                 if not (off[x, 0] < np.inf and off[x, 1] < np.inf):
                     off[x, 0] = np.inf
-                if put_right:
-                    moments[x, 2 * part] = out[0]
-                    moments[x, 2 * part + 1] = out[1]
-                    keys[x, part] = out[0]
+            if put_right:  # also where they are equal: minus zero equals zero
+                moments[x, 2 * part] = out[0]
+                moments[x, 2 * part + 1] = out[1]
+                keys[x, part] = out[0]
 
 
 @njit()

@@ -32,6 +32,16 @@ LARGE_BAND_BYTES = 768 << 20
 PIECE_BYTES = 16 << 20
 
 
+def _mapped(array: Array) -> bool:
+    """Whether an array looks straight into a mapped file."""
+    base: Any = array
+    while isinstance(base, np.ndarray):
+        base = base.base
+    if isinstance(base, memoryview):
+        base = base.obj
+    return isinstance(base, mmap.mmap)
+
+
 class Grid:
     """Rows and pieces of columns of a table, mapped or read; what is read is let go again."""
 
@@ -42,9 +52,9 @@ class Grid:
         self._fd = -1
         self._offset = 0
         array = table.equities
-        mapped = isinstance(array, np.ndarray) and array.flags.c_contiguous and not array.flags.writeable
+        mapped = isinstance(array, np.ndarray) and array.flags.c_contiguous and _mapped(array)
         self.size = self.n * self.n * self.columns * 2
-        if mapped and table.extra.get("extent") is not None and table.release is not None:
+        if mapped and table.extra.get("extent") is not None and table.extra.get("format") == "gnubg-ts":
             extent = table.extra["extent"]
             self._offset = extent.offset + extent.size - self.size
             with contextlib.suppress(OSError):
