@@ -119,6 +119,19 @@ def test_cube(ask):
     assert "cubeless equities only" in plain[1]
 
 
+def test_positions_by_identifier(ask):
+    from bgfmt.board import Position, Side
+    from bgfmt.identifiers import position_id
+
+    name = position_id(Position(Side(0, 1, 0, 0, 1), Side(0, 1, 1)))
+    assert ask(f"cube gnubg_ts0.bd {name}")[1] == ask('cube gnubg_ts0.bd "0 1 0 0 1 0 / 0 1 1 0 0 0"')[1]
+    assert ask(f"play gnubg_ts0.bd {name} 21")[1] == ask('play gnubg_ts0.bd "0 1 0 0 1 / 0 1 1" 2-1')[1]
+    xgid = "XGID=-DCA------------------bcc-:0:0:1:00:0:0:0:0:10"
+    assert ask(f"race gnubg_os0.bd {xgid}")[1] == ask('race gnubg_os0.bd "4 3 1 / 3 3 2"')[1]
+    alone = position_id(Position(Side(0, 2, 2, 2, 0, 4), Side()))
+    assert ask(f"race gnubg_os0.bd {alone}")[1] == ask("race gnubg_os0.bd 0 2 2 2 0 4")[1]
+
+
 def test_play(ask):
     code, out, _ = ask("play gnubg_os0.bd 0 2 2 2 0 4 6-1")
     assert code == 0
