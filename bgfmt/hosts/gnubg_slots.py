@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bgfmt.errors import BgfmtError
+from bgfmt.errors import BgfmtError, VerificationError
 from bgfmt.hosts import gnubg_check
 from bgfmt.hosts.gnubg_check import HOST_SLOTS, SLOTS, Examination
 from bgfmt.storage import PathLike, create
@@ -69,7 +69,7 @@ def place(host: str | None = None, folder: PathLike | None = None, *, user: bool
     """Where a program looks: its own folders, one folder given, or a private one of this user."""
     host = host or detect()
     if folder is not None:
-        folder = Path(folder)
+        folder = Path(folder).absolute()
         own = {path.resolve() for path in _own_folders(host)} if _has(host) else set()
         return Place(host, folder, folder, private=folder.resolve() not in own)
     if user:
@@ -143,12 +143,14 @@ def install(
 
     Raises
     ------
+    VerificationError
+        The file is refused, with every reason; its `report` is the `Examination`.
     InstallError
-        The file is refused, with every reason; or the folder may not be written.
+        The slot does not fit the file, or the folder may not be written.
     """
     examined = gnubg_check.examine(path, until=until)
     if not examined.ok:
-        raise InstallError(f"{examined.file}: not installed: {'; '.join(examined.refusals)}")
+        raise VerificationError(f"{examined.file}: not installed: {'; '.join(examined.refusals)}", examined)
     slot = _slot(examined, slot, where.host)
     target = where.path(slot)
     try:

@@ -1,0 +1,170 @@
+"""The real gnubg plays bearoff games against the server, in both seats, with and without a cube."""
+
+from __future__ import annotations
+
+import base64
+import importlib.util
+import random
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import bgfmt
+from bgfmt import Position, Side
+from bgfmt.analysis import bulk
+from bgfmt.hosts.external import Question, format_play
+from bgfmt.hosts.player import Decision, Player
+from bgfmt.hosts.server import Server
+from bgfmt.moves import legal_plays
+
+HERE = Path(__file__).parent
+spec = importlib.util.spec_from_file_location("external_conftest", HERE / "conftest.py")
+assert spec is not None
+assert spec.loader is not None
+common = importlib.util.module_from_spec(spec)
+sys.modules["external_conftest"] = common
+spec.loader.exec_module(common)
+
+
+class Recorder(Player):
+    """A player that keeps what it was asked and what it answered."""
+
+    def __init__(self, databases: Any, **more: Any) -> None:
+        super().__init__(databases, **more)
+        self.asked: list[tuple[Question, Decision, bool]] = []
+
+    def answer(self, question: Question, *, cube_in_use: bool = True) -> Decision:
+        decision = super().answer(question, cube_in_use=cube_in_use)
+        self.asked.append((question, decision, cube_in_use))
+        return decision
+
+
+def position_id(position: Position) -> str:
+    """GNU Position ID: the other side first, each point as ones and a zero, the bar last."""
+    bits = ""
+    for side in (position.them, position.us):
+        counts = [*side.counts, *(0,) * (24 - len(side.counts)), side.bar]
+        bits += "".join("1" * n + "0" for n in counts)
+    number = int(bits[::-1], 2)
+    return base64.b64encode(number.to_bytes(10, "little")).decode()[:14]
+
+
+def race(rng: random.Random, chequers: int, points: int) -> Side:
+    counts = [0] * points
+    for _ in range(chequers):
+        counts[rng.randrange(points)] += 1
+    return Side(*counts)
+
+
+def game(position: Position, port: int, seat: int, seed: int, *, cube: bool, length: int = 0) -> list[str]:
+    """Commands for one game from a position with player `seat` on roll."""
+    return [
+        "set player 0 human",
+        "set player 1 human",
+        f"set cube use {'on' if cube else 'off'}",
+        f"set seed {seed}",
+        f"new match {length}" if length else "new session",
+        f"set turn {seed % 2}",
+        f"set board {position_id(position)}",
+        f"set player {1 - seat} gnubg",
+        f"set player {seat} external 127.0.0.1:{port}",
+        "play",
+    ]
+
+
+def check_answers(recorder: Recorder, two_sided: bgfmt.Database) -> dict[str, int]:
+    """Every answer is legal, was taken by gnubg as meant, and is exact where the two-sided table covers it."""
+    seen = {"play": 0, "cube": 0, "take": 0, "covered": 0, "followed": 0}
+    table = two_sided.table
+    for k, (question, decision, in_use) in enumerate(recorder.asked):
+        seen[question.kind] += 1
+        position = question.position
+        covered = two_sided.covers(position)
+        if question.kind != "play":
+            words = ("roll", "double") if question.kind == "cube" else ("take", "drop")
+            assert decision.text in words
+            if covered and not question.length:
+                seen["covered"] += 1
+                e = two_sided.lookup(position)
+                rolling = e.owned if question.owner == "owned" else e.centered
+                if question.kind == "cube":
+                    assert (decision.text == "double") == (min(1.0, 2 * e.opponent) >= rolling - 1e-9)
+                else:
+                    assert (decision.text == "take") == (2 * e.opponent <= 1 + 1e-9)
+            continue
+        plays = {
+            format_play((m.start, m.end) for m in p.moves): p for p in legal_plays(position, *question.dice)
+        }
+        assert decision.text in (plays or {"": None})
+        if not plays:
+            continue
+        after = plays[decision.text].result
+        if covered:
+            seen["covered"] += 1
+            cube = (
+                question.owner if in_use and not question.length and any(question.may_double) else "cubeless"
+            )
+            results = [p.result for p in plays.values()]
+            theirs = np.full(len(results), position.them.number(6))
+            ours = np.array([r.us.number(6) for r in results])
+            values = bulk.turned(two_sided.lookup_many(theirs, ours), cube)
+            assert values[list(plays).index(decision.text)] == values.max()
+        if after.us.chequers and k + 1 < len(recorder.asked):
+            following = recorder.asked[k + 1][0]
+            # the same player's next question in the same game shows the side our play left
+            if following.kind in ("cube", "play") and not position.contact and _continues(after, following):
+                assert following.position.us == after.us
+                seen["followed"] += 1
+    assert table is not None
+    return seen
+
+
+def _continues(after: Position, following: Question) -> bool:
+    """Whether the next question is of the same game: the other side has only moved on."""
+    return (
+        following.position.them.chequers <= after.them.chequers
+        and following.position.us.pips == after.us.pips
+    )
+
+
+@pytest.mark.parametrize("cube", [True, False])
+@pytest.mark.parametrize("seat", [0, 1])
+def test_ten_games(gnubg: str, tables: list[Path], tmp_path: Path, seat: int, cube: bool) -> None:
+    rng = random.Random(10 * seat + cube)
+    with bgfmt.open(tables[0]) as two, bgfmt.open(tables[1]) as one:
+        recorder = Recorder([one, two])
+        with Server(recorder).running() as port:
+            commands = []
+            for number in range(10):
+                chequers, points = [(6, 6), (6, 6), (10, 6), (15, 6), (15, 11)][number % 5]
+                sides = Position(race(rng, chequers, points), race(rng, chequers, points))
+                length = 5 if number in (3, 5) else 0
+                commands += game(sides, port, seat, number + 1, cube=cube, length=length)
+            text = common.play_games(gnubg, commands, tmp_path)
+        seen = check_answers(recorder, two)
+    assert seen["play"] > (20 if cube else 50)
+    assert seen["covered"] > (5 if cube else 12)
+    assert seen["followed"] > (8 if cube else 30)
+    assert text.count(" wins a ") >= 10
+    assert "badly formed" not in text
+    assert "llegal" not in text
+
+
+def test_a_whole_game_from_the_start(gnubg: str, tables: list[Path], tmp_path: Path) -> None:
+    """Contact and the bar, by the rule outside the tables."""
+    with bgfmt.open(tables[0]) as two, bgfmt.open(tables[1]) as one:
+        recorder = Recorder([one, two])
+        with Server(recorder).running() as port:
+            commands = [
+                "set player 1 gnubg",
+                f"set player 0 external 127.0.0.1:{port}",
+                "set seed 5",
+                "new session",
+            ]
+            text = common.play_games(gnubg, commands, tmp_path)
+        check_answers(recorder, two)
+    assert " wins a " in text
+    assert len(recorder.asked) > 5

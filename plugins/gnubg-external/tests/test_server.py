@@ -1,0 +1,165 @@
+"""What strangers send does not stop the server: scans, half-open connections, endless lines, clients that vanish."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import bgfmt
+from bgfmt.hosts.player import Player
+from bgfmt.hosts.server import Limits, Server
+
+ROLL = (
+    "board:gnubg:root:0:0:0:0:2:0:1:0:0:1:0:0:0:0:0:0:0:0:0:0:0:0:0:0:-1:0:-1:-1:0:-1:0:0:0:0:1:1:1:0:1:-1:0:25:"
+    "11:12:0:0:0:0:0:1"
+)
+PLAY = ROLL.replace("-1:0:0:0:0:1:1:1", "-1:5:2:5:2:1:1:1")
+TAKE = (
+    "board:root:gnubg:5:1:3:0:1:1:0:1:0:0:0:0:0:0:0:0:0:0:0:0:0:0:-1:0:0:-1:0:-2:0:1:0:0:0:0:1:1:1:1:1:-1:0:25:"
+    "12:11:0:0:0:0:0:1"
+)
+LIMITS = Limits(connections=8, line=4096, unfinished=1.0, sending=1.0)
+
+
+@pytest.fixture
+def port(tables: list[Path]) -> Iterator[int]:
+    with (
+        bgfmt.open(tables[0]) as two,
+        bgfmt.open(tables[1]) as one,
+        Server(Player([two, one]), limits=LIMITS).running() as number,
+    ):
+        yield number
+
+
+def connect(port: int) -> socket.socket:
+    return socket.create_connection(("127.0.0.1", port), timeout=5)
+
+
+def ask(sock: socket.socket, line: str) -> str:
+    sock.sendall(line.encode() + b"\n\0")
+    data = b""
+    while not data.endswith(b"\n"):
+        more = sock.recv(4096)
+        if not more:
+            break
+        data += more
+    return data.decode().rstrip("\n")
+
+
+def alive(port: int) -> bool:
+    with connect(port) as sock:
+        return ask(sock, PLAY) == "4/off 2/off"
+
+
+def test_captured_questions(port: int) -> None:
+    with connect(port) as sock:
+        assert ask(sock, ROLL) == "double"
+        assert ask(sock, PLAY) == "4/off 2/off"
+        assert ask(sock, TAKE) in ("take", "drop")
+        assert ask(sock, "board:").startswith("Error: ")
+        assert ask(sock, PLAY) == "4/off 2/off"
+
+
+def test_a_port_scan(port: int) -> None:
+    for probe in (
+        b"",
+        b"\0" * 100,
+        b"GET / HTTP/1.0\r\n\r\n",
+        bytes(range(256)) * 4,
+        b"\x16\x03\x01\n\n\n",
+        b"\n" * 500,
+    ):
+        for _ in range(10):
+            with connect(port) as sock:
+                sock.sendall(probe)
+    assert alive(port)
+
+
+def test_a_line_of_a_megabyte(port: int) -> None:
+    for filler in (b"x", b"board:" + b"1:"):
+        with connect(port) as sock:
+            answer = b""
+            try:
+                sock.sendall((filler * (1 << 20))[: 1 << 20] + b"\n")
+                answer = sock.recv(4096)
+            except ConnectionError:
+                pass  # closed while we were still sending
+            assert answer in (b"", b"Error: a line of more than 4096 bytes\n")
+    assert alive(port)
+
+
+def test_half_open_connections_do_not_shut_others_out(port: int) -> None:
+    with connect(port) as playing:
+        assert ask(playing, PLAY) == "4/off 2/off"
+        idle = [connect(port) for _ in range(40)]
+        for sock in idle[:20]:
+            sock.sendall(b"board:half")
+        assert alive(port)
+        assert ask(playing, PLAY) == "4/off 2/off"  # whoever plays is not the one to go
+        for sock in idle:
+            sock.close()
+
+
+def test_an_unfinished_line_ends_in_time(port: int) -> None:
+    with connect(port) as sock:
+        sock.sendall(b"board:half")
+        begin = time.monotonic()
+        assert sock.recv(100) == b""
+        assert time.monotonic() - begin < 4
+
+
+def test_a_client_that_vanishes(port: int) -> None:
+    for _ in range(20):
+        sock = connect(port)
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # close with a reset
+        sock.sendall(f"{PLAY}\n{PLAY}\n".encode() * 20)
+        sock.close()
+    assert alive(port)
+
+
+def test_a_client_that_never_reads(port: int) -> None:
+    with connect(port) as sock:
+        sock.setblocking(False)
+        try:
+            for _ in range(2000):
+                sock.send(f"{ROLL}\n".encode() * 50)
+        except OSError:
+            pass  # its buffers are full
+        assert alive(port)
+
+
+def test_many_at_once(port: int) -> None:
+    clients = [connect(port) for _ in range(8)]
+    for _ in range(5):
+        for sock in clients:
+            sock.sendall(f"{PLAY}\n".encode())
+        for sock in clients:
+            assert sock.recv(100) == b"4/off 2/off\n"
+    for sock in clients:
+        sock.close()
+
+
+@pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGINT])
+def test_the_command_stops_cleanly(tables: list[Path], end: int) -> None:
+    command = [sys.executable, "-m", "bgfmt", "gnubg-external", "--port", "0", *map(str, tables)]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=os.environ) as process:
+        assert process.stderr is not None
+        port = 0
+        for line in process.stderr:
+            if "listening on 127.0.0.1:" in line:
+                port = int(line.rsplit(":", 1)[1])
+                break
+        with connect(port) as sock:
+            assert ask(sock, PLAY) == "4/off 2/off"
+            process.send_signal(end)
+            assert process.wait(10) == 0
+        assert process.stderr.read() == "stopped\n"
