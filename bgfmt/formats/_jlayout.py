@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bgfmt import board
 from bgfmt.errors import CorruptError
 from bgfmt.formats import _jencode as je
 from bgfmt.formats import _jorder as jo
@@ -28,6 +27,8 @@ from bgfmt.tables import LazyRows, MeanRolls, OneSided, Rows
 
 TITLE = "bgfmt one-sided"
 ROLLS = 32
+BLOCK = 1 << 18
+SCATTERED = 1024  # rows gathered from a mapped file before its pages are let go
 EAGER = (
     1 << 17
 )  # positions up to which every code is compared at once and mean rolls are put in order at once
@@ -39,13 +40,13 @@ EAGER = (
 def nouns_of(table: MeanRolls | OneSided) -> list[Noun]:
     """The components that hold a table."""
     order = jo.order(table.points, table.chequers)
-    release = table.release or (lambda: None)
 
     def rows(shape: tuple[int, ...], dtype: str, make: Callable[[NDArray[np.int64]], Any]) -> LazyRows:
         def fetch(start: int, stop: int) -> NDArray[Any]:
-            out = np.asarray(make(order.span(start, stop, to_rows=False)))
-            release()
-            return out
+            numbers = order.span(start, stop, to_rows=False)
+            return _gathered(
+                lambda part: make(numbers[part]), stop - start, shape, np.dtype(dtype), table.release
+            )
 
         return LazyRows((order.count, *shape), np.dtype(dtype), fetch)
 
@@ -65,6 +66,23 @@ def nouns_of(table: MeanRolls | OneSided) -> list[Noun]:
         second,
         je.text(_describe(table)),
     ]
+
+
+def _gathered(
+    make: Callable[[slice], Any],
+    count: int,
+    shape: tuple[int, ...],
+    dtype: np.dtype[Any],
+    release: Callable[[], None] | None,
+) -> NDArray[Any]:
+    """`count` rows made some thousand at a time: rows lie far apart in the other order, and each maps its pages."""
+    out = np.empty((count, *shape), dtype)
+    for start in range(0, count, SCATTERED):
+        part = slice(start, min(start + SCATTERED, count))
+        out[part] = make(part)
+        if release is not None and count > SCATTERED:
+            release()
+    return out
 
 
 def means(rows: NDArray[Any]) -> NDArray[np.float64]:
@@ -123,7 +141,8 @@ def description(file: Container) -> dict[str, str] | None:
 
 def mean_rolls(file: Container, size: tuple[int, int], **more: Any) -> MeanRolls:
     """The article's table."""
-    rows: Rows = _ordered(file, size, file.noun(1), np.dtype("f8"))
+    codes = Codes(file, size, more.get("release"))
+    rows: Rows = _ordered(file, codes, file.noun(1), np.dtype("f8"))
     if len(rows) <= EAGER:
         rows = np.asarray(rows)
     return MeanRolls(points=size[0], chequers=size[1], means=rows, **more)
@@ -140,6 +159,7 @@ def one_sided(file: Container, size: tuple[int, int], said: Mapping[str, str], *
     for name, value in wanted.items():
         if said.get(name) != str(value):
             raise CorruptError(file.name, at, f"{name} {value} in the description", said.get(name, "nothing"))
+    codes = Codes(file, size, more.get("release"))
     columns: list[Rows | None] = []
     for k, name in ((2, "bearoff"), (3, "gammon")):
         noun = file.noun(k)
@@ -153,7 +173,7 @@ def one_sided(file: Container, size: tuple[int, int], said: Mapping[str, str], *
             expected = f"{name} distributions, {n:,} by {width} numbers"
             raise CorruptError(file.name, int(file.entries[k, 0]), expected, str(noun))
         dtype = np.dtype("f8" if noun.type is JType.FLOAT else "u2")
-        columns.append(_ordered(file, size, noun, dtype) if noun.shape[0] else None)
+        columns.append(_ordered(file, codes, noun, dtype) if noun.shape[0] else None)
     bearoff, gammon = columns
     assert bearoff is not None
     extra = {**more.pop("extra", {}), **_extra(file, at, said)}
@@ -181,46 +201,65 @@ def _extra(file: Container, at: int, said: Mapping[str, str]) -> dict[str, Any]:
     return out
 
 
-def _ordered(file: Container, size: tuple[int, int], noun: Noun, dtype: np.dtype[Any]) -> LazyRows:
-    """The rows of a component in order of position number; every ncode that is passed is compared."""
-    order, data, codes = jo.order(*size), noun.data, file.noun(0)
-    per_row = data.dtype.itemsize * int(np.prod(data.shape[1:], dtype=np.int64))
+class Codes:
+    """The ncodes of a file, compared with what they must be: all of a small table when it is opened.
+
+    Of a large table a thousand are compared when it is opened, then those that are looked up, and all of them
+    once when it is walked.
+    """
+
+    def __init__(self, file: Container, size: tuple[int, int], release: Callable[[], None] | None) -> None:
+        self.file, self.order, self.noun, self.release = file, jo.order(*size), file.noun(0), release
+        self.whole = self.order.count <= EAGER
+        self.check(np.arange(0, self.order.count, 1 if self.whole else self.order.count // 1000))
+
+    def check(self, rows: NDArray[np.int64]) -> None:
+        """Compare the codes of some rows."""
+        expected, found = self.order.codes(rows), self.noun.data[rows]
+        if not np.array_equal(expected, found):
+            k = int((expected != found).argmax())
+            at = self.noun.at + int(rows[k]) * self.noun.data.dtype.itemsize
+            number = int(self.order.numbers(rows[k : k + 1])[0])
+            raise CorruptError(self.file.name, at, f"ncode {expected[k]}", int(found[k]), number)
+
+    def check_all(self) -> None:
+        """Compare all codes, once."""
+        if self.whole:
+            return
+        for start in range(0, self.order.count, BLOCK):
+            self.check(np.arange(start, min(start + BLOCK, self.order.count)))
+            if self.release is not None:
+                self.release()
+        self.whole = True
+
+
+def _ordered(file: Container, codes: Codes, noun: Noun, dtype: np.dtype[Any]) -> LazyRows:
+    """The rows of a component in order of position number; the ncodes are compared on the way."""
+    order, data, release = codes.order, noun.data, codes.release
+    shape = data.shape[1:]
+    per_row = data.dtype.itemsize * int(np.prod(shape, dtype=np.int64))
 
     def pick(numbers: NDArray[np.int64]) -> NDArray[Any]:
-        return take(np.asarray(numbers), order.rows(numbers))
+        rows = order.rows(numbers)
+        if not codes.whole:
+            codes.check(rows)
+        return _gathered(lambda part: take(rows[part]), len(rows), shape, dtype, release)
 
     def fetch(start: int, stop: int) -> NDArray[Any]:
-        return take(np.arange(start, stop), order.span(start, stop, to_rows=True))
+        if stop - start < jo.FEW:
+            return pick(np.arange(start, stop))
+        codes.check_all()
+        rows = order.span(start, stop, to_rows=True)
+        return _gathered(lambda part: take(rows[part]), stop - start, shape, dtype, release)
 
-    def take(numbers: NDArray[np.int64], rows: NDArray[np.int64]) -> NDArray[Any]:
-        found, expected = codes.data[rows], jo.ncodes(board.unrank_array(numbers, order.points))
-        if not np.array_equal(found, expected):
-            k = int((found != expected).argmax())
-            where = codes.at + int(rows[k]) * codes.data.dtype.itemsize
-            raise CorruptError(file.name, where, f"ncode {expected[k]}", int(found[k]), int(numbers[k]))
+    def take(rows: NDArray[np.int64]) -> NDArray[Any]:
         values = data[rows]
         if dtype == np.uint16 and values.size and (values.min() < 0 or values.max() > 65535):
-            k = int(((values < 0) | (values > 65535)).any(axis=1).argmax())
+            wrong = (values < 0) | (values > 65535)
+            k = int(wrong.any(axis=1).argmax())
             where = noun.at + int(rows[k]) * per_row
-            bad = int(np.where((values[k] < 0) | (values[k] > 65535), values[k], 0).sum())
-            raise CorruptError(file.name, where, "parts of 65535", bad, int(numbers[k]))
-        return np.asarray(values.astype(dtype))
+            number = int(order.numbers(rows[k : k + 1])[0])
+            raise CorruptError(file.name, where, "parts of 65535", int(values[k][wrong[k]][0]), number)
+        return np.asarray(values)
 
-    return LazyRows((order.count, *data.shape[1:]), dtype, fetch, pick)
-
-
-def check_codes(file: Container, size: tuple[int, int]) -> None:
-    """Compare ncodes with what they must be: all of a small table, a thousand spread over a large one.
-
-    Large tables are compared further wherever they are read.
-    """
-    order, noun = jo.order(*size), file.noun(0)
-    step = 1 if order.count <= EAGER else order.count // 1000
-    rows = np.arange(0, order.count, step)
-    expected, found = order.codes(rows), noun.data[rows]
-    if not np.array_equal(expected, found):
-        k = int((expected != found).argmax())
-        at = noun.at + int(rows[k]) * noun.data.dtype.itemsize
-        raise CorruptError(
-            file.name, at, f"ncode {expected[k]}", int(found[k]), int(order.numbers(rows[k : k + 1])[0])
-        )
+    return LazyRows((order.count, *shape), dtype, fetch, pick)

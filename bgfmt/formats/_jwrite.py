@@ -10,7 +10,7 @@ whole number of entries, an upgrade that gives back bytes still in use.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -107,6 +107,8 @@ class Writer:
         self.calls = self.length = 0
         self.directory: Row = (0, 0)
         self.list_at: Row = (0, 0)
+        #: called after each piece of a noun, to let go of the pages it was read from
+        self.release: Callable[[], None] = lambda: None
 
     # -- the library's verbs ----------------------------------------------------------------------------
 
@@ -220,6 +222,8 @@ class Writer:
             if len(piece):
                 self.store.write_at(at, piece)
             at += len(piece) if isinstance(piece, bytes) else piece.nbytes
+            if len(piece) > 1 << 16:
+                self.release()
         if new:
             self._blank(at, position + size)
         return position, size
@@ -275,7 +279,13 @@ class Writer:
         self._finish(HEAD)
 
 
-def compact(nouns: Sequence[Noun], store: Store, version: Version = V64B, form: Form = E3) -> None:
+def compact(
+    nouns: Sequence[Noun],
+    store: Store,
+    version: Version = V64B,
+    form: Form = E3,
+    release: Callable[[], None] | None = None,
+) -> None:
     """A new file of these nouns in the layout of `jdup`: a directory for all, then appends in groups.
 
     A group takes up to 1000 nouns and 100,000 bytes of blocks, and at least one noun. Two large nouns give the
@@ -286,6 +296,8 @@ def compact(nouns: Sequence[Noun], store: Store, version: Version = V64B, form: 
             f"J's library cannot go on with a {version.name} file without components; container=v64b is safe"
         )
     writer = Writer.create(store, version, form, len(nouns))
+    if release is not None:
+        writer.release = release
     group: list[Noun] = []
     total = 0
     for noun in nouns:

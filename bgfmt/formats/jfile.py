@@ -85,12 +85,10 @@ class JFile(Format):
         table: Table
         if size is None:
             table = Components(points=0, chequers=0, nouns=JComponents(file), extra=extra, **common)
+        elif said is None:
+            table = layout.mean_rolls(file, size, extra=extra, **common)
         else:
-            layout.check_codes(file, size)
-            if said is None:
-                table = layout.mean_rolls(file, size, extra=extra, **common)
-            else:
-                table = layout.one_sided(file, size, said, extra=extra, **common)
+            table = layout.one_sided(file, size, said, extra=extra, **common)
         # the file goes along with the very arrays it was read into: changed ones no longer stand for it
         table.extra["jfile"] = (file, _contents(table))  # type: ignore[index]
         return table
@@ -157,10 +155,10 @@ class JFile(Format):
             if not asked or _is_so(file, version, form):
                 _copy(table, file, sink)
             else:
-                compact(JComponents(file), sink, version, form)
+                compact(JComponents(file), sink, version, form, table.release)
             return
         if isinstance(table, Components):
-            compact(table.nouns, sink, version, form)
+            compact(table.nouns, sink, version, form, table.release)
             return
         assert isinstance(table, (MeanRolls, OneSided))
         if isinstance(table, OneSided) and dropped:
@@ -168,7 +166,7 @@ class JFile(Format):
                 points=table.points, chequers=table.chequers, bearoff=table.bearoff,
                 extra={k: v for k, v in table.extra.items() if k != "gammon_policy"}, release=table.release,
             )  # fmt: skip
-        compact(layout.nouns_of(table), sink, version, form)
+        compact(layout.nouns_of(table), sink, version, form, table.release)
 
 
 def _contents(table: Table) -> tuple[Any, ...]:
