@@ -157,6 +157,13 @@ def test_counting():
     assert systems.two_sided_layouts(24, 15) == 632_061_869_041_227_554_281
 
 
+def test_ross_hash_answers_here_too():
+    assert systems.ross_rank(systems.ross_list(Side(0, 2, 2, 2, 0, 4))) == 7407
+    assert systems.ross_unrank(4982) == (0,) * 6 + (4, 4, 5, 5, 5, 6, 6, 6, 6)
+    with pytest.raises(AttributeError):
+        systems.nothing_of_that_name  # noqa: B018
+
+
 def test_points_game_values():
     one, six = Side(1), Side(0, 0, 0, 0, 0, 1)
     cases = [

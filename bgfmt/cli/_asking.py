@@ -71,10 +71,10 @@ def both(text: str) -> Position:
 
 
 def board_of(asked: Side | Position) -> str:
-    """The drawn board, nothing where it cannot be drawn."""
-    from bgfmt.drawing import draw
+    """The drawn board, or one side's home board or points alone."""
+    from bgfmt.drawing import draw, draw_side
 
-    return draw(asked if isinstance(asked, Position) else Position(asked, Side()))
+    return draw(asked) if isinstance(asked, Position) else draw_side(asked)
 
 
 def percent(chance: float) -> str:
