@@ -28,7 +28,7 @@ from bgfmt.tables import LazyRows, MeanRolls, OneSided, Rows
 TITLE = "bgfmt one-sided"
 ROLLS = 32
 BLOCK = 1 << 18
-SCATTERED = 1024  # rows gathered from a mapped file before its pages are let go
+SCATTERED = 256  # rows gathered from a mapped file before its pages are let go
 EAGER = (
     1 << 17
 )  # positions up to which every code is compared at once and mean rolls are put in order at once
