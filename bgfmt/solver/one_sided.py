@@ -120,7 +120,7 @@ def _rounded(layers: Layers, runner: Runner, gammon: bool, chosen: Recipe) -> On
     points, chequers = layers.points, layers.chequers
     n = board.count(points, chequers)
     rows = zeros_on_lines((n, 1 + gammon, ROLLS), np.uint16)
-    rows[0, 0, 0] = 65535
+    rows[0, :, 0] = 65535
     labels: Array = np.zeros(0, np.uint32)
     records = Records(layers, np.uint32)
     if chosen.tie == "lexicographic":
@@ -142,7 +142,6 @@ def _rounded(layers: Layers, runner: Runner, gammon: bool, chosen: Recipe) -> On
     extra: dict[str, Any] = {"recipe": chosen.name}
     if gammon:
         first = layers.first(GAMMON_CHEQUERS) if chequers == GAMMON_CHEQUERS else n
-        rows[:first, 1, 0] = 65535
         if race:
             survival = np.zeros((n - first, ROLLS), np.uint16)
             kernels.race_survival(first, choices, survival)
