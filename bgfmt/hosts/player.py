@@ -55,11 +55,13 @@ class Decision:
     text : the line to send.
     source : "two-sided", "one-sided", "engine", "rule", "forced" (one choice only).
     value : equity of the choice for the player asked, where a table gave one.
+    left : after a play, the side of the player who made it.
     """
 
     text: str
     source: str
     value: float | None = None
+    left: Side | None = None
 
 
 class Player:
@@ -99,7 +101,9 @@ class Player:
         """The best play of the roll; an empty text where no chequer can move."""
         plays = self.legal(question)
         if len(plays) < 2:
-            return Decision(_line(plays[0]) if plays else "", "forced")
+            return (
+                _decision(plays[0], "forced") if plays else Decision("", "forced", None, question.position.us)
+            )
         position = question.position
         cube = question.owner
         if question.length or not cube_in_use or not any(question.may_double):
@@ -110,15 +114,15 @@ class Player:
             if judged is not None:
                 values, source = judged
                 best = int(np.argmax(values))
-                return Decision(_line(plays[best]), source, float(values[best]))
+                return _decision(plays[best], source, float(values[best]))
         if self.engine is not None:
             worth = self.engine.values(question, results)
-            return Decision(_line(plays[int(np.argmax(worth))]), "engine")
+            return _decision(plays[int(np.argmax(worth))], "engine")
         if not any(result.contact for result in results):
             scores = self._race_rule([r.us for r in results])
         else:
             scores = [_contact_score(r) for r in results]
-        return Decision(_line(plays[scores.index(max(scores))]), "rule")
+        return _decision(plays[scores.index(max(scores))], "rule")
 
     def legal(self, question: Question) -> list[Play]:
         """The legal plays of a question's roll."""
@@ -278,8 +282,9 @@ class Player:
 # -- the rule outside the tables ---------------------------------------------------------------------------
 
 
-def _line(play: Play) -> str:
-    return external.format_play((move.start, move.end) for move in play.moves)
+def _decision(play: Play, source: str, value: float | None = None) -> Decision:
+    text = external.format_play((move.start, move.end) for move in play.moves)
+    return Decision(text, source, value, play.result.us)
 
 
 def _race_score(side: Side) -> tuple[float, ...]:

@@ -98,12 +98,7 @@ class Session:
             self._offered = question.position
         elif question.kind == "play":
             self._offered = None
-            plays = {
-                external.format_play((m.start, m.end) for m in p.moves): p
-                for p in self.player.legal(question)
-            }
-            played = plays.get(decision.text)
-            self._left = played.result.us if played is not None and question.may_double[0] else None
+            self._left = decision.left if question.may_double[0] else None
 
     def _command(self, text: str) -> str:
         word = text.lower().split(" ", 1)[0]
