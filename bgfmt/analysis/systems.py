@@ -262,7 +262,7 @@ def two_sided_layouts(points: int, chequers: int) -> int:
 def __getattr__(name: str) -> Any:
     """Ross's hash and the other orders live in `bgfmt.orders`; they answer here too."""
     if not name.startswith("_"):
-        from bgfmt import orders
+        import bgfmt.orders as orders  # noqa: PLR0402
 
         if hasattr(orders, name):
             return getattr(orders, name)
