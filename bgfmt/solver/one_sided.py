@@ -92,7 +92,8 @@ def one_sided(
     Returns
     -------
     OneSided with uint16 rows of 65535 parts (float64 chances for recipe exact, whose expected rolls are then in
-    ``extra["means"]`` and ``extra["gammon_means"]``, float64), or NormalOneSided.
+    ``extra["means"]`` and ``extra["gammon_means"]``, float64), or NormalOneSided. Rolls beyond 31 have no column: an
+    exact row then adds up to a little less than 1, a rounded one gives them to its likeliest roll.
 
     Raises
     ------
