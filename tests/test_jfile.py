@@ -280,6 +280,17 @@ def test_large_files_are_not_decoded_when_opened() -> None:
     assert np.shares_memory(file.noun(0).data, np.frombuffer(view, np.uint8))
 
 
+def test_many_components_through_a_file(tmp_path: Path) -> None:
+    """Directories of many blanks, written behind, do not overtake the entries written over them."""
+    store = Memory()
+    compact([je.text("x" * (k % 50)) for k in range(18_000)], store)
+    first, second, third = (tmp_path / f"{k}.ijf" for k in range(3))
+    first.write_bytes(bytes(store.data))
+    bgfmt.convert(first, second, order="big")
+    bgfmt.convert(second, third, order="little")
+    assert third.read_bytes() == first.read_bytes()
+
+
 # -- the real J ----------------------------------------------------------------------------------------------
 
 
