@@ -216,6 +216,24 @@ def test_approximate_ranking_is_marked_and_near():
     )
 
 
+def test_plays_that_rounding_cannot_tell_apart_are_called_close():
+    rng = np.random.default_rng(8)
+    seen = 0
+    for _ in range(300):
+        us, them = (Side.from_number(int(k), 6) for k in rng.integers(1, 924, 2))
+        roll = (int(rng.integers(1, 7)), int(rng.integers(1, 7)))
+        for cube in ("centered", "owned"):
+            stored = rank_plays(stored_two_sided(), Position(us, them), roll, cube=cube)
+            exact = {p.result: p for p in rank_plays(exact_two_sided(), Position(us, them), roll, cube=cube)}
+            assert stored[0].close
+            for play in stored:
+                true = exact[play.result]
+                assert not true.close or play.close
+                seen += play.close and play.loss > 0
+                assert play.close or true.loss > 0
+    assert seen > 3
+
+
 def test_count_of_plays_that_bear_no_chequer_off():
     """3,825 (position, non-double) pairs where a chequer could go off, but fewest rolls keeps all on the board."""
     table = means()

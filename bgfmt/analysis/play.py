@@ -35,6 +35,7 @@ class RankedPlay:
     result : the position after it, seen by the side that played (a Side where one side was asked about).
     value : by the measure asked; equities are the mover's.
     loss : what it gives up against the best play, 0 for the best, never negative.
+    close : whether the loss is no more than the table's rounding can make of two equal plays.
     """
 
     notation: str
@@ -44,9 +45,16 @@ class RankedPlay:
     moves: Steps = ()
     measure: str = "money"
     approximate: bool = False
+    close: bool = False
 
     def as_dict(self) -> dict[str, Any]:
-        return {"play": self.notation, "result": str(self.result), "value": self.value, "loss": self.loss}
+        return {
+            "play": self.notation,
+            "result": str(self.result),
+            "value": self.value,
+            "loss": self.loss,
+            "close": self.close,
+        }
 
 
 def parse_roll(text: str | tuple[int, int]) -> tuple[int, int]:
@@ -143,31 +151,33 @@ def rank_plays(
         raise NotCoveredError(f"{side} has a chequer on the bar")
     plays = side_plays(side, dice)
     results = list(plays)
-    rough = False
     if one_sided:
         table = choose.one_sided_for(databases, side, distributions=within is not None)
         if table is None:
             raise choose.not_covered(databases, side, wanted="what one side needs")
         values = _side_values(table, results, within)
+        error: float | None = choose.known_error_of_rolls(table)
         sign = 1.0 if within is None else -1.0
         order = sorted(range(len(results)), key=lambda k: sign * values[k])
     else:
         assert isinstance(position, Position)
-        values, cubeless, rough = _position_values(
+        values, cubeless, error = _position_values(
             databases, position, results, owner if measure == "money" else "cubeless"
         )
         # where the other side cashes whatever we play, the better chance to win comes first
         order = sorted(range(len(results)), key=lambda k: (-values[k], -cubeless[k]))
     best = values[order[0]]
+    losses = np.abs(values - best)
     return [
         RankedPlay(
             notation(plays[results[k]]),
             Position(results[k], position.them) if isinstance(position, Position) else results[k],
             float(values[k]),
-            abs(float(values[k] - best)),
+            float(losses[k]),
             plays[results[k]],
             measure,
-            rough,
+            approximate=error is None,
+            close=error is not None and bool(losses[k] <= 2 * error),
         )
         for k in order
     ]
@@ -190,14 +200,20 @@ def _side_values(table: Table, results: list[Side], within: int | None) -> Float
 
 def _position_values(
     databases: Databases, position: Position, results: list[Side], cube: str
-) -> tuple[Floats, Floats, bool]:
-    """Worth to the mover of each result, with the cube and without it, and whether that is approximate."""
+) -> tuple[Floats, Floats, float | None]:
+    """Worth to the mover of each result, with the cube and without it, and how far that may err at most.
+
+    None stands for approximate values.
+    """
     table = choose.two_sided_for(databases, position, cubeful=cube != "cubeless")
     if table is not None:
         ours = np.array([s.number(table.points) for s in results], np.int64)
         theirs = np.full(len(ours), position.them.number(table.points))
         equities = lookup._equities_of(table, theirs, ours).astype(np.float64)
-        return bulk.turned(equities, cube), -equities[:, 0], False
+        cubeless, owned, centered, opponent = choose.known_error(table)
+        errors = {"cubeless": cubeless, "owned": opponent}
+        errors |= {"centered": max(centered, 2 * opponent), "opponent": max(owned, 2 * opponent)}
+        return bulk.turned(equities, cube), -equities[:, 0], float(errors[cube])
     one = choose.one_sided_for(databases, position.us, position.them, distributions=True)
     if one is None:
         why = "cubeful equities" if choose.two_sided_for(databases, position) else "both sides' equities"
@@ -211,4 +227,4 @@ def _position_values(
     values = bulk.turned(np.stack([money, *approximate.janowski(win, won, lost)], axis=1), cube)
     over = 2.0 if one.gammon is not None and position.them.chequers == approximate.FULL else 1.0
     off = np.array([not s.chequers for s in results])
-    return np.where(off, over, values), np.where(off, over, -money), True
+    return np.where(off, over, values), np.where(off, over, -money), None

@@ -84,7 +84,8 @@ def play(
             click.echo(f"  {a}{b}  {plays[0].notation:<28} {_value(plays[0])}{equal}")
             continue
         for place, one in enumerate(plays, 1):
-            loss = f"  (-{one.loss:.5f})" if place > 1 else ""
+            close = ", within the table's error" if one.close and one.loss else ""
+            loss = f"  (-{one.loss:.5f}{close})" if place > 1 else ""
             click.echo(f"  {place:3d}. {one.notation:<28} {_value(one)}{loss}")
 
 
