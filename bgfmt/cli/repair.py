@@ -32,4 +32,4 @@ def repair(file: str, out: str, force: bool, as_json: bool) -> int:
         click.echo(report.verdict)
         for note in report.notes:
             click.echo(f"  note      {note}")
-    return report.exit_code
+    return int(report.exit_code)

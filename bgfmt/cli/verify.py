@@ -61,7 +61,8 @@ def verify(
         try:
             with Progress(f"verifying {file}") as progress:
                 report = bgfmt.verify(
-                    file, until=until, against=against, sample=sample, seed=seed, tolerance=tolerance, threads=threads,
+                    file, until=until, against=against, sample=sample, seed=seed, tolerance=tolerance,
+                    threads=threads,
                     exact=exact, progress=progress, format=reading.pop("format", None), described=reading,
                 )  # fmt: skip
         except OSError as error:

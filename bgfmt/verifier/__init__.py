@@ -5,8 +5,9 @@
 'proved: every one of 784 entries follows from the rules (recipe gnubg)'
 """
 
+from bgfmt.verifier.comparing import Diff, diff, diff_tables
 from bgfmt.verifier.ladder import verify
-from bgfmt.verifier.repair import repair
+from bgfmt.verifier.mending import repair
 from bgfmt.verifier.report import Finding, Report
 
-__all__ = ["Finding", "Report", "repair", "verify"]
+__all__ = ["Diff", "Finding", "Report", "diff", "diff_tables", "repair", "verify"]

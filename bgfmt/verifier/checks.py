@@ -144,7 +144,7 @@ def sense(table: Table) -> Iterator[Finding]:
 
 def _breaches(
     table: Table, start: int, block: dict[str, NDArray[Any]]
-) -> Iterator[tuple[str, NDArray[np.bool_], str]]:
+) -> Iterator[tuple[str, Any, str]]:
     if isinstance(table, OneSided):
         whole = 1.0 if table.exact else 65535
         for name, rows in block.items():
@@ -173,7 +173,7 @@ def _breaches(
             bad = ~(np.isfinite(equities) & (np.abs(equities) <= 1 + 1e-9)).all(axis=(1, 2))
             yield "bounds", bad, "an equity is not a number from -1 to 1"
             return
-        over = equities[:, 0].max(axis=1) != 0
+        over = np.asarray(equities[:, 0].max(axis=1) != 0)
         if start == 0:
             over[0] = False
             yield "won", (equities[:1] != 0xFFFF).any(axis=(1, 2)), "a side without chequers has won"

@@ -187,6 +187,7 @@ def _finding(table: Hypergammon, us: int, them: int, off: float, near: Array | N
     else:
         text += f"off by {off:.2g} from what its successors give; stored {stored}"
     return Finding(
-        "recurrence", text, position_number=number, position=f"{sides[0]} / {sides[1]}", offset=at, expected=right or None,
+        "recurrence", text, position_number=number, position=f"{sides[0]} / {sides[1]}", offset=at,
+        expected=right or None,
         found=stored, board=board_of(*sides),
     )  # fmt: skip

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from bgfmt.board import Side
 from bgfmt.tables import TwoSided
-from bgfmt.verifier import recurrence_two_sided as recurrence, rules
+from bgfmt.verifier import recurrence_two_sided as recurrence
+from bgfmt.verifier import rules
 from bgfmt.verifier.drawing import board_of
 from bgfmt.verifier.report import Finding, Report, plural
 
@@ -41,7 +42,8 @@ def settle(table: TwoSided, failing: Array | None) -> Settled:
 
     failing : numbers us * n + them to look at first; None for all entries.
     """
-    from bgfmt.verifier import kernels_two_sided as kernels, kernels_plays
+    from bgfmt.verifier import kernels_plays
+    from bgfmt.verifier import kernels_two_sided as kernels
 
     n = table.positions
     starts, results = rules.plays(table.points, table.chequers)
@@ -106,7 +108,7 @@ def expected_of(table: TwoSided, numbers: Array, work: Array | None = None) -> A
     return out[:, :columns]
 
 
-def judge(report: Report, table: TwoSided, found: recurrence.Pass) -> None:
+def judge(report: Report, table: TwoSided, found: recurrence.Pass, *, tolerance: float | None = None) -> None:
     """Fill the report from a pass that failed somewhere (or nowhere)."""
     report.entries = report.checked = found.entries
     if found.failing == 0:
@@ -136,7 +138,8 @@ def judge(report: Report, table: TwoSided, found: recurrence.Pass) -> None:
         if v
     }
     share = len(wrong) if told_apart else found.failing
-    if mostly_small and share > max(64, found.entries // 500):
+    allowed = tolerance is not None and found.largest <= min(SMALL_UNITS, tolerance)
+    if allowed or (mostly_small and share > max(64, found.entries // 500)):
         units = found.largest
         report.status, report.recipe = "consistent", "other"
         report.cause = rounding_of(found)

@@ -174,7 +174,7 @@ def plays_of(u: Array, t: Array, high: int, low: int, terms: Array, plays: Array
 
 
 @njit()
-def hand(nd: float, dt: float) -> float:
+def hand(nd: Any, dt: Any) -> Any:
     """The side on roll with its best cube action, float32."""
     one = np.float32(1)
     two = dt + dt
@@ -297,7 +297,7 @@ def classes(boards: Array, kinds: Array) -> None:
 
 
 @njit()
-def sweep(values: Array, kinds: Array, boards: Array, terms: Array) -> float:
+def sweep(values: Array, kinds: Array, boards: Array, terms: Array) -> Any:
     """One sweep in place, as makehyper makes it; returns the greatest change of a number."""
     n = len(boards)
     plays = np.zeros((MOST_PLAYS, 2), np.int64)

@@ -364,7 +364,7 @@ def successors(points: int, n: int, terms: Array, steps: Array, room: int) -> An
 
 @njit()
 def predecessors(n: int, starts: Array, results: Array) -> Any:
-    """For each position, those that can be played to it: (starts (n + 1,) int64, positions int32), without repeats."""
+    """For each position, those that can be played to it, each once: (starts (n + 1,) int64, positions int32)."""
     last = np.full(n, -1, np.int32)
     begins = np.zeros(n + 1, np.int64)
     for x in range(1, n):

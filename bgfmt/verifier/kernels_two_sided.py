@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
+from llvmlite import ir  # type: ignore[import-untyped]
 from numba.core import types
 from numba.extending import intrinsic
 
@@ -22,8 +22,7 @@ HIGH = 32767
 LOW = -32768
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def _add_best(
+def _add_best_ir(
     typing_context: Any, tile: Any, results: Any, start: Any, stop: Any, total: Any, double: Any
 ) -> Any:
     """total[0:64] (int32) += the greatest tile[results[q], 0:64] (int16) over q, shifted left by `double`.
@@ -75,8 +74,11 @@ def _add_best(
     return signature, generate
 
 
+_add_best: Any = intrinsic(_add_best_ir)
+
+
 @njit()
-def turn(nd: int, dt: int) -> int:
+def turn(nd: Any, dt: Any) -> Any:
     """What the side on roll has with its best cube action: roll on, double and take, or double and pass."""
     half = nd // 2 if nd >= 0 else -((-nd) // 2)
     if dt >= half:
@@ -164,7 +166,8 @@ def compare(stored: Array, expected: Array, columns: int, fails: Array, histogra
                 off = np.int64(a[t * columns + c]) - np.int64(b[t * columns + c])
                 if off != 0:
                     wrong = True
-                    histogram[c, max(-9, min(9, off)) + 9] += 1
+                    clipped: Any = max(-9, min(9, off))
+                    histogram[c, clipped + 9] += 1
             if wrong:
                 fails[u] += 1
 

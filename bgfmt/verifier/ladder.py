@@ -151,7 +151,7 @@ def _known(
 
 
 def _against(report: Report, path: PathLike, other: PathLike, tolerance: float | None) -> None:
-    from bgfmt.verifier.diff import diff
+    from bgfmt.verifier.comparing import diff
 
     result = diff(path, other)
     report.notes.append(str(result))
@@ -240,7 +240,6 @@ class _Climb:
         table = db.table
         began = time.perf_counter()
         report.rung = "recurrence"
-        options = {"threads": self.threads, "progress": self.progress}
         if self.sample:
             from bgfmt.verifier import sampling
 
@@ -250,7 +249,7 @@ class _Climb:
         elif isinstance(table, Hypergammon):
             from bgfmt.verifier import judge_hypergammon
 
-            judge_hypergammon.judge(report, table, **options)  # type: ignore[arg-type]
+            judge_hypergammon.judge(report, table, threads=self.threads, progress=self.progress)
         elif isinstance(table, (OneSided, NormalOneSided, MeanRolls)):
             self._one_sided(report, table)
         else:
@@ -271,7 +270,7 @@ class _Climb:
             exact.judge(report, table, threads=self.threads)
             return
         found = recurrence_two_sided.check(table, threads=self.threads, progress=self.progress)
-        judge_two_sided.judge(report, table, found)
+        judge_two_sided.judge(report, table, found, tolerance=self.tolerance)
 
     def _one_sided(self, report: Report, table: OneSided | NormalOneSided | MeanRolls) -> None:
         from bgfmt.verifier import judge_one_sided as judge

@@ -11,7 +11,7 @@ import contextlib
 import mmap
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,7 +19,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bgfmt import board
 from bgfmt.tables import TwoSided
 from bgfmt.verifier import rules
 
@@ -82,7 +81,7 @@ class Grid:
         return out
 
     def _read(self, out: Array, at: int) -> None:
-        view = memoryview(out.reshape(-1).view(np.uint8))
+        view = out.reshape(-1).view(np.uint8).data
         done = 0
         while done < len(view):
             got = os.preadv(self._fd, [view[done : done + (1 << 30)]], self._offset + at + done)
@@ -139,7 +138,8 @@ def check(table: TwoSided, *, threads: int = 1, progress: Progress | None = None
             if progress is not None:
                 progress(min(done, 2 * n), 2 * n)
 
-    def work(first: int, last: int, expected: Array, begin: int) -> None:
+    def work(part: tuple[int, int, Array, int]) -> None:
+        first, last, expected, begin = part
         if not hasattr(local, "tile"):
             local.tile = np.zeros((n, kernels.LANES), np.int16)
             local.total = np.zeros(kernels.LANES, np.int32)
@@ -152,7 +152,8 @@ def check(table: TwoSided, *, threads: int = 1, progress: Progress | None = None
         )  # fmt: skip
         advance(last - first)
 
-    def judge(u: int, v: int, expected: Array, begin: int, end: int) -> tuple[int, int, Array, Array]:
+    def judge(part: tuple[int, int, Array, int, int]) -> tuple[int, int, Array, Array]:
+        u, v, expected, begin, end = part
         stored = grid.piece(u, v, begin, end)
         fails = np.zeros(v - u, np.int64)
         histogram = np.zeros((columns, 19), np.int64)
@@ -171,15 +172,13 @@ def check(table: TwoSided, *, threads: int = 1, progress: Progress | None = None
                 end = min(n, begin + band)
                 expected = np.empty((n, (end - begin) * columns), np.uint16)
                 expected[0] = 65535
-                tiles = [(t, min(end, t + per_tile)) for t in range(begin, end, per_tile)]
-                list(pool.map(lambda ab: work(*ab, expected, begin), tiles))
+                tiles = [(t, min(end, t + per_tile), expected, begin) for t in range(begin, end, per_tile)]
+                list(pool.map(work, tiles))
                 if begin == 0:
                     expected[1:, :columns] = 0
                 step = max(1, PIECE_BYTES // expected[0].nbytes)
-                pieces = [(u, min(n, u + step)) for u in range(0, n, step)]
-                for rows, failing, histogram, numbers in pool.map(
-                    lambda ab: judge(*ab, expected, begin, end), pieces
-                ):
+                pieces = [(u, min(n, u + step), expected, begin, end) for u in range(0, n, step)]
+                for rows, failing, histogram, numbers in pool.map(judge, pieces):
                     found.failing += failing
                     found.histogram += histogram
                     if len(numbers) and sum(map(len, lists)) < LIST_MOST:

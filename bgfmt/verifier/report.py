@@ -69,7 +69,7 @@ class Report:
     wrong: int = 0
     inherited: int = 0
     cause: str = ""
-    differences: dict[str, int] = field(default_factory=dict)
+    differences: dict[str, float] = field(default_factory=dict)
     exact: dict[str, Any] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)

@@ -236,7 +236,7 @@ def _like_bgsage(data: bytes) -> bool:
     from bgfmt.formats import bgsage
 
     wanted = bgsage.HEADER.build({"gammon_rows": 0})[:24]
-    return sum(a == b for a, b in zip(data[:24], wanted, strict=False)) >= 18
+    return sum(a == b for a, b in zip(data[:24], bytes(wanted), strict=False)) >= 18
 
 
 def _bgsage(data: bytes, name: str) -> Iterator[Candidate]:

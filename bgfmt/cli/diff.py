@@ -1,0 +1,46 @@
+"""`bgfmt diff`: compare two databases number by number."""
+
+from __future__ import annotations
+
+import click
+
+from bgfmt.cli import options
+
+
+@click.command()
+@click.argument("a", type=click.Path(), metavar="A")
+@click.argument("b", type=click.Path(), metavar="B")
+@options.json_option
+def diff(a: str, b: str, as_json: bool) -> int:
+    """Compare the databases A and B over the positions both cover.
+
+    Sizes, orders and formats may differ. Exit code 0: the same numbers, 1: some differ, 2: nothing to compare.
+
+    \b
+    Example:
+      bgfmt diff gnubg_os0.bd bearoff_1sided.db
+    """
+    import bgfmt
+
+    result = bgfmt.diff(a, b)
+    if as_json:
+        options.echo_json(result.as_dict())
+        return 0 if result.same else 1
+    click.echo(str(result))
+    for note in result.notes:
+        click.echo(f"  note      {note}")
+    if not result.same:
+        click.echo(f"  mean      {result.mean:.3g} {result.unit}")
+        click.echo(
+            "  differing " + ", ".join(f"{name}: {count:,}" for name, count in result.by_column.items())
+        )
+        if result.counts:
+            click.echo(
+                "  by units  " + ", ".join(f"{size}: {count:,}" for size, count in result.counts.items())
+            )
+        for label, place in (("first", result.first), ("worst", result.worst)):
+            assert place is not None
+            click.echo(f"  {label:<9} {place['position_number']:,} ({place['position']})")
+            click.echo(f"    A {place['a']}")
+            click.echo(f"    B {place['b']}")
+    return 0 if result.same else 1
