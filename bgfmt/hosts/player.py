@@ -113,7 +113,8 @@ class Player:
             judged = self._race(position.them, [r.us for r in results], cube)
             if judged is not None:
                 values, source = judged
-                best = int(np.argmax(values))
+                equal = np.flatnonzero(values == values.max())  # of equally good plays the tidiest
+                best = max(map(int, equal), key=lambda k: _race_score(results[k].us))
                 return _decision(plays[best], source, float(values[best]))
         if self.engine is not None:
             worth = self.engine.values(question, results)
