@@ -257,13 +257,13 @@ class Player:
             return None
         if question.off[0] < 1 or position.us.chequers >= 15:
             return None
-        found = self._cubeless(position)
-        if found is None or found[1] != "two-sided" or found[0] > SURE_LOSS:
-            return None
         if question.kind == "play":  # the roll is known: some play may still win
             played = self.play(question)
-            if played.value is None or played.value > SURE_LOSS:
-                return None
+            worth, source = (1.0 if played.value is None else played.value), played.source
+        else:
+            worth, source = self._cubeless(position) or (1.0, "rule")
+        if source != "two-sided" or worth > SURE_LOSS:
+            return None
         return Decision("resign normal", "two-sided", -1.0)
 
     def _resignation(self, question: Question) -> Decision:
