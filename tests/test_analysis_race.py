@@ -10,7 +10,7 @@ import pytest
 
 from bgfmt import board
 from bgfmt.analysis import equities_many, race, race_many, twosided_from_onesided, win_chances
-from bgfmt.analysis.approximate import janowski, outcome_chances, twosided_many
+from bgfmt.analysis.approximate import cubeful_of_chances, janowski, outcome_chances, twosided_many
 from bgfmt.analysis.systems import Ace
 from bgfmt.board import Position, Side
 from bgfmt.errors import NotCoveredError, PositionError
@@ -184,11 +184,13 @@ def test_formula_against_plain_sums():
 
 
 def test_janowski():
-    owned, centered, opponent = janowski(np.array([0.0, 0.5, 1.0]))
+    owned, centered, opponent = janowski(np.array([-1.0, 0.0, 1.0]))
     assert owned[0] == centered[0] == opponent[0] == -1
     assert owned[2] == centered[2] == opponent[2] == 1
     assert opponent[1] < centered[1] == pytest.approx(0, abs=1e-12)
     assert owned[1] > 0.1
+    for one, other in zip(janowski(0.3), cubeful_of_chances(0.65), strict=True):
+        assert one == pytest.approx(other)
 
 
 def test_what_is_refused():

@@ -158,7 +158,7 @@ def twosided_many(databases: Databases, us: Any, them: Any) -> NDArray[np.float6
     return out
 
 
-def janowski(
+def cubeful_of_chances(
     win: Any, win_gammon: Any = 0.0, lose_gammon: Any = 0.0, efficiency: float = EFFICIENCY
 ) -> tuple[Any, Any, Any]:
     """Approximate cubeful money equities (owned, centered, opponent) from the chances of the game.
@@ -182,3 +182,11 @@ def janowski(
     centered = np.where(p < take, too_bad, np.where(p < cash, between, too_good))
     mix = [(1 - efficiency) * dead + efficiency * live for live in (owned, centered, opponent)]
     return mix[0], mix[1], mix[2]
+
+
+def janowski(cubeless: Any, efficiency: float = EFFICIENCY) -> tuple[Any, Any, Any]:
+    """`cubeful_of_chances` where only a cubeless equity is known; what lies beyond +-1 (gammons) is added again."""
+    dead = np.asarray(cubeless, np.float64)
+    alone = np.clip(dead, -1, 1)
+    owned, centered, opponent = cubeful_of_chances((alone + 1) / 2, efficiency=efficiency)
+    return owned + (dead - alone), centered + (dead - alone), opponent + (dead - alone)

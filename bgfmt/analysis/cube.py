@@ -274,7 +274,7 @@ def _approximate(databases: Databases, position: Position, owner: str) -> CubeAc
 
     estimate = approximate.twosided_from_onesided(databases, position)
     chances = (estimate.win, estimate.win_gammon or 0.0, estimate.lose_gammon or 0.0)
-    owned, centered, opponent = approximate.janowski(*chances)
+    owned, centered, opponent = approximate.cubeful_of_chances(*chances)
     rolling = {"centered": centered, "owned": owned, "opponent": opponent}[owner]
     return CubeAction(position, owner, float(rolling), 2 * float(opponent), approximate=True)
 

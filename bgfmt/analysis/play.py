@@ -224,7 +224,7 @@ def _position_values(
     win, won, lost = np.nan_to_num(approximate.twosided_many(one, them, counts)).T
     money = 2 * win - 1 + won - lost
     # the other side is on roll in these: turn them round as a table's
-    values = bulk.turned(np.stack([money, *approximate.janowski(win, won, lost)], axis=1), cube)
+    values = bulk.turned(np.stack([money, *approximate.cubeful_of_chances(win, won, lost)], axis=1), cube)
     over = 2.0 if one.gammon is not None and position.them.chequers == approximate.FULL else 1.0
     off = np.array([not s.chequers for s in results])
     return np.where(off, over, values), np.where(off, over, -money), None
