@@ -34,9 +34,7 @@ def run(command: Sequence[str | Path], cwd: Path | None = None) -> Run:
     return Run(seconds, usage.ru_maxrss / 1024)
 
 
-def pairs(
-    ours: Sequence[str | Path], theirs: Sequence[str | Path], times: int = 5
-) -> tuple[Run, Run, float]:
+def pairs(ours: Sequence[str | Path], theirs: Sequence[str | Path], times: int = 5) -> tuple[Run, Run, float]:
     """Run two commands in turn, `times` each after one warm-up: median of each, and the median ratio of pairs."""
     run(ours)
     run(theirs)

@@ -34,11 +34,11 @@ def main(folder: Path) -> None:
         ("two-sided 6x11 to cubeless (306 MB)", large, None, ["--cubeless"], "<= 4"),
     ]
     out, copy = folder / "out.bd", folder / "copy.bd"
-    for what, source, result, options, bar in cases:
+    for what, source, whole, options, bar in cases:
         ours = [*BGFMT, "convert", source, out, "--force", *options]
-        if result is None:
+        result = whole or folder / "result.bd"
+        if whole is None:
             run(ours)
-            result = folder / "result.bd"
             out.replace(result)
         print(row(what, *pairs(ours, ["cp", result, copy]), bar), flush=True)
     for path in (out, copy, folder / "result.bd"):

@@ -23,7 +23,8 @@ with (FIXTURES / "expected/position-numbers.tsv").open() as file:
 def test_numbers_of_the_real_program() -> None:
     assert len(NUMBERS) == 192
     for row in NUMBERS:
-        points, number, counts = int(row["points"]), int(row["id"]), [int(c) for c in row["board_point1_first"].split(",")]
+        points, number = int(row["points"]), int(row["id"])
+        counts = [int(c) for c in row["board_point1_first"].split(",")]
         assert rank(counts) == number
         assert list(unrank(number, points)) == counts
         if points <= 24:

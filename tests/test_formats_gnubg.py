@@ -57,7 +57,7 @@ def test_compressed_and_uncompressed_are_each_others(points: str, golden: Path, 
         assert same(b, tmp_path / "x.bd")
         bgfmt.convert(b, tmp_path / "x.bd", compressed=True, force=True)
         assert same(a, tmp_path / "x.bd")
-    with pytest.raises(CapabilityError, match="lose.*gammon"):
+    with pytest.raises(CapabilityError, match=r"lose.*gammon"):
         bgfmt.convert(folder / f"{points}.bd", tmp_path / "y.bd", gammon=False)
     lost = bgfmt.convert(folder / f"{points}.bd", tmp_path / "y.bd", gammon=False, lossy=True)
     assert lost == ["the gammon distributions are dropped"]
@@ -101,7 +101,7 @@ def test_headerless_files_are_known_by_size_and_content(name: str, golden: Path,
 
 def test_headerless_file_that_fits_two_sizes_must_be_described(golden: Path, tmp_path: Path) -> None:
     bgfmt.convert(golden / "gnubg/ts_04x02.bd", tmp_path / "n.bd", header=False)
-    with pytest.raises(UnknownFormatError, match="points=2,chequers=4.*points=4,chequers=2"):
+    with pytest.raises(UnknownFormatError, match=r"points=2,chequers=4.*points=4,chequers=2"):
         bgfmt.open(tmp_path / "n.bd")
     with bgfmt.open(tmp_path / "n.bd", format="gnubg-ts", points=4, chequers=2) as db:
         assert db.table.points == 4
@@ -194,7 +194,10 @@ def test_mutated_files_give_a_table_or_an_error_of_ours(data: st.DataObject) -> 
 
 
 @settings(max_examples=200, deadline=2000)
-@given(st.binary(max_size=600), st.sampled_from([b"", b"gnubg-OS-", b"gnubg-TS-", b"gnubg-H", b"RAEB", b"PK\x03\x04"]))
+@given(
+    st.binary(max_size=600),
+    st.sampled_from([b"", b"gnubg-OS-", b"gnubg-TS-", b"gnubg-H", b"RAEB", b"PK\x03\x04"]),
+)
 def test_any_bytes_give_a_table_or_an_error_of_ours(rest: bytes, start: bytes) -> None:
     try:
         _lookup_everything(start + rest)
@@ -219,7 +222,9 @@ def test_two_sided_lookup_prints_as_bearoffdump(oracle: Callable[[str], str], go
     with bgfmt.open(path) as db:
         n = db.table.positions
         for number in rng.integers(1, n * n, 40):
-            run = subprocess.run([program, "-n", str(number), str(path)], capture_output=True, text=True, check=True)
+            run = subprocess.run(
+                [program, "-n", str(number), str(path)], capture_output=True, text=True, check=True
+            )
             found = re.findall(r": ([-+]\d\.\d{4})", run.stdout)
             us, them = divmod(int(number), n)
             eq = db.lookup(Position(Side.from_number(us, 6), Side.from_number(them, 6)))
@@ -239,7 +244,10 @@ def test_one_sided_lookup_prints_as_bearoffdump(oracle: Callable[[str], str], go
             race, other = (db.lookup(Side.from_number(k, 6)) for k in (us, them))
             text = run.stdout
             for name, ours in (
-                ("Mean", [race.mean_rolls, other.mean_rolls, race.gammon_mean_rolls, other.gammon_mean_rolls]),
+                (
+                    "Mean",
+                    [race.mean_rolls, other.mean_rolls, race.gammon_mean_rolls, other.gammon_mean_rolls],
+                ),
                 ("Std dev", [race.std_rolls, other.std_rolls, race.gammon_std_rolls, other.gammon_std_rolls]),
                 ("EPC", [race.epc, other.epc]),
                 ("Wastage", [race.wastage, other.wastage]),

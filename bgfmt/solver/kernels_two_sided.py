@@ -31,17 +31,10 @@ def max1(best: Any, a: Any) -> None:
 
 
 @njit()
-def max2(best: Any, a: Any, b: Any) -> None:
-    """best = max(best, a, b)."""
-    for i in range(best.size):
-        best[i] = max(best[i], max(a[i], b[i]))
-
-
-@njit()
 def max4(best: Any, a: Any, b: Any, c: Any, d: Any) -> None:
     """best = max(best, a, b, c, d)."""
     for i in range(best.size):
-        best[i] = max(max(best[i], max(a[i], b[i])), max(c[i], d[i]))
+        best[i] = max(max(best[i], max(a[i], b[i])), max(c[i], d[i]))  # noqa: PLW3301
 
 
 @njit()
