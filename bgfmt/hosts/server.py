@@ -29,7 +29,8 @@ VERSION = "Interface: 2\nRFBF: 0\nEngine: bgfmt\nSoftware: bgfmt"
 class Limits:
     """What a connection may do.
 
-    connections : at most so many at once; a newcomer takes the place of the one idle longest that never asked.
+    connections : at most so many at once; a newcomer takes the place of the one silent longest that never asked.
+    idle : seconds of silence after which one that did ask may lose its place, too.
     line : bytes of a line; the connection is closed after a longer one.
     unfinished : seconds a begun line may take.
     sending : seconds an answer may wait for a client that does not read.
@@ -37,6 +38,7 @@ class Limits:
     """
 
     connections: int = 64
+    idle: float = 600.0
     line: int = 4096
     unfinished: float = 10.0
     sending: float = 10.0
@@ -218,7 +220,8 @@ class Server:
     def _room(self) -> bool:
         if len(self._open) < self.limits.connections:
             return True
-        silent = [c for c in self._open if not c.session.asked]
+        late = time.monotonic() - self.limits.idle
+        silent = [c for c in self._open if not c.session.asked or c.last < late]
         if not silent:
             return False
         oldest = min(silent, key=lambda c: c.last)
