@@ -51,7 +51,8 @@ def main() -> None:
             if makebearoff:
                 other = run([makebearoff, *peer.split(), "-f", theirs])
                 same = ours.read_bytes() == theirs.read_bytes()
-                line += f"{other.seconds:9.2f} s {other.megabytes:7.0f} MB  {other.seconds / mine.seconds:6.1f}  {same}"
+                ratio = other.seconds / mine.seconds
+                line += f"{other.seconds:9.2f} s {other.megabytes:7.0f} MB  {ratio:6.1f}  {same}"
             print(line, flush=True)
         for what in ALONE if chosen.large else []:
             ours = folder / "ours.bd"
