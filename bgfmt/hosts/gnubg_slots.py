@@ -183,7 +183,7 @@ def _slot(examined: Examination, slot: str | None, host: str) -> str:
         if not fitting:
             raise InstallError(f"{examined.file}: {gnubg_check.HOSTS[host]} has no slot for it")
         return fitting[0]
-    known = {name: key for key, name in SLOTS.items()}
+    known = {name: key for key, name in SLOTS.items()} | {f"gnubg_{key}": key for key in SLOTS}
     slot = known.get(slot, slot)
     if slot not in SLOTS:
         raise InstallError(f"there is no slot {slot!r} (there are: {', '.join(SLOTS)})")
