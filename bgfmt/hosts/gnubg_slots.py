@@ -255,9 +255,7 @@ def uninstall(where: Place, slot: str | None = None, *, force: bool = False) -> 
     for folder in dict.fromkeys((where.data, where.rest)):
         record = read_record(folder)
         for name in list(record):
-            if record[name].get("stock"):
-                continue
-            key = "os0" if name == "gnubg_os.db" else names.get(name)
+                key = "os0" if name == "gnubg_os.db" else names.get(name)
             if wanted in (None, key):
                 try:
                     done.append(_take_out(folder, name, record, force))
@@ -304,10 +302,11 @@ def _digest(path: Path) -> str:
 
 def read_record(folder: Path) -> dict[str, Any]:
     """What bgfmt has installed in a folder, by file name."""
+    record: Any = {}
     try:
         record = json.loads((folder / RECORD).read_text())
     except FileNotFoundError:
-        return {}
+        pass
     except (ValueError, OSError) as error:
         raise InstallError(f"{folder / RECORD}: cannot be read: {error}") from None
     return record if isinstance(record, dict) else {}
@@ -352,12 +351,12 @@ def prepare(where: Place) -> None:
 
 def _own_folders(host: str) -> tuple[Path, Path]:
     """`stock`, but never a folder that an environment variable names."""
-    variable = {"pypi": "GNUBG_DATA_DIR", "gnubg-nn": "GNUBGHOME"}.get(host)
-    saved = os.environ.pop(variable, None) if variable else None
+    variable = {"pypi": "GNUBG_DATA_DIR", "gnubg-nn": "GNUBGHOME"}.get(host, "")
+    saved = os.environ.pop(variable, None)
     try:
         return stock(host)
     finally:
-        if variable and saved is not None:
+        if saved is not None:
             os.environ[variable] = saved
 
 
