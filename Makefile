@@ -6,7 +6,14 @@ BIN := .venv/bin
 .PHONY: demo test lint check fuzz bench clean
 
 demo: .venv/installed
-	$(BIN)/python -m benchmarks.demo
+	@mkdir -p demo
+	@cp fixtures/golden/gnubg/os_p06.bd demo/gnubg_os0.bd
+	$(BIN)/bgfmt info demo/gnubg_os0.bd
+	$(BIN)/bgfmt convert demo/gnubg_os0.bd demo/bearoff.ijf --force
+	$(BIN)/bgfmt lookup demo/bearoff.ijf "0 2 2 2 0 4"
+	$(BIN)/bgfmt solve two-sided 6x6 -o demo/gnubg_ts0.bd --force
+	$(BIN)/bgfmt verify demo/gnubg_os0.bd demo/gnubg_ts0.bd
+	$(BIN)/bgfmt cube demo/gnubg_ts0.bd "0 1 0 0 1 0 / 0 1 1 0 0 0"
 
 test: .venv/tested lint
 	$(BIN)/python -m pytest $(PYTEST_ARGS)

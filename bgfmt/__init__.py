@@ -16,7 +16,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from bgfmt import formats, solver
+    from bgfmt import analysis, formats, identifiers, orders, solver
     from bgfmt.board import Position, Side
     from bgfmt.database import Database, convert, load, save
     from bgfmt.database import open_database as open
@@ -40,7 +40,10 @@ _HOME = {
     "verify": "bgfmt.verifier",
     "repair": "bgfmt.verifier",
     "diff": "bgfmt.verifier",
+    "analysis": "",
     "formats": "",
+    "identifiers": "",
+    "orders": "",
     "solver": "",
 }
 
@@ -49,11 +52,14 @@ __all__ = [
     "Database",
     "Position",
     "Side",
+    "analysis",
     "convert",
     "diff",
     "formats",
+    "identifiers",
     "load",
     "open",
+    "orders",
     "parse_position",
     "parse_side",
     "repair",
