@@ -142,9 +142,7 @@ def sense(table: Table) -> Iterator[Finding]:
             yield Finding("sense", f"row {number:,}: {what}", position_number=number)
 
 
-def _breaches(
-    table: Table, start: int, block: dict[str, NDArray[Any]]
-) -> Iterator[tuple[str, Any, str]]:
+def _breaches(table: Table, start: int, block: dict[str, NDArray[Any]]) -> Iterator[tuple[str, Any, str]]:
     if isinstance(table, OneSided):
         whole = 1.0 if table.exact else 65535
         for name, rows in block.items():
