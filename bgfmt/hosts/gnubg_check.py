@@ -278,7 +278,7 @@ def _slots(found: Examination) -> tuple[tuple[str, ...], list[str]]:
             notes.append("as gnubg_os.bd it is never asked while gnubg_os0.bd (6 points) covers all of it")
             return ("os", "os0"), notes
         return ("os0", "os"), notes
-    notes.append(f"as gnubg_os.bd it is asked only for what has a chequer beyond point 6")
+    notes.append("as gnubg_os.bd it is asked only for what has a chequer beyond point 6")
     return ("os", "os0"), notes
 
 

@@ -255,7 +255,7 @@ def uninstall(where: Place, slot: str | None = None, *, force: bool = False) -> 
     for folder in dict.fromkeys((where.data, where.rest)):
         record = read_record(folder)
         for name in list(record):
-                key = "os0" if name == "gnubg_os.db" else names.get(name)
+            key = "os0" if name == "gnubg_os.db" else names.get(name)
             if wanted in (None, key):
                 try:
                     done.append(_take_out(folder, name, record, force))
