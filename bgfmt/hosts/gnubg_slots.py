@@ -293,11 +293,8 @@ def _same(target: Path, entry: dict[str, Any]) -> bool:
 
 
 def _digest(path: Path) -> str:
-    total = hashlib.sha256()
     with path.open("rb") as file:
-        while block := file.read(CHUNK):
-            total.update(block)
-    return total.hexdigest()
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def read_record(folder: Path) -> dict[str, Any]:
