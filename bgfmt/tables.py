@@ -122,6 +122,8 @@ class Table:
         is valid until the next one is asked for.
         """
         arrays = self.arrays()
+        if not arrays:
+            return
         row = sum(int(np.prod(a.shape[1:], dtype=np.int64)) * a.dtype.itemsize for a in arrays.values())
         step = max(1, size // max(1, row))
         total = len(next(iter(arrays.values())))
