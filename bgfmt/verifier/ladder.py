@@ -73,12 +73,15 @@ def verify(
     asked = {"format": format, **(described or {})}
     with Source(path) as source:
         known, same_size = (None, []) if until == "structure" else digests.identify(source)
+        climb = _Climb(until, sample, seed, tolerance, thread_count(threads), progress)
         try:
             db = read_source(source, **asked)
+            reports = [climb.table(db, name)]
         except FormatError as error:
-            return _unreadable(name, source, error)
-        climb = _Climb(until, sample, seed, tolerance, thread_count(threads), progress)
-        reports = [climb.table(db, name)]
+            best = None if any(asked.values()) else _best_reading(source, climb, name)
+            if best is None:
+                return _unreadable(name, source, error)
+            db, reports = best[0], [best[1]]
         for part in range(1, 1 + len(db.others)):
             reports.append(climb.table(read_source(source, part=part, **asked), name))
         report = reports[0] if len(reports) == 1 else _together(name, reports)
@@ -90,6 +93,41 @@ def verify(
 
             report.exact = measure(db.table, threads=thread_count(threads))
         return report
+
+
+def _best_reading(source: Source, climb: _Climb, name: str) -> tuple[Database, Report] | None:
+    """The reading of a file that proves best, where its size without header fits more than one table.
+
+    Also 24 points, which makebearoff writes and gnubg's reader refuses.
+    """
+    from bgfmt import formats
+    from bgfmt.formats import _gnubg_header as gnubg
+
+    readings: list[tuple[Source, str, dict[str, Any], str]] = []
+    head = bytes(source.buffer[: gnubg.SIZE])
+    if gnubg.kind(head) == "TS" and head[9:11] == b"24" and len(head) == gnubg.SIZE:
+        spec = gnubg.SIDED.parse(head)
+        body = Source.from_bytes(source.buffer[gnubg.SIZE :], name)
+        described = {"points": 24, "chequers": spec.chequers, "cubeful": bool(spec.flag15)}
+        canonical = gnubg.canonical_two_sided(24, spec.chequers, cubeful=bool(spec.flag15))
+        if canonical == head:
+            readings.append((body, "gnubg-ts", described, "gnubg's own reader refuses 24 points"))
+    elif not gnubg.kind(head):
+        for known in formats.known().values():
+            readings += [(source, known.name, guess, "it has no header") for guess in known.guess(source)]
+    best: tuple[Database, Report] | None = None
+    for where, format, described, note in readings:
+        try:
+            db = read_source(where, format=format, **described)
+        except (FormatError, CapabilityError):
+            continue
+        report = climb.table(db, name)
+        report.notes.append(
+            f"{note}; read as {format}:{','.join(f'{k}={v:d}' for k, v in described.items())}"
+        )
+        if best is None or (report.exit_code, report.wrong) < (best[1].exit_code, best[1].wrong):
+            best = db, report
+    return best
 
 
 def _unreadable(name: str, source: Source, error: FormatError) -> Report:

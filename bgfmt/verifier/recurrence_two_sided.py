@@ -31,14 +31,17 @@ LARGE_BAND_BYTES = 768 << 20
 PIECE_BYTES = 16 << 20
 
 
-def _mapped(array: Array) -> bool:
-    """Whether an array looks straight into a mapped file."""
+def _offset_in_file(array: Array) -> int | None:
+    """Where an array that looks straight into a mapped file begins in it; None for any other array."""
     base: Any = array
     while isinstance(base, np.ndarray):
         base = base.base
     if isinstance(base, memoryview):
         base = base.obj
-    return isinstance(base, mmap.mmap)
+    if not isinstance(base, mmap.mmap):
+        return None
+    start = np.frombuffer(base, np.uint8, 1).__array_interface__["data"][0]
+    return int(array.__array_interface__["data"][0] - start)
 
 
 class Grid:
@@ -48,16 +51,16 @@ class Grid:
         self.rows_array = table.equities
         self.n, _, self.columns = table.equities.shape
         self.release = table.release
+        self.size = self.n * self.n * self.columns * 2
         self._fd = -1
         self._offset = 0
         array = table.equities
-        mapped = isinstance(array, np.ndarray) and array.flags.c_contiguous and _mapped(array)
-        self.size = self.n * self.n * self.columns * 2
-        if mapped and table.extra.get("extent") is not None and table.extra.get("format") == "gnubg-ts":
-            extent = table.extra["extent"]
-            self._offset = extent.offset + extent.size - self.size
-            with contextlib.suppress(OSError):
-                self._fd = os.open(table.provenance, os.O_RDONLY)
+        if isinstance(array, np.ndarray) and array.flags.c_contiguous and array.dtype == np.dtype("<u2"):
+            offset = _offset_in_file(array)
+            if offset is not None and os.path.isfile(table.provenance):
+                self._offset = offset
+                with contextlib.suppress(OSError):
+                    self._fd = os.open(table.provenance, os.O_RDONLY)
 
     def rows(self, start: int, stop: int) -> Array:
         """(stop - start, n, columns) uint16."""
