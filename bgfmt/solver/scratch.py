@@ -15,6 +15,7 @@ import json
 import mmap
 import os
 import zlib
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -161,8 +162,8 @@ class Scratch:
                 )  # fmt: skip
                 self._let_go(layer)
 
-    def merge(self, flat: Array, workers: ThreadPoolExecutor) -> None:
-        """Every record from the file to its place in the table, a few rows at a time."""
+    def merge(self, flat: Array, workers: ThreadPoolExecutor, merged: Callable[[int], None]) -> None:
+        """Every record from the file to its place in the table; tells `merged` how many rows are done."""
         from bgfmt.solver import kernels_two_sided as kernels
 
         for job in self.pending:
@@ -191,3 +192,4 @@ class Scratch:
                 job.result()
             if hasattr(self.map, "madvise"):
                 self.map.madvise(mmap.MADV_DONTNEED)
+            merged(end)
