@@ -11,6 +11,9 @@ import os
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
+from bgfmt.analysis import bulk, exact
 from bgfmt.analysis.choose import Databases
 from bgfmt.analysis.cube import CubeAction, judge_cube
 from bgfmt.analysis.play import RankedPlay, rank_plays
@@ -23,6 +26,7 @@ from bgfmt.identifiers import gnubg_id, position_id
 ERROR = 1e-7  # a smaller loss is none
 MATCH_NOTE = "match play: judged by money equities, the score is not looked at"
 LARGEST_FILE = 64 << 20
+SETTLE_LIMIT = 200_000  # pairs of sides that an exact calculation of one play may look at
 
 
 @dataclass(frozen=True)
@@ -226,6 +230,10 @@ def _play(decision: Decision, databases: Databases) -> Judgement:
     result = decision.played.result
     did = next(r for r in ranked if _same(r.result, result))
     cubeless = next(r for r in plain if _same(r.result, result))
+    close = did.close and did.loss > ERROR
+    if close:
+        settled = _settled(did, best, "cubeless" if best.measure == "cubeless" else decision.cube)
+        close = settled is None or settled <= ERROR
     return Judgement(
         decision,
         did.notation,
@@ -235,11 +243,27 @@ def _play(decision: Decision, databases: Databases) -> Judgement:
         did.loss,
         cubeless.loss,
         len(ranked),
-        did.close and did.loss > 0,
+        close,
         best.approximate,
         best.measure,
         forced=len(ranked) == 1,
     )
+
+
+def _settled(did: RankedPlay, best: RankedPlay, cube: str) -> float | None:
+    """What a play loses by exact calculation, None where that would take long."""
+    worth = []
+    for play in (did, best):
+        assert isinstance(play.result, Position)
+        if not play.result.us.chequers:
+            worth.append(1.0)
+            continue
+        after = exact.exact_equities(play.result.swapped(), limit=SETTLE_LIMIT)
+        if after is None or after.owned is None or after.centered is None or after.opponent is None:
+            return None
+        equities = np.array([[after.cubeless, after.owned, after.centered, after.opponent]])
+        worth.append(float(bulk.turned(equities, cube)[0]))
+    return worth[1] - worth[0]
 
 
 def _same(one: object, other: Position) -> bool:
@@ -272,7 +296,7 @@ def _cube(decision: Decision, databases: Databases) -> Judgement:
 
 
 def _choices(kind: str, action: CubeAction) -> tuple[dict[str, float], bool]:
-    """The choices of a cube decision with their equities to who decides, and whether the table is sure of the best."""
+    """The choices of a cube decision, each with its equity to who decides, and whether the table is sure."""
     if kind in ("double", "no double"):
         return {"double": action.double, "no double": action.no_double}, action.sure_double
     worth = {"take": -action.double_take, "pass": -action.double_pass}

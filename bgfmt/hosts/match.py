@@ -1,4 +1,4 @@
-"""A recorded match, walked from the records alone: every decision with the board, the cube and the dice it was made at.
+"""A recorded match, walked from the records alone: every decision with the board, cube and dice it was made at.
 
 Nothing in a file is believed beyond what was rolled, moved and said: boards, scores of the cube and whose turn it
 is are worked out here, and what does not fit is named in `Game.problems`.
@@ -192,7 +192,7 @@ class _Walker:
         self.turn = 1 - record.player
 
     def _may_double(self, player: int) -> bool:
-        """Whether a double is allowed and could gain: none in the Crawford game, none that wins more than is needed."""
+        """Whether a double is allowed and can gain: none in the Crawford game, none for more than is needed."""
         state = self.state
         if state.owner not in (None, player) or state.crawford:
             return False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 from bgfmt.errors import FormatError
 from bgfmt.hosts.match import Game, Match, Record
@@ -92,7 +93,7 @@ def read_moves(text: str) -> tuple[tuple[tuple[int, int], ...], int | None]:
         times = int(found[3] or 1)
         # a hit chequer is hit once, however many of ours go there
         hits += sum(stop.endswith("*") for stop in stops)
-        moves += list(zip(points, points[1:], strict=False)) * times
+        moves += list(pairwise(points)) * times
     return tuple(moves), hits or None
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from bgfmt.board import Side
 from bgfmt.errors import FormatError
 from bgfmt.hosts.match import BARE_START, Game, Match, Record
 from bgfmt.identifiers.state import full, side_of
@@ -16,6 +17,7 @@ from bgfmt.moves import BAR, OFF
 
 MARK = "bgfmt: "  # every line that we write into a comment starts so
 Properties = dict[str, list[bytes]]
+Sides = tuple[Side, Side]
 
 
 @dataclass
@@ -124,7 +126,7 @@ def read_sgf(data: bytes, name: str = "<sgf>") -> tuple[Match, list[Node]]:
             crawford=b"CrawfordGame" in rules,
             jacoby=None if match.length else b"Jacoby" in rules,
         )
-        sides = BARE_START
+        sides: Sides = BARE_START
         for node in tree:
             index = len(nodes)
             nodes.append(node)
@@ -144,13 +146,13 @@ def _text(value: bytes) -> str:
     return re.sub(r"\\(.)", r"\1", value.decode("utf-8", "replace"), flags=re.S)
 
 
-def _record(properties: Properties, index: int, sides: tuple[object, object]) -> tuple[Record | None, tuple[object, object]]:  # type: ignore[type-arg] # fmt: skip
+def _record(properties: Properties, index: int, sides: Sides) -> tuple[Record | None, Sides]:
     for player, key in enumerate("WB"):
         if key in properties:
             return _action(properties[key][0].decode("ascii").strip(), player, index), sides
     setup: list[tuple[str, object]] = []
     if any(key in properties for key in ("AE", "AW", "AB")):
-        zero, one = (list(full(side)) for side in sides)  # type: ignore[arg-type]
+        zero, one = (list(full(side)) for side in sides)
         for value in _each(properties.get("AE", [])):
             zero[_point(value, 0) - 1] = one[_point(value, 1) - 1] = 0
         for player, counts in enumerate((zero, one)):
@@ -162,10 +164,10 @@ def _record(properties: Properties, index: int, sides: tuple[object, object]) ->
     if "PL" in properties:
         setup.append(("turn", 0 if properties["PL"][0].strip().upper().startswith(b"W") else 1))
     if "CV" in properties:
-        value = int(properties["CV"][0])
-        if value < 1 or value & (value - 1):
-            raise ValueError(value)
-        setup.append(("cube", value.bit_length() - 1))
+        cube = int(properties["CV"][0])
+        if cube < 1 or cube & (cube - 1):
+            raise ValueError(cube)
+        setup.append(("cube", cube.bit_length() - 1))
     if "CP" in properties:
         setup.append(("owner", {b"w": 0, b"b": 1}.get(properties["CP"][0].strip().lower()[:1])))
     return (Record("set", 0, node=index, setup=tuple(setup)) if setup else None), sides

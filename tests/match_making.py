@@ -1,0 +1,152 @@
+"""Makes matches with planted errors, and says what each covered decision should be found to cost.
+
+The price is worked out here from the table's four numbers alone, by other code than the one tested.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, field
+from typing import Any
+
+from bgfmt.board import Position, Side
+from bgfmt.hosts.match import START
+from bgfmt.identifiers import position_id
+from bgfmt.moves import BAR, OFF, Play, legal_plays
+
+Expected = tuple[int, int, str, str, float]  # game, player, kind, Position ID, equity lost
+
+
+@dataclass
+class Maker:
+    """Plays games by chance: sensible while there is contact, carelessly in the bearoff."""
+
+    table: Any
+    seed: int = 1
+    length: int = 0
+    expected: list[Expected] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.random = random.Random(self.seed)
+        self.points, self.chequers = self.table.points, self.table.chequers
+
+    def covered(self, position: Position) -> bool:
+        sides = (position.us, position.them)
+        return all(0 < s.chequers <= self.chequers and s.highest <= self.points for s in sides)
+
+    def equities(self, position: Position) -> list[float]:
+        us, them = (s.number(self.points) for s in (position.us, position.them))
+        return [float(x) / 32767.5 - 1 for x in self.table.equities[us, them]]
+
+    def worth(self, result: Position, cube: str) -> float:
+        """To the player who has just come to `result`, his side first."""
+        if not result.us.chequers:
+            return 1.0
+        _, owned, centered, opponent = self.equities(result.swapped())
+        if cube == "owned":
+            return -opponent
+        rolling = centered if cube == "centered" else owned
+        return -max(rolling, min(1.0, 2 * opponent))
+
+    # -- one game ----------------------------------------------------------------------------------------
+
+    def game(self, number: int, scores: tuple[int, int] = (0, 0)) -> tuple[list[tuple[int, str]], int, int]:
+        """(player, cell) of each action, the winner, and the points."""
+        sides, cube, owner = [START, START], 1, None
+        actions: list[tuple[int, str]] = []
+        player, first = self.random.randrange(2), True
+        crawford = bool(self.length) and self.length - 1 in scores
+        while True:
+            position = Position(sides[player], sides[1 - player])
+            lies = "centered" if owner is None else "owned" if owner == player else "opponent"
+            access = not first and lies != "opponent" and not crawford and cube < 64
+            if self.length:
+                access = access and self.length - scores[player] > cube
+            if access and not position.contact and self.covered(position):
+                _, owned, centered, opponent = self.equities(position)
+                rolling, taken = (owned if lies == "owned" else centered), 2 * opponent
+                doubled = min(1.0, taken)
+                best = max(rolling, doubled)
+                where = position_id(position)
+                if self.random.random() < 0.3:
+                    self.expected.append((number, player, "double", where, best - doubled))
+                    actions.append((player, f" Doubles => {2 * cube}"))
+                    takes = self.random.random() < 0.6
+                    lost = max(0.0, taken - 1) if takes else max(0.0, 1 - taken)
+                    self.expected.append((number, 1 - player, "take" if takes else "pass", where, lost))
+                    actions.append((1 - player, " Takes" if takes else " Drops"))
+                    if not takes:
+                        return actions, player, cube
+                    cube, owner, lies = 2 * cube, 1 - player, "opponent"
+                else:
+                    self.expected.append((number, player, "no double", where, best - rolling))
+            dice = (self.random.randint(1, 6), self.random.randint(1, 6))
+            while first and dice[0] == dice[1]:
+                dice = (self.random.randint(1, 6), self.random.randint(1, 6))
+            first = False
+            plays = legal_plays(position, *dice)
+            if plays:
+                play = self.choose(position, plays)
+                if not position.contact and self.covered(position):
+                    lies = "cubeless" if crawford else lies
+                    values = [self.price(p.result, lies) for p in plays]
+                    lost = max(values) - self.price(play.result, lies)
+                    self.expected.append((number, player, "play", position_id(position), lost))
+                sides[player], sides[1 - player] = play.result.us, play.result.them
+                cell = " ".join(
+                    f"{m.start}/{'off' if m.end == OFF else m.end}{'*' * m.hit}" for m in play.moves
+                ).replace("off", "0")
+            else:
+                cell = ""
+            actions.append((player, f"{dice[0]}{dice[1]}: {cell}"))
+            if not sides[player].chequers:
+                loser = sides[1 - player]
+                gammon = 1 + (loser.chequers == 15)
+                return actions, player, cube * gammon
+            player = 1 - player
+
+    def price(self, result: Position, cube: str) -> float:
+        if cube == "cubeless" and result.us.chequers:
+            return -self.equities(result.swapped())[0]
+        return self.worth(result, cube)
+
+    def choose(self, position: Position, plays: list[Play]) -> Play:
+        if not position.contact and self.covered(position):
+            return self.random.choice(plays)
+        return max(plays, key=lambda p: (-_exposed(p.result), p.result.them.bar, -_spread(p.result.us)))
+
+    # -- text --------------------------------------------------------------------------------------------
+
+    def mat(self, games: int) -> str:
+        """A .mat text of so many games, or until the match is won."""
+        out = [' ; [EventDate "2026.11.21"]'.strip(), "", f" {self.length} point match", ""]
+        scores = [0, 0]
+        crawford_seen = False
+        for number in range(games):
+            at_stake = self.length - 1 in scores if self.length else False
+            if at_stake and crawford_seen:
+                break  # one Crawford game is enough
+            crawford_seen = crawford_seen or at_stake
+            actions, winner, points = self.game(number, (scores[0], scores[1]))
+            out += [f" Game {number + 1}", f" Ann : {scores[0]}                        Bob : {scores[1]}"]
+            cells: list[list[str]] = []
+            for player, cell in actions:
+                if player == 0 or not cells or cells[-1][1]:
+                    cells.append(["", ""])
+                cells[-1][player] = cell
+            for k, (left, right) in enumerate(cells, 1):
+                out.append(f"{k:3d}) {left:<27} {right}".rstrip())
+            out += [" " * (6 if winner == 0 else 34) + f"Wins {points} point{'s' * (points > 1)}", ""]
+            scores[winner] += points
+            if self.length and scores[winner] >= self.length:
+                break
+        return "\n".join(out) + "\n"
+
+
+def _exposed(position: Position) -> int:
+    side, other = position.us, position.them.highest
+    return sum(c == 1 and 25 - p < other for p, c in enumerate(side.counts, 1))
+
+
+def _spread(side: Side) -> int:
+    return max(side.counts.__len__(), BAR if side.bar else 0) + side.pips // 40

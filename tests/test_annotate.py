@@ -1,0 +1,231 @@
+"""Matches with planted errors: every covered decision found and priced, none invented; gnubg reads what we write."""
+
+from __future__ import annotations
+
+import json
+import random
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+import bgfmt
+from bgfmt.board import Position, Side
+from bgfmt.cli import cli
+from bgfmt.errors import BgfmtError, FormatError, PositionError
+from bgfmt.hosts.annotate import Report, judge_match, read_match
+from bgfmt.hosts.match import moved, walk
+from bgfmt.hosts.match_mat import read_mat, read_moves
+from bgfmt.hosts.match_sgf import parse, read_sgf, with_comments
+from bgfmt.identifiers import parse_position, position_id
+
+sys.path.insert(0, str(Path(__file__).parent))
+from match_making import Maker
+
+
+@pytest.fixture(scope="module")
+def table() -> object:
+    return bgfmt.solver.two_sided(6, 6)
+
+
+@pytest.fixture(scope="module")
+def path(table: object, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("annotate") / "ts_06x06.bd"
+    bgfmt.save(table, path, format="gnubg-ts")
+    return path
+
+
+def found(report: Report) -> list[tuple[int, int, str, str, float]]:
+    out = []
+    for j in report.judgements:
+        d, facts = j.decision, j.as_dict(report.match.names)
+        assert j.loss is not None
+        out.append((d.game, d.player, d.kind, facts["position_id"], j.loss))
+    return out
+
+
+def assert_same(report: Report, maker: Maker) -> None:
+    got = found(report)
+    assert [g[:4] for g in got] == [e[:4] for e in maker.expected]
+    for one, other in zip(got, maker.expected, strict=True):
+        assert one[4] == pytest.approx(other[4], abs=6e-4)  # near ties at the cube are settled exactly
+    assert not report.problems
+
+
+def gnubg_says(program: str, folder: Path, *commands: str) -> str:
+    done = subprocess.run(
+        [program, "-t", "-q", "-r"],
+        input="\n".join(["set confirm new off", "set confirm save off", *commands, ""]),
+        capture_output=True,
+        text=True,
+        cwd=folder,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("length", [0, 7])
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_planted_errors_mat(table: object, seed: int, length: int) -> None:
+    maker = Maker(table, seed, length)
+    match = read_mat(maker.mat(5))
+    assert match.length == length
+    assert match.names == ("Ann", "Bob")
+    assert_same(judge_match(match, [table]), maker)  # type: ignore[list-item]
+
+
+def test_through_gnubg(oracle: Callable[[str], str], table: object, path: Path, tmp_path: Path) -> None:
+    """gnubg reads our .mat, its .sgf is judged alike, and it opens the comments we put there."""
+    program = oracle("gnubg")
+    maker = Maker(table, 11, 5)
+    (tmp_path / "in.mat").write_text(maker.mat(6))
+    gnubg_says(program, tmp_path, "import mat in.mat", "save match in.sgf")
+    file = read_match(tmp_path / "in.sgf")
+    report = judge_match(file.match, [table])  # type: ignore[list-item]
+    assert_same(report, maker)
+    assert len(report.judgements) > 5
+    done = CliRunner().invoke(
+        cli,
+        ["annotate", str(tmp_path / "in.sgf"), str(path), "-o", str(tmp_path / "out.sgf")],
+        standalone_mode=False,
+    )
+    assert not done.exception, done.output
+    gnubg_says(program, tmp_path, "load match out.sgf", "save match again.sgf", "export match text out.txt")
+    again = (tmp_path / "again.sgf").read_bytes()
+    lines = [line for j in report.judgements for line in [j.line()]]
+    for line in lines:
+        assert line.encode() in again
+    texts = "".join(p.read_text() for p in sorted(tmp_path.glob("out*.txt")))
+    assert texts.count("bgfmt: ") == len(lines)
+    # judged once more, our own comments are replaced, not doubled
+    second = read_match(tmp_path / "out.sgf")
+    assert second.annotated(judge_match(second.match, [table])) == second.data  # type: ignore[list-item]
+
+
+def test_set_up_position_by_hand(
+    oracle: Callable[[str], str], table: object, path: Path, tmp_path: Path
+) -> None:
+    """A set-up position, a beaver, a wrong take and a wrong play, all made by hand in gnubg."""
+    program = oracle("gnubg")
+    commands = ["set automatic game off", "set automatic roll off", "set automatic bearoff off"]
+    commands += ["set automatic move off", "set player 0 human", "set player 1 human", "set beavers 3"]
+    commands += ["set rng mersenne", "set seed 5", "new session", "set turn 1"]
+    position = Position(Side(0, 1, 1, 0, 2), Side(0, 2, 1, 1))
+    board = position_id(position)
+    commands += [f"set board {board}", "double", "take", "set dice 2 1"]
+    from bgfmt.analysis import judge_cube, rank_plays
+
+    ranked = rank_plays([table], position, (2, 1), cube="opponent")  # type: ignore[list-item]
+    worst = ranked[-1]
+    assert worst.loss > 0.01
+    commands += [f"move {worst.notation}", "double", "redouble", "take", "save match hand.sgf"]
+    gnubg_says(program, tmp_path, *commands)
+    report = judge_match(read_match(tmp_path / "hand.sgf").match, [table])  # type: ignore[list-item]
+    kinds = [(j.decision.player, j.decision.kind) for j in report.judgements]
+    assert kinds == [(1, "double"), (0, "take"), (1, "play"), (0, "double"), (1, "beaver")]
+    first = judge_cube([table], "centered", position=position, settle=True)  # type: ignore[list-item]
+    assert report.judgements[0].loss == pytest.approx(first.best - first.double)
+    assert report.judgements[1].loss == pytest.approx(max(0.0, -first.take_margin))
+    assert report.judgements[2].loss == pytest.approx(worst.loss)
+    assert report.judgements[2].best == ranked[0].notation
+    assert report.judgements[3].decision.cube == "owned"
+    assert not report.problems
+
+
+def test_command(table: object, path: Path, tmp_path: Path) -> None:
+    maker = Maker(table, 4, 7)
+    mat = tmp_path / "m.mat"
+    mat.write_text(maker.mat(5))
+    run = CliRunner()
+    done = run.invoke(cli, ["annotate", str(mat), str(path), "--json"], standalone_mode=False)
+    answer = json.loads(done.output)
+    assert len(answer["decisions"]) == answer["decisions_covered"] == len(maker.expected)
+    assert "money equities" in answer["note"]
+    for player in (0, 1):
+        lost = sum(e[4] for e in maker.expected if e[1] == player)
+        assert answer["totals"][player]["equity_lost"] == pytest.approx(lost, abs=1e-2)
+    out = tmp_path / "report.txt"
+    run.invoke(cli, ["annotate", str(mat), str(path), "-o", str(out)], standalone_mode=False)
+    assert out.read_text().count("\ngame ") == len(maker.expected)
+    wrong = run.invoke(
+        cli, ["annotate", str(mat), str(path), "-o", str(tmp_path / "o.sgf")], standalone_mode=False
+    )
+    assert isinstance(wrong.exception, FormatError)
+
+
+def test_one_sided_tables_answer_approximately(golden: Path, table: object) -> None:
+    maker = Maker(table, 1, 0)
+    with bgfmt.open(golden / "gnubg" / "os_p06.bd") as one:
+        report = judge_match(read_mat(maker.mat(2)), [one])
+    assert report.judgements
+    assert all(j.approximate for j in report.judgements)
+    assert all(abs(j.value or 0) <= 2 for j in report.judgements)
+
+
+# -- reading ---------------------------------------------------------------------------------------------
+
+
+def test_moves_in_words() -> None:
+    assert read_moves("24/18*/13") == (((24, 18), (18, 13)), 1)
+    assert read_moves("8/5(2) 6/3(2)") == (((8, 5), (8, 5), (6, 3), (6, 3)), None)
+    assert read_moves("bar/20 6/off") == (((25, 20), (6, 0)), None)
+    assert read_moves("25/20* 3/0") == (((25, 20), (3, 0)), 1)
+
+
+def test_mat_columns() -> None:
+    text = " 5 point match\n\n Game 1\n A. B : 0                        C : 1\n"
+    text += "  1)                             31: 8/5 6/5\n"
+    text += "  2) 21: 24/23 13/11             52:\n  3)  Doubles => 2                Takes\n"
+    match = read_mat(text)
+    records = match.games[0].records
+    assert [(r.player, r.kind) for r in records] == [
+        (1, "roll"), (0, "roll"), (1, "roll"), (0, "double"), (1, "take"),
+    ]  # fmt: skip
+    assert match.games[0].scores == (0, 1)
+    assert match.names == ("A. B", "C")
+    assert [d.kind for d in walk(match)][:2] == ["play", "no double"]
+    assert match.games[0].problems  # a roll left unplayed although there is a play
+
+
+def test_what_does_not_fit_is_named() -> None:
+    text = " 0 point match\n Game 1\n A : 0                        B : 0\n"
+    text += "  1) 31: 8/5 6/4                 42: 8/4 6/4\n  2) 61: 3/2 9/3\n"
+    match = read_mat(text)
+    assert len(list(walk(match))) > 1
+    assert "rules do not allow" in match.games[0].problems[0]
+    assert "no chequer" in match.games[0].problems[1]
+    with pytest.raises(PositionError):
+        moved(parse_position("4HPwATDgc/ABMA"), ((5, 4),))
+
+
+def test_sgf_comments_keep_everything_else() -> None:
+    data = b"(;FF[4]GM[6]MI[length:0][ws:0][bs:0]PW[a\\]b]PB[c]RU[Jacoby]\n;B[31qtst]C[mine\n]\n;W[63])\n"
+    match, nodes = read_sgf(data)
+    assert match.names == ("a]b", "c")
+    assert match.games[0].records[0].moves == ((8, 5), (6, 5))
+    once = with_comments(data, nodes, {1: ["x ] y"], 2: ["z"]})
+    assert b"C[mine\nbgfmt: x \\] y]" in once
+    assert b"W[63]C[bgfmt: z])" in once
+    assert with_comments(once, parse(once)[0], {1: ["x ] y"], 2: ["z"]}) == once
+    assert with_comments(data, nodes, {}) == data
+
+
+def test_any_bytes_are_read_or_refused(table: object, tmp_path: Path) -> None:
+    source = random.Random(3)
+    mat = Maker(table, 2, 3).mat(2).encode()
+    sgf = b"(;FF[4]GM[6]MI[length:3][ws:0][bs:0]PW[a]PB[b]\n;PL[B]AE[a:y]AW[a][b]AB[x][w]\n;CV[2]CP[w]\n;B[21wzxz])"
+    target = tmp_path / "x"
+    for _ in range(150):
+        data = bytearray(source.choice([mat, sgf]))
+        for _ in range(source.randint(1, 6)):
+            data[source.randrange(len(data))] = source.choice([source.randrange(256), *b"();[]: 0123456789z"])
+        target.write_bytes(data[: source.randint(1, len(data))])
+        try:
+            judge_match(read_match(target).match, [table])  # type: ignore[list-item]
+        except BgfmtError as error:
+            assert "\n" not in str(error)
