@@ -88,7 +88,7 @@ def first_moves(
 ) -> None:
     """Every board after one chequer has moved with one die: arrays [die - 1, q] for the q-th source.
 
-    numbers holds -1 where that source may not move.
+    numbers holds -1 where that source may not move. Indexed in place: a slice costs more than the work done on it.
     """
     for a in range(6):
         for q in range(found):
@@ -98,15 +98,23 @@ def first_moves(
                 numbers[a, q] = -1
                 continue
             numbers[a, q] = x - (falls[points - 1 - t] - falls[points - i - 1])
-            board_found[a, q] = moved(
-                points, above, i, t, steps, boards[a, q], board_falls[a, q], board_sources[a, q]
-            )
+            many = 0
+            board_falls[a, q, 0] = 0
+            boards[a, q, 0] = 0
+            for k in range(1, points + 1):
+                s = above[k] - (1 if points - i <= k < points - t else 0)
+                boards[a, q, k] = s
+                board_falls[a, q, k] = board_falls[a, q, k - 1] + steps[k, s]
+                if s != boards[a, q, k - 1]:
+                    board_sources[a, q, many] = points - k
+                    many += 1
+            board_found[a, q] = many
 
 
 @njit()
 def double_plays(
     points: int,
-    die: int,
+    a: int,
     found: int,
     sources: Array,
     numbers: Array,
@@ -116,52 +124,59 @@ def double_plays(
     board_found: Array,
     steps: Array,
     out: Array,
+    one_board: Array,
+    two: Array,
+    three: Array,
+    falls2: Array,
+    falls3: Array,
+    sources2: Array,
+    sources3: Array,
 ) -> int:
-    """Position numbers after every way to play a double, in order, into `out`; returns how many."""
+    """Position numbers after every way to play the double of die a + 1, in order, into `out`; returns how many.
+
+    The seven last arrays are working space, (points + 1,) int64 each.
+    """
     count = 0
-    two = np.empty(points + 1, np.int64)
-    three = np.empty(points + 1, np.int64)
-    falls2 = np.empty(points + 1, np.int64)
-    falls3 = np.empty(points + 1, np.int64)
-    sources2 = np.empty(points, np.int64)
-    sources3 = np.empty(points, np.int64)
+    die = a + 1
     for q in range(found):
-        one = numbers[q]
+        one = numbers[a, q]
         if one < 0:
             continue
         if one == 0:
             out[count] = 0
             count += 1
             continue
-        for p in range(board_found[q]):
-            j = board_sources[q, p]
+        for k in range(points + 1):
+            one_board[k] = boards[a, q, k]
+        for p in range(board_found[a, q]):
+            j = board_sources[a, q, p]
             if j > sources[q]:
                 continue
-            t = landing(j, die, board_sources[q, 0])
+            t = landing(j, die, board_sources[a, q, 0])
             if t == -2:
                 continue
-            second = one - (board_falls[q, points - 1 - t] - board_falls[q, points - j - 1])
+            second = one - (board_falls[a, q, points - 1 - t] - board_falls[a, q, points - j - 1])
             if second == 0:
                 out[count] = 0
                 count += 1
                 continue
-            many2 = moved(points, boards[q], j, t, steps, two, falls2, sources2)
+            many2 = moved(points, one_board, j, t, steps, two, falls2, sources2)
             for o in range(many2):
-                k = sources2[o]
-                if k > j:
+                i = sources2[o]
+                if i > j:
                     continue
-                t = landing(k, die, sources2[0])
+                t = landing(i, die, sources2[0])
                 if t == -2:
                     continue
-                third = second - (falls2[points - 1 - t] - falls2[points - k - 1])
+                third = second - (falls2[points - 1 - t] - falls2[points - i - 1])
                 if third == 0:
                     out[count] = 0
                     count += 1
                     continue
-                many3 = moved(points, two, k, t, steps, three, falls3, sources3)
+                many3 = moved(points, two, i, t, steps, three, falls3, sources3)
                 for m in range(many3):
                     l = sources3[m]
-                    if l > k:
+                    if l > i:
                         continue
                     t = landing(l, die, sources3[0])
                     if t == -2:
@@ -174,6 +189,7 @@ def double_plays(
 @njit()
 def single_plays(
     points: int,
+    a: int,
     die: int,
     found: int,
     numbers: Array,
@@ -183,21 +199,21 @@ def single_plays(
     out: Array,
     count: int,
 ) -> int:
-    """Append the numbers after a second move with `die` on each board of a first move; returns the new count."""
+    """Append the numbers after a second move with `die` on each board of a first move with die a + 1."""
     for q in range(found):
-        one = numbers[q]
+        one = numbers[a, q]
         if one < 0:
             continue
         if one == 0:
             out[count] = 0
             count += 1
             continue
-        for p in range(board_found[q]):
-            j = board_sources[q, p]
-            t = landing(j, die, board_sources[q, 0])
+        for p in range(board_found[a, q]):
+            j = board_sources[a, q, p]
+            t = landing(j, die, board_sources[a, q, 0])
             if t == -2:
                 continue
-            out[count] = one - (board_falls[q, points - 1 - t] - board_falls[q, points - j - 1])
+            out[count] = one - (board_falls[a, q, points - 1 - t] - board_falls[a, q, points - j - 1])
             count += 1
     return count
 
@@ -247,6 +263,13 @@ def best_plays(
         board_sources,
         board_found,
     )
+    one, two, three = (
+        np.empty(points + 1, np.int64),
+        np.empty(points + 1, np.int64),
+        np.empty(points + 1, np.int64),
+    )
+    falls2, falls3 = np.empty(points + 1, np.int64), np.empty(points + 1, np.int64)
+    sources2, sources3 = np.empty(points + 1, np.int64), np.empty(points + 1, np.int64)
     # with two chequers outside neither order can bear off, and the second order meets nothing new
     orders = 1 if outside(points, above) >= 2 else 2
     for a in range(6):
@@ -254,24 +277,16 @@ def best_plays(
             roll = a * (a + 1) // 2 + b
             if a == b:
                 count = double_plays(
-                    points, a + 1, found, sources, numbers[a], boards[a], board_falls[a], board_sources[a],
-                    board_found[a], steps, out,
+                    points, a, found, sources, numbers, boards, board_falls, board_sources, board_found, steps, out,
+                    one, two, three, falls2, falls3, sources2, sources3,
                 )  # fmt: skip
             else:
                 count = single_plays(
-                    points, b + 1, found, numbers[a], board_falls[a], board_sources[a], board_found[a], out, 0
+                    points, a, b + 1, found, numbers, board_falls, board_sources, board_found, out, 0
                 )
                 if orders == 2:
                     count = single_plays(
-                        points,
-                        a + 1,
-                        found,
-                        numbers[b],
-                        board_falls[b],
-                        board_sources[b],
-                        board_found[b],
-                        out,
-                        count,
+                        points, b, a + 1, found, numbers, board_falls, board_sources, board_found, out, count
                     )
             best[roll, 0] = out[0]
             least_key = keys[out[0], 0]
@@ -305,6 +320,13 @@ def successors(points: int, n: int, terms: Array, steps: Array, room: int) -> An
     board_sources = np.zeros((6, points, points), np.int64)
     board_found = np.zeros((6, points), np.int64)
     out = np.zeros(room, np.int64)
+    one, two, three = (
+        np.empty(points + 1, np.int64),
+        np.empty(points + 1, np.int64),
+        np.empty(points + 1, np.int64),
+    )
+    falls2, falls3 = np.empty(points + 1, np.int64), np.empty(points + 1, np.int64)
+    sources2, sources3 = np.empty(points + 1, np.int64), np.empty(points + 1, np.int64)
     seen = np.full(n, -1, np.int32)
     starts = np.zeros(21 * n + 1, np.int64)
     results = np.empty(64 * n + 1024, np.int32)
@@ -321,31 +343,15 @@ def successors(points: int, n: int, terms: Array, steps: Array, room: int) -> An
             for b in range(a + 1):
                 if a == b:
                     count = double_plays(
-                        points, a + 1, found, sources, numbers[a], boards[a], board_falls[a], board_sources[a],
-                        board_found[a], steps, out,
+                        points, a, found, sources, numbers, boards, board_falls, board_sources, board_found, steps,
+                        out, one, two, three, falls2, falls3, sources2, sources3,
                     )  # fmt: skip
                 else:
                     count = single_plays(
-                        points,
-                        b + 1,
-                        found,
-                        numbers[a],
-                        board_falls[a],
-                        board_sources[a],
-                        board_found[a],
-                        out,
-                        0,
+                        points, a, b + 1, found, numbers, board_falls, board_sources, board_found, out, 0
                     )
                     count = single_plays(
-                        points,
-                        a + 1,
-                        found,
-                        numbers[b],
-                        board_falls[b],
-                        board_sources[b],
-                        board_found[b],
-                        out,
-                        count,
+                        points, b, a + 1, found, numbers, board_falls, board_sources, board_found, out, count
                     )
                 roll = 21 * x + a * (a + 1) // 2 + b
                 if used + count > len(results):
