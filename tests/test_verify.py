@@ -187,3 +187,13 @@ def test_command_line(golden: Path, tmp_path: Path, capsys: pytest.CaptureFixtur
     assert run(["verify", str(tmp_path / "noise.bd")]) == 2
     assert run(["verify", "--exact", path]) == 0
     assert "decisions_wrong" in capsys.readouterr().out
+
+
+def test_peelles_j_file(tmp_path: Path) -> None:
+    path = tmp_path / "bgns.ijf"
+    bgfmt.save(solver.expected_rolls(6), path, format="jfile")
+    data = bytearray(path.read_bytes())
+    assert bgfmt.verify(path).status == "proved"
+    data[-5] ^= 4  # a byte that fills a block
+    path.write_bytes(data)
+    assert bgfmt.verify(path).exit_code == 1

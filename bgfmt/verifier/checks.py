@@ -15,6 +15,8 @@ from bgfmt.tables import Hypergammon, MeanRolls, NormalOneSided, OneSided, Table
 from bgfmt.verifier.report import Finding
 
 HEADER = 40
+J_BLOCKS = 2048  # where the blocks of a J file begin
+J_MOST = 8192
 SLACK = 16  # units by which truncation may turn round two nearly equal equities
 
 
@@ -72,8 +74,8 @@ def structure(db: Database) -> Iterator[Finding]:
 class Compared:
     """Takes what a format writes and holds it against the bytes of the file."""
 
-    def __init__(self, source: Source, offset: int) -> None:
-        self.source, self.offset, self.written = source, offset, 0
+    def __init__(self, source: Source, offset: int, begin: int = 0) -> None:
+        self.source, self.offset, self.begin, self.written = source, offset, begin, 0
         self.name = source.name
         self.wrong = 0
         self.first: tuple[int, int, int | None] | None = None
@@ -88,7 +90,8 @@ class Compared:
         if isinstance(data, np.ndarray):
             data = np.ascontiguousarray(data).reshape(-1).view(np.uint8)
         mine = np.frombuffer(data, np.uint8)
-        at = self.offset + offset
+        early = min(len(mine), max(0, self.begin - offset))
+        mine, at = mine[early:], self.offset + offset + early
         stored = np.frombuffer(self.source.buffer[at : at + len(mine)], np.uint8)
         differ = np.flatnonzero(stored != mine[: len(stored)])
         self.wrong += len(differ) + len(mine) - len(stored)
@@ -109,13 +112,19 @@ class Compared:
 def layout(db: Database) -> Iterator[Finding]:
     """Bytes that differ from what the format writes for the very same numbers."""
     table = db.table
-    if db.format.name not in ("gnubg-os", "bgsage") or "extent" not in table.extra:
+    if db.format.name not in ("gnubg-os", "bgsage", "jfile") or "extent" not in table.extra:
         return
     if db.format.name == "gnubg-os" and not table.extra.get("compressed"):
         return
-    sink = Compared(db.source, table.extra["extent"].offset)
-    extra = {key: value for key, value in table.extra.items() if key != "bgsage"}
+    foreign = (
+        db.format.name == "jfile"
+    )  # its header and directory depend on how the file grew; its blocks do not
+    sink = Compared(db.source, table.extra["extent"].offset, J_BLOCKS if foreign else 0)
+    left_out = {"bgsage", "jfile"}
+    extra = {key: value for key, value in table.extra.items() if key not in left_out}
     db.format.write(replace(table, extra=extra), sink)  # type: ignore[arg-type]
+    if foreign and (sink.written != db.source.size or sink.wrong > J_MOST):
+        return  # a file laid out otherwise, as J's library leaves it after changes
     if sink.wrong:
         assert sink.first is not None
         at, wanted, found = sink.first
