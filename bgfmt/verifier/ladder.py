@@ -7,6 +7,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from bgfmt.database import Database, read_source
 from bgfmt.errors import (
     AmbiguousFormatError,
@@ -25,6 +27,7 @@ from bgfmt.verifier.report import RUNGS, Finding, Report, plural
 
 Progress = Callable[[int, int], None]
 MINUTE = 60.0
+READ_IN_A_MINUTE = 40 << 30
 
 
 def thread_count(threads: int | None) -> int:
@@ -261,7 +264,12 @@ class _Climb:
         if isinstance(table, Components):
             return RUNGS.index("structure")
         seconds = _cost(table) / self.threads
-        return RUNGS.index("recurrence" if seconds < MINUTE or self.sample else "sense")
+        if seconds < MINUTE or self.sample:
+            return RUNGS.index("recurrence")
+        size = sum(
+            int(np.prod(r.shape, dtype=np.float64)) * r.dtype.itemsize for r in table.arrays().values()
+        )
+        return RUNGS.index("sense" if size < READ_IN_A_MINUTE else "digest")
 
     def _sense(self, report: Report, table: Table) -> None:
         began = time.perf_counter()
