@@ -1,0 +1,31 @@
+"""`bgfmt ubgi`: an engine on standard input and output."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from bgfmt.cli import options
+
+
+@click.command()
+@click.argument("databases", nargs=-1, required=True, type=click.Path(), metavar="DB...")
+@options.as_option
+def ubgi(databases: tuple[str, ...], described: str | None) -> int:
+    """Speak UBGI (handshake, best play, cube action) from the tables DB...; refuse what they do not cover.
+
+    \b
+    Example:
+      printf 'ubgi\\nposition gnubgid tw8AANg7AAAAAA\\ndice 2 1\\ngo role chequer\\nquit\\n' | bgfmt ubgi t.bd
+    """
+    from bgfmt.cli import _asking
+    from bgfmt.hosts.ubgi import Engine
+
+    def write(line: str) -> None:
+        sys.stdout.write(line + "\n")
+        sys.stdout.flush()
+
+    with _asking.opened(list(databases), described, None) as opened:
+        Engine(opened).run(sys.stdin.buffer, write)
+    return 0
