@@ -1,0 +1,826 @@
+/* bgfmt.c - see bgfmt.h. License: MIT. */
+#if !defined(_WIN32)
+#define _POSIX_C_SOURCE 200809L
+#define _FILE_OFFSET_BITS 64
+#endif
+
+#include "bgfmt.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#if defined(_WIN32)
+#define WIN32_LEAN_AND_MEAN
+#include <windows.h>
+#else
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#endif
+
+/* u16 * f32 - 1 must be rounded twice, as gnubg's build does; gcc -std=c99 never contracts, clang is told so */
+#if defined(__clang__)
+#pragma STDC FP_CONTRACT OFF
+#elif defined(_MSC_VER)
+#pragma fp_contract(off)
+#endif
+
+#if defined(__GNUC__)
+#define PREFETCH(p) __builtin_prefetch((p), 0, 0)
+#else
+#define PREFETCH(p) ((void)(p))
+#endif
+
+enum { HEADER = 40, MAX_CHEQUERS = 15, MAX_SIDED_POINTS = 24, HYPER_RECORD = 28 };
+
+/* t[k][s] = C(s + k - 1, k), what s chequers on the k highest points add to a position number */
+typedef uint64_t terms_table[BGFMT_BOARD + 1][MAX_CHEQUERS + 2];
+
+struct bgfmt_db {
+    const unsigned char *bytes; /* the file */
+    const unsigned char *table; /* the first record or index entry */
+    const unsigned char *data;  /* compressed: the values; bgsage: the gammon rows */
+    const unsigned char *where; /* bgsage: row of the gammon section for each position */
+    uint64_t units;             /* compressed: values in the data area; bgsage: gammon rows */
+    uint64_t full;              /* the first number with all fifteen chequers on the board */
+    size_t mapped;              /* bytes to unmap, 0 for the caller's memory */
+    bgfmt_info info;
+    terms_table terms;
+};
+
+/* ---- numbers in files: little-endian, at any address ---- */
+
+static uint32_t u16_at(const unsigned char *p) { return (uint32_t)p[0] | (uint32_t)p[1] << 8; }
+static uint32_t u24_at(const unsigned char *p) { return u16_at(p) | (uint32_t)p[2] << 16; }
+static uint32_t u32_at(const unsigned char *p) { return u24_at(p) | (uint32_t)p[3] << 24; }
+
+static float float_of(uint32_t bits)
+{
+    float f;
+    memcpy(&f, &bits, sizeof f);
+    return f;
+}
+
+/* As C's atoi, within the header's 40 bytes: blanks, a sign, digits; 0 without digits. */
+static int number_at(const unsigned char *head, int at)
+{
+    int value = 0, negative = 0;
+    while (at < HEADER && (head[at] == ' ' || (head[at] >= '\t' && head[at] <= '\r')))
+        at++;
+    if (at < HEADER && (head[at] == '-' || head[at] == '+'))
+        negative = head[at++] == '-';
+    for (; at < HEADER && head[at] >= '0' && head[at] <= '9'; at++)
+        value = value >= 100000 ? 100000 : value * 10 + (head[at] - '0'); /* far beyond every limit: stop there */
+    return negative ? -value : value;
+}
+
+/* ---- position numbers ---- */
+
+static void make_terms(terms_table t)
+{
+    int k, s;
+    for (s = 0; s <= MAX_CHEQUERS + 1; s++)
+        t[0][s] = 1;
+    for (k = 1; k <= BGFMT_BOARD; k++)
+        for (t[k][0] = 0, s = 1; s <= MAX_CHEQUERS + 1; s++)
+            t[k][s] = t[k][s - 1] + t[k - 1][s];
+}
+
+/* Adds up the counts; what lies beyond `points` must be empty. */
+static int check_counts(int points, const uint8_t *counts, size_t n, int chequers)
+{
+    size_t i;
+    int sum = 0, beyond = 0;
+    if (n > BGFMT_BOARD || (!counts && n))
+        return BGFMT_ERR_ARGUMENT;
+    for (i = 0; i < n; i++) {
+        sum += counts[i];
+        if (i >= (size_t)points)
+            beyond |= counts[i];
+    }
+    if (sum > MAX_CHEQUERS)
+        return BGFMT_ERR_POSITION;
+    return beyond || sum > chequers ? BGFMT_ERR_NOT_COVERED : BGFMT_OK;
+}
+
+static uint64_t rank(const terms_table t, int points, const uint8_t *counts, size_t n)
+{
+    uint64_t number = 0;
+    int k, s = 0;
+    for (k = 1; k <= points; k++) {
+        size_t i = (size_t)(points - k);
+        s += i < n ? counts[i] : 0;
+        number += t[k][s];
+    }
+    return number;
+}
+
+int bgfmt_number(int points, const uint8_t *counts, size_t n, uint64_t *out)
+{
+    terms_table t;
+    int status;
+    if (!out || points < 1 || points > BGFMT_BOARD)
+        return BGFMT_ERR_ARGUMENT;
+    status = check_counts(points, counts, n, MAX_CHEQUERS);
+    if (status)
+        return status;
+    make_terms(t);
+    *out = rank((const uint64_t(*)[MAX_CHEQUERS + 2])t, points, counts, n);
+    return BGFMT_OK;
+}
+
+int bgfmt_counts(int points, uint64_t number, uint8_t *out)
+{
+    terms_table t;
+    int k, s = MAX_CHEQUERS, beyond[BGFMT_BOARD + 1];
+    if (!out || points < 1 || points > BGFMT_BOARD)
+        return BGFMT_ERR_ARGUMENT;
+    make_terms(t);
+    if (number >= t[points][MAX_CHEQUERS + 1])
+        return BGFMT_ERR_POSITION;
+    for (k = points; k >= 1; k--) {
+        while (s && t[k][s] > number)
+            s--;
+        number -= t[k][s];
+        beyond[k] = s;
+    }
+    for (beyond[0] = 0, k = 1; k <= points; k++)
+        out[points - k] = (uint8_t)(beyond[k] - beyond[k - 1]);
+    return BGFMT_OK;
+}
+
+static int overlap(const uint8_t *us, size_t n_us, const uint8_t *them, size_t n_them)
+{
+    size_t i;
+    for (i = 0; i < n_us && i < 24; i++)
+        if (us[i] && 23 - i < n_them && them[23 - i])
+            return 1;
+    return 0;
+}
+
+static int value_of(char c)
+{
+    if (c >= 'A' && c <= 'Z')
+        return c - 'A';
+    if (c >= 'a' && c <= 'z')
+        return c - 'a' + 26;
+    if (c >= '0' && c <= '9')
+        return c - '0' + 52;
+    return c == '+' ? 62 : c == '/' ? 63 : -1;
+}
+
+int bgfmt_read_id(const char *id, uint8_t us[BGFMT_BOARD], uint8_t them[BGFMT_BOARD])
+{
+    unsigned char key[11] = {0};
+    uint8_t sides[2][BGFMT_BOARD];
+    int i, bit = 0, side, place;
+    if (!id || !us || !them)
+        return BGFMT_ERR_ARGUMENT;
+    for (i = 0; i < 14; i++) {
+        int v = value_of(id[i]), b;
+        if (v < 0 || (i == 13 && v & 15)) /* the last character carries two bits */
+            return BGFMT_ERR_ID;
+        for (b = 0; b < 6; b++)
+            if (v >> (5 - b) & 1)
+                key[(6 * i + b) / 8] |= (unsigned char)(128 >> (6 * i + b) % 8);
+    }
+    if (id[14] != '\0' && id[14] != ':')
+        return BGFMT_ERR_ID;
+    for (side = 0; side < 2; side++) {
+        int sum = 0;
+        for (place = 0; place < BGFMT_BOARD; place++) {
+            int n = 0;
+            for (; bit < 80 && key[bit / 8] >> bit % 8 & 1; bit++)
+                n++;
+            bit++; /* the zero bit that ends this place */
+            sum += n;
+            if (bit > 80 || sum > MAX_CHEQUERS)
+                return BGFMT_ERR_ID;
+            sides[side][place] = (uint8_t)n;
+        }
+    }
+    for (; bit < 80; bit++)
+        if (key[bit / 8] >> bit % 8 & 1)
+            return BGFMT_ERR_ID;
+    if (overlap(sides[0], BGFMT_BOARD, sides[1], BGFMT_BOARD))
+        return BGFMT_ERR_POSITION;
+    memcpy(them, sides[0], BGFMT_BOARD); /* the opponent comes first */
+    memcpy(us, sides[1], BGFMT_BOARD);
+    return BGFMT_OK;
+}
+
+/* ---- opening ---- */
+
+/* Whether a table of `count` records of `size` bytes each fits into `room` bytes, without overflow. */
+static int fits(uint64_t count, uint64_t size, uint64_t room) { return count <= room / size; }
+
+static int take_compressed(bgfmt_db *db, uint64_t room)
+{
+    bgfmt_info *info = &db->info;
+    uint64_t n = info->positions;
+    const unsigned char *last;
+    info->index_bytes = info->gammon ? 8 : 6;
+    /* Before March 2009 files without gammon data had 8-byte entries; position 1's values always start at 1. */
+    if (!info->gammon && room >= 12 && u32_at(db->table + 6) != 1 && u32_at(db->table + 8) == 1)
+        info->index_bytes = 8;
+    if (!fits(n, (uint64_t)info->index_bytes, room))
+        return BGFMT_ERR_SHORT;
+    db->data = db->table + n * (uint64_t)info->index_bytes;
+    room -= n * (uint64_t)info->index_bytes;
+    last = db->data - info->index_bytes;
+    db->units = (uint64_t)u32_at(last) + last[4] + (info->gammon ? last[6] : 0);
+    if (!fits(db->units, 2, room))
+        return BGFMT_ERR_SHORT;
+    info->table_bytes += n * (uint64_t)info->index_bytes + 2 * db->units;
+    return BGFMT_OK;
+}
+
+static int take_records(bgfmt_db *db, uint64_t room)
+{
+    bgfmt_info *info = &db->info;
+    uint64_t n = info->positions, size = 16, count = n;
+    if (info->kind == BGFMT_ONE_SIDED)
+        size = info->gammon ? 128 : 64;
+    if (info->kind == BGFMT_TWO_SIDED)
+        size = info->cubeful ? 8 : 2;
+    if (info->kind == BGFMT_HYPERGAMMON)
+        size = HYPER_RECORD;
+    if (info->kind == BGFMT_TWO_SIDED || info->kind == BGFMT_HYPERGAMMON) {
+        if (n > UINT32_MAX) /* n * n would overflow, and no file is so long */
+            return BGFMT_ERR_SHORT;
+        count = n * n;
+    }
+    if (!fits(count, size, room))
+        return BGFMT_ERR_SHORT;
+    info->table_bytes += count * size;
+    return BGFMT_OK;
+}
+
+static int take_bgsage(bgfmt_db *db, const unsigned char *head, uint64_t room)
+{
+    static const uint32_t expected[6] = {0x42454152u, 1, 6, 15, 32, 54264};
+    const uint64_t n = 54264, body = 72 * n;
+    bgfmt_info *info = &db->info;
+    int i;
+    if (room < 28)
+        return BGFMT_ERR_SHORT;
+    for (i = 0; i < 6; i++)
+        if (u32_at(head + 4 * i) != expected[i])
+            return BGFMT_ERR_HEADER;
+    db->units = u32_at(head + 24);
+    if (db->units > n)
+        return BGFMT_ERR_HEADER;
+    room -= 28;
+    if (room < body || !fits(db->units, 64, room - body))
+        return BGFMT_ERR_SHORT;
+    info->kind = BGFMT_ONE_SIDED;
+    info->points = 6;
+    info->chequers = 15;
+    info->gammon = db->units > 0;
+    info->bgsage = 1;
+    info->header_bytes = 28;
+    info->table_bytes = 28 + body + 64 * db->units;
+    db->table = head + 28;
+    db->where = db->table + 68 * n;
+    db->data = db->table + body;
+    return BGFMT_OK;
+}
+
+static int read_header(bgfmt_info *info, const unsigned char *head)
+{
+    info->header_bytes = HEADER;
+    if (head[6] == 'T' && head[7] == 'S')
+        info->kind = BGFMT_TWO_SIDED;
+    else if (head[6] == 'O' && head[7] == 'S')
+        info->kind = BGFMT_ONE_SIDED;
+    else if (head[6] == 'H')
+        info->kind = BGFMT_HYPERGAMMON;
+    else
+        return BGFMT_ERR_UNKNOWN;
+    if (info->kind == BGFMT_HYPERGAMMON) {
+        info->chequers = number_at(head, 7);
+        return BGFMT_OK;
+    }
+    info->points = number_at(head, 9);
+    info->chequers = number_at(head, 12);
+    if (info->points > 23) /* gnubg's own limit; a headerless layout may name 24 */
+        return BGFMT_ERR_HEADER;
+    if (info->kind == BGFMT_TWO_SIDED) {
+        info->cubeful = number_at(head, 15) != 0;
+        return BGFMT_OK;
+    }
+    info->gammon = number_at(head, 15) != 0;
+    info->compressed = number_at(head, 17) != 0;
+    if (number_at(head, 19) != 0)
+        info->kind = BGFMT_NORMAL;
+    return BGFMT_OK;
+}
+
+/* Fills a handle whose bytes and file size are set. */
+static int take(bgfmt_db *db, const bgfmt_layout *layout)
+{
+    bgfmt_info *info = &db->info;
+    const unsigned char *head;
+    uint64_t room;
+    int status = BGFMT_OK, refusal = BGFMT_ERR_HEADER;
+    info->offset = layout ? layout->offset : 0;
+    if (info->offset > info->file_bytes)
+        return BGFMT_ERR_SHORT;
+    head = db->bytes + info->offset;
+    room = info->file_bytes - info->offset;
+    make_terms(db->terms);
+    if (!layout || layout->kind == BGFMT_HEADER) {
+        if (room >= 4 && memcmp(head, "RAEB", 4) == 0) {
+            status = take_bgsage(db, head, room);
+            info->positions = 54264;
+            db->full = 38760;
+            return status;
+        }
+        if (room < 5 || memcmp(head, "gnubg", 5) != 0)
+            return BGFMT_ERR_UNKNOWN;
+        if (room < HEADER)
+            return BGFMT_ERR_SHORT;
+        status = read_header(info, head);
+        if (status)
+            return status;
+    } else {
+        refusal = BGFMT_ERR_ARGUMENT;
+        if (layout->kind < BGFMT_ONE_SIDED || layout->kind > BGFMT_HYPERGAMMON)
+            return refusal;
+        info->kind = layout->kind;
+        info->points = layout->points;
+        info->chequers = layout->chequers;
+        info->gammon = info->kind == BGFMT_ONE_SIDED && layout->gammon;
+        info->compressed = info->kind == BGFMT_ONE_SIDED && layout->compressed;
+        info->cubeful = info->kind == BGFMT_TWO_SIDED && layout->cubeful;
+    }
+    if (info->kind == BGFMT_NORMAL) { /* its gammon pair is always there, and it is never compressed */
+        info->gammon = 1;
+        info->compressed = 0;
+    }
+    if (info->kind == BGFMT_HYPERGAMMON) {
+        info->points = BGFMT_BOARD;
+        if (info->chequers > 3)
+            return refusal;
+    } else if (info->points < 1 || info->points > MAX_SIDED_POINTS)
+        return refusal;
+    if (info->chequers < 1 || info->chequers > MAX_CHEQUERS)
+        return refusal;
+    info->positions = db->terms[info->points][info->chequers + 1];
+    db->full = db->terms[info->points][MAX_CHEQUERS];
+    db->table = head + info->header_bytes;
+    info->table_bytes = (uint64_t)info->header_bytes;
+    room -= (uint64_t)info->header_bytes;
+    return info->compressed ? take_compressed(db, room) : take_records(db, room);
+}
+
+static void release(bgfmt_db *db)
+{
+    if (db->mapped) {
+#if defined(_WIN32)
+        UnmapViewOfFile(db->bytes);
+#else
+        munmap((void *)(uintptr_t)db->bytes, db->mapped);
+#endif
+    }
+    free(db);
+}
+
+#if defined(_WIN32)
+static int map_file(const char *path, bgfmt_db *db)
+{
+    int length = MultiByteToWideChar(CP_UTF8, MB_ERR_INVALID_CHARS, path, -1, NULL, 0);
+    wchar_t *wide = length > 0 ? malloc((size_t)length * sizeof *wide) : NULL;
+    HANDLE file, mapping;
+    LARGE_INTEGER size;
+    int status = BGFMT_ERR_OPEN;
+    if (!wide)
+        return length > 0 ? BGFMT_ERR_MEMORY : BGFMT_ERR_OPEN;
+    MultiByteToWideChar(CP_UTF8, MB_ERR_INVALID_CHARS, path, -1, wide, length);
+    file = CreateFileW(wide, GENERIC_READ, FILE_SHARE_READ, NULL, OPEN_EXISTING, FILE_ATTRIBUTE_NORMAL, NULL);
+    free(wide);
+    if (file == INVALID_HANDLE_VALUE)
+        return BGFMT_ERR_OPEN;
+    if (GetFileSizeEx(file, &size)) {
+        if (size.QuadPart == 0)
+            status = BGFMT_ERR_UNKNOWN;
+        else if ((uint64_t)size.QuadPart > SIZE_MAX)
+            status = BGFMT_ERR_TOO_LARGE;
+        else if ((mapping = CreateFileMappingW(file, NULL, PAGE_READONLY, 0, 0, NULL)) != NULL) {
+            db->bytes = MapViewOfFile(mapping, FILE_MAP_READ, 0, 0, 0);
+            CloseHandle(mapping); /* the view keeps it alive */
+            if (db->bytes) {
+                db->mapped = (size_t)size.QuadPart;
+                db->info.file_bytes = (uint64_t)size.QuadPart;
+                status = BGFMT_OK;
+            }
+        }
+    }
+    CloseHandle(file);
+    return status;
+}
+#else
+static int map_file(const char *path, bgfmt_db *db)
+{
+    struct stat facts;
+    int status = BGFMT_ERR_OPEN, file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a FIFO must not hang us */
+    if (file < 0)
+        return BGFMT_ERR_OPEN;
+    if (fstat(file, &facts) == 0 && S_ISREG(facts.st_mode)) {
+        if (facts.st_size == 0)
+            status = BGFMT_ERR_UNKNOWN;
+        else if ((uint64_t)facts.st_size > SIZE_MAX)
+            status = BGFMT_ERR_TOO_LARGE;
+        else {
+            void *bytes = mmap(NULL, (size_t)facts.st_size, PROT_READ, MAP_SHARED, file, 0);
+            if (bytes != MAP_FAILED) {
+                db->bytes = bytes;
+                db->mapped = (size_t)facts.st_size;
+                db->info.file_bytes = (uint64_t)facts.st_size;
+                status = BGFMT_OK;
+            }
+        }
+    }
+    close(file);
+    return status;
+}
+#endif
+
+static int finish(bgfmt_db *db, const bgfmt_layout *layout, int status, bgfmt_db **out)
+{
+    if (!status)
+        status = take(db, layout);
+    if (status)
+        release(db);
+    else
+        *out = db;
+    return status;
+}
+
+int bgfmt_open_as(const char *path, const bgfmt_layout *layout, bgfmt_db **out)
+{
+    bgfmt_db *db;
+    if (!out)
+        return BGFMT_ERR_ARGUMENT;
+    *out = NULL;
+    if (!path)
+        return BGFMT_ERR_ARGUMENT;
+    db = calloc(1, sizeof *db);
+    return db ? finish(db, layout, map_file(path, db), out) : BGFMT_ERR_MEMORY;
+}
+
+int bgfmt_open(const char *path, bgfmt_db **out) { return bgfmt_open_as(path, NULL, out); }
+
+int bgfmt_open_memory(const void *bytes, size_t size, const bgfmt_layout *layout, bgfmt_db **out)
+{
+    bgfmt_db *db;
+    if (!out)
+        return BGFMT_ERR_ARGUMENT;
+    *out = NULL;
+    if (!bytes)
+        return BGFMT_ERR_ARGUMENT;
+    db = calloc(1, sizeof *db);
+    if (!db)
+        return BGFMT_ERR_MEMORY;
+    db->bytes = bytes;
+    db->info.file_bytes = size;
+    return finish(db, layout, BGFMT_OK, out);
+}
+
+void bgfmt_close(bgfmt_db *db)
+{
+    if (db)
+        release(db);
+}
+
+int bgfmt_get_info(const bgfmt_db *db, bgfmt_info *out)
+{
+    if (!db || !out)
+        return BGFMT_ERR_ARGUMENT;
+    *out = db->info;
+    return BGFMT_OK;
+}
+
+/* ---- one side ---- */
+
+static void read_u16s(uint16_t *to, const unsigned char *from, unsigned count)
+{
+    for (; count; count--, from += 2)
+        *to++ = (uint16_t)u16_at(from);
+}
+
+static int read_compressed(const bgfmt_db *db, uint64_t number, bgfmt_side *side)
+{
+    const unsigned char *entry = db->table + number * (uint64_t)db->info.index_bytes;
+    uint64_t start = u32_at(entry);
+    unsigned count = entry[4], first = entry[5], gammons = 0, first_gammon = 0;
+    if (db->info.gammon) {
+        gammons = entry[6];
+        first_gammon = entry[7];
+    }
+    if (count + first > BGFMT_ROLLS || gammons + first_gammon > BGFMT_ROLLS || start + count + gammons > db->units)
+        return BGFMT_ERR_CORRUPT;
+    read_u16s(side->bearoff + first, db->data + 2 * start, count);
+    read_u16s(side->gammon + first_gammon, db->data + 2 * (start + count), gammons);
+    return BGFMT_OK;
+}
+
+static int read_bgsage(const bgfmt_db *db, uint64_t number, bgfmt_side *side)
+{
+    uint32_t row = u32_at(db->where + 4 * number), k, before = 65535;
+    read_u16s(side->bearoff, db->table + 64 * number, BGFMT_ROLLS);
+    if (row == UINT32_MAX) { /* -1: a chequer is off already */
+        side->gammon[0] = db->units ? 65535 : 0;
+        return BGFMT_OK;
+    }
+    if (row >= db->units)
+        return BGFMT_ERR_CORRUPT;
+    for (k = 0; k < BGFMT_ROLLS; k++) { /* stored: the chance that none is off after k rolls */
+        uint32_t now = u16_at(db->data + 64 * (uint64_t)row + 2 * k);
+        if (now > before)
+            return BGFMT_ERR_CORRUPT;
+        side->gammon[k] = (uint16_t)(before - now);
+        before = now;
+    }
+    return BGFMT_OK;
+}
+
+/* Mean and standard deviation in float32, added roll by roll as gnubg adds them. */
+static void moments(const uint16_t *distribution, float *mean, float *deviation)
+{
+    float m = 0, square = 0, variance;
+    int i;
+    for (i = 1; i < BGFMT_ROLLS; i++) {
+        float chance = (float)distribution[i] / 65535.0f;
+        float part = (float)i * chance;
+        m += part;
+        square += (float)i * part;
+    }
+    variance = square - m * m;
+    *mean = m;
+    *deviation = sqrtf(variance > 0 ? variance : 0);
+}
+
+int bgfmt_lookup_side_number(const bgfmt_db *db, uint64_t number, bgfmt_side *out)
+{
+    bgfmt_side side;
+    int status = BGFMT_OK;
+    if (!db || !out)
+        return BGFMT_ERR_ARGUMENT;
+    if (db->info.kind != BGFMT_ONE_SIDED && db->info.kind != BGFMT_NORMAL)
+        return BGFMT_ERR_KIND;
+    if (number >= db->info.positions)
+        return BGFMT_ERR_NOT_COVERED;
+    memset(&side, 0, sizeof side);
+    side.number = number;
+    if (db->info.kind == BGFMT_NORMAL) {
+        const unsigned char *record = db->table + 16 * number;
+        side.mean_rolls = float_of(u32_at(record));
+        side.std_rolls = float_of(u32_at(record + 4));
+        side.gammon_mean_rolls = float_of(u32_at(record + 8));
+        side.gammon_std_rolls = float_of(u32_at(record + 12));
+        *out = side;
+        return BGFMT_OK;
+    }
+    if (db->info.bgsage)
+        status = read_bgsage(db, number, &side);
+    else if (db->info.compressed)
+        status = read_compressed(db, number, &side);
+    else {
+        const unsigned char *record = db->table + (db->info.gammon ? 128 : 64) * number;
+        read_u16s(side.bearoff, record, BGFMT_ROLLS);
+        if (db->info.gammon)
+            read_u16s(side.gammon, record + 64, BGFMT_ROLLS);
+    }
+    if (status)
+        return status;
+    side.has_bearoff = 1;
+    side.has_gammon = db->info.gammon;
+    moments(side.bearoff, &side.mean_rolls, &side.std_rolls);
+    if (side.has_gammon)
+        moments(side.gammon, &side.gammon_mean_rolls, &side.gammon_std_rolls);
+    *out = side;
+    return BGFMT_OK;
+}
+
+int bgfmt_lookup_side(const bgfmt_db *db, const uint8_t *counts, size_t n, bgfmt_side *out)
+{
+    int status;
+    if (!db || !out)
+        return BGFMT_ERR_ARGUMENT;
+    if (db->info.kind != BGFMT_ONE_SIDED && db->info.kind != BGFMT_NORMAL)
+        return BGFMT_ERR_KIND;
+    status = check_counts(db->info.points, counts, n, db->info.chequers);
+    if (status)
+        return status;
+    return bgfmt_lookup_side_number(
+        db, rank((const uint64_t(*)[MAX_CHEQUERS + 2])db->terms, db->info.points, counts, n), out);
+}
+
+/* ---- positions ---- */
+
+/* Chance that `first`, with so many rolls in hand, is through before or with `second`. */
+static float ahead(const uint16_t *first, const uint16_t *second, int head_start)
+{
+    double total = 0, rest = 0;
+    int i, j = BGFMT_ROLLS;
+    for (i = BGFMT_ROLLS - 1; i >= 0; i--) {
+        while (j > i + head_start)
+            rest += second[--j];
+        total += first[i] * rest;
+    }
+    return (float)(total / (65535.0 * 65535.0));
+}
+
+static int race(const bgfmt_db *db, uint64_t us, uint64_t them, bgfmt_answer *answer)
+{
+    bgfmt_side ours, theirs;
+    int status = bgfmt_lookup_side_number(db, us, &ours);
+    if (!status)
+        status = bgfmt_lookup_side_number(db, them, &theirs);
+    if (status || !ours.has_bearoff)
+        return status;
+    answer->outcomes[0] = ahead(ours.bearoff, theirs.bearoff, 0);
+    answer->n_outcomes = 1;
+    if (ours.has_gammon || (us < db->full && them < db->full)) {
+        answer->n_outcomes = 5;
+        if (us >= db->full || them >= db->full) {
+            answer->outcomes[1] = ahead(ours.bearoff, theirs.gammon, 0);
+            answer->outcomes[3] = ahead(theirs.bearoff, ours.gammon, 1);
+        }
+    }
+    return BGFMT_OK;
+}
+
+static float equity_of(uint32_t stored)
+{
+    /* 0x38000080 is the float32 next to 1/32767.5; gnubg's build multiplies by it */
+    float scaled = (float)stored * float_of(0x38000080u);
+    return scaled - 1.0f;
+}
+
+static void read_equities(const unsigned char *record, int values, float *out)
+{
+    int i;
+    for (i = 0; i < values; i++)
+        out[i] = equity_of(u16_at(record + 2 * i));
+}
+
+static void read_hyper(const bgfmt_db *db, uint64_t us, uint64_t them, bgfmt_answer *answer)
+{
+    const unsigned char *record = db->table + HYPER_RECORD * (us * db->info.positions + them);
+    int i;
+    for (i = 0; i < 9; i++) {
+        float part = (float)u24_at(record + 3 * i) * float_of(0x33800001u); /* next to 1/16777215 */
+        if (i < 5)
+            answer->outcomes[i] = part;
+        else
+            answer->equities[i - 5] = (part - 0.5f) * 6.0f;
+    }
+    answer->n_outcomes = 5;
+    answer->n_equities = 4;
+}
+
+int bgfmt_lookup_numbers(const bgfmt_db *db, uint64_t us, uint64_t them, bgfmt_answer *out)
+{
+    bgfmt_answer answer;
+    int status = BGFMT_OK;
+    if (!db || !out)
+        return BGFMT_ERR_ARGUMENT;
+    if (us >= db->info.positions || them >= db->info.positions)
+        return BGFMT_ERR_NOT_COVERED;
+    memset(&answer, 0, sizeof answer);
+    answer.us = us;
+    answer.them = them;
+    answer.kind = db->info.kind;
+    if (answer.kind == BGFMT_TWO_SIDED) {
+        answer.n_equities = db->info.cubeful ? 4 : 1;
+        status = bgfmt_equities(db, us, them, answer.equities);
+        answer.outcomes[0] = answer.equities[0] / 2 + 0.5f;
+        answer.n_outcomes = 1;
+    } else if (answer.kind == BGFMT_HYPERGAMMON)
+        read_hyper(db, us, them, &answer);
+    else if (answer.kind == BGFMT_ONE_SIDED)
+        status = race(db, us, them, &answer);
+    else
+        status = BGFMT_ERR_KIND; /* means and deviations say nothing exact of a pair */
+    if (!status)
+        *out = answer;
+    return status;
+}
+
+static int highest(const uint8_t *counts, size_t n)
+{
+    while (n && !counts[n - 1])
+        n--;
+    return (int)n;
+}
+
+int bgfmt_lookup(const bgfmt_db *db, const uint8_t *us, size_t n_us, const uint8_t *them, size_t n_them,
+                 bgfmt_answer *out)
+{
+    int status, other;
+    if (!db || !out)
+        return BGFMT_ERR_ARGUMENT;
+    status = check_counts(db->info.points, us, n_us, db->info.chequers);
+    other = check_counts(db->info.points, them, n_them, db->info.chequers);
+    if (status == BGFMT_ERR_ARGUMENT || other == BGFMT_ERR_ARGUMENT)
+        return BGFMT_ERR_ARGUMENT;
+    if (status == BGFMT_ERR_POSITION || other == BGFMT_ERR_POSITION || overlap(us, n_us, them, n_them))
+        return BGFMT_ERR_POSITION;
+    if (status || other)
+        return BGFMT_ERR_NOT_COVERED;
+    if (db->info.kind != BGFMT_HYPERGAMMON && highest(us, n_us) + highest(them, n_them) > 24)
+        return BGFMT_ERR_NOT_COVERED; /* the sides have not passed each other */
+    return bgfmt_lookup_numbers(
+        db, rank((const uint64_t(*)[MAX_CHEQUERS + 2])db->terms, db->info.points, us, n_us),
+        rank((const uint64_t(*)[MAX_CHEQUERS + 2])db->terms, db->info.points, them, n_them), out);
+}
+
+int bgfmt_lookup_id(const bgfmt_db *db, const char *id, bgfmt_answer *out)
+{
+    uint8_t us[BGFMT_BOARD], them[BGFMT_BOARD];
+    int status;
+    if (!db || !out)
+        return BGFMT_ERR_ARGUMENT;
+    status = bgfmt_read_id(id, us, them);
+    return status ? status : bgfmt_lookup(db, us, BGFMT_BOARD, them, BGFMT_BOARD, out);
+}
+
+/* ---- two-sided, fast ---- */
+
+int bgfmt_equities(const bgfmt_db *db, uint64_t us, uint64_t them, float *out)
+{
+    uint64_t n;
+    if (!db || !out)
+        return BGFMT_ERR_ARGUMENT;
+    if (db->info.kind != BGFMT_TWO_SIDED)
+        return BGFMT_ERR_KIND;
+    n = db->info.positions;
+    if (us >= n || them >= n)
+        return BGFMT_ERR_NOT_COVERED;
+    if (db->info.cubeful)
+        read_equities(db->table + 8 * (us * n + them), 4, out);
+    else
+        read_equities(db->table + 2 * (us * n + them), 1, out);
+    return BGFMT_OK;
+}
+
+enum { BLOCK = 64 }; /* records asked for together */
+
+int bgfmt_equities_many(const bgfmt_db *db, size_t count, const uint32_t *us, const uint32_t *them, float *out)
+{
+    const unsigned char *records[BLOCK];
+    uint64_t n, size;
+    int values;
+    if (!db || (count && (!us || !them || !out)))
+        return BGFMT_ERR_ARGUMENT;
+    if (db->info.kind != BGFMT_TWO_SIDED)
+        return BGFMT_ERR_KIND;
+    n = db->info.positions;
+    values = db->info.cubeful ? 4 : 1;
+    size = 2 * (uint64_t)values;
+    while (count) {
+        size_t i, block = count < BLOCK ? count : BLOCK;
+        for (i = 0; i < block; i++) {
+            if (us[i] >= n || them[i] >= n)
+                return BGFMT_ERR_NOT_COVERED;
+            records[i] = db->table + size * (us[i] * n + them[i]);
+            PREFETCH(records[i]);
+        }
+        if (values == 4)
+            for (i = 0; i < block; i++, out += 4)
+                read_equities(records[i], 4, out);
+        else
+            for (i = 0; i < block; i++, out++)
+                read_equities(records[i], 1, out);
+        count -= block;
+        us += block;
+        them += block;
+    }
+    return BGFMT_OK;
+}
+
+/* ---- messages ---- */
+
+const char *bgfmt_strerror(int status)
+{
+    switch (status) {
+    case BGFMT_OK: return "no error";
+    case BGFMT_ERR_ARGUMENT: return "a null pointer, or a layout that makes no sense";
+    case BGFMT_ERR_OPEN: return "the file cannot be opened or mapped";
+    case BGFMT_ERR_MEMORY: return "out of memory";
+    case BGFMT_ERR_UNKNOWN: return "not a bearoff database this reader knows";
+    case BGFMT_ERR_HEADER: return "the header is not valid: points, chequers or sizes out of range";
+    case BGFMT_ERR_SHORT: return "the file is shorter than its header says";
+    case BGFMT_ERR_TOO_LARGE: return "the file is larger than this machine's address space";
+    case BGFMT_ERR_CORRUPT: return "the file is damaged: an entry points outside the data";
+    case BGFMT_ERR_POSITION: return "not a position: more than 15 chequers, or both sides on one point";
+    case BGFMT_ERR_ID: return "not a gnubg Position ID of 14 characters";
+    case BGFMT_ERR_NOT_COVERED: return "the position lies outside this table";
+    case BGFMT_ERR_KIND: return "this kind of table does not answer that question";
+    default: return "unknown status";
+    }
+}
