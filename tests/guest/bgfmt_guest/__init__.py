@@ -1,0 +1,1 @@
+"""A guest of bgfmt: one more format and one more command."""
