@@ -11,6 +11,7 @@ import contextlib
 import mmap
 import os
 import queue
+import re
 import stat
 import threading
 from collections.abc import Iterator
@@ -82,10 +83,11 @@ class Source:
         try:
             return layout.parse(data)
         except (ConstructError, ValueError) as error:
-            path = getattr(error, "path", None) or "header"
-            field = str(path).split("->")[-1].strip()
+            field = str(getattr(error, "path", "") or "header").split("->")[-1].strip()
             reason = str(error).splitlines()[-1] if str(error) else "a valid header"
-            raise HeaderError(self.name, field, offset, reason, data[:24]) from None
+            said = re.fullmatch(r"parsing expected (.*) but parsed (.*)", reason)
+            expected, found = said.groups() if said else (reason, data[:24])
+            raise HeaderError(self.name, field, offset + _place(layout, field), expected, found) from None
 
     def release(self) -> None:
         """Let mapped pages go from this process (they stay in the system's cache), to keep memory bounded."""
@@ -108,6 +110,17 @@ class Source:
 
     def __exit__(self, *exc: object) -> None:
         self.close()
+
+
+def _place(layout: Construct, field: str) -> int:
+    """Bytes before a field of a layout of fixed sizes; 0 where that cannot be told."""
+    at = 0
+    with contextlib.suppress(ConstructError):
+        for part in getattr(layout, "subcons", ()):
+            if part.name == field:
+                return at
+            at += part.sizeof()
+    return 0
 
 
 class Sink:
