@@ -33,9 +33,9 @@ static void report(const char *what, double count, double start, double sum)
 
 int main(int argc, char **argv)
 {
-    size_t size = 40 + (size_t)3003 * 3003 * 8, i, k, rounds;
+    size_t size = 40 + (size_t)3003 * 3003 * 8, i, k, rounds, points;
     unsigned char *bytes = NULL;
-    uint8_t *boards = malloc((size_t)POSITIONS * 2 * 25);
+    uint8_t *ours = malloc((size_t)POSITIONS * 25), *theirs = malloc((size_t)POSITIONS * 25);
     uint32_t *us = malloc(POSITIONS * sizeof *us), *them = malloc(POSITIONS * sizeof *them);
     float *out = malloc(BATCH * 4 * sizeof *out);
     double start, sum = 0;
@@ -55,15 +55,15 @@ int main(int argc, char **argv)
         memcpy(bytes, "gnubg-TS-06-08-1xxxxxxxxxxxxxxxxxxxxxxx\n", 40);
         status = bgfmt_open_memory(bytes, size, NULL, &db);
     }
-    if (!boards || !us || !them || !out || status || bgfmt_get_info(db, &info) || info.kind != BGFMT_TWO_SIDED) {
+    if (!ours || !theirs || !us || !them || !out || status || bgfmt_get_info(db, &info) || info.kind != BGFMT_TWO_SIDED) {
         fprintf(stderr, "%s\n", status ? bgfmt_strerror(status) : "a two-sided file is needed");
         return 2;
     }
     for (i = 0; i < POSITIONS; i++) {
         us[i] = next() % (uint32_t)info.positions;
         them[i] = next() % (uint32_t)info.positions;
-        bgfmt_counts(info.points, us[i], boards + 50 * i);
-        bgfmt_counts(info.points, them[i], boards + 50 * i + 25);
+        bgfmt_counts(info.points, us[i], ours + (size_t)info.points * i);
+        bgfmt_counts(info.points, them[i], theirs + (size_t)info.points * i);
     }
     for (i = 0; i < (size_t)info.positions; i++) /* read it all once: a cached file */
         for (k = 0; k < (size_t)info.positions; k += info.cubeful ? 256 : 1024)
@@ -82,15 +82,23 @@ int main(int argc, char **argv)
             sum += out[0];
         }
     report("bgfmt_equities, by position numbers", (double)rounds * POSITIONS, start, sum);
+    points = (size_t)info.points;
+    for (sum = 0, start = seconds(), k = 0; k < (rounds + 9) / 10; k++)
+        for (i = 0; i < POSITIONS; i += BATCH) {
+            bgfmt_equities_boards(db, BATCH, ours + points * i, theirs + points * i, out);
+            sum += out[0];
+        }
+    report("bgfmt_equities_boards, by chequer counts", (double)((rounds + 9) / 10) * POSITIONS, start, sum);
     for (sum = 0, start = seconds(), k = 0; k < (rounds + 9) / 10; k++)
         for (i = 0; i < POSITIONS; i++) {
-            bgfmt_lookup(db, boards + 50 * i, (size_t)info.points, boards + 50 * i + 25, (size_t)info.points, &answer);
+            bgfmt_lookup(db, ours + points * i, points, theirs + points * i, points, &answer);
             sum += answer.equities[0];
         }
     report("bgfmt_lookup, by chequer counts", (double)((rounds + 9) / 10) * POSITIONS, start, sum);
     bgfmt_close(db);
     free(bytes);
-    free(boards);
+    free(ours);
+    free(theirs);
     free(us);
     free(them);
     free(out);

@@ -721,19 +721,20 @@ static int highest(const uint8_t *counts, size_t n)
 int bgfmt_lookup(const bgfmt_db *db, const uint8_t *us, size_t n_us, const uint8_t *them, size_t n_them,
                  bgfmt_answer *out)
 {
-    int status, other;
+    int status, other, contact;
     if (!db || !out)
         return BGFMT_ERR_ARGUMENT;
     status = check_counts(db->info.points, us, n_us, db->info.chequers);
     other = check_counts(db->info.points, them, n_them, db->info.chequers);
     if (status == BGFMT_ERR_ARGUMENT || other == BGFMT_ERR_ARGUMENT)
         return BGFMT_ERR_ARGUMENT;
-    if (status == BGFMT_ERR_POSITION || other == BGFMT_ERR_POSITION || overlap(us, n_us, them, n_them))
+    if (status == BGFMT_ERR_POSITION || other == BGFMT_ERR_POSITION)
         return BGFMT_ERR_POSITION;
-    if (status || other)
+    contact = highest(us, n_us) + highest(them, n_them) > 24; /* the sides have not passed each other */
+    if (contact && overlap(us, n_us, them, n_them))
+        return BGFMT_ERR_POSITION;
+    if (status || other || (contact && db->info.kind != BGFMT_HYPERGAMMON))
         return BGFMT_ERR_NOT_COVERED;
-    if (db->info.kind != BGFMT_HYPERGAMMON && highest(us, n_us) + highest(them, n_them) > 24)
-        return BGFMT_ERR_NOT_COVERED; /* the sides have not passed each other */
     return bgfmt_lookup_numbers(
         db, rank((const uint64_t(*)[MAX_CHEQUERS + 2])db->terms, db->info.points, us, n_us),
         rank((const uint64_t(*)[MAX_CHEQUERS + 2])db->terms, db->info.points, them, n_them), out);
@@ -770,6 +771,17 @@ int bgfmt_equities(const bgfmt_db *db, uint64_t us, uint64_t them, float *out)
 
 enum { BLOCK = 64 }; /* records asked for together */
 
+static float *read_block(const unsigned char *const *records, size_t count, int values, float *out)
+{
+    size_t i;
+    for (i = 0; i < count; i++, out += values)
+        if (values == 4)
+            read_equities(records[i], 4, out);
+        else
+            read_equities(records[i], 1, out);
+    return out;
+}
+
 int bgfmt_equities_many(const bgfmt_db *db, size_t count, const uint32_t *us, const uint32_t *them, float *out)
 {
     const unsigned char *records[BLOCK];
@@ -790,15 +802,58 @@ int bgfmt_equities_many(const bgfmt_db *db, size_t count, const uint32_t *us, co
             records[i] = db->table + size * (us[i] * n + them[i]);
             PREFETCH(records[i]);
         }
-        if (values == 4)
-            for (i = 0; i < block; i++, out += 4)
-                read_equities(records[i], 4, out);
-        else
-            for (i = 0; i < block; i++, out++)
-                read_equities(records[i], 1, out);
+        out = read_block(records, block, values, out);
         count -= block;
         us += block;
         them += block;
+    }
+    return BGFMT_OK;
+}
+
+/* Number of a full row of counts; more chequers than the table has give no number. */
+static int rank_row(const bgfmt_db *db, const uint8_t *counts, uint64_t *number)
+{
+    unsigned s = 0, limit = (unsigned)db->info.chequers;
+    uint64_t total = 0;
+    int k, points = db->info.points;
+    for (k = 1; k <= points; k++) {
+        s += counts[points - k];
+        if (s > limit)
+            return 0;
+        total += db->terms[k][s];
+    }
+    *number = total;
+    return 1;
+}
+
+int bgfmt_equities_boards(const bgfmt_db *db, size_t count, const uint8_t *us, const uint8_t *them, float *out)
+{
+    const unsigned char *records[BLOCK];
+    uint64_t size;
+    size_t points;
+    int values;
+    if (!db || (count && (!us || !them || !out)))
+        return BGFMT_ERR_ARGUMENT;
+    if (db->info.kind != BGFMT_TWO_SIDED)
+        return BGFMT_ERR_KIND;
+    points = (size_t)db->info.points;
+    values = db->info.cubeful ? 4 : 1;
+    size = 2 * (uint64_t)values;
+    while (count) {
+        size_t i, block = count < BLOCK ? count : BLOCK;
+        for (i = 0; i < block; i++, us += points, them += points) {
+            uint64_t ours, theirs;
+            if (!rank_row(db, us, &ours) || !rank_row(db, them, &theirs))
+                return BGFMT_ERR_NOT_COVERED;
+            if (points > 12 && overlap(us, points, them, points))
+                return BGFMT_ERR_POSITION;
+            if (points > 12 && highest(us, points) + highest(them, points) > 24)
+                return BGFMT_ERR_NOT_COVERED;
+            records[i] = db->table + size * (ours * db->info.positions + theirs);
+            PREFETCH(records[i]);
+        }
+        out = read_block(records, block, values, out);
+        count -= block;
     }
     return BGFMT_OK;
 }

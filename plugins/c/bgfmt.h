@@ -127,10 +127,12 @@ int bgfmt_lookup_side(const bgfmt_db *db, const uint8_t *counts, size_t n, bgfmt
 int bgfmt_lookup_side_number(const bgfmt_db *db, uint64_t number, bgfmt_side *out);
 
 /* Two-sided, the fast ones: 1 or 4 floats a position (see info.cubeful) in the order of bgfmt_answer.
- * bgfmt_equities_many works ahead of the memory: it asks for records before it needs them. If a number lies
- * outside, it returns BGFMT_ERR_NOT_COVERED and what `out` holds is unspecified. */
+ * The two that take many work ahead of the memory: they ask for records before they need them. If a position lies
+ * outside, they return BGFMT_ERR_NOT_COVERED (or BGFMT_ERR_POSITION) and what `out` holds is unspecified. */
 int bgfmt_equities(const bgfmt_db *db, uint64_t us, uint64_t them, float *out);
 int bgfmt_equities_many(const bgfmt_db *db, size_t count, const uint32_t *us, const uint32_t *them, float *out);
+/* The same by chequer counts: info.points bytes a side, one side after the other. */
+int bgfmt_equities_boards(const bgfmt_db *db, size_t count, const uint8_t *us, const uint8_t *them, float *out);
 
 /* ---- positions ---- */
 

@@ -12,7 +12,7 @@ HEADER = Path(__file__).resolve().parent.parent / "bgfmt.h"
 def declarations() -> str:
     """The header without what cffi does not read: preprocessor lines, and the braces for C++."""
     text = HEADER.read_text()
-    text = re.sub(r'#ifdef __cplusplus.*?#endif', "", text, flags=re.S)
+    text = re.sub(r"#ifdef __cplusplus.*?#endif", "", text, flags=re.S)
     text = re.sub(r"/\*.*?\*/", "", text, flags=re.S)
     for name, value in re.findall(r"^#define (BGFMT_\w+) (\d+)", text, flags=re.M):
         text = text.replace(f"[{name}]", f"[{value}]")

@@ -38,8 +38,10 @@ int main(int argc, char **argv)
         if (info.kind == BGFMT_ONE_SIDED || info.kind == BGFMT_NORMAL) {
             bgfmt_side side, same;
             status = bgfmt_lookup_side_number(db, i, &side);
-            if (status)
+            if (status) {
+                bgfmt_close(db);
                 return fprintf(stderr, "%d %s\n", status, bgfmt_strerror(status)), 2;
+            }
             if (bgfmt_lookup_side(db, us, points, &same) || memcmp(&side, &same, sizeof side))
                 return fail("by counts and by number disagree");
             fwrite(side.bearoff, 2, 32, stdout);
@@ -65,6 +67,9 @@ int main(int argc, char **argv)
                 float many[4];
                 if (bgfmt_equities_many(db, 1, &u, &t, many) || memcmp(many, a.equities, 4 * (size_t)a.n_equities))
                     return fail("one and many disagree");
+                status = status ? 0 : bgfmt_equities_boards(db, 1, us, them, many);
+                if (status || memcmp(many, a.equities, 4 * (size_t)a.n_equities))
+                    return fail("one and many boards disagree");
             }
         }
     }

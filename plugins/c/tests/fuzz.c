@@ -60,6 +60,8 @@ static void ask(const unsigned char *bytes, size_t size, const bgfmt_layout *lay
             them[below(k & 1 ? (size_t)info.points : BGFMT_BOARD)]++;
         if (!bgfmt_lookup(db, us, below(26), them, below(26), &a))
             sink = a.outcomes[0], answers++;
+        if (!bgfmt_equities_boards(db, 1, us, them, many))
+            sink = many[0], answers++;
         if (!bgfmt_lookup_side(db, us, below(26), &side))
             sink = side.gammon_mean_rolls, answers++;
         for (i = 0; i < 15; i++)
