@@ -19,6 +19,7 @@ from bgfmt.moves import BAR, OFF, Play, legal_plays
 
 START = Side(0, 0, 0, 0, 0, 5, 0, 3, 0, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2)
 BARE_START = (START, START)
+LARGEST_CUBE = 15  # log2
 
 
 @dataclass(frozen=True)
@@ -227,6 +228,8 @@ class _Walker:
             self.over = True
         else:
             self.turn = self.offered[0]
+            if self.state.cube + len(self.offered) > LARGEST_CUBE:
+                raise PositionError(f"a cube beyond 2^{LARGEST_CUBE}")
             owner = 1 - self.offered[0]
             self.state = replace(
                 self.state, cube=self.state.cube + len(self.offered), owner=owner, doubled=False

@@ -9,10 +9,10 @@ from bgfmt.errors import FormatError
 from bgfmt.hosts.match import Game, Match, Record
 from bgfmt.moves import BAR, OFF
 
-_LENGTH = re.compile(r"^\s*(\d+)\s+point\s+match", re.I)
+_LENGTH = re.compile(r"^\s*(\d{1,5})\s+point\s+match", re.I)
 _MONEY = re.compile(r"^\s*(unlimited|money)\b", re.I)
 _GAME = re.compile(r"^\s*Game\s+\d+\s*$", re.I)
-_NAMES = re.compile(r"^\s*(.*?)\s*:\s*(\d+)\s+(.*?)\s*:\s*(\d+)\s*$")
+_NAMES = re.compile(r"^\s*(.*?)\s*:\s*(\d{1,5})\s+(.*?)\s*:\s*(\d{1,5})\s*$")
 _LINE = re.compile(r"^\s*\d+\)")
 _ACTION = re.compile(
     r"(?P<dice>[1-6][1-6]):|(?P<word>Doubles|Redoubles|Beavers|Raccoons|Takes|Accepts|Drops|Passes|Rejects|Resigns?|Wins)\b",

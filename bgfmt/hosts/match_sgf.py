@@ -16,6 +16,7 @@ from bgfmt.identifiers.state import full, side_of
 from bgfmt.moves import BAR, OFF
 
 MARK = "bgfmt: "  # every line that we write into a comment starts so
+LARGEST_CUBE = 1 << 15
 Properties = dict[str, list[bytes]]
 Sides = tuple[Side, Side]
 
@@ -112,7 +113,7 @@ def read_sgf(data: bytes, name: str = "<sgf>") -> tuple[Match, list[Node]]:
         root = tree[0].properties
         if root.get("GM", [b"6"])[0].strip() != b"6":
             raise FormatError(f"{name}: an SGF file of another game (GM is not 6)")
-        info = dict(re.findall(rb"\[?(\w+):(\d+)", b" ".join(root.get("MI", []))))
+        info = dict(re.findall(rb"\[?(\w+):(\d{1,5})", b" ".join(root.get("MI", []))))
         rules = b" ".join(root.get("RU", []))
         if b"yper" in rules or b"Nackgammon" in rules:
             raise FormatError(f"{name}: {rules.decode('ascii', 'replace')} is not ordinary backgammon")
@@ -132,7 +133,7 @@ def read_sgf(data: bytes, name: str = "<sgf>") -> tuple[Match, list[Node]]:
             nodes.append(node)
             try:
                 record, sides = _record(node.properties, index, sides)
-            except (ValueError, IndexError):
+            except (ValueError, IndexError, TypeError):
                 raise FormatError(
                     f"{name}: the node that ends at byte {node.end} has a value that cannot be read"
                 ) from None
@@ -165,7 +166,7 @@ def _record(properties: Properties, index: int, sides: Sides) -> tuple[Record | 
         setup.append(("turn", 0 if properties["PL"][0].strip().upper().startswith(b"W") else 1))
     if "CV" in properties:
         cube = int(properties["CV"][0])
-        if cube < 1 or cube & (cube - 1):
+        if not 1 <= cube <= LARGEST_CUBE or cube & (cube - 1):
             raise ValueError(cube)
         setup.append(("cube", cube.bit_length() - 1))
     if "CP" in properties:
