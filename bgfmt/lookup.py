@@ -61,8 +61,30 @@ def moments(distribution: Floats) -> tuple[Floats, Floats]:
 # -- one answer ------------------------------------------------------------------------------------------
 
 
+class OneSideAnswer:
+    """What follows from the mean rolls of one side."""
+
+    side: Side
+    mean_rolls: Any  # float: a field or a property of the answer
+
+    @property
+    def pips(self) -> int:
+        """Pip count."""
+        return self.side.pips
+
+    @property
+    def epc(self) -> float:
+        """Effective pip count: mean rolls times 49/6."""
+        return float(self.mean_rolls * PIPS_PER_ROLL)
+
+    @property
+    def wastage(self) -> float:
+        """EPC less pips."""
+        return self.epc - self.pips
+
+
 @dataclass(frozen=True, eq=False)
-class Race:
+class Race(OneSideAnswer):
     """What a one-sided table says of one side.
 
     bearoff : (32,) chances of bearing the last chequer off in exactly i rolls.
@@ -94,21 +116,6 @@ class Race:
         """Standard deviation of the rolls to bear off the first chequer."""
         return None if self.gammon is None else float(moments(self.gammon)[1])
 
-    @property
-    def pips(self) -> int:
-        """Pip count."""
-        return self.side.pips
-
-    @property
-    def epc(self) -> float:
-        """Effective pip count: mean rolls times 49/6."""
-        return self.mean_rolls * PIPS_PER_ROLL
-
-    @property
-    def wastage(self) -> float:
-        """EPC less pips."""
-        return self.epc - self.pips
-
     def off_within(self, rolls: int) -> float:
         """Chance to have borne off everything after `rolls` rolls."""
         return float(self.bearoff[: rolls + 1].sum(dtype=np.float64))
@@ -131,7 +138,7 @@ class Race:
 
 
 @dataclass(frozen=True)
-class Estimate:
+class Estimate(OneSideAnswer):
     """What a table of means (and perhaps deviations) says of one side; the rest is None."""
 
     side: Side
@@ -140,21 +147,6 @@ class Estimate:
     std_rolls: float | None = None
     gammon_mean_rolls: float | None = None
     gammon_std_rolls: float | None = None
-
-    @property
-    def pips(self) -> int:
-        """Pip count."""
-        return self.side.pips
-
-    @property
-    def epc(self) -> float:
-        """Effective pip count: mean rolls times 49/6."""
-        return self.mean_rolls * PIPS_PER_ROLL
-
-    @property
-    def wastage(self) -> float:
-        """EPC less pips."""
-        return self.epc - self.pips
 
     def as_dict(self) -> dict[str, Any]:
         out: dict[str, Any] = {"side": str(self.side), "position_number": self.number, "pips": self.pips}
