@@ -15,7 +15,12 @@ import bgfmt
 from benchmarks._measure import BGFMT, run
 from bgfmt import solver
 
-SMALL = (("two-sided 6x6", (6, 6)), ("two-sided 6x8", (6, 8)), ("one-sided 6 points", 6), ("one-sided 8 points", 8))
+SMALL = (
+    ("two-sided 6x6", (6, 6)),
+    ("two-sided 6x8", (6, 8)),
+    ("one-sided 6 points", 6),
+    ("one-sided 8 points", 8),
+)
 LARGE = (("two-sided 6x11", (6, 11)), ("one-sided 10 points", 10))
 
 
