@@ -15,7 +15,7 @@ from click.testing import CliRunner
 import bgfmt
 from bgfmt.board import Position, Side
 from bgfmt.cli import cli
-from bgfmt.errors import BgfmtError, FormatError, PositionError
+from bgfmt.errors import BgfmtError, PositionError
 from bgfmt.hosts.annotate import Report, judge_match, read_match
 from bgfmt.hosts.match import moved, walk
 from bgfmt.hosts.match_mat import read_mat, read_moves
@@ -152,10 +152,25 @@ def test_command(table: object, path: Path, tmp_path: Path) -> None:
     out = tmp_path / "report.txt"
     run.invoke(cli, ["annotate", str(mat), str(path), "-o", str(out)], standalone_mode=False)
     assert out.read_text().count("\ngame ") == len(maker.expected)
-    wrong = run.invoke(
-        cli, ["annotate", str(mat), str(path), "-o", str(tmp_path / "o.sgf")], standalone_mode=False
+
+
+def test_mat_becomes_sgf(oracle: Callable[[str], str], table: object, path: Path, tmp_path: Path) -> None:
+    """A .mat match written as .sgf with comments: gnubg opens it and exports the match we began with."""
+    program = oracle("gnubg")
+    maker = Maker(table, 6, 7)
+    (tmp_path / "m.mat").write_text(maker.mat(6))
+    done = CliRunner().invoke(
+        cli,
+        ["annotate", str(tmp_path / "m.mat"), str(path), "-o", str(tmp_path / "m.sgf")],
+        standalone_mode=False,
     )
-    assert isinstance(wrong.exception, FormatError)
+    assert not done.exception, done.output
+    assert_same(judge_match(read_match(tmp_path / "m.sgf").match, [table]), maker)  # type: ignore[list-item]
+    gnubg_says(program, tmp_path, "load match m.sgf", "save match again.sgf", "export match mat back.mat")
+    again = read_match(tmp_path / "again.sgf")
+    assert again.data.count(b"bgfmt: ") == len(maker.expected)
+    assert_same(judge_match(again.match, [table]), maker)  # type: ignore[list-item]
+    assert_same(judge_match(read_match(tmp_path / "back.mat").match, [table]), maker)  # type: ignore[list-item]
 
 
 def test_one_sided_tables_answer_approximately(golden: Path, table: object) -> None:

@@ -32,8 +32,8 @@ def annotate(
     """Judge every decision of MATCH (.sgf or .mat) that the tables DB... cover.
 
     Plays, doubles not made, doubles, takes and passes: what was done, what was best, and the equity lost, with
-    totals for each player. A MATCH in .sgf can be written with the judgements as comments (OUT ending in .sgf);
-    without -o the report is printed. Equities are money equities, in matches too.
+    totals for each player. OUT ending in .sgf is the match with the judgements as comments; without -o the report
+    is printed. Equities are money equities, in matches too.
 
     \b
     Examples:

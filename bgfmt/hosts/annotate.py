@@ -318,17 +318,17 @@ class MatchFile:
     nodes: list[match_sgf.Node] | None = None
 
     def annotated(self, report: Report) -> bytes:
-        """The .sgf file with a comment at every judged decision."""
-        if self.nodes is None:
-            raise FormatError(
-                f"{self.name}: only .sgf matches can hold comments; write a text report instead"
-            )
+        """The .sgf file with a comment at every judged decision; a .mat match is made into one."""
+        data, nodes, match = self.data, self.nodes, self.match
+        if nodes is None:
+            data = match_sgf.write_sgf(match)
+            match, nodes = match_sgf.read_sgf(data, self.name)
         comments: dict[int, list[str]] = {}
         for j in report.judgements:
-            record = self.match.games[j.decision.game].records[j.decision.record]
+            record = match.games[j.decision.game].records[j.decision.record]
             where = f" [{position_id(j.decision.state.position)}]"
             comments.setdefault(record.node, []).append(j.line() + where)
-        return match_sgf.with_comments(self.data, self.nodes, comments)
+        return match_sgf.with_comments(data, nodes, comments)
 
 
 def read_match(path: str | os.PathLike[str]) -> MatchFile:

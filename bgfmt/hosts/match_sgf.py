@@ -1,4 +1,4 @@
-"""Reads matches in GNU Backgammon's .sgf files, and writes comments into them without touching anything else.
+"""Reads and writes GNU Backgammon's .sgf matches; puts comments into them without touching anything else.
 
 Points are letters: White (player 0) counts its own ace point as `a`, Black (player 1) counts it as `x`; `y` is the
 bar, `z` is off. A node is `;` and properties such as `B[31hefe]`, `W[double]`, `CV[2]`.
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from bgfmt.board import Side
 from bgfmt.errors import FormatError
-from bgfmt.hosts.match import BARE_START, Game, Match, Record
+from bgfmt.hosts.match import BARE_START, Game, Match, Record, walk
 from bgfmt.identifiers.state import full, side_of
 from bgfmt.moves import BAR, OFF
 
@@ -235,3 +235,41 @@ def with_comments(data: bytes, nodes: list[Node], comments: dict[int, list[str]]
 
 def _escaped(line: str) -> bytes:
     return line.replace("\\", "\\\\").replace("]", "\\]").encode()
+
+
+# -- writing ---------------------------------------------------------------------------------------------
+
+
+def write_sgf(match: Match) -> bytes:
+    """A match as .sgf, a node for each record in order; plays die by die, as the legal play found by walking them."""
+    played = {(d.game, d.record): d.played for d in walk(match) if d.played is not None}
+    out = []
+    names = [_escaped(name).decode() for name in match.names]
+    for number, game in enumerate(match.games):
+        root = f"(;FF[4]GM[6]CA[UTF-8]AP[bgfmt]MI[length:{match.length}][game:{number}]"
+        root += f"[ws:{game.scores[0]}][bs:{game.scores[1]}]PW[{names[0]}]PB[{names[1]}]"
+        if match.length:
+            root += "RU[Crawford:CrawfordGame]" if game.crawford else "RU[Crawford]"
+        elif game.jacoby:
+            root += "RU[Jacoby]"
+        out.append(root)
+        for at, record in enumerate(game.records):
+            if record.kind == "resign":
+                break
+            value = {"beaver": "double"}.get(record.kind, record.kind)
+            if record.kind == "roll":
+                play = played.get((number, at))
+                moves = record.moves if play is None else [(m.start, m.end) for m in play.moves]
+                letters = "".join(_letter(point, record.player) for move in moves for point in move)
+                value = f"{record.dice[0]}{record.dice[1]}{letters}"
+            out.append(f"\n;{'WB'[record.player]}[{value}]")
+        out.append(")\n")
+    return "".join(out).encode()
+
+
+def _letter(point: int, player: int) -> str:
+    if point == OFF:
+        return "z"
+    if point == BAR:
+        return "y"
+    return chr(96 + (point if player == 0 else 25 - point))
