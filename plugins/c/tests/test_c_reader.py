@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 import bgfmt
+from bgfmt.solver import two_sided
 
 HERE = Path(__file__).resolve().parent.parent
 GOLDEN = HERE.parent.parent / "fixtures" / "golden" / "gnubg"
@@ -221,6 +222,18 @@ def test_same_as_python_million_random(lib: ct.CDLL) -> None:
         us[999_999] = n
         assert lib.bgfmt_equities_many(db, 10**6, *args) == NOT_COVERED
         lib.bgfmt_close(db)
+
+
+def test_same_as_python_million_random_solved(lib: ct.CDLL, tmp_path: Path) -> None:
+    """A table that bgfmt itself solved: 6x6, 924 positions a side."""
+    file, n, rng = tmp_path / "ts.bd", count(6, 6), np.random.default_rng(66)
+    bgfmt.save(two_sided(6, 6), file)
+    us, them = (rng.integers(0, n, 10**6, dtype=np.uint32) for _ in range(2))
+    out, db = np.empty((10**6, 4), np.float32), opened(lib, file)
+    assert lib.bgfmt_equities_many(db, 10**6, *(a.ctypes.data for a in (us, them, out))) == 0
+    lib.bgfmt_close(db)
+    with bgfmt.open(file) as ours:
+        assert (out == ours.lookup_many(us, them)).all()
 
 
 def test_same_as_python_hypergammon(dump: Callable[..., tuple[bytes, str]]) -> None:
