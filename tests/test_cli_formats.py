@@ -116,6 +116,8 @@ def test_convert_and_its_refusals(capsys: pytest.CaptureFixture[str], tmp_path: 
     assert "two-sided" in fails(capsys, "convert", OS, tmp_path / "x.bd", "--to", "gnubg-ts")
     assert "4x4" not in fails(capsys, "convert", TS, tmp_path / "x.bd", "--points", "7")
     assert "no option" in fails(capsys, "convert", TS, tmp_path / "x.bd", "--compress")
+    for item in ("points=99", "to=x", "progress=1", "force=yes"):
+        fails(capsys, "convert", TS, tmp_path / "x.bd", "-O", item)
     assert "no format" in fails(capsys, "convert", TS, tmp_path / "x.bd", "--to", "wav")
     assert "--to" in fails(capsys, "convert", TS, tmp_path / "x.zip")
     fails(capsys, "convert", TS, tmp_path / "no/such/folder.bd")

@@ -9,6 +9,10 @@ import click
 from bgfmt.cli import options
 from bgfmt.cli.terminal import Progress
 
+#: names of arguments of `bgfmt.convert`, which have switches of their own or none
+TAKEN = {"source", "destination", "to", "points", "chequers", "lossy", "force", "format", "part", "described"}
+TAKEN |= {"progress"}
+
 
 @click.command()
 @click.argument("source", type=click.Path(), metavar="SRC")
@@ -64,7 +68,10 @@ def convert(
         chosen["cubeful"] = False
     for item in more:
         name, equals, value = item.partition("=")
-        chosen[name.strip().replace("-", "_")] = _value(value.strip()) if equals else True
+        key = name.strip().replace("-", "_")
+        if key in TAKEN:  # or it would pass for an argument of `bgfmt.convert` itself
+            raise click.UsageError(f"-O {item}: {key!r} is no option of a format")
+        chosen[key] = _value(value.strip()) if equals else True
     reading = options.reading(described)
     with Progress("converting", "B") as progress:
         lost = bgfmt.convert(
