@@ -44,6 +44,8 @@ def test_through_memory_and_npz(path: Path, tmp_path: Path) -> None:
     options = {"header": headed} | ({} if packed is None else {"compressed": packed})
     bgfmt.convert(tmp_path / "t.npz", tmp_path / "t.bd", to=name, **options)
     assert same(path, tmp_path / "t.bd")
+    bgfmt.convert(tmp_path / "t.npz", tmp_path / "s.bd", to=name)  # the archive remembers the layout
+    assert same(path, tmp_path / "s.bd")
     bgfmt.save(bgfmt.load(path), tmp_path / "u.bd", format=name)
     assert same(path, tmp_path / "u.bd")
 

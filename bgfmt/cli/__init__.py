@@ -107,6 +107,8 @@ def run(arguments: list[str] | None = None) -> int:
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
         return _say(f"{where}{error.strerror or error}", 2)
+    except SystemExit:  # click's own way out when whoever read us has gone
+        return 0
     except MemoryError:
         return _say("not enough memory", 2)
     except KeyboardInterrupt:

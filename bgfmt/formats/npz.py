@@ -6,6 +6,7 @@ them) and `bgfmt.json`: {"kind", "points", "chequers", "extra"}. Members are map
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import zipfile
@@ -58,7 +59,7 @@ class Npz(Format):
                 source.name, offset, "an archive written by bgfmt", str(error) or type(error).__name__
             ) from None
         _check_shapes(source.name, kind, points, chequers, arrays)
-        extra = meta.get("extra") if isinstance(meta.get("extra"), dict) else {}
+        extra = _extra(meta.get("extra"))
         return kind(
             points=points,
             chequers=chequers,
@@ -86,7 +87,9 @@ class Npz(Format):
     def write(self, table: Table, sink: Sink, **options: Any) -> None:
         self.check_options(options)
         self.accept(table)
-        extra = {k: v for k, v in table.extra.items() if k in ("gammon_policy", "recipe")}
+        extra = {k: v for k, v in table.extra.items() if k in ("gammon_policy", "recipe", "compressed")}
+        if "gnubg_header" in table.extra:  # so that a copy back repeats it, or its absence
+            extra["gnubg_header"] = bytes(table.extra["gnubg_header"]).hex()
         meta = {"kind": table.kind, "points": table.points, "chequers": table.chequers, "extra": extra}
         names = list(table.arrays())
         with zipfile.ZipFile(_Tail(sink), "w", zipfile.ZIP_STORED) as archive:  # type: ignore[call-overload]
@@ -100,6 +103,20 @@ class Npz(Format):
                     for _, block in table.blocks():
                         data = np.ascontiguousarray(block[name])
                         member.write(data.reshape(-1).view(np.uint8).data)
+
+
+def _extra(said: Any) -> dict[str, Any]:
+    """What an archive carries beyond its numbers; anything of another kind is left out."""
+    if not isinstance(said, dict):
+        return {}
+    out: dict[str, Any] = {k: said[k] for k in ("gammon_policy", "recipe") if isinstance(said.get(k), str)}
+    if isinstance(said.get("compressed"), bool):
+        out["compressed"] = said["compressed"]
+    with contextlib.suppress(ValueError, TypeError):
+        out["gnubg_header"] = bytes.fromhex(said["gnubg_header"]) if "gnubg_header" in said else b""
+    if "gnubg_header" not in said or len(out.get("gnubg_header", b"")) not in (0, 40):
+        out.pop("gnubg_header", None)
+    return out
 
 
 def _member(name: str) -> zipfile.ZipInfo:
