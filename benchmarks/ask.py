@@ -18,7 +18,7 @@ import numpy as np
 import bgfmt
 from bgfmt.analysis import cube_actions, judge_cube, race_many, rank_many, rank_plays
 from bgfmt.analysis.approximate import twosided_many
-from bgfmt.board import Position, Side, unrank_array
+from bgfmt.game.board import Position, Side, unrank_array
 
 
 def best(what: str, work: Callable[[], Any], times: int = 3) -> Any:

@@ -16,10 +16,10 @@ from pathlib import Path
 
 import bgfmt
 from bgfmt import Position, Side
+from bgfmt.game.moves import legal_plays
 from bgfmt.hosts.external import Question, format_question
 from bgfmt.hosts.player import Player
 from bgfmt.hosts.server import Server
-from bgfmt.moves import legal_plays
 
 FIXTURES = Path(__file__).resolve().parent.parent / "fixtures" / "golden" / "gnubg"
 QUESTIONS = 2000

@@ -58,7 +58,7 @@ def main(folder: Path) -> None:
 
 def synthetic_two_sided(path: Path, chequers: int) -> None:
     """A file of a 6-point table's size and shape; conversions take as long whatever the numbers are."""
-    from bgfmt.board import count
+    from bgfmt.game.board import count
 
     n, rng = count(6, chequers), np.random.default_rng(1)
     with path.open("wb") as file:
@@ -70,7 +70,7 @@ def synthetic_two_sided(path: Path, chequers: int) -> None:
 def batches(folder: Path) -> None:
     """Random positions a second from a mapped and cached 6x8-sized table, one core."""
     import bgfmt
-    from bgfmt.board import unrank_array
+    from bgfmt.game.board import unrank_array
 
     path = folder / "ts_06x08.bd"
     if not path.exists():

@@ -16,35 +16,40 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from bgfmt import analysis, formats, identifiers, orders, solver
-    from bgfmt.board import Position, Side
+    from bgfmt import analysis, errors, formats, solver, tables
     from bgfmt.database import Database, convert, load, save
     from bgfmt.database import open_database as open
     from bgfmt.errors import BgfmtError
-    from bgfmt.identifiers import parse_position, parse_side
+    from bgfmt.game import identifiers, moves, orders
+    from bgfmt.game.board import Position, Side
+    from bgfmt.game.identifiers import parse_position, parse_side
     from bgfmt.verifier import diff, repair, verify
 
 __version__ = "0.1.0"
 
+#: name -> module it lives in; ":" and another name where it is called otherwise there, ":" alone for the module
 _HOME = {
-    "Position": "bgfmt.board",
-    "Side": "bgfmt.board",
+    "Position": "bgfmt.game.board",
+    "Side": "bgfmt.game.board",
     "Database": "bgfmt.database",
     "convert": "bgfmt.database",
     "load": "bgfmt.database",
     "save": "bgfmt.database",
     "open": "bgfmt.database:open_database",
     "BgfmtError": "bgfmt.errors",
-    "parse_position": "bgfmt.identifiers",
-    "parse_side": "bgfmt.identifiers",
+    "parse_position": "bgfmt.game.identifiers",
+    "parse_side": "bgfmt.game.identifiers",
     "verify": "bgfmt.verifier",
     "repair": "bgfmt.verifier",
     "diff": "bgfmt.verifier",
-    "analysis": "",
-    "formats": "",
-    "identifiers": "",
-    "orders": "",
-    "solver": "",
+    "analysis": "bgfmt.analysis:",
+    "errors": "bgfmt.errors:",
+    "formats": "bgfmt.formats:",
+    "identifiers": "bgfmt.game.identifiers:",
+    "moves": "bgfmt.game.moves:",
+    "orders": "bgfmt.game.orders:",
+    "solver": "bgfmt.solver:",
+    "tables": "bgfmt.tables:",
 }
 
 __all__ = [
@@ -55,9 +60,11 @@ __all__ = [
     "analysis",
     "convert",
     "diff",
+    "errors",
     "formats",
     "identifiers",
     "load",
+    "moves",
     "open",
     "orders",
     "parse_position",
@@ -65,6 +72,7 @@ __all__ = [
     "repair",
     "save",
     "solver",
+    "tables",
     "verify",
 ]
 
@@ -72,8 +80,9 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'bgfmt' has no attribute {name!r}")
-    home, _, other = _HOME[name].partition(":")
-    value = import_module(f"bgfmt.{name}") if not home else getattr(import_module(home), other or name)
+    home, colon, other = _HOME[name].partition(":")
+    module = import_module(home)
+    value = module if colon and not other else getattr(module, other or name)
     globals()[name] = value
     return value
 

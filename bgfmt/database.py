@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from bgfmt import formats, lookup, reshape
-from bgfmt.board import Position, Side
 from bgfmt.errors import CapabilityError, ClosedError, FormatError, NotCoveredError, UnknownFormatError
 from bgfmt.formats.base import HEAD_BYTES, Extent, Format, Head
+from bgfmt.game.board import Position, Side
 from bgfmt.lookup import Answer
 from bgfmt.storage import PathLike, Source, create
 from bgfmt.tables import BLOCK_BYTES, Table, TwoSided

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bgfmt import board
-from bgfmt.board import Position, Side
 from bgfmt.errors import NotCoveredError, PositionError
+from bgfmt.game import board
+from bgfmt.game.board import Position, Side
 from bgfmt.tables import Hypergammon, MeanRolls, NormalOneSided, OneSided, Table, TwoSided
 
 PIPS_PER_ROLL = 49 / 6

@@ -13,9 +13,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from bgfmt import board, formats, solver
+from bgfmt import formats, solver
 from bgfmt.database import save
 from bgfmt.errors import CapabilityError, SolverError
+from bgfmt.game import board
 from bgfmt.solver.two_sided import HELD_PAIRS
 from bgfmt.storage import PathLike, create
 
@@ -133,7 +134,7 @@ def solve_two_sided(
     if not (resume and beside.exists()):
         planned = solver.plan("two-sided", points, chequers, cubeful=cubeful, recipe=recipe)
         check_disk(planned, Path(path).resolve().parent)
-    from bgfmt.formats._gnubg_header import canonical_two_sided
+    from bgfmt.formats.gnubg.header import canonical_two_sided
 
     with create(path, force=force) as sink:
         if header:

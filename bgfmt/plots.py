@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from bgfmt import board
-from bgfmt.board import Position, Side
 from bgfmt.errors import CapabilityError, MissingExtraError, NotCoveredError
+from bgfmt.game import board
+from bgfmt.game.board import Position, Side
 
 PathLike = str | os.PathLike[str]
 MOST = 2000  # positions a side in one chart

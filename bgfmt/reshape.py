@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bgfmt import board
 from bgfmt.errors import CapabilityError
+from bgfmt.game import board
 from bgfmt.lookup import moments
 from bgfmt.tables import LazyRows, MeanRolls, NormalOneSided, OneSided, Rows, Table, TwoSided
 

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from bgfmt import board
+from bgfmt.game import board
 
 Array = NDArray[Any]
 BLOCK_BYTES = 8 << 20

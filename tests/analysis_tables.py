@@ -6,7 +6,7 @@ from functools import cache
 
 import numpy as np
 
-from bgfmt import board
+from bgfmt.game import board
 from bgfmt.tables import MeanRolls, OneSided, TwoSided
 
 

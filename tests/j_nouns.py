@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from bgfmt.formats import _jnoun as jn
-from bgfmt.formats._jcontainer import Container
-from bgfmt.formats._jnoun import JType, Noun
+from bgfmt.formats.j import noun as jn
+from bgfmt.formats.j.container import Container
+from bgfmt.formats.j.noun import JType, Noun
 
 from .conftest import GOLDEN
 

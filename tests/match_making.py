@@ -9,10 +9,10 @@ import random
 from dataclasses import dataclass, field
 from typing import Any
 
-from bgfmt.board import Position, Side
+from bgfmt.game.board import Position, Side
+from bgfmt.game.identifiers import position_id
+from bgfmt.game.moves import BAR, OFF, Play, legal_plays
 from bgfmt.hosts.match import START
-from bgfmt.identifiers import position_id
-from bgfmt.moves import BAR, OFF, Play, legal_plays
 
 Expected = tuple[int, int, str, str, float]  # game, player, kind, Position ID, equity lost
 

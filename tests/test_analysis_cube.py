@@ -10,8 +10,8 @@ import pytest
 
 from bgfmt.analysis import cube_actions, exact_equities, judge_cube, judge_many
 from bgfmt.analysis.cube import label_of
-from bgfmt.board import Position, Side
 from bgfmt.errors import NotCoveredError, PositionError
+from bgfmt.game.board import Position, Side
 from bgfmt.lookup import Equities
 from bgfmt.tables import TwoSided
 

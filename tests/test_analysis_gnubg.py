@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bgfmt import board
 from bgfmt.analysis import judge_cube, rank_plays, twosided_from_onesided
-from bgfmt.board import Position, Side
+from bgfmt.game import board
+from bgfmt.game.board import Position, Side
 
 sys.path.insert(0, str(Path(__file__).parent))
 from analysis_tables import one_sided, stored_two_sided

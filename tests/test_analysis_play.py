@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bgfmt import board
 from bgfmt.analysis import rank_all_rolls, rank_many, rank_plays
 from bgfmt.analysis.bulk import results_of
 from bgfmt.analysis.play import parse_roll, side_plays
-from bgfmt.board import Position, Side
 from bgfmt.errors import NotCoveredError, PositionError
+from bgfmt.game import board
+from bgfmt.game.board import Position, Side
 from bgfmt.lookup import moments
 from bgfmt.tables import TwoSided
 
@@ -74,7 +74,7 @@ def test_results_against_brute_force():
 
 
 def test_results_agree_with_the_moves_of_the_whole_game():
-    from bgfmt import moves
+    from bgfmt.game import moves
 
     rng = np.random.default_rng(4)
     for _ in range(400):

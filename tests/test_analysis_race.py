@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bgfmt import board
 from bgfmt.analysis import equities_many, race, race_many, twosided_from_onesided, win_chances
 from bgfmt.analysis.approximate import cubeful_of_chances, janowski, outcome_chances, twosided_many
-from bgfmt.analysis.systems import Ace
-from bgfmt.board import Position, Side
+from bgfmt.articles.systems import Ace
 from bgfmt.errors import NotCoveredError, PositionError
+from bgfmt.game import board
+from bgfmt.game.board import Position, Side
 from bgfmt.lookup import Estimate, Race
 from bgfmt.tables import OneSided
 

@@ -13,14 +13,14 @@ import pytest
 from click.testing import CliRunner
 
 import bgfmt
-from bgfmt.board import Position, Side
 from bgfmt.cli import cli
 from bgfmt.errors import BgfmtError, PositionError
+from bgfmt.game.board import Position, Side
+from bgfmt.game.identifiers import parse_position, position_id
 from bgfmt.hosts.annotate import Report, judge_match, read_match
 from bgfmt.hosts.match import moved, walk
 from bgfmt.hosts.match_mat import read_mat, read_moves
 from bgfmt.hosts.match_sgf import parse, read_sgf, with_comments
-from bgfmt.identifiers import parse_position, position_id
 
 sys.path.insert(0, str(Path(__file__).parent))
 from match_making import Maker

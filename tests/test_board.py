@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bgfmt import Position, Side
-from bgfmt.board import corner_numbers, count, rank, rank_array, unrank, unrank_array
 from bgfmt.errors import PositionError
+from bgfmt.game.board import corner_numbers, count, rank, rank_array, unrank, unrank_array
 
 from .conftest import FIXTURES
 

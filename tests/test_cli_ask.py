@@ -135,8 +135,8 @@ def test_cube(ask):
 
 
 def test_positions_by_identifier(ask):
-    from bgfmt.board import Position, Side
-    from bgfmt.identifiers import position_id
+    from bgfmt.game.board import Position, Side
+    from bgfmt.game.identifiers import position_id
 
     name = position_id(Position(Side(0, 1, 0, 0, 1), Side(0, 1, 1)))
     assert ask(f"cube gnubg_ts0.bd {name}")[1] == ask('cube gnubg_ts0.bd "0 1 0 0 1 0 / 0 1 1 0 0 0"')[1]
@@ -216,7 +216,7 @@ def test_single_questions_do_not_wake_the_compiler(golden):
     script = f"""
 import sys, bgfmt
 from bgfmt.analysis import judge_cube, race, rank_plays
-from bgfmt.board import Position, Side
+from bgfmt.game.board import Position, Side
 folder = {str(golden / "gnubg")!r}
 with bgfmt.open(folder + "/ts_06x04.bd") as ts, bgfmt.open(folder + "/os_p04.bd") as one:
     position = Position(Side(0, 1, 0, 1), Side(0, 1, 1))

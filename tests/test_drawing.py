@@ -6,7 +6,8 @@ import doctest
 
 from hypothesis import given
 
-from bgfmt import Position, drawing
+from bgfmt import Position
+from bgfmt.game import drawing
 
 from .test_identifiers import positions
 

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 import bgfmt
 from bgfmt import Database, Position, Side
+from bgfmt.game.moves import legal_plays
 from bgfmt.hosts import external, match_play
 from bgfmt.hosts.external import Question, QuestionError, format_question, parse_question
 from bgfmt.hosts.player import Player
 from bgfmt.hosts.server import Session
-from bgfmt.moves import legal_plays
 
 CAPTURED = (
     "board:gnubg:root:0:0:0:0:2:0:1:0:0:1:0:0:0:0:0:0:0:0:0:0:0:0:0:0:-1:0:-1:-1:0:-1:5:2:5:2:1:1:1:0:1:-1:0:25:"

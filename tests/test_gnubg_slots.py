@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from bgfmt import board
 from bgfmt.cli import run
 from bgfmt.errors import VerificationError
-from bgfmt.hosts import gnubg_check, gnubg_slots
-from bgfmt.hosts.gnubg_slots import InstallError, Place
+from bgfmt.game import board
+from bgfmt.hosts.gnubg import check as gnubg_check
+from bgfmt.hosts.gnubg import slots as gnubg_slots
+from bgfmt.hosts.gnubg.slots import InstallError, Place
 
 
 def small(golden: Path, name: str) -> Path:

@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bgfmt import Position, Side
-from bgfmt import identifiers as ids
 from bgfmt.errors import PositionError
-from bgfmt.identifiers import MatchState
+from bgfmt.game import identifiers as ids
+from bgfmt.game.identifiers import MatchState
 
 from .conftest import FIXTURES
 

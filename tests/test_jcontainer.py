@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 
 from bgfmt.errors import BgfmtError, CapabilityError, CorruptError, FormatError, HeaderError, TruncatedError
-from bgfmt.formats import _jencode as je
-from bgfmt.formats import _jnoun as jn
-from bgfmt.formats._jcontainer import FJ01B, FJ01L, V32L, V64B, V64L, VERSIONS, Container
-from bgfmt.formats._jtext import as_json
-from bgfmt.formats._jwrite import Memory, Writer, compact
-from bgfmt.formats.jfile import JFile
+from bgfmt.formats.j import encode as je
+from bgfmt.formats.j import noun as jn
+from bgfmt.formats.j.container import FJ01B, FJ01L, V32L, V64B, V64L, VERSIONS, Container
+from bgfmt.formats.j.jfile import JFile
+from bgfmt.formats.j.text import as_json
+from bgfmt.formats.j.write import Memory, Writer, compact
 from bgfmt.storage import Source
 
 from .j_nouns import DAMAGED, FILES, GOOD, JFILES, as_golden, container, contents, from_json, run_j, table

@@ -15,14 +15,15 @@ import numpy as np
 import pytest
 
 import bgfmt
-from bgfmt import Side, board
+from bgfmt import Side
 from bgfmt.errors import CapabilityError, CorruptError, NotCoveredError
-from bgfmt.formats import _jencode as je
-from bgfmt.formats import _jnoun as jn
-from bgfmt.formats import _jorder as jo
-from bgfmt.formats._jcontainer import Container
-from bgfmt.formats._jtext import as_json
-from bgfmt.formats._jwrite import Memory, compact
+from bgfmt.formats.j import encode as je
+from bgfmt.formats.j import noun as jn
+from bgfmt.formats.j import order as jo
+from bgfmt.formats.j.container import Container
+from bgfmt.formats.j.text import as_json
+from bgfmt.formats.j.write import Memory, compact
+from bgfmt.game import board
 from bgfmt.tables import Components, MeanRolls, OneSided, same_numbers
 
 from .conftest import GOLDEN

@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bgfmt.errors import CapabilityError, CorruptError, FormatError, TruncatedError
-from bgfmt.formats import _jencode as je
-from bgfmt.formats import _jnoun as jn
-from bgfmt.formats._jnoun import FORMS, JType, Noun, decode
-from bgfmt.formats._jtext import as_json, describe
+from bgfmt.formats.j import encode as je
+from bgfmt.formats.j import noun as jn
+from bgfmt.formats.j.noun import FORMS, JType, Noun, decode
+from bgfmt.formats.j.text import as_json, describe
 
 from .j_nouns import run_j, table
 

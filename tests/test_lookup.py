@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 import bgfmt
 from bgfmt import Position, Side
-from bgfmt.board import count, unrank_array
 from bgfmt.errors import ClosedError, NotCoveredError, PositionError
+from bgfmt.game.board import count, unrank_array
 
 from .conftest import GOLDEN
 

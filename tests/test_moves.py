@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bgfmt.board import Position, Side
 from bgfmt.errors import PositionError
-from bgfmt.moves import BAR, ROLLS, Move, Play, legal_plays, notation, race_plays
+from bgfmt.game.board import Position, Side
+from bgfmt.game.moves import BAR, ROLLS, Move, Play, legal_plays, notation, race_plays
 
 START = Side(0, 0, 0, 0, 0, 5, 0, 3, 0, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2)
 

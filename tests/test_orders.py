@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bgfmt import Side, orders
-from bgfmt.board import count, unrank_array
+from bgfmt import Side
 from bgfmt.errors import PositionError
+from bgfmt.game import orders
+from bgfmt.game.board import count, unrank_array
 
 N = 54264
 

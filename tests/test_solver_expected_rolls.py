@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bgfmt import board
-from bgfmt.moves import ROLLS, race_plays
+from bgfmt.game import board
+from bgfmt.game.moves import ROLLS, race_plays
 from bgfmt.solver import expected_rolls
 
 # SHA-256 of the 54,264 values of the file as little-endian doubles, ascending by Peelle's code

@@ -16,9 +16,9 @@ import numpy as np
 import pytest
 
 import bgfmt
-from bgfmt import board
 from bgfmt.errors import SolverError
-from bgfmt.moves import ROLLS, race_plays
+from bgfmt.game import board
+from bgfmt.game.moves import ROLLS, race_plays
 from bgfmt.solver import one_sided, plan
 from bgfmt.solver.schedule import Layers, Runner, waves
 from bgfmt.tables import NormalOneSided, OneSided

@@ -19,11 +19,11 @@ import pytest
 
 import bgfmt
 from bgfmt import solver
-from bgfmt.board import count, rank, unrank
 from bgfmt.cli import run as command
 from bgfmt.errors import SolverError
-from bgfmt.formats._gnubg_header import canonical_two_sided
-from bgfmt.moves import ROLLS, race_plays
+from bgfmt.formats.gnubg.header import canonical_two_sided
+from bgfmt.game.board import count, rank, unrank
+from bgfmt.game.moves import ROLLS, race_plays
 from bgfmt.solver.layers import pip_order
 from bgfmt.solver.two_sided import layer_cuts
 

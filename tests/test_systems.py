@@ -8,9 +8,9 @@ from math import isclose
 
 import pytest
 
-from bgfmt.analysis import points_game, systems
-from bgfmt.analysis.systems import Ace, BTree, BTreeA, DoubleOffAce, Pwin, Rolls
-from bgfmt.board import Position, Side
+from bgfmt.articles import points_game, systems
+from bgfmt.articles.systems import Ace, BTree, BTreeA, DoubleOffAce, Pwin, Rolls
+from bgfmt.game.board import Position, Side
 
 PRINTED_ACE = """
  1.00 1.00 1.00 1.00 1.00 1.00 1.00 1.00

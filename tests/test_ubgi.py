@@ -11,9 +11,9 @@ import pytest
 
 import bgfmt
 from bgfmt.analysis import judge_cube, rank_plays
-from bgfmt.board import Position, Side
+from bgfmt.game.board import Position, Side
+from bgfmt.game.identifiers import MatchState, gnubg_id, xgid
 from bgfmt.hosts.ubgi import LONGEST, Engine
-from bgfmt.identifiers import MatchState, gnubg_id, xgid
 
 
 @pytest.fixture(scope="module")

@@ -132,7 +132,7 @@ def test_plays_against_plain_rules() -> None:
     """Every result of every roll, by plain recursion over the rules, on four and on eight points."""
     for points, chequers in ((4, 3), (8, 2)):
         starts, results = rules.plays(points, chequers)
-        n = bgfmt.board.count(points, chequers) if hasattr(bgfmt, "board") else len(starts) // 21
+        n = bgfmt.game.board.count(points, chequers) if hasattr(bgfmt, "board") else len(starts) // 21
         for x in range(1, n):
             board = bgfmt.Side.from_number(x, points).padded(points)
             for a in range(1, 7):

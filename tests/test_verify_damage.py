@@ -79,7 +79,8 @@ def test_a_single_altered_row_is_named_first(golden: Path, tmp_path: Path, name:
 
 def test_inherited_errors_are_told_apart(tmp_path: Path) -> None:
     """An entry wrong in itself and everything computed from it: the first is named, the rest inherit."""
-    from bgfmt.verifier import kernels_two_sided, rules
+    from bgfmt.verifier import rules
+    from bgfmt.verifier.recurrence import kernels_two_sided
 
     table = solver.two_sided(3, 2)
     n = table.positions
@@ -180,7 +181,7 @@ def test_a_third_partys_arithmetic_is_consistent(tmp_path: Path, rounding: str, 
 def test_true_division_in_normal_files(tmp_path: Path) -> None:
     from dataclasses import replace
 
-    from bgfmt.verifier import recurrence_one_sided
+    from bgfmt.verifier.recurrence import one_sided as recurrence_one_sided
 
     table = solver.one_sided(4, normal=True)
     moments, _ = recurrence_one_sided.settle_normal(table, divide=True)  # type: ignore[arg-type]

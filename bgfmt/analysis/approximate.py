@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bgfmt import board, lookup
+from bgfmt import lookup
 from bgfmt.analysis import choose
 from bgfmt.analysis.choose import Databases
-from bgfmt.board import Position
+from bgfmt.game import board
+from bgfmt.game.board import Position
 from bgfmt.tables import OneSided
 
 WORST_ERROR = 0.0139

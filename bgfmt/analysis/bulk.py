@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bgfmt import board, lookup
+from bgfmt import lookup
 from bgfmt.analysis import choose
 from bgfmt.analysis.choose import Databases
 from bgfmt.analysis.cube import CubeActions, cube_actions, cube_owner
-from bgfmt.board import Position, Side
 from bgfmt.errors import NotCoveredError, PositionError
+from bgfmt.game import board
+from bgfmt.game.board import Position, Side
 from bgfmt.tables import MeanRolls, OneSided, Table, TwoSided
 
 Floats = NDArray[Any]

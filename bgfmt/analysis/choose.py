@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgfmt import lookup
-from bgfmt.board import Position, Side
 from bgfmt.database import Database
 from bgfmt.errors import NotCoveredError, PositionError
+from bgfmt.game.board import Position, Side
 from bgfmt.lookup import Equities
 from bgfmt.tables import MeanRolls, NormalOneSided, OneSided, Table, TwoSided
 

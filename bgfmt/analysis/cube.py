@@ -22,8 +22,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from bgfmt.analysis import choose
 from bgfmt.analysis.choose import Databases
-from bgfmt.board import Position
 from bgfmt.errors import NotCoveredError, PositionError
+from bgfmt.game.board import Position
 from bgfmt.lookup import Equities
 from bgfmt.tables import Table
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from bgfmt import board
 from bgfmt.analysis import choose
-from bgfmt.board import Position, Side
+from bgfmt.game import board
+from bgfmt.game.board import Position, Side
+from bgfmt.game.moves import ROLLS
 from bgfmt.lookup import Equities
-from bgfmt.moves import ROLLS
 
 DICE = np.array([(high, low) for high, low, _ in ROLLS])
 WEIGHTS = np.array([float(weight) for _, _, weight in ROLLS])

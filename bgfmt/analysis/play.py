@@ -17,9 +17,9 @@ from bgfmt import lookup
 from bgfmt.analysis import approximate, bulk, choose
 from bgfmt.analysis.choose import Databases
 from bgfmt.analysis.cube import cube_owner
-from bgfmt.board import Position, Side
 from bgfmt.errors import NotCoveredError, PositionError
-from bgfmt.moves import ROLLS, Move, notation
+from bgfmt.game.board import Position, Side
+from bgfmt.game.moves import ROLLS, Move, notation
 from bgfmt.tables import OneSided, Table
 
 HOME = 6
@@ -69,8 +69,8 @@ def parse_roll(text: str | tuple[int, int]) -> tuple[int, int]:
 def side_plays(side: Side, roll: tuple[int, int]) -> dict[Side, Steps]:
     """Every different result of playing a roll with a side that is past all contact, and a way to play it.
 
-    In gnubg's order of generation; the first way to a result is kept. `bgfmt.moves.race_plays` gives the same
-    results without the moves, `bgfmt.moves.legal_plays` those of the whole game.
+    In gnubg's order of generation; the first way to a result is kept. `bgfmt.game.moves.race_plays` gives the same
+    results without the moves, `bgfmt.game.moves.legal_plays` those of the whole game.
     """
     high, low = max(roll), min(roll)
     orders = [(high,) * 4] if high == low else [(high, low), (low, high)]

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bgfmt import board, lookup
+from bgfmt import lookup
 from bgfmt.analysis import choose
 from bgfmt.analysis.choose import Databases
-from bgfmt.board import Side
 from bgfmt.errors import NotCoveredError
+from bgfmt.game import board
+from bgfmt.game.board import Side
 from bgfmt.lookup import PIPS_PER_ROLL, Estimate, Race
 from bgfmt.tables import MeanRolls, NormalOneSided, OneSided
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from bgfmt.board import Position, Side
+from bgfmt.game.board import Position, Side
 
 SUFFIXES = (".bd", ".ijf", ".db", ".npz", ".bin", ".gz")
 
@@ -44,7 +44,7 @@ def opened(paths: list[str], described: str | None, part: int | None) -> Iterato
 
 def one_or_two(text: str) -> Side | Position:
     """A side from one list of counts, else a position; one whose other side is empty counts as one side."""
-    from bgfmt.identifiers import parse_position, parse_side
+    from bgfmt.game.identifiers import parse_position, parse_side
 
     counts = text.replace(",", " ").split()
     if counts and all(word.isdigit() and len(word) < 3 for word in counts):
@@ -72,7 +72,7 @@ def both(text: str) -> Position:
 
 def board_of(asked: Side | Position) -> str:
     """The drawn board, or one side's home board or points alone."""
-    from bgfmt.drawing import draw, draw_side
+    from bgfmt.game.drawing import draw, draw_side
 
     return draw(asked) if isinstance(asked, Position) else draw_side(asked)
 

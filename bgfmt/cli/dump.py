@@ -11,9 +11,9 @@ import click
 import numpy as np
 from numpy.typing import NDArray
 
-from bgfmt import board
 from bgfmt.cli import options
 from bgfmt.errors import CapabilityError, NotCoveredError
+from bgfmt.game import board
 from bgfmt.lookup import (
     EQUITY_COLUMNS,
     HYPER_EQUITIES,

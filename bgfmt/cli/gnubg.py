@@ -60,7 +60,7 @@ def check(file: str, until: str, as_json: bool) -> int:
     Example:
       bgfmt gnubg check ts_3x10.bd
     """
-    from bgfmt.hosts import gnubg_check
+    from bgfmt.hosts.gnubg import check as gnubg_check
 
     found = gnubg_check.examine(file, until=until)
     if as_json:
@@ -72,8 +72,8 @@ def check(file: str, until: str, as_json: bool) -> int:
 
 
 def _tell(found: Any) -> None:
-    from bgfmt.hosts.gnubg_check import HOSTS as NAMES
-    from bgfmt.hosts.gnubg_check import SLOTS as FILES
+    from bgfmt.hosts.gnubg.check import HOSTS as NAMES
+    from bgfmt.hosts.gnubg.check import SLOTS as FILES
 
     for reason in found.refusals:
         click.echo(f"  refused   {reason}")
@@ -110,7 +110,7 @@ def install(
       sudo bgfmt gnubg install ts_6x8.bd
       bgfmt gnubg install ts_6x8.bd --user
     """
-    from bgfmt.hosts import gnubg_slots
+    from bgfmt.hosts.gnubg import slots as gnubg_slots
 
     where = _place(host, folder, user)
     done = gnubg_slots.install(file, where, slot, until=until, link=link)
@@ -140,7 +140,7 @@ def uninstall(slot: str | None, folder: str | None, user: bool, host: str | None
     Example:
       bgfmt gnubg uninstall ts
     """
-    from bgfmt.hosts import gnubg_slots
+    from bgfmt.hosts.gnubg import slots as gnubg_slots
 
     for line in gnubg_slots.uninstall(_place(host, folder, user), slot, force=force):
         click.echo(line)
@@ -158,7 +158,8 @@ def where(folder: str | None, user: bool, host: str | None, until: str, as_json:
     Example:
       bgfmt gnubg where
     """
-    from bgfmt.hosts import gnubg_check, gnubg_slots
+    from bgfmt.hosts.gnubg import check as gnubg_check
+    from bgfmt.hosts.gnubg import slots as gnubg_slots
 
     place = _place(host, folder, user)
     rows = list(gnubg_slots.installed(place, until=until))
@@ -202,7 +203,7 @@ def _wrong_slot(slot: str, found: Any) -> bool:
 
 
 def _place(host: str | None, folder: str | None, user: bool) -> Any:
-    from bgfmt.hosts import gnubg_slots
+    from bgfmt.hosts.gnubg import slots as gnubg_slots
 
     if folder is not None and user:
         raise click.UsageError("--dir and --user name two different folders; choose one")

@@ -6,8 +6,8 @@ from typing import Any
 
 import click
 
-from bgfmt.board import Position, Side
 from bgfmt.cli import options
+from bgfmt.game.board import Position, Side
 from bgfmt.lookup import Answer, Equities, Estimate, HyperOutcome, Race
 
 
@@ -56,7 +56,7 @@ def lookup(
 
 def asked_of(table: Any, text: str) -> list[tuple[str, Side | Position]]:
     """What to look up for a text: a side, a position, or, in one-sided tables, both sides of a position."""
-    from bgfmt.identifiers import parse_position, parse_side
+    from bgfmt.game.identifiers import parse_position, parse_side
     from bgfmt.tables import Hypergammon, TwoSided
 
     two_sided = isinstance(table, (TwoSided, Hypergammon))
@@ -90,7 +90,7 @@ def by_number(table: Any, number: int) -> Side | Position:
         )
 
     def side(k: int) -> Side:
-        from bgfmt.board import unrank
+        from bgfmt.game.board import unrank
 
         counts = unrank(k, table.points)
         return Side(*counts[:24], bar=counts[24]) if table.points == 25 else Side(*counts)

@@ -6,8 +6,8 @@ from typing import Any
 
 import click
 
-from bgfmt.board import Position
 from bgfmt.cli import _asking, options
+from bgfmt.game.board import Position
 
 
 @click.command()

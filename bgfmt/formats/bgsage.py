@@ -18,9 +18,9 @@ import numpy as np
 from construct import Const, Int32ul, Struct
 from numpy.typing import NDArray
 
-from bgfmt import board
 from bgfmt.errors import CapabilityError, CorruptError, HeaderError
 from bgfmt.formats.base import Extent, Format, Head, Option
+from bgfmt.game import board
 from bgfmt.storage import Sink, Source
 from bgfmt.tables import LazyRows, OneSided, Rows, Table
 

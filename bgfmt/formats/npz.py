@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.lib import format as npy
 
-from bgfmt import board
 from bgfmt.errors import CorruptError, FormatError, HeaderError
 from bgfmt.formats.base import Extent, Format, Head
+from bgfmt.game import board
 from bgfmt.storage import Sink, Source
 from bgfmt.tables import Hypergammon, MeanRolls, NormalOneSided, OneSided, Table, TwoSided
 

@@ -17,11 +17,11 @@ from bgfmt.analysis import bulk, exact
 from bgfmt.analysis.choose import Databases
 from bgfmt.analysis.cube import CubeAction, judge_cube
 from bgfmt.analysis.play import RankedPlay, rank_plays
-from bgfmt.board import Position
 from bgfmt.errors import FormatError, NotCoveredError
+from bgfmt.game.board import Position
+from bgfmt.game.identifiers import gnubg_id, position_id
 from bgfmt.hosts import match_mat, match_sgf
 from bgfmt.hosts.match import Decision, Match, walk
-from bgfmt.identifiers import gnubg_id, position_id
 
 ERROR = 1e-7  # a smaller loss is none
 MATCH_NOTE = "match play: judged by money equities, the score is not looked at"

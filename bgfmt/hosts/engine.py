@@ -11,8 +11,8 @@ from importlib import import_module
 from typing import Any
 
 from bgfmt.analysis.approximate import janowski
-from bgfmt.board import Position, Side
 from bgfmt.errors import MissingExtraError
+from bgfmt.game.board import Position, Side
 from bgfmt.hosts.external import Question
 
 

@@ -26,8 +26,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from bgfmt.board import Position, Side
 from bgfmt.errors import BgfmtError
+from bgfmt.game.board import Position, Side
 
 BAR, OFF = 25, 0
 ENOUGH = 37  # fields up to the dice; what follows has defaults

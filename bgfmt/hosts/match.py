@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from bgfmt.board import Position, Side
 from bgfmt.errors import PositionError
-from bgfmt.identifiers import MatchState
-from bgfmt.identifiers.state import full, side_of
-from bgfmt.moves import BAR, OFF, Play, legal_plays
+from bgfmt.game.board import Position, Side
+from bgfmt.game.identifiers import MatchState
+from bgfmt.game.identifiers.state import full, side_of
+from bgfmt.game.moves import BAR, OFF, Play, legal_plays
 
 START = Side(0, 0, 0, 0, 0, 5, 0, 3, 0, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2)
 BARE_START = (START, START)

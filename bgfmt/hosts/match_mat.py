@@ -6,8 +6,8 @@ import re
 from itertools import pairwise
 
 from bgfmt.errors import FormatError
+from bgfmt.game.moves import BAR, OFF
 from bgfmt.hosts.match import Game, Match, Record
-from bgfmt.moves import BAR, OFF
 
 _LENGTH = re.compile(r"^\s*(\d{1,5})\s+point\s+match", re.I)
 _MONEY = re.compile(r"^\s*(unlimited|money)\b", re.I)

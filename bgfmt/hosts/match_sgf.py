@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from bgfmt.board import Side
 from bgfmt.errors import FormatError
+from bgfmt.game.board import Side
+from bgfmt.game.identifiers.state import full, side_of
+from bgfmt.game.moves import BAR, OFF
 from bgfmt.hosts.match import BARE_START, Game, Match, Record, walk
-from bgfmt.identifiers.state import full, side_of
-from bgfmt.moves import BAR, OFF
 
 MARK = "bgfmt: "  # every line that we write into a comment starts so
 LARGEST_CUBE = 1 << 15

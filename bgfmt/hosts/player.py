@@ -13,7 +13,7 @@ Outside the tables, by this rule:
 * cube, no contact: the 8-9-12 rule: double at a lead of 8 % of our pips, redouble at 9 %, take up to 12 %;
 * cube, contact: never double, take unless behind by more than a third of our pips.
 
-Every answer is legal: plays are chosen among `bgfmt.moves.legal_plays` and nothing else.
+Every answer is legal: plays are chosen among `bgfmt.game.moves.legal_plays` and nothing else.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from bgfmt import lookup
 from bgfmt.analysis import approximate, bulk, choose
 from bgfmt.analysis.choose import Databases
 from bgfmt.analysis.cube import CubeAction, judge_cube
-from bgfmt.board import Position, Side
 from bgfmt.errors import NotCoveredError
+from bgfmt.game.board import Position, Side
+from bgfmt.game.moves import Play, legal_plays
 from bgfmt.hosts import external, match_play
 from bgfmt.hosts.external import Question
-from bgfmt.moves import Play, legal_plays
 from bgfmt.tables import MeanRolls, NormalOneSided, OneSided, Table, TwoSided
 
 SURE_LOSS = -1.0 + 1e-6  # a stored cubeless equity of 0 reads as -1 exactly

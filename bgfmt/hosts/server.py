@@ -16,8 +16,8 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from bgfmt.board import Position, Side
 from bgfmt.errors import BgfmtError
+from bgfmt.game.board import Position, Side
 from bgfmt.hosts import external
 from bgfmt.hosts.external import Question
 from bgfmt.hosts.player import Decision, Player

@@ -26,9 +26,9 @@ from typing import IO
 from bgfmt import __version__
 from bgfmt.analysis.choose import Databases
 from bgfmt.errors import BgfmtError
+from bgfmt.game.identifiers import MatchState, from_gnubg_id, from_xgid, parse
 from bgfmt.hosts.external import Question
 from bgfmt.hosts.player import Player
-from bgfmt.identifiers import MatchState, from_gnubg_id, from_xgid, parse
 
 LONGEST = 4096  # bytes of a command
 COVERED = ("two-sided", "one-sided")

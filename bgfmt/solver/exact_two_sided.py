@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bgfmt import board
+from bgfmt.game import board
 from bgfmt.solver.layers import WEIGHTS, pip_order
 from bgfmt.solver.schedule import check_memory, thread_count
 from bgfmt.tables import TwoSided
@@ -30,7 +30,7 @@ def solve_exact(
     The opponent doubles when that gains, a double is passed when it costs more than 1. Rounding errors of the
     additions alone remain, some 1e-15.
     """
-    from bgfmt.solver import kernels_exact_two_sided as kernels
+    from bgfmt.solver.kernels import exact_two_sided as kernels
 
     n, columns = board.count(points, chequers), 4 if cubeful else 1
     check_memory(2 * n * n * columns * 8 + 200_000_000, f"an exact {points}x{chequers} table")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bgfmt import board
+from bgfmt.game import board
 from bgfmt.solver.one_sided import check_size, exact_means
 from bgfmt.solver.schedule import Layers, Progress, Runner, check_memory, thread_count
 from bgfmt.tables import MeanRolls

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bgfmt import board
+from bgfmt.game import board
 
 Array = NDArray[Any]
 HOME = 6
@@ -45,7 +45,7 @@ class PipOrder:
 
 def pip_order(points: int, chequers: int) -> PipOrder:
     """The positions of `points` x `chequers` by pips, with every roll's results."""
-    from bgfmt.solver import kernels_successors as kernels
+    from bgfmt.solver.kernels import successors as kernels
 
     n = board.count(points, chequers)
     counts = board.unrank_array(np.arange(n), points)

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from bgfmt import board
 from bgfmt.errors import SolverError
+from bgfmt.game import board
 from bgfmt.solver.recipe import Recipe
 from bgfmt.solver.recipe import recipe as find_recipe
 from bgfmt.solver.schedule import Array, Layers, Progress, Runner, check_memory, thread_count
@@ -116,7 +116,7 @@ def one_sided(
 
 
 def _rounded(layers: Layers, runner: Runner, gammon: bool, chosen: Recipe) -> OneSided:
-    from bgfmt.solver import kernels_one_sided as kernels
+    from bgfmt.solver.kernels import one_sided as kernels
 
     points, chequers = layers.points, layers.chequers
     n = board.count(points, chequers)
@@ -160,7 +160,7 @@ def _rounded(layers: Layers, runner: Runner, gammon: bool, chosen: Recipe) -> On
 
 
 def _normal(layers: Layers, runner: Runner) -> NormalOneSided:
-    from bgfmt.solver import kernels_one_sided as kernels
+    from bgfmt.solver.kernels import one_sided as kernels
 
     points, chequers = layers.points, layers.chequers
     moments = np.zeros((board.count(points, chequers), 4), np.float32)
@@ -225,7 +225,7 @@ def exact_means(
     `gammon`: rolls to the first chequer off instead, for positions with all chequers on the board. `choices`,
     (n, 21) uint32, takes the position number after each roll's play.
     """
-    from bgfmt.solver import kernels_exact as kernels
+    from bgfmt.solver.kernels import exact as kernels
 
     points, chequers = layers.points, layers.chequers
     means = np.zeros(board.count(points, chequers))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from bgfmt import board
 from bgfmt.errors import SolverError
+from bgfmt.game import board
 from bgfmt.solver.one_sided import GAMMON_CHEQUERS, check_size, memory_needed
 from bgfmt.solver.recipe import Recipe
 from bgfmt.solver.recipe import recipe as find_recipe

@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bgfmt import board
 from bgfmt.errors import SolverError
+from bgfmt.game import board
 
 Array = NDArray[Any]
 Progress = Callable[[int, int], None]

@@ -150,7 +150,7 @@ class Scratch:
 
     def refill(self, solve: Solve) -> None:
         """Rows of the turned table again, of the last finished layers."""
-        from bgfmt.solver import kernels_two_sided as kernels
+        from bgfmt.solver.kernels import two_sided as kernels
 
         cuts, n = self.order.cuts, self.order.n
         for layer in range(max(1, self.finished - REACH + 1), self.finished + 1):
@@ -164,7 +164,7 @@ class Scratch:
 
     def merge(self, flat: Array, workers: ThreadPoolExecutor, merged: Callable[[int], None]) -> None:
         """Every record from the file to its place in the table; tells `merged` how many rows are done."""
-        from bgfmt.solver import kernels_two_sided as kernels
+        from bgfmt.solver.kernels import two_sided as kernels
 
         for job in self.pending:
             job.result()

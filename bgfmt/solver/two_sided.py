@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bgfmt import board
 from bgfmt.errors import SolverError
+from bgfmt.game import board
 from bgfmt.solver.layers import REACH, WEIGHTS, PipOrder, pip_order
 from bgfmt.solver.plan import INTERPRETER_BYTES, START_SECONDS, Plan
 from bgfmt.solver.schedule import check_memory, thread_count
@@ -151,7 +151,7 @@ class Solve:
     def layer(self, layer: int, out: Array, row_of: Array, column_of: Array, below: Array, b_row: Array,
               b_column: Array) -> None:  # fmt: skip
         """All pairs of a layer: those across into `out`, those down into `below`, placed as the maps say."""
-        from bgfmt.solver import kernels_two_sided as kernels
+        from bgfmt.solver.kernels import two_sided as kernels
 
         cuts, n, o = self.order.cuts, self.order.n, self.order
         start, end = int(cuts[layer]), int(cuts[layer + 1])

@@ -22,7 +22,7 @@ SLACK = 16  # units by which truncation may turn round two nearly equal equities
 
 def canonical_header(table: Table) -> bytes:
     """The header GNU Backgammon's programs write for this table; empty where they write none or it has none."""
-    from bgfmt.formats import _gnubg_header as gnubg
+    from bgfmt.formats.gnubg import header as gnubg
 
     if not table.extra.get("gnubg_header"):
         return b""

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgfmt import reshape
-from bgfmt.board import Side
 from bgfmt.database import open_database
 from bgfmt.errors import CapabilityError
+from bgfmt.game.board import Side
 from bgfmt.storage import PathLike
 from bgfmt.tables import Hypergammon, MeanRolls, NormalOneSided, OneSided, Table, TwoSided
 from bgfmt.verifier.report import plural
@@ -220,7 +220,7 @@ def _where(a: Table, b: Table, names: list[str], number: int, per: int) -> dict[
 
 
 def _counts(number: int, points: int) -> Side:
-    from bgfmt import board
+    from bgfmt.game import board
 
     counts = board.unrank(number, points)
     return Side(*counts[:24], bar=counts[24] if points > 24 else 0)

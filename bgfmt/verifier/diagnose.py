@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bgfmt import board
 from bgfmt.database import Database
-from bgfmt.formats import _gnubg_header as gnubg
+from bgfmt.formats.gnubg import header as gnubg
+from bgfmt.game import board
 from bgfmt.storage import Source
 from bgfmt.tables import NormalOneSided, OneSided, TwoSided
 from bgfmt.verifier.report import Report
@@ -163,7 +163,7 @@ def _corner_fits(
     source: Source, start: int, end: int, points: int, chequers: int, n: int, columns: int, order: str = "<"
 ) -> bool:
     """Whether the corner of few chequers of an n x n table at `start` obeys the recurrence: it is a table itself."""
-    from bgfmt.verifier import recurrence_two_sided as recurrence
+    from bgfmt.verifier.recurrence import two_sided as recurrence
 
     m = board.count(points, chequers)
     row = n * columns * 2

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from bgfmt.board import Position, Side
-from bgfmt.drawing import draw, draw_side
+from bgfmt.game.board import Position, Side
+from bgfmt.game.drawing import draw, draw_side
 
 
 def board_of(us: Side, them: Side | None = None) -> str:

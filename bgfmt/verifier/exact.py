@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bgfmt import board, reshape
-from bgfmt.board import Side
+from bgfmt import reshape
+from bgfmt.game import board
+from bgfmt.game.board import Side
 from bgfmt.tables import MeanRolls, NormalOneSided, OneSided, Table, TwoSided
 from bgfmt.verifier import rational
 from bgfmt.verifier.report import Finding, Report, plural

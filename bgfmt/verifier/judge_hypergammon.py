@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bgfmt import board
-from bgfmt.board import Side
+from bgfmt.game import board
+from bgfmt.game.board import Side
 from bgfmt.tables import Hypergammon
 from bgfmt.verifier.drawing import board_of
-from bgfmt.verifier.recurrence_one_sided import Progress, spread
+from bgfmt.verifier.recurrence.one_sided import Progress, spread
 from bgfmt.verifier.report import Finding, Report, plural
 
 Array = NDArray[Any]
@@ -77,7 +77,7 @@ def terms_of() -> Array:
 
 def regenerated(table: Hypergammon, progress: Progress | None = None) -> tuple[int, Array]:
     """(sweeps after which the iteration equals the file, or 0; the records of the nearest sweep)."""
-    from bgfmt.verifier import kernels_hypergammon as kernels
+    from bgfmt.verifier.recurrence import kernels_hypergammon as kernels
 
     boards, terms = boards_of(table.chequers), terms_of()
     n = len(boards)
@@ -121,7 +121,7 @@ def judge(report: Report, table: Hypergammon, *, threads: int, progress: Progres
 
 
 def _residual(report: Report, table: Hypergammon, near: Array | None, threads: int, progress: Any) -> None:
-    from bgfmt.verifier import kernels_hypergammon as kernels
+    from bgfmt.verifier.recurrence import kernels_hypergammon as kernels
 
     boards, terms = boards_of(table.chequers), terms_of()
     n = len(boards)

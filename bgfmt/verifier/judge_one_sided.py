@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bgfmt.board import Side
+from bgfmt.game.board import Side
 from bgfmt.tables import MeanRolls, NormalOneSided, OneSided, Table
-from bgfmt.verifier import recurrence_one_sided as recurrence
 from bgfmt.verifier.drawing import board_of
+from bgfmt.verifier.recurrence import one_sided as recurrence
 from bgfmt.verifier.report import Finding, Report, plural
 
 Array = NDArray[Any]

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bgfmt import board
-from bgfmt.board import Side
+from bgfmt.game import board
+from bgfmt.game.board import Side
 from bgfmt.tables import TwoSided
-from bgfmt.verifier import recurrence_two_sided as recurrence
 from bgfmt.verifier import rules
 from bgfmt.verifier.drawing import board_of
+from bgfmt.verifier.recurrence import two_sided as recurrence
 from bgfmt.verifier.report import Finding, Report, plural
 
 Array = NDArray[Any]
@@ -44,8 +44,8 @@ def settle(table: TwoSided, failing: Array | None) -> Settled:
 
     failing : numbers us * n + them to look at first; None for all entries.
     """
-    from bgfmt.verifier import kernels_plays
-    from bgfmt.verifier import kernels_two_sided as kernels
+    from bgfmt.verifier.recurrence import kernels_plays
+    from bgfmt.verifier.recurrence import kernels_two_sided as kernels
 
     n = table.positions
     starts, results = rules.plays(table.points, table.chequers)
@@ -100,7 +100,7 @@ def finding(table: TwoSided, number: int, right: Array, kind: str = "wrong") -> 
 
 def expected_of(table: TwoSided, numbers: Array, work: Array | None = None) -> Array:
     """What the rule gives for these entries from the stored ones, (m, columns) int64."""
-    from bgfmt.verifier import kernels_two_sided as kernels
+    from bgfmt.verifier.recurrence import kernels_two_sided as kernels
 
     n, columns = table.positions, table.equities.shape[2]
     starts, results = rules.plays(table.points, table.chequers)

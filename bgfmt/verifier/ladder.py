@@ -104,7 +104,7 @@ def _best_reading(source: Source, climb: _Climb, name: str) -> tuple[Database, R
     Also 24 points, which makebearoff writes and gnubg's reader refuses.
     """
     from bgfmt import formats
-    from bgfmt.formats import _gnubg_header as gnubg
+    from bgfmt.formats.gnubg import header as gnubg
 
     readings: list[tuple[Source, str, dict[str, Any], str]] = []
     head = bytes(source.buffer[: gnubg.SIZE])
@@ -308,7 +308,8 @@ class _Climb:
             diagnose.of_table(report, db)
 
     def _two_sided(self, report: Report, table: TwoSided) -> None:
-        from bgfmt.verifier import judge_two_sided, recurrence_two_sided
+        from bgfmt.verifier import judge_two_sided
+        from bgfmt.verifier.recurrence import two_sided as recurrence_two_sided
 
         if table.exact:
             from bgfmt.verifier import exact

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bgfmt import board
+from bgfmt.game import board
 from bgfmt.tables import OneSided
 
 Array = NDArray[Any]

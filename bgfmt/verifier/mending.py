@@ -15,15 +15,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bgfmt import board, formats
+from bgfmt import formats
 from bgfmt.database import read_source
 from bgfmt.errors import BgfmtError, FormatError, VerificationError
-from bgfmt.formats import _gnubg_header as gnubg
+from bgfmt.formats.gnubg import header as gnubg
+from bgfmt.game import board
 from bgfmt.storage import PathLike, Source, create
 from bgfmt.tables import Hypergammon, MeanRolls, NormalOneSided, OneSided, Table, TwoSided
-from bgfmt.verifier import judge_hypergammon, judge_two_sided, recurrence_one_sided, recurrence_two_sided
+from bgfmt.verifier import judge_hypergammon, judge_two_sided
 from bgfmt.verifier.ladder import _Climb, thread_count
 from bgfmt.verifier.memory import Memory, decoded
+from bgfmt.verifier.recurrence import one_sided as recurrence_one_sided
+from bgfmt.verifier.recurrence import two_sided as recurrence_two_sided
 from bgfmt.verifier.report import Finding, Report, plural
 
 Array = NDArray[Any]

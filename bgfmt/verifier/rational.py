@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from bgfmt import board
+from bgfmt.game import board
 from bgfmt.verifier import rules
 
 MOST_POSITIONS = board.count(6, 4)

@@ -7,7 +7,7 @@ import numpy as np
 from bgfmt.database import Database
 from bgfmt.errors import SolverError
 from bgfmt.tables import MeanRolls, NormalOneSided, OneSided, Table, TwoSided
-from bgfmt.verifier.recurrence_one_sided import Progress
+from bgfmt.verifier.recurrence.one_sided import Progress
 from bgfmt.verifier.report import Finding, Report
 
 

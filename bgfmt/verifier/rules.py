@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bgfmt import board
+from bgfmt.game import board
 
 Array = NDArray[Any]
 
@@ -31,7 +31,7 @@ def room_for_plays(points: int) -> int:
 @lru_cache(maxsize=4)
 def plays(points: int, chequers: int) -> tuple[Array, Array]:
     """(starts, results) of every position and roll; see kernels_plays.successors."""
-    from bgfmt.verifier import kernels_plays
+    from bgfmt.verifier.recurrence import kernels_plays
 
     terms, steps = terms_of(points)
     starts, results = kernels_plays.successors(

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from bgfmt import board
+from bgfmt.game import board
 from bgfmt.tables import OneSided, Table, TwoSided
-from bgfmt.verifier import judge_one_sided, judge_two_sided, recurrence_one_sided, rules
+from bgfmt.verifier import judge_one_sided, judge_two_sided, rules
+from bgfmt.verifier.recurrence import one_sided as recurrence_one_sided
 from bgfmt.verifier.report import Report, plural
 
 
@@ -43,7 +44,7 @@ def judge(report: Report, table: Table, sample: int, seed: int) -> None:
 
 
 def _one_sided(report: Report, table: OneSided, chosen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:  # type: ignore[type-arg]
-    from bgfmt.verifier import kernels_one_sided as kernels
+    from bgfmt.verifier.recurrence import kernels_one_sided as kernels
 
     recipe = "bgsage" if table.extra.get("gammon_policy") == "race" else "gnubg"
     rows = recurrence_one_sided.rows_of(table, recipe=recipe)

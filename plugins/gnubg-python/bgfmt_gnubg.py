@@ -59,7 +59,7 @@ def _tables():
 
 def _state():
     """Where gnubg stands, or None when no game is on."""
-    from bgfmt.identifiers import parse
+    from bgfmt.game.identifiers import parse
 
     try:
         return parse(f"{gnubg.positionid()}:{gnubg.matchid()}")

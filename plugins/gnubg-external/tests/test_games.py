@@ -15,10 +15,10 @@ import pytest
 import bgfmt
 from bgfmt import Position, Side
 from bgfmt.analysis import bulk
+from bgfmt.game.moves import legal_plays
 from bgfmt.hosts.external import Question, format_play
 from bgfmt.hosts.player import Decision, Player
 from bgfmt.hosts.server import Server
-from bgfmt.moves import legal_plays
 
 HERE = Path(__file__).parent
 spec = importlib.util.spec_from_file_location("external_conftest", HERE / "conftest.py")

@@ -13,8 +13,8 @@ import pytest
 
 import bgfmt
 from bgfmt.analysis import judge_cube, rank_plays
-from bgfmt.board import Position, Side
-from bgfmt.identifiers import position_id
+from bgfmt.game.board import Position, Side
+from bgfmt.game.identifiers import position_id
 
 PLUGIN = Path(__file__).resolve().parents[1] / "bgfmt_gnubg.py"
 POSITION = Position(Side(0, 1, 1, 0, 2), Side(0, 2, 1, 1))

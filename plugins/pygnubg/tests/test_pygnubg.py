@@ -14,7 +14,7 @@ import pytest
 
 import bgfmt
 from bgfmt import Position, Side
-from bgfmt.identifiers import position_id
+from bgfmt.game.identifiers import position_id
 
 
 def load(path: Path) -> ModuleType:

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from bgfmt import board
 from bgfmt.errors import CorruptError, HeaderError
 from bgfmt.formats.base import Extent, Format, Head
+from bgfmt.game import board
 from bgfmt.storage import Sink, Source
 from bgfmt.tables import MeanRolls, Table
 

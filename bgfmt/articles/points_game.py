@@ -1,0 +1,73 @@
+"""The 2011 blog's two-sided data base: expected points of the side on roll, cube and (by default) gammons ignored.
+
+    v(us, them) = (1/36) * sum over the 36 rolls of max over results s of us: 1 if s is empty, else -v(them, s)
+
+With `gammons`, a loser who has all fifteen chequers on the board pays 2. The text rendering is described in
+`docs/theory/systems.md`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from functools import cache
+
+from bgfmt.analysis.play import side_plays
+from bgfmt.errors import PositionError
+from bgfmt.game import board
+from bgfmt.game.board import MAX_CHEQUERS, Position, Side
+from bgfmt.game.moves import ROLLS
+
+
+@cache
+def _results(side: Side) -> tuple[tuple[int, frozenset[Side]], ...]:
+    """(weight, results) of the 21 rolls; rolls that lead to the same choice are one."""
+    weights: dict[frozenset[Side], int] = {}
+    for a, b, weight in ROLLS:
+        results = frozenset(side_plays(side, (a, b)))
+        weights[results] = weights.get(results, 0) + weight
+    return tuple((weight, results) for results, weight in weights.items())
+
+
+@cache
+def _value(us: Side, them: Side, gammons: bool) -> Fraction:
+    total = Fraction(0)
+    for weight, results in _results(us):
+        best = max(
+            -_value(them, s, gammons)
+            if s.chequers
+            else Fraction(2 if gammons and them.chequers == MAX_CHEQUERS else 1)
+            for s in results
+        )
+        total += weight * best
+    return total / 36
+
+
+def expected_points(position: Position, *, gammons: bool = False) -> Fraction:
+    """Exact expected points of the side on roll; meant for few chequers, as every pair below is calculated.
+
+    >>> expected_points(Position(Side(1, 0, 0, 0, 0, 1), Side(0, 1, 0, 0, 1)))
+    Fraction(20017, 52488)
+    """
+    if not position.us.chequers or not position.them.chequers:
+        raise PositionError(f"{position}: the game is over, one side has no chequers left")
+    return _value(position.us, position.them, gammons)
+
+
+def entries(points: int, chequers: int) -> Iterator[tuple[Side, Side, Fraction]]:
+    """(side on roll, other side, value) of every layout, both in ascending position number."""
+    sides = [Side(*board.unrank(k, points)) for k in range(1, board.count(points, chequers))]
+    for us in sides:
+        for them in sides:
+            yield us, them, _value(us, them, False)
+
+
+def as_text(points: int, chequers: int) -> Iterator[str]:
+    """The data base as lines of text: a header, then counts in hexadecimal and the value to six decimals."""
+    many = (board.count(points, chequers) - 1) ** 2
+    yield f"bearoff-2s 1 points={points} checkers={chequers} entries={many} value=points\n"
+    for us, them, value in entries(points, chequers):
+        millionths = (abs(value) * 2_000_000 + 1) // 2  # half up in magnitude
+        sign = "-" if value < 0 else "+"
+        sides = " ".join("".join(f"{c:x}" for c in s.padded(points)) for s in (us, them))
+        yield f"{sides} {sign}{millionths // 1_000_000}.{millionths % 1_000_000:06d}\n"

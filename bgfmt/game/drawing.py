@@ -1,0 +1,88 @@
+"""Positions as boards in plain text, in the manner of gnubg: X is on roll and bears off at the lower right."""
+
+from __future__ import annotations
+
+from bgfmt.game.board import Position, Side
+
+HEIGHT = 5
+
+
+def draw(position: Position) -> str:
+    """A whole board; X is the side on roll, points are numbered from its ace point.
+
+    >>> from bgfmt import Side
+    >>> print(draw(Position(Side(4, 3, 1), Side(3, 3, 2))))
+     +13-14-15-16-17-18-+---+19-20-21-22-23-24-+
+     |                  |   |          O  O  O |   O: 8 chequers, 15 pips
+     |                  |   |          O  O  O |   7 off
+     |                  |   |             O  O |
+     |                  |   |                  |
+     |                  |   |                  |
+     |                  |BAR|                  |
+     |                  |   |                  |
+     |                  |   |                X |
+     |                  |   |             X  X |
+     |                  |   |             X  X |   7 off
+     |                  |   |          X  X  X |   X: 8 chequers, 13 pips, on roll
+     +12-11-10--9--8--7-+---+-6--5--4--3--2--1-+
+    """
+    top = [_column(position, point) for point in range(13, 25)]
+    bottom = [_column(position, point) for point in range(12, 0, -1)]
+    them, us = position.them, position.us
+    notes = {0: f"   O: {_facts(them)}", 1: f"   {15 - them.chequers} off"}
+    notes |= {9: f"   {15 - us.chequers} off", 10: f"   X: {_facts(us)}, on roll"}
+    lines = [" +13-14-15-16-17-18-+---+19-20-21-22-23-24-+"]
+    for row in range(2 * HEIGHT + 1):
+        if row == HEIGHT:
+            cells, bar = ["   "] * 12, "BAR"
+        elif row < HEIGHT:
+            cells = [_cell(column, row) for column in top]
+            bar = _cell(("X", us.bar), row)
+        else:
+            cells = [_cell(column, 2 * HEIGHT - row) for column in bottom]
+            bar = _cell(("O", them.bar), 2 * HEIGHT - row)
+        lines.append(f" |{''.join(cells[:6])}|{bar}|{''.join(cells[6:])}|{notes.get(row, '')}")
+    lines.append(" +12-11-10--9--8--7-+---+-6--5--4--3--2--1-+")
+    return "\n".join(lines)
+
+
+def draw_side(side: Side) -> str:
+    """One side's points from its highest quarter down, and what it has off.
+
+    >>> print(draw_side(Side(0, 2, 2, 2, 0, 4)))
+     6  5  4  3  2  1
+     X     X  X  X
+     X     X  X  X
+     X
+     X
+    10 chequers, 42 pips, 5 off
+    """
+    points = max(6, -(-len(side.counts) // 6) * 6)
+    counts = side.padded(points) if not side.bar else Side(*side.counts).padded(points)
+    lines = ["".join(f"{point:2d} " for point in range(points, 0, -1)).rstrip()]
+    for row in range(max(counts)):
+        lines.append("".join(" X " if counts[p - 1] > row else "   " for p in range(points, 0, -1)).rstrip())
+    bar = f", {side.bar} on the bar" if side.bar else ""
+    lines.append(f"{_facts(side)}, {15 - side.chequers} off{bar}")
+    return "\n".join(lines)
+
+
+def _facts(side: Side) -> str:
+    return f"{side.chequers} chequer{'s' if side.chequers != 1 else ''}, {side.pips} pips"
+
+
+def _column(position: Position, point: int) -> tuple[str, int]:
+    """Whose chequers stand on a point of the side on roll, and how many."""
+    us, them = position.us.counts, position.them.counts
+    if point <= len(us) and us[point - 1]:
+        return "X", us[point - 1]
+    other = 25 - point
+    return "O", them[other - 1] if other <= len(them) else 0
+
+
+def _cell(column: tuple[str, int], row: int) -> str:
+    """Three characters of a stack; more than it can show are counted in its last row."""
+    who, count = column
+    if row == HEIGHT - 1 and count > HEIGHT:
+        return f"{count:2d} "
+    return f" {who} " if row < count else "   "

@@ -1,0 +1,200 @@
+"""GNU Backgammon's Position ID (14 characters), Match ID (12) and the two joined by a colon, the GNUbg ID.
+
+Position ID: 80 bits, the opponent of the side on roll first; each side as, for points 1 to 24 and the bar, as many
+ones as chequers and a zero. Bits fill ten bytes from the least significant; base64 without padding.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bgfmt.errors import PositionError
+from bgfmt.game.board import Position
+from bgfmt.game.identifiers.state import MatchState, full, side_of
+
+ALPHABET = np.frombuffer(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/", np.uint8)
+
+
+def _decode(text: str, size: int, what: str) -> int:
+    """The bits of unpadded base64 as one number, first bit least significant."""
+    try:
+        data = base64.b64decode(text + "=" * (-len(text) % 4), validate=True)
+    except (binascii.Error, ValueError):
+        raise PositionError(f"{text!r}: a {what} has letters, digits, + and / only") from None
+    if len(data) != size or base64.b64encode(data).decode().rstrip("=") != text:
+        raise PositionError(f"{text!r}: not a {what}")
+    return int.from_bytes(data, "little")
+
+
+def position_key(position: Position) -> bytes:
+    """The ten bytes of a Position ID, gnubg's `positionkey`."""
+    bits, at = 0, 0
+    for side in (position.them, position.us):
+        for count in full(side):
+            bits |= ((1 << count) - 1) << at
+            at += count + 1
+    return bits.to_bytes(10, "little")
+
+
+def from_position_key(key: bytes) -> Position:
+    """The position of a ten-byte key; PositionError for bits that no legal position has."""
+    bits = int.from_bytes(key, "little")
+    sides, at = [], 0
+    for _ in range(2):
+        counts = []
+        for _ in range(25):
+            count = 0
+            while bits >> at & 1:
+                count += 1
+                at += 1
+            at += 1
+            counts.append(count)
+        if sum(counts) > 15:
+            raise PositionError(f"key {key.hex()}: a side of {sum(counts)} chequers")
+        sides.append(side_of(counts))
+    if bits >> at:
+        raise PositionError(f"key {key.hex()}: bits beyond the second side")
+    return Position(sides[1], sides[0]).check()
+
+
+def key_letters(position: Position) -> str:
+    """The key as twenty letters A to P, two a byte, as gnubg-nn writes it."""
+    return "".join(chr(65 + nibble) for byte in position_key(position) for nibble in (byte >> 4, byte & 15))
+
+
+def from_key_letters(text: str) -> Position:
+    """The position of a twenty-letter key."""
+    if len(text) != 20 or any(not "A" <= letter <= "P" for letter in text):
+        raise PositionError(f"{text!r}: a position key has twenty letters from A to P")
+    nibbles = [ord(letter) - 65 for letter in text]
+    return from_position_key(bytes(a << 4 | b for a, b in zip(nibbles[::2], nibbles[1::2], strict=True)))
+
+
+def position_id(position: Position) -> str:
+    """gnubg's Position ID."""
+    return base64.b64encode(position_key(position)).decode()[:14]
+
+
+def from_position_id(text: str) -> Position:
+    """The position of a Position ID, the side on roll first."""
+    if len(text) != 14:
+        raise PositionError(f"{text!r}: a Position ID has 14 characters, not {len(text)}")
+    return from_position_key(_decode(text, 10, "Position ID").to_bytes(10, "little"))
+
+
+def match_id(state: MatchState) -> str:
+    """gnubg's Match ID. Beavers and the limit of the cube are not in it."""
+    decision = 1 - state.turn if state.doubled else state.turn
+    high, low = (max(state.dice), min(state.dice)) if state.dice else (0, 0)
+    fields = (
+        (state.cube, 4), (3 if state.owner is None else state.owner, 2), (state.turn, 1), (state.crawford, 1),
+        (1, 3), (decision, 1), (state.doubled, 1), (state.resigned, 2), (high, 3), (low, 3), (state.length, 15),
+        (state.scores[0], 15), (state.scores[1], 15), (not state.jacoby, 1),
+    )  # fmt: skip
+    bits = at = 0
+    for value, size in fields:
+        bits |= (int(value) & ((1 << size) - 1)) << at
+        at += size
+    return base64.b64encode(bits.to_bytes(9, "little")).decode()
+
+
+def gnubg_id(state: MatchState) -> str:
+    """Position ID and Match ID joined by a colon."""
+    return f"{position_id(state.position)}:{match_id(state)}"
+
+
+def from_gnubg_id(text: str) -> MatchState:
+    """The state of a GNUbg ID, or of a Position ID alone (player 1 on roll, money)."""
+    first, colon, second = text.partition(":")
+    position = from_position_id(first)
+    if not colon:
+        return MatchState((position.them, position.us))
+    if len(second) != 12:
+        raise PositionError(f"{second!r}: a Match ID has 12 characters, not {len(second)}")
+    bits = _decode(second, 9, "Match ID")
+
+    def field(at: int, size: int) -> int:
+        return bits >> at & ((1 << size) - 1)
+
+    owner, turn, dice = field(4, 2), field(6, 1), (field(15, 3), field(18, 3))
+    if owner == 2 or max(dice) > 6 or (0 in dice and dice != (0, 0)) or field(67, 5):
+        raise PositionError(f"{second!r}: not a Match ID (cube owner {owner}, dice {dice[0]} and {dice[1]})")
+    sides = (position.them, position.us) if turn == 1 else (position.us, position.them)
+    return MatchState(
+        sides,
+        turn=turn,
+        cube=field(0, 4),
+        owner=None if owner == 3 else owner,
+        dice=dice if dice[0] else None,
+        doubled=bool(field(12, 1)),
+        resigned=field(13, 2),
+        scores=(field(36, 15), field(51, 15)),
+        length=field(21, 15),
+        crawford=bool(field(7, 1)),
+        jacoby=not field(66, 1),
+    )
+
+
+# -- many at once ----------------------------------------------------------------------------------------
+
+
+def position_ids(counts: ArrayLike) -> NDArray[np.bytes_]:
+    """Position IDs, (N,) of 14 bytes, of counts (N, 2, 25): side on roll, then the other; points 1..24, bar."""
+    rows = np.asarray(counts)
+    if rows.ndim != 3 or rows.shape[1:] != (2, 25) or rows.dtype.kind not in "iu":
+        raise PositionError(f"counts need shape (N, 2, 25) of integers, not {rows.shape}")
+    if rows.size and (rows.min() < 0 or rows.sum(axis=2).max() > 15):
+        raise PositionError("a side has 0 to 15 chequers")
+    flat = rows[:, ::-1].reshape(len(rows), 50).astype(np.int64)
+    ends = np.cumsum(flat + 1, axis=1)
+    bits = np.arange(80) < ends[:, -1:]
+    bits[np.arange(len(rows))[:, None], ends - 1] = False
+    data = np.packbits(bits, axis=1, bitorder="little")
+    padded = np.pad(data, ((0, 0), (0, 2))).reshape(-1, 4, 3).astype(np.uint32)
+    words = padded[..., 0] << 16 | padded[..., 1] << 8 | padded[..., 2]
+    letters = ALPHABET[np.stack([words >> s & 63 for s in (18, 12, 6, 0)], axis=-1)]
+    text: NDArray[Any] = np.ascontiguousarray(letters.reshape(-1, 16)[:, :14]).view("S14")
+    return text[:, 0]
+
+
+def from_position_ids(texts: Any) -> NDArray[np.int8]:
+    """Counts (N, 2, 25) int8, side on roll first, of many Position IDs; PositionError names the first bad one."""
+    given = np.asarray(texts)
+    if given.dtype.kind == "U":
+        given = np.char.encode(given, "ascii", "replace")
+    if given.size == 0:
+        return np.zeros((0, 2, 25), np.int8)
+    if given.dtype.itemsize != 14:
+        raise PositionError("a Position ID has 14 characters")
+    value = np.full(256, 255, np.uint8)
+    value[ALPHABET] = np.arange(64)
+    digits = value[np.ascontiguousarray(given).view(np.uint8).reshape(-1, 14)].astype(np.uint32)
+    padded = np.pad(digits, ((0, 0), (0, 2))).reshape(-1, 4, 4)
+    words = padded[..., 0] << 18 | padded[..., 1] << 12 | padded[..., 2] << 6 | padded[..., 3]
+    data = np.stack([words >> s & 255 for s in (16, 8, 0)], axis=-1).reshape(-1, 12)[:, :10].astype(np.uint8)
+    bits = np.unpackbits(data, axis=1, bitorder="little")
+    order = np.argsort(bits, axis=1, kind="stable")[:, :50]  # where the zeros are, in order
+    zeros = (bits == 0).sum(axis=1)
+    counts = np.diff(order, axis=1, prepend=-1) - 1
+    last = order[:, -1]
+    beyond = (bits & (np.arange(80) > last[:, None])).any(axis=1)
+    sides = counts.reshape(-1, 2, 25)[:, ::-1]
+    bad = (
+        (digits > 63).any(axis=1)
+        | (digits[:, 13] & 15 != 0)
+        | (zeros < 50)
+        | beyond
+        | (sides.sum(axis=2) > 15).any(1)
+    )
+    bad |= ((sides[:, 0, :24] > 0) & (sides[:, 1, 23::-1] > 0)).any(axis=1)
+    if bad.any():
+        at = int(bad.argmax())
+        raise PositionError(
+            f"row {at}: {given.reshape(-1)[at].decode('ascii', 'replace')!r} is no Position ID"
+        )
+    return np.ascontiguousarray(sides).astype(np.int8)

@@ -1,0 +1,65 @@
+"""OpenGammon's OGID. White is player 1 here; the colour field names the player who reached the position."""
+
+from __future__ import annotations
+
+import re
+
+from bgfmt.errors import PositionError
+from bgfmt.game.board import Position
+from bgfmt.game.identifiers.state import MatchState, full, side_of
+
+PLACES = "0123456789abcdefghijklmnop"
+PATTERN = re.compile(r"^[0-9a-p]*:[0-9a-p]*:[BWND?]\d[OTPN]:\d{0,2}:[WB](:.*)?$")
+
+
+def ogid(state: MatchState) -> str:
+    """The OGID of a state; a pending double has none."""
+    if state.doubled:
+        raise PositionError("an OGID is made of positions without a pending double")
+    zero, one = full(state.sides[0]), full(state.sides[1])
+    white = "".join(sorted(PLACES[0 if p == 24 else 24 - p] * one[p] for p in range(25) if one[p]))
+    black = "".join(sorted(PLACES[p + 1] * zero[p] for p in range(25) if zero[p]))
+    owner = {None: "N", 1: "W", 0: "B"}[state.owner]
+    dice = "".join(map(str, sorted(state.dice))) if state.dice else ""
+    colour = "B" if state.turn == 1 else "W"
+    length = f"{state.length}{'C' if state.crawford else 'L' if state.post_crawford else ''}"
+    return f"{white}:{black}:{owner}{state.cube}N:{dice}:{colour}::{state.scores[1]}:{state.scores[0]}:{length}:0"
+
+
+def from_ogid(text: str) -> MatchState:
+    """The state of an OGID."""
+    if not PATTERN.match(text):
+        raise PositionError(f"{text!r}: not an OGID")
+    fields = text.split(":") + [""] * 5
+    one, zero = [0] * 25, [0] * 25
+    for letter in fields[0]:
+        place = PLACES.index(letter)
+        if place == 25:
+            raise PositionError(f"{text!r}: White has a chequer on Black's bar")
+        one[24 - place] += 1
+    for letter in fields[1]:
+        place = PLACES.index(letter)
+        if place == 0:
+            raise PositionError(f"{text!r}: Black has a chequer on White's bar")
+        zero[place - 1] += 1
+    dice = tuple(int(die) for die in fields[3])
+    if len(dice) not in (0, 2) or not all(1 <= die <= 6 for die in dice):
+        raise PositionError(f"{text!r}: {fields[3]!r} are no dice")
+    length = re.match(r"(\d*)([CLG]?)", fields[8])
+    assert length is not None
+    sides = (side_of(zero), side_of(one))
+    Position(*sides).check()
+    return MatchState(
+        sides,
+        turn=1 if fields[4] == "B" else 0,
+        cube=int(fields[2][1]),
+        owner={"W": 1, "B": 0}.get(fields[2][0]),
+        dice=(dice[1], dice[0]) if len(dice) == 2 else None,
+        scores=(_number(fields[7]), _number(fields[6])),
+        length=_number(length.group(1)),
+        crawford=length.group(2) == "C",
+    )
+
+
+def _number(text: str) -> int:
+    return int(text) if text.isdigit() else 0

@@ -1,0 +1,80 @@
+"""eXtreme Gammon's XGID: ten fields; the points are numbered by player 1 whoever is on roll."""
+
+from __future__ import annotations
+
+from bgfmt.errors import PositionError
+from bgfmt.game.board import Position
+from bgfmt.game.identifiers.state import MatchState, full, side_of
+
+
+def xgid(state: MatchState) -> str:
+    """The XGID of a state."""
+    zero, one = full(state.sides[0]), full(state.sides[1])
+    points = [-zero[24], *(one[p] - zero[23 - p] for p in range(24)), one[24]]
+    letters = "".join("-" if c == 0 else chr(64 + c) if c > 0 else chr(96 - c) for c in points)
+    owner = {None: 0, 1: 1, 0: -1}[state.owner]
+    dice = "D" if state.doubled else "".join(map(str, state.dice)) if state.dice else "00"
+    rules = int(state.crawford) if state.length else int(bool(state.jacoby)) + 2 * int(bool(state.beavers))
+    turn = 1 if state.turn == 1 else -1
+    scores = f"{state.scores[1]}:{state.scores[0]}"
+    return f"XGID={letters}:{state.cube}:{owner}:{turn}:{dice}:{scores}:{rules}:{state.length}:{state.limit}"
+
+
+def from_xgid(text: str) -> MatchState:
+    """The state of an XGID, with or without `XGID=`; the players are never swapped."""
+    body = text.removeprefix("XGID=")
+    fields = body.split(":")
+    if not 8 <= len(fields) <= 10 or len(fields[0]) != 26:
+        raise PositionError(f"{text!r}: an XGID has 26 characters of board and 8 to 10 fields")
+    fields += ["0", "10"][len(fields) - 8 :]
+    counts = [_count(letter, text) for letter in fields[0]]
+    if counts[0] > 0 or counts[25] < 0:
+        raise PositionError(f"{text!r}: a chequer on the other player's bar")
+    zero = [max(0, -counts[24 - p]) for p in range(24)] + [-counts[0]]
+    one = [max(0, counts[1 + p]) for p in range(24)] + [counts[25]]
+    try:
+        cube, owner, turn, score_one, score_zero, rules, length, limit = (
+            int(fields[k]) for k in (1, 2, 3, 5, 6, 7, 8, 9)
+        )
+    except ValueError:
+        raise PositionError(f"{text!r}: a field that should be a number is none") from None
+    numbers = (cube, score_one, score_zero, rules, length, limit)
+    if owner not in (-1, 0, 1) or turn not in (-1, 1) or min(numbers) < 0 or cube > 15:
+        raise PositionError(f"{text!r}: cube owner {owner}, turn {turn} or a number out of range")
+    dice, doubled = _dice(fields[4], text)
+    sides = (side_of(zero), side_of(one))
+    Position(*sides).check()
+    return MatchState(
+        sides,
+        turn=1 if turn == 1 else 0,
+        cube=cube,
+        owner={0: None, 1: 1, -1: 0}[owner],
+        dice=dice,
+        doubled=doubled,
+        scores=(score_zero, score_one),
+        length=length,
+        crawford=bool(length and rules == 1),
+        jacoby=bool(rules & 1) if not length else None,
+        beavers=bool(rules & 2) if not length else None,
+        limit=limit,
+    )
+
+
+def _count(letter: str, text: str) -> int:
+    if letter == "-":
+        return 0
+    if "A" <= letter <= "O":
+        return ord(letter) - 64
+    if "a" <= letter <= "o":
+        return 96 - ord(letter)
+    raise PositionError(f"{text!r}: {letter!r} is no number of chequers in an XGID")
+
+
+def _dice(field: str, text: str) -> tuple[tuple[int, int] | None, bool]:
+    if field in ("D", "B", "R"):
+        return None, True
+    if field in ("00", "0", ""):
+        return None, False
+    if len(field) == 2 and all("1" <= die <= "6" for die in field):
+        return (int(field[0]), int(field[1])), False
+    raise PositionError(f"{text!r}: {field!r} are no dice")

@@ -1,0 +1,213 @@
+"""The 21 rolls and the legal plays, in plain Python written to be read: the slow twin of every kernel.
+
+Points are numbered 1 (the ace point) to 24 as their owner counts them; 25 is the bar and 0 is off.
+
+>>> [str(p) for p in legal_plays(Position(Side(0, 0, 0, 2), Side(1)), 3, 3)]
+['4/off(2)']
+>>> race_plays((0, 0, 0, 1, 0, 1), 5, 2)
+[(1, 1, 0, 0, 0, 0), (0, 0, 0, 1, 0, 0)]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from bgfmt.errors import PositionError
+from bgfmt.game.board import Position, Side
+
+BAR = 25
+OFF = 0
+
+
+class Roll(NamedTuple):
+    """Two dice, the larger first, and how many of the 36 equally likely rolls show them."""
+
+    high: int
+    low: int
+    weight: int
+
+
+ROLLS = tuple(Roll(high, low, 1 if high == low else 2) for high in range(1, 7) for low in range(1, high + 1))
+"""The 21 rolls in the order in which gnubg adds them up: 1-1, 2-1, 2-2, 3-1, ... 6-6."""
+
+
+# -- one side alone --------------------------------------------------------------------------------------
+
+
+def one_die(counts: tuple[int, ...], point: int, die: int) -> tuple[int, ...] | None:
+    """The side after its chequer on `point` moves `die` pips, None where the rules forbid that. Nobody is in the way.
+
+    counts : chequers on points 1, 2, ...
+    """
+    if not counts[point - 1]:
+        return None
+    to = point - die
+    if to <= 0:
+        higher = counts[point:]
+        if any(counts[6:]) or (to < 0 and any(higher)):
+            return None
+    after = list(counts)
+    after[point - 1] -= 1
+    if to > 0:
+        after[to - 1] += 1
+    return tuple(after)
+
+
+def race_plays(counts: tuple[int, ...], high: int, low: int) -> list[tuple[int, ...]]:
+    """Sides that a roll can lead to with no opponent in the way, each once, in gnubg's order of first appearance.
+
+    The order decides bytes, since the first of equally good plays is taken: the larger die first and then the
+    smaller, then the other way round; each time from the highest point down. For doubles the points never rise.
+    """
+    found: dict[tuple[int, ...], None] = {}
+    orders = [(high,) * 4] if high == low else [(high, low), (low, high)]
+    for dice in orders:
+        for after in _sequences(tuple(counts), dice, len(counts), falling=high == low):
+            found.setdefault(after)
+    return list(found)
+
+
+def _sequences(
+    counts: tuple[int, ...], dice: tuple[int, ...], highest: int, *, falling: bool
+) -> Iterator[tuple[int, ...]]:
+    if not dice or not any(counts):  # with all chequers off the rest of the roll is void
+        yield counts
+        return
+    for point in range(highest, 0, -1):
+        after = one_die(counts, point, dice[0])
+        if after is not None:
+            yield from _sequences(after, dice[1:], point if falling else len(counts), falling=falling)
+
+
+# -- two sides: the whole game ---------------------------------------------------------------------------
+
+
+class Move(NamedTuple):
+    """One chequer's move by one die: from a point or the bar (25), to a point or off (0)."""
+
+    start: int
+    end: int
+    hit: bool = False
+
+
+@dataclass(frozen=True)
+class Play:
+    """What a player does with a roll, and the board after it: `result.us` is the player who has moved."""
+
+    moves: tuple[Move, ...]
+    result: Position
+
+    def __str__(self) -> str:
+        return notation(self.moves)
+
+
+def legal_plays(position: Position, die: int, other: int) -> list[Play]:
+    """All legal plays of a roll, one for each different board after it; empty when no chequer can move.
+
+    The whole game: points held by two opposing chequers are closed, single ones are hit, the bar comes first, a
+    chequer is borne off only when all are at home. Both dice must be played where that is possible (as many of four
+    as possible for a double); where only one of the two can be, the larger if possible.
+
+    Raises
+    ------
+    PositionError for dice outside 1..6 or a point held by both sides.
+    """
+    if not (1 <= die <= 6 and 1 <= other <= 6):
+        raise PositionError(f"dice show 1 to 6, not {die} and {other}")
+    position.check()
+    high, low = max(die, other), min(die, other)
+    orders = [(high,) * 4] if high == low else [(high, low), (low, high)]
+    most = 0
+    plays: dict[_Board, tuple[Move, ...]] = {}
+    for dice in orders:
+        depth, reached = _reach(_Board.of(position), dice)
+        if depth < most or depth == 0:
+            continue  # also: only one die is playable and the larger, tried first, is
+        if depth > most:
+            most, plays = depth, {}
+        elif depth == 1 and len(dice) == 2:
+            continue
+        for board, moves in reached.items():
+            plays.setdefault(board, moves)
+    return [Play(moves, board.position()) for board, moves in plays.items()]
+
+
+def _reach(board: _Board, dice: tuple[int, ...]) -> tuple[int, dict[_Board, tuple[Move, ...]]]:
+    """How many of these dice, in this order, can be played, and the boards then, each with the first way to it."""
+    reached: dict[_Board, tuple[Move, ...]] = {board: ()}
+    for played, die in enumerate(dice):
+        further: dict[_Board, tuple[Move, ...]] = {}
+        for here, moves in reached.items():
+            for move, after in here.steps(die):
+                further.setdefault(after, (*moves, move))
+        if not further:
+            return played, reached
+        reached = further
+    return len(dice), reached
+
+
+class _Board(NamedTuple):
+    """Chequers on points 0 (unused) to 25 (the bar), of who moves and of the other, each as its owner counts."""
+
+    mine: tuple[int, ...]
+    theirs: tuple[int, ...]
+
+    @classmethod
+    def of(cls, position: Position) -> _Board:
+        return cls(
+            *(
+                (0, *side.counts, *(0,) * (24 - len(side.counts)), side.bar)
+                for side in (position.us, position.them)
+            )
+        )
+
+    def position(self) -> Position:
+        return Position(*(Side(*side[1:BAR], bar=side[BAR]) for side in self))
+
+    def steps(self, die: int) -> Iterator[tuple[Move, _Board]]:
+        """Every move by one die, highest start first, with the board after it."""
+        starts = [BAR] if self.mine[BAR] else [p for p in range(24, 0, -1) if self.mine[p]]
+        for start in starts:
+            end = max(OFF, start - die)
+            if end == OFF:
+                highest = starts[0]
+                if highest > 6 or (start < die and start != highest):
+                    continue
+            opponent = BAR - end
+            if end != OFF and self.theirs[opponent] > 1:
+                continue
+            hit = end != OFF and self.theirs[opponent] == 1
+            mine, theirs = list(self.mine), list(self.theirs)
+            mine[start] -= 1
+            if end != OFF:
+                mine[end] += 1
+            if hit:
+                theirs[opponent] = 0
+                theirs[BAR] += 1
+            yield Move(start, end, hit), _Board(tuple(mine), tuple(theirs))
+
+
+def notation(moves: tuple[Move, ...]) -> str:
+    """Moves as players write them: ``24/18*/13``, ``8/5(2) 6/3(2)``, ``bar/20``, ``6/off``; ``no play`` for none.
+
+    One chequer's moves are joined, stops in between shown only where they hit; highest start first.
+    """
+    chains: list[list[Move]] = []
+    for move in sorted(moves, key=lambda m: -m.start):
+        for chain in chains:
+            if chain[-1].end == move.start:
+                chain.append(move)
+                break
+        else:
+            chains.append([move])
+    texts = [_chain_text(chain) for chain in sorted(chains, key=lambda c: (-c[0].start, -c[-1].end))]
+    counted = {text: texts.count(text) for text in texts}
+    return " ".join(f"{t}({n})" if n > 1 else t for t, n in counted.items()) or "no play"
+
+
+def _chain_text(chain: list[Move]) -> str:
+    stops = [m for m in chain[:-1] if m.hit] + [chain[-1]]
+    start = "bar" if chain[0].start == BAR else str(chain[0].start)
+    return "/".join([start, *(("off" if m.end == OFF else str(m.end)) + "*" * m.hit for m in stops)])

@@ -1,0 +1,135 @@
+"""Compiled loops of the one-sided solver in float64: expected rolls and exact distributions.
+
+The same walk as in `kernels_one_sided`, with ranks in float64 beside their position numbers. The 36 numbers of a
+position are added in the order in which J 9.7 adds them, which makes Peelle's table bit for bit.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from bgfmt.jit import njit
+from bgfmt.solver.kernels.one_sided import refresh, start_at, step_to_next
+
+Array = Any
+
+
+@njit()
+def sum_like_j(v: Array) -> float:
+    """Sum of 36 doubles: eight running sums of four lanes, the ninth group on the first, folded 4, 2, 1 apart."""
+    r0 = (((v[0] + v[32]) + v[16]) + (v[4] + v[20])) + ((v[8] + v[24]) + (v[12] + v[28]))
+    r1 = (((v[1] + v[33]) + v[17]) + (v[5] + v[21])) + ((v[9] + v[25]) + (v[13] + v[29]))
+    r2 = (((v[2] + v[34]) + v[18]) + (v[6] + v[22])) + ((v[10] + v[26]) + (v[14] + v[30]))
+    r3 = (((v[3] + v[35]) + v[19]) + (v[7] + v[23])) + ((v[11] + v[27]) + (v[15] + v[31]))
+    return (r0 + r2) + (r1 + r3)  # type: ignore[no-any-return]
+
+
+@njit()
+def search_exact(
+    points: int,
+    x: int,
+    found: int,
+    sources: Array,
+    drop: Array,
+    ranks: Array,
+    labels: Array,
+    on: int,
+    off: int,
+    off_scale: int,
+    rank: Array,
+    label: Array,
+) -> None:
+    """Least rank and its position of each roll from x, into rank[a, b] and label[a, b] (larger die first: a >= b).
+
+    ranks and labels, (rows, 19): after one more die 1..6 (lanes 0..5), two (6..11), three (12..17) and the position
+    itself (18).
+    """
+    row = x + on
+    top = sources[0]
+    for a in range(1, 7):
+        for b in range(9):
+            rank[a - 1, b] = np.inf
+        for q in range(found):
+            i = sources[q]
+            t = i - a
+            if t < 0:
+                if top > 5 or (t < -1 and q > 0):
+                    break
+                y = off_scale * (x - drop[points - i]) + off
+            else:
+                y = row - drop[points - i] + drop[points - t]
+            for b in range(9):
+                lane = b if b < 6 else (18 if b == 6 else (a + 5 if b == 7 else a + 11))
+                if ranks[y, lane] < rank[a - 1, b]:
+                    rank[a - 1, b] = ranks[y, lane]
+                    label[a - 1, b] = labels[y, lane]
+        for lane, b in ((a - 1, 6), (a + 5, a - 1), (a + 11, 7)):
+            ranks[row, lane] = rank[a - 1, b]
+            labels[row, lane] = label[a - 1, b]
+    for a in range(6):
+        rank[a, a] = rank[a, 8]
+        label[a, a] = label[a, 8]
+        for b in range(a):
+            if rank[b, a] < rank[a, b]:
+                rank[a, b] = rank[b, a]
+                label[a, b] = label[b, a]
+
+
+@njit()
+def exact_rolls(
+    points: int,
+    ranges: Array,
+    terms: Array,
+    steps: Array,
+    ranks: Array,
+    labels: Array,
+    on: int,
+    off: int,
+    off_scale: int,
+    means: Array,
+    chances: Array,
+    columns: int,
+    choices: Array,
+) -> None:
+    """Fill means[x] and chances[x, :columns] for the positions x of `ranges`, as `distributions` does."""
+    above = np.zeros(points + 2, np.int64)
+    drop = np.zeros(points + 2, np.int64)
+    sources = np.zeros(points + 1, np.int64)
+    rank = np.zeros((6, 9), np.float64)
+    label = np.zeros((6, 9), np.int64)
+    v = np.zeros(36, np.float64)
+    sums = np.zeros(columns + 1, np.float64)
+    for g in range(len(ranges)):
+        start_at(ranges[g, 0], points, terms, above)
+        changed = points
+        for x in range(ranges[g, 0], ranges[g, 1]):
+            found = refresh(points, changed, above, steps, drop, sources)
+            search_exact(points, x, found, sources, drop, ranks, labels, on, off, off_scale, rank, label)
+            at = 6
+            for a in range(6):
+                v[a] = rank[a, a]
+                for b in range(a + 1, 6):
+                    v[at] = rank[b, a]
+                    v[at + 1] = rank[b, a]
+                    at += 2
+            mean = 1 + sum_like_j(v) / 36
+            means[x] = mean
+            ranks[x + on, 18] = mean
+            labels[x + on, 18] = x
+            if len(choices):
+                for a in range(6):
+                    for b in range(a + 1):
+                        choices[x, a * (a + 1) // 2 + b] = label[a, b]
+            if columns:
+                sums[:] = 0
+                for a in range(6):
+                    for b in range(a + 1):
+                        weight = 1.0 if a == b else 2.0
+                        row = chances[label[a, b]]
+                        for i in range(columns - 1):
+                            sums[i + 1] += weight * row[i]
+                for i in range(columns):
+                    chances[x, i] = sums[i] / 36
+            changed = step_to_next(points, above)

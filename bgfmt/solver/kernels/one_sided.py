@@ -1,0 +1,342 @@
+"""Compiled loops of the one-sided solver, integers and gnubg's float32.
+
+Source of the rules: docs/theory/one-sided.md; the slow twin is `bgfmt.game.moves`. Positions are visited in ascending
+position number within ranges that share the chequers on their higher points; ranges of one wave do not reach each
+other, so threads may take them in any order.
+
+Every finished position keeps *keys*: the rank of a position (what play minimises) above CODE_BITS low bits. Of y,
+keys[y] holds the best rank after one more die 1..6 (six lanes) and y's own (lane 6); doubles[a - 1, y] the best
+after two and after three more a's; the second half of each row the position numbers that go with them. The low bits
+of a key are overwritten with the place of the chequer moved, highest point first: the least key is then the play of
+least rank that is found first, and a minimum over eight lanes at once is all that the inner loop does. A move from x
+lands on y = x - (a difference of binomials), so that a position costs about 54 loads a source.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from bgfmt.jit import njit
+
+Array = Any
+
+ROLLS = 32
+CODE_BITS = 5
+LABEL_BITS = 30
+CODES = 31
+
+
+@njit()
+def start_at(number: int, points: int, terms: Array, above: Array) -> None:
+    """Set above[k], the chequers on the k highest points, from a position number; above[points + 1] is a wall."""
+    left = number
+    for k in range(points, 0, -1):
+        s = 0
+        while s < 15 and terms[k - 1, s + 1] <= left:
+            s += 1
+        left -= terms[k - 1, s]
+        above[k] = s
+    above[0] = 0
+    above[points + 1] = 1 << 30
+
+
+@njit()
+def step_to_next(points: int, above: Array) -> int:
+    """Move on to the next position number; return the highest k whose above[k] changed."""
+    k = 1
+    while above[k] == above[k + 1]:
+        above[k] = 0
+        k += 1
+    above[k] += 1
+    return k
+
+
+@njit()
+def refresh(points: int, upto: int, above: Array, steps: Array, drop: Array, sources: Array) -> int:
+    """Renew the sources (indices, highest first) and drop[k], the sum of C(above[j] + j - 2, j - 1) over j >= k.
+
+    A chequer that moves from index i to t lowers the position number by drop[points - i] - drop[points - t].
+    """
+    for k in range(upto, 0, -1):
+        drop[k] = drop[k + 1] + steps[k, above[k]]
+    found = 0
+    for k in range(1, points + 1):
+        if above[k] != above[k - 1]:
+            sources[found] = points - k
+            found += 1
+    return found
+
+
+@njit()
+def merge(
+    a: int, used: int, landing: Array, signs: Array, keys: Array, doubles: Array, pair: Array, lanes: int
+) -> None:
+    """Lanes j of pair[a]: least of the keys[y, j] of all landings y of die a + 1, their codes told apart.
+
+    Then, in lanes 8 and 9, the least of the doubles[a, y]. `lanes` is 8, but not a constant: a loop of known length
+    is unrolled instead of vectorised.
+    """
+    clear = signs[32]
+    for j in range(lanes):
+        pair[a, j] = signs[33]
+    two = three = signs[33]
+    for q in range(used):
+        y = landing[a, q]
+        code = signs[q]
+        for j in range(lanes):
+            key = keys.dtype.type((keys[y, j] & clear) | code)
+            pair[a, j] = min(pair[a, j], key)
+        two = min(two, keys.dtype.type((doubles[a, y, 0] & clear) | code))
+        three = min(three, keys.dtype.type((doubles[a, y, 1] & clear) | code))
+    pair[a, 8] = two
+    pair[a, 9] = three
+
+
+@njit()
+def search(
+    points: int,
+    x: int,
+    found: int,
+    sources: Array,
+    drop: Array,
+    signs: Array,
+    keys: Array,
+    doubles: Array,
+    on: int,
+    off: int,
+    off_scale: int,
+    lanes: int,
+    pair: Array,
+    landing: Array,
+    best: Array,
+) -> None:
+    """Position after the best play of each of the 21 rolls from x (`best`), and x's lanes 1..6 and doubles.
+
+    Rows of the records are position number + `on` for a move that keeps the chequer on the board, and
+    off_scale * number + `off` for one that bears it off. `signs`, of the dtype of keys: 0..31, then the mask that
+    clears a key's code, then a key above all keys. `lanes` is 8, but not a constant: a loop of known length is
+    unrolled instead of vectorised. `pair` (6, 10) and `landing` (6, points) are working space.
+    """
+    row = x + on
+    top = sources[0]
+    clear = signs[32]
+    width = landing.shape[1]
+    touched = signs[0]
+    for a in range(1, 7):
+        used = 0
+        for q in range(found):
+            i = sources[q]
+            t = i - a
+            if t >= 0:
+                y = row - drop[points - i] + drop[points - t]
+            elif top > 5 or (t < -1 and q > 0):
+                break
+            else:
+                y = off_scale * (x - drop[points - i]) + off
+            landing[a - 1, q] = y
+            touched |= keys[y, 7] | doubles[a - 1, y, 0]  # asks memory early for what `merge` will need
+            used += 1
+        landing[a - 1, width - 1] = used
+    best[0] = touched
+    for a in range(1, 7):
+        used = landing[a - 1, width - 1]
+        merge(a - 1, used, landing, signs, keys, doubles, pair, lanes)
+        keys[row, a - 1] = pair[a - 1, 6]
+        doubles[a - 1, row, 0] = pair[a - 1, a - 1]
+        doubles[a - 1, row, 1] = pair[a - 1, 8]
+        y = landing[a - 1, pair[a - 1, 6] & CODES]
+        keys[row, a + 7] = keys[y, 14]
+        y = landing[a - 1, pair[a - 1, a - 1] & CODES]
+        doubles[a - 1, row, 2] = keys[y, a + 7]
+        doubles[a - 1, row, 3] = doubles[a - 1, landing[a - 1, pair[a - 1, 8] & CODES], 2]
+        best[a * (a + 1) // 2 - 1] = doubles[a - 1, landing[a - 1, pair[a - 1, 9] & CODES], 3]
+    for a in range(1, 6):
+        for b in range(a):
+            if (pair[b, a] & clear) < (pair[a, b] & clear):
+                best[a * (a + 1) // 2 + b] = keys[landing[b, pair[b, a] & CODES], a + 8]
+            else:
+                best[a * (a + 1) // 2 + b] = keys[landing[a, pair[a, b] & CODES], b + 8]
+
+
+@njit()
+def settle(rows: Array, x: int, part: int, sums: Array, by_sums: bool, rolls: int) -> int:
+    """Divide 36-fold sums, round, give the remainder of 65535 to the likeliest roll; return the sum of i * value.
+
+    sums[i] belongs to roll i + 1; rows[x, part] takes the values.
+    """
+    total = np.uint32(0)
+    rank = np.uint32(0)
+    likeliest = np.uint32(0)
+    for i in range(rolls - 1):
+        value = np.uint32((np.uint64(sums[i]) + 18) * 954437177 >> 35)  # // 36, for all sums below 2**22
+        rows[x, part, i + 1] = value
+        total += value
+        rank += np.uint32(i + 1) * value
+        candidate = np.uint32((sums[i] if by_sums else value) << 5 | (31 - i))
+        likeliest = max(likeliest, candidate)
+    mode = 32 - np.int64(likeliest & 31)
+    excess = np.int64(total) - 65535
+    rows[x, part, 0] = 0
+    rows[x, part, mode] -= excess
+    return np.int64(rank) - mode * excess  # type: ignore[return-value]
+
+
+@njit()
+def weighted_sums(rows: Array, part: int, best: Array, sums: Array, rolls: int) -> None:
+    """sums[i] = rows[best[r], part, i] over the 21 rolls r, doubles once and the others twice; i < rolls.
+
+    `rolls` is 32, but not a constant: a loop of known length is unrolled instead of vectorised.
+    """
+    for i in range(rolls):
+        sums[i] = 0
+    for a in range(1, 6):
+        for b in range(a):
+            y = best[a * (a + 1) // 2 + b]
+            for i in range(rolls):
+                sums[i] += rows[y, part, i]
+    for i in range(rolls):
+        sums[i] += sums[i]
+    for a in range(6):
+        y = best[a * (a + 3) // 2]
+        for i in range(rolls):
+            sums[i] += rows[y, part, i]
+
+
+@njit()
+def distributions(
+    points: int,
+    ranges: Array,
+    terms: Array,
+    steps: Array,
+    signs: Array,
+    keys: Array,
+    doubles: Array,
+    on: int,
+    off: int,
+    off_scale: int,
+    lanes: int,
+    rows: Array,
+    part: int,
+    by_sums: bool,
+    labels: Array,
+    choices: Array,
+    rolls: int,
+) -> None:
+    """Fill rows[x, part] for the positions x of `ranges`, (m, 2) first and one past the last.
+
+    `labels` orders ties by the position played to, or is empty; `choices`, (n, 21) uint32, takes the plays chosen, or
+    is empty.
+    """
+    above = np.zeros(points + 2, np.int64)
+    drop = np.zeros(points + 2, np.int64)
+    sources = np.zeros(points + 1, np.int64)
+    pair = np.zeros((6, 10), keys.dtype)
+    landing = np.zeros((6, points + 1), np.int64)
+    best = np.zeros(21, np.int64)
+    sums = np.zeros(ROLLS, np.uint32)
+    for g in range(len(ranges)):
+        start_at(ranges[g, 0], points, terms, above)
+        changed = points
+        for x in range(ranges[g, 0], ranges[g, 1]):
+            found = refresh(points, changed, above, steps, drop, sources)
+            search(
+                points, x, found, sources, drop, signs, keys, doubles, on, off, off_scale, lanes, pair, landing, best
+            )  # fmt: skip
+            if len(choices):
+                for r in range(21):
+                    choices[x, r] = best[r]
+            if part < rows.shape[1] - 1:
+                rows[x, 1, 0] = (
+                    65535  # a chequer is off already; a later pass fills the rows of those with none off
+                )
+            weighted_sums(rows, part, best, sums, rolls)
+            rank = settle(rows, x, part, sums, by_sums, rolls)
+            if len(labels):
+                rank = rank << LABEL_BITS | labels[x]
+            keys[x + on, 6] = rank << CODE_BITS
+            keys[x + on, 14] = x
+            changed = step_to_next(points, above)
+
+
+@njit()
+def normal_moments(
+    points: int,
+    ranges: Array,
+    terms: Array,
+    steps: Array,
+    signs: Array,
+    keys: Array,
+    doubles: Array,
+    on: int,
+    off: int,
+    off_scale: int,
+    lanes: int,
+    moments: Array,
+    bits: Array,
+    column: int,
+) -> None:
+    """Fill moments[x, column : column + 2], mean and standard deviation, for the positions x of `ranges`.
+
+    All in float32, one rounding an operation, times the reciprocal of 36, as gnubg's build does it. `bits` are the
+    moments seen as int32: bits of floats that are not negative order like the floats, so the mean's serve as rank.
+    """
+    above = np.zeros(points + 2, np.int64)
+    drop = np.zeros(points + 2, np.int64)
+    sources = np.zeros(points + 1, np.int64)
+    pair = np.zeros((6, 10), keys.dtype)
+    landing = np.zeros((6, points + 1), np.int64)
+    best = np.zeros(21, np.int64)
+    one = np.float32(1)
+    reciprocal = np.float32(1 / 36)
+    for g in range(len(ranges)):
+        start_at(ranges[g, 0], points, terms, above)
+        changed = points
+        for x in range(ranges[g, 0], ranges[g, 1]):
+            found = refresh(points, changed, above, steps, drop, sources)
+            search(
+                points, x, found, sources, drop, signs, keys, doubles, on, off, off_scale, lanes, pair, landing, best
+            )  # fmt: skip
+            mean = np.float32(0)
+            square = np.float32(0)
+            r = 0
+            for a in range(6):
+                for b in range(a + 1):
+                    rolls = one + moments[best[r], column]
+                    deviation = moments[best[r], column + 1]
+                    r += 1
+                    spread = deviation * deviation + rolls * rolls
+                    mean = mean + (rolls if a == b else rolls + rolls)
+                    square = square + (spread if a == b else spread + spread)
+            mean = mean * reciprocal
+            moments[x, column] = mean
+            moments[x, column + 1] = np.sqrt(square * reciprocal - mean * mean)
+            keys[x + on, 6] = np.int64(bits[x, column]) << CODE_BITS
+            keys[x + on, 14] = x
+            changed = step_to_next(points, above)
+
+
+@njit()
+def race_survival(first: int, choices: Array, survival: Array) -> None:
+    """Fill survival[x - first, k], 65535 parts of the chance that all chequers of x are on the board after k rolls.
+
+    Plays are those of the race, choices[x] of shape (21,); positions from `first` on are those with every chequer
+    on the board. bgsage's gammon rows.
+    """
+    sums = np.zeros(ROLLS + 1, np.int64)
+    for x in range(first, len(choices)):
+        sums[:] = 0
+        r = 0
+        for a in range(6):
+            for b in range(a + 1):
+                after = np.int64(choices[x, r])
+                r += 1
+                if after >= first:
+                    weight = 1 if a == b else 2
+                    for k in range(ROLLS):
+                        sums[k + 1] += weight * survival[after - first, k]
+        row = survival[x - first]
+        row[0] = 65535
+        for k in range(1, ROLLS):
+            row[k] = (sums[k] + 18) // 36

@@ -1,0 +1,1 @@
+"""The second road: recurrences that share no arithmetic with the solver."""

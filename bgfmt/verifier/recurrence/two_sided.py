@@ -1,0 +1,194 @@
+"""Recurrence of two-sided tables: does every entry follow from the file's own smaller entries?
+
+Two passes over the file at most: its rows, as what a play leads to; and its columns, as what must follow. Columns are
+taken in bands wide enough that a band's piece of a row is a few pages, so that a file larger than memory is read
+twice and no more.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import mmap
+import os
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgfmt.tables import TwoSided
+from bgfmt.verifier import rules
+
+Array = NDArray[Any]
+Progress = Callable[[int, int], None]
+LIST_MOST = 1_000_000
+BAND_BYTES = 192 << 20
+LARGE = 3 << 30
+LARGE_BAND_BYTES = 768 << 20
+PIECE_BYTES = 16 << 20
+
+
+def _offset_in_file(array: Array) -> int | None:
+    """Where an array that looks straight into a mapped file begins in it; None for any other array."""
+    base: Any = array
+    while isinstance(base, np.ndarray):
+        base = base.base
+    if isinstance(base, memoryview):
+        base = base.obj
+    if not isinstance(base, mmap.mmap):
+        return None
+    start = np.frombuffer(base, np.uint8, 1).__array_interface__["data"][0]
+    return int(array.__array_interface__["data"][0] - start)
+
+
+class Grid:
+    """Rows and pieces of columns of a table, mapped or read; what is read is let go again."""
+
+    def __init__(self, table: TwoSided) -> None:
+        self.rows_array = table.equities
+        self.n, _, self.columns = table.equities.shape
+        self.release = table.release
+        self.size = self.n * self.n * self.columns * 2
+        self._fd = -1
+        self._offset = 0
+        array = table.equities
+        if isinstance(array, np.ndarray) and array.flags.c_contiguous and array.dtype == np.dtype("<u2"):
+            offset = _offset_in_file(array)
+            if offset is not None and os.path.isfile(table.provenance):
+                self._offset = offset
+                with contextlib.suppress(OSError):
+                    self._fd = os.open(table.provenance, os.O_RDONLY)
+
+    def rows(self, start: int, stop: int) -> Array:
+        """(stop - start, n, columns) uint16."""
+        if self._fd < 0:
+            return np.ascontiguousarray(np.asarray(self.rows_array[start:stop]), "<u2")
+        out = np.empty((stop - start, self.n, self.columns), "<u2")
+        self._read(out, start * self.n * self.columns * 2)
+        return out
+
+    def piece(self, start: int, stop: int, first: int, last: int) -> Array:
+        """Columns first..last-1 of rows start..stop-1: (stop - start, (last - first) * columns) uint16."""
+        width = (last - first) * self.columns
+        if last - first == self.n:
+            return self.rows(start, stop).reshape(stop - start, width)
+        out = np.empty((stop - start, width), "<u2")
+        for k in range(start, stop):
+            if self._fd < 0:
+                out[k - start] = np.asarray(self.rows_array[k])[first:last].reshape(-1)
+            else:
+                self._read(out[k - start], (k * self.n + first) * self.columns * 2)
+        return out
+
+    def _read(self, out: Array, at: int) -> None:
+        view = out.reshape(-1).view(np.uint8).data
+        done = 0
+        while done < len(view):
+            got = os.preadv(self._fd, [view[done : done + (1 << 30)]], self._offset + at + done)
+            if got <= 0:
+                raise OSError("the file became shorter while it was read")
+            done += got
+
+    def close(self) -> None:
+        """Let the file go."""
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+
+@dataclass
+class Pass:
+    """What the pass over all entries found."""
+
+    entries: int
+    columns: int
+    failing: int = 0
+    #: us * n + them of failing entries, at most LIST_MOST
+    numbers: Array = field(default_factory=lambda: np.zeros(0, np.int64))
+    #: (columns, 19): differences of -9 or less .. 9 or more, stored less expected
+    histogram: Array = field(default_factory=lambda: np.zeros((4, 19), np.int64))
+
+    @property
+    def largest(self) -> int:
+        """Largest difference, 9 standing for 9 or more."""
+        seen = np.flatnonzero(self.histogram.sum(axis=0))
+        return int(np.abs(seen - 9).max()) if len(seen) else 0
+
+
+def check(table: TwoSided, *, threads: int = 1, progress: Progress | None = None) -> Pass:
+    """Hold every entry of a table against what its own smaller entries give (recipe gnubg)."""
+    from bgfmt.verifier.recurrence import kernels_two_sided as kernels
+
+    n, columns = table.positions, table.equities.shape[2]
+    starts, results = rules.plays(table.points, table.chequers)
+    grid = Grid(table)
+    found = Pass(n * n, columns, histogram=np.zeros((columns, 19), np.int64))
+    per_tile = kernels.LANES // columns
+    budget = LARGE_BAND_BYTES if grid.size > LARGE else BAND_BYTES
+    band = max(per_tile, min(n, budget // (n * columns * 2) // per_tile * per_tile))
+    lists: list[Array] = []
+    local = threading.local()
+    lock = threading.Lock()
+    done = 0
+
+    def advance(rows: int) -> None:
+        nonlocal done
+        with lock:
+            done += rows
+            if progress is not None:
+                progress(min(done, 2 * n), 2 * n)
+
+    def work(part: tuple[int, int, Array, int]) -> None:
+        first, last, expected, begin = part
+        if not hasattr(local, "tile"):
+            local.tile = np.zeros((n, kernels.LANES), np.int16)
+            local.total = np.zeros(kernels.LANES, np.int32)
+        rows = grid.rows(first, last)
+        kernels.turned_tile(rows, local.tile)
+        lane = (first - begin) * columns
+        kernels.expected_tile(
+            1, n, starts, results.ctypes.data, local.tile.ctypes.data, local.total, local.total.ctypes.data,
+            expected, lane, (last - first) * columns,
+        )  # fmt: skip
+        advance(last - first)
+
+    def judge(part: tuple[int, int, Array, int, int]) -> tuple[int, int, Array, Array]:
+        u, v, expected, begin, end = part
+        stored = grid.piece(u, v, begin, end)
+        fails = np.zeros(v - u, np.int64)
+        histogram = np.zeros((columns, 19), np.int64)
+        kernels.compare(stored, expected[u:v], columns, fails, histogram)
+        numbers = np.zeros(0, np.int64)
+        if fails.any():
+            bad = np.flatnonzero(fails)
+            differ = (stored[bad] != expected[u:v][bad]).reshape(len(bad), -1, columns).any(axis=2)
+            which, them = np.nonzero(differ)
+            numbers = ((bad[which] + u) * n + begin + them)[:LIST_MOST]
+        return v - u, int(fails.sum()), histogram, numbers
+
+    try:
+        with ThreadPoolExecutor(threads) as pool:
+            for begin in range(0, n, band):
+                end = min(n, begin + band)
+                expected = np.empty((n, (end - begin) * columns), np.uint16)
+                expected[0] = 65535
+                tiles = [(t, min(end, t + per_tile), expected, begin) for t in range(begin, end, per_tile)]
+                list(pool.map(work, tiles))
+                if begin == 0:
+                    expected[1:, :columns] = 0
+                step = max(1, PIECE_BYTES // expected[0].nbytes)
+                pieces = [(u, min(n, u + step), expected, begin, end) for u in range(0, n, step)]
+                for rows, failing, histogram, numbers in pool.map(judge, pieces):
+                    found.failing += failing
+                    found.histogram += histogram
+                    if len(numbers) and sum(map(len, lists)) < LIST_MOST:
+                        lists.append(numbers)
+                    advance(rows * (end - begin) // n if n else 0)
+    finally:
+        grid.close()
+    if lists:
+        found.numbers = np.sort(np.concatenate(lists)[:LIST_MOST])
+    return found
