@@ -11,13 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from bgfmt import formats, lookup, reshape
+from bgfmt import formats, reshape
 from bgfmt.errors import CapabilityError, ClosedError, FormatError, NotCoveredError, UnknownFormatError
 from bgfmt.formats.base import HEAD_BYTES, Extent, Format, Head
 from bgfmt.game.board import Position, Side
-from bgfmt.lookup import Answer
 from bgfmt.storage import PathLike, Source, create
-from bgfmt.tables import BLOCK_BYTES, Table, TwoSided
+from bgfmt.tables import BLOCK_BYTES, Answer, Table, TwoSided
 
 
 class Database:
@@ -57,7 +56,7 @@ class Database:
 
     def lookup(self, asked: Side | Position) -> Answer:
         """What the database says of a side or a position; NotCoveredError when it lies outside."""
-        return lookup.look_up(self.table, asked)
+        return self.table.lookup(asked)
 
     def get(self, asked: Side | Position) -> Answer | None:
         """Like `lookup`, but None for a position outside the database."""
@@ -71,8 +70,8 @@ class Database:
         return self.get(asked) is not None
 
     def lookup_many(self, us: Any, them: Any = None, *, column: str | None = None) -> np.ndarray[Any, Any]:
-        """What the database says of many positions at once; see `bgfmt.lookup.look_up_many`."""
-        return lookup.look_up_many(self.table, us, them, column)
+        """What the database says of many positions at once; see the table's own `lookup_many`."""
+        return self.table.lookup_many(us, them, column=column)
 
     def info(self) -> dict[str, Any]:
         """Facts for a person or a program: what the file is, and what gnubg makes of it."""

@@ -78,9 +78,12 @@ def test_dump_agrees_with_lookup(capsys: pytest.CaptureFixture[str]) -> None:
         for row in rows[::50]:
             us, them = (Side(*map(int, row[k].split())) for k in ("us", "them"))
             eq = db.lookup(Position(us, them)).as_dict()
-            assert eq["position_number"] == int(row["number"])
-            assert [float(row[k]) for k in ("cubeless", "owned", "centered", "opponent")] == pytest.approx(
-                [eq[k] for k in ("cubeless", "owned", "centered", "opponent")], abs=1e-9
+            assert eq["position_number"] == int(row["position_number"])
+            assert [int(row[f"us_{p}"]) for p in range(1, 7)] == list(us.padded(6))
+            assert [
+                float(row[k]) for k in ("win", "cubeless", "owned", "centered", "opponent")
+            ] == pytest.approx(
+                [eq[k] for k in ("win", "cubeless", "owned", "centered", "opponent")], abs=1e-9
             )
     code, text, _ = cli(capsys, "dump", TS, "--start", "22000", "--count", "2")
     assert text.splitlines()[0].split()[0] == "22000"
@@ -90,7 +93,7 @@ def test_dump_agrees_with_lookup(capsys: pytest.CaptureFixture[str]) -> None:
     with bgfmt.open(OS) as db:
         last = db.lookup(Side(0, 0, 0, 0, 0, 15))
         assert records[-1]["mean_rolls"] == pytest.approx(last.mean_rolls)
-        assert records[-1]["off_12"] == pytest.approx(100 * last.bearoff[12], rel=1e-6)
+        assert records[-1] == last.as_dict()
     for name in ("os_p03_nd", "hyper1", "os_p02_g", "ts_03x03_cubeless"):
         for style in ("text", "csv", "json"):
             code, out, _ = cli(

@@ -7,7 +7,7 @@ Which nouns hold a table, and in which order, is told in `_jlayout`; the contain
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 from bgfmt.errors import CapabilityError, CorruptError, FormatError
 from bgfmt.formats.base import Extent, Format, Head, Option
@@ -158,7 +158,7 @@ class JFile(Format):
                 compact(JComponents(file), sink, version, form, table.release)
             return
         if isinstance(table, Components):
-            compact(table.nouns, sink, version, form, table.release)
+            compact(cast(Any, table.nouns), sink, version, form, table.release)
             return
         assert isinstance(table, (MeanRolls, OneSided))
         if isinstance(table, OneSided) and dropped:
