@@ -2,7 +2,7 @@
 
 BgfmtError
 ├─ FormatError (ValueError)        these bytes are not what they claim
-│  ├─ UnknownFormatError           nobody recognised them            .asked
+│  ├─ UnknownFormatError           nobody recognised them            .asked .readings
 │  ├─ AmbiguousFormatError         more than one did                 .claimed_by
 │  ├─ HeaderError                  a header field is wrong           .field .offset .expected .found
 │  ├─ TruncatedError               shorter than the header promises  .expected_size .found_size
@@ -32,11 +32,11 @@ class FormatError(BgfmtError, ValueError):
 
 
 class UnknownFormatError(FormatError):
-    """No format recognises the file."""
+    """No format recognises the file, or one without header could be several tables, which `readings` spells."""
 
-    def __init__(self, message: str, asked: tuple[str, ...] = ()) -> None:
+    def __init__(self, message: str, asked: tuple[str, ...] = (), readings: tuple[str, ...] = ()) -> None:
         super().__init__(message)
-        self.asked = asked
+        self.asked, self.readings = asked, readings
 
 
 class AmbiguousFormatError(FormatError):

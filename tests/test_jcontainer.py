@@ -18,7 +18,8 @@ from bgfmt.formats.j import noun as jn
 from bgfmt.formats.j.container import FJ01B, FJ01L, V32L, V64B, V64L, VERSIONS, Container
 from bgfmt.formats.j.jfile import JFile
 from bgfmt.formats.j.text import as_json
-from bgfmt.formats.j.write import Memory, Writer, compact
+from bgfmt.formats.j.write import Writer, compact
+from bgfmt.formats.outlets import Memory
 from bgfmt.storage import Source
 
 from .j_nouns import DAMAGED, FILES, GOOD, JFILES, as_golden, container, contents, from_json, run_j, table

@@ -22,7 +22,8 @@ from bgfmt.formats.j import noun as jn
 from bgfmt.formats.j import order as jo
 from bgfmt.formats.j.container import Container
 from bgfmt.formats.j.text import as_json
-from bgfmt.formats.j.write import Memory, compact
+from bgfmt.formats.j.write import compact
+from bgfmt.formats.outlets import Memory
 from bgfmt.game import board
 from bgfmt.tables import Components, MeanRolls, OneSided, same_numbers
 

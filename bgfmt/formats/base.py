@@ -154,6 +154,8 @@ class Format:
     records: ClassVar[tuple[type[Record], ...]] = ()
     #: how a file without header must be described, for example {"points": int}; empty when there is no such file
     headerless: ClassVar[Mapping[str, type]] = {}
+    #: no program of today writes it: a new file is of this format only when it is asked for by name
+    historic: ClassVar[bool] = False
 
     # -- reading ----------------------------------------------------------------------------------------
 
@@ -180,6 +182,10 @@ class Format:
         notes : what else to know, a line each.
         """
         return {"gnubg_name": None, "gnubg_reads": False, "notes": []}
+
+    def beside(self, reading: Reading) -> list[str]:
+        """What the file holds beside the table that only a copy in this format keeps, a line each."""
+        return []
 
     # -- writing ----------------------------------------------------------------------------------------
 
@@ -235,9 +241,9 @@ class Format:
         """Whether a new table of this kind and recipe is written in this format where nobody says which."""
         return False
 
-    def goes_before(self, table: Table, following: Sequence[Table]) -> str | None:
-        """Why a file cannot hold this table with these behind it; None when it can."""
-        return f"a {self.name} file holds one table" if following else None
+    def together(self, tables: Sequence[Table]) -> str | None:
+        """Why one file cannot hold these tables one behind the other; None when it can."""
+        return f"a {self.name} file holds one table" if len(tables) != 1 else None
 
     # -- every byte -------------------------------------------------------------------------------------
 
@@ -276,7 +282,11 @@ class Format:
             sink.write(layout.header)
             sink.skip(layout.size - len(layout.header))
         else:
-            self.write(plain, sink, **options)  # type: ignore[arg-type]
+            try:
+                self.write(plain, sink, **options)  # type: ignore[arg-type]
+            except CapabilityError as error:  # numbers that no file of this layout holds
+                yield Fault(extent.offset, extent.size, f"{self.name} layout", "its own numbers", str(error))
+                return
         for at, expected, found in sink.runs():
             region = None if layout is None else layout.region_at(at)
             rule = f"{self.name} layout" if region is None else region.name

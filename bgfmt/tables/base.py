@@ -95,8 +95,9 @@ class Table:
     """What all tables share.
 
     points, chequers : the sides it covers, up to so many chequers on points 1 to `points`. provenance : where the
-    numbers come from, in words. carried : what a file said beyond its numbers, typed by the format that read it, so
-    that a copy can repeat it. release : lets mapped pages go.
+    numbers come from, in words. recipe : how they were made, by name, where that is known. carried : what a file
+    said beyond its numbers, typed by the format that read it, so that a copy can repeat it. release : lets mapped
+    pages go.
     """
 
     kind: ClassVar[str] = ""
@@ -107,6 +108,7 @@ class Table:
     points: int
     chequers: int
     provenance: str = ""
+    recipe: str = ""
     carried: tuple[object, ...] = field(default=(), repr=False)
     extra: Mapping[str, Any] = field(default_factory=dict, repr=False)
     release: Callable[[], None] | None = field(default=None, repr=False)

@@ -118,12 +118,14 @@ class OneSided(OfOneSide):
 
     bearoff : (n, 32) uint16, parts of 65535 (or float64 probabilities), rolls to bear off all chequers.
     gammon : the same for the first chequer (saving the gammon), or None.
+    gammon_policy : "race" where the gammon part follows the race's plays, "" where it follows those that save it.
     """
 
     kind: ClassVar[str] = "one-sided"
     unit: ClassVar[str] = "chance"
     bearoff: Rows
     gammon: Rows | None = None
+    gammon_policy: str = ""
 
     @classmethod
     def rules(cls, points: int, chequers: int) -> tuple[ArrayRule, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -70,6 +70,9 @@ class GnubgFormat(Format):
 
     # -- writing ----------------------------------------------------------------------------------------
 
+    def together(self, tables: Sequence[Table]) -> str | None:
+        return None if tables else "no table was given"
+
     def header_of(self, table: Table, options: Options) -> bytes:
         """The header bytes to write for this table: its file's own, the canonical ones, or none."""
         return header.choose(table, self.said_of(table, options).canonical, options)
@@ -85,8 +88,9 @@ class GnubgFormat(Format):
     # -- every byte -------------------------------------------------------------------------------------
 
     def as_written(self, table: Table) -> tuple[Table, Options]:
-        kept = tuple(r for r in table.records if not isinstance(r, GnubgHeader))
-        return replace(table, records=kept), {"header": header.headed(table) or not table.record(GnubgHeader)}
+        record = table.record(GnubgHeader)
+        kept = tuple(r for r in table.carried if r is not record)
+        return replace(table, carried=kept), {"header": record is None or bool(record.raw)}
 
     def layout(self, table: Table, **options: Any) -> Layout:
         first = self.header_of(table, options)

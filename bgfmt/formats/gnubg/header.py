@@ -31,7 +31,7 @@ from bgfmt.errors import HeaderError
 from bgfmt.formats.base import Options, Region, shown
 from bgfmt.formats.records import Fact, Record, number, truth
 from bgfmt.storage import Source
-from bgfmt.tables import Hypergammon, NormalOneSided, OneSided, Table, TwoSided
+from bgfmt.tables import Table
 
 SIZE = 40
 FOUR_GIB = 1 << 32
@@ -69,8 +69,8 @@ class GnubgHeader(Record):
 
     raw: bytes
 
-    def fits(self, table: Table) -> bool:
-        return not self.raw or same_size(self.raw, table)
+    def rearranged(self) -> Self | None:
+        return None if self.raw else self
 
     def facts(self) -> Mapping[str, Fact]:
         return {"gnubg_header": self.raw.hex()}
@@ -196,15 +196,6 @@ def canonical_hyper(chequers: int) -> bytes:
     return f"gnubg-H{chequers}{'x' * 31}\n".encode()
 
 
-def same_size(raw: bytes, table: Table) -> bool:
-    """Whether a header as read is of a table of this kind and size, whatever its flags."""
-    said = read(raw)
-    if said is None or (said.points, said.chequers) != (table.points, table.chequers):
-        return False
-    kinds: dict[str, type[Table]] = {"OS": OneSided, "ND": NormalOneSided, "TS": TwoSided, "H": Hypergammon}
-    return isinstance(table, kinds[said.kind])
-
-
 def choose(table: Table, canonical: bytes, options: Options) -> bytes:
     """The header to write: none, the one the table was read with where it says the same, or the canonical one.
 
@@ -225,12 +216,6 @@ def headed(table: Table) -> bool:
     """Whether the file a table was read from has a header."""
     record = table.record(GnubgHeader)
     return record is not None and bool(record.raw)
-
-
-def own_header(table: Table) -> dict[str, bool]:
-    """The option that gives the header the table was read with, or none, in canonical form."""
-    record = table.record(GnubgHeader)
-    return {"header": record is None or bool(record.raw)}
 
 
 def regions(header: bytes) -> tuple[Region, ...]:

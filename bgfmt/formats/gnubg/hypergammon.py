@@ -53,8 +53,8 @@ class GnubgHypergammon(GnubgFormat):
         table = Hypergammon(
             points=POINTS,
             chequers=said.chequers,
-            records=(record,),
-            data=source.array("u1", (n, n, RECORD), start, what),
+            carried=(record,),
+            records=source.array("u1", (n, n, RECORD), start, what),
             provenance=source.name,
             release=source.release,
         )
@@ -67,9 +67,6 @@ class GnubgHypergammon(GnubgFormat):
 
     def home_of(self, table: Table) -> bool:
         return isinstance(table, Hypergammon)
-
-    def goes_before(self, table: Table, following: Any) -> str | None:
-        return None
 
     def emit_numbers(self, table: Table, sink: Outlet, options: Options) -> None:
         for _, block in table.blocks():

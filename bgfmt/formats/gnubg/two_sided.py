@@ -62,7 +62,7 @@ class GnubgTwoSided(GnubgFormat):
             chequers=said.chequers,
             equities=source.array("<u2", (n, n, values), start, what),
             provenance=source.name,
-            records=(record,),
+            carried=(record,),
             release=source.release,
         )
         return Reading(table, Extent(offset, start - offset + n * n * values * 2))
@@ -105,9 +105,6 @@ class GnubgTwoSided(GnubgFormat):
 
     def home_of(self, table: Table) -> bool:
         return isinstance(table, TwoSided) and not table.exact
-
-    def goes_before(self, table: Table, following: Any) -> str | None:
-        return None
 
     def emit_numbers(self, table: Table, sink: Outlet, options: Options) -> None:
         assert isinstance(table, TwoSided)
