@@ -10,7 +10,7 @@ from typing import Any
 
 from bgfmt import formats
 from bgfmt.database import Database, read_source
-from bgfmt.errors import CapabilityError
+from bgfmt.errors import CapabilityError, FormatNeededError, LossError
 from bgfmt.formats import Format
 from bgfmt.formats.headerless import fitting
 from bgfmt.storage import PathLike, Source, create
@@ -69,7 +69,7 @@ def convert(
 
     Without `to` the source's own format is kept where the destination's suffix fits it, else the suffix decides.
     Without options the source's own layout is kept, so a plain copy is byte for byte. What loses something
-    raises CapabilityError unless `lossy`. `progress` is called with (bytes written, bytes in all).
+    raises LossError unless `lossy`. `progress` is called with (bytes written, bytes in all).
 
     `points` and `chequers` cut the table down. Of a source without header that is read as a `format`, they say
     first what it is; `described` says it without cutting anything.
@@ -89,7 +89,7 @@ def convert(
         if not whole and target.together([table]) is not None:
             raise CapabilityError(str(target.together([table])))
         if lost and not lossy:
-            raise CapabilityError(f"this would lose something ({'; '.join(lost)})")
+            raise LossError(lost)
         if os.path.exists(destination) and os.path.samefile(source, destination) and not force:
             raise CapabilityError(f"{os.fspath(destination)}: source and destination are one file")
         with create(destination, force=force) as sink:
@@ -143,9 +143,9 @@ def target_of(path: PathLike, name: str | None, table: Table, own: Format | None
     if len(holding) == 1 or (not holding and len(fitting) == 1):
         return (holding or fitting)[0]
     if own is not None and not fitting:
-        raise CapabilityError(f"no format uses the suffix {suffix!r}; say which format to write")
+        raise FormatNeededError(f"no format uses the suffix {suffix!r}; say which format to write")
     names = ", ".join(f.name for f in fitting) or ", ".join(formats.known())
-    raise CapabilityError(f"{os.fspath(path)}: say which format to write ({names})")
+    raise FormatNeededError(f"{os.fspath(path)}: say which format to write ({names})")
 
 
 @contextlib.contextmanager

@@ -133,7 +133,7 @@ def test_a_file_is_not_converted_onto_itself(capsys: pytest.CaptureFixture[str],
     before = here.read_bytes()
     fails(capsys, "convert", here, here)
     assert here.read_bytes() == before
-    assert cli(capsys, "convert", here, here, "--force", "--cubeless")[0] == 0
+    assert cli(capsys, "convert", here, here, "--force", "--cubeless", "--lossy")[0] == 0
     assert here.read_bytes() == (GOLDEN / "gnubg/ts_06x04_cubeless.bd").read_bytes()
 
 
@@ -156,11 +156,18 @@ def test_unreadable_files(verb: str, capsys: pytest.CaptureFixture[str], tmp_pat
 
 
 def test_headerless_files_by_description(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    cli(capsys, "convert", GOLDEN / "gnubg/ts_04x02.bd", tmp_path / "n.bd", "--no-header")
-    assert "--as gnubg-ts:points=2,chequers=4" in fails(capsys, "info", tmp_path / "n.bd")
-    code, out, _ = cli(capsys, "info", tmp_path / "n.bd", "--as", "gnubg-ts:points=4,chequers=2,cubeful")
+    cli(capsys, "convert", GOLDEN / "gnubg/ts_01x02.bd", tmp_path / "n.bd", "--no-header")
+    assert "--as gnubg-ts:points=1,chequers=2" in fails(capsys, "info", tmp_path / "n.bd")
+    code, out, _ = cli(capsys, "info", tmp_path / "n.bd", "--as", "gnubg-ts:points=2,chequers=1,cubeful")
     assert code == 0
-    assert "4 points" in out
+    assert "2 points" in out
+    for described in ("points=-1", "points=0", "points=99,chequers=1", "cubeful=2"):
+        fails(capsys, "info", tmp_path / "n.bd", "--as", f"gnubg-ts:{described}")
+    assert cli(capsys, "convert", GOLDEN / "gnubg/ts_04x02.bd", tmp_path / "m.bd", "--no-header")[0] == 0
+    for verb in ("info", "dump"):  # one way for all: by size and content
+        assert cli(capsys, verb, tmp_path / "m.bd")[0] == 0
+    assert cli(capsys, "convert", tmp_path / "m.bd", tmp_path / "h.bd", "--header")[0] == 0
+    assert (tmp_path / "h.bd").read_bytes() == (GOLDEN / "gnubg/ts_04x02.bd").read_bytes()
     fails(capsys, "info", tmp_path / "n.bd", "--as", "gnubg-ts:points=4,colour=2")
     fails(capsys, "info", tmp_path / "n.bd", "--as", "gnubg-ts:points=many")
 

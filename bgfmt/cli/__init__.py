@@ -83,13 +83,13 @@ def run(arguments: list[str] | None = None) -> int:
     """Run the command line and return its exit code; with `--json` an error is JSON on stdout as well."""
     code, error = _prepared() or _run(arguments)
     if error is not None:
-        if "--json" in (sys.argv[1:] if arguments is None else arguments):
-            from bgfmt.cli import options
+        from bgfmt.cli import options
 
+        if "--json" in (sys.argv[1:] if arguments is None else arguments):
             with suppress(OSError):
                 options.echo_json({"error": options.as_error(error)})
         with suppress(OSError):
-            click.echo(f"bgfmt: {' '.join(str(error).split())}", err=True)
+            click.echo(f"bgfmt: {options.message_of(error)}", err=True)
     return code
 
 
@@ -131,9 +131,7 @@ def _run(arguments: list[str] | None) -> tuple[int, Exception | None]:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # whoever read us has gone
         return 0, None
     except OSError as error:
-        from bgfmt.cli.options import message_of
-
-        return 2, OSError(message_of(error))
+        return 2, error
     except SystemExit:  # click's own way out when whoever read us has gone
         return 0, None
     except MemoryError:

@@ -74,11 +74,24 @@ def as_error(error: BaseException) -> dict[str, str]:
 
 
 def message_of(error: BaseException) -> str:
-    """An error's message in one line; the system's own errors begin with the file's name."""
+    """An error's message in one line, with the option that answers it; the system's own begin with the file's name."""
     text = str(error)
     if isinstance(error, OSError) and error.strerror:
         text = f"{error.filename}: {error.strerror}" if error.filename else error.strerror
-    return " ".join(text.split())
+    return " ".join([*text.split(), *hint(error).split()])
+
+
+def hint(error: BaseException) -> str:
+    """The option of the command line that answers an error, in brackets; empty where there is none."""
+    from bgfmt.errors import FormatNeededError, LossError, UnknownFormatError
+
+    if isinstance(error, LossError):
+        return "(--lossy allows it)"
+    if isinstance(error, FormatNeededError):
+        return "(--to FORMAT)"
+    if isinstance(error, UnknownFormatError) and error.readings:
+        return f"(--as {error.readings[0]})"
+    return ""
 
 
 def each_line(answer: Callable[[str], Any]) -> int:

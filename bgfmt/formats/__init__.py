@@ -11,7 +11,7 @@ from functools import cache
 from importlib.metadata import entry_points
 from typing import Any
 
-from bgfmt.errors import AmbiguousFormatError, CapabilityError, UnknownFormatError
+from bgfmt.errors import AmbiguousFormatError, CapabilityError, FormatNeededError, UnknownFormatError
 from bgfmt.formats import records
 from bgfmt.formats.base import (
     HEAD_BYTES,
@@ -122,7 +122,7 @@ def home(table: Table) -> Format:
     found = [f for f in _load()[0].values() if f.home_of(table)]
     if len(found) != 1:
         names = ", ".join(f.name for f in found or _load()[0].values() if isinstance(table, f.carries))
-        raise CapabilityError(f"say in which format to write a {table.kind} table ({names})")
+        raise FormatNeededError(f"say in which format to write a {table.kind} table ({names})")
     return found[0]
 
 
