@@ -3,11 +3,11 @@
     python -m tests.crash --watch FOLDER [--at N] [--fault kill|full] -- gnubg install x.bd --dir FOLDER
 
 Without `--at` the command runs to its end and the number of such calls is the last line of stderr. Calls that change
-something in the watched folder are counted: making, renaming, linking, removing, cutting files, opening one to write. The
-numbering is the same in every run of a command that works in one thread.
+something in the watched folder are counted: making, renaming, linking, removing, cutting files, opening one to write.
+The numbering is the same in every run of a command that works in one thread.
 
-From tests: `changes(...)` counts, `killed(...)` runs up to one call, `every_kill(...)` goes through all of them, each from
-a fresh copy of a folder.
+From tests: `changes(...)` counts, `killed(...)` runs up to one call, `every_kill(...)` goes through all of them, each
+from a fresh copy of a folder.
 """
 
 from __future__ import annotations
@@ -113,8 +113,21 @@ class Ran:
     changes: int
 
 
-def _run(arguments: Sequence[str], watch: Path, at: int, fault: str, environment: dict[str, str] | None) -> Ran:
-    command = [sys.executable, "-m", "tests.crash", "--watch", str(watch), "--at", str(at), "--fault", fault, "--"]
+def _run(
+    arguments: Sequence[str], watch: Path, at: int, fault: str, environment: dict[str, str] | None
+) -> Ran:
+    command = [
+        sys.executable,
+        "-m",
+        "tests.crash",
+        "--watch",
+        str(watch),
+        "--at",
+        str(at),
+        "--fault",
+        fault,
+        "--",
+    ]
     done = subprocess.run(
         [*command, *arguments],
         capture_output=True,
@@ -153,7 +166,7 @@ def every_kill(
     at_most: int = 1000,
     environment: dict[str, str] | None = None,
 ) -> Iterator[tuple[int, Ran]]:
-    """Copy the folder `start` to `work`, run the command with its N-th change failing, for every N; yields (N, result).
+    """Copy the folder `start` to `work`, run the command with its N-th change failing; yields (N, result).
 
     With more than `at_most` changes an even choice of them is taken, the first and the last among them. `work` holds
     what the command left; it is made anew before each run.
@@ -177,7 +190,7 @@ def every_kill(
 
 
 def listing(folder: Path) -> dict[str, bytes | str]:
-    """Every file below a folder with its bytes, links with where they lead: two states compared by this are the same."""
+    """Every file below a folder with its bytes, links with where they lead: equal listings are equal states."""
     return {
         str(path.relative_to(folder)): f"-> {os.readlink(path)}" if path.is_symlink() else path.read_bytes()
         for path in sorted(folder.rglob("*"))

@@ -26,9 +26,15 @@ def digest_of(path: Path) -> str:
 
 
 def same_file(one: Path, other: Path) -> bool:
-    """Whether two names are one file; links are not followed."""
+    """Whether two names are one file, or two with the same content; links are not followed."""
     with contextlib.suppress(OSError):
-        return os.path.samestat(one.lstat(), other.lstat())
+        first, second = one.lstat(), other.lstat()
+        if os.path.samestat(first, second):
+            return True
+        if stat.S_ISLNK(first.st_mode) and stat.S_ISLNK(second.st_mode):
+            return os.readlink(one) == os.readlink(other)
+        both = stat.S_ISREG(first.st_mode) and stat.S_ISREG(second.st_mode)
+        return both and first.st_size == second.st_size and digest_of(one) == digest_of(other)
     return False
 
 
