@@ -115,7 +115,12 @@ class _Fields:
 
     def text(self, key: str) -> str:
         value = self.value.get(key)
-        return value if isinstance(value, str) else ""
+        # JSON may spell half of a character, which no one could print
+        return (
+            value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+            if isinstance(value, str)
+            else ""
+        )
 
     def array(self, key: str) -> list[Any]:
         value = self.value.get(key)

@@ -1,8 +1,8 @@
 """The expected walk of a match, as expected.jsonl has it, and where ours differs.
 
 An action there is [kind, player, dice, Position ID], with cube and owner where the form has them. A dance is a
-"roll", a beaver a "double"; a take that nobody wrote has no Position ID, and that of a take or a pass is, but for .xg,
-seen by who answers. A roll that was not played may be there as a "roll", or be left out.
+"roll", a beaver a "double"; a take that nobody wrote has no Position ID, and in all forms but .xg that of a take or a
+pass is seen by who answers. A roll that was not played may be there as a "roll", or be left out.
 """
 
 from __future__ import annotations
