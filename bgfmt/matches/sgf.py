@@ -23,7 +23,7 @@ _TOKEN = re.compile(rb"\s*+(?:([();])|([A-Za-z]++)|\[((?:[^\]\\]++|\\.)*+)\])", 
 # the rest, analyses and with them the bulk of a file, is stepped over
 _WANTED = frozenset(
     ("GM", "MI", "RU", "RE", "PW", "PB", "DT", "EV", "RO", "PC", "AN", "W", "B", "AE", "AW", "AB", "PL", "CV",
-     "CP", "C")
+     "CP", "DI", "C")
 )  # fmt: skip
 _INFO = re.compile(rb"([a-z]{1,20}):(\d{1,5})")
 _RESULT = re.compile(rb"\s*+([WB])\+(\d{1,6})?(R)?", re.I)
@@ -116,13 +116,22 @@ def read(data: bytes, name: str = "<sgf>") -> list[Match]:
         if first is None or walk.number <= first.number or walk.length != first.length:
             matches.append([])
         matches[-1].append((tree[0], walk))
+        waiting: Node | None = None  # with dice of which nothing has come yet
         for node in tree:
             try:
                 _tell(node, walk)
+                if "DI" in node.properties:
+                    waiting = node
+                elif "W" in node.properties or "B" in node.properties:
+                    waiting = None
             except (ValueError, IndexError, PositionError):
                 raise FormatError(
                     f"{name}: byte {node.begin}: a node with a value that cannot be read"
                 ) from None
+        if waiting is not None and walk.turn is not None and not walk.over and not walk.offers:
+            dice = waiting.properties["DI"][0].strip()
+            if len(dice) == 2 and all(b"1" <= dice[k : k + 1] <= b"6" for k in (0, 1)):
+                walk.unplayed(walk.turn, (int(dice[:1]), int(dice[1:])), waiting.begin)
     return [_match(match) for match in matches]
 
 
@@ -189,7 +198,7 @@ def _tell(node: Node, walk: GameWalk) -> None:
         if "CP" in properties:
             owner = {b"w": 0, b"b": 1}.get(properties["CP"][0].strip().lower()[:1])
         cube = (value, owner)
-    if (board, turn, cube) != (None, None, None):
+    if board is not None or cube is not None or turn not in (None, walk.turn):
         walk.setup(node.begin, turn=turn, board=board, cube=cube)
 
 

@@ -64,7 +64,7 @@ def _game(match: Match, game: Game) -> list[str]:
             rows.append(["", ""])
         rows[-1][record.player] = _cell(record, record.cube << turned)
     for number, (left, right) in enumerate(rows, 1):
-        out.append(f"{number:3d}) {left:<{column - 5}}{right}".rstrip())
+        out.append(f"{number:3d}) {left:<{column - 7}}  {right}".rstrip())
     found = outcome(game)
     if game.result is not None:
         winner, points = game.result.winner, game.result.points
