@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Iterator
 from importlib import import_module
 from typing import Protocol
 
 from bgfmt.errors import FormatError, UnknownFormatError
-from bgfmt.matches.model import Game, Match, Record, Result, Rules
+from bgfmt.matches.model import MOST_RECORDS, Game, Match, Record, Result, Rules
 from bgfmt.matches.text import printable
 
 READERS = ("xg", "bgf", "ogxm", "sgf", "mat")
@@ -31,8 +32,8 @@ class Reader(Protocol):
     def recognise(self, data: bytes) -> bool:
         """Whether these bytes claim to be of the form."""
 
-    def read(self, data: bytes, name: str) -> list[Match]:
-        """The matches in them."""
+    def read(self, data: bytes, name: str) -> Iterator[Match]:
+        """The matches in them, one after another."""
 
 
 def reader(data: bytes, name: str = "<bytes>") -> Reader:
@@ -72,8 +73,8 @@ def content(path: str | os.PathLike[str]) -> bytes:
     return data
 
 
-def read(source: str | os.PathLike[str] | bytes, name: str | None = None) -> list[Match]:
-    """The matches of a file, or of its bytes.
+def each(source: str | os.PathLike[str] | bytes, name: str | None = None) -> Iterator[Match]:
+    """The matches of a file, or of its bytes, one after another: for streams that are too large to hold.
 
     Raises
     ------
@@ -87,6 +88,25 @@ def read(source: str | os.PathLike[str] | bytes, name: str | None = None) -> lis
     return reader(data, name).read(data, name)
 
 
+def read(source: str | os.PathLike[str] | bytes, name: str | None = None) -> list[Match]:
+    """All matches of a file, or of its bytes.
+
+    Raises
+    ------
+    FormatError, in one line, where it is not a match, or holds more than can be held.
+    """
+    found: list[Match] = []
+    records = 0
+    for match in each(source, name):
+        found.append(match)
+        records += sum(len(game.records) for game in match.games)
+        if records > MOST_RECORDS:
+            raise FormatError(
+                f"{name or 'the file'}: more than {MOST_RECORDS:,} records; read its matches one by one (each)"
+            )
+    return found
+
+
 __all__ = [
     "LARGEST_FILE",
     "READERS",
@@ -97,6 +117,7 @@ __all__ = [
     "Result",
     "Rules",
     "content",
+    "each",
     "printable",
     "read",
     "reader",

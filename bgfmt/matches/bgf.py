@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import zlib
+from collections.abc import Iterator
 from typing import Any
 
 from bgfmt.errors import FormatError, PositionError
@@ -15,6 +16,7 @@ from bgfmt.matches.walk import GameWalk
 
 NAME = "bgf"
 LARGEST = 32 << 20  # of the document, unpacked
+LARGEST_JSON = 8 << 20  # which becomes objects all at once
 GREEN, RED = -1, 1
 HEADERS = ("event", "site", "date", "round", "title", "location", "transcriber")
 WANTED = frozenset(
@@ -33,7 +35,7 @@ def recognise(data: bytes) -> bool:
     return head.lstrip(b"\xef\xbb\xbf \t").startswith(b"{") and b'"BGF"' in head.replace(b" ", b"")
 
 
-def read(data: bytes, name: str = "<bgf>") -> list[Match]:
+def read(data: bytes, name: str = "<bgf>") -> Iterator[Match]:
     """The match of a file; a record's `at` is the number of its move in the game, from 1.
 
     Raises
@@ -63,7 +65,7 @@ def read(data: bytes, name: str = "<bgf>") -> list[Match]:
         place=said.get("site", said.get("location", "")), date=said.get("date", ""), round=said.get("round", ""),
         headers=said, format=NAME, unit="move",
     )  # fmt: skip
-    return [checked(match)]
+    yield checked(match)
 
 
 def _document(data: bytes, name: str) -> Any:
@@ -85,6 +87,8 @@ def _document(data: bytes, name: str) -> Any:
 
 
 def _json(data: bytes, name: str) -> Any:
+    if len(data) > LARGEST_JSON:
+        raise FormatError(f"{name}: the JSON is larger than {LARGEST_JSON >> 20} MiB")
     try:
         return json.loads(data.decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:

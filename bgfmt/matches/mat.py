@@ -7,18 +7,22 @@ character a bounded number of times, so reading takes time in proportion to the 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
 
 from bgfmt.errors import FormatError, PositionError
 from bgfmt.game.moves import BAR, OFF
 from bgfmt.matches import fibs_board
-from bgfmt.matches.model import STARTS, Game, Match, Result, Rules
+from bgfmt.matches.model import MOST_RECORDS, STARTS, Game, Match, Result, Rules
 from bgfmt.matches.results import checked
 from bgfmt.matches.text import decoded, printable
 from bgfmt.matches.walk import GameWalk
 
 NAME = "mat"
+LARGEST = 16 << 20  # 100,000 games
+MOST_CELLS = 4  # two, and results
+MOST_HEADERS = 100
 USUAL_COLUMN = 34  # where the second player's cells begin, unless the line of names says so
 
 _LENGTH = re.compile(r"\s*+(\d{1,5})\s++points?\s++match\b", re.I)
@@ -65,17 +69,22 @@ class _Cell:
     text: str
 
 
-def read(data: bytes, name: str = "<text>") -> list[Match]:
+def read(data: bytes, name: str = "<text>") -> Iterator[Match]:
     """The matches of a text, in order.
 
     Raises
     ------
     FormatError where it holds no game, or one of another variation.
     """
-    found = [_match(text, name) for text in _split(decoded(data)) if text.games]
+    if len(data) > LARGEST:
+        raise FormatError(f"{name}: a text larger than {LARGEST >> 20} MiB")
+    found = False
+    for text in _split(decoded(data)):
+        if text.games:
+            found = True
+            yield _match(text, name)
     if not found:
         raise FormatError(f"{name}: no match in the text (no line 'Game 1', no rows of plays)")
-    return found
 
 
 def _split(text: str) -> list[_Text]:
@@ -88,7 +97,9 @@ def _split(text: str) -> list[_Text]:
         if line.lstrip(" \t\ufeff").startswith(";"):
             header = _HEADER.match(line.lstrip("\ufeff"))
             if header:
-                (pending if here.games else here.headers)[header[1].strip()] = header[2].strip()
+                headers = pending if here.games else here.headers
+                if len(headers) < MOST_HEADERS:
+                    headers[header[1].strip()] = header[2].strip()
         elif (length := _LENGTH.match(line)) or _MONEY.match(line):
             if here.games:
                 here, pending = _Text(pending), {}
@@ -115,6 +126,7 @@ def _match(text: _Text, name: str) -> Match:
     games: list[Game] = []
     players: tuple[str, str] | None = None
     crawford_seen = not rules.crawford
+    records = 0
     for number, lines in text.games:
         at, heading = _heading(lines, players, headers)
         if heading is None:
@@ -129,6 +141,9 @@ def _match(text: _Text, name: str) -> Match:
             players, text.length, rules, number=number, scores=scores, crawford=crawford, unit="line"
         )
         games.append(_game(walk, lines[at:], column))
+        records += len(games[-1].records)
+        if records > MOST_RECORDS:
+            raise FormatError(f"{name}: more than {MOST_RECORDS:,} records in a match")
     assert players is not None
     return checked(
         Match(
@@ -229,6 +244,9 @@ def _game(walk: GameWalk, lines: list[tuple[int, str]], column: int) -> Game:
     won = next((cell for _, row in reversed(rows) for cell in row if cell.kind == "wins"), None)
     loser = None if won is None else 1 - int(won.column >= column // 2)
     for k, (number, cells) in enumerate(rows):
+        if len(cells) > MOST_CELLS:
+            walk.problem(number, f"{len(cells)} cells in a row, of which {MOST_CELLS} are read")
+            del cells[MOST_CELLS:]
         if len(cells) == 1:
             more = k + 1 < len(rows) and any(cell.kind != "wins" for cell in rows[k + 1][1])
             players = [_whose(walk, cells[0], more, column, loser)]

@@ -22,6 +22,7 @@ START = Side(0, 0, 0, 0, 0, 5, 0, 3, 0, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0
 NACKGAMMON = Side(0, 0, 0, 0, 0, 4, 0, 3, 0, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 2)
 STARTS = {"backgammon": START, "nackgammon": NACKGAMMON}
 LARGEST_CUBE = 1 << 15
+MOST_RECORDS = 300_000  # of one match: thousands of games, and as much as a reader will hold
 
 
 @dataclass(frozen=True)
@@ -209,6 +210,7 @@ class Match:
 
 __all__ = [
     "LARGEST_CUBE",
+    "MOST_RECORDS",
     "NACKGAMMON",
     "START",
     "STARTS",

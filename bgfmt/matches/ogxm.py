@@ -24,27 +24,30 @@ def recognise(data: bytes) -> bool:
     return data.startswith(b"OGXM")
 
 
-def read(data: bytes, name: str = "<ogxm>") -> list[Match]:
+def read(data: bytes, name: str = "<ogxm>") -> Iterator[Match]:
     """The matches of a file or a stream; a record's `at` is the number of its ply in the game, from 1.
 
     Raises
     ------
     FormatError where it cannot be read, or needs a newer reader.
     """
-    out: list[Match] = []
+    last: Match | None = None
     begin = 0
     while begin < len(data):
         try:
             match, size = _one(data, begin, name)
         except FormatError as error:
-            if not out:
+            if last is None:
                 raise
             # of a stream that was cut short, what came before is whole
-            out[-1] = replace(out[-1], notes=(*out[-1].notes, f"the stream after it is left out: {error}"))
+            last = replace(last, notes=(*last.notes, f"the stream after it is left out: {error}"))
             break
-        out.append(match)
+        if last is not None:
+            yield checked(last)
+        last = match
         begin += size
-    return [checked(match) for match in out]
+    if last is not None:
+        yield checked(last)
 
 
 def _one(data: bytes, begin: int, name: str) -> tuple[Match, int]:

@@ -29,9 +29,14 @@ class Found:
     legal: bool
 
 
+def side(board: Board) -> Side:
+    """The side of a list of 26."""
+    return Side(*board[1:BAR], bar=board[BAR])
+
+
 def position(mine: Board, theirs: Board) -> Position:
     """The position of a board, who moves first."""
-    return Position(Side(*mine[1:BAR], bar=mine[BAR]), Side(*theirs[1:BAR], bar=theirs[BAR]))
+    return Position(side(mine), side(theirs))
 
 
 def board(side: Side) -> Board:
@@ -41,7 +46,8 @@ def board(side: Side) -> Board:
 
 def can_move(mine: Board, theirs: Board, dice: tuple[int, int]) -> bool:
     """Whether a roll allows any move."""
-    return any(_step(mine, theirs, start, die) is not None for die in set(dice) for start in _starts(mine))
+    starts = _starts(mine)
+    return any(_step(mine, theirs, start, die) is not None for die in set(dice) for start in starts)
 
 
 def find(mine: Board, theirs: Board, dice: tuple[int, int], hops: list[Hop], marks: int) -> Found | str:
@@ -175,4 +181,4 @@ def _among(plays: list[Play], wanted: Position, marks: int) -> Play | None:
     return min(fitting, key=lambda p: abs(sum(m.hit for m in p.moves) - marks), default=None)
 
 
-__all__ = ["Board", "Found", "Hop", "board", "can_move", "find", "hops_between", "position"]
+__all__ = ["Board", "Found", "Hop", "board", "can_move", "find", "hops_between", "position", "side"]

@@ -7,18 +7,20 @@ bar, `z` is off. A node is `;` and properties such as `B[31hefe]`, `W[double]`, 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from bgfmt.errors import FormatError, PositionError
 from bgfmt.game.board import Position
 from bgfmt.game.moves import BAR, OFF
 from bgfmt.matches import plays
-from bgfmt.matches.model import LARGEST_CUBE, STARTS, Match, Result, Rules
+from bgfmt.matches.model import LARGEST_CUBE, MOST_RECORDS, STARTS, Match, Result, Rules
 from bgfmt.matches.results import checked
 from bgfmt.matches.text import decoded
 from bgfmt.matches.walk import GameWalk
 
 NAME = "sgf"
+LARGEST = 32 << 20  # with analyses, thousands of games
 _TOKEN = re.compile(rb"\s*+(?:([();])|([A-Za-z]++)|\[((?:[^\]\\]++|\\.)*+)\])", re.S)
 # the rest, analyses and with them the bulk of a file, is stepped over
 _WANTED = frozenset(
@@ -102,37 +104,46 @@ def parse(data: bytes, name: str = "<sgf>") -> list[list[Node]]:
     return [tree for tree in trees if tree]
 
 
-def read(data: bytes, name: str = "<sgf>") -> list[Match]:
+def read(data: bytes, name: str = "<sgf>") -> Iterator[Match]:
     """The matches of a file; a record's `at` is the byte at which its node begins.
 
     Raises
     ------
     FormatError where it is not SGF, or not of backgammon.
     """
-    matches: list[list[tuple[Node, GameWalk]]] = []
+    if len(data) > LARGEST:
+        raise FormatError(f"{name}: larger than {LARGEST >> 20} MiB")
+    games: list[tuple[Node, GameWalk]] = []  # of the match being read
+    records = 0
     for tree in parse(data, name):
         walk = _walk(tree[0].properties, name)
-        first = matches[-1][-1][1] if matches else None
-        if first is None or walk.number <= first.number or walk.length != first.length:
-            matches.append([])
-        matches[-1].append((tree[0], walk))
-        waiting: Node | None = None  # with dice of which nothing has come yet
-        for node in tree:
-            try:
-                _tell(node, walk)
-                if "DI" in node.properties:
-                    waiting = node
-                elif "W" in node.properties or "B" in node.properties:
-                    waiting = None
-            except (ValueError, IndexError, PositionError):
-                raise FormatError(
-                    f"{name}: byte {node.begin}: a node with a value that cannot be read"
-                ) from None
-        if waiting is not None and walk.turn is not None and not walk.over and not walk.offers:
-            dice = waiting.properties["DI"][0].strip()
-            if len(dice) == 2 and all(b"1" <= dice[k : k + 1] <= b"6" for k in (0, 1)):
-                walk.unplayed(walk.turn, (int(dice[:1]), int(dice[1:])), waiting.begin)
-    return [_match(match) for match in matches]
+        if games and (walk.number <= games[-1][1].number or walk.length != games[-1][1].length):
+            yield _match(games)
+            games, records = [], 0
+        games.append((tree[0], walk))
+        _game(tree, walk)
+        records += len(walk.records)
+        if records > MOST_RECORDS:
+            raise FormatError(f"{name}: more than {MOST_RECORDS:,} records in a match")
+    yield _match(games)
+
+
+def _game(tree: list[Node], walk: GameWalk) -> None:
+    waiting: Node | None = None  # with dice of which nothing has come yet
+    for node in tree:
+        try:
+            _tell(node, walk)
+        except (ValueError, IndexError, PositionError):
+            walk.stop(node.begin, "a node with a value that cannot be read")
+            return
+        if "DI" in node.properties:
+            waiting = node
+        elif "W" in node.properties or "B" in node.properties:
+            waiting = None
+    if waiting is not None and walk.turn is not None and not walk.over and not walk.offers:
+        dice = waiting.properties["DI"][0].strip()
+        if len(dice) == 2 and all(b"1" <= dice[k : k + 1] <= b"6" for k in (0, 1)):
+            walk.unplayed(walk.turn, (int(dice[:1]), int(dice[1:])), waiting.begin)
 
 
 def _match(games: list[tuple[Node, GameWalk]]) -> Match:
@@ -221,7 +232,10 @@ def _each(values: list[bytes]) -> list[str]:
     out: list[str] = []
     for value in values[:100]:
         first, colon, last = value.decode("ascii").strip().partition(":")
-        out += [chr(c) for c in range(ord(first), min(ord(last), 122) + 1)] if colon else [first]
+        if colon and len(first) == len(last) == 1:
+            out += [chr(c) for c in range(ord(first), min(ord(last), 122) + 1)]
+        else:
+            out.append(first)
     return out
 
 
@@ -229,6 +243,8 @@ def _point(letter: str, player: int) -> int:
     """The point a player counts: 1 to 24, 25 the bar, 0 off."""
     if letter == "z":
         return OFF
+    if len(letter) != 1:
+        raise ValueError(letter)
     if letter == "y":
         return BAR
     number = ord(letter) - 96

@@ -13,6 +13,7 @@ from bgfmt.errors import FormatError
 
 MAGIC = b":)\n"
 DEPTH = 64
+MOST_VALUES = 1_000_000
 _END = object()
 
 
@@ -136,6 +137,7 @@ def loads(data: bytes, wanted: frozenset[str], name: str = "<smile>") -> Any:
     """
     reader = _Reader(data, name)
     result: Any = None
+    kept = 0
     # open containers, each (list or dict, or None where it is stepped over; whether it is an object)
     stack: list[tuple[Any, bool]] = []
     key: Any = None
@@ -166,6 +168,9 @@ def loads(data: bytes, wanted: frozenset[str], name: str = "<smile>") -> Any:
         if not stack:
             result = value
         elif into is not None and keep:
+            kept += 1
+            if kept > MOST_VALUES:
+                raise FormatError(f"{name}: more than {MOST_VALUES:,} values in the document")
             if stack[-1][1]:
                 into[key] = value
             else:

@@ -17,7 +17,12 @@ def printable(text: str, limit: int = 200) -> str:
     """
     if len(text) > limit:
         text = text[: limit - 3] + "..."
-    return "".join("?" if unicodedata.category(c) in _HIDDEN else c for c in text)
+    if text.isprintable():
+        return text
+    return "".join(
+        " " if unicodedata.category(c) == "Zs" else "?" if unicodedata.category(c) in _HIDDEN else c
+        for c in text
+    )
 
 
 def decoded(data: bytes) -> str:

@@ -15,6 +15,7 @@ from bgfmt.matches import plays
 from bgfmt.matches.model import LARGEST_CUBE, STARTS, Game, Kind, Record, Result, Rules
 from bgfmt.matches.plays import Hop
 
+MOST_PROBLEMS = 100  # of a game; a file of nothing else would fill the memory
 NO_PLAY = "no play although there is one"
 TURNS: tuple[Kind, Kind, Kind] = ("double", "beaver", "raccoon")
 
@@ -40,7 +41,8 @@ class GameWalk:
         self.players, self.length, self.rules, self.unit = players, length, rules, unit
         self.number, self.scores, self.crawford = number, scores, crawford
         side = STARTS[rules.variation]
-        self.sides = [plays.board(side), plays.board(side)]
+        self.boards = [plays.board(side), plays.board(side)]
+        self.sides = [side, side]
         self.start = Position(side, side)
         self.turn: int | None = None
         self.offers: list[int] = []
@@ -65,7 +67,7 @@ class GameWalk:
             return
         if not self._on_roll(player, at):
             return
-        mine, theirs = self.sides[player], self.sides[1 - player]
+        mine, theirs = self.boards[player], self.boards[1 - player]
         if not hops:
             if plays.can_move(mine, theirs, dice):
                 self._played(player, dice, (), mine, theirs, False, at)
@@ -86,7 +88,7 @@ class GameWalk:
         """Dice and the board the file gives after the play (the player who moved first), legal or not."""
         if not self._on_roll(player, at):
             return
-        mine, theirs = self.sides[player], self.sides[1 - player]
+        mine, theirs = self.boards[player], self.boards[1 - player]
         after, others = plays.board(board.us), plays.board(board.them)
         hops = plays.hops_between(mine, theirs, after, others)
         moves: tuple[Move, ...] = ()
@@ -194,7 +196,10 @@ class GameWalk:
 
     def problem(self, at: int, text: str) -> None:
         """Say what does not fit."""
-        self.problems.append((at, text))
+        if len(self.problems) < MOST_PROBLEMS:
+            self.problems.append((at, text))
+        elif len(self.problems) == MOST_PROBLEMS:
+            self.problems.append((at, "more does not fit, which is left out here"))
 
     def stop(self, at: int, why: str) -> None:
         """Leave out the rest of the game: it cannot be followed."""
@@ -222,10 +227,11 @@ class GameWalk:
 
     def position(self, turn: int) -> Position:
         """The board now, side `turn` first."""
-        return plays.position(self.sides[turn], self.sides[1 - turn])
+        return Position(self.sides[turn], self.sides[1 - turn])
 
     def _put(self, turn: int, board: Position) -> None:
-        self.sides[turn], self.sides[1 - turn] = plays.board(board.us), plays.board(board.them)
+        for player, side in ((turn, board.us), (1 - turn, board.them)):
+            self.boards[player], self.sides[player] = plays.board(side), side
 
     def _add(
         self,
@@ -256,7 +262,9 @@ class GameWalk:
         at: int,
     ) -> None:
         before = self.position(player)
-        self.sides[player], self.sides[1 - player] = mine, theirs
+        for one, board in ((player, mine), (1 - player, theirs)):
+            if board != self.boards[one]:
+                self.boards[one], self.sides[one] = board, plays.side(board)
         after = self.position(player)
         self.records.append(
             Record("play", player, player, before, self.cube, self.owner, dice, moves, after, legal, at=at)

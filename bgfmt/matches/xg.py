@@ -7,6 +7,8 @@ its producer published ("XG file format", GameSite 2000 Ltd), where files agree 
 from __future__ import annotations
 
 import datetime
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from construct import (
@@ -76,7 +78,7 @@ def recognise(data: bytes) -> bool:
     return data.startswith(b"RGMH")
 
 
-def read(data: bytes, name: str = "<xg>") -> list[Match]:
+def read(data: bytes, name: str = "<xg>") -> Iterator[Match]:
     """The match of a file; a record's `at` is the number of its record, from 0.
 
     Raises
@@ -111,14 +113,7 @@ def read(data: bytes, name: str = "<xg>") -> list[Match]:
             raise FormatError(f"{name}: record {number}: cannot be read ({type(error).__name__})") from None
     if match is None:
         raise FormatError(f"{name}: no record in it")
-    return [
-        checked(
-            Match(
-                match.players, match.length, tuple(walk.finish() for walk in walks), match.rules, match.event,
-                match.place, match.date, match.round, match.headers, NAME, "record", tuple(notes),
-            )
-        )
-    ]  # fmt: skip
+    yield checked(replace(match, games=tuple(walk.finish() for walk in walks), notes=tuple(notes)))
 
 
 # -- the records -----------------------------------------------------------------------------------------
@@ -155,7 +150,7 @@ def _match(header: Container, name: str) -> Match:
     return Match(
         (players[0], players[1]), 0 if header.length == MONEY else header.length, (), rules,
         event=said.get("event", ""), place=said.get("place", ""), date=_date(header.date),
-        round=said.get("round", ""), headers={key: value for key, value in said.items() if value},
+        round=said.get("round", ""), headers={key: value for key, value in said.items() if value}, format=NAME,
     )  # fmt: skip
 
 
