@@ -13,6 +13,7 @@ from typing import Any, Literal
 from bgfmt.game.board import Position, Side
 from bgfmt.game.identifiers import position_id
 from bgfmt.game.moves import Move, notation
+from bgfmt.matches.text import printable
 
 Kind = Literal[
     "play", "dance", "unplayed", "double", "beaver", "raccoon", "take", "drop", "resign", "set"
@@ -127,6 +128,14 @@ class Game:
     number: int = 1
     problems: tuple[str, ...] = ()
 
+    def __str__(self) -> str:
+        plays = sum(record.kind == "play" for record in self.records)
+        crawford = ", Crawford" if self.crawford else ""
+        text = f"game {self.number}: {self.scores[0]}-{self.scores[1]}{crawford}, {plays} plays"
+        if self.result is None:
+            return text
+        return f"{text}, player {self.result.winner + 1} wins {self.result.points}"
+
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
         r = self.result
@@ -175,6 +184,14 @@ class Match:
     def problems(self) -> tuple[str, ...]:
         """All that does not fit, in order."""
         return self.notes + tuple(problem for game in self.games for problem in game.problems)
+
+    def __str__(self) -> str:
+        """A line for the match and one for each game, fit for a terminal."""
+        kind = f"match to {self.length}" if self.length else "money"
+        names = " against ".join(printable(name) or "(no name)" for name in self.players)
+        return "\n".join(
+            [f"{names}, {kind}, {len(self.games)} game(s)", *(f"  {game}" for game in self.games)]
+        )
 
     def records(self) -> Iterator[tuple[Game, Record]]:
         """All records in order, each with its game."""

@@ -63,17 +63,27 @@ def _game(match: Match, game: Game) -> list[str]:
         if record.player == 0 or not rows or rows[-1][1]:
             rows.append(["", ""])
         rows[-1][record.player] = _cell(record, record.cube << turned)
+    last = _won(game)
+    if last is not None and last[0] == 1 and rows and not rows[-1][1]:
+        rows[-1][1] = last[1]  # gnubg counts a pass twice where its result has a line of its own
+        last = None
     for number, (left, right) in enumerate(rows, 1):
         out.append(f"{number:3d}) {left:<{column - 7}}  {right}".rstrip())
+    if last is not None:
+        out.append(" " * (5 if last[0] == 0 else column) + last[1])
+    return [*out, ""]
+
+
+def _won(game: Game) -> tuple[int, str] | None:
+    """Who won, and the words for it."""
     found = outcome(game)
     if game.result is not None:
         winner, points = game.result.winner, game.result.points
     elif found is not None:
         winner, points = found[0], found[1][-1]
     else:
-        return [*out, ""]
-    won = f"Wins {points} point{'s' * (points != 1)}" if points else "Wins"
-    return [*out, " " * (6 if winner == 0 else column + 1) + won, ""]
+        return None
+    return winner, f" Wins {points} point{'s' * (points != 1)}" if points else " Wins"
 
 
 def _cell(record: Record, cube: int) -> str:
