@@ -32,6 +32,7 @@ COMMANDS = {
     "play": "bgfmt.cli.play:play",
     "gnubg": "bgfmt.cli.gnubg:gnubg",
     "gnubg-external": "bgfmt.cli.gnubg_external:gnubg_external",
+    "matches": "bgfmt.cli.matches:matches",
     "annotate": "bgfmt.cli.annotate:annotate",
     "ubgi": "bgfmt.cli.ubgi:ubgi",
 }

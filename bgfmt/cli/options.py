@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -118,8 +119,12 @@ def each_line(answer: Callable[[str], Any]) -> int:
 
 
 def echo_json(value: Any) -> None:
-    """Print a value as JSON; numpy numbers become plain ones."""
-    click.echo(json.dumps(value, indent=2, default=_plain, ensure_ascii=False))
+    """Print a value as JSON; numpy numbers become plain ones, and what a terminal could obey is escaped."""
+    text = json.dumps(value, indent=2, default=_plain, ensure_ascii=False)
+    click.echo(_OBEYED.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
+
+
+_OBEYED = re.compile("[\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]")
 
 
 def _plain(value: Any) -> Any:
