@@ -63,7 +63,7 @@ class Judgement:
     @property
     def points(self) -> float | None:
         """What it cost at the cube of that moment, in points."""
-        return None if self.loss is None else self.loss * (1 << self.decision.state.cube)
+        return None if self.loss is None else self.loss * self.decision.state.cube_value
 
     def as_dict(self, names: tuple[str, str]) -> dict[str, Any]:
         decision, state = self.decision, self.decision.state
@@ -78,7 +78,7 @@ class Judgement:
             "gnubg_id": gnubg_id(state),
             "position": str(state.position),
             "dice": list(state.dice) if state.dice else None,
-            "cube": 1 << state.cube,
+            "cube": state.cube_value,
             "cube_owner": decision.cube,
             "did": self.did,
             "best": self.best,
@@ -274,7 +274,7 @@ def _same(one: object, other: Position) -> bool:
 
 def _cube(decision: Decision, databases: Databases) -> Judgement:
     position = decision.state.position
-    owner = "centered" if decision.state.owner is None else "owned"
+    owner = "centered" if decision.state.cube_owner is None else "owned"
     action = judge_cube(databases, owner, position=position, settle=True)
     worth, sure = _choices(decision.kind, action)
     did = decision.kind
