@@ -12,10 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 from bgfmt import lookup
 from bgfmt.analysis import choose
 from bgfmt.analysis.choose import Databases
-from bgfmt.analysis.cube import CubeActions, cube_actions, cube_owner
 from bgfmt.errors import NotCoveredError, PositionError
 from bgfmt.game import board
-from bgfmt.game.board import Position, Side
+from bgfmt.game.state import cube_owner
 from bgfmt.tables import MeanRolls, OneSided, Table, TwoSided
 
 Floats = NDArray[Any]
@@ -186,8 +185,8 @@ def side_values(table: Table, numbers: NDArray[np.int64], within: int | None) ->
     """Mean rolls of positions of a one-sided table, or their chance to be off within `within` rolls."""
     unique, back = np.unique(numbers, return_inverse=True)
     if isinstance(table, OneSided):
-        rows = lookup.look_up_many(table, unique)
-        values = lookup.moments(rows)[0] if within is None else rows[:, : within + 1].sum(axis=1, dtype="f8")
+        mean, _, chances = moments(np.asarray(table.bearoff[unique]))
+        values = mean if within is None else chances[:, : within + 1].sum(axis=1)
     elif within is not None:
         raise NotCoveredError(f"a {table.kind} table does not say the chance to be off in {within} rolls")
     else:
@@ -207,39 +206,3 @@ def _table_for(databases: Databases, one_sided: bool, cubeful: bool) -> Table:
     if not fitting:
         raise choose.not_covered(tables, wanted=wanted)
     return min(fitting, key=lambda t: not t.exact)
-
-
-# -- cube actions ------------------------------------------------------------------------------------------
-
-
-def judge_many(databases: Databases, us: Any, them: Any, *, settle: bool = False) -> CubeActions:
-    """Cube actions of many positions, sides as `lookup_many` takes them, from the first cubeful two-sided table.
-
-    With `settle`, each position that the table leaves too close is calculated exactly where it is small enough.
-    """
-    tables = [t for t in choose.tables_of(databases) if isinstance(t, TwoSided) and t.cubeful]
-    if not tables:
-        raise choose.not_covered(databases, wanted="both sides' cubeful equities")
-    table = min(tables, key=lambda t: not t.exact)
-    ours, theirs = lookup.numbers_of(table, us), lookup.numbers_of(table, them)
-    values = lookup.look_up_many(table, ours, theirs)
-    actions = cube_actions(values, table)
-    if not settle or not actions.close.any():
-        return actions
-    from bgfmt.analysis import exact
-
-    rows, better = [], []
-    for row in np.flatnonzero(actions.close):
-        sides = (Side.from_number(int(k[row]), table.points) for k in (ours, theirs))
-        found = exact.exact_equities(Position(*sides), limit=exact.SETTLE_LIMIT)
-        if found is not None:
-            rows.append(row)
-            better.append([getattr(found, column) for column in lookup.EQUITY_COLUMNS])
-    if not rows:
-        return actions
-    values = values.astype(np.float64)
-    values[rows] = better
-    settled = cube_actions(values, table)
-    for name in ("close_double", "close_redouble", "close_take"):
-        getattr(settled, name)[rows] = False
-    return settled

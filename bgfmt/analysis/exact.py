@@ -10,15 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgfmt.analysis import choose
+from bgfmt.analysis.answers import COLUMNS, PositionEquities
+from bgfmt.analysis.cube import EXACT
 from bgfmt.game import board
 from bgfmt.game.board import Position, Side
 from bgfmt.game.moves import ROLLS
-from bgfmt.lookup import Equities
 
 DICE = np.array([(high, low) for high, low, _ in ROLLS])
 WEIGHTS = np.array([float(weight) for _, _, weight in ROLLS])
 #: most pairs of positions calculated to settle one decision, some two seconds of one core
 SETTLE_LIMIT = 3_000_000
+FULL = 15  # only a side with all its chequers on the board can lose a gammon
 
 
 def family(side: Side, points: int) -> NDArray[np.int64]:
@@ -49,8 +51,8 @@ def _plays(numbers: NDArray[np.int64], points: int) -> tuple[NDArray[np.int64], 
     return starts.astype(np.int64), indices.astype(np.int64)
 
 
-def exact_equities(position: Position, *, limit: int | None = None) -> Equities | None:
-    """The exact four equities of a race, good to 1e-12; None when more than `limit` pairs would be needed.
+def exact_equities(position: Position, *, limit: int | None = None) -> PositionEquities | None:
+    """The exact four equities of a race, good to 1e-12, gammons ignored; None beyond `limit` pairs of positions.
 
     Raises PositionError when the game is over and NotCoveredError for contact.
     """
@@ -69,5 +71,17 @@ def exact_equities(position: Position, *, limit: int | None = None) -> Equities 
     if limit is not None and len(ours) * len(theirs) > limit:
         return None
     values, _ = kernels.exact_race(*_plays(ours, points[0]), *_plays(theirs, points[1]), WEIGHTS)
-    number = position.us.number(points[0]) * board.count(points[1], 15) + position.them.number(points[1])
-    return Equities(position, number, *(float(x) for x in values[-1, -1]))
+    cubeless, owned, centered, opponent = (float(x) for x in values[-1, -1])
+    return PositionEquities(
+        source="calculation",
+        max_error=dict.fromkeys(("win", *COLUMNS), EXACT),
+        position=position,
+        win=(cubeless + 1) / 2,
+        win_gammon=0.0,
+        lose_gammon=0.0,
+        cubeless=cubeless,
+        owned=owned,
+        centered=centered,
+        opponent=opponent,
+        gammons="ignored" if FULL in (position.us.chequers, position.them.chequers) else "none",
+    )
