@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from bgfmt import analysis, errors, formats, solver, tables
+    from bgfmt.analysis.advisor import Advisor
     from bgfmt.converting import convert, save
     from bgfmt.database import Database, load
     from bgfmt.database import open_database as open
@@ -24,12 +25,15 @@ if TYPE_CHECKING:
     from bgfmt.game import identifiers, moves, orders
     from bgfmt.game.board import Position, Side
     from bgfmt.game.identifiers import parse_position, parse_side
+    from bgfmt.game.state import GameState
     from bgfmt.verifier import diff, repair, verify
 
 __version__ = "0.1.0"
 
 #: name -> module it lives in; ":" and another name where it is called otherwise there, ":" alone for the module
 _HOME = {
+    "Advisor": "bgfmt.analysis.advisor",
+    "GameState": "bgfmt.game.state",
     "Position": "bgfmt.game.board",
     "Side": "bgfmt.game.board",
     "Database": "bgfmt.database",
@@ -54,8 +58,10 @@ _HOME = {
 }
 
 __all__ = [
+    "Advisor",
     "BgfmtError",
     "Database",
+    "GameState",
     "Position",
     "Side",
     "analysis",

@@ -14,7 +14,7 @@ import numpy as np
 
 from bgfmt.game.board import Position, Side
 from bgfmt.game.moves import Move
-from bgfmt.lookup import PIPS_PER_ROLL
+from bgfmt.tables.scales import PIPS_PER_ROLL
 
 #: what answered: a kind of table, a calculation on demand, the only legal play, the rule or engine outside the tables
 Source = Literal["two-sided", "one-sided", "calculation", "forced", "rule", "engine"]
@@ -91,11 +91,6 @@ class SideRace(Answer):
         """Chances to have the first chequer off within 0, 1, 2, ... rolls."""
         return within(self.gammon)
 
-    @property
-    def approximate(self) -> bool:
-        """Whether the numbers are those of a normal distribution or another estimate."""
-        return self.max_error is None
-
     def as_dict(self) -> dict[str, Any]:
         """The answer as plain values; what the table does not say is left out."""
         out: dict[str, Any] = {"side": str(self.side)}
@@ -119,12 +114,12 @@ def within(chances: tuple[float, ...] | None) -> tuple[float, ...] | None:
 class PositionEquities(Answer):
     """Chances and money equities of the side on roll: the values of rolling without doubling, cube at 1.
 
-    owned, centered, opponent : where the cube lies. win_gammon, lose_gammon are None where not known.
+    owned, centered, opponent : where the cube lies. win, win_gammon, lose_gammon are None where not known.
     gammons : whether gammons are impossible ("none"), "counted" or, though possible, "ignored".
     """
 
     position: Position
-    win: float
+    win: float | None
     win_gammon: float | None
     lose_gammon: float | None
     cubeless: float
@@ -136,9 +131,9 @@ class PositionEquities(Answer):
     def as_dict(self) -> dict[str, Any]:
         """The answer as plain values."""
         names = ("position", "win", "win_gammon", "lose_gammon", *COLUMNS, "gammons")
-        return {name: getattr(self, name) for name in names} | {
-            "position": str(self.position)
-        } | self.origin()
+        return (
+            {name: getattr(self, name) for name in names} | {"position": str(self.position)} | self.origin()
+        )
 
 
 @dataclass(frozen=True)
@@ -150,6 +145,7 @@ class RankedPlay:
     value : by the measure asked; equities are the mover's. None where only a rule ranks the plays.
     loss : what it gives up against the best play, 0 for the best, never negative; None as `value`.
     close : whether the loss is no more than the table's rounding can make of two equal plays.
+    mwc, loss_mwc : by measure "match", the chance to win the match after it, and what of that it gives up.
     """
 
     notation: str
@@ -160,27 +156,37 @@ class RankedPlay:
     measure: str = "money"
     approximate: bool = False
     close: bool = False
+    mwc: float | None = None
+    loss_mwc: float | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """The play as plain values."""
-        return {
+        out: dict[str, Any] = {
             "play": self.notation,
             "result": str(self.result),
             "value": self.value,
             "loss": self.loss,
             "close": self.close,
         }
+        if self.mwc is not None:
+            out |= {"mwc": self.mwc, "loss_mwc": self.loss_mwc, "loss_emg": self.loss}
+        return out
 
 
 @dataclass(frozen=True, kw_only=True)
 class RankedPlays(Answer):
-    """All different results of a roll, best first; empty where no chequer can move."""
+    """All different results of a roll, best first; empty where no chequer can move.
+
+    cube : where it lies, for the measures that look at it. met, met_digest : the match equity table, in a match.
+    """
 
     asked: Position | Side
     dice: tuple[int, int]
     measure: str
     cube: str | None = None
     plays: tuple[RankedPlay, ...] = field(default=())
+    met: str | None = None
+    met_digest: str | None = None
 
     @property
     def best(self) -> RankedPlay | None:
@@ -195,7 +201,11 @@ class RankedPlays(Answer):
             "roll": f"{self.dice[0]}{self.dice[1]}",
             "plays": [play.as_dict() for play in self.plays],
         }
-        return out | ({"cube": self.cube} if self.cube else {}) | self.origin()
+        if self.cube:
+            out["cube"] = self.cube
+        if self.met:
+            out["met"] = {"name": self.met, "digest": self.met_digest}
+        return out | self.origin()
 
 
 @dataclass(frozen=True, kw_only=True)

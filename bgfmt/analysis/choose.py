@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bgfmt import lookup
 from bgfmt.database import Database
 from bgfmt.errors import NotCoveredError, PositionError
 from bgfmt.game.board import Position, Side
 from bgfmt.tables import MeanRolls, NormalOneSided, OneSided, Table, TwoSided
+from bgfmt.tables.numbering import Numbered
 
 Asked = Database | Table
 Databases = Asked | Sequence[Asked]
@@ -24,7 +24,9 @@ KNOWN_ERRORS = {
     8: (0.000144, 0.000133, 0.000183, 0.000178),
     10: (0.00023, 0.00023, 0.00023, 0.00023),
 }
-BEYOND = 0.00025  # for ten chequers, a tenth above the measured; larger tables are given more, chequer by chequer
+BEYOND = (
+    0.00025  # for ten chequers, a tenth above the measured; larger tables are given more, chequer by chequer
+)
 
 
 def known_error(table: Table) -> NDArray[np.float64]:
@@ -77,7 +79,7 @@ def two_sided_for(
         for table in tables_of(databases)
         if isinstance(table, TwoSided)
         and (table.cubeful or not cubeful)
-        and not any(lookup.covers(table, side) for side in sides)
+        and not any(table.covers_side(side) for side in sides)
     ]
     return min(fitting, key=lambda t: (not t.cubeful, not t.exact, float(known_error(t).max())), default=None)
 
@@ -90,7 +92,7 @@ def one_sided_for(
     fitting = [
         table
         for table in tables_of(databases)
-        if isinstance(table, kinds) and not any(lookup.covers(table, side) for side in sides)
+        if isinstance(table, kinds) and not any(table.covers_side(side) for side in sides)
     ]
     return min(
         fitting,
@@ -103,10 +105,14 @@ def not_covered(databases: Databases, *sides: Side, wanted: str = "") -> NotCove
     """The error for a question that none of the tables answers, with each table's reason."""
     reasons = []
     for table in tables_of(databases):
-        why = next(filter(None, (lookup.covers(table, side) for side in sides)), None)
+        why = next(filter(None, (_outside(table, side) for side in sides)), None)
         reasons.append(why or f"a {table.kind} table does not say{' ' + wanted if wanted else ''}")
     unique = list(dict.fromkeys(reasons)) or ["no table was given"]
     return NotCoveredError("; ".join(unique))
+
+
+def _outside(table: Table, side: Side) -> str | None:
+    return table.covers_side(side) if isinstance(table, Numbered) else None
 
 
 def equities_many(databases: Databases, us: Any, them: Any) -> NDArray[Any]:

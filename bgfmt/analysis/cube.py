@@ -10,19 +10,22 @@ A stored equity is the value of rolling without doubling. With the cube at 1,
 Nobody is too good to double where no gammon can be won: passing costs one point and no more can be won. Rules and
 columns: `docs/formats/gnubg-ts.md`; labels 1 to 5 are those of Bob Koca's chart (2007), where doubling is the choice
 when it costs nothing. In a match the same numbers are equities of a single game at this score (EMG), so that
-passing is worth 1 there, too; `mwc` holds the chances of winning the match.
+passing is worth 1 there, too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from bgfmt.analysis.answers import Source
 from bgfmt.game.board import Position
 from bgfmt.game.moves import ROLLS, race_plays
-from bgfmt.game.state import Owner
+from bgfmt.game.state import GameState, Owner
+
+if TYPE_CHECKING:
+    from bgfmt.analysis.match import MatchCube
 
 #: Koca's labels
 LABELS = {
@@ -37,26 +40,6 @@ FEW = 7  # rolls after which a game must be over for a tie to be proved
 
 
 @dataclass(frozen=True)
-class MatchChances:
-    """Match winning chances of the side on roll; None where the action is not allowed."""
-
-    no_double: float
-    double_take: float | None
-    double_pass: float | None
-    met: str
-    digest: str | None = None
-
-    def as_dict(self, best: float | None) -> dict[str, Any]:
-        """The chances as plain values, with that of the best action."""
-        return {
-            "no_double": self.no_double,
-            "double_take": self.double_take,
-            "double_pass": self.double_pass,
-            "best": best,
-        }
-
-
-@dataclass(frozen=True)
 class CubeAction:
     """A cube decision of the side on roll; equities are its own, for a cube now at 1.
 
@@ -64,7 +47,8 @@ class CubeAction:
     error : greatest error of the equities it was judged by (0 exact), None where unknown (approximate).
     settled : calculated because the table's error could have turned the action.
     source, table : what the equities come from. barred : why there is no double, empty where there may be one.
-    beaver_rule : whether beavers are played. mwc : in a match, the chances to win it.
+    beaver_rule : whether beavers are played. match : in a match, the decision with the chances to win it; the
+        equities are then those at the score (EMG).
     """
 
     position: Position
@@ -75,11 +59,31 @@ class CubeAction:
     error: float | None = None
     settled: bool = False
     approximate: bool = False
-    source: str = "equities"
+    source: Source = "two-sided"
     table: str | None = None
     barred: str = ""
     beaver_rule: bool = True
-    mwc: MatchChances | None = None
+    match: MatchCube | None = None
+
+    @classmethod
+    def at_score(
+        cls, decided: MatchCube, state: GameState, source: Source, table: str | None, *, approximate: bool
+    ) -> CubeAction:
+        """The action of a decision at a match score."""
+        emg = decided.emg
+        return cls(
+            decided.position,
+            "centered" if state.doubled and state.owner == "opponent" else state.owner,
+            emg.no_double,
+            emg.no_double if emg.double_take is None else emg.double_take,
+            error=None if approximate else decided.emg_loss(decided.error),
+            approximate=approximate,
+            source=source,
+            table=table,
+            barred="" if decided.may_double and state.cube_in_use else decided.action,
+            beaver_rule=False,
+            match=decided,
+        )
 
     @property
     def may_double(self) -> bool:
@@ -129,7 +133,7 @@ class CubeAction:
     @cached_property
     def proves_ties(self) -> bool:
         """Whether equal numbers prove an exact tie, see `few_rolls`."""
-        return self.exact and self.mwc is None and few_rolls(self.position)
+        return self.exact and self.match is None and few_rolls(self.position)
 
     @property
     def tie_double(self) -> bool:
@@ -173,6 +177,8 @@ class CubeAction:
     @property
     def action(self) -> str:
         """The action in words, such as "Double, take" or "No redouble, beaver"."""
+        if self.match is not None:
+            return self.match.action
         if not self.may_double:
             return self.barred or "The other side owns the cube"
         word = "redouble" if self.cube == "owned" else "double"
@@ -208,22 +214,18 @@ class CubeAction:
         return "; ".join(said)
 
     def as_dict(self) -> dict[str, Any]:
-        """The action as plain values."""
+        """The action as plain values; in a match with the chances to win it, `mwc`, beside the equities, `emg`."""
+        origin = {"source": self.source, "table": self.table, "approximate": self.approximate}
+        if self.match is not None:
+            sure = {"sure": self.sure, "certainty": self.certainty}
+            known = {"error": None if self.approximate else self.match.error}
+            said = {"cube": self.cube, "doubles": self.doubles, "takes": self.takes} | sure
+            return self.match.as_dict() | known | said | origin
         names = (
             "cube action no_double double_take double_pass double best doubles takes beavers double_margin"
         )
-        names += (
-            " take_margin tie_double tie_take sure_double sure_take sure error settled approximate certainty"
-        )
-        return {name: getattr(self, name) for name in [*names.split(), "source", "table"]}
-
-
-def action_of(
-    values: Mapping[str, float], position: Position, cube: Owner, error: float | None, **more: Any
-) -> CubeAction:
-    """The cube action of money equities, given by column; `more` are further fields of `CubeAction`."""
-    rolling = values["owned" if cube == "owned" else "centered" if cube == "centered" else "opponent"]
-    return CubeAction(position, cube, rolling, 2 * values["opponent"], error=error, **more)
+        names += " take_margin tie_double tie_take sure_double sure_take sure error settled certainty"
+        return {name: getattr(self, name) for name in names.split()} | origin
 
 
 def label_of(centered: CubeAction, owned: CubeAction) -> int:

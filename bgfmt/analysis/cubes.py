@@ -8,13 +8,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bgfmt import lookup
 from bgfmt.analysis import choose
 from bgfmt.analysis.choose import Databases
 from bgfmt.analysis.cube import EXACT
-from bgfmt.errors import PositionError
+from bgfmt.errors import NotCoveredError, PositionError
 from bgfmt.game.board import Position, Side
-from bgfmt.tables import Table, TwoSided
+from bgfmt.tables import EQUITY_COLUMNS, Table, TwoSided
+
+SETTLE_LIMIT = 12_000_000
+
 
 @dataclass(frozen=True, eq=False)
 class CubeActions:
@@ -107,29 +109,34 @@ def cube_actions(equities: ArrayLike, error: float | Table | None = None) -> Cub
     return CubeActions(label, double, redouble, take, beaver, gain, regain, spare, *close)
 
 
-def judge_many(databases: Databases, us: Any, them: Any, *, settle: bool = False) -> CubeActions:
+def judge_many(
+    databases: Databases, us: Any, them: Any, *, settle: bool = False, limit: int = SETTLE_LIMIT
+) -> CubeActions:
     """Cube actions of many positions, sides as `lookup_many` takes them, from the first cubeful two-sided table.
 
-    With `settle`, each position that the table leaves too close is calculated exactly where it is small enough.
+    With `settle`, each position that the table leaves too close is calculated exactly, up to `limit` pairs of boards
+    times cube states.
     """
     tables = [t for t in choose.tables_of(databases) if isinstance(t, TwoSided) and t.cubeful]
     if not tables:
         raise choose.not_covered(databases, wanted="both sides' cubeful equities")
     table = min(tables, key=lambda t: not t.exact)
-    ours, theirs = lookup.numbers_of(table, us), lookup.numbers_of(table, them)
-    values = lookup.look_up_many(table, ours, theirs)
+    ours, theirs = table.numbers(us), table.numbers(them)
+    values = table.lookup_many(ours, theirs)
     actions = cube_actions(values, table)
     if not settle or not actions.close.any():
         return actions
-    from bgfmt.analysis import exact
+    from bgfmt.analysis.ondemand import solve_money
 
     rows, better = [], []
     for row in np.flatnonzero(actions.close):
-        sides = (Side.from_number(int(k[row]), table.points) for k in (ours, theirs))
-        found = exact.exact_equities(Position(*sides), limit=exact.SETTLE_LIMIT)
-        if found is not None:
-            rows.append(row)
-            better.append([getattr(found, column) for column in lookup.EQUITY_COLUMNS])
+        position = Position(*(Side.from_number(int(k[row]), table.points) for k in (ours, theirs)))
+        try:
+            found = solve_money(position, limit=limit)
+        except NotCoveredError:  # beyond the limit
+            continue
+        rows.append(row)
+        better.append([getattr(found, column) for column in EQUITY_COLUMNS])
     if not rows:
         return actions
     values = values.astype(np.float64)

@@ -8,15 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bgfmt import lookup
 from bgfmt.analysis import choose
 from bgfmt.analysis.answers import SideRace
 from bgfmt.analysis.choose import Databases
 from bgfmt.errors import NotCoveredError
 from bgfmt.game import board
 from bgfmt.game.board import Side
-from bgfmt.lookup import PIPS_PER_ROLL
 from bgfmt.tables import MeanRolls, NormalOneSided, OneSided
+from bgfmt.tables.scales import CHANCE_WHOLE, PIPS_PER_ROLL
 
 Floats = NDArray[Any]
 
@@ -44,7 +43,7 @@ def side_race(table: OneSided | MeanRolls | NormalOneSided, side: Side, name: st
         numbers = [float(x) for x in table.moments[number]]
         keys = ("mean_rolls", "std_rolls", "gammon_mean_rolls", "gammon_std_rolls")
         known = dict(zip(keys, numbers, strict=True))
-        return SideRace(source="one-sided", table=name, max_error=error, side=side, **known)  # type: ignore[arg-type]
+        return SideRace(source="one-sided", table=name, side=side, **known)  # type: ignore[arg-type]
     mean_rolls = float(table.means[number])
     return SideRace(source="one-sided", table=name, max_error=error, side=side, mean_rolls=mean_rolls)
 
@@ -54,7 +53,7 @@ def moments(rows: Floats) -> tuple[Floats, Floats, Floats]:
 
     Sums of the stored integers are exact; each mean is divided once.
     """
-    scale = 65535.0 if rows.dtype.kind == "u" else 1.0
+    scale = 1.0 if rows.dtype == np.float64 else float(CHANCE_WHOLE)
     rolls = np.arange(rows.shape[-1], dtype=np.float64)
     chances = rows.astype(np.float64) / scale
     mean = rows @ rolls / scale
@@ -107,13 +106,13 @@ def race_many(databases: Databases, sides: Any) -> Races:
     if not fitting:
         raise choose.not_covered(databases, wanted="the rolls of one side")
     table = min(fitting, key=lambda t: kinds.index(type(t)))
-    numbers = lookup.numbers_of(table, sides)
+    numbers = table.numbers(sides)
     pips = board.unrank_array(numbers, table.points).astype(np.int64) @ np.arange(1, table.points + 1)
     if isinstance(table, OneSided):
         mean, deviation, chances = moments(np.asarray(table.bearoff[numbers]))
         gammon = None if table.gammon is None else moments(np.asarray(table.gammon[numbers]))[2]
         return Races(pips, mean, deviation, chances, gammon)
-    stored = lookup.look_up_many(table, numbers)
+    stored = table.lookup_many(numbers)
     if isinstance(table, NormalOneSided):
         return Races(pips, stored[:, 0], stored[:, 1])
     return Races(pips, stored, None)
