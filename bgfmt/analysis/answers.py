@@ -11,7 +11,9 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
+from bgfmt.errors import NotCoveredError
 from bgfmt.game.board import Position, Side
 from bgfmt.game.moves import Move
 from bgfmt.tables.scales import PIPS_PER_ROLL
@@ -19,6 +21,7 @@ from bgfmt.tables.scales import PIPS_PER_ROLL
 #: what answered: a kind of table, a calculation on demand, the only legal play, the rule or engine outside the tables
 Source = Literal["two-sided", "one-sided", "calculation", "forced", "rule", "engine"]
 Gammons = Literal["none", "counted", "ignored"]
+Floats = NDArray[np.float64]
 COLUMNS = ("cubeless", "owned", "centered", "opponent")
 
 
@@ -50,12 +53,12 @@ class Answer:
         }
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class SideRace(Answer):
     """One side's race, from a one-sided table.
 
-    bearoff, gammon : chances to bear off the last, the first chequer in exactly i rolls; None where only means are
-    known. mean_rolls, std_rolls : of the rolls to bear off all; gammon_mean_rolls, gammon_std_rolls : the first.
+    bearoff, gammon : (rolls,) float64, chances to bear off the last, the first chequer in exactly i rolls; None where
+    only means are known. mean_rolls, std_rolls : of the rolls to bear off all; gammon_mean_rolls, gammon_std_rolls : the first.
     """
 
     side: Side
@@ -63,8 +66,8 @@ class SideRace(Answer):
     std_rolls: float | None = None
     gammon_mean_rolls: float | None = None
     gammon_std_rolls: float | None = None
-    bearoff: tuple[float, ...] | None = None
-    gammon: tuple[float, ...] | None = None
+    bearoff: Floats | None = None
+    gammon: Floats | None = None
 
     @property
     def pips(self) -> int:
@@ -81,33 +84,36 @@ class SideRace(Answer):
         """EPC less pips."""
         return self.epc - self.pips
 
-    @property
-    def off_within(self) -> tuple[float, ...] | None:
-        """Chances to be off within 0, 1, 2, ... rolls."""
-        return within(self.bearoff)
+    def off_within(self, rolls: int) -> float:
+        """Chance to be off after `rolls` rolls; NotCoveredError where only means are known."""
+        return _within(self.bearoff, rolls)
 
-    @property
-    def gammon_saved_within(self) -> tuple[float, ...] | None:
-        """Chances to have the first chequer off within 0, 1, 2, ... rolls."""
-        return within(self.gammon)
+    def gammon_saved_within(self, rolls: int) -> float:
+        """Chance to have borne the first chequer off after `rolls` rolls; NotCoveredError where it is not known."""
+        return _within(self.gammon, rolls)
 
     def as_dict(self) -> dict[str, Any]:
         """The answer as plain values; what the table does not say is left out."""
         out: dict[str, Any] = {"side": str(self.side)}
         names = "pips mean_rolls std_rolls epc wastage gammon_mean_rolls gammon_std_rolls"
         out |= {name: getattr(self, name) for name in names.split() if getattr(self, name) is not None}
-        for name in ("bearoff", "off_within", "gammon", "gammon_saved_within"):
-            row = getattr(self, name)
+        for name, row in (("bearoff", self.bearoff), ("gammon", self.gammon)):
             if row is not None:
-                out[name] = list(row)
+                out[name] = row.tolist()
+                out[{"bearoff": "off_within", "gammon": "gammon_saved_within"}[name]] = within(row).tolist()
         return out | self.origin()
 
 
-def within(chances: tuple[float, ...] | None) -> tuple[float, ...] | None:
+def within(chances: Floats) -> Floats:
     """Chances to be done within 0, 1, 2, ... rolls, never above 1."""
+    out: Floats = np.minimum(np.cumsum(chances, axis=-1), 1.0)
+    return out
+
+
+def _within(chances: Floats | None, rolls: int) -> float:
     if chances is None:
-        return None
-    return tuple(float(x) for x in np.minimum(np.cumsum(chances), 1.0))
+        raise NotCoveredError("the table has no such distribution")
+    return min(float(chances[: rolls + 1].sum()), 1.0)
 
 
 @dataclass(frozen=True, kw_only=True)

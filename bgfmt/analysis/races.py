@@ -36,8 +36,8 @@ def side_race(table: OneSided | MeanRolls | NormalOneSided, side: Side, name: st
             std_rolls=float(deviation),
             gammon_mean_rolls=None if gammon is None else float(gammon[0]),
             gammon_std_rolls=None if gammon is None else float(gammon[1]),
-            bearoff=tuple(map(float, chances)),
-            gammon=None if gammon is None else tuple(map(float, gammon[2])),
+            bearoff=chances,
+            gammon=None if gammon is None else gammon[2],
         )
     if isinstance(table, NormalOneSided):
         numbers = [float(x) for x in table.moments[number]]

@@ -143,6 +143,11 @@ def legal_plays(position: Position, die: int, other: int) -> list[Play]:
     return [Play(moves, board.position()) for board, moves in plays.items()]
 
 
+def side_plays(side: Side, roll: tuple[int, int]) -> dict[Side, tuple[Move, ...]]:
+    """Every different result of playing a roll with a side that is past all contact, and the first way to it."""
+    return {play.result.us: play.moves for play in legal_plays(Position(side, Side()), *roll)}
+
+
 def _reach(board: _Board, dice: tuple[int, ...]) -> tuple[int, dict[_Board, tuple[Move, ...]]]:
     """How many of these dice, in this order, can be played, and the boards then, each with the first way to it."""
     reached: dict[_Board, tuple[Move, ...]] = {board: ()}
