@@ -80,6 +80,11 @@ class Library:
         """The tables, in order."""
         return [one.table if isinstance(one, Database) else one for one in self.databases]
 
+    def lines(self) -> list[str]:
+        """What is asked, a line each, and what was left out."""
+        held = [f"{self.name(t)}: {o}" for t, o in zip(self.tables, self.databases, strict=True)]
+        return held + self.notes
+
     def name(self, table: Table) -> str:
         """What a table is called: the name of its file, or its kind and size where it is in memory."""
         return self._names.get(id(table)) or _title(table)

@@ -233,9 +233,8 @@ def _gammons(position: Position, *, counted: bool) -> Gammons:
     return "counted" if counted else "ignored"
 
 
-def _least_work(position: Position) -> float:
-    """At most the pairs of boards that a calculation meets, known at once: what is far too much is not begun."""
-    from bgfmt.game.board import count
+def _least_work(position: Position) -> int:
+    """About the pairs of boards that a calculation meets, known at once, so that what is too much is not begun."""
+    from bgfmt.analysis.ondemand.engine import no_farther
 
-    ours, theirs = (count(side.highest, side.chequers) for side in (position.us, position.them))
-    return ours * theirs / 20
+    return no_farther(position.us) * no_farther(position.them) // 2
