@@ -246,7 +246,7 @@ def test_match_cube(player: Player) -> None:
 
 
 def test_a_match_beyond_the_limit_is_estimated(databases: list[Database]) -> None:
-    player = Player(Advisor(databases, outside="rule", limit=0))
+    player = Player(Advisor(databases, outside="rule", calculate="nothing"))
     far = Side(0, 0, 0, 2, 4, 9), Side(0, 0, 1, 2, 3, 9)
     assert ask(player, *far, away=(7, 7))[1] == "one-sided"
     assert ask(player, *far, (6, 1), away=(7, 7))[1] == "one-sided"

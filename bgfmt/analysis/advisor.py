@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from bgfmt.analysis import approximate, bulk, choose, races, rule
+from bgfmt.analysis import approximate, at_score, bulk, choose, races, rule
 from bgfmt.analysis.answers import (
     COLUMNS,
     Decision,
@@ -26,7 +26,7 @@ from bgfmt.analysis.answers import (
 from bgfmt.analysis.choose import Asked
 from bgfmt.analysis.cube import CubeAction
 from bgfmt.analysis.library import Library
-from bgfmt.analysis.sources import Progress, Sources
+from bgfmt.analysis.sources import Calculate, Progress, Sources
 from bgfmt.errors import NotCoveredError, PositionError
 from bgfmt.game.board import Position, Side
 from bgfmt.game.moves import Play, legal_plays
@@ -52,9 +52,11 @@ class Advisor:
         The match equity table: a name, a file, or what `bgfmt.met.load` gives; Kazaross-XG2 when None.
     met_player
         Which player of that table, 0 or 1, is on roll; it matters for uneven tables only.
+    calculate
+        "all" that no table covers and what a table leaves too close, what is "close" alone, or "nothing".
     limit
-        Most pairs of boards times cube states calculated for one question, 0 to calculate nothing; by default
-        `sources.MONEY_LIMIT` for money and `sources.MATCH_LIMIT` in a match.
+        Most pairs of boards times cube states calculated for one question; by default `sources.MONEY_LIMIT` for
+        money and `sources.MATCH_LIMIT` in a match.
     outside
         What `decide` does where nothing covers the position: "refuse" raises NotCoveredError, "rule" goes by
         `bgfmt.analysis.rule`, and an engine is asked.
@@ -71,12 +73,13 @@ class Advisor:
         *,
         met: Met | PathLike | None = None,
         met_player: int = 0,
+        calculate: Calculate = "all",
         limit: int | None = None,
         outside: Outside = "refuse",
         progress: Progress | None = None,
     ) -> None:
         self.library = Library.of(tables)
-        self.sources = Sources(self.library, limit, progress)
+        self.sources = Sources(self.library, calculate, limit, progress)
         self.met_player, self.outside = met_player, outside
         self._met = met
 
@@ -111,6 +114,13 @@ class Advisor:
             return Score(state.away, self.met, crawford=True, player=self.met_player)
         owner = "centered" if state.doubled and state.owner == "opponent" else state.owner
         return Score(state.away, self.met, cube=state.cube_value, owner=owner, player=self.met_player)
+
+    def covering(self, position: Position) -> str | None:
+        """Name of the table that has numbers for both sides of a race, None where none does."""
+        tables = self.library.tables
+        table = choose.two_sided_for(tables, position)
+        found = table or choose.one_sided_for(tables, position.us, position.them, distributions=True)
+        return None if found is None else self.library.name(found)
 
     # -- one side ----------------------------------------------------------------------------------------
 
@@ -179,27 +189,13 @@ class Advisor:
         """
         choose.check_race(state.position)
         if not state.money:
-            return self._match_cube(state)
+            return at_score.cube(self.sources, state, self.score(state))
         found = self.equities(state)
         action = _action(found, state)
         if action.approximate or action.exact or action.sure:
             return action
         better = self.sources.calculated(state.position, jacoby=bool(state.jacoby))
         return action if better is None else _action(better, state, settled=True)
-
-    def _match_cube(self, state: GameState) -> CubeAction:
-        from bgfmt.analysis import match, match_estimate
-
-        position, score = state.position, self.score(state)
-        solved = self.sources.match(position, score)
-        if solved is not None:
-            return CubeAction.at_score(solved.cube, state, "calculation", None, approximate=False)
-        found = self.equities(state)
-        win = (found.cubeless + 1) / 2 if found.win is None else found.win
-        rolling, taken = match_estimate.chances(win, score, match_estimate.life_of(found))
-        gammons = found.gammons != "none"
-        decided = match.decide(position, score, rolling, taken, gammons=gammons, error=0.0, cubeless_win=win)
-        return CubeAction.at_score(decided, state, found.source, found.table, approximate=True)
 
     # -- plays -------------------------------------------------------------------------------------------
 
@@ -225,7 +221,7 @@ class Advisor:
         if measure == "match":
             if state.money:
                 raise PositionError("there is no score in money play")
-            ranked = self._match_plays(state, plays)
+            ranked = at_score.plays(self.sources, state, self.score(state), plays)
             if ranked is not None:
                 return ranked
             measure = "cubeless"
@@ -248,41 +244,6 @@ class Advisor:
             table=worths.table,
             max_error=None if worths.error is None else {"value": worths.error},
             plays=_ranked(plays, results, values, order, measure, worths.error),
-        )
-
-    def _match_plays(self, state: GameState, plays: list[Play]) -> RankedPlays | None:
-        """The plays by exact match play, None beyond the limit."""
-        assert state.dice is not None
-        solved = self.sources.match(state.position, self.score(state)) if plays else None
-        if solved is None:
-            return None
-        found = {play.result: play for play in solved.plays(*state.dice)}
-        by_side = {play.result.us: play for play in plays}
-        order = sorted(found, key=lambda side: (-found[side].mwc, [-x for x in rule.race_score(side)]))
-        ranked = [
-            RankedPlay(
-                str(by_side[side]),
-                by_side[side].result,
-                found[side].emg,
-                found[side].loss_emg,
-                by_side[side].moves,
-                "match",
-                close=found[side].close,
-                mwc=found[side].mwc,
-                loss_mwc=found[side].loss_mwc,
-            )
-            for side in order
-        ]
-        return RankedPlays(
-            source="calculation",
-            max_error={"mwc": solved.cube.error, "value": solved.cube.emg_loss(solved.cube.error)},
-            asked=state.position,
-            dice=state.dice,
-            measure="match",
-            cube=state.owner,
-            plays=tuple(ranked),
-            met=self.met.name,
-            met_digest=self.met.digest,
         )
 
     def exact_loss(self, played: RankedPlay, best: RankedPlay, cube: str) -> float | None:

@@ -10,7 +10,7 @@ from bgfmt.analysis.answers import PositionEquities, RankedPlay, SideRace
 from bgfmt.analysis.choose import KNOWN_ERRORS, Databases
 from bgfmt.analysis.cube import CubeAction
 from bgfmt.analysis.library import Library
-from bgfmt.analysis.sources import Sources
+from bgfmt.analysis.sources import Calculate, Sources
 from bgfmt.errors import NotCoveredError, PositionError
 from bgfmt.game.board import Position, Side
 from bgfmt.game.moves import ROLLS, parse_roll
@@ -27,7 +27,7 @@ def race(databases: Databases, side: Side) -> SideRace:
 
 def equities(databases: Databases, position: Position) -> PositionEquities:
     """`Advisor.equities` by tables and estimate alone; nothing is calculated."""
-    return Advisor(databases, limit=0).equities(position)
+    return Advisor(databases, calculate="nothing").equities(position)
 
 
 def exact_equities(position: Position, *, limit: int | None = None) -> PositionEquities | None:
@@ -39,7 +39,7 @@ def exact_equities(position: Position, *, limit: int | None = None) -> PositionE
     from bgfmt.analysis.ondemand import DEFAULT_LIMIT
 
     choose.check_race(position)
-    return Sources(Library(), DEFAULT_LIMIT if limit is None else limit, None).calculated(position)
+    return Sources(Library(), limit=DEFAULT_LIMIT if limit is None else limit).calculated(position)
 
 
 def judge_cube(
@@ -70,11 +70,11 @@ def judge_cube(
         No table covers the position, or bare equities are cubeless only.
     """
     owner = cube_owner(cube)
-    limit = None if settle else 0
+    calculate: Calculate = "close" if settle else "nothing"
     if not isinstance(asked, (Equities, PositionEquities)):
         if position is None:
             raise PositionError("say which position to judge")
-        return Advisor(asked, limit=limit).cube(GameState.of(position, cube=owner))
+        return Advisor(asked, calculate=calculate).cube(GameState.of(position, cube=owner))
     if asked.owned is None or asked.centered is None or asked.opponent is None:
         raise NotCoveredError(f"{asked.position}: only cubeless equities are known")
     known = max(KNOWN_ERRORS[8]) if error is None else error
@@ -103,7 +103,7 @@ def rank_plays(
     measure
         "money" (the default for two sides), "cubeless", "mean" (the default for one) or "off:n".
     """
-    advisor, dice = Advisor(databases, limit=0), parse_roll(roll)
+    advisor, dice = Advisor(databases, calculate="nothing"), parse_roll(roll)
     if isinstance(position, Side):
         return list(advisor.side_plays(position, dice, measure or "mean").plays)
     return list(advisor.plays(GameState.of(position, dice, cube=cube), measure=measure).plays)

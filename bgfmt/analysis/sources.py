@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 Progress = Callable[[int, int], None]
+Calculate = Literal["all", "close", "nothing"]
 T = TypeVar("T")
 #: most pairs of boards times cube states calculated for one question of money play, about half a second
 MONEY_LIMIT = 12_000_000
@@ -51,8 +52,14 @@ class Worths:
 class Sources:
     """The tables of a library, and what may be calculated beside them."""
 
-    def __init__(self, library: Library, limit: int | None, progress: Progress | None) -> None:
-        self.library, self.limit, self.progress = library, limit, progress
+    def __init__(
+        self,
+        library: Library,
+        calculate: Calculate = "all",
+        limit: int | None = None,
+        progress: Progress | None = None,
+    ) -> None:
+        self.library, self.calculate, self.limit, self.progress = library, calculate, limit, progress
         self._kept: dict[Any, Any] = {}
 
     @property
@@ -72,7 +79,7 @@ class Sources:
         table = choose.two_sided_for(self.tables, position, cubeful=True)
         if table is not None:
             return self._stored(table, position)
-        found = self.calculated(position, jacoby=jacoby)
+        found = self.calculated(position, jacoby=jacoby) if self.calculate == "all" else None
         if found is not None:
             return found
         table = choose.two_sided_for(self.tables, position)
@@ -144,7 +151,8 @@ class Sources:
 
     def _money(self, position: Position, jacoby: bool) -> MoneyAnswer | None:
         limit = MONEY_LIMIT if self.limit is None else self.limit
-        if position.contact or _least_work(position) * MONEY_COLUMNS > limit:
+        too_much = _least_work(position) * MONEY_COLUMNS > limit
+        if self.calculate == "nothing" or position.contact or too_much:
             return None
         from bgfmt.analysis import ondemand
 
@@ -172,7 +180,7 @@ class Sources:
         table = choose.two_sided_for(self.tables, position, cubeful=cube != "cubeless", results=sides)
         if table is not None:
             return self._stored_worths(table, position.them, sides, cube)
-        solved = self._money(position, jacoby)
+        solved = self._money(position, jacoby) if self.calculate == "all" else None
         if solved is not None:
             plays = {play.result: play.equity for play in solved.plays(*dice, cube)}
             bare = {play.result: play.equity for play in solved.plays(*dice, "cubeless")}
@@ -204,7 +212,7 @@ class Sources:
     def match(self, position: Position, score: Score) -> MatchAnswer | None:
         """A race solved at a score, None beyond the limit."""
         limit = MATCH_LIMIT if self.limit is None else self.limit
-        if position.contact or _least_work(position) > limit:
+        if self.calculate != "all" or position.contact or _least_work(position) > limit:
             return None
         from bgfmt.analysis import ondemand
 

@@ -181,8 +181,8 @@ class Report:
 
 
 def judge_match(match: Match, asked: Advisor | Databases) -> Report:
-    """Judge every decision that an adviser, or one of these databases, answers."""
-    advisor = asked if isinstance(asked, Advisor) else Advisor(asked)
+    """Judge every decision whose position the tables cover; those too close for them are calculated."""
+    advisor = asked if isinstance(asked, Advisor) else Advisor(asked, calculate="close")
     report = Report(match, [])
     for decision in decisions(match):
         report.met += 1
@@ -197,6 +197,8 @@ def judge(decision: Decision, advisor: Advisor) -> Judgement | None:
     """The judgement of one decision, None where nothing covers it. Scores are not looked at."""
     position = decision.state.position
     if position.contact or not position.us.chequers or not position.them.chequers:
+        return None
+    if advisor.covering(position) is None:
         return None
     try:
         return _play(decision, advisor) if decision.kind == "play" else _cube(decision, advisor)
