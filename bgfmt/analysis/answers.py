@@ -57,11 +57,13 @@ class Answer:
 class SideRace(Answer):
     """One side's race, from a one-sided table.
 
-    bearoff, gammon : (rolls,) float64, chances to bear off the last, the first chequer in exactly i rolls; None where
-    only means are known. mean_rolls, std_rolls : of the rolls to bear off all; gammon_mean_rolls, gammon_std_rolls : the first.
+    number : its position number in that table. mean_rolls, std_rolls : of the rolls to bear off all;
+    gammon_mean_rolls, gammon_std_rolls : to bear off the first. bearoff, gammon : (rolls,) float64, chances to bear
+    off the last, the first chequer in exactly i rolls; None where only means are known.
     """
 
     side: Side
+    number: int
     mean_rolls: float
     std_rolls: float | None = None
     gammon_mean_rolls: float | None = None
@@ -94,7 +96,7 @@ class SideRace(Answer):
 
     def as_dict(self) -> dict[str, Any]:
         """The answer as plain values; what the table does not say is left out."""
-        out: dict[str, Any] = {"side": str(self.side)}
+        out: dict[str, Any] = {"side": str(self.side), "position_number": self.number}
         names = "pips mean_rolls std_rolls epc wastage gammon_mean_rolls gammon_std_rolls"
         out |= {name: getattr(self, name) for name in names.split() if getattr(self, name) is not None}
         for name, row in (("bearoff", self.bearoff), ("gammon", self.gammon)):

@@ -32,6 +32,7 @@ def side_race(table: OneSided | MeanRolls | NormalOneSided, side: Side, name: st
             table=name,
             max_error=error,
             side=side,
+            number=number,
             mean_rolls=float(mean),
             std_rolls=float(deviation),
             gammon_mean_rolls=None if gammon is None else float(gammon[0]),
@@ -43,9 +44,11 @@ def side_race(table: OneSided | MeanRolls | NormalOneSided, side: Side, name: st
         numbers = [float(x) for x in table.moments[number]]
         keys = ("mean_rolls", "std_rolls", "gammon_mean_rolls", "gammon_std_rolls")
         known = dict(zip(keys, numbers, strict=True))
-        return SideRace(source="one-sided", table=name, side=side, **known)  # type: ignore[arg-type]
+        return SideRace(source="one-sided", table=name, side=side, number=number, **known)  # type: ignore[arg-type]
     mean_rolls = float(table.means[number])
-    return SideRace(source="one-sided", table=name, max_error=error, side=side, mean_rolls=mean_rolls)
+    return SideRace(
+        source="one-sided", table=name, max_error=error, side=side, number=number, mean_rolls=mean_rolls
+    )
 
 
 def moments(rows: Floats) -> tuple[Floats, Floats, Floats]:
