@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from bgfmt import folders
 from bgfmt.analysis.choose import Asked
 from bgfmt.database import Database, open_database
 from bgfmt.errors import BgfmtError, NotCoveredError, UnknownFormatError
@@ -178,31 +179,20 @@ def standing(say: Say | None = None) -> Library:
 
 
 def _gnubg_files() -> Iterator[Path]:
-    from bgfmt.hosts.gnubg import slots
-
     try:
-        folders = dict.fromkeys(slots.stock(slots.detect()))
+        found = dict.fromkeys(folders.stock(folders.detect()))
     except BgfmtError:
         return
-    for folder in folders:
+    for each in found:
         for file in GNUBG_FILES:
-            path = folder / file
+            path = each / file
             if path.is_file():
                 yield path
 
 
 def folder() -> Path:
     """Where the default tables are kept: `bgfmt/tables` in the user's folder for programs' data."""
-    home = Path.home()
-    if os.environ.get("XDG_DATA_HOME"):
-        base = Path(os.environ["XDG_DATA_HOME"])
-    elif sys.platform == "win32":
-        base = Path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local")
-    elif sys.platform == "darwin":
-        base = home / "Library" / "Application Support"
-    else:
-        base = home / ".local" / "share"
-    return base / "bgfmt" / "tables"
+    return folders.user_data() / "bgfmt" / "tables"
 
 
 def _default(file: str, kind: type[Table], say: Say) -> Database | Table:
@@ -216,7 +206,7 @@ def _default(file: str, kind: type[Table], say: Say) -> Database | Table:
     except (BgfmtError, OSError):
         pass
     from bgfmt import solver
-    from bgfmt.database import save
+    from bgfmt.converting import save
 
     say(f"making the default table {path}, once")
     table: Table = solver.one_sided(6) if kind is OneSided else solver.two_sided(6, 6)

@@ -18,9 +18,31 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bgfmt.errors import BgfmtError
-from bgfmt.hosts.gnubg.check import HOST_SLOTS, HOSTS, SLOTS
 
 PathLike = str | os.PathLike[str]
+#: slot -> file name; the name carries no meaning beyond the kind it must be
+SLOTS = {
+    "os0": "gnubg_os0.bd",
+    "ts0": "gnubg_ts0.bd",
+    "os": "gnubg_os.bd",
+    "ts": "gnubg_ts.bd",
+    "hyper1": "hyper1.bd",
+    "hyper2": "hyper2.bd",
+    "hyper3": "hyper3.bd",
+}
+#: the programs that read these files, and the slots each looks for
+HOSTS = {
+    "debian": "gnubg 1.07 of Debian and Ubuntu",
+    "upstream": "gnubg 1.08 and other builds from source",
+    "pypi": "the gnubg package of PyPI",
+    "gnubg-nn": "the gnubg-nn package of PyPI",
+}
+HOST_SLOTS = {
+    "debian": tuple(SLOTS),
+    "upstream": tuple(SLOTS),
+    "pypi": tuple(SLOTS),
+    "gnubg-nn": ("os0", "ts0"),
+}
 DEBIAN_DATA, DEBIAN_STATE = Path("/usr/share/gnubg"), Path("/var/lib/gnubg")
 #: PyPI package -> the environment variable that names its data folder, and its module
 PACKAGES = {"pypi": ("GNUBG_DATA_DIR", "gnubg"), "gnubg-nn": ("GNUBGHOME", "gnubg_nn")}
