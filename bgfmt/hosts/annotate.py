@@ -181,8 +181,8 @@ class Report:
 
 
 def judge_match(match: Match, asked: Advisor | Databases) -> Report:
-    """Judge every decision whose position the tables cover; those too close for them are calculated."""
-    advisor = asked if isinstance(asked, Advisor) else Advisor(asked, calculate="close")
+    """Judge every decision whose position the tables cover, as the adviser answers it."""
+    advisor = asked if isinstance(asked, Advisor) else Advisor(asked)
     report = Report(match, [])
     for decision in decisions(match):
         report.met += 1

@@ -28,8 +28,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from bgfmt.folders import InstallError
-from bgfmt.hosts.gnubg.check import SLOTS
+from bgfmt.folders import SLOTS, InstallError
 from bgfmt.hosts.gnubg.content import digest_of, read_small, same_file, sync_folder
 
 RECORD = ".bgfmt-installed.json"

@@ -9,8 +9,7 @@ import stat
 from collections.abc import Callable
 from pathlib import Path
 
-from bgfmt.folders import DEBIAN_STATE, PACKAGES, InstallError, Place, own_folders, program
-from bgfmt.hosts.gnubg.check import SLOTS
+from bgfmt.folders import DEBIAN_STATE, PACKAGES, SLOTS, InstallError, Place, own_folders, program
 from bgfmt.hosts.gnubg.content import copy_new
 from bgfmt.hosts.gnubg.journal import KEPT, read_record
 
