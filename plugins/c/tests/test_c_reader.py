@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import ctypes as ct
+import itertools
 import math
 import os
 import shutil
@@ -472,7 +473,7 @@ def test_mapped_for_random_access(lib: ct.CDLL, tmp_path: Path) -> None:
         pytest.skip("no /proc/self/smaps")
     flags = [
         after.split("\n", 1)[0]
-        for before, after in zip(parts, parts[1:], strict=False)
+        for before, after in itertools.pairwise(parts)
         if str(path) in before
     ]
     assert flags
