@@ -1,4 +1,4 @@
-"""Drawings for print and screen; matplotlib is an extra (`pip install bgfmt[plot]`) and imported only here."""
+"""Drawings for print and screen; matplotlib is optional and imported only here."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _figure(path: PathLike, size: tuple[float, float]) -> tuple[Any, Any]:
         from matplotlib.figure import Figure
     except ImportError:
         raise MissingExtraError(
-            "drawing needs matplotlib; install it with: pip install 'bgfmt[plot]'", "bgfmt[plot]"
+            "drawing needs matplotlib; install it with: pip install matplotlib", "matplotlib"
         ) from None
     figure = Figure(figsize=size, layout="constrained")
     canvas = FigureCanvasAgg(figure)

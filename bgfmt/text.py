@@ -19,4 +19,9 @@ def printable(text: object, limit: int = 200) -> str:
     shown = str(text)
     if len(shown) > limit:
         shown = shown[: limit - 3] + "..."
-    return "".join("?" if unicodedata.category(c) in _HIDDEN else c for c in shown)
+    if shown.isprintable():
+        return shown
+    return "".join(
+        " " if unicodedata.category(c) == "Zs" else "?" if unicodedata.category(c) in _HIDDEN else c
+        for c in shown
+    )

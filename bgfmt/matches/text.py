@@ -2,27 +2,7 @@
 
 from __future__ import annotations
 
-import unicodedata
-
-_HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
-
-
-def printable(text: str, limit: int = 200) -> str:
-    """The text with every character that a terminal could obey (controls, escapes, direction marks) shown as ``?``.
-
-    At most `limit` characters, the rest as ``...``. Shown names, headers and plays go through this.
-
-    >>> printable("\\x1b]0;owned\\x07Ann\\u202e")
-    '?]0;owned?Ann?'
-    """
-    if len(text) > limit:
-        text = text[: limit - 3] + "..."
-    if text.isprintable():
-        return text
-    return "".join(
-        " " if unicodedata.category(c) == "Zs" else "?" if unicodedata.category(c) in _HIDDEN else c
-        for c in text
-    )
+from bgfmt.text import printable
 
 
 def decoded(data: bytes) -> str:
