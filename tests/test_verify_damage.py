@@ -79,7 +79,7 @@ def test_a_single_altered_row_is_named_first(golden: Path, tmp_path: Path, name:
 
 def test_inherited_errors_are_told_apart(tmp_path: Path) -> None:
     """An entry wrong in itself and everything computed from it: the first is named, the rest inherit."""
-    from bgfmt.verifier import rules
+    from bgfmt.verifier.recurrence import rules
     from bgfmt.verifier.recurrence import kernels_two_sided
 
     table = solver.two_sided(3, 2)
@@ -138,7 +138,7 @@ def test_causes_are_named(golden: Path, tmp_path: Path) -> None:
 
 def third_party(points: int, chequers: int, *, rounding: str, negate: str) -> np.ndarray:  # type: ignore[type-arg]
     """A two-sided table by somebody else's arithmetic."""
-    from bgfmt.verifier import rules
+    from bgfmt.verifier.recurrence import rules
 
     starts, results = rules.plays(points, chequers)
     pips = rules.pips(points, chequers)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from bgfmt.game import board
 from bgfmt.game.board import Side
 from bgfmt.tables import TwoSided
-from bgfmt.verifier import rules
+from bgfmt.verifier.recurrence import rules
 from bgfmt.verifier.drawing import board_of
 from bgfmt.verifier.recurrence import two_sided as recurrence
 from bgfmt.verifier.report import Finding, Report, plural
