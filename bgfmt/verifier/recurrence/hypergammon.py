@@ -72,26 +72,26 @@ def terms_of() -> Array:
 class Iteration:
     """makehyper's iteration in memory: the values of all records, and what every roll leads to.
 
-    `least` : the lowest class that is iterated; RACE leaves out records with contact. `divide` : sums are divided by
-    36 instead of multiplied by the reciprocal.
+    live, over : numbers of the records that are iterated, and of finished games; fixed : the latter's values. divide : sums are divided by 36 instead of multiplied by the
+    reciprocal.
     """
 
     chequers: int
-    least: int
     divide: bool
     boards: Array
-    kinds: Array
+    live: Array
+    over: Array
+    fixed: Array
     values: Array
     turned: Array
     starts: Array
     results: Array
-    change: float = float("inf")
 
     @classmethod
     def begin(
         cls, chequers: int, *, contact: bool = True, divide: bool = False, threads: int = 1
     ) -> Iteration:
-        """The state before the first sweep."""
+        """The state before the first sweep; without `contact`, of races alone."""
         from bgfmt.verifier.recurrence import kernels_hypergammon as kernels
 
         boards, terms = boards_of(chequers), terms_of()
@@ -100,52 +100,48 @@ class Iteration:
         kinds = np.zeros(n * n, np.uint8)
         kernels.start_values(boards, chequers, values, kinds)
         kernels.turn_all(values, turned)
-        # the classes count up: illegal, over, contact, race
-        least = CONTACT if contact else RACE
-        step = max(1, n // (4 * threads))
-        parts = [(a, min(n, a + step)) for a in range(0, n, step)]
-        rooms = [np.zeros(21 * (b - a) * n + 1, np.int64) for a, b in parts]
-
-        def listed(k: int) -> Array:
-            a, b = parts[k]
-            return np.asarray(kernels.play_lists(boards, kinds, least, a, b, terms, rooms[k]))
-
+        live = np.flatnonzero(kinds >= (CONTACT if contact else RACE))
+        over = np.flatnonzero(kinds == OVER)
+        parts = np.array_split(live, 4 * threads)
+        rooms = [np.zeros(21 * len(part), np.int64) for part in parts]
         with ThreadPoolExecutor(threads) as pool:
-            lists = list(pool.map(listed, range(len(parts))))
-        starts = np.zeros(21 * n * n + 1, np.int64)
-        before = 0
-        for (a, b), room, found in zip(parts, rooms, lists, strict=True):
-            starts[21 * a * n + 1 : 21 * b * n + 1] = room[1:] + before
-            before += len(found)
+            lists = list(
+                pool.map(lambda k: kernels.play_lists(boards, parts[k], terms, rooms[k]), range(len(parts)))
+            )
+        before = np.cumsum([0] + [len(found) for found in lists])
+        starts = np.concatenate(
+            [np.zeros(1, np.int64)] + [room + at for room, at in zip(rooms, before, strict=False)]
+        )
         return cls(
-            chequers, least, divide, boards, kinds, values, turned, starts, np.concatenate(lists)
+            chequers, divide, boards, live, over, values[over], values, turned, starts, np.concatenate(lists)
         )  # fmt: skip
 
     def restart(self, records: Array) -> None:
-        """Go on from the records of a file, as makehyper -r does; finished games get their own values back."""
+        """Go on from the records of a file, as makehyper -r does."""
         from bgfmt.verifier.recurrence import kernels_hypergammon as kernels
 
-        fixed = self.values[self.kinds == OVER].copy()
         self.values[:] = decode(records.reshape(-1, 28))
-        self.values[self.kinds == OVER] = fixed
         kernels.turn_all(self.values, self.turned)
 
     def sweep(self) -> float:
         """One sweep; the greatest change of a number."""
         from bgfmt.verifier.recurrence import kernels_hypergammon as kernels
 
-        self.change = float(
+        return float(
             kernels.sweep(
-                self.values, self.turned, self.kinds, len(self.boards), self.least, self.starts, self.results,
-                self.divide,
+                self.values, self.turned, self.live, self.over, self.fixed, len(self.boards), self.starts,
+                self.results, self.divide,
             )
         )  # fmt: skip
-        return self.change
 
     def records(self) -> Array:
         """(n, n, 28) uint8, the state as a file holds it."""
         n = len(self.boards)
         return encode(self.values).reshape(n, n, 28)
+
+    def live_records(self) -> Array:
+        """(len(live), 28) uint8, the iterated records alone."""
+        return encode(self.values[self.live])
 
 
 @dataclass(frozen=True)

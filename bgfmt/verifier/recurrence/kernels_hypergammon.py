@@ -135,13 +135,10 @@ def finish(total: Array, divide: bool) -> None:
 
 
 @njit()
-def play_lists(
-    boards: Array, kinds: Array, least: int, first: int, last: int, terms: Array, starts: Array
-) -> Any:
-    """Where each roll leads, records first * n .. last * n - 1 of class `least` and above: int32 records.
+def play_lists(boards: Array, live: Array, terms: Array, ends: Array) -> Any:
+    """Where each roll leads from the records `live`: int32 records, in which the opponent is on roll.
 
-    starts[21 * (x - first * n) + roll + 1] takes where the list of record x's roll ends; the opponent is on roll in
-    the records listed.
+    ends[21 * k + roll] takes where the list of the roll of record live[k] ends.
     """
     n = len(boards)
     plays = np.zeros((MOST_PLAYS, 2), np.int64)
@@ -150,35 +147,39 @@ def play_lists(
     found = np.empty(1 << 16, np.int32)
     used = 0
     at = 0
-    for us in range(first, last):
-        for them in range(n):
-            live = kinds[us * n + them] >= least
-            if live:
-                u[:] = boards[us]
-                t[:] = boards[them]
-            for high in range(1, 7):
-                for low in range(1, high + 1):
-                    if live:
-                        count = plays_of(u, t, high, low, terms, plays)
-                        if used + count > len(found):
-                            larger = np.empty(2 * len(found) + count, np.int32)
-                            larger[:used] = found[:used]
-                            found = larger
-                        for p in range(count):
-                            found[used] = plays[p, 1] * n + plays[p, 0]
-                            used += 1
-                    at += 1
-                    starts[at] = used
+    for x in live:
+        u[:] = boards[x // n]
+        t[:] = boards[x % n]
+        for high in range(1, 7):
+            for low in range(1, high + 1):
+                count = plays_of(u, t, high, low, terms, plays)
+                if used + count > len(found):
+                    larger = np.empty(2 * len(found) + count, np.int32)
+                    larger[:used] = found[:used]
+                    found = larger
+                for p in range(count):
+                    found[used] = plays[p, 1] * n + plays[p, 0]
+                    used += 1
+                ends[at] = used
+                at += 1
     return found[:used].copy()
 
 
 @njit()
 def step_listed(
-    x: int, n: int, values: Array, turned: Array, starts: Array, results: Array, total: Array, best: Array
+    k: int,
+    x: int,
+    n: int,
+    values: Array,
+    turned: Array,
+    starts: Array,
+    results: Array,
+    total: Array,
+    best: Array,
 ) -> None:
-    """total = the sum over the rolls of one step of the iteration for record x, from lists of plays."""
+    """total = the sum over the rolls of one step of the iteration for record x, the k-th live one, from the lists."""
     total[:] = 0
-    roll = 21 * x
+    roll = 21 * k
     for high in range(6):
         for low in range(high + 1):
             begin, end = starts[roll], starts[roll + 1]
@@ -201,8 +202,8 @@ def step_listed(
                     centered = max(centered, turned[g, 7])
                     jacoby = max(jacoby, turned[g, 8])
                     opponent = max(opponent, turned[g, 9])
-                for k in range(5):
-                    best[k] = turned[which, k]
+                for c in range(5):
+                    best[c] = turned[which, c]
                 best[5] = most
                 best[6] = owned
                 best[7] = centered
@@ -213,19 +214,39 @@ def step_listed(
 
 @njit()
 def sweep(
-    values: Array, turned: Array, kinds: Array, n: int, least: int, starts: Array, results: Array, divide: bool
+    values: Array,
+    turned: Array,
+    live: Array,
+    over: Array,
+    fixed: Array,
+    n: int,
+    starts: Array,
+    results: Array,
+    divide: bool,
 ) -> Any:
-    """One sweep over the records of class `least` and above, in place; returns the greatest change."""
+    """One sweep in place; returns the greatest change of the records `live`.
+
+    Finished games, the records `over`, get their values `fixed` when their turn comes: after a restart they hold
+    rounded ones until then.
+    """
     most = np.float32(0)
     total = np.zeros(NUMBERS, np.float32)
     best = np.zeros(NUMBERS, np.float32)
-    for x in range(len(values)):
-        if kinds[x] < least:
-            continue
-        step_listed(x, n, values, turned, starts, results, total, best)
+    o = 0
+    for k in range(len(live)):
+        x = live[k]
+        while o < len(over) and over[o] < x:
+            values[over[o]] = fixed[o]
+            set_turned(values[over[o]], turned[over[o]])
+            o += 1
+        step_listed(k, x, n, values, turned, starts, results, total, best)
         finish(total, divide)
-        for k in range(NUMBERS):
-            most = max(most, abs(total[k] - values[x, k]))
-            values[x, k] = total[k]
+        for c in range(NUMBERS):
+            most = max(most, abs(total[c] - values[x, c]))
+            values[x, c] = total[c]
         set_turned(values[x], turned[x])
+    while o < len(over):
+        values[over[o]] = fixed[o]
+        set_turned(values[over[o]], turned[over[o]])
+        o += 1
     return most
