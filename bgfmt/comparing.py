@@ -9,15 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bgfmt import reshape
 from bgfmt.database import open_database
-from bgfmt.errors import CapabilityError
-from bgfmt.game.board import Side
+from bgfmt.errors import CapabilityError, NotCoveredError
 from bgfmt.storage import PathLike
-from bgfmt.tables import Hypergammon, MeanRolls, NormalOneSided, OneSided, Table, TwoSided
+from bgfmt.tables import Table
 
 Array = NDArray[Any]
-BLOCK = 1 << 22
+BLOCK = 1 << 22  # bytes compared together
+SIZES = 20  # sizes of differences that are counted apart
 
 
 @dataclass
@@ -52,7 +51,8 @@ class Diff:
         return self.different == 0
 
     def __str__(self) -> str:
-        what = f"{self.compared:,} position{'s' * (self.compared != 1)} of {self.points} points and {self.chequers} chequers"
+        plural = "s" * (self.compared != 1)
+        what = f"{self.compared:,} position{plural} of {self.points} points and {self.chequers} chequers"
         if self.same:
             return f"the same {', '.join(self.columns)} numbers for all {what}"
         assert self.first is not None
@@ -80,145 +80,136 @@ def diff(a: PathLike, b: PathLike, *, part_a: int = 0, part_b: int = 0) -> Diff:
 def diff_tables(a: Table, b: Table, name_a: str = "a", name_b: str = "b") -> Diff:
     """Compare two tables; see `diff`."""
     notes: list[str] = []
-    if {a.extra.get("gammon_policy"), b.extra.get("gammon_policy")} == {"race", None} and "gammon" in _names(
-        a, b
-    ):
+    policies = {getattr(table, "gammon_policy", "") for table in (a, b)}
+    if policies == {"race", ""} and "gammon" in a.arrays().keys() & b.arrays().keys():
         notes.append("one gammon part follows the race's plays, the other those that save the gammon")
     a, b = _same_kind(a, b, notes)
-    if isinstance(a, Hypergammon):
-        if a.chequers != b.chequers:
-            raise CapabilityError("hypergammon tables of other numbers of chequers have nothing in common")
-    else:
-        points, chequers = min(a.points, b.points), min(a.chequers, b.chequers)
-        a, b = reshape.cut(a, points, chequers), reshape.cut(b, points, chequers)
+    points, chequers = min(a.points, b.points), min(a.chequers, b.chequers)
+    a, b = a.cut(points, chequers), b.cut(points, chequers)
     names = sorted(a.arrays().keys() & b.arrays().keys())
+    if not names:
+        raise CapabilityError(f"{a.kind} tables of these files have nothing to compare")
     for missing in sorted(a.arrays().keys() ^ b.arrays().keys()):
         notes.append(f"only one has {missing} numbers")
-    out = Diff(name_a, name_b, a.kind, a.points, a.chequers, tuple(names), notes=notes)
+    out = Diff(name_a, name_b, a.kind, a.points, a.chequers, tuple(names), unit="units", notes=notes)
     _compare(a, b, names, out)
     return out
 
 
-def _names(a: Table, b: Table) -> set[str]:
-    return set(a.arrays()) & set(b.arrays())
-
-
 def _same_kind(a: Table, b: Table, notes: list[str]) -> tuple[Table, Table]:
-    if isinstance(a, TwoSided) and isinstance(b, TwoSided) and a.cubeful != b.cubeful:
-        notes.append("one has no cubeful equities")
-        return (reshape.cubeless(a) if a.cubeful else a), (reshape.cubeless(b) if b.cubeful else b)
-    if type(a) is type(b):
+    """Both tables as they are, where they hold the same columns, else as the coarsest kind both can be made into.
+
+    The coarsest: normal distributions of two programs mean different things, their mean rolls the same.
+    """
+    if type(a) is type(b) and _alike(a, b):
         return a, b
-    sided = (OneSided, NormalOneSided, MeanRolls)
-    if isinstance(a, sided) and isinstance(b, sided):
-        notes.append("their mean rolls are compared")
-        return _means(a), _means(b)
+    for way_a in reversed([None, *a.coarser()]):
+        for way_b in reversed([None, *b.coarser()]):
+            kinds = type(a) if way_a is None else way_a.kind, type(b) if way_b is None else way_b.kind
+            if kinds[0] is not kinds[1]:
+                continue
+            first, second = a if way_a is None else way_a.make(), b if way_b is None else way_b.make()
+            if _alike(first, second):
+                lost = dict.fromkeys(way.lost for way in (way_a, way_b) if way is not None)
+                notes.extend(f"compared as {first.kind} tables: {text}" for text in lost)
+                return first, second
     raise CapabilityError(f"a {a.kind} and a {b.kind} table have nothing to compare")
 
 
-def _means(table: OneSided | NormalOneSided | MeanRolls) -> MeanRolls:
-    return table if isinstance(table, MeanRolls) else reshape.to_mean_rolls(table)
+def _alike(a: Table, b: Table) -> bool:
+    """Whether the arrays that both have hold entries of one shape."""
+    mine, theirs = ({name: rows.shape[t.sides :] for name, rows in t.arrays().items()} for t in (a, b))
+    both = mine.keys() & theirs.keys()
+    return bool(both) and all(mine[name] == theirs[name] for name in both)
 
 
-def _values(table: Table, rows: Array) -> Array:
-    """Numbers as they compare: 24-bit ones put together; exact floats where only one side is exact."""
-    if isinstance(table, Hypergammon):
-        wide = rows[..., :27].astype(np.int32)
-        return np.asarray(wide[..., 0::3] | wide[..., 1::3] << 8 | wide[..., 2::3] << 16)
-    return rows
+@dataclass
+class _Sums:
+    """What comparing adds up."""
 
-
-def _as_floats(table: Table, rows: Array) -> Array:
-    if rows.dtype == np.float64:
-        return rows
-    return rows / 32767.5 - 1 if isinstance(table, TwoSided) else rows / 65535
+    counts: dict[int, int] = field(default_factory=dict)
+    numbers: int = 0
+    total: float = 0.0
 
 
 def _compare(a: Table, b: Table, names: list[str], out: Diff) -> None:
-    total = a.positions
-    two = isinstance(a, (TwoSided, Hypergammon))
     arrays_a, arrays_b = a.arrays(), b.arrays()
+    rows = len(arrays_a[names[0]])
     row = sum(int(np.prod(arrays_a[name].shape[1:], dtype=np.int64)) * 8 for name in names)
     step = max(1, BLOCK // max(1, row))
-    counts: dict[int, int] = {}
-    numbers, summed = 0, 0.0
-    out.unit = "units"
-    for start in range(0, total, step):
-        stop = min(total, start + step)
-        wrong: Array | None = None
+    sums = _Sums()
+    for start in range(0, rows, step):
+        stop = min(rows, start + step)
         size: Array | None = None
         for name in names:
-            x = _values(a, np.asarray(arrays_a[name][start:stop]))
-            y = _values(b, np.asarray(arrays_b[name][start:stop]))
-            integers = x.dtype.kind in "iu" and y.dtype.kind in "iu"
-            if integers:
-                gap = np.abs(x.astype(np.int64) - y.astype(np.int64))
-            else:
-                mixed = x.dtype.kind in "iu" or y.dtype.kind in "iu"
-                p, q = (_as_floats(a, x), _as_floats(b, y)) if mixed else (x, y)
-                gap = np.abs(p.astype(np.float64) - q.astype(np.float64))
-                gap[(p == q) | (np.isnan(p) & np.isnan(q))] = 0
-                gap[np.isnan(gap)] = np.inf
-                out.unit = _unit(a)
-            differ = gap != 0
-            out.by_column[name] = out.by_column.get(name, 0) + int(differ.sum())
-            numbers += gap.size
-            summed += float(gap.sum())
-            if integers and differ.any():
-                values, many = np.unique(gap[differ], return_counts=True)
-                for value, count in zip(values.tolist(), many.tolist(), strict=True):
-                    counts[value] = counts.get(value, 0) + count
-            axes = tuple(range(2 if two else 1, gap.ndim))
-            flat, most = (differ.any(axis=axes), gap.max(axis=axes)) if axes else (differ, gap)
-            wrong = flat if wrong is None else wrong | flat
+            x = a.stored(name, np.asarray(arrays_a[name][start:stop]))
+            y = b.stored(name, np.asarray(arrays_b[name][start:stop]))
+            gap = _gaps(a, b, name, x, y, out)
+            _count(gap, name, sums, out)
+            most = gap.reshape(*gap.shape[: a.sides], -1).max(axis=-1)
             size = most if size is None else np.maximum(size, most)
-        assert wrong is not None
         assert size is not None
-        out.compared += wrong.size
-        found = int(wrong.sum())
-        if found:
-            out.different += found
-            per = wrong.size // (stop - start)
-            if out.first is None:
-                out.first = _where(a, b, names, start * per + int(wrong.reshape(-1).argmax()), per)
-            top = int(size.reshape(-1).argmax())
-            if float(size.reshape(-1)[top]) > out.largest:
-                out.largest = float(size.reshape(-1)[top])
-                out.worst = _where(a, b, names, start * per + top, per)
+        _place(a, b, names, size.reshape(-1), start * (size.size // (stop - start)), out)
         for table in (a, b):
             if table.release is not None:
                 table.release()
-    out.mean = summed / max(1, numbers)
-    shown = sorted(counts.items())
-    out.counts = {str(value): count for value, count in shown[:20]}
-    if len(shown) > 20:
-        out.counts[f"{shown[20][0]} or more"] = sum(count for _, count in shown[20:])
+    out.mean = sums.total / max(1, sums.numbers)
+    shown = sorted(sums.counts.items())
+    out.counts = {str(value): count for value, count in shown[:SIZES]}
+    if len(shown) > SIZES:
+        out.counts[f"{shown[SIZES][0]} or more"] = sum(count for _, count in shown[SIZES:])
 
 
-def _unit(table: Table) -> str:
-    if isinstance(table, TwoSided):
-        return "in equity"
-    return "in chance" if isinstance(table, OneSided) else "rolls"
+def _gaps(a: Table, b: Table, name: str, x: Array, y: Array, out: Diff) -> Array:
+    """Absolute differences: of integers where both store them, else of the numbers they stand for."""
+    if x.dtype.kind in "iu" and y.dtype.kind in "iu":
+        return np.abs(x.astype(np.int64) - y.astype(np.int64))
+    mixed = x.dtype.kind in "iu" or y.dtype.kind in "iu"
+    p, q = (a.read(name, x), b.read(name, y)) if mixed else (x, y)
+    with np.errstate(invalid="ignore"):
+        gap = np.abs(p.astype(np.float64) - q.astype(np.float64))
+    gap[(p == q) | (np.isnan(p) & np.isnan(q))] = 0
+    gap[np.isnan(gap)] = np.inf
+    out.unit = a.unit if a.unit == "rolls" else f"in {a.unit}"
+    return np.asarray(gap)
 
 
-def _where(a: Table, b: Table, names: list[str], number: int, per: int) -> dict[str, Any]:
-    us, them = divmod(number, per) if per > 1 else (number, None)
-    sides = []
-    for k in (us, them):
-        if k is not None:
-            counts = _counts(k, a.points)
-            sides.append(str(counts))
-    out: dict[str, Any] = {"position_number": number, "position": " / ".join(sides)}
+def _count(gap: Array, name: str, sums: _Sums, out: Diff) -> None:
+    differ = gap != 0
+    out.by_column[name] = out.by_column.get(name, 0) + int(differ.sum())
+    sums.numbers += gap.size
+    sums.total += float(gap.sum())
+    if gap.dtype.kind == "i" and differ.any():
+        values, many = np.unique(gap[differ], return_counts=True)
+        for value, count in zip(values.tolist(), many.tolist(), strict=True):
+            sums.counts[value] = sums.counts.get(value, 0) + count
+
+
+def _place(a: Table, b: Table, names: list[str], size: Array, begin: int, out: Diff) -> None:
+    """Count the entries that differ, and keep the first and the worst."""
+    wrong = size != 0
+    out.compared += wrong.size
+    if not wrong.any():
+        return
+    out.different += int(wrong.sum())
+    if out.first is None:
+        out.first = _where(a, b, names, begin + int(wrong.argmax()))
+    top = int(size.argmax())
+    if float(size[top]) > out.largest:
+        out.largest = float(size[top])
+        out.worst = _where(a, b, names, begin + top)
+
+
+def _where(a: Table, b: Table, names: list[str], number: int) -> dict[str, Any]:
+    try:
+        position = str(a.asked(number))
+    except NotCoveredError:
+        position = "no position"
+    out: dict[str, Any] = {"position_number": number, "position": position}
+    us, them = divmod(number, a.positions) if a.sides > 1 else (number, None)
     for label, table in (("a", a), ("b", b)):
-        rows = {name: _values(table, np.asarray(table.arrays()[name][us : us + 1]))[0] for name in names}
+        rows = {name: table.stored(name, np.asarray(table.arrays()[name][us : us + 1]))[0] for name in names}
         out[label] = {
             name: np.asarray(row if them is None else row[them]).tolist() for name, row in rows.items()
         }
     return out
-
-
-def _counts(number: int, points: int) -> Side:
-    from bgfmt.game import board
-
-    counts = board.unrank(number, points)
-    return Side(*counts[:24], bar=counts[24] if points > 24 else 0)

@@ -178,6 +178,8 @@ class Climb:
                 seconds[rung] = time.perf_counter() - began
         except (CorruptError, ValueError) as error:
             findings.append(readings.broken(error, file))
+        if outcome is None and reached == "recurrence":  # no rule is known of such a table
+            reached = "sense" if "sense" in seconds else "digest"
         likely = None
         if any(f.rule.kind is not Kind.NOTE for f in findings) or (outcome and outcome.failing):
             likely = (outcome.likely if outcome else None) or causes.of_table(db, outcome)
@@ -191,6 +193,8 @@ class Climb:
     def _wanted(self, rung: str, db: Database, outcome: Outcome | None) -> bool:
         if not self.reaches(rung):
             return False
+        if isinstance(db.table, Components):
+            return rung == "recurrence"
         if rung == "sense":  # the recurrence covers it, where there is one to be run whole
             return self.until == "sense" or self.sample is not None or not isinstance(db.table, proofs.KINDS)
         return rung != "regenerate" or (outcome is not None and bool(outcome.recipe))

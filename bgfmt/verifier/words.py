@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from bgfmt.game.board import Position
@@ -194,3 +194,38 @@ def _unproved(seen: Seen) -> str:
 def made_by(name: str, kind: str) -> str:
     """Whose a recipe is."""
     return recipe(name, kind).title
+
+
+# -- against the truth -----------------------------------------------------------------------------------------
+
+COUNTED = {"initial_doubles": "initial double", "redoubles": "redouble", "takes": "take", "beavers": "beaver"}
+
+
+def truth(exact: Mapping[str, Any]) -> Iterator[str]:
+    """What was measured, a line each."""
+    if not exact:
+        return
+    yield "against the truth:"
+    if "note" in exact:
+        yield f"  {exact['note']}"
+    if "greatest_error" in exact:
+        for column, size in exact["greatest_error"].items():
+            worst, mean = exact["worst"][column][0], exact["mean_error"][column]
+            yield f"  {column:<9} off by {size:.7f} at most (at {worst['position']}), {mean:+.2e} on average"
+    if "decisions_wrong" in exact:
+        for name, count in exact["decisions_wrong"].items():
+            yield f"  {plural(count, COUNTED[name])} of {exact['decisions'][name]:,} decided wrongly"
+        left = exact["wrong_decisions_left_out"]
+        listed = len(exact["wrong_decisions"])
+        if listed:
+            yield f"  --json lists {listed} of them" + (f", and leaves out {left:,}" if left else "")
+    if "greatest_error_of_the_mean" in exact:
+        worst = exact["worst"][0]
+        yield (
+            f"  mean rolls off by {exact['greatest_error_of_the_mean']:.7f} at most (at {worst['position']}), "
+            f"{exact['mean_error_of_the_mean']:+.2e} on average; {exact['too_low']:,} too low, "
+            f"{exact['too_high']:,} too high"
+        )
+    if "rational" in exact:
+        gap = exact["rational"]["float64_truth_differs_by"]
+        yield f"  the float64 truth is off by {gap:.1e} at most from rational arithmetic, where that was done"

@@ -55,22 +55,36 @@ def means_of(points: int, chequers: int, *, gammon: bool = False) -> Array:
     return keys[:, 0]
 
 
+def keys_of(table: OneSided) -> Array:
+    """(n, 2) float64 mean rolls to the last and to the first chequer off, by which the plays are chosen."""
+    keys = np.zeros((table.positions, 2))
+    keys[:, 0] = means_of(table.points, table.chequers)
+    if table.gammon is not None and first_full_of(table.points, table.chequers) < table.positions:
+        keys[:, 1] = means_of(table.points, table.chequers, gammon=True)
+    return keys
+
+
 def rows(
-    table: OneSided, *, which: Array | None = None, threads: int = 1, progress: Progress | None = None
+    table: OneSided,
+    *,
+    which: Array | None = None,
+    keys: Array | None = None,
+    threads: int = 1,
+    progress: Progress | None = None,
 ) -> Iterator[tuple[Array, dict[str, Array]]]:
-    """(position numbers, what follows for them by name of array) of exact distributions, some at a time."""
+    """(position numbers, what follows for them by name of array) of exact distributions, some at a time.
+
+    keys : `keys_of` the table, where it is at hand.
+    """
     from bgfmt.verifier.recurrence import kernels_exact as kernels
 
     points, n = table.points, table.positions
     full = first_full_of(points, table.chequers)
-    keys = np.zeros((n, 2))
-    keys[:, 0] = means_of(points, table.chequers)
+    keys = keys_of(table) if keys is None else keys
     stored = np.ascontiguousarray(np.asarray(table.bearoff), np.float64)
     gammon = np.zeros((0, stored.shape[1]))
     if table.gammon is not None:
         gammon = np.ascontiguousarray(np.asarray(table.gammon)[full:], np.float64)
-        if full < n:
-            keys[:, 1] = means_of(points, table.chequers, gammon=True)
     terms, steps = rules.terms_of(points)
     room = rules.room_for_plays(points)
     looked = np.arange(n) if which is None else which
