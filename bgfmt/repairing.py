@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -95,7 +96,7 @@ def repair(path: PathLike, out: PathLike, force: bool = False) -> Report:
     report = _prove(mended, name)
     with create(out, force=force) as sink:
         sink.write(mended)
-    return replace(report, file=os.fspath(out), notes=(*notes, *report.notes))
+    return replace(report, file=os.fspath(out), notes=[*notes, *report.notes])
 
 
 def _prove(data: bytes, name: str) -> Report:
@@ -206,7 +207,11 @@ def _exact(table: OneSided | TwoSided) -> tuple[Table, int]:
         made = two_sided.remade_in_floats(table.points, table.chequers, columns, "f8")
         differ = (made.view(np.int64) != np.ascontiguousarray(table.equities).view(np.int64)).any(axis=2)
         return replace(table, equities=made), int(differ.sum())
-    work = replace(table, bearoff=np.array(table.bearoff), gammon=None if table.gammon is None else np.array(table.gammon))
+    work = replace(
+        table,
+        bearoff=np.array(table.bearoff),
+        gammon=None if table.gammon is None else np.array(table.gammon),
+    )
     changed: set[int] = set()
     keys = exact.keys_of(table)
     for which in _layers(table):
@@ -224,7 +229,7 @@ def _layers(table: OneSided) -> list[Array]:
     from bgfmt.verifier.recurrence import rules
 
     _, order, begins = rules.pip_order(table.points, table.chequers)
-    return [np.sort(order[a:b]) for a, b in zip(begins[:-1], begins[1:], strict=True) if b > a]
+    return [np.sort(order[a:b]) for a, b in pairwise(begins) if b > a]
 
 
 def _hypergammon(table: Hypergammon) -> tuple[Table, int]:

@@ -19,7 +19,9 @@ SHOWN = 5  # findings that are shown
 
 @click.command()
 @click.argument("files", nargs=-1, required=True, type=click.Path(), metavar="FILE...")
-@click.option("--until", type=click.Choice(RUNGS), help="Last rung to climb (default: recurrence, the proof).")
+@click.option(
+    "--until", type=click.Choice(RUNGS), help="Last rung to climb (default: recurrence, the proof)."
+)
 @click.option("--quick", is_flag=True, help="Look at 100,000 entries only, which is no proof.")
 @click.option("--against", type=click.Path(), metavar="OTHER", help="Compare with this database as well.")
 @click.option("--sample", type=click.IntRange(1), metavar="N", help="Check N entries instead of all.")
@@ -32,7 +34,11 @@ SHOWN = 5  # findings that are shown
 )
 @click.option("--exact", is_flag=True, help="Measure how far the stored numbers are from the truth.")
 @click.option(
-    "--report", "report_file", type=click.Path(), metavar="FILE", help="Write the whole report (.json or .html)."
+    "--report",
+    "report_file",
+    type=click.Path(),
+    metavar="FILE",
+    help="Write the whole report (.json or .html).",
 )
 @options.force_option
 @options.threads_option
@@ -150,7 +156,7 @@ def _show(file: str, report: Any, *, many: bool) -> None:
     drawn = next((finding for finding in report.findings if finding.sides), None)
     for finding in report.findings[:SHOWN]:
         click.echo(f"  found     {words.message(finding)}")
-        for line in words.board(finding).splitlines() if finding is drawn else ():
+        for line in words.board(finding).splitlines() if finding == drawn else ():
             click.echo(f"            {line}")
     if len(report.findings) > SHOWN:
         click.echo(f"  ...       {len(report.findings) - SHOWN} more findings (--json shows them)")

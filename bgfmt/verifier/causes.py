@@ -19,6 +19,7 @@ from bgfmt.verifier.findings import Cause, Likely, Outcome
 Array = NDArray[Any]
 CORNER = 3  # chequers of the corner that is tried
 FITS = 0.15  # part of a corner's entries that may fail
+LITTLE = 64  # bytes of which a file is hardly more than a header
 LOOKED = 1 << 22  # bytes that are looked at for one value throughout
 
 
@@ -28,6 +29,8 @@ def of_size(source: Source) -> Likely | None:
     claims = [form for form in formats.known().values() if form.recognise(head)]
     if not claims:
         return None
+    if source.size <= LITTLE:
+        return Likely(Cause.BARE_HEADER)
     fits = [text for form in claims for text in form.fitting(source)]
     if fits:
         return Likely(Cause.OTHER_SIZE, f"its size fits {' or '.join(dict.fromkeys(fits))}")

@@ -80,7 +80,6 @@ class Cause(Enum):
     SHIFTED = "shifted"
     ZEROS = "nothing but zeros"
     ONES = "nothing but ones"
-    CUT_HEADER = "cut short within its header"
     BARE_HEADER = "a bare header"
     CUT = "cut short, or a header of other points or chequers"
     ROUNDED = "rounding where gnubg truncates"

@@ -187,7 +187,13 @@ class Climb:
             findings += _made_by(outcome.recipe, db.table.kind)
         seen = self.seen(findings, outcome, reached, likely)
         return report.build(
-            file, seen, format=db.format.name, title=str(db), kind=db.table.kind, exact=measured, seconds=seconds
+            file,
+            seen,
+            format=db.format.name,
+            title=str(db),
+            kind=db.table.kind,
+            exact=measured,
+            seconds=seconds,
         )
 
     def _wanted(self, rung: str, db: Database, outcome: Outcome | None) -> bool:
@@ -199,9 +205,7 @@ class Climb:
             return self.until == "sense" or self.sample is not None or not isinstance(db.table, proofs.KINDS)
         return rung != "regenerate" or (outcome is not None and bool(outcome.recipe))
 
-    def _step(
-        self, rung: str, db: Database, outcome: Outcome | None
-    ) -> tuple[list[Finding], Outcome | None]:
+    def _step(self, rung: str, db: Database, outcome: Outcome | None) -> tuple[list[Finding], Outcome | None]:
         if rung == "sense":
             return list(sense.check(db.table, self.progress)), outcome
         if rung == "recurrence":
@@ -234,4 +238,3 @@ class Climb:
 def _made_by(name: str, kind: str) -> list[Finding]:
     plain = ("gnubg", "bgsage", "exact", "peelle")
     return [] if name in plain else [Finding(Rule.MADE_BY, field=name, found=words.made_by(name, kind))]
-

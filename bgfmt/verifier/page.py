@@ -41,7 +41,9 @@ def _report(report: Mapping[str, Any]) -> str:
 
 
 def _table(rows: Sequence[tuple[str, Any]]) -> str:
-    cells = "".join(f"<tr><th>{escape(name.replace('_', ' '))}</th><td>{escape(str(v))}</td></tr>" for name, v in rows)
+    cells = "".join(
+        f"<tr><th>{escape(name.replace('_', ' '))}</th><td>{escape(str(v))}</td></tr>" for name, v in rows
+    )
     return f"<table>{cells}</table>"
 
 

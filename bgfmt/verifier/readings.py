@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from bgfmt.database import Database, read_source
-from bgfmt.errors import BgfmtError, CapabilityError, FormatError, HeaderError, TruncatedError, UnknownFormatError
+from bgfmt.errors import (
+    BgfmtError,
+    CapabilityError,
+    FormatError,
+    HeaderError,
+    TruncatedError,
+    UnknownFormatError,
+)
 from bgfmt.storage import Source
 from bgfmt.verifier import causes
 from bgfmt.verifier.findings import Cause, Finding, Likely, Rule

@@ -10,7 +10,6 @@ from typing import Any
 from bgfmt.errors import VerificationError
 from bgfmt.verifier import verdict, words
 from bgfmt.verifier.findings import KEPT, RUNGS, Finding, Kind, Rule, Seen
-from bgfmt.verifier.verdict import Status
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 
@@ -42,9 +41,9 @@ class Report:
     cause: str = ""
     differences: Mapping[str, float] = field(default_factory=dict)
     exact: Mapping[str, Any] = field(default_factory=dict)
-    findings: tuple[Finding, ...] = ()
-    notes: tuple[str, ...] = ()
-    parts: tuple[Report, ...] = ()
+    findings: list[Finding] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    parts: list[Report] = field(default_factory=list)
     seconds: Mapping[str, float] = field(default_factory=dict)
 
     @property
@@ -67,7 +66,18 @@ class Report:
 
     def as_dict(self) -> dict[str, Any]:
         """The whole report as plain values."""
-        plain = ("file", "verdict", "status", "exit_code", "format", "title", "kind", "recipe", "rung", "known_as")
+        plain = (
+            "file",
+            "verdict",
+            "status",
+            "exit_code",
+            "format",
+            "title",
+            "kind",
+            "recipe",
+            "rung",
+            "known_as",
+        )
         out: dict[str, Any] = {name: getattr(self, name) for name in plain}
         for name in ("entries", "checked", "wrong", "inherited", "cause"):
             out[name] = getattr(self, name)
@@ -115,7 +125,7 @@ def build(
 ) -> Report:
     """The report of one table."""
     status, outcome = verdict.status_of(seen), seen.outcome
-    kept = [f for f in seen.findings if f.rule.kind is not Kind.NOTE]
+    kept = list(verdict.counted(seen))
     notes = [words.message(f) for f in seen.findings if f.rule.kind is Kind.NOTE]
     notes += [words.message(f) for f in seen.faults if f not in verdict.counted(seen)]
     if outcome is not None:
@@ -139,8 +149,8 @@ def build(
         cause=words.likely(seen.likely or (outcome.likely if outcome and failed else None)),
         differences=outcome.differences if outcome else NOTHING,
         exact=exact,
-        findings=tuple(kept[:KEPT]),
-        notes=tuple(notes),
+        findings=kept[:KEPT],
+        notes=notes,
         seconds=seconds,
     )
 
@@ -162,8 +172,8 @@ def together(file: str, reports: Sequence[Report]) -> Report:
         checked=sum(r.checked for r in reports),
         wrong=sum(r.wrong for r in reports),
         inherited=sum(r.inherited for r in reports),
-        findings=tuple(f for r in reports for f in r.findings),
-        notes=tuple(dict.fromkeys(note for r in reports for note in r.notes)),
-        parts=tuple(reports),
+        findings=[f for r in reports for f in r.findings],
+        notes=list(dict.fromkeys(note for r in reports for note in r.notes)),
+        parts=list(reports),
         seconds=NOTHING,
     )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-
 from bgfmt.tables import Table
 from bgfmt.verifier.findings import Finding, Rule
 
@@ -30,5 +29,3 @@ def check(table: Table, progress: Callable[[int, int], None] | None = None) -> I
         # the gammon part of a table of few chequers is "off already" throughout
         if same and len(table.arrays()[name]) >= LEAST and len(alike) == 1:
             yield Finding(Rule.SENSE, entry=1, field=f"its {name} are one number throughout")
-
-

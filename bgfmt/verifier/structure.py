@@ -1,4 +1,4 @@
-"""The lowest rung: every byte of the file is a number's, as its program writes it, carried by a named rule, or a finding."""
+"""The lowest rung: every byte is a number's, as its program writes it, carried by a named rule, or a finding."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator
 from bgfmt.database import Database
 from bgfmt.errors import CapabilityError
 from bgfmt.verifier.findings import Finding, Rule
+from bgfmt.verifier.proofs import nowhere
 
-Locate = Callable[[int, str, int], int | None]
+Locate = Callable[..., int | None]
 
 
 def check(db: Database) -> Iterator[Finding]:
@@ -35,6 +36,9 @@ def locator(db: Database) -> Locate:
     try:
         layout = db.format.layout(db.table)
     except CapabilityError:
-        return lambda entry, column="", item=0: None
-    start = db.extent.offset
-    return lambda entry, column="", item=0: start + layout.offset_of(entry, column, item)
+        return nowhere
+
+    def locate(entry: int, column: str = "", item: int = 0) -> int | None:
+        return db.extent.offset + layout.offset_of(entry, column, item)
+
+    return locate

@@ -24,14 +24,16 @@ class Status(Enum):
 
 
 CLAIMING = (Cause.OTHER_SIZE, Cause.BYTE_ORDER)
-#: broken rules that a proof under a recipe outweighs: the file is not the published one, but a sound one
-OUTWEIGHED = (Rule.DIGEST,)
 
 
 def counted(seen: Seen) -> tuple[Finding, ...]:
-    """The faults that count against the file."""
-    proved = seen.outcome is not None and bool(seen.outcome.recipe) and not seen.outcome.failing
-    return tuple(f for f in seen.faults if not (proved and f.rule in OUTWEIGHED))
+    """The faults that count against the file.
+
+    That it is not the published file of its size counts where nothing else was looked at: held whole against the
+    rules, it may be sound all the same, or is wrong for reasons that say more.
+    """
+    whole = seen.outcome is not None and not seen.limited
+    return tuple(f for f in seen.faults if f.rule is not Rule.DIGEST or not whole)
 
 
 def status_of(seen: Seen) -> Status:

@@ -187,7 +187,8 @@ def _unproved(seen: Seen) -> str:
         )
     if not seen.limited:
         why = next((f for f in seen.findings if f.rule in (Rule.NO_RECURRENCE, Rule.NO_TABLE)), None)
-        return f"not proved: {message(why) if why else 'no entry was looked at'}; nothing wrong found as far as {seen.rung}"
+        reason = message(why) if why else "no entry was looked at"
+        return f"not proved: {reason}; nothing wrong found as far as {seen.rung}"
     return f"nothing wrong found as far as {seen.rung} (not a proof){known}"
 
 

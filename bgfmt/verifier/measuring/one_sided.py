@@ -31,7 +31,8 @@ def measure(table: OneSided | NormalOneSided | MeanRolls, threads: int | None) -
         "too_low": int((off < -NEAR).sum()),
         "too_high": int((off > NEAR).sum()),
         "worst": [
-            {"error": float(off[x]), "position_number": int(x), "position": str(table.asked(int(x)))} for x in top
+            {"error": float(off[x]), "position_number": int(x), "position": str(table.asked(int(x)))}
+            for x in top
         ],
     }
     small = min(SMALL, table.chequers)

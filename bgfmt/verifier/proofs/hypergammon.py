@@ -35,6 +35,7 @@ TRUNCATION = 3 * 6 / recurrence.WHOLE
 #: plays whose cubeless values lie no further apart may have changed places since the program saw them
 SLACK = 2 * (THRESHOLD + TRUNCATION)
 FEW = 200  # of so many records one may be wrong and the nearest sweep still be the one meant
+LEAST_FEW = 20  # and so many in any case
 
 
 @dataclass
@@ -55,8 +56,10 @@ def prove(table: Hypergammon, work: Work) -> Outcome:
         proof, nearest = run_again(table, work)
         if proof is not None:
             return proof
-        if nearest.differ <= n * n // FEW:
-            return _damaged(table, work, np.argwhere((nearest.records != stored).any(axis=2)), nearest.records)
+        if nearest.differ <= _few(n * n):
+            return _damaged(
+                table, work, np.argwhere((nearest.records != stored).any(axis=2)), nearest.records
+            )
     return _one_step(table, work, which)
 
 
@@ -79,9 +82,9 @@ def run_again(table: Hypergammon, work: Work) -> tuple[Outcome | None, Nearest]:
                 states.append(records)
                 if work.progress is not None:
                     work.progress(sweeps, SWEEPS)
-            if worse > 3 and best <= n * n // FEW:
+            if worse > 3 and best <= _few(n * n):
                 break
-        if nearest.differ <= n * n // FEW or _far(stored, states[-1]):
+        if nearest.differ <= _few(n * n) or _far(stored, states[-1]):
             return None, nearest
     iteration = recurrence.Iteration.begin(table.chequers, threads=work.threads)
     for k, state in enumerate(states, 1):
@@ -95,6 +98,10 @@ def run_again(table: Hypergammon, work: Work) -> tuple[Outcome | None, Nearest]:
             if differ < nearest.differ:
                 nearest = Nearest(records, differ, False)
     return None, nearest
+
+
+def _few(entries: int) -> int:
+    return max(LEAST_FEW, entries // FEW)
 
 
 def _sweeps(iteration: recurrence.Iteration) -> Iterator[tuple[int, Array]]:
@@ -155,7 +162,7 @@ def _one_step(table: Hypergammon, work: Work, which: Array | None) -> Outcome:
             likely=Likely(Cause.THRESHOLD),
         )  # fmt: skip
     sizes = np.concatenate(live_off) if live_off else np.zeros(0)
-    systematic = failing > checked // FEW and bool(np.quantile(sizes, 0.99) < 0.05) if len(sizes) else False
+    systematic = failing > _few(checked) and bool(np.quantile(sizes, 0.99) < 0.05) if len(sizes) else False
     found = () if systematic else _findings(table, work, np.concatenate(bad), np.concatenate(rights))
     return Outcome(
         n * n,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -12,7 +14,7 @@ from bgfmt.verifier.proofs import Work
 from bgfmt.verifier.recurrence import exact as recurrence
 from bgfmt.verifier.recurrence import moments, one_sided
 
-Array = NDArray[np.generic]
+Array = NDArray[Any]
 LAST_BITS = 1e-12  # rolls by which another order of additions differs
 FAR = 0.1  # rolls by which the means of rounded tables differ
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -12,7 +14,7 @@ from bgfmt.verifier.proofs import Work
 from bgfmt.verifier.recurrence import moments as recurrence
 from bgfmt.verifier.recurrence import one_sided
 
-Array = NDArray[np.generic]
+Array = NDArray[Any]
 NEAR = 1e-3  # rolls by which other arithmetic differs in one step at most
 FAR = 0.2  # rolls by which the moments of distributions differ from gnubg's normal ones
 FIELDS = ("mean", "deviation", "gammon mean", "gammon deviation")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +16,7 @@ from bgfmt.verifier.proofs import Work
 from bgfmt.verifier.recurrence import one_sided as recurrence
 from bgfmt.verifier.recurrence.one_sided import BGSAGE, GNUBG, Rows
 
-Array = NDArray[np.generic]
+Array = NDArray[Any]
 SETTLE_MOST = 1_400_000
 NEAR_UNITS = 400  # by which other programs' rows differ at most
 LOOKED = 2000  # rows by which a rule is tried before the whole table is held against it
@@ -87,7 +89,7 @@ def _remade(table: OneSided, rows: Rows) -> str:
     """The name of a rule without a recurrence that gives just this table, or ""."""
     if table.gammon is not None or table.positions > SETTLE_MOST:
         return ""
-    ways = {
+    ways: dict[str, Callable[[int, int], Array]] = {
         "gnubg-2001": lambda p, c: recurrence.remade_ranked_by_sums(p, c, DIVISOR_2001),
         "float64": lambda p, c: recurrence.remade_in_floats(p, c, "f8"),
         "float32": lambda p, c: recurrence.remade_in_floats(p, c, "f4"),

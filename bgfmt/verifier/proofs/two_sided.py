@@ -42,7 +42,7 @@ def prove(table: TwoSided, work: Work) -> Outcome:
             found.entries, found.entries, failing=found.failing, largest=float(found.largest), systematic=True,
             likely=Likely(Cause.CONTACT),
         )  # fmt: skip
-    differences = {
+    differences: dict[str, float] = {
         f"{k - 9:+d}{' or more' if k == 18 else ' or less' if k == 0 else ''}": int(v)
         for k, v in enumerate(found.histogram.sum(axis=0))
         if v
@@ -133,9 +133,14 @@ def _rivals(table: TwoSided) -> Iterator[tuple[str, Array]]:
     if not table.cubeful:
         chances = recurrence.remade_in_floats(*size, "f8", chances=True)
         yield "gnubg-2001", np.trunc(chances * 65535.5).astype(np.uint16)
-    for width, truncated, rounded in (("f4", "gnubg-2002", "float32"), ("f8", "float64-truncated", "float64")):
+    for width, truncated, rounded in (
+        ("f4", "gnubg-2002", "float32"),
+        ("f8", "float64-truncated", "float64"),
+    ):
         for divide in (True, False):
-            stored = (recurrence.remade_in_floats(*size, width, divide=divide) + 1).astype(np.float64) * 32767.5
+            stored = (recurrence.remade_in_floats(*size, width, divide=divide) + 1).astype(
+                np.float64
+            ) * 32767.5
             yield truncated, np.trunc(stored).astype(np.uint16)
             yield rounded, np.floor(stored + 0.5).astype(np.uint16)
 

@@ -24,7 +24,7 @@ BLOCK = 1 << 14
 def check_means(
     table: MeanRolls, *, which: Array | None = None, threads: int = 1, progress: Progress | None = None
 ) -> Array:
-    """(n,) float64: how far each stored mean is from what the smaller stored means give, in J's order of additions."""
+    """(n,) float64: how far each stored mean is from what the smaller ones give, in J's order of additions."""
     from bgfmt.verifier.recurrence import kernels_exact as kernels
 
     keys = np.array(np.asarray(table.means), np.float64).reshape(-1, 1)

@@ -72,8 +72,8 @@ def terms_of() -> Array:
 class Iteration:
     """makehyper's iteration in memory: the values of all records, and what every roll leads to.
 
-    live, over : numbers of the records that are iterated, and of finished games; fixed : the latter's values. divide : sums are divided by 36 instead of multiplied by the
-    reciprocal.
+    live, over : numbers of the records that are iterated, and of finished games; fixed : the latter's values.
+    divide : sums are divided by 36 instead of multiplied by the reciprocal.
     """
 
     chequers: int
@@ -184,7 +184,9 @@ def steps(
         stop = min(total, start + PART)
         some = np.arange(start, stop) if which is None else which[start:stop]
         right, off = np.zeros((len(some), 10), np.float32), np.zeros(len(some), np.float32)
-        kernels_hyper_steps.residual(values, kinds, boards, terms, chequers, some, np.float32(slack), divide, right, off)
+        kernels_hyper_steps.residual(
+            values, kinds, boards, terms, chequers, some, np.float32(slack), divide, right, off
+        )
         return Steps(some, right, off, kinds[some])
 
     done = 0

@@ -27,7 +27,7 @@ def set_turned(e: Array, out: Array, lane: int) -> None:
 
 @njit()
 def turned_tile(rows: Array, tile: Array) -> None:
-    """tile[j, columns * k ...] = row k's entry j from the other side's view; rows (k, n, columns), tile (n, LANES)."""
+    """tile[j, columns * k ...] = row k's entry j from the other side's view; rows (k, n, columns)."""
     many, n, columns = rows.shape
     for k in range(many):
         for j in range(n):
@@ -96,7 +96,7 @@ def solve(
     turned: Array,
 ) -> None:
     """Fill out (n, n, columns), of any float type, in order of pips; turned : the same from the other side's view."""
-    n, _, columns = out.shape
+    columns = out.shape[2]
     kind = out.dtype.type
     one, two, whole = kind(1), kind(2), kind(36)
     part = one / whole

@@ -8,7 +8,14 @@ import numpy as np
 
 from bgfmt.jit import njit
 from bgfmt.verifier.recurrence.kernels_hyper_plays import ILLEGAL, MOST_PLAYS, OVER, PLACES, plays_of
-from bgfmt.verifier.recurrence.kernels_hypergammon import NUMBERS, add_roll, finish, hand, no_play, over_values
+from bgfmt.verifier.recurrence.kernels_hypergammon import (
+    NUMBERS,
+    add_roll,
+    finish,
+    hand,
+    no_play,
+    over_values,
+)
 
 Array = Any
 
@@ -125,7 +132,7 @@ def residual(
             right[i, k] = total[k]
             gap = abs(total[k] - values[x, k])
             if k < 5:
-                gap = max(np.float32(0), max(low[k] - values[x, k], values[x, k] - high[k]))
+                gap = max(np.float32(0), low[k] - values[x, k], values[x, k] - high[k])
             elif k == 5 and kinds[x] == ILLEGAL:
                 gap = np.float32(0)  # its stored chances are all nought, which no equity follows from
             most = max(most, gap)

@@ -11,7 +11,14 @@ from typing import Any
 import numpy as np
 
 from bgfmt.jit import njit
-from bgfmt.verifier.recurrence.kernels_hyper_plays import ILLEGAL, MOST_PLAYS, OVER, PLACES, class_of, plays_of
+from bgfmt.verifier.recurrence.kernels_hyper_plays import (
+    ILLEGAL,
+    MOST_PLAYS,
+    OVER,
+    PLACES,
+    class_of,
+    plays_of,
+)
 
 Array = Any
 NUMBERS = 10

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from bgfmt.jit import njit
-from bgfmt.verifier.recurrence.lanes import LANES, add_best
+from bgfmt.verifier.recurrence.lanes import add_best
 
 Array = Any
 HIGH = 32767
@@ -109,7 +109,7 @@ def compare(stored: Array, expected: Array, columns: int, fails: Array, histogra
                 off = np.int64(a[t * columns + c]) - np.int64(b[t * columns + c])
                 if off != 0:
                     wrong = True
-                    largest = max(largest, abs(off))
+                    largest = max(largest, int(abs(off)))
                     clipped: Any = max(-9, min(9, off))
                     histogram[c, clipped + 9] += 1
             if wrong:

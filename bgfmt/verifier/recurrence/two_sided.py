@@ -116,12 +116,13 @@ class Pass:
 def check(table: TwoSided, *, threads: int = 1, progress: Progress | None = None) -> Pass:
     """Hold every entry of a table against what its own smaller entries give (recipe gnubg)."""
     from bgfmt.verifier.recurrence import kernels_two_sided as kernels
+    from bgfmt.verifier.recurrence.lanes import LANES
 
     n, columns = table.positions, table.equities.shape[2]
     starts, results = rules.plays(table.points, table.chequers)
     grid = Grid(table)
     found = Pass(n * n, columns, histogram=np.zeros((columns, 19), np.int64))
-    per_tile = kernels.LANES // columns
+    per_tile = LANES // columns
     budget = LARGE_BAND_BYTES if grid.size > LARGE else BAND_BYTES
     band = max(per_tile, min(n, budget // (n * columns * 2) // per_tile * per_tile))
     lists: list[Array] = []
@@ -139,8 +140,8 @@ def check(table: TwoSided, *, threads: int = 1, progress: Progress | None = None
     def work(part: tuple[int, int, Array, int]) -> None:
         first, last, expected, begin = part
         if not hasattr(local, "tile"):
-            local.tile = np.zeros((n, kernels.LANES), np.int16)
-            local.total = np.zeros(kernels.LANES, np.int32)
+            local.tile = np.zeros((n, LANES), np.int16)
+            local.total = np.zeros(LANES, np.int32)
         rows = grid.rows(first, last)
         kernels.turned_tile(rows, local.tile)
         lane = (first - begin) * columns
