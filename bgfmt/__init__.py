@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from bgfmt import analysis, errors, formats, solver, tables
     from bgfmt.analysis.advisor import Advisor
+    from bgfmt.comparing import diff
     from bgfmt.converting import convert, save
     from bgfmt.database import Database, load
     from bgfmt.database import open_database as open
@@ -26,7 +27,8 @@ if TYPE_CHECKING:
     from bgfmt.game.board import Position, Side
     from bgfmt.game.identifiers import parse_position, parse_side
     from bgfmt.game.state import GameState
-    from bgfmt.verifier import diff, repair, verify
+    from bgfmt.repairing import repair
+    from bgfmt.verifier import verify
 
 __version__ = "0.1.0"
 
@@ -45,8 +47,8 @@ _HOME = {
     "parse_position": "bgfmt.game.identifiers",
     "parse_side": "bgfmt.game.identifiers",
     "verify": "bgfmt.verifier",
-    "repair": "bgfmt.verifier",
-    "diff": "bgfmt.verifier",
+    "repair": "bgfmt.repairing",
+    "diff": "bgfmt.comparing",
     "analysis": "bgfmt.analysis:",
     "errors": "bgfmt.errors:",
     "formats": "bgfmt.formats:",

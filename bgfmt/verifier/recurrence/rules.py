@@ -30,11 +30,11 @@ def room_for_plays(points: int) -> int:
 
 @lru_cache(maxsize=4)
 def plays(points: int, chequers: int) -> tuple[Array, Array]:
-    """(starts, results) of every position and roll; see kernels_plays.successors."""
-    from bgfmt.verifier.recurrence import kernels_plays
+    """(starts, results) of every position and roll; see kernels_successors.successors."""
+    from bgfmt.verifier.recurrence import kernels_successors
 
     terms, steps = terms_of(points)
-    starts, results = kernels_plays.successors(
+    starts, results = kernels_successors.successors(
         points, board.count(points, chequers), terms, steps, room_for_plays(points)
     )
     return starts, results
@@ -45,3 +45,11 @@ def pips(points: int, chequers: int) -> Array:
     """Pip count of every position, int64."""
     counts = board.unrank_array(np.arange(board.count(points, chequers)), points)
     return counts.astype(np.int64) @ np.arange(1, points + 1)
+
+
+@lru_cache(maxsize=4)
+def pip_order(points: int, chequers: int) -> tuple[Array, Array, Array]:
+    """(pips, positions by pips, where each pip count begins among them, with an end)."""
+    found = pips(points, chequers)
+    order = np.argsort(found, kind="stable")
+    return found, order, np.searchsorted(found[order], np.arange(found.max() + 2))

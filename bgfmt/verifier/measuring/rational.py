@@ -10,7 +10,7 @@ from fractions import Fraction
 import numpy as np
 
 from bgfmt.game import board
-from bgfmt.verifier import rules
+from bgfmt.verifier.recurrence import rules
 
 MOST_POSITIONS = board.count(6, 4)
 WEIGHTS = tuple(1 if a == b else 2 for a in range(6) for b in range(a + 1))
