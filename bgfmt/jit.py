@@ -102,7 +102,7 @@ def _keeper() -> Any:
                 file.write(data + self._sum(data))
 
         def _open(self, path: str) -> Any:
-            """What a file holds; OSError, to numba a file that is not there, unless it is whole and of these sources."""
+            """What a file holds; OSError (to numba: no such file) unless it is whole and made from these sources."""
             with open(path, "rb") as file:
                 data = file.read()
             if self._sum(data[:-_SUM]) != data[-_SUM:]:
