@@ -17,7 +17,7 @@ from bgfmt import formats, solver
 from bgfmt.converting import save
 from bgfmt.errors import CapabilityError, SolverError
 from bgfmt.game import board
-from bgfmt.solver.two_sided import HELD_PAIRS
+from bgfmt.solver.plan import HELD_PAIRS
 from bgfmt.storage import PathLike, create
 
 Progress = Callable[[int, int], None]

@@ -24,8 +24,7 @@ from bgfmt.errors import SolverError
 from bgfmt.formats.gnubg.header import canonical_two_sided
 from bgfmt.game.board import count, rank, unrank
 from bgfmt.game.moves import ROLLS, race_plays
-from bgfmt.solver.layers import pip_order
-from bgfmt.solver.two_sided import layer_cuts
+from bgfmt.solver.layers import layer_cuts, pip_order
 
 from .conftest import GOLDEN
 
@@ -215,7 +214,7 @@ def test_an_ended_run_goes_on(tmp_path: Path) -> None:
 def test_a_damaged_or_foreign_scratch_file_is_noticed(tmp_path: Path) -> None:
     solver.two_sided(6, 4, scratch=tmp_path / "s")
     data = bytearray((tmp_path / "s").read_bytes())
-    with pytest.raises(SolverError, match="not the scratch file of this table"):
+    with pytest.raises(SolverError, match="is the scratch file of two-sided 6x4"):
         solver.two_sided(6, 3, scratch=tmp_path / "s", resume=True)
     rng = np.random.default_rng(4)
     filled = np.flatnonzero(np.frombuffer(data, np.uint8)[8192:]) + 8192
@@ -255,7 +254,7 @@ def test_refusals_and_plans(
             solver.two_sided(*wrong)
     with pytest.raises(SolverError, match="recipe"):
         solver.two_sided(3, 3, recipe="guess")
-    monkeypatch.setattr("bgfmt.solver.schedule.available_memory", lambda: 1000)
+    monkeypatch.setattr("bgfmt.solver.machine.available_memory", lambda: 1000)
     with pytest.raises(SolverError, match="GB of memory"):
         solver.two_sided(6, 6)
     made = solver.plan("two-sided", 6, 15)

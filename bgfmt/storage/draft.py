@@ -91,7 +91,7 @@ class Draft:
             self.fd = os.open(self.beside, flags, 0o666)
         system.lock(self.fd)
 
-    def publish(self, *, force: bool, name: str, keep_open: bool = False) -> None:
+    def publish(self, *, force: bool, name: str) -> None:
         """Bring the file to the disk and under its target's name. A name taken meanwhile is kept unless `force`."""
         os.fsync(self.fd)
         if self.beside is None and not force:
@@ -102,10 +102,13 @@ class Draft:
                 beside = self._new_name()
                 self._link(beside, name)
                 self.beside = beside
-            if not keep_open:
-                self._close()  # Windows renames no open file
             self._rename(force, name)
         system.sync_folder(self.folder)
+
+    def detach(self) -> int:
+        """The descriptor of a published file, now the caller's; -1 where it had to be closed."""
+        fd, self.fd = self.fd, -1
+        return fd
 
     def discard(self) -> None:
         """Close, and remove what has not been published."""
@@ -143,6 +146,7 @@ class Draft:
         if force:
             with contextlib.suppress(FileNotFoundError):
                 system.require_regular(os.lstat(self.target), name)
+            self._close()  # Windows renames no open file
             os.replace(self.beside, self.target)
             self.beside = None
             return
@@ -153,7 +157,11 @@ class Draft:
         except (OSError, AttributeError, NotImplementedError):  # no hard links here
             if os.path.lexists(self.target):
                 raise _appeared(name) from None
+            self._close()
             os.rename(self.beside, self.target)
+            self.beside = None
+        else:
+            self.beside.unlink()
             self.beside = None
 
     def _sweep(self) -> None:
