@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from bgfmt.game import identifiers, moves, orders
     from bgfmt.game.board import Position, Side
     from bgfmt.game.identifiers import parse_position, parse_side
+    from bgfmt.solving import solve
     from bgfmt.verifier import diff, repair, verify
 
 __version__ = "0.1.0"
@@ -49,6 +50,7 @@ _HOME = {
     "identifiers": "bgfmt.game.identifiers:",
     "moves": "bgfmt.game.moves:",
     "orders": "bgfmt.game.orders:",
+    "solve": "bgfmt.solving",
     "solver": "bgfmt.solver:",
     "tables": "bgfmt.tables:",
 }
@@ -72,6 +74,7 @@ __all__ = [
     "parse_side",
     "repair",
     "save",
+    "solve",
     "solver",
     "tables",
     "verify",

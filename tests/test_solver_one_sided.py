@@ -21,6 +21,7 @@ from bgfmt.game import board
 from bgfmt.game.moves import ROLLS, race_plays
 from bgfmt.solver import one_sided, plan
 from bgfmt.solver.executor import Threads
+from bgfmt.solver.one_sided import ExactMeans
 from bgfmt.solver.waves import Layers, Sweep, waves
 from bgfmt.tables import NormalOneSided, OneSided
 
@@ -140,7 +141,7 @@ def test_bgsage_file_contents() -> None:
     table = solved(6, "bgsage")
     bearoff, gammon = rows(table)
     assert hashlib.sha256(bearoff.astype("<u2").tobytes()).hexdigest() == BGSAGE_BEAROFF
-    assert table.extra["gammon_policy"] == "race"
+    assert table.gammon_policy == "race"
     first = board.count(6, 14)
     assert (gammon[:first] == np.array([65535] + [0] * 31)).all()
     survival = (65535 - np.cumsum(gammon[first:].astype(np.int64), axis=1)).astype("<u2")
@@ -153,9 +154,11 @@ def test_exact_recipe_states_the_error_of_the_stored_integers() -> None:
     assert bearoff.dtype == np.float64
     assert exact.exact
     assert np.abs(bearoff.sum(axis=1) - 1).max() < 1e-12
-    means = exact.extra["means"]
+    kept = exact.record(ExactMeans)
+    assert kept is not None
+    means = kept.means
     assert np.abs(bearoff @ np.arange(32) - means).max() < 1e-12
-    assert np.abs(gammon @ np.arange(32) - exact.extra["gammon_means"]).max() < 1e-12
+    assert np.abs(gammon @ np.arange(32) - kept.gammon_means).max() < 1e-12
     # the bounds found by others for gnubg's 6-point file: 0.000197 at 0 2 0 0 10 3, low at 35,365, high at 18,893
     error = rows(solved(6))[0] @ np.arange(32) / 65535 - means
     assert round(float(np.abs(error).max()), 6) == 0.000197
@@ -169,7 +172,7 @@ def test_exact_recipe_states_the_error_of_the_stored_integers() -> None:
 )
 def test_printed_means(counts: tuple[int, ...], mean: float) -> None:
     number = board.rank(counts + (0,) * (6 - len(counts)))
-    assert solved(6, "exact").extra["means"][number] == pytest.approx(mean, abs=5e-7)
+    assert solved(6, "exact").record(ExactMeans).means[number] == pytest.approx(mean, abs=5e-7)
 
 
 def test_last_roll_chances() -> None:

@@ -43,5 +43,6 @@ def mean_rolls(
     with executing(executor, threads) as workers:
         means = exact_means(layers, Sweep(workers, n - 1, progress), np.zeros((0, 0)))
     return MeanRolls(
-        points=points, chequers=chequers, means=means, provenance=f"solved by bgfmt, recipe {chosen.name}"
-    )
+        points=points, chequers=chequers, means=means, recipe=chosen.name,
+        provenance=f"solved by bgfmt, recipe {chosen.name}",
+    )  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,17 @@ ROLLS = 32
 LANES = 8
 GAMMON_CHEQUERS = 15
 MAX_POINTS = 18
+
+
+@dataclass(frozen=True, eq=False)
+class ExactMeans:
+    """Mean rolls (n,) float64 of an exact table, to the last chequer off and to the first (None without gammon).
+
+    Kept beside the chances, which leave out what happens after roll 31.
+    """
+
+    means: Array
+    gammon_means: Array | None
 
 
 def check_size(points: int, chequers: int) -> None:
@@ -77,9 +89,9 @@ def one_sided(
 
     Returns
     -------
-    OneSided with uint16 rows of 65535 parts (float64 chances for recipe exact, whose mean rolls are then in
-    ``extra["means"]`` and ``extra["gammon_means"]``, float64), or NormalOneSided. Rolls beyond 31 have no column: an
-    exact row then adds up to a little less than 1, a rounded one gives them to its likeliest roll.
+    OneSided with uint16 rows of 65535 parts (float64 chances for recipe exact, with `ExactMeans` as a record), or
+    NormalOneSided. Rolls beyond 31 have no column: an exact row then adds up to a little less than 1, a rounded one
+    gives them to its likeliest roll.
 
     Raises
     ------
@@ -123,7 +135,6 @@ def _rounded(layers: Layers, sweep: Sweep, gammon: bool, chosen: Recipe) -> OneS
     for c in range(1, chequers + 1):
         slots = kernels.Slots(*layers.places(c), 1)
         sweep.run(kernel, layers.waves(c))
-    extra: dict[str, Any] = {"recipe": chosen.name}
     if gammon:
         first = layers.first(GAMMON_CHEQUERS) if chequers == GAMMON_CHEQUERS else n
         if race:
@@ -131,13 +142,13 @@ def _rounded(layers: Layers, sweep: Sweep, gammon: bool, chosen: Recipe) -> OneS
             kernels.race_survival(first, choices, survival)
             rows[first:, 1, 0] = 65535 - survival[:, 0]
             rows[first:, 1, 1:] = survival[:, :-1] - survival[:, 1:]
-            extra["gammon_policy"] = "race"
         elif first < n:
             slots, part = kernels.Slots(layers.places(chequers)[0], layers.spare, 0), 1
             sweep.run(kernel, layers.waves(chequers))
     return OneSided(
         points=points, chequers=chequers, bearoff=rows[:, 0], gammon=rows[:, 1] if gammon else None,
-        provenance=f"solved by bgfmt, recipe {chosen.name}", extra=extra,
+        gammon_policy="race" if chosen.gammon == "race" else "", recipe=chosen.name,
+        provenance=f"solved by bgfmt, recipe {chosen.name}",
     )  # fmt: skip
 
 
@@ -161,8 +172,8 @@ def _normal(layers: Layers, sweep: Sweep, chosen: Recipe) -> NormalOneSided:
         slots, column = kernels.Slots(layers.places(chequers)[0], layers.spare, 0), 2
         sweep.run(kernel, layers.waves(chequers))
     return NormalOneSided(
-        points=points, chequers=chequers, moments=moments, provenance=f"solved by bgfmt, recipe {chosen.name}",
-        extra={"recipe": chosen.name},
+        points=points, chequers=chequers, moments=moments, recipe=chosen.name,
+        provenance=f"solved by bgfmt, recipe {chosen.name}",
     )  # fmt: skip
 
 
@@ -172,18 +183,18 @@ def _exact(layers: Layers, sweep: Sweep, gammon: bool, chosen: Recipe) -> OneSid
     chances = np.zeros((n, ROLLS))
     chances[0, 0] = 1
     means = exact_means(layers, sweep, chances)
-    extra: dict[str, Any] = {"recipe": chosen.name, "means": means}
     second: Array | None = None
+    gammon_means: Array | None = None
     if gammon:
         second = np.zeros((n, ROLLS))
         first = layers.first(GAMMON_CHEQUERS) if chequers == GAMMON_CHEQUERS else n
         second[:first, 0] = 1
-        extra["gammon_means"] = np.zeros(n)
+        gammon_means = np.zeros(n)
         if first < n:
-            extra["gammon_means"] = exact_means(layers, sweep, second, gammon=True)
+            gammon_means = exact_means(layers, sweep, second, gammon=True)
     return OneSided(
-        points=points, chequers=chequers, bearoff=chances, gammon=second,
-        provenance=f"solved by bgfmt, recipe {chosen.name}", extra=extra,
+        points=points, chequers=chequers, bearoff=chances, gammon=second, recipe=chosen.name,
+        carried=(ExactMeans(means, gammon_means),), provenance=f"solved by bgfmt, recipe {chosen.name}",
     )  # fmt: skip
 
 

@@ -110,8 +110,8 @@ def two_sided(
 
 def _table(points: int, chequers: int, equities: Array, recipe: Recipe) -> TwoSided:
     return TwoSided(
-        points=points, chequers=chequers, equities=equities, provenance=f"solved by bgfmt, recipe {recipe.name}",
-        extra={"recipe": recipe.name},
+        points=points, chequers=chequers, equities=equities, recipe=recipe.name,
+        provenance=f"solved by bgfmt, recipe {recipe.name}",
     )  # fmt: skip
 
 

@@ -36,7 +36,7 @@ def check_output(path: PathLike, *, force: bool = False) -> None:
         system.require_regular(status, name)
         taken = True
     if taken and not force:
-        raise OutputExistsError(f"{name}: exists already (--force replaces it)")
+        raise OutputExistsError(f"{name}: exists already")
     folder = Path(name).resolve().parent
     if not folder.is_dir():
         raise FileNotFoundError(errno.ENOENT, "its folder does not exist", name)
@@ -180,4 +180,4 @@ class Draft:
 
 
 def _appeared(name: str) -> OutputExistsError:
-    return OutputExistsError(f"{name}: appeared while it was being written (--force replaces it)")
+    return OutputExistsError(f"{name}: appeared while it was being written")
