@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from bgfmt.game.identifiers import parse_position, parse_side
     from bgfmt.game.state import GameState
     from bgfmt.repairing import repair
+    from bgfmt.solving import solve
     from bgfmt.verifier import verify
 
 __version__ = "0.1.0"
@@ -55,6 +56,7 @@ _HOME = {
     "identifiers": "bgfmt.game.identifiers:",
     "moves": "bgfmt.game.moves:",
     "orders": "bgfmt.game.orders:",
+    "solve": "bgfmt.solving",
     "solver": "bgfmt.solver:",
     "tables": "bgfmt.tables:",
 }
@@ -80,6 +82,7 @@ __all__ = [
     "parse_side",
     "repair",
     "save",
+    "solve",
     "solver",
     "tables",
     "verify",

@@ -290,7 +290,9 @@ class Format:
         for at, expected, found in sink.runs():
             region = None if layout is None else layout.region_at(at)
             rule = f"{self.name} layout" if region is None else region.name
-            yield Fault(extent.offset + at, max(len(expected), len(found)), rule, shown(expected), shown(found))
+            yield Fault(
+                extent.offset + at, max(len(expected), len(found)), rule, shown(expected), shown(found)
+            )
 
     def salvage(self, source: Source) -> Iterator[Salvage]:
         """What a damaged file of this format may have been, the likeliest first.
@@ -319,16 +321,24 @@ class Format:
         The arrays lie in the file itself; it is complete when the block ends.
         """
         self.check(table, options)
-        layout = self.layout(table, **options)
-        if any(not r.numbers and r.offset >= len(layout.header) for r in layout.regions):
+        if not self.takes_body(table, options):
             raise CapabilityError(f"{self.name} files of this layout are written in order only")
+        layout = self.layout(table, **options)
         sink.write(layout.header)
         room = sink.reserve(layout.size - len(layout.header))
         yield self.arrays_in(room, table, options)
 
-    def arrays_in(
-        self, room: NDArray[np.uint8], table: Table, options: Options
-    ) -> dict[str, NDArray[Any]]:
+    def takes_body(self, table: Table, options: Options) -> bool:
+        """Whether `body` makes room for this table, written with these options."""
+        if type(self).arrays_in is Format.arrays_in:
+            return False
+        try:
+            layout = self.layout(table, **options)
+        except CapabilityError:
+            return False
+        return all(r.numbers or r.offset < len(layout.header) for r in layout.regions)
+
+    def arrays_in(self, room: NDArray[np.uint8], table: Table, options: Options) -> dict[str, NDArray[Any]]:
         """The arrays of a table in the bytes behind the header."""
         raise CapabilityError(f"{self.name} files are written in order only")
 

@@ -1,30 +1,28 @@
-"""How a one-sided solve is cut into pieces that threads may take in any order.
+"""How a one-sided solve is cut into blocks that may be made in any order.
 
 A play never adds to the chequers beyond any point. So the positions with equal counts beyond the lowest points form
 a range of position numbers, and ranges whose counts add up alike cannot reach each other: a wave. Waves are done in
-order, the ranges of a wave on any thread, so that the number of threads cannot change a number.
+order, the ranges of a wave by any worker, so that the number of workers cannot change a number.
 """
 
 from __future__ import annotations
 
 import itertools
-import os
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor, wait
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from math import comb
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bgfmt.errors import SolverError
 from bgfmt.game import board
+from bgfmt.solver.executor import Executor, Work
 
 Array = NDArray[Any]
 Progress = Callable[[int, int], None]
-SMALL_WAVE = 6000
+SMALL_WAVE = 6000  # positions below which a wave is not worth dividing
+MOST_TOGETHER = 60_000  # positions of undivided waves that one call does, which bounds how long it takes
 
 
 def waves(points: int, chequers: int, depth: int) -> Iterator[Array]:
@@ -49,73 +47,59 @@ def waves(points: int, chequers: int, depth: int) -> Iterator[Array]:
     yield from np.split(ranges[order], cuts)
 
 
-@dataclass
-class Runner:
-    """Runs a kernel over waves with some threads, and tells progress."""
+class Sweep(Work[Array]):
+    """A kernel run over waves: its blocks are the parts of a wave's ranges. Tells progress in positions."""
 
-    threads: int
-    total: int
-    progress: Progress | None
-    done: int = 0
-    pool: ThreadPoolExecutor | None = field(default=None)
+    small = SMALL_WAVE
 
-    def __enter__(self) -> Runner:
-        if self.threads > 1:
-            self.pool = ThreadPoolExecutor(self.threads)
-        return self
+    def __init__(self, executor: Executor, total: int, progress: Progress | None) -> None:
+        self.executor, self.total, self.progress = executor, total, progress
+        self.done = 0
+        self._kernel: Callable[[Array], None] | None = None
 
-    def __exit__(self, *_: object) -> None:
-        if self.pool is not None:
-            self.pool.shutdown(cancel_futures=True)
+    def make(self, block: Array, /) -> None:
+        """Run the kernel over the ranges of a block."""
+        assert self._kernel is not None
+        self._kernel(block)
 
-    def run(self, kernel: Callable[[Array], None], ranges: Array) -> None:
-        """Run `kernel(part)` over parts of the ranges of one wave; returns when all are done."""
-        sizes = ranges[:, 1] - ranges[:, 0]
-        positions = int(sizes.sum())
-        if self.pool is None or positions < SMALL_WAVE or len(ranges) == 1:
-            kernel(ranges)
-        else:
-            shares = min(len(ranges), max(self.threads, min(8 * self.threads, positions // SMALL_WAVE)))
-            ends = np.searchsorted(np.cumsum(sizes), positions * np.arange(1, shares) / shares)
-            parts = [part for part in np.split(ranges, np.unique(ends)) if len(part)]
-            jobs = [self.pool.submit(kernel, part) for part in parts]
-            wait(jobs)
-            for job in jobs:
-                job.result()
-        self.advance(positions)
+    def run(self, kernel: Callable[[Array], None], waves: Iterable[Array]) -> None:
+        """Run `kernel(part)` over parts of the ranges of each wave, wave after wave.
 
-    def advance(self, positions: int) -> None:
-        """Count positions as done."""
+        Waves that are not divided are run together, one behind the other, by one call.
+        """
+        self._kernel = kernel
+        together: list[Array] = []
+        held = 0
+        for ranges in waves:
+            positions = int((ranges[:, 1] - ranges[:, 0]).sum())
+            parts = self._parts(ranges, positions)
+            if len(parts) == 1 and held + positions <= MOST_TOGETHER:
+                together.append(ranges)
+                held += positions
+                continue
+            self._finish(together, held)
+            together, held = [], 0
+            self._step(parts, positions)
+        self._finish(together, held)
+
+    def _finish(self, together: list[Array], positions: int) -> None:
+        if together:
+            self._step([np.concatenate(together)], positions)
+
+    def _step(self, parts: list[Array], positions: int) -> None:
+        self.executor.run(self, parts)
         self.done += positions
         if self.progress is not None:
             self.progress(self.done, self.total)
 
-
-def thread_count(threads: int | None) -> int:
-    """Threads to use: those asked for, or one for each core this process may run on."""
-    if threads is not None:
-        return max(1, threads)
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def available_memory() -> int | None:
-    """Bytes of memory that are free or can be freed, None where the system does not say."""
-    try:
-        for line in Path("/proc/meminfo").read_text("ascii").splitlines():
-            if line.startswith("MemAvailable:"):
-                return int(line.split()[1]) * 1024
-    except (OSError, ValueError, IndexError):
-        pass
-    return None
-
-
-def check_memory(needed: int, what: str) -> None:
-    """SolverError when the machine has not got this much memory to give."""
-    available = available_memory()
-    if available is not None and needed > available:
-        raise SolverError(
-            f"{what} needs {needed / 1e9:.1f} GB of memory, {available / 1e9:.1f} GB are available"
-        )
+    def _parts(self, ranges: Array, positions: int) -> list[Array]:
+        workers = self.executor.workers
+        if workers == 1 or positions < self.small or len(ranges) == 1:
+            return [ranges]
+        shares = min(len(ranges), max(workers, min(8 * workers, positions // self.small)))
+        sizes = ranges[:, 1] - ranges[:, 0]
+        ends = np.searchsorted(np.cumsum(sizes), positions * np.arange(1, shares) / shares)
+        return [part for part in np.split(ranges, np.unique(ends)) if len(part)]
 
 
 @dataclass
@@ -158,7 +142,6 @@ class Layers:
         fewer = chequers - 1
         return self.slots[chequers & 1] - self.first(chequers), self.slots[fewer & 1] - self.first(fewer)
 
-    def run(self, runner: Runner, chequers: int, kernel: Callable[[Array], None]) -> None:
-        """Run the kernel over all positions of exactly `chequers` chequers."""
-        for ranges in waves(self.points, chequers, self.depth):
-            runner.run(kernel, ranges)
+    def waves(self, chequers: int) -> Iterator[Array]:
+        """All positions of exactly `chequers` chequers, as waves."""
+        return waves(self.points, chequers, self.depth)

@@ -1,4 +1,4 @@
-"""Expected rolls: the doubles of Peelle's `bgns.ijf`, bit for bit."""
+"""Mean rolls: the doubles of Peelle's `bgns.ijf`, bit for bit."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import pytest
 
 from bgfmt.game import board
 from bgfmt.game.moves import ROLLS, race_plays
-from bgfmt.solver import expected_rolls
+from bgfmt.solver import mean_rolls
 
 # SHA-256 of the 54,264 values of the file as little-endian doubles, ascending by Peelle's code
 NS_SHA256 = "43c49c9b1e889afb7f4c594a84fc44f8cdeabfbedf777a8787545f43a2529805"
 
 
 def test_every_bit_of_bgns() -> None:
-    means = np.asarray(expected_rolls().means)
+    means = np.asarray(mean_rolls().means)
     codes = board.unrank_array(np.arange(len(means)), 6).astype(np.int64) @ 16 ** np.arange(5, -1, -1)
     in_peelles_order = means[np.argsort(codes)].astype("<f8")
     assert hashlib.sha256(in_peelles_order.tobytes()).hexdigest() == NS_SHA256
@@ -26,7 +26,7 @@ def test_every_bit_of_bgns() -> None:
 
 def test_the_genuine_file_holds_these_bytes(golden: Path) -> None:
     stored = (golden / "jfile" / "bgns.ijf").read_bytes()
-    means = np.asarray(expected_rolls().means)
+    means = np.asarray(mean_rolls().means)
     for counts in ((0, 0, 0, 2, 3, 4), (15, 0, 0, 0, 0, 0), (1, 1, 2, 2, 0, 3)):
         assert struct.pack("<d", means[board.rank(counts)]) in stored
 
@@ -41,12 +41,12 @@ def test_the_genuine_file_holds_these_bytes(golden: Path) -> None:
     ],
 )
 def test_published_values(counts: tuple[int, ...], value: str) -> None:
-    assert float(expected_rolls().means[board.rank(counts)]).hex() == value
+    assert float(mean_rolls().means[board.rank(counts)]).hex() == value
 
 
 def test_bearing_in_needs_nine_points() -> None:
     """Expected rolls after five ways to play 6-1, as printed by Taper_Mike on bgonline.org in 2015."""
-    means = expected_rolls(9).means
+    means = mean_rolls(9).means
     for counts, printed in (
         ((0, 0, 1, 3, 4, 6, 0, 1, 0), 10.5467744),
         ((0, 1, 0, 3, 4, 6, 0, 0, 1), 10.5530588),
@@ -65,6 +65,6 @@ def test_slow_twin(points: int, chequers: int) -> None:
         side = board.unrank(number, points)
         best = [w * min(means[board.rank(a)] for a in race_plays(side, h, l)) for h, l, w in ROLLS]
         means[number] = 1 + sum(best) / 36
-    table = expected_rolls(points, chequers)
+    table = mean_rolls(points, chequers)
     assert (table.points, table.chequers) == (points, chequers)
     assert np.abs(np.asarray(table.means) - means).max() < 1e-12
