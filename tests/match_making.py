@@ -12,7 +12,7 @@ from typing import Any
 from bgfmt.game.board import Position, Side
 from bgfmt.game.identifiers import position_id
 from bgfmt.game.moves import BAR, OFF, Play, legal_plays
-from bgfmt.hosts.match import START
+from bgfmt.matches.model import START
 
 Expected = tuple[int, int, str, str, float]  # game, player, kind, Position ID, equity lost
 

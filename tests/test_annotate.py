@@ -14,13 +14,11 @@ from click.testing import CliRunner
 
 import bgfmt
 from bgfmt.cli import cli
-from bgfmt.errors import BgfmtError, PositionError
+from bgfmt.errors import BgfmtError
 from bgfmt.game.board import Position, Side
-from bgfmt.game.identifiers import parse_position, position_id
+from bgfmt.game.identifiers import position_id
 from bgfmt.hosts.annotate import Report, judge_match, read_match
-from bgfmt.hosts.match import moved, walk
-from bgfmt.hosts.match_mat import read_mat, read_moves
-from bgfmt.hosts.match_sgf import parse, read_sgf, with_comments
+from bgfmt.matches import Match, read
 
 sys.path.insert(0, str(Path(__file__).parent))
 from match_making import Maker
@@ -38,10 +36,14 @@ def path(table: object, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+def first(text: str) -> Match:
+    return read(text.encode())[0]
+
+
 def found(report: Report) -> list[tuple[int, int, str, str, float]]:
     out = []
     for j in report.judgements:
-        d, facts = j.decision, j.as_dict(report.match.names)
+        d, facts = j.decision, j.as_dict(report.match.players)
         assert j.loss is not None
         out.append((d.game, d.player, d.kind, facts["position_id"], j.loss))
     return out
@@ -73,9 +75,9 @@ def gnubg_says(program: str, folder: Path, *commands: str) -> str:
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_planted_errors_mat(table: object, seed: int, length: int) -> None:
     maker = Maker(table, seed, length)
-    match = read_mat(maker.mat(5))
+    match = first(maker.mat(5))
     assert match.length == length
-    assert match.names == ("Ann", "Bob")
+    assert match.players == ("Ann", "Bob")
     assert_same(judge_match(match, [table]), maker)  # type: ignore[list-item]
 
 
@@ -176,58 +178,10 @@ def test_mat_becomes_sgf(oracle: Callable[[str], str], table: object, path: Path
 def test_one_sided_tables_answer_approximately(golden: Path, table: object) -> None:
     maker = Maker(table, 1, 0)
     with bgfmt.open(golden / "gnubg" / "os_p06.bd") as one:
-        report = judge_match(read_mat(maker.mat(2)), [one])
+        report = judge_match(first(maker.mat(2)), [one])
     assert report.judgements
     assert all(j.approximate for j in report.judgements)
     assert all(abs(j.value or 0) <= 2 for j in report.judgements)
-
-
-# -- reading ---------------------------------------------------------------------------------------------
-
-
-def test_moves_in_words() -> None:
-    assert read_moves("24/18*/13") == (((24, 18), (18, 13)), 1)
-    assert read_moves("8/5(2) 6/3(2)") == (((8, 5), (8, 5), (6, 3), (6, 3)), None)
-    assert read_moves("bar/20 6/off") == (((25, 20), (6, 0)), None)
-    assert read_moves("25/20* 3/0") == (((25, 20), (3, 0)), 1)
-
-
-def test_mat_columns() -> None:
-    text = " 5 point match\n\n Game 1\n A. B : 0                        C : 1\n"
-    text += "  1)                             31: 8/5 6/5\n"
-    text += "  2) 21: 24/23 13/11             52:\n  3)  Doubles => 2                Takes\n"
-    match = read_mat(text)
-    records = match.games[0].records
-    assert [(r.player, r.kind) for r in records] == [
-        (1, "roll"), (0, "roll"), (1, "roll"), (0, "double"), (1, "take"),
-    ]  # fmt: skip
-    assert match.games[0].scores == (0, 1)
-    assert match.names == ("A. B", "C")
-    assert [d.kind for d in walk(match)][:2] == ["play", "no double"]
-    assert match.games[0].problems  # a roll left unplayed although there is a play
-
-
-def test_what_does_not_fit_is_named() -> None:
-    text = " 0 point match\n Game 1\n A : 0                        B : 0\n"
-    text += "  1) 31: 8/5 6/4                 42: 8/4 6/4\n  2) 61: 3/2 9/3\n"
-    match = read_mat(text)
-    assert len(list(walk(match))) > 1
-    assert "rules do not allow" in match.games[0].problems[0]
-    assert "no chequer" in match.games[0].problems[1]
-    with pytest.raises(PositionError):
-        moved(parse_position("4HPwATDgc/ABMA"), ((5, 4),))
-
-
-def test_sgf_comments_keep_everything_else() -> None:
-    data = b"(;FF[4]GM[6]MI[length:0][ws:0][bs:0]PW[a\\]b]PB[c]RU[Jacoby]\n;B[31qtst]C[mine\n]\n;W[63])\n"
-    match, nodes = read_sgf(data)
-    assert match.names == ("a]b", "c")
-    assert match.games[0].records[0].moves == ((8, 5), (6, 5))
-    once = with_comments(data, nodes, {1: ["x ] y"], 2: ["z"]})
-    assert b"C[mine\nbgfmt: x \\] y]" in once
-    assert b"W[63]C[bgfmt: z])" in once
-    assert with_comments(once, parse(once)[0], {1: ["x ] y"], 2: ["z"]}) == once
-    assert with_comments(data, nodes, {}) == data
 
 
 def test_any_bytes_are_read_or_refused(table: object, tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ def annotate(
     described: str | None,
     as_json: bool,
 ) -> int:
-    """Judge every decision of MATCH (.sgf or .mat) that the tables DB... cover.
+    """Judge every decision of MATCH (.mat, .sgf, .xg, .bgf, OGXM) that the tables DB... cover.
 
     Plays, doubles not made, doubles, takes and passes: what was done, what was best, and the equity lost, with
     totals for each player. OUT ending in .sgf is the match with the judgements as comments; without -o the report
@@ -43,12 +43,15 @@ def annotate(
     from bgfmt import storage
     from bgfmt.cli import _asking
     from bgfmt.hosts.annotate import judge_match, read_match
+    from bgfmt.matches import printable
 
     file = read_match(match)
     with _asking.opened(list(databases), described, None) as opened:
         report = judge_match(file.match, opened)
+    if file.count > 1:
+        click.echo(f"bgfmt: {file.name}: {file.count} matches are in it, the first is judged", err=True)
     for problem in report.problems:
-        click.echo(f"bgfmt: {file.name}: {problem}", err=True)
+        click.echo(f"bgfmt: {file.name}: {printable(problem)}", err=True)
     if output is not None:
         ending = output.lower().rpartition(".")[2]
         if ending == "sgf":

@@ -13,19 +13,20 @@ from typing import Any
 
 import numpy as np
 
+from bgfmt import matches
 from bgfmt.analysis import bulk, exact
 from bgfmt.analysis.choose import Databases
 from bgfmt.analysis.cube import CubeAction, judge_cube
 from bgfmt.analysis.play import RankedPlay, rank_plays
-from bgfmt.errors import FormatError, NotCoveredError
+from bgfmt.errors import NotCoveredError
 from bgfmt.game.board import Position
 from bgfmt.game.identifiers import gnubg_id, position_id
-from bgfmt.hosts import match_mat, match_sgf
-from bgfmt.hosts.match import Decision, Match, walk
+from bgfmt.matches import Match, printable
+from bgfmt.matches.decisions import Decision, decisions
+from bgfmt.matches.write_sgf import with_comments, write_sgf
 
 ERROR = 1e-7  # a smaller loss is none
 MATCH_NOTE = "match play: judged by money equities, the score is not looked at"
-LARGEST_FILE = 64 << 20
 SETTLE_LIMIT = 200_000  # pairs of sides that an exact calculation of one play may look at
 
 
@@ -126,7 +127,7 @@ class Report:
         plays = [j for j in own if j.decision.kind == "play"]
         return {
             "player": player,
-            "name": self.match.names[player],
+            "name": self.match.players[player],
             "decisions": len(own),
             "plays": len(plays),
             "unforced_plays": sum(not j.forced for j in plays),
@@ -140,21 +141,21 @@ class Report:
 
     def as_dict(self) -> dict[str, Any]:
         return {
-            "players": list(self.match.names),
+            "players": list(self.match.players),
             "match_length": self.match.length,
             "games": len(self.match.games),
             "equities": "money, of the player who decides, with the cube at 1",
             "note": MATCH_NOTE if self.match.length else "",
             "decisions_met": self.met,
             "decisions_covered": len(self.judgements),
-            "decisions": [j.as_dict(self.match.names) for j in self.judgements],
+            "decisions": [j.as_dict(self.match.players) for j in self.judgements],
             "totals": [self.total(player) for player in (0, 1)],
             "problems": self.problems,
         }
 
     def text(self) -> str:
         """The report in words, a decision a line."""
-        names, length = self.match.names, self.match.length
+        names, length = [printable(name) for name in self.match.players], self.match.length
         kind = f"match to {length}" if length else "money"
         out = [f"{names[0]} against {names[1]}, {kind}, {len(self.match.games)} game(s)"]
         out.append("equities: money, of the player who decides, with the cube at 1")
@@ -168,7 +169,7 @@ class Report:
                 f"game {j.decision.game + 1} record {j.decision.record + 1:3d}  {position_id(state.position)}  "
                 f"{names[j.decision.player]} {dice}  {j.line()}"
             )
-        out += ["problem: " + text for text in self.problems]
+        out += ["problem: " + printable(text) for text in self.problems]
         for player in (0, 1):
             out.append(self.total_line(player))
         return "\n".join(out) + "\n"
@@ -176,7 +177,8 @@ class Report:
     def total_line(self, player: int) -> str:
         t = self.total(player)
         return (
-            f"{t['name']}: {t['decisions']} covered decisions ({t['plays']} plays, {t['cube_decisions']} cube), "
+            f"{printable(t['name'])}: {t['decisions']} covered decisions "
+            f"({t['plays']} plays, {t['cube_decisions']} cube), "
             f"{t['errors']} errors ({t['play_errors']} plays, {t['cube_errors']} cube), "
             f"equity lost {t['equity_lost']:.5f} ({t['points_lost']:.5f} points)"
         )
@@ -185,12 +187,12 @@ class Report:
 def judge_match(match: Match, databases: Databases) -> Report:
     """Judge every decision that the databases cover."""
     report = Report(match, [])
-    for decision in walk(match):
+    for decision in decisions(match):
         report.met += 1
         judged = judge(decision, databases)
         if judged is not None:
             report.judgements.append(judged)
-    report.problems = [problem for game in match.games for problem in game.problems]
+    report.problems = list(match.problems)
     return report
 
 
@@ -223,7 +225,7 @@ def _play(decision: Decision, databases: Databases) -> Judgement:
     plain = rank_plays(databases, state.position, state.dice, measure="cubeless")
     best = ranked[0]
     if decision.played is None:
-        why = "not a legal play" if decision.legal else "no play is legal"
+        why = "not a legal play"
         return Judgement(
             decision, "an illegal play", best.notation, None, best.value, None, choices=len(ranked), note=why
         )
@@ -310,47 +312,46 @@ def _choices(kind: str, action: CubeAction) -> tuple[dict[str, float], bool]:
 
 @dataclass
 class MatchFile:
-    """A match as read from a file; `nodes` where it is SGF."""
+    """A match as read from a file of `count` matches."""
 
     name: str
     match: Match
     data: bytes = b""
-    nodes: list[match_sgf.Node] | None = None
+    count: int = 1
 
     def annotated(self, report: Report) -> bytes:
-        """The .sgf file with a comment at every judged decision; a .mat match is made into one."""
-        data, nodes, match = self.data, self.nodes, self.match
-        if nodes is None:
-            data = match_sgf.write_sgf(match)
-            match, nodes = match_sgf.read_sgf(data, self.name)
-        comments: dict[int, list[str]] = {}
+        """The .sgf file with a comment at every judged decision; a match of another form is made into one."""
+        comments: dict[tuple[int, int], list[str]] = {}
         for j in report.judgements:
-            record = match.games[j.decision.game].records[j.decision.record]
             where = f" [{position_id(j.decision.state.position)}]"
-            comments.setdefault(record.node, []).append(j.line() + where)
-        return match_sgf.with_comments(data, nodes, comments)
+            comments.setdefault((j.decision.game, j.decision.record), []).append(j.line() + where)
+        if self.match.format != "sgf":
+            return write_sgf(self.match, comments)
+        at = {key: self.match.games[key[0]].records[key[1]].at for key in comments}
+        return with_comments(self.data, {at[key]: lines for key, lines in comments.items()})
 
 
-def read_match(path: str | os.PathLike[str]) -> MatchFile:
-    """Read an .sgf or .mat file, told apart by what is in it.
+def read_matches(path: str | os.PathLike[str]) -> list[MatchFile]:
+    """The matches of a file in any form that `bgfmt.matches` reads.
 
     Raises
     ------
-    FormatError where it is neither.
+    FormatError where it is none.
     """
-    name = os.path.basename(os.fspath(path))
-    with open(path, "rb") as file:
-        data = file.read(LARGEST_FILE + 1)
-    if len(data) > LARGEST_FILE:
-        raise FormatError(f"{name}: larger than any match ({LARGEST_FILE >> 20} MiB)")
-    if data.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"("):
-        match, nodes = match_sgf.read_sgf(data, name)
-        return MatchFile(name, match, data, nodes)
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        text = data.decode("latin-1")
-    return MatchFile(name, match_mat.read_mat(text, name), data)
+    name = printable(os.path.basename(os.fspath(path)))
+    data = matches.content(path)
+    found = matches.read(data, name)
+    return [MatchFile(name, match, data, len(found)) for match in found]
 
 
-__all__ = ["Judgement", "MatchFile", "Report", "judge", "judge_match", "read_match"]
+def read_match(path: str | os.PathLike[str]) -> MatchFile:
+    """The first match of a file in any form that `bgfmt.matches` reads.
+
+    Raises
+    ------
+    FormatError where it is none.
+    """
+    return read_matches(path)[0]
+
+
+__all__ = ["Judgement", "MatchFile", "Report", "judge", "judge_match", "read_match", "read_matches"]
