@@ -115,7 +115,8 @@ def match_score(
     check_size(points, chequers)
     score = Score(away, met, player=player)
     gammons = chequers == board.MAX_CHEQUERS
-    kept, facts = columns.for_match(score, gammons=gammons), facts_of(score, gammons=gammons)
+    facts = facts_of(score, gammons=gammons)
+    kept = columns.for_match(score, gammons=gammons, worth=facts.worth)
     stored = facts.states
     n = board.count(points, chequers)
     planned = plan_match_score(points, chequers, away, met, player=player, threads=threads, dtype=dtype)
@@ -199,5 +200,5 @@ def _terminal(kept: columns.Columns, places: Array, gains: Array, numbers: Array
     for side in (A, B):
         for k in range(len(kept)):
             if places[side, k] >= 0:
-                out[numbers, 0, places[side, k]] = -kept.won[1 - side, k, gains]
+                out[numbers, 0, places[side, k]] = 0.0 - kept.won[1 - side, k, gains]  # never minus nought
                 out[0, numbers, places[side, k]] = kept.won[side, k, gains]

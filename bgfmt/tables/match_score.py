@@ -97,8 +97,10 @@ class ScoreFacts:
 
     def worth(self, side: int, points: int) -> float:
         """v of a side that wins these points, or loses them if negative."""
-        result = self.results[abs(points)]
-        mwc = result.win if (side == A) == (points > 0) else result.lose
+        result, won = self.results[abs(points)], points > 0
+        if self.alike:  # to the last bit
+            return 2 * result.win - 1 if won else 1 - 2 * result.win
+        mwc = result.win if (side == A) == won else result.lose
         return 2 * mwc - 1 if side == A else 1 - 2 * mwc
 
     def found_in(self, roller: int, cube: Cube) -> tuple[int, float, float] | None:
