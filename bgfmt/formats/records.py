@@ -16,7 +16,7 @@ from bgfmt.tables import Table
 Fact = str | int | bool
 T = TypeVar("T")
 #: recipes that a file may name; a name that is none of these is an error of the file
-RECIPES = ("gnubg", "bgsage", "exact", "gnubg-2001")
+RECIPES = ("gnubg", "bgsage", "exact", "gnubg-2001", "match")
 
 
 class Record:
@@ -83,6 +83,7 @@ def facts_of(table: Table) -> dict[str, Fact]:
     """All that a table says beyond its numbers, as flat facts, for formats that carry them along."""
     own = _own_fields(type(table))
     out = {name: getattr(table, name) for name, default in own.items() if getattr(table, name) != default}
+    out |= table.told()
     if table.recipe:
         out["recipe"] = table.recipe
     for record in table.carried:
@@ -124,7 +125,7 @@ def stated(facts: Mapping[str, Any], kind: type[Table]) -> dict[str, Any]:
             raise ValueError(f"{name}: {value!r:.40}")
         if isinstance(value, str) and not re.fullmatch(r"[a-z0-9-]{1,40}", value):
             raise ValueError(f"{name}: expected a plain name, found {value!r:.60}")
-    return out
+    return out | kind.from_told(facts)
 
 
 def unknown(table: Table) -> Iterator[str]:

@@ -6,7 +6,7 @@ pair is worth to the side that has just moved is the negative, exactly.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from bgfmt.met.score import NOBODY, CubeState, Score
 
 Array = NDArray[Any]
+Worth = Callable[[int, int], float]
 CUBELESS = None
 MOST_GAIN = 3  # single game, gammon, backgammon
 
@@ -65,8 +66,8 @@ def _blank(states: Sequence[CubeState | None]) -> Columns:
     return Columns(tuple(states), doubling, won)
 
 
-def for_match(score: Score, *, gammons: bool) -> Columns:
-    """The columns a score needs from its cube state on.
+def for_match(score: Score, *, gammons: bool, worth: Worth | None = None) -> Columns:
+    """The columns a score needs from its cube state on; `worth` replaces the score's own values of results.
 
     Where no gammon can happen, a state in which nobody may double has no column of its own: its value is that of
     the cubeless column, put between losing and winning the game at that cube. With gammons every state has one.
@@ -75,13 +76,14 @@ def for_match(score: Score, *, gammons: bool) -> Columns:
     if not gammons:
         states.insert(0, CUBELESS)
     columns = _blank(states)
+    worth = worth or (lambda side, points: worth_of(score, side, points))
     may, passed, source, add, times = columns.doubling
     for k, state in enumerate(states):
         if state is None:
             continue
         for side in (0, 1):
-            for gain in range(1, MOST_GAIN + 1):
-                columns.won[side, k, gain] = 2 * score.after(side, gain * state.value) - 1
+            for gain in range(1, MOST_GAIN + 1) if gammons else (1,):
+                columns.won[side, k, gain] = worth(side, gain * state.value)
             if not score.may_double(side, state):
                 continue
             may[side, k] = True
@@ -91,15 +93,25 @@ def for_match(score: Score, *, gammons: bool) -> Columns:
                 source[side, k] = states.index(doubled)
             else:
                 source[side, k] = 0
-                add[side, k], times[side, k] = dead(score, side, doubled)
+                add[side, k], times[side, k] = between(
+                    worth(side, -doubled.value), worth(side, doubled.value)
+                )
     return columns
+
+
+def worth_of(score: Score, side: int, points: int) -> float:
+    """Value to a side of winning these points, or losing them if negative: what one wins the other loses."""
+    return 2 * score.after(0, points) - 1 if side == 0 else 1 - 2 * score.after(0, -points)
+
+
+def between(lose: float, win: float) -> tuple[float, float]:
+    """(add, times) that put a cubeless value between losing and winning, as in a state nobody may double in."""
+    return (win + lose) / 2, (win - lose) / 2
 
 
 def dead(score: Score, side: int, state: CubeState) -> tuple[float, float]:
     """(add, times) that make a cubeless value of a side that of a state nobody may double in, without gammons."""
-    win = 2 * score.after(side, state.value) - 1
-    lose = 2 * score.after(side, -state.value) - 1
-    return (win + lose) / 2, (win - lose) / 2
+    return between(worth_of(score, side, -state.value), worth_of(score, side, state.value))
 
 
 def for_money(*, jacoby: bool = False) -> Columns:

@@ -3,7 +3,7 @@
 >>> import bgfmt
 >>> from bgfmt.tables import KINDS
 >>> sorted(KINDS)
-['components', 'hypergammon', 'mean-rolls', 'normal-distribution', 'one-sided', 'two-sided']
+['components', 'hypergammon', 'match-score', 'mean-rolls', 'normal-distribution', 'one-sided', 'two-sided']
 >>> [column.name for column in bgfmt.load("fixtures/golden/gnubg/ts_06x02.bd").columns]
 ['win', 'cubeless', 'owned', 'centered', 'opponent']
 """
@@ -21,6 +21,7 @@ from bgfmt.tables.base import (
 )
 from bgfmt.tables.components import Components
 from bgfmt.tables.hypergammon import HYPER_EQUITIES, OUTCOMES, Hypergammon, HyperOutcome
+from bgfmt.tables.match_score import MatchEntry, MatchScore
 from bgfmt.tables.mean_rolls import MeanRolls
 from bgfmt.tables.normal import NormalOneSided
 from bgfmt.tables.numbering import OfBothSides, OfOneSide
@@ -46,6 +47,8 @@ __all__ = [
     "HyperOutcome",
     "Hypergammon",
     "LazyRows",
+    "MatchEntry",
+    "MatchScore",
     "MeanRolls",
     "NormalOneSided",
     "OfBothSides",

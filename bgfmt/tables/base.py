@@ -166,6 +166,15 @@ class Table:
             int(np.prod(r.shape, dtype=object)) * np.dtype(r.dtype).itemsize for r in self.arrays().values()
         )
 
+    def told(self) -> dict[str, str | int | bool]:
+        """What the kind says of itself beside its numbers, as flat facts that any format can carry."""
+        return {}
+
+    @classmethod
+    def from_told(cls, facts: Mapping[str, Any]) -> dict[str, Any]:
+        """The fields that such facts give; ValueError, KeyError or TypeError where they make no sense."""
+        return {}
+
     def facts(self) -> dict[str, Any]:
         """What `info` says of the table beyond its kind and size."""
         return {}

@@ -68,9 +68,9 @@ def match_columns(position: Position, score: Score) -> Columns:
     return columns.for_match(score, gammons=gammons(position))
 
 
-def plan_match(position: Position, score: Score) -> Work:
-    """What solving a position at a score takes; PositionError or NotCoveredError where it cannot be."""
-    return engine.plan(position, len(match_columns(position, score)))
+def plan_match(position: Position, score: Score, *, limit: int | None = None) -> Work:
+    """What solving a position at a score takes; NotCoveredError for contact and for far more than `limit`."""
+    return engine.plan(position, len(match_columns(position, score)), limit=limit)
 
 
 def solve_match(
@@ -96,7 +96,7 @@ def solve_match(
     SolverError for too little memory.
     """
     kept = match_columns(position, score)
-    work = engine.plan(position, len(kept))
+    work = engine.plan(position, len(kept), limit=limit)
     work.check(limit)
     solved = engine.solve(work, kept, threads=threads, progress=progress)
     place = kept.place(score.state)
@@ -210,9 +210,9 @@ class MoneyAnswer:
         ]
 
 
-def plan_money(position: Position) -> Work:
-    """What solving a position for money takes; PositionError or NotCoveredError where it cannot be."""
-    return engine.plan(position, len(columns.for_money()))
+def plan_money(position: Position, *, limit: int | None = None) -> Work:
+    """What solving a position for money takes; NotCoveredError for contact and for far more than `limit`."""
+    return engine.plan(position, len(columns.for_money()), limit=limit)
 
 
 def solve_money(
@@ -225,6 +225,6 @@ def solve_money(
 ) -> MoneyAnswer:
     """The exact answer of a race for money, cubeless and with the cube wherever it lies; see `solve_match`."""
     kept = columns.for_money(jacoby=jacoby)
-    work = engine.plan(position, len(kept))
+    work = engine.plan(position, len(kept), limit=limit)
     work.check(limit)
     return MoneyAnswer(position, jacoby, engine.solve(work, kept, threads=threads, progress=progress))

@@ -14,7 +14,6 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import comb
 from typing import Any
 
 import numpy as np
@@ -30,7 +29,9 @@ Progress = Callable[[int, int], None]
 EVER = (1 << 63) - 1
 #: most pairs times columns that are calculated unless more is asked for: some 20 seconds of two cores
 DEFAULT_LIMIT = 400_000_000
-MOST_BOARDS = 3_000_000
+BOARD_COST = 400  # finding a board of a side counts as this many of them
+RESULT_COST = 4  # and finding what a roll can make of it as this many
+LAST_TOLD = 61  # more rolls of a side than this are not told apart
 LANES = 128  # boards side by side times columns
 WEIGHTS = np.array([1.0 if a == b else 2.0 for a in range(6) for b in range(a + 1)])
 
@@ -39,7 +40,7 @@ WEIGHTS = np.array([1.0 if a == b else 2.0 for a in range(6) for b in range(a + 
 class Family:
     """All boards that play can make of a side, by falling pips, the side itself first and all off last.
 
-    counts (n, points) int8; plies (n,) int64, bits; ends, results: see `kernels.reach`.
+    counts (n, points) int8; plies (n,) int64, bits; ends, results: see `kernels.roll_results`.
     """
 
     counts: Array
@@ -89,39 +90,51 @@ def no_farther(side: Side) -> int:
     return int(sum(ways))
 
 
-def family(side: Side, *, alive: int = EVER, most: int = MOST_BOARDS) -> Family:
-    """The boards of a side; NotCoveredError when there are more than `most`."""
+def family(side: Side, *, alive: int = EVER, limit: int = DEFAULT_LIMIT) -> Family | None:
+    """The boards of a side (see `kernels.closure` for `alive`); None when they are too many for `limit`."""
     from bgfmt.analysis.ondemand import kernels
 
-    points = max(6, side.highest)
+    most, most_results = max(1000, limit // BOARD_COST), max(1_000_000, limit // RESULT_COST)
+    points, bound = max(6, side.highest), no_farther(side)
+    if alive == EVER and bound > 4 * most:
+        return None  # play to the end makes most of them
     terms = np.ascontiguousarray(board.number_terms(points))
     start = np.array(side.padded(points), np.int64)
-    spare = max(2 * points**2, comb(points + 3, 4)) + 4
-    bound = no_farther(side)
-    room = min(bound, 1 << 16) + spare
-    per_board = 100
+    room = min(bound, 1 << 16) + 6 * points + 2
+    moves = 6 * min(points, side.chequers)
     while True:
-        boards, plies, order = (
-            np.zeros((room, points), np.int8),
-            np.zeros(room, np.int64),
-            np.zeros(room, np.int64),
-        )
-        ends, results = np.zeros(21 * room + 1, np.int64), np.empty(per_board * room, np.int32)
+        boards, pending = np.zeros((room, points), np.int8), np.zeros((room, 6, 3), np.int64)
+        plies, order = np.zeros(room, np.int64), np.empty(room, np.int64)
         size = 1 << (2 * room).bit_length()
-        keys, places = np.zeros(size, np.int64), np.zeros(size, np.int32)
-        n = kernels.reach(start, terms, alive, boards, plies, order, keys, places, ends, results)
+        keys, places = np.zeros(size, np.int64), np.empty(size, np.int32)
+        starts = np.zeros(6 * room + 1, np.int64)
+        targets, sources = np.empty(moves * room, np.int32), np.empty(moves * room + 1, np.int8)
+        n = kernels.closure(
+            start, terms, alive, boards, plies, pending, order, keys, places, starts, targets, sources
+        )
         if n > 0:
             break
-        if room > most:
-            raise NotCoveredError(
-                f"{side}: play can make more than {most:,} boards of it, too many to calculate"
-            )
-        per_board *= 2 if n == -2 else 1
-        room *= 1 if n == -2 else 4
-    order, ends = order[:n], ends[: 21 * n + 1]
+        if room >= most:
+            return None
+        room = min(4 * room, max(most, 2 * room))
+    order = order[:n]
     place = np.empty(n, np.int32)
     place[order] = np.arange(n, dtype=np.int32)
-    return Family(boards[order], plies[order], ends, place[results[: ends[-1]]])
+    starts, targets = starts[: 6 * n + 1], place[targets[: starts[6 * n]]]
+    boards, plies = boards[order], plies[order]
+    whole = plies != 0
+    whole[-1] = True
+    member = np.where(whole, np.cumsum(whole) - 1, -1).astype(np.int32)
+    ends = np.zeros(21 * int(whole.sum()) + 1, np.int64)
+    expected = len(ends) * (4 + (points - 1) * (side.chequers - 1) // 6)
+    while True:
+        results = np.empty(min(expected, most_results), np.int32)
+        used = kernels.roll_results((plies & alive) != 0, member, starts, targets, sources, ends, results)
+        if used >= 0:
+            return Family(boards[whole], plies[whole], ends, results[:used].copy())
+        if expected > most_results:
+            return None
+        expected *= 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -200,20 +213,29 @@ def check_race(position: Position) -> None:
         raise NotCoveredError(f"{position}: the sides have not passed each other")
 
 
-def plan(position: Position, columns: int, *, most: int = MOST_BOARDS) -> Work:
-    """What solving a race with so many columns takes."""
+def plan(position: Position, columns: int, *, limit: int | None = None) -> Work:
+    """What solving a race with so many columns takes.
+
+    NotCoveredError for contact, and where the boards alone show that it is more than `limit`.
+    """
     check_race(position)
+    limit = DEFAULT_LIMIT if limit is None else limit
+
+    def boards(side: Side, alive: int = EVER) -> Family:
+        found = family(side, alive=alive, limit=limit)
+        if found is None:
+            raise NotCoveredError(
+                f"{position}: exact play would need too many boards of {side} for the limit of {limit:,} pairs of "
+                "boards times cube states"
+            )
+        return found
+
     # the side that is off sooner says how far the other's boards are needed
-    sides = (position.us, position.them)
-    first = int(sides[0].pips > sides[1].pips)
-    found: list[Family | None] = [None, None]
-    quick = found[first] = family(sides[first], most=most)
-    alive = quick.alive if quick.alive < 1 << 61 else EVER
-    slow = found[1 - first] = family(sides[1 - first], alive=alive, most=most)
-    ours, theirs = (quick, slow) if first == 0 else (slow, quick)
-    if slow.alive < quick.alive and quick.alive < 1 << 61:
-        again = family(sides[first], alive=slow.alive, most=most)
-        ours, theirs = (again, slow) if first == 0 else (slow, again)
+    swapped = position.us.pips > position.them.pips
+    quick = boards(position.them if swapped else position.us)
+    alive = quick.alive if quick.alive < 1 << LAST_TOLD else EVER
+    slow = boards(position.us if swapped else position.them, alive)
+    ours, theirs = (slow, quick) if swapped else (quick, slow)
     rolling, waiting = _met(ours.plies, theirs.plies), _met(ours.plies >> 1, theirs.plies)
     rolling[-1] = waiting[-1] = 0
     return Work(position, ours, theirs, columns, rolling, waiting)

@@ -80,7 +80,7 @@ def scores_grid(
         asked.append((cell, score, match_columns(position, score)))
     shared = 0 if gammons(position) else 1
     total = sum(len(part) - shared for _, _, part in asked) + shared
-    work = engine.plan(position, total)
+    work = engine.plan(position, total, limit=limit)
     work.check_size(limit)
     together = max(1, min(TOGETHER, MOST_BYTES * total // max(1, work.memory)))
     cells: dict[Cell, MatchCube] = {}

@@ -73,92 +73,132 @@ def _insert(
 
 
 @njit()
-def reach(
-    start: Any, terms: Any, alive: int, boards: Any, plies: Any, order: Any, keys: Any, places: Any, ends: Any,
-    results: Any,
+def closure(
+    start: Any, terms: Any, alive: int, boards: Any, plies: Any, pending: Any, order: Any, keys: Any, places: Any,
+    starts: Any, targets: Any, sources: Any,
 ) -> int:  # fmt: skip
-    """All boards that play can make of `start` (points,) int64, in order of falling pips, all off last.
+    """All boards that play can make of `start` (points,) int64, those between two dice of a roll included.
 
     alive : bits of the numbers of own rolls after which the game may still go on; boards that come up after others
     only are not played on. Filled are, in order of discovery, boards (room, points) int8 and plies (room,) int64,
-    bits of the numbers of rolls after which a board can come up; order (room,), the discoveries by falling pips;
-    ends (21 room + 1,) and results int32: those of roll r of the board at x of `order` are
-    results[ends[21 x + r] : ends[21 x + r + 1]]. keys, places : room for a hash table, a power of two, keys zero.
-    Returns the number of boards, -1 where there is too little room for boards, -2 for results.
+    bits of the numbers of whole rolls after which a board can come up; order (room,): the discoveries by falling
+    pips, all off last; and for the board at x of `order` and each die d the moves
+    starts[6 x + d - 1] : starts[6 x + d], from the highest point down, as targets int32 and sources int8.
+    pending (room, 6, 3) int64 zero, keys zero and places: scratch. Returns the number of boards, -1 for no room.
     """
     points, room = start.size, boards.shape[0]
-    widest = max(2 * points * points, (points + 3) * (points + 2) * (points + 1) * points // 24) + 2
     counts = start.copy()
     pips = 0
     for k in range(points):
         pips += (k + 1) * counts[k]
     heads = np.full(pips + 1, -1, np.int64)
     follow = np.full(room, -1, np.int64)
-    seen = np.full(room, -1, np.int64)
     n = 1 + _insert(_number(counts, terms), counts, 0, boards, follow, heads, keys, places)
     plies[0] = 1
     counts[:] = 0
     n += _insert(0, counts, n, boards, follow, heads, keys, places)
     used = 0
     out = 0
-    sources = np.zeros(4, np.int64)
-    moved = np.zeros(4, np.int64)
     for p in range(pips, -1, -1):
         board = heads[p]
         while board >= 0:
+            if n + 6 * points > room:
+                return -1
             order[out] = board
             later = plies[board] << 1
             if later >> (LAST_PLY + 1):
                 later = (later & ((1 << (LAST_PLY + 1)) - 1)) | (1 << LAST_PLY)
-            played = p > 0 and (plies[board] & alive) != 0
+            if plies[board] & alive == 0:
+                later = 0
             for k in range(points):
                 counts[k] = boards[board, k]
-            high, low = 1, 0
-            for roll in range(21):
-                low += 1
-                if low > high:
-                    high, low = high + 1, 1
-                if not played:
-                    ends[21 * out + roll + 1] = used
+            for die in range(1, 7):
+                starts[6 * out + die - 1] = used
+                one, two, three = pending[board, die - 1]  # rolls that have so many moves of this die to come
+                if p == 0 or later | one | two | three == 0:
                     continue
-                if n + widest > room:
-                    return -1
-                if used + widest > results.size:
-                    return -2
-                for turn in range(1 if high == low else 2):
-                    # every way to play the dice in this order; a double's sources never rise
-                    depth = 0
-                    sources[0] = points
-                    while depth >= 0:
-                        die = high if (depth + turn) % 2 == 0 else low
-                        i = sources[depth] - 1
-                        while i >= 0 and not _may_move(counts, i, die):
-                            i -= 1
-                        sources[depth] = i
-                        if i < 0:
-                            depth -= 1
-                            if depth >= 0:
-                                _shift(counts, sources[depth], moved[depth], -1)
-                            continue
-                        _shift(counts, i, die, 1)
-                        moved[depth] = die
-                        number = _number(counts, terms)
-                        if depth + 1 < (4 if high == low else 2) and number != 0:
-                            depth += 1
-                            sources[depth] = i + 1 if high == low else points
-                            continue
-                        found = _insert(number, counts, n, boards, follow, heads, keys, places)
-                        n = max(n, found + 1)
-                        if seen[found] != 21 * board + roll:
-                            seen[found] = 21 * board + roll
-                            plies[found] |= later
-                            results[used] = found
-                            used += 1
-                        _shift(counts, i, die, -1)
-                ends[21 * out + roll + 1] = used
+                for i in range(points - 1, -1, -1):
+                    if not _may_move(counts, i, die):
+                        continue
+                    _shift(counts, i, die, 1)
+                    number = _number(counts, terms)
+                    found = _insert(number, counts, n, boards, follow, heads, keys, places)
+                    _shift(counts, i, die, -1)
+                    n = max(n, found + 1)
+                    targets[used], sources[used] = found, i
+                    used += 1
+                    if number == 0:  # the rest of the roll is void
+                        plies[found] |= later | one | two | three
+                        continue
+                    plies[found] |= one
+                    pending[found, die - 1, 0] |= two
+                    pending[found, die - 1, 1] |= three
+                    if later:
+                        for other in range(6):
+                            pending[found, other, 2 if other == die - 1 else 0] |= later
             out += 1
             board = follow[board]
+    starts[6 * n] = used
     return n
+
+
+@njit()
+def roll_results(
+    played: Any, member: Any, starts: Any, targets: Any, sources: Any, ends: Any, results: Any
+) -> int:
+    """Results of the 21 rolls of the boards that `played` (n,) bool marks, as numbers that `member` (n,) gives.
+
+    starts, targets, sources : moves as `closure` gives them, targets as places in order of falling pips, of which
+    the last is all off. Filled are ends (21 m + 1,), m the members, and results int32. Returns how many there are,
+    -1 when they find too little room.
+    """
+    n = played.size
+    seen = np.full(n, -1, np.int64)
+    node = np.zeros(4, np.int64)
+    at = np.zeros(4, np.int64)
+    used = 0
+    row = 0
+    for x in range(n):
+        if member[x] < 0:
+            continue
+        high, low = 1, 0
+        for roll in range(21):
+            low += 1
+            if low > high:
+                high, low = high + 1, 1
+            mark = 21 * x + roll
+            if played[x]:
+                for turn in range(1 if high == low else 2):
+                    # every way to play the dice in this order; a double's sources never rise
+                    first = low if turn else high
+                    last = 3 if high == low else 1
+                    depth = 0
+                    node[0], at[0] = x, starts[6 * x + first - 1]
+                    while depth >= 0:
+                        die = first if depth == 0 else high + low - first
+                        i = at[depth]
+                        if i == starts[6 * node[depth] + die]:
+                            depth -= 1
+                            continue
+                        at[depth] = i + 1
+                        y = targets[i]
+                        if depth < last and y != n - 1:
+                            depth += 1
+                            node[depth] = y
+                            j = starts[6 * y + high + low - first - 1]
+                            if high == low:
+                                while sources[j] > sources[i] and j < starts[6 * y + high]:
+                                    j += 1
+                            at[depth] = j
+                        elif seen[y] != mark:
+                            if used == results.size:
+                                return -1
+                            seen[y] = mark
+                            results[used] = member[y]
+                            used += 1
+            ends[21 * row + roll + 1] = used
+        row += 1
+    return used
 
 
 @njit()

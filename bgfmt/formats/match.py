@@ -1,0 +1,245 @@
+"""bgfmt's own format of match-score tables, `.bgm`; byte by byte in docs/formats/bgfmt-match.md.
+
+offset  size       meaning (little-endian)
+0       8          "BGMATCH", 0x1a
+8       u16        version, 1
+10      6 x u8     points, chequers, points that a and b need, which player of the match equity table a is, flags
+                   (1: columns with a on roll serve for both; 2: a side may have fifteen chequers)
+16      2 x u16    columns C, results M
+20      u32        rows of a block
+24      32, 64     SHA-256 of the match equity table's values; its name, UTF-8, filled with zeros
+120     C x 4      u8 who is on roll (0 a, 1 b), u8 who owns the cube (2 nobody, 255 there is none), u16 its value
+...     M x 20     u32 points, 2 x f64 chance of a to win the match after winning, and after losing, them
+...     u32        CRC-32 of all before it; then zeros up to a multiple of 64
+...     n*n*C f32  the numbers: record us * n + them
+...     u32        CRC-32 of each block of rows
+"""
+
+from __future__ import annotations
+
+import contextlib
+import zlib
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from construct import Array as Many
+from construct import Bytes, Const, Float64l, Int8ul, Int16ul, Int32ul, Struct
+from numpy.typing import NDArray
+
+from bgfmt.errors import CorruptError, HeaderError
+from bgfmt.formats.base import Extent, Format, Head, Layout, Options, Reading, Region
+from bgfmt.formats.outlets import Outlet
+from bgfmt.game import board
+from bgfmt.storage import Sink, Source
+from bgfmt.tables import MatchScore, Table
+from bgfmt.tables.match_score import Results, ScoreFacts, State
+
+MAGIC = b"BGMATCH\x1a"
+FIXED = 120
+MOST = 64  # columns, and results
+NO_CUBE = 255
+BLOCK_BYTES = 1 << 20
+FIRST = Struct(
+    "magic" / Const(MAGIC),
+    "version" / Const(1, Int16ul),
+    "points" / Int8ul,
+    "chequers" / Int8ul,
+    "away" / Many(2, Int8ul),
+    "player" / Int8ul,
+    "flags" / Int8ul,
+    "columns" / Int16ul,
+    "results" / Int16ul,
+    "block_rows" / Int32ul,
+    "digest" / Bytes(32),
+    "met" / Bytes(64),
+)
+COLUMN = Struct("roller" / Int8ul, "owner" / Int8ul, "cube" / Int16ul)
+RESULT = Struct("points" / Int32ul, "win" / Float64l, "lose" / Float64l)
+
+
+class BgfmtMatch(Format):
+    name = "bgfmt-match"
+    title = "bgfmt match score"
+    suffixes = (".bgm",)
+    carries = (MatchScore,)
+
+    # -- reading ----------------------------------------------------------------------------------------
+
+    def recognise(self, head: Head) -> bool:
+        return head.bytes.startswith(MAGIC)
+
+    def read(self, source: Source, offset: int = 0, **described: Any) -> Reading:
+        said = source.header(FIRST, FIXED, offset)
+
+        def refuse(field: str, at: int, expected: object, found: object) -> HeaderError:
+            return HeaderError(source.name, field, offset + at, expected, found)
+
+        if not (1 <= said.columns <= MOST and 1 <= said.results <= MOST):
+            raise refuse("columns and results", 16, f"1 to {MOST} of each", (said.columns, said.results))
+        size = _header_size(said.columns, said.results)
+        raw = source.bytes(offset, size, "header")
+        at = size - 4
+        summed = int.from_bytes(raw[at:], "little")
+        if zlib.crc32(raw[:at]) != summed:
+            raise refuse("sum of the header", at, f"{zlib.crc32(raw[:at]):08x}", f"{summed:08x}")
+        if not (1 <= said.points <= board.MAX_POINTS and 1 <= said.chequers <= board.MAX_CHEQUERS):
+            raise refuse("points", 10, "1 to 24 points, 1 to 15 chequers", (said.points, said.chequers))
+        n = board.count(said.points, said.chequers)
+        if not 1 <= said.block_rows <= n:
+            raise refuse("rows of a block", 20, f"1 to {n}", said.block_rows)
+        score = _score(said, raw, refuse)
+        start = offset + _padded(size)
+        rows = source.array(
+            "<f4", (n, n, said.columns), start, f"{said.points}x{said.chequers} match-score table"
+        )
+        end = start + rows.nbytes + 4 * -(-n // said.block_rows)
+        source.need(end, "sums of the blocks")
+        table = MatchScore(
+            points=said.points,
+            chequers=said.chequers,
+            balance=rows,
+            score=score,
+            recipe="match",
+            provenance=source.name,
+            release=source.release,
+        )
+        return Reading(table, Extent(offset, end - offset))
+
+    def info(self, reading: Reading) -> dict[str, Any]:
+        assert isinstance(reading.table, MatchScore)
+        return {"columns": list(reading.table.names)}
+
+    # -- writing ----------------------------------------------------------------------------------------
+
+    def refusal(self, table: Table, options: Options) -> str | None:
+        assert isinstance(table, MatchScore)
+        if table.exact:
+            return "bgfmt-match holds float32 numbers, not exact float64 ones; npz holds those"
+        return table.check()
+
+    def home_of(self, table: Table) -> bool:
+        return isinstance(table, MatchScore) and not table.exact
+
+    def emit(self, table: Table, sink: Outlet, options: Options) -> None:
+        assert isinstance(table, MatchScore)
+        sink.write(_header(table))
+        n, step = table.positions, _block_rows(table)
+        sums = []
+        for start in range(0, n, step):
+            block = np.ascontiguousarray(table.balance[start : start + step], "<f4")
+            sums.append(zlib.crc32(block.reshape(-1).view(np.uint8).data))
+            sink.write(block)
+            if table.release is not None:
+                table.release()
+        sink.write(np.array(sums, "<u4"))
+
+    @contextlib.contextmanager
+    def body(self, sink: Sink, table: Table, **options: Any) -> Iterator[dict[str, NDArray[Any]]]:
+        self.check(table, options)
+        assert isinstance(table, MatchScore)
+        _, numbers, sums = (region.size for region in self.layout(table).regions)
+        sink.write(_header(table))
+        room = sink.reserve(numbers + sums)
+        rows = room[:numbers].view("<f4").reshape(table.balance.shape)
+        yield {"balance": rows}
+        step = _block_rows(table)
+        parts = [rows[k : k + step].reshape(-1).view(np.uint8).data for k in range(0, len(rows), step)]
+        room[numbers:] = np.array([zlib.crc32(part) for part in parts], "<u4").view(np.uint8)
+
+    # -- every byte -------------------------------------------------------------------------------------
+
+    def layout(self, table: Table, **options: Any) -> Layout:
+        assert isinstance(table, MatchScore)
+        header, n, columns = _header(table), table.positions, len(table.score.states)
+        size = 4 * n * n * columns
+        regions = (
+            Region("header", 0, len(header)),
+            Region("numbers", len(header), size, numbers=True),
+            Region("sums of the blocks", len(header) + size, 4 * -(-n // _block_rows(table))),
+        )
+
+        def place(entry: int, column: str, item: int) -> int:
+            return len(header) + 4 * (entry * columns + item)
+
+        return Layout(header, regions, place)
+
+
+def _header_size(columns: int, results: int) -> int:
+    return FIXED + 4 * columns + 20 * results + 4
+
+
+def _padded(size: int) -> int:
+    return -(-size // 64) * 64
+
+
+def _block_rows(table: MatchScore) -> int:
+    """Whole rows, about a megabyte together."""
+    return max(1, min(table.positions, BLOCK_BYTES // (4 * table.positions * len(table.score.states))))
+
+
+def _header(table: MatchScore) -> bytes:
+    s = table.score
+    first = FIRST.build(
+        {
+            "points": table.points,
+            "chequers": table.chequers,
+            "away": s.away,
+            "player": s.player,
+            "flags": s.alike + 2 * s.gammons,
+            "columns": len(s.states),
+            "results": len(s.results),
+            "block_rows": _block_rows(table),
+            "digest": bytes.fromhex(s.digest),
+            "met": s.met.encode().ljust(64, b"\0"),
+        }
+    )
+    columns = b"".join(COLUMN.build(_said(state)) for state in s.states)
+    results = b"".join(
+        RESULT.build({"points": k, "win": r.win, "lose": r.lose}) for k, r in s.results.items()
+    )
+    raw = first + columns + results
+    raw += zlib.crc32(raw).to_bytes(4, "little")
+    return bytes(raw.ljust(_padded(len(raw)), b"\0"))
+
+
+def _said(state: State) -> dict[str, int]:
+    value, owner = state.cube or (0, NO_CUBE)
+    return {"roller": state.roller, "owner": owner, "cube": value}
+
+
+def _score(said: Any, raw: bytes, refuse: Any) -> ScoreFacts:
+    """The score of a header whose sum is right."""
+    results_at = FIXED + 4 * said.columns
+    results = {}
+    for entry in Many(said.results, RESULT).parse(raw[results_at:]):
+        results[int(entry.points)] = Results(entry.win, entry.lose)
+    name = said.met.rstrip(b"\0").decode("utf-8", "replace")
+    if said.flags > 3:
+        raise refuse("flags", 15, "0 to 3", said.flags)
+    away = (said.away[0], said.away[1])
+    alike, gammons = bool(said.flags & 1), bool(said.flags & 2)
+    score = ScoreFacts(away, said.player, name, said.digest.hex(), results, alike, gammons)
+    problem = score.odd()
+    if problem is not None:
+        raise refuse("score", 12, problem, "another")
+    wanted = [_said(state) for state in score.states]
+    found = [dict(c) for c in Many(said.columns, COLUMN).parse(raw[FIXED:])]
+    if [{k: c[k] for k in ("roller", "owner", "cube")} for c in found] != wanted:
+        raise refuse("columns", FIXED, f"the {len(wanted)} columns of this score", f"{len(found)} others")
+    return score
+
+
+def check_blocks(source: Source, offset: int = 0) -> Iterator[CorruptError]:
+    """A CorruptError, not raised, for each block of rows whose sum is not the one behind the numbers."""
+    said = source.header(FIRST, FIXED, offset)
+    reading = BgfmtMatch().read(source, offset)
+    rows = np.asarray(reading.table.arrays()["balance"])
+    step, start = said.block_rows, offset + _padded(_header_size(said.columns, said.results))
+    sums = source.array("<u4", (-(-len(rows) // step),), start + rows.nbytes)
+    for k, stored in enumerate(sums.tolist()):
+        block = rows[k * step : (k + 1) * step]
+        summed = zlib.crc32(block.reshape(-1).view(np.uint8).data)
+        if summed != stored:
+            at = start + k * step * rows[0].nbytes
+            yield CorruptError(source.name, at, f"a block with the sum {stored:08x}", f"{summed:08x}")

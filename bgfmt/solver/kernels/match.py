@@ -1,0 +1,81 @@
+"""Compiled: pairs of sides at a match score, a block of player a's boards against all of b's.
+
+Arrays are float32, sums of rolls float64; the order of every operation is that of docs/theory/match-play.md, on which
+the bits of a table depend.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from bgfmt.jit import njit
+from bgfmt.solver.kernels.maxima import best_rolls, turned
+
+TILE = 1024  # lanes of a row taken together
+
+
+@njit()
+def solve_block(
+    first: int,
+    last: int,
+    ring: Any,
+    ends: Any,
+    ring_results: Any,
+    results: Any,
+    gains: Any,
+    doubling_a: Any,
+    doubling_b: Any,
+    won: Any,
+    columns_a: Any,
+    columns_b: Any,
+    numbers: Any,
+    near: Any,
+    out: Any,
+) -> None:
+    """Boards first..last-1 of a, of one pip count, in pip order, against all of b.
+
+    ring (rows, n * K): what a pair is worth to a when b is on roll, row u % rows for board u; rows of what the boards
+    lead to must be there, and those of first..last-1 are filled. ends, results : of every board and roll;
+    ring_results : results % rows. gains (n,): what the other side wins against a board. doubling_a, doubling_b :
+    (may, passed, source, add, times), each (K,); won (K, 4): value to b of winning. columns_a, columns_b (K,): where
+    in a record of `out` (n, n, columns) a column goes, -1 nowhere; numbers (n,): position numbers of the boards.
+    near (n, (last - first) * K or more): scratch.
+    """
+    k = columns_a.size
+    rows = ring.shape[0]
+    n = numbers.size
+    width = last - first
+    total = np.empty(max(TILE, width * k))
+    best = np.empty(total.size, ring.dtype)
+    value = np.empty((total.size // k + 1, k), ring.dtype)
+    step = max(1, TILE // k)
+    for u in range(first, last):
+        for c in range(k):
+            near[0, (u - first) * k + c] = won[c, gains[u]]
+    for low in range(1, n, step):
+        high = min(low + step, n)
+        lanes = (high - low) * k
+        for u in range(first, last):
+            best_rolls(total[:lanes], best[:lanes], ring, ends, ring_results, u, low * k, high * k)
+            row = out[numbers[u]]
+            for t in range(low, high):
+                for c in range(k):
+                    value[t - low, c] = total[(t - low) * k + c]
+                    if columns_a[c] >= 0:
+                        row[numbers[t], columns_a[c]] = value[t - low, c]
+            at = (u - first) * k
+            turned(near[low:high, at : at + k], value[: high - low], *doubling_a)
+    lanes = width * k
+    for t in range(1, n):
+        best_rolls(total[:lanes], best[:lanes], near, ends, results, t, 0, lanes)
+        row = out[numbers[t]]
+        for u in range(first, last):
+            for c in range(k):
+                value[u - first, c] = total[(u - first) * k + c]
+                if columns_b[c] >= 0:
+                    row[numbers[u], columns_b[c]] = value[u - first, c]
+        for u in range(first, last):
+            x = u - first
+            turned(ring[u % rows, t * k : t * k + k].reshape(1, k), value[x : x + 1], *doubling_b)

@@ -1,0 +1,279 @@
+"""The table of a match score: the chances of all pairs of sides, for every cube state somebody may still double in.
+
+The two players are a and b; a needs `away[0]` points, b needs `away[1]`. A record holds numbers of the side on roll,
+v = 2 * MWC - 1 (its chance to win the match less its chance to lose it), so that turning one round is exact. With
+fewer than fifteen chequers the first column is cubeless (the same of the game), and gives every state in which
+nobody may double any more.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgfmt.errors import NotCoveredError
+from bgfmt.game import board
+from bgfmt.game.board import Position, Side
+from bgfmt.tables.base import ArrayRule, Breach, Column
+from bgfmt.tables.numbering import OfBothSides
+from bgfmt.tables.rows import Array, Rows
+
+A, B, NOBODY = 0, 1, 2
+MAX_AWAY = 64
+FACTS = ("away", "player", "met", "met_digest", "alike", "gammons", "results")
+
+
+class Cube(NamedTuple):
+    """A cube: its value and who owns it (0 player a, 1 player b, 2 nobody)."""
+
+    value: int
+    owner: int
+
+
+class State(NamedTuple):
+    """What a column is about: who is on roll (0 a, 1 b), and the cube; None for the game without one."""
+
+    roller: int
+    cube: Cube | None
+
+
+class Results(NamedTuple):
+    """Match winning chance of player a after winning, and after losing, a number of points."""
+
+    win: float
+    lose: float
+
+
+@dataclass(frozen=True)
+class ScoreFacts:
+    """The score a table is about, and all it needs of a match equity table.
+
+    away : points a and b need. player : which player of the match equity table, 0 or 1, a is. met, digest : its name
+    and the SHA-256 of its values. results : by points won, what it gives. alike : the players' chances are equal at
+    equal scores, so that columns with a on roll serve for both. gammons : a side may have fifteen chequers on the
+    board; then every state has columns and none is cubeless.
+    """
+
+    away: tuple[int, int]
+    player: int
+    met: str
+    digest: str
+    results: Mapping[int, Results]
+    alike: bool
+    gammons: bool
+
+    def may_double(self, side: int, cube: Cube) -> bool:
+        """Whether a side may double: it has access to the cube, and does not win the match with it as it is."""
+        return cube.owner in (side, NOBODY) and self.away[side] > cube.value
+
+    def live(self, cube: Cube) -> bool:
+        """Whether anybody may double."""
+        return self.may_double(A, cube) or self.may_double(B, cube)
+
+    @cached_property
+    def cubes(self) -> tuple[Cube, ...]:
+        """The cubes that can arise from a centered 1, in the order in which they are found."""
+        found = [Cube(1, NOBODY)]
+        for cube in found:  # grows while it is walked
+            for side in (A, B):
+                doubled = Cube(2 * cube.value, 1 - side)
+                if self.may_double(side, cube) and doubled not in found:
+                    found.append(doubled)
+        return tuple(found)
+
+    @cached_property
+    def states(self) -> tuple[State, ...]:
+        """What each column is about, in order."""
+        kept = [cube for cube in self.cubes if self.gammons or self.live(cube)]
+        rollers = (A,) if self.alike else (A, B)
+        first = () if self.gammons else (State(A, None),)
+        return first + tuple(State(roller, cube) for roller in rollers for cube in kept)
+
+    def worth(self, side: int, points: int) -> float:
+        """v of a side that wins these points, or loses them if negative."""
+        result, won = self.results[abs(points)], points > 0
+        if self.alike:  # to the last bit
+            return 2 * result.win - 1 if won else 1 - 2 * result.win
+        mwc = result.win if (side == A) == won else result.lose
+        return 2 * mwc - 1 if side == A else 1 - 2 * mwc
+
+    def found_in(self, roller: int, cube: Cube) -> tuple[int, float, float] | None:
+        """Where the value of a side on roll is: (column, add, times), v = add + times * stored; None if nowhere."""
+        if self.alike and roller == B:
+            roller, cube = A, Cube(cube.value, cube.owner if cube.owner == NOBODY else 1 - cube.owner)
+        if State(roller, cube) in self.states:
+            return self.states.index(State(roller, cube)), 0.0, 1.0
+        if self.gammons or self.live(cube) or cube.value not in self.results:
+            return None
+        win, lose = self.worth(roller, cube.value), self.worth(roller, -cube.value)
+        return 0, (win + lose) / 2, (win - lose) / 2
+
+    def name_of(self, state: State) -> str:
+        """The name of a column: `cubeless`, or who is on roll, who owns the cube and its value, as `a.owned.2`."""
+        if state.cube is None:
+            return "cubeless"
+        owner = {NOBODY: "centered", state.roller: "owned"}.get(state.cube.owner, "opponent")
+        return f"{'' if self.alike else 'ab'[state.roller] + '.'}{owner}.{state.cube.value}"
+
+    def points_needed(self) -> tuple[int, ...]:
+        """The points a game can bring, of which `results` must tell."""
+        gains = (1, 2, 3) if self.gammons else (1,)
+        return tuple(sorted({cube.value * gain for cube in self.cubes for gain in gains}))
+
+    def odd(self) -> str | None:
+        """What in it cannot be, in words; None when all is well."""
+        if not all(1 <= away <= MAX_AWAY for away in self.away) or self.player not in (0, 1):
+            return f"1 to {MAX_AWAY} points to go and player 0 or 1, found {self.away} and {self.player}"
+        if self.alike and self.away[0] != self.away[1]:
+            return "players alike at equal scores only"
+        if not re.fullmatch(r"[0-9a-f]{64}", self.digest):
+            return f"a SHA-256, found {self.digest[:70]!r}"
+        if not self.met.isprintable() or not 1 <= len(self.met.encode()) <= 64:
+            return f"the name of a match equity table, found {self.met[:70]!r}"
+        if tuple(self.results) != self.points_needed():
+            return f"results of {', '.join(map(str, self.points_needed()))} points"
+        if not all(0 <= mwc <= 1 for result in self.results.values() for mwc in result):
+            return "chances from 0 to 1"
+        return None
+
+
+@dataclass(frozen=True)
+class MatchEntry:
+    """What a table says of one position: the match winning chance of the side on roll in each column."""
+
+    position: Position
+    number: int
+    mwc: Mapping[str, float]
+
+    def as_dict(self) -> dict[str, Any]:
+        return {"position": str(self.position), "position_number": self.number, **self.mwc}
+
+    def describe(self, who: str = "") -> str:
+        lines = [f"{self.position}  (number {self.number}{', ' + who if who else ''})"]
+        lines += [f"{name:<30}: {100 * chance:8.4f} %" for name, chance in self.mwc.items()]
+        return "\n".join(lines) + "\n"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class MatchScore(OfBothSides):
+    """Numbers of the side on roll at a match score: (n, n, columns) float32 (or float64), indexed [us, them, column].
+
+    balance : v = 2 * MWC - 1 in each column (of winning the game in a cubeless one).
+    """
+
+    kind: ClassVar[str] = "match-score"
+    unit: ClassVar[str] = "chance"
+    balance: Rows
+    score: ScoreFacts
+
+    @classmethod
+    def rules(cls, points: int, chequers: int) -> tuple[ArrayRule, ...]:
+        n = board.count(points, chequers)
+        return (ArrayRule("balance", ((n, n, None),), ("f4", "f8")),)
+
+    def check(self) -> str | None:
+        reason, columns = super().check(), len(self.score.states)
+        if reason is None and self.balance.shape[2] != columns:
+            return f"balance needs {columns} columns at this score, not {self.balance.shape[2]}"
+        return reason
+
+    def told(self) -> dict[str, str | int | bool]:
+        s = self.score
+        results = ";".join(f"{k}:{r.win!r}:{r.lose!r}" for k, r in s.results.items())
+        values = (f"{s.away[0]}-{s.away[1]}", s.player, s.met, s.digest, s.alike, s.gammons, results)
+        return dict(zip(FACTS, values, strict=True))
+
+    @classmethod
+    def from_told(cls, facts: Mapping[str, Any]) -> dict[str, Any]:
+        away, player, met, digest, alike, gammons, results = (facts[name] for name in FACTS)
+        if [type(x) for x in (player, met, digest, alike, gammons)] != [int, str, str, bool, bool]:
+            raise ValueError("score: facts of other kinds")
+        mine, other = re.fullmatch(r"(\d{1,3})-(\d{1,3})", away).groups()  # type: ignore[union-attr]
+        parts = [entry.split(":") for entry in results.split(";")]
+        read = {int(points): Results(float(win), float(lose)) for points, win, lose in parts}
+        score = ScoreFacts((int(mine), int(other)), player, met, digest, read, alike, gammons)
+        problem = score.odd()
+        if problem:
+            raise ValueError(f"score: expected {problem}")
+        return {"score": score}
+
+    @property
+    def exact(self) -> bool:
+        return bool(np.dtype(self.balance.dtype).itemsize == 8)
+
+    def facts(self) -> dict[str, Any]:
+        mine, other = self.score.away
+        return {
+            "away": f"{mine}-{other}",
+            "met": self.score.met,
+            "met_digest": self.score.digest,
+            "met_player": self.score.player,
+        }
+
+    def covers(self, asked: Side | Position) -> str | None:
+        reason = super().covers(asked)
+        if reason is None and isinstance(asked, Position) and asked.contact:
+            return f"{asked}: the sides have not passed each other"
+        return reason
+
+    def lookup(self, asked: Side | Position) -> MatchEntry:
+        number = self.number(asked)
+        assert isinstance(asked, Position)
+        us, them = divmod(number, self.positions)
+        chances = [(1 + float(v)) / 2 for v in self.balance[us, them]]
+        return MatchEntry(asked, number, dict(zip(self.names, chances, strict=True)))
+
+    def lookup_many(self, us: Any, them: Any = None, *, column: str | None = None) -> NDArray[np.float64]:
+        """(N, columns) chances of many pairs of sides as `numbers` takes them; (N,) of one `column`."""
+        place = self._column(column, self.names)
+        rows = self.read("balance", np.asarray(self.balance[self.pairs(us, them)]))
+        return rows if place is None else rows[:, place]
+
+    def mwc(self, position: Position, roller: int, cube: Cube) -> float:
+        """Match winning chance of the side on roll, which is player a (0) or b (1), rolling without doubling.
+
+        Raises NotCoveredError for a position outside the table and a cube it does not hold.
+        """
+        place = self.score.found_in(roller, cube)
+        if place is None:
+            raise NotCoveredError(f"the table holds no cube at {cube.value} of that owner")
+        column, add, times = place
+        us, them = divmod(self.number(position), self.positions)
+        return (1 + add + times * float(self.balance[us, them, column])) / 2
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns' names."""
+        return tuple(map(self.score.name_of, self.score.states))
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        return tuple(
+            Column(name, "chance", ("  " if k == 0 else "") + " %8.4f", percent=True)
+            for k, name in enumerate(self.names)
+        )
+
+    def values(self, numbers: NDArray[np.int64]) -> NDArray[np.float64]:
+        return self.read("balance", self.at(self.balance, numbers))
+
+    def read(self, name: str, stored: Array) -> NDArray[np.float64]:
+        return np.asarray((1 + np.asarray(stored, np.float64)) / 2)
+
+    @property
+    def max_error(self) -> float | None:
+        return 1e-12 if self.exact else 1e-7
+
+    def breaches(self, start: int, block: dict[str, Array]) -> Iterator[Breach]:
+        stored = block["balance"]
+        bad = np.asarray(~(np.abs(stored) <= 1).all(axis=(1, 2)))
+        yield Breach("bounds", bad, "a number is not one from -1 to 1")
+
+    @property
+    def cost(self) -> float:
+        return 4 + self.entries * len(self.score.states) * 3e-8 * (self.points * self.chequers) / 48
