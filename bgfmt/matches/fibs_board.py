@@ -23,7 +23,7 @@ def read(text: str, before: Position) -> Position:
     """
     numbers = [int(number) for number in re.findall(r"-?\d{1,6}", text)]
     readings: list[tuple[plays.Board, plays.Board]] = []
-    for begin in (3, 0):  # after length and scores, or at once
+    for begin in range(8):  # after length and scores, or at once
         points = numbers[begin : begin + 26]
         if len(points) == 26:
             readings += [_sides(view) for view in (points, points[::-1])]

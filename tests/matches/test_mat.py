@@ -9,8 +9,8 @@ from bgfmt.game.board import Position, Side
 from bgfmt.game.identifiers import position_id
 from bgfmt.matches import Game, Match, Record, read
 from bgfmt.matches.decisions import decisions
-from bgfmt.matches.mat import read_play
 from bgfmt.matches.walk import GameWalk
+from bgfmt.matches.words import read_play
 
 
 def match_of(
@@ -42,6 +42,8 @@ def test_words() -> None:
     assert read_play("Cannot Move") == ([], 0, "Cannot Move")
     assert read_play("8/5 rubbish") == ([(8, 5)], 0, "rubbish")
     assert read_play("8/") == ([], 0, "8/")
+    assert read_play("8/5, 6/5*") == ([(8, 5), (6, 5)], 1, "")
+    assert read_play("6/4(2)*") == ([(6, 4), (6, 4)], 1, "")
 
 
 @pytest.mark.parametrize(
