@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from bgfmt import analysis, errors, formats, solver, tables
-    from bgfmt.database import Database, convert, load, save
+    from bgfmt.converting import convert, save
+    from bgfmt.database import Database, load
     from bgfmt.database import open_database as open
     from bgfmt.errors import BgfmtError
     from bgfmt.game import identifiers, moves, orders
@@ -32,9 +33,9 @@ _HOME = {
     "Position": "bgfmt.game.board",
     "Side": "bgfmt.game.board",
     "Database": "bgfmt.database",
-    "convert": "bgfmt.database",
+    "convert": "bgfmt.converting",
     "load": "bgfmt.database",
-    "save": "bgfmt.database",
+    "save": "bgfmt.converting",
     "open": "bgfmt.database:open_database",
     "BgfmtError": "bgfmt.errors",
     "parse_position": "bgfmt.game.identifiers",

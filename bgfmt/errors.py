@@ -2,12 +2,14 @@
 
 BgfmtError
 ├─ FormatError (ValueError)        these bytes are not what they claim
-│  ├─ UnknownFormatError           nobody recognised them            .asked
+│  ├─ UnknownFormatError           nobody recognised them            .asked .readings
 │  ├─ AmbiguousFormatError         more than one did                 .claimed_by
 │  ├─ HeaderError                  a header field is wrong           .field .offset .expected .found
 │  ├─ TruncatedError               shorter than the header promises  .expected_size .found_size
 │  └─ CorruptError                 an entry breaks its own rules     .offset .position_number
 ├─ CapabilityError (ValueError)    that format cannot hold this table, or not without loss
+│  ├─ FormatNeededError            which format to write must be said
+│  └─ LossError                    .lost
 ├─ PositionError (ValueError)      not a legal side, position or identifier
 ├─ NotCoveredError (LookupError)   a fair question, the wrong database
 ├─ OutputExistsError (ValueError)  the output is there already and nobody said to replace it
@@ -32,11 +34,11 @@ class FormatError(BgfmtError, ValueError):
 
 
 class UnknownFormatError(FormatError):
-    """No format recognises the file."""
+    """No format recognises the file, or one without header could be several tables, which `readings` spells."""
 
-    def __init__(self, message: str, asked: tuple[str, ...] = ()) -> None:
+    def __init__(self, message: str, asked: tuple[str, ...] = (), readings: tuple[str, ...] = ()) -> None:
         super().__init__(message)
-        self.asked = asked
+        self.asked, self.readings = asked, readings
 
 
 class AmbiguousFormatError(FormatError):
@@ -79,6 +81,18 @@ class CorruptError(FormatError):
 
 class CapabilityError(BgfmtError, ValueError):
     """The format asked for cannot hold this table, or not without the loss the message names."""
+
+
+class FormatNeededError(CapabilityError):
+    """Which format to write has to be said: neither the file's name nor the table tells."""
+
+
+class LossError(CapabilityError):
+    """The conversion would lose what `lost` names, a line each, and that was not allowed."""
+
+    def __init__(self, lost: list[str]) -> None:
+        super().__init__(f"this would lose something ({'; '.join(lost)})")
+        self.lost = tuple(lost)
 
 
 class PositionError(BgfmtError, ValueError):

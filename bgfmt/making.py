@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from bgfmt import formats, solver
-from bgfmt.database import save
+from bgfmt.converting import save
 from bgfmt.errors import CapabilityError, SolverError
 from bgfmt.game import board
 from bgfmt.solver.two_sided import HELD_PAIRS

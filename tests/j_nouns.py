@@ -13,7 +13,8 @@ import numpy as np
 
 from bgfmt.formats.j import noun as jn
 from bgfmt.formats.j.container import Container
-from bgfmt.formats.j.noun import JType, Noun
+from bgfmt.formats.j.form import E3, JType
+from bgfmt.formats.j.noun import Noun
 
 from .conftest import GOLDEN
 
@@ -54,7 +55,7 @@ def from_json(said: dict[str, Any]) -> Noun:
     elif kind is JType.FLOAT:
         data = np.array([float.fromhex(x) for x in said["hexfloat"]])
     else:
-        data = np.array(said["values"], jn.E3.atom(kind))
+        data = np.array(said["values"], E3.atom(kind))
     return Noun(kind, shape, data.reshape(shape))
 
 

@@ -38,8 +38,8 @@ def test_plain_copy_is_byte_for_byte(path: Path, tmp_path: Path) -> None:
 def test_through_memory_and_npz(path: Path, tmp_path: Path) -> None:
     """The numbers alone, carried through another file, give the very bytes again."""
     with bgfmt.open(path) as db:
-        name, packed = db.format.name, db.table.extra.get("compressed")
-        headed = bool(db.table.extra["gnubg_header"])
+        name, packed = db.format.name, db.info().get("compressed")
+        headed = db.info()["header"]
     bgfmt.convert(path, tmp_path / "t.npz")
     options = {"header": headed} | ({} if packed is None else {"compressed": packed})
     bgfmt.convert(tmp_path / "t.npz", tmp_path / "t.bd", to=name, **options)
@@ -86,7 +86,9 @@ def test_a_smaller_table_is_a_corner(
 
 
 def test_cubeful_to_cubeless(golden: Path, tmp_path: Path) -> None:
-    bgfmt.convert(golden / "gnubg/ts_06x04.bd", tmp_path / "c.bd", cubeful=False)
+    with pytest.raises(CapabilityError, match="cubeful equities are dropped"):
+        bgfmt.convert(golden / "gnubg/ts_06x04.bd", tmp_path / "c.bd", cubeful=False)
+    bgfmt.convert(golden / "gnubg/ts_06x04.bd", tmp_path / "c.bd", cubeful=False, lossy=True)
     assert same(golden / "gnubg/ts_06x04_cubeless.bd", tmp_path / "c.bd")
     with pytest.raises(CapabilityError, match="solve"):
         bgfmt.convert(tmp_path / "c.bd", tmp_path / "d.bd", cubeful=True)
@@ -101,12 +103,67 @@ def test_headerless_files_are_known_by_size_and_content(name: str, golden: Path,
     assert same(golden / "gnubg" / f"{name}.bd", tmp_path / "n.bd")
 
 
-def test_headerless_file_that_fits_two_sizes_must_be_described(golden: Path, tmp_path: Path) -> None:
+def test_content_tells_two_tables_of_one_size_apart(golden: Path, tmp_path: Path) -> None:
+    """4x2 and 2x4 have as many positions; what one roll bears off tells which a file without header is."""
     bgfmt.convert(golden / "gnubg/ts_04x02.bd", tmp_path / "n.bd", header=False)
-    with pytest.raises(UnknownFormatError, match=r"points=2,chequers=4.*points=4,chequers=2"):
-        bgfmt.open(tmp_path / "n.bd")
+    with bgfmt.open(tmp_path / "n.bd") as db:
+        assert (db.table.points, db.table.chequers) == (4, 2)
     with bgfmt.open(tmp_path / "n.bd", format="gnubg-ts", points=4, chequers=2) as db:
         assert db.table.points == 4
+    with bgfmt.open(tmp_path / "n.bd", format="gnubg-ts:points=4") as db:
+        assert db.table.chequers == 2
+
+
+def test_headerless_file_that_fits_two_tables_must_be_described(golden: Path, tmp_path: Path) -> None:
+    """1x2 and 2x1 are the same numbers: every side comes off in one roll."""
+    bgfmt.convert(golden / "gnubg/ts_01x02.bd", tmp_path / "n.bd", header=False)
+    with pytest.raises(UnknownFormatError, match=r"points=1,chequers=2.*points=2,chequers=1") as caught:
+        bgfmt.open(tmp_path / "n.bd")
+    assert len(caught.value.readings) == 2
+    for spelled in caught.value.readings:
+        with bgfmt.open(tmp_path / "n.bd", format=spelled) as db:
+            assert db.table.positions == 3
+    lost = bgfmt.convert(
+        tmp_path / "n.bd", tmp_path / "h.bd", format="gnubg-ts", points=1, chequers=2, header=True
+    )
+    assert (lost, same(tmp_path / "h.bd", golden / "gnubg/ts_01x02.bd")) == ([], True)
+
+
+@pytest.mark.parametrize(
+    "described",
+    [{"points": -1}, {"points": 99}, {"points": "many"}, {"chequers": 4}, {"points": 2, "gammon": 7}, {"colour": 1}],
+)
+def test_a_description_that_no_file_has(described: dict[str, object], golden: Path) -> None:
+    with pytest.raises(CapabilityError):
+        bgfmt.open(golden / "gnubg/os_p03_H.bd", format="gnubg-os", **described)
+
+
+def test_a_wrong_description_is_refused(golden: Path) -> None:
+    with pytest.raises(FormatError, match="described so, the table takes"):
+        bgfmt.open(golden / "gnubg/os_p03_cH.bd", format="gnubg-os", points=2, compressed=False)
+
+
+def test_twenty_four_points(tmp_path: Path) -> None:
+    """makebearoff writes 24 points; gnubg's own reader refuses them, and `info` says so."""
+    n = 25
+    rows = np.zeros((n, n, 4), "<u2")
+    (tmp_path / "t.bd").write_bytes(b"gnubg-TS-24-01-1" + b"x" * 23 + b"\n" + rows.tobytes())
+    with bgfmt.open(tmp_path / "t.bd") as db:
+        assert db.table.points == 24
+        assert not db.info()["gnubg_reads"]
+
+
+def test_a_database_pickles(golden: Path) -> None:
+    import pickle
+
+    with bgfmt.open(golden / "gnubg/concat_os_p02_ts_03x03.bd", part=1) as db:
+        again = pickle.loads(pickle.dumps(db))
+        assert str(again) == str(db)
+        again.close()
+    with pytest.raises(TypeError, match="cannot be pickled"):
+        from bgfmt.database import read_source
+
+        pickle.dumps(read_source(Source.from_bytes((golden / "gnubg/ts_03x03.bd").read_bytes())))
 
 
 def test_two_databases_in_one_file(golden: Path, tmp_path: Path) -> None:

@@ -16,15 +16,18 @@ from bgfmt.errors import BgfmtError, CapabilityError, CorruptError, FormatError,
 from bgfmt.formats.j import encode as je
 from bgfmt.formats.j import noun as jn
 from bgfmt.formats.j.container import FJ01B, FJ01L, V32L, V64B, V64L, VERSIONS, Container
+from bgfmt.formats.j.form import E3, FORMS, JType
 from bgfmt.formats.j.jfile import JFile
 from bgfmt.formats.j.text import as_json
-from bgfmt.formats.j.write import Memory, Writer, compact
+from bgfmt.formats.j.write import Writer, compact
+from bgfmt.formats.outlets import Memory
+from bgfmt.formats.records import as_read
 from bgfmt.storage import Source
 
 from .j_nouns import DAMAGED, FILES, GOOD, JFILES, as_golden, container, contents, from_json, run_j, table
 
 SAID = contents()
-E1 = jn.FORMS[0xE1]
+E1 = FORMS[0xE1]
 FUZZ = int(os.environ.get("BGFMT_FUZZ", "1500"))
 
 
@@ -89,7 +92,7 @@ def test_histories_give_the_same_bytes(said: dict[str, Any]) -> None:
     for step in said["ops"]:
         nouns = [from_json(noun) for noun in step.get("nouns", ())]
         if step["op"] == "jcreate":
-            writer = Writer.create(store, V64B if wide else V32L, jn.E3 if wide else E1, step["room"])
+            writer = Writer.create(store, V64B if wide else V32L, E3 if wide else E1, step["room"])
         elif step["op"] == "jappend":
             writer.append(nouns)
         elif step["op"] == "jreplace":
@@ -102,12 +105,12 @@ def test_histories_give_the_same_bytes(said: dict[str, Any]) -> None:
 @pytest.mark.parametrize("folder", ["trace64", "trace32"])
 def test_each_step_of_the_worked_example(folder: str) -> None:
     i, text = je.integers, je.text
-    letter = lambda c: jn.Noun(jn.JType.LITERAL, (), np.frombuffer(c, np.uint8).reshape(()))  # noqa: E731
-    one = jn.Noun(jn.JType.BOOLEAN, (), np.uint8(1).reshape(()))
-    two = jn.Noun(jn.JType.INTEGER, (), np.array(2))
-    half = jn.Noun(jn.JType.FLOAT, (), np.array(3.5))
-    empty = jn.Noun(jn.JType.BOOLEAN, (0,), np.zeros(0, np.uint8))
-    boxed = jn.Noun(jn.JType.BOX, (), (letter(b"q"),))
+    letter = lambda c: jn.Noun(JType.LITERAL, (), np.frombuffer(c, np.uint8).reshape(()))  # noqa: E731
+    one = jn.Noun(JType.BOOLEAN, (), np.uint8(1).reshape(()))
+    two = jn.Noun(JType.INTEGER, (), np.array(2))
+    half = jn.Noun(JType.FLOAT, (), np.array(3.5))
+    empty = jn.Noun(JType.BOOLEAN, (0,), np.zeros(0, np.uint8))
+    boxed = jn.Noun(JType.BOX, (), (letter(b"q"),))
     steps: list[tuple[list[int] | None, list[jn.Noun]]] = [
         (None, [i(np.arange(5))]),
         (None, [text("hello")]),
@@ -211,7 +214,7 @@ class Nothing:
 
 
 def test_files_of_4_byte_positions_end_at_2_gib() -> None:
-    rows = jn.Noun(jn.JType.LITERAL, (1 << 30,), np.broadcast_to(np.uint8(32), (1 << 30,)))
+    rows = jn.Noun(JType.LITERAL, (1 << 30,), np.broadcast_to(np.uint8(32), (1 << 30,)))
     writer = Writer.create(Nothing(), V32L, E1)
     with pytest.raises(CapabilityError, match="2 GiB"):
         writer.append([rows])
@@ -223,12 +226,15 @@ def test_files_of_4_byte_positions_end_at_2_gib() -> None:
 def use(data: bytes) -> None:
     """Everything that is done with a file: open, describe, decode and write it again."""
     source = Source.from_bytes(data, "mutant.ijf")
-    table = JFile().read(source)
-    JFile().info(table)
-    kept: Any = table.extra["jfile"]
-    for rows in table.arrays().values():
+    reading = JFile().read(source)
+    JFile().info(reading)
+    JFile().layout(reading.table)
+    list(JFile().audit(source, *reading))
+    kept = as_read(reading.table, Container)
+    assert kept is not None
+    for rows in reading.table.arrays().values():
         rows[0:9]
-    compact([kept[0].noun(k, whole=True) for k in range(len(kept[0]))], Memory(), V64B, jn.FORMS[0xE2])
+    compact([kept.noun(k, whole=True) for k in range(len(kept))], Memory(), V64B, FORMS[0xE2])
 
 
 @pytest.mark.parametrize("path", [p for p in FILES if p.stat().st_size < 2700], ids=relative)
@@ -303,10 +309,10 @@ def test_many_entries_that_share_a_large_noun() -> None:
     row = store.data[1024:1040]
     store.data[1024 : 1024 + 160_000] = row * 10_000
     header = je.boxes([
-        je.integers(np.array(x)) if not isinstance(x, int) else jn.Noun(jn.JType.INTEGER, (), np.array(x))
+        je.integers(np.array(x)) if not isinstance(x, int) else jn.Noun(JType.INTEGER, (), np.array(x))
         for x in (V64B.number, 0, 10_000, writer.length, writer.directory, writer.list_at, 1)
     ])  # fmt: skip
-    store.data[:408] = je.encode(header, jn.E3)
+    store.data[:408] = je.encode(header, E3)
     start = time.monotonic()
     with pytest.raises(CorruptError, match="share"):
         JFile().read(Source.from_bytes(bytes(store.data)))

@@ -21,8 +21,10 @@ from bgfmt.formats.j import encode as je
 from bgfmt.formats.j import noun as jn
 from bgfmt.formats.j import order as jo
 from bgfmt.formats.j.container import Container
+from bgfmt.formats.j.form import E3
 from bgfmt.formats.j.text import as_json
-from bgfmt.formats.j.write import Memory, compact
+from bgfmt.formats.j.write import compact
+from bgfmt.formats.outlets import Memory
 from bgfmt.game import board
 from bgfmt.tables import Components, MeanRolls, OneSided, same_numbers
 
@@ -343,7 +345,7 @@ def test_source_closed_under_a_table(tmp_path: Path) -> None:
         table = db.table
     assert isinstance(table, Components)
     assert (
-        table.nouns[5].data.tolist() == jn.decode(memoryview(je.encode(je.text("abc"), jn.E3))).data.tolist()
+        table.nouns[5].data.tolist() == jn.decode(memoryview(je.encode(je.text("abc"), E3))).data.tolist()
     )
     bgfmt.save(table, tmp_path / "a.ijf")
     assert (tmp_path / "a.ijf").read_bytes() == (JFILES / "small.ijf").read_bytes()

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from bgfmt.errors import CapabilityError, CorruptError, FormatError, TruncatedError
 from bgfmt.formats.j import encode as je
 from bgfmt.formats.j import noun as jn
-from bgfmt.formats.j.noun import FORMS, JType, Noun, decode
+from bgfmt.formats.j.form import FORMS, Form, JType, form_of
+from bgfmt.formats.j.noun import Noun, decode
 from bgfmt.formats.j.text import as_json, describe
 
 from .j_nouns import run_j, table
@@ -92,7 +93,7 @@ def test_numbers_that_4_byte_words_cannot_hold() -> None:
 
 
 @given(st.lists(st.integers(-(1 << 200), 1 << 200), max_size=5), st.sampled_from(list(FORMS.values())))
-def test_whole_numbers_of_any_size(numbers: list[int], form: jn.Form) -> None:
+def test_whole_numbers_of_any_size(numbers: list[int], form: Form) -> None:
     noun = Noun(JType.EXTENDED, (len(numbers),), tuple(numbers))
     assert list(decode(memoryview(je.encode(noun, form))).data) == numbers
 
@@ -124,7 +125,7 @@ def nouns(draw: Any, depth: int = 3) -> Noun:
 
 @settings(max_examples=200, deadline=None)
 @given(nouns(), st.sampled_from(list(FORMS.values())), st.sampled_from(list(FORMS.values())))
-def test_any_noun_survives_every_form(noun: Noun, one: jn.Form, other: jn.Form) -> None:
+def test_any_noun_survives_every_form(noun: Noun, one: Form, other: Form) -> None:
     first = je.encode(noun, one)
     back = decode(memoryview(first))
     assert as_json(back) == as_json(noun)

@@ -35,7 +35,7 @@ def test_the_front_page_names_what_exists() -> None:
 def test_known_values(golden: Path) -> None:
     with bgfmt.open(TS) as db:
         eq = db.lookup(Position(Side(0, 1, 0, 0, 1), Side(0, 1, 1)))
-        assert isinstance(eq, bgfmt.lookup.Equities)  # type: ignore[attr-defined]
+        assert isinstance(eq, bgfmt.tables.Equities)
         assert [f"{x:.4f}" for x in (eq.cubeless, eq.owned, eq.centered, eq.opponent)] == [
             "0.3422", "0.3441", "0.1605", "0.1605",
         ]  # fmt: skip

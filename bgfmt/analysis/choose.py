@@ -119,5 +119,5 @@ def equities_many(databases: Databases, us: Any, them: Any) -> NDArray[Any]:
     """(N, 4) or (N, 1) equities of many positions, counts (N, points), from the first two-sided table given."""
     for table in sorted(tables_of(databases), key=lambda t: not t.exact):
         if isinstance(table, TwoSided):
-            return lookup.look_up_many(table, us, them)
+            return table.lookup_many(us, them)
     raise not_covered(databases, wanted="both sides' equities")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import suppress
 from importlib import import_module
 from typing import Any
 
@@ -80,42 +81,59 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def run(arguments: list[str] | None = None) -> int:
-    """Run the command line and return its exit code."""
+    """Run the command line and return its exit code; with `--json` an error is JSON on stdout as well."""
+    code, error = _prepared() or _run(arguments)
+    if error is not None:
+        from bgfmt.cli import options
+
+        if "--json" in (sys.argv[1:] if arguments is None else arguments):
+            with suppress(OSError):
+                options.echo_json({"error": options.as_error(error)})
+        with suppress(OSError):
+            click.echo(f"bgfmt: {options.message_of(error)}", err=True)
+    return code
+
+
+def _prepared() -> tuple[int, Exception] | None:
+    """Make the standard streams take any text; what to say where there is no standard output."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+    return None if sys.stdout is not None else (2, click.ClickException("standard output is closed"))
+
+
+def _run(arguments: list[str] | None) -> tuple[int, Exception | None]:
+    """The exit code, and what is to be said of an error."""
     from bgfmt.errors import BgfmtError, NotCoveredError, VerificationError
 
     try:
         code = cli.main(arguments, prog_name="bgfmt", standalone_mode=False)
         sys.stdout.flush()
-        return code if isinstance(code, int) else 0
+        return (code if isinstance(code, int) else 0), None
+    except click.exceptions.NoArgsIsHelpError as asked:
+        click.echo(asked.ctx.get_help() if asked.ctx else "")
+        return 0, None
     except click.exceptions.Exit as error:
-        return error.exit_code
-    except click.Abort:
-        return _say("interrupted", 130)
+        return error.exit_code, None
+    except (click.Abort, KeyboardInterrupt):
+        return 130, click.ClickException("interrupted")
     except click.ClickException as error:
         usage = (
-            ""
-            if not isinstance(error, click.UsageError) or not error.ctx
-            else f" (see {error.ctx.command_path} --help)"
+            f" (see {error.ctx.command_path} --help)"
+            if isinstance(error, click.UsageError) and error.ctx
+            else ""
         )
-        return _say(error.format_message() + usage, 2)
+        return 2, type(error)(error.format_message() + usage)
     except (NotCoveredError, VerificationError) as error:
-        return _say(error, 1)
+        return 1, error
     except BgfmtError as error:
-        return _say(error, 2)
+        return 2, error
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # whoever read us has gone
-        return 0
+        return 0, None
     except OSError as error:
-        where = f"{error.filename}: " if error.filename else ""
-        return _say(f"{where}{error.strerror or error}", 2)
+        return 2, error
     except SystemExit:  # click's own way out when whoever read us has gone
-        return 0
+        return 0, None
     except MemoryError:
-        return _say("not enough memory", 2)
-    except KeyboardInterrupt:
-        return _say("interrupted", 130)
-
-
-def _say(message: object, code: int) -> int:
-    click.echo(f"bgfmt: {' '.join(str(message).split())}", err=True)
-    return code
+        return 2, click.ClickException("not enough memory")

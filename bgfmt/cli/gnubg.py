@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
 import click
 
 from bgfmt.cli import options
+from bgfmt.text import printable
 
 F = TypeVar("F", bound=Callable[..., Any])
 HOSTS = ("debian", "upstream", "pypi", "gnubg-nn")
@@ -113,7 +115,9 @@ def install(
     from bgfmt.hosts.gnubg import slots as gnubg_slots
 
     where = _place(host, folder, user)
-    done = gnubg_slots.install(file, where, slot, until=until, link=link)
+    with _hints(folder, user):
+        done = gnubg_slots.install(file, where, slot, until=until, link=link)
+    _tell_finished(done.finished)
     if as_json:
         options.echo_json(done.as_dict())
         return 0
@@ -142,8 +146,10 @@ def uninstall(slot: str | None, folder: str | None, user: bool, host: str | None
     """
     from bgfmt.hosts.gnubg import slots as gnubg_slots
 
-    for line in gnubg_slots.uninstall(_place(host, folder, user), slot, force=force):
-        click.echo(line)
+    with _hints(folder, user):
+        lines = gnubg_slots.uninstall(_place(host, folder, user), slot, force=force)
+    for line in lines:
+        click.echo(printable(line, 1000))
     return 0
 
 
@@ -162,8 +168,11 @@ def where(folder: str | None, user: bool, host: str | None, until: str, as_json:
     from bgfmt.hosts.gnubg import slots as gnubg_slots
 
     place = _place(host, folder, user)
+    waiting = _finish(place)
     rows = list(gnubg_slots.installed(place, until=until))
-    bad = any(found is not None and (not found.ok or _wrong_slot(slot, found)) for slot, _, found, _ in rows)
+    bad = waiting or any(
+        found is not None and (not found.ok or _wrong_slot(slot, found)) for slot, _, found, _ in rows
+    )
     if as_json:
         options.echo_json(
             {
@@ -196,6 +205,42 @@ def where(folder: str | None, user: bool, host: str | None, until: str, as_json:
     for command in gnubg_slots.how_to_start(place):
         click.echo(f"  start with: {command}")
     return int(bad)
+
+
+def _finish(place: Any) -> bool:
+    """Settle what a killed process left; whether something is left because this user may not."""
+    from bgfmt.hosts.gnubg import slots as gnubg_slots
+
+    try:
+        _tell_finished(gnubg_slots.finish(place))
+    except gnubg_slots.NotAllowedError as error:
+        click.echo(
+            f"bgfmt: {printable(error)}; an install that was cut short waits there for root (sudo)", err=True
+        )
+        return True
+    return False
+
+
+def _tell_finished(lines: list[str]) -> None:
+    for line in lines:
+        click.echo(f"bgfmt: {printable(line, 1000)}", err=True)
+
+
+@contextlib.contextmanager
+def _hints(folder: str | None, user: bool) -> Iterator[None]:
+    """Add to a refusal which option helps."""
+    from bgfmt.hosts.gnubg import slots as gnubg_slots
+
+    try:
+        yield
+    except gnubg_slots.NotAllowedError as error:
+        hint = (
+            "" if folder or user else "; that needs root (sudo), or --user for a private folder without root"
+        )
+        raise click.ClickException(f"{error}{hint}") from None
+    except gnubg_slots.InstallError as error:
+        hint = " (--force takes it out)" if "has been changed since" in str(error) else ""
+        raise click.ClickException(f"{error}{hint}") from None
 
 
 def _wrong_slot(slot: str, found: Any) -> bool:

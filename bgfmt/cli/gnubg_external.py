@@ -24,7 +24,13 @@ from bgfmt.cli import options
     show_default=True,
     help="Who plays where no table reaches: a plain rule, or the gnubg Python package.",
 )
-@click.option("--connections", type=click.IntRange(1), default=64, show_default=True, help="At most so many.")
+@click.option(
+    "--connections",
+    type=click.IntRange(1),
+    default=2000,
+    show_default=True,
+    help="At most so many at once; beyond, the one silent longest gives way.",
+)
 @click.option("--verbose", is_flag=True, help="Tell every question and answer on stderr.")
 @options.as_option
 def gnubg_external(

@@ -11,31 +11,49 @@ from bgfmt.cli import options
 
 
 @click.command()
-@click.argument("file", type=click.Path())
+@click.argument("files", nargs=-1, required=True, type=click.Path(), metavar="FILE...")
 @options.as_option
 @options.part_option
 @click.option("--digest", is_flag=True, help="Also print the MD5 and SHA-256 of the whole file.")
 @options.json_option
-def info(file: str, described: str | None, part: int | None, digest: bool, as_json: bool) -> None:
-    """Say what FILE is: format, size, points, chequers, options, and whether gnubg can read it.
+def info(files: tuple[str, ...], described: str | None, part: int | None, digest: bool, as_json: bool) -> int:
+    """Say what each FILE is: format, size, points, chequers, options, and whether gnubg can read it.
 
     \b
     Example:
       bgfmt info gnubg_os0.bd
     """
+    from bgfmt.errors import BgfmtError
+
+    found, failed = [], 0
+    for k, file in enumerate(files):
+        try:
+            title, facts = _facts(file, described, part, digest)
+        except (BgfmtError, OSError) as error:
+            if len(files) == 1:
+                raise
+            failed = 2
+            found.append({"file": file, "error": options.as_error(error)})
+            click.echo(f"bgfmt: {options.message_of(error)}", err=True)
+            continue
+        found.append(facts)
+        if not as_json:
+            click.echo(("\n" if k else "") + title)
+            for key, value in _lines(facts):
+                click.echo(f"  {key:<12} {value}")
+    if as_json:
+        options.echo_json(found[0] if len(files) == 1 else found)
+    return failed
+
+
+def _facts(file: str, described: str | None, part: int | None, digest: bool) -> tuple[str, dict[str, Any]]:
     import bgfmt
 
     with bgfmt.open(file, part=part or 0, **options.reading(described)) as db:
         facts = db.info()
-        title = str(db)
         if digest:
             facts |= _digests(file)
-    if as_json:
-        options.echo_json(facts)
-        return
-    click.echo(title)
-    for key, value in _lines(facts):
-        click.echo(f"  {key:<12} {value}")
+        return str(db), facts
 
 
 def _lines(facts: dict[str, Any]) -> list[tuple[str, str]]:

@@ -69,6 +69,55 @@ def truth_or_number(value: str, item: str) -> bool | int:
         raise click.UsageError(f"{item!r}: expected a number, yes or no") from None
 
 
+def as_error(error: BaseException) -> dict[str, str]:
+    """An error as JSON has it: the kind of error and the message, which is one line."""
+    return {"kind": type(error).__name__, "message": message_of(error)}
+
+
+def message_of(error: BaseException) -> str:
+    """An error's message in one line, with the option that answers it; the system's own begin with the file's name."""
+    text = str(error)
+    if isinstance(error, OSError) and error.strerror:
+        text = f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    return " ".join([*text.split(), *hint(error).split()])
+
+
+def hint(error: BaseException) -> str:
+    """The option of the command line that answers an error, in brackets; empty where there is none."""
+    from bgfmt.errors import FormatNeededError, LossError, UnknownFormatError
+
+    if isinstance(error, LossError):
+        return "(--lossy allows it)"
+    if isinstance(error, FormatNeededError):
+        return "(--to FORMAT)"
+    if isinstance(error, UnknownFormatError) and error.readings:
+        return f"(--as {error.readings[0]})"
+    return ""
+
+
+def each_line(answer: Callable[[str], Any]) -> int:
+    """Answer each line of standard input by a line of JSON, errors too; 1 when any line had an error, else 0.
+
+    answer : gives the answer to one line, or a list of answers.
+    """
+    from bgfmt.errors import BgfmtError
+
+    failed = 0
+    stdin = click.get_text_stream("stdin")  # type: ignore[operator]
+    for raw in stdin:
+        text = raw.strip()
+        if not text:
+            continue
+        try:
+            found = answer(text)
+        except BgfmtError as error:
+            failed = 1
+            found = {"asked": text, "error": as_error(error)}
+        for one in found if isinstance(found, list) else [found]:
+            click.echo(json.dumps(one, default=_plain, ensure_ascii=False))
+    return failed
+
+
 def echo_json(value: Any) -> None:
     """Print a value as JSON; numpy numbers become plain ones, and what a terminal could obey is escaped."""
     text = json.dumps(value, indent=2, default=_plain, ensure_ascii=False)

@@ -1,19 +1,59 @@
-"""The registry of formats: names, recognition, entry points.
+"""The registry of formats: names, recognition, files without header, entry points.
 
 Built-in formats and guests arrive by the same door, the entry-point group `bgfmt.formats`; it is read on first
-use. A guest that fails to load is listed as broken and harms nobody.
+use. A guest that fails to load is listed as broken and does not disturb the others.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib.metadata import entry_points
+from typing import Any
 
-from bgfmt.errors import AmbiguousFormatError, CapabilityError, UnknownFormatError
-from bgfmt.formats.base import HEAD_BYTES, Broken, Format, Head
+from bgfmt.errors import AmbiguousFormatError, CapabilityError, FormatNeededError, UnknownFormatError
+from bgfmt.formats import records
+from bgfmt.formats.base import (
+    HEAD_BYTES,
+    Broken,
+    Extent,
+    Fault,
+    Format,
+    Head,
+    Layout,
+    Option,
+    Reading,
+    Region,
+    Salvage,
+    promised,
+)
 from bgfmt.storage import Source
+from bgfmt.tables import Table
 
 GROUP = "bgfmt.formats"
+
+__all__ = [
+    "Broken",
+    "Extent",
+    "Fault",
+    "Format",
+    "Head",
+    "Layout",
+    "Option",
+    "Reading",
+    "Region",
+    "Salvage",
+    "broken",
+    "by_suffix",
+    "get",
+    "guesses",
+    "home",
+    "known",
+    "promised",
+    "recognise",
+    "resembles",
+    "salvage",
+]
 
 
 @cache
@@ -46,23 +86,64 @@ def get(name: str) -> Format:
         raise CapabilityError(f"no format is called {name!r} (there are: {', '.join(known())})") from None
 
 
+def head_of(source: Source, offset: int = 0) -> Head:
+    """What formats are shown of the bytes at `offset`."""
+    first = bytes(source.buffer[offset : offset + HEAD_BYTES])
+    return Head(source.name, source.size - offset, first, offset)
+
+
 def recognise(source: Source, offset: int = 0) -> Format:
     """The one format that recognises the bytes at `offset`."""
-    head = Head(source.name, source.size - offset, bytes(source.buffer[offset : offset + HEAD_BYTES]))
+    head = head_of(source, offset)
     claims = [f for f in _load()[0].values() if f.recognise(head)]
     if len(claims) == 1:
         return claims[0]
     if claims:
         names = tuple(f.name for f in claims)
-        raise AmbiguousFormatError(
-            f"{source.name}: could be {' or '.join(names)}; say which with --as", names
-        )
+        raise AmbiguousFormatError(f"{source.name}: could be {' or '.join(names)}; say which", names)
     asked = tuple(known())
     what = "the file is empty" if source.size == 0 else f"it begins with {head.bytes[:8]!r}"
     raise UnknownFormatError(f"{source.name}: no known format; {what} (asked: {', '.join(asked)})", asked)
+
+
+def guesses(source: Source) -> list[tuple[Format, dict[str, Any]]]:
+    """Every reading of a file without header that its size and content allow: format and description."""
+    return [(f, guess) for f in _load()[0].values() for guess in f.guess(source)]
 
 
 def by_suffix(path: str) -> Format | None:
     """The one format that uses this file name's suffix, if there is exactly one."""
     matches = [f for f in _load()[0].values() if path.lower().endswith(f.suffixes)] if path else []
     return matches[0] if len(matches) == 1 else None
+
+
+def home(table: Table) -> Format:
+    """The format in which a new table is written where nobody says which."""
+    found = [f for f in _load()[0].values() if f.home_of(table)]
+    if len(found) != 1:
+        names = ", ".join(f.name for f in found or _load()[0].values() if isinstance(table, f.carries))
+        raise FormatNeededError(f"say in which format to write a {table.kind} table ({names})")
+    return found[0]
+
+
+def carried(facts: Mapping[str, Any]) -> tuple[records.Record, ...]:
+    """The records that flat facts describe, whichever formats they belong to; see `bgfmt.formats.records`."""
+    kinds = {kind for f in _load()[0].values() for kind in f.records}
+    return records.records_from(facts, iter(sorted(kinds, key=lambda kind: kind.__name__)))
+
+
+def salvage(source: Source) -> Iterator[tuple[Format, Salvage]]:
+    """What a damaged file may have been, of all formats, the likeliest first."""
+    from heapq import merge
+
+    def of(order: int, form: Format) -> Iterator[tuple[float, int, Salvage]]:
+        return ((-found.near, order, found) for found in form.salvage(source))
+
+    every = list(_load()[0].values())
+    for _, order, found in merge(*(of(k, f) for k, f in enumerate(every)), key=lambda item: item[:2]):
+        yield every[order], found
+
+
+def resembles(head: bytes) -> bool:
+    """Whether bytes look like the beginning of a file of some format, perhaps a damaged one."""
+    return any(f.resembles(head) for f in _load()[0].values())

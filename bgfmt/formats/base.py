@@ -1,25 +1,37 @@
-"""What a format promises: recognise, read, describe and write one kind of file."""
+"""What a format promises: recognise, read, describe, write, account for every byte, and salvage one kind of file."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import contextlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
-from bgfmt.errors import CapabilityError
+import numpy as np
+from numpy.typing import NDArray
+
+from bgfmt.errors import BgfmtError, CapabilityError
+from bgfmt.formats.outlets import Compared, Outlet
+from bgfmt.formats.records import Record
 from bgfmt.storage import Sink, Source
-from bgfmt.tables import Table
+from bgfmt.tables import LazyRows, Table
 
 HEAD_BYTES = 512
+Progress = Callable[[int, int], None]
+Options = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
 class Head:
-    """What every format is shown to say whether a file is its own: name, size and first bytes."""
+    """What every format is shown to say whether bytes are its own.
+
+    name, bytes : the file's name and the first 512 bytes at `offset`. size : bytes from `offset` to the end.
+    """
 
     name: str
     size: int
     bytes: bytes
+    offset: int = 0
 
 
 @dataclass(frozen=True)
@@ -38,6 +50,97 @@ class Extent:
     offset: int
     size: int
 
+    @property
+    def end(self) -> int:
+        """The byte behind it."""
+        return self.offset + self.size
+
+
+class Reading(NamedTuple):
+    """A table and where it lies in its file."""
+
+    table: Table
+    extent: Extent
+
+
+@dataclass(frozen=True)
+class Region:
+    """A stretch of a table's bytes. In a region of `numbers` every bit belongs to a number of the table."""
+
+    name: str
+    offset: int
+    size: int
+    numbers: bool = False
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where everything lies in a file of a table, in bytes from the table's first.
+
+    header : the bytes before the numbers, as the format's own program writes them.
+    regions : the whole of it, in order and without gaps.
+    place : (entry, column, item) -> byte; see `offset_of`.
+    """
+
+    header: bytes
+    regions: tuple[Region, ...]
+    place: Callable[[int, str, int], int] = field(repr=False, compare=False)
+
+    @property
+    def size(self) -> int:
+        """Bytes of the whole."""
+        return sum(region.size for region in self.regions)
+
+    def offset_of(self, entry: int, column: str = "", item: int = 0) -> int:
+        """The byte at which an entry begins, or number `item` of one of its columns (the first by default).
+
+        A two-sided entry is us * positions + them, its items the equities; a one-sided entry is a position number,
+        its columns the table's arrays and its items the rolls. Where a number is left out of the file (a leading
+        zero of a compressed row), the byte of what says so.
+        """
+        return self.place(entry, column, item)
+
+    def region_at(self, offset: int) -> Region | None:
+        """The region that a byte belongs to."""
+        inside = (r for r in self.regions if r.offset <= offset < r.offset + r.size)
+        return next(inside, None)
+
+
+@dataclass(frozen=True)
+class Fault:
+    """Bytes of a file that are not what the format's own program writes for the same numbers.
+
+    offset, size : where in the file. rule : what they break, or are carried by. expected, found : in words.
+    carried : the format's readers ignore them and a copy repeats them, such as what is left in a reused block.
+    """
+
+    offset: int
+    size: int
+    rule: str
+    expected: str
+    found: str
+    carried: bool = False
+
+    def __str__(self) -> str:
+        where = f"byte {self.offset:,}" if self.size == 1 else f"{self.size:,} bytes at {self.offset:,}"
+        return f"{self.rule}: {where}: expected {self.expected}, found {self.found}"
+
+
+@dataclass(frozen=True)
+class Salvage:
+    """What a damaged file may have been.
+
+    table : what its bytes give, read as far as they make sense; its records are those of an undamaged file.
+    near : how much of the file's beginning speaks for it, 0 to 1.
+    sure : whether the header, as far as it is read, is intact.
+    how : what is wrong with the file, where that is known.
+    """
+
+    table: Table
+    near: float
+    sure: bool = True
+    how: str = ""
+
 
 class Format:
     """One file format. A subclass is one module, one entry point, one page in docs/formats."""
@@ -47,8 +150,14 @@ class Format:
     suffixes: ClassVar[tuple[str, ...]] = ()
     carries: ClassVar[tuple[type[Table], ...]]
     options: ClassVar[tuple[Option, ...]] = ()
+    #: what its files say beyond their numbers
+    records: ClassVar[tuple[type[Record], ...]] = ()
     #: how a file without header must be described, for example {"points": int}; empty when there is no such file
     headerless: ClassVar[Mapping[str, type]] = {}
+    #: no program of today writes it: a new file is of this format only when it is asked for by name
+    historic: ClassVar[bool] = False
+
+    # -- reading ----------------------------------------------------------------------------------------
 
     def recognise(self, head: Head) -> bool:
         """Whether these first bytes are this format's."""
@@ -58,38 +167,170 @@ class Format:
         """Descriptions (as `headerless` names them) that a file without header fits by size and content."""
         return []
 
-    def read(self, source: Source, offset: int = 0, **described: Any) -> Table:
-        """The table at `offset`, over the source's own bytes; `described` replaces a missing header.
-
-        Must put `Extent` under "extent" into the table's `extra`.
-        """
+    def read(self, source: Source, offset: int = 0, **described: Any) -> Reading:
+        """The table at `offset`, over the source's own bytes; `described` replaces a missing header."""
         raise NotImplementedError
 
-    def write(self, table: Table, sink: Sink, **options: Any) -> None:
-        """Write the table. Options left out follow the table's own file where it is of this format."""
-        raise NotImplementedError
-
-    def info(self, table: Table) -> dict[str, Any]:
+    def info(self, reading: Reading) -> dict[str, Any]:
         """Facts of this format beyond kind, points and chequers, for `bgfmt info`."""
         return {}
 
-    def losses(self, table: Table, options: Mapping[str, Any]) -> list[str]:
-        """One line for each thing that writing this table with these options would lose."""
+    def host_facts(self, reading: Reading) -> dict[str, Any]:
+        """What the programs that read such files make of this one.
+
+        gnubg_name : the name under which GNU Backgammon looks for it, or None. gnubg_reads : whether it can use it.
+        notes : what else to know, a line each.
+        """
+        return {"gnubg_name": None, "gnubg_reads": False, "notes": []}
+
+    def beside(self, reading: Reading) -> list[str]:
+        """What the file holds beside the table that only a copy in this format keeps, a line each."""
         return []
 
-    def accept(self, table: Table) -> None:
-        """CapabilityError unless this format can hold this kind of table."""
+    # -- writing ----------------------------------------------------------------------------------------
+
+    def write(self, table: Table, sink: Sink, *, progress: Progress | None = None, **options: Any) -> None:
+        """Write the table. Options left out follow the table's own file where it is of this format.
+
+        `progress` is called with (bytes written, bytes in all). Raises CapabilityError before anything is written
+        where this format cannot hold the table or has no such option.
+        """
+        self.check(table, options)
+        outlet = Outlet(sink, progress)
+        if progress is not None:
+            outlet.expect(self.size_of(table, options))
+        self.emit(table, outlet, options)
+        outlet.done()
+
+    def emit(self, table: Table, sink: Outlet, options: Options) -> None:
+        """Put the bytes out; table and options were checked."""
+        raise NotImplementedError
+
+    def check(self, table: Table, options: Options) -> None:
+        """CapabilityError unless this format can hold this table, written with these options."""
+        self.check_options(options)
         if not isinstance(table, self.carries):
             kinds = ", ".join(kind.kind for kind in self.carries)
             raise CapabilityError(f"{self.name} holds {kinds} tables, not {table.kind}")
+        reason = self.refusal(table, options)
+        if reason is not None:
+            raise CapabilityError(reason)
 
-    def check_options(self, options: Mapping[str, Any]) -> None:
-        """CapabilityError for an option this format does not have."""
-        known = {option.name for option in self.options}
-        for name in options:
+    def refusal(self, table: Table, options: Options) -> str | None:
+        """Why a table of the right kind cannot be held or written so; None when it can."""
+        return None
+
+    def check_options(self, options: Options) -> None:
+        """CapabilityError for an option this format does not have, or a value of another kind."""
+        known = {option.name: option.kind for option in self.options}
+        for name, value in options.items():
             if name not in known:
                 offered = ", ".join(sorted(known)) or "none"
                 raise CapabilityError(f"{self.name} has no option {name!r} (it has: {offered})")
+            kind = known[name]
+            right = isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
+            if value is not None and not right:
+                wanted = {bool: "yes or no", int: "a whole number"}.get(kind, "a word")
+                raise CapabilityError(f"{self.name}: {name} is {wanted}, not {value!r}")
+
+    def losses(self, table: Table, options: Options) -> list[str]:
+        """One line for each thing that writing this table with these options would lose."""
+        return []
+
+    def home_of(self, table: Table) -> bool:
+        """Whether a new table of this kind and recipe is written in this format where nobody says which."""
+        return False
+
+    def together(self, tables: Sequence[Table]) -> str | None:
+        """Why one file cannot hold these tables one behind the other; None when it can."""
+        return f"a {self.name} file holds one table" if len(tables) != 1 else None
+
+    # -- every byte -------------------------------------------------------------------------------------
+
+    def layout(self, table: Table, **options: Any) -> Layout:
+        """Where everything lies in a file of this table; only shape and dtype of its arrays are looked at.
+
+        A table just read from a file of a layout that depends on its numbers or history is laid out as it was read.
+        Raises CapabilityError where the layout cannot be told without writing.
+        """
+        raise CapabilityError(f"the layout of {self.name} files is not told beforehand")
+
+    def size_of(self, table: Table, options: Options) -> int | None:
+        """Bytes that writing takes; None where that depends on the numbers."""
+        try:
+            return self.layout(table, **options).size
+        except CapabilityError:
+            return None
+
+    def as_written(self, table: Table) -> tuple[Table, Options]:
+        """The same numbers without what is carried along, and the options that give the layout it was read with."""
+        return table, {}
+
+    def audit(self, source: Source, table: Table, extent: Extent) -> Iterator[Fault]:
+        """Account for every byte of a table's extent: what yields no fault is as written, or part of a number.
+
+        Bytes outside the numbers are compared with what this format writes for the same numbers. A pass over the
+        table, unless its layout has nothing but a header outside the numbers.
+        """
+        plain, options = self.as_written(table)
+        try:
+            layout = self.layout(plain, **options)
+        except CapabilityError:
+            layout = None
+        sink = Compared(source.buffer[extent.offset : extent.end])
+        if layout is not None and all(r.numbers or r.offset < len(layout.header) for r in layout.regions):
+            sink.write(layout.header)
+            sink.skip(layout.size - len(layout.header))
+        else:
+            try:
+                self.write(plain, sink, **options)  # type: ignore[arg-type]
+            except CapabilityError as error:  # numbers that no file of this layout holds
+                yield Fault(extent.offset, extent.size, f"{self.name} layout", "its own numbers", str(error))
+                return
+        for at, expected, found in sink.runs():
+            region = None if layout is None else layout.region_at(at)
+            rule = f"{self.name} layout" if region is None else region.name
+            yield Fault(extent.offset + at, max(len(expected), len(found)), rule, shown(expected), shown(found))
+
+    def salvage(self, source: Source) -> Iterator[Salvage]:
+        """What a damaged file of this format may have been, the likeliest first.
+
+        Without knowledge of the format's own: the table itself where the file can be read.
+        """
+        try:
+            if self.recognise(Head(source.name, source.size, bytes(source.buffer[:HEAD_BYTES]))):
+                yield Salvage(self.read(source).table, 1.0)
+        except BgfmtError:
+            return
+
+    def fitting(self, source: Source) -> list[str]:
+        """Tables, in words, whose file of this format would have just this size."""
+        return []
+
+    def resembles(self, head: bytes) -> bool:
+        """Whether bytes look like the beginning of such a file, perhaps a damaged one."""
+        return self.recognise(Head("", len(head), head[:HEAD_BYTES]))
+
+    @contextlib.contextmanager
+    def body(self, sink: Sink, table: Table, **options: Any) -> Iterator[dict[str, NDArray[Any]]]:
+        """Room in a new file for a table's arrays, by name, to be filled in any order.
+
+        `table` says kind, sizes and dtypes; its numbers are not looked at (`bgfmt.formats.promised` makes one).
+        The arrays lie in the file itself; it is complete when the block ends.
+        """
+        self.check(table, options)
+        layout = self.layout(table, **options)
+        if any(not r.numbers and r.offset >= len(layout.header) for r in layout.regions):
+            raise CapabilityError(f"{self.name} files of this layout are written in order only")
+        sink.write(layout.header)
+        room = sink.reserve(layout.size - len(layout.header))
+        yield self.arrays_in(room, table, options)
+
+    def arrays_in(
+        self, room: NDArray[np.uint8], table: Table, options: Options
+    ) -> dict[str, NDArray[Any]]:
+        """The arrays of a table in the bytes behind the header."""
+        raise CapabilityError(f"{self.name} files are written in order only")
 
 
 @dataclass(frozen=True)
@@ -98,3 +339,21 @@ class Broken:
 
     name: str
     reason: str = field(default="")
+
+
+def promised(shape: tuple[int, ...], dtype: Any) -> LazyRows:
+    """Rows that have a shape and a dtype but no numbers yet, for `Format.layout` and `Format.body`."""
+
+    def fetch(start: int, stop: int) -> NDArray[Any]:
+        raise CapabilityError("these rows are promised, not made")
+
+    return LazyRows(shape, dtype, fetch)
+
+
+def shown(data: bytes) -> str:
+    """A few bytes as a person reads them: text where it is text, else hexadecimal."""
+    if not data:
+        return "the end"
+    part = data[:16]
+    text = repr(part)[1:] if all(32 <= b < 127 or b == 10 for b in part) else part.hex(" ")
+    return text + (" ..." if len(data) > 16 else "")

@@ -7,21 +7,26 @@ offset          type      content                                              s
 28 + 64 N       f32       mean rolls, N
 28 + 68 N       i32       row of the gammon section, or -1, N
 28 + 72 N       u16       G x 32, chance (parts of 65535) that no chequer is off after k rolls
+
+The means follow from the distributions, and positions with all fifteen chequers have gammon rows in their order.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from construct import Const, Int32ul, Struct
 from numpy.typing import NDArray
 
-from bgfmt.errors import CapabilityError, CorruptError, HeaderError
-from bgfmt.formats.base import Extent, Format, Head, Option
+from bgfmt.errors import CorruptError, HeaderError
+from bgfmt.formats.base import Extent, Format, Head, Layout, Option, Options, Reading, Region, Salvage
+from bgfmt.formats.outlets import Outlet
+from bgfmt.formats.records import AsRead, as_read, lasting
 from bgfmt.game import board
-from bgfmt.storage import Sink, Source
+from bgfmt.storage import Source
 from bgfmt.tables import LazyRows, OneSided, Rows, Table
 
 POINTS, CHEQUERS, ROLLS = 6, 15, 32
@@ -38,6 +43,16 @@ HEADER = Struct(
     "gammon_rows" / Int32ul,
 )
 SIZE = 28
+LEAST_SAME = 18  # of the 24 bytes before the number of gammon rows
+
+
+@dataclass(frozen=True, eq=False)
+class Sections:
+    """What follows the distributions in a file: means, row of each position's gammon part, the gammon rows."""
+
+    means: NDArray[Any]
+    where: NDArray[Any]
+    survival: NDArray[Any]
 
 
 class Bgsage(Format):
@@ -47,10 +62,12 @@ class Bgsage(Format):
     carries = (OneSided,)
     options = (Option("gammon", bool, "write the gammon section"),)
 
+    # -- reading ----------------------------------------------------------------------------------------
+
     def recognise(self, head: Head) -> bool:
         return head.bytes.startswith(MAGIC)
 
-    def read(self, source: Source, offset: int = 0, **described: Any) -> OneSided:
+    def read(self, source: Source, offset: int = 0, **described: Any) -> Reading:
         rows = source.header(HEADER, SIZE, offset).gammon_rows
         if rows > N:
             raise HeaderError(source.name, "gammon_rows", offset + 24, f"at most {N}", rows)
@@ -68,69 +85,118 @@ class Bgsage(Format):
         gammon = (
             LazyRows((N, ROLLS), "<u2", lambda a, b: _distribution(where[a:b], survival)) if rows else None
         )
-        extra = {
-            "format": self.name,
-            "gammon_policy": "race",
-            "bgsage": (means, where, survival),
-            "extent": Extent(offset, SIZE + 72 * N + 64 * rows),
-        }
-        return OneSided(
+        arrays = (bearoff,) if gammon is None else (bearoff, gammon)
+        table = OneSided(
             points=POINTS,
             chequers=CHEQUERS,
             bearoff=bearoff,
             gammon=gammon,
+            gammon_policy="" if gammon is None else "race",
             provenance=source.name,
-            extra=extra,
+            carried=(AsRead(arrays, Sections(means, where, survival)),),
             release=source.release,
         )
+        return Reading(table, Extent(offset, SIZE + 72 * N + 64 * rows))
 
-    def write(self, table: Table, sink: Sink, **options: Any) -> None:
-        self.check_options(options)
-        self.accept(table)
+    def host_facts(self, reading: Reading) -> dict[str, Any]:
+        assert isinstance(reading.table, OneSided)
+        note = "its gammon part follows the race's plays (gnubg's follows those that save the gammon)"
+        return super().host_facts(reading) | {"notes": [note] if reading.table.gammon is not None else []}
+
+    # -- writing ----------------------------------------------------------------------------------------
+
+    def refusal(self, table: Table, options: Options) -> str | None:
         assert isinstance(table, OneSided)
-        wanted = options.get("gammon", table.gammon is not None)
-        if wanted and table.gammon is None:
-            raise CapabilityError("the table has no gammon distributions; solve it anew to get them")
-        bearoff = np.asarray(table.bearoff)
-        kept = table.extra.get("bgsage") if wanted == (table.gammon is not None) else None
-        if kept is not None:
-            means, where, survival = kept
-        else:
-            means, where, survival = _parts(bearoff, table.gammon if wanted else None)
-        sink.write(HEADER.build({"gammon_rows": len(survival)}))
-        for array in (bearoff.astype("<u2", copy=False), means, where, survival):
-            sink.write(array)
-
-    def accept(self, table: Table) -> None:
-        super().accept(table)
         if (table.points, table.chequers) != (POINTS, CHEQUERS):
-            raise CapabilityError(
-                f"bgsage holds 6 points and 15 chequers only, not {table.points} and {table.chequers}"
-            )
+            return f"bgsage holds 6 points and 15 chequers only, not {table.points} and {table.chequers}"
         if table.exact:
-            raise CapabilityError("bgsage holds 16-bit integers, not exact float64 chances; npz holds those")
+            return "bgsage holds 16-bit integers, not exact float64 chances; npz holds those"
+        if table.bearoff.shape[1] != ROLLS:
+            return f"bgsage holds 32 rolls a position, not {table.bearoff.shape[1]}; npz holds these"
+        if options.get("gammon") and table.gammon is None:
+            return "the table has no gammon distributions; solve it anew to get them"
+        return None
 
-    def losses(self, table: Table, options: Mapping[str, Any]) -> list[str]:
-        if not isinstance(table, OneSided) or table.gammon is None:
+    def losses(self, table: Table, options: Options) -> list[str]:
+        assert isinstance(table, OneSided)
+        if table.gammon is None:
             return []
         if options.get("gammon") is False:
             return ["the gammon distributions are dropped"]
-        if table.extra.get("gammon_policy") != "race":
+        if table.gammon_policy != "race":
             return [
                 "bgsage's gammon part follows the race's plays; these are the plays that save the gammon, "
                 "and the file cannot say so"
             ]
         return []
 
-    def info(self, table: Table) -> dict[str, Any]:
+    def home_of(self, table: Table) -> bool:
+        return isinstance(table, OneSided) and not table.exact and table.gammon_policy == "race"
+
+    def emit(self, table: Table, sink: Outlet, options: Options) -> None:
         assert isinstance(table, OneSided)
-        note = "its gammon part follows the race's plays (gnubg's follows those that save the gammon)"
-        return {
-            "gammon": table.gammon is not None,
-            "gnubg_name": None,
-            "gnubg_reads": False,
-            "notes": [note] if table.gammon is not None else [],
-        }
+        bearoff, gammon = np.asarray(table.bearoff), _gammon(table, options)
+        kept = as_read(table, Sections) if gammon == (table.gammon is not None) else None
+        parts = kept or _sections(bearoff, table.gammon if gammon else None)
+        sink.write(HEADER.build({"gammon_rows": len(parts.survival)}))
+        for array in (bearoff.astype("<u2", copy=False), parts.means, parts.where, parts.survival):
+            sink.write(array)
+
+    # -- every byte -------------------------------------------------------------------------------------
+
+    def layout(self, table: Table, **options: Any) -> Layout:
+        assert isinstance(table, OneSided)
+        kept = as_read(table, Sections)
+        rows = N - FULL if _gammon(table, options) else 0
+        if kept is not None and _gammon(table, options):
+            rows = len(kept.survival)
+        at = SIZE + 72 * N
+        regions = (
+            Region("header", 0, SIZE),
+            Region("distributions", SIZE, 64 * N, numbers=True),
+            Region("mean rolls", SIZE + 64 * N, 4 * N),
+            Region("gammon index", SIZE + 68 * N, 4 * N),
+            Region("gammon rows", at, 64 * rows, numbers=True),
+        )
+
+        def place(entry: int, column: str, item: int) -> int:
+            if column != "gammon":
+                return SIZE + 64 * entry + 2 * item
+            row = int(kept.where[entry]) if kept is not None else entry - FULL
+            return at + 64 * row + 2 * item if row >= 0 else SIZE + 68 * N + 4 * entry
+
+        return Layout(bytes(HEADER.build({"gammon_rows": rows})), regions, place)
+
+    def as_written(self, table: Table) -> tuple[Table, Options]:
+        return replace(table, carried=lasting(table)), {}
+
+    def resembles(self, head: bytes) -> bool:
+        wanted = bytes(HEADER.build({"gammon_rows": 0}))[:24]
+        return sum(a == b for a, b in zip(head[:24], wanted, strict=False)) >= LEAST_SAME
+
+    def salvage(self, source: Source) -> Iterator[Salvage]:
+        size = source.size
+        head = source.bytes(0, min(size, SIZE))
+        if not self.resembles(head):
+            return
+        for rows in (N - FULL, 0):
+            length = SIZE + 72 * N + 64 * rows
+            if size < length // 2:
+                continue
+            image = bytearray(bytes(source.buffer[:length]) + bytes(max(0, length - size)))
+            image[:SIZE] = HEADER.build({"gammon_rows": rows})
+            where = np.full(N, -1, "<i4")
+            if rows:
+                where[FULL:] = np.arange(rows)
+            image[SIZE + 68 * N : SIZE + 72 * N] = where.tobytes()
+            table = self.read(Source.from_bytes(bytes(image), source.name)).table
+            same = sum(a == b for a, b in zip(head, image[:SIZE], strict=False))
+            yield Salvage(replace(table, carried=()), same / SIZE, sure=same == SIZE)
+
+
+def _gammon(table: OneSided, options: Options) -> bool:
+    wanted = options.get("gammon")
+    return table.gammon is not None if wanted is None else bool(wanted)
 
 
 def _distribution(where: NDArray[Any], survival: NDArray[Any]) -> NDArray[np.uint16]:
@@ -144,7 +210,7 @@ def _distribution(where: NDArray[Any], survival: NDArray[Any]) -> NDArray[np.uin
     return out
 
 
-def _parts(bearoff: NDArray[Any], gammon: Rows | None) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+def _sections(bearoff: NDArray[Any], gammon: Rows | None) -> Sections:
     """Means, gammon index and survival rows, as bgsage lays them out, of finished distributions."""
     where = np.full(N, -1, "<i4")
     survival = np.zeros((0, ROLLS), "<u2")
@@ -152,7 +218,7 @@ def _parts(bearoff: NDArray[Any], gammon: Rows | None) -> tuple[NDArray[Any], ND
         where[FULL:] = np.arange(N - FULL)
         gone = np.cumsum(np.asarray(gammon[FULL:N], np.int64), axis=1)
         survival = np.maximum(65535 - gone, 0).astype("<u2")
-    return _means(bearoff), where, survival
+    return Sections(_means(bearoff), where, survival)
 
 
 def _means(bearoff: NDArray[Any]) -> NDArray[Any]:

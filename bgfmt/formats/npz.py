@@ -1,202 +1,235 @@
 """NumPy's .npz archive: every kind of table, stored integers or exact float64 numbers, readable without bgfmt.
 
-A zip archive, nothing compressed, of one .npy file for each array of the table (named as `Table.arrays` names
-them) and `bgfmt.json`: {"kind", "points", "chequers", "extra"}. Members are mapped, not loaded.
+A zip archive (see `archive`), nothing compressed, of `bgfmt.json` and one .npy file for each array of the table,
+named as `Table.arrays` names them. Members are mapped, not loaded.
+
+member          content
+bgfmt.json      {"kind", "points", "chequers", "extra"}; extra: what the table's file said beyond its numbers
+NAME.npy        npy header of version 2, then the array in C order, little-endian
 """
 
 from __future__ import annotations
 
 import contextlib
-import io
 import json
+import re
 import zipfile
+import zlib
+from collections.abc import Iterator
+from dataclasses import replace
+from math import prod
 from typing import Any
 
 import numpy as np
 from numpy.lib import format as npy
+from numpy.typing import NDArray
 
-from bgfmt.errors import CorruptError, FormatError, HeaderError
-from bgfmt.formats.base import Extent, Format, Head
-from bgfmt.game import board
+from bgfmt import formats
+from bgfmt.errors import CorruptError
+from bgfmt.formats import archive, records
+from bgfmt.formats.base import Extent, Fault, Format, Head, Layout, Options, Reading, Region
+from bgfmt.formats.outlets import Memory, Outlet, size_of
 from bgfmt.storage import Sink, Source
-from bgfmt.tables import Hypergammon, MeanRolls, NormalOneSided, OneSided, Table, TwoSided
+from bgfmt.tables import KINDS, Rows, Table
 
-KINDS: dict[str, type[Table]] = {
-    k.kind: k for k in (OneSided, NormalOneSided, MeanRolls, TwoSided, Hypergammon)
-}
 META = "bgfmt.json"
+MOST_META = 1 << 16
+NPY = re.compile(
+    rb"\x93NUMPY(?:\x01\x00..|\x02\x00....)"
+    rb"\{'descr': '([<|][uif][1248])', 'fortran_order': False, 'shape': \(([0-9, ]{0,99})\), \} *\n",
+    re.DOTALL,
+)
 
 
 class Npz(Format):
     name = "npz"
     title = "NumPy archive"
     suffixes = (".npz",)
-    carries = tuple(KINDS.values())
+    carries = (Table,)
+
+    # -- reading ----------------------------------------------------------------------------------------
 
     def recognise(self, head: Head) -> bool:
-        return head.bytes.startswith(b"PK\x03\x04")
+        return head.bytes.startswith(archive.LOCAL)
 
-    def read(self, source: Source, offset: int = 0, **described: Any) -> Table:
-        try:
-            with zipfile.ZipFile(_Window(source, offset)) as archive:
-                members = {member.filename: member for member in archive.infolist()}
-                if META not in members or members[META].file_size > 1 << 16:
-                    raise HeaderError(source.name, META, offset, "a member that describes the table", "none")
-                meta = json.loads(archive.read(META))
-                kind = KINDS[meta["kind"]]
-                points, chequers = int(meta["points"]), int(meta["chequers"])
-                if not (1 <= points <= 25 and 1 <= chequers <= 15):
-                    raise HeaderError(source.name, META, offset, "1 to 25 points, 1 to 15 chequers", meta)
-                arrays = {
-                    name.removesuffix(".npy"): self._array(source, offset, member)
-                    for name, member in members.items()
-                    if name.endswith(".npy")
-                }
-        except FormatError:
-            raise
-        except (zipfile.BadZipFile, KeyError, ValueError, TypeError, NotImplementedError, EOFError) as error:
-            raise CorruptError(
-                source.name, offset, "an archive written by bgfmt", str(error) or type(error).__name__
-            ) from None
-        _check_shapes(source.name, kind, points, chequers, arrays)
-        extra = _extra(meta.get("extra"))
-        return kind(
-            points=points,
-            chequers=chequers,
-            provenance=source.name,
-            extra={**extra, "format": self.name, "extent": Extent(offset, source.size - offset)},
-            release=source.release,
-            **arrays,
-        )
+    def read(self, source: Source, offset: int = 0, **described: Any) -> Reading:
+        found = archive.members(source, offset)
+        meta = found.pop(META, None)
+        if meta is None or meta.size > MOST_META:
+            raise CorruptError(source.name, offset, f"a member {META} that describes the table", "none")
+        arrays = {name.removesuffix(".npy"): _array(source, member) for name, member in found.items()}
+        return Reading(_table(source, meta, arrays), Extent(offset, source.size - offset))
 
-    @staticmethod
-    def _array(source: Source, offset: int, member: zipfile.ZipInfo) -> Any:
-        if member.compress_type != zipfile.ZIP_STORED:
-            raise CorruptError(source.name, member.header_offset, "a stored member", "a compressed one")
-        local = offset + member.header_offset
-        sizes = np.frombuffer(source.bytes(local + 26, 4, member.filename), "<u2")
-        start = local + 30 + int(sizes.sum())
-        head = io.BytesIO(source.bytes(start, min(256, source.size - start), member.filename))
-        version = npy.read_magic(head)
-        reader = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
-        shape, fortran, dtype = reader(head)
-        if fortran or dtype.hasobject or min(shape, default=0) < 0:
-            raise CorruptError(source.name, start, "a plain array in C order", str(dtype))
-        return source.array(dtype, shape, start + head.tell(), member.filename)
+    # -- writing ----------------------------------------------------------------------------------------
 
-    def write(self, table: Table, sink: Sink, **options: Any) -> None:
-        self.check_options(options)
-        self.accept(table)
-        extra = {k: v for k, v in table.extra.items() if k in ("gammon_policy", "recipe", "compressed")}
-        if "gnubg_header" in table.extra:  # so that a copy back repeats it, or its absence
-            extra["gnubg_header"] = bytes(table.extra["gnubg_header"]).hex()
-        meta = {"kind": table.kind, "points": table.points, "chequers": table.chequers, "extra": extra}
-        names = list(table.arrays())
-        with zipfile.ZipFile(_Tail(sink), "w", zipfile.ZIP_STORED) as archive:  # type: ignore[call-overload]
-            archive.writestr(_member(META), json.dumps(meta))
-            for name in names:
-                rows = table.arrays()[name]
-                with archive.open(_member(f"{name}.npy"), "w", force_zip64=True) as member:
-                    descr = npy.dtype_to_descr(np.dtype(rows.dtype).newbyteorder("<"))
-                    header = {"descr": descr, "fortran_order": False, "shape": tuple(map(int, rows.shape))}
-                    npy.write_array_header_2_0(member, header)
+    def refusal(self, table: Table, options: Options) -> str | None:
+        return table.check() if table.arrays() else f"npz holds tables, not {table.kind}"
+
+    def home_of(self, table: Table) -> bool:
+        return bool(table.arrays()) and table.exact and table.kind != "mean-rolls"
+
+    def emit(self, table: Table, sink: Outlet, options: Options) -> None:
+        with zipfile.ZipFile(archive.Tail(sink), "w", zipfile.ZIP_STORED) as out:  # type: ignore[call-overload]
+            out.writestr(_entry(META), _meta(table))
+            for name, rows in table.arrays().items():
+                with out.open(_entry(f"{name}.npy"), "w", force_zip64=True) as member:
+                    member.write(_npy_header(rows))
                     for _, block in table.blocks():
-                        data = np.ascontiguousarray(block[name])
+                        data = np.ascontiguousarray(block[name], _stored(rows))
                         member.write(data.reshape(-1).view(np.uint8).data)
 
+    @contextlib.contextmanager
+    def body(self, sink: Sink, table: Table, **options: Any) -> Iterator[dict[str, NDArray[Any]]]:
+        self.check(table, options)
+        layout = self.layout(table)
+        room = sink.reserve(layout.size)
+        places = {r.name: r for r in layout.regions if r.numbers}
+        arrays: dict[str, NDArray[Any]] = {}
+        for name, rows in table.arrays().items():
+            at = places[name].offset
+            part = room[at : at + places[name].size]
+            arrays[name] = part.view(_stored(rows)).reshape(rows.shape)
+        yield arrays
+        filled: Any = replace(table, **arrays)  # type: ignore[arg-type]
+        self.write(filled, _Around(room, layout))  # type: ignore[arg-type]
 
-def _extra(said: Any) -> dict[str, Any]:
-    """What an archive carries beyond its numbers; anything of another kind is left out."""
-    if not isinstance(said, dict):
-        return {}
-    out: dict[str, Any] = {k: said[k] for k in ("gammon_policy", "recipe") if isinstance(said.get(k), str)}
-    if isinstance(said.get("compressed"), bool):
-        out["compressed"] = said["compressed"]
-    with contextlib.suppress(ValueError, TypeError):
-        out["gnubg_header"] = bytes.fromhex(said["gnubg_header"]) if "gnubg_header" in said else b""
-    if "gnubg_header" not in said or len(out.get("gnubg_header", b"")) not in (0, 40):
-        out.pop("gnubg_header", None)
-    return out
+    # -- every byte -------------------------------------------------------------------------------------
+
+    def layout(self, table: Table, **options: Any) -> Layout:
+        arrays = table.arrays()
+        heads = {name: len(_npy_header(rows)) for name, rows in arrays.items()}
+        sizes = {name: _nbytes(rows) for name, rows in arrays.items()}
+        named = [(META, len(_meta(table)), False)]
+        named += [(f"{name}.npy", heads[name] + sizes[name], True) for name in arrays]
+        begins, whole = archive.size_of(named)
+        regions = [Region(f"zip header of {META}", 0, begins[0]), Region(META, begins[0], named[0][1])]
+        starts = {}
+        for name, begin in zip(arrays, begins[1:], strict=True):
+            before = sum(r.size for r in regions)
+            starts[name] = begin + heads[name]
+            regions += [
+                Region(f"zip header of {name}.npy", before, begin - before),
+                Region(f"npy header of {name}", begin, heads[name]),
+                Region(name, starts[name], sizes[name], numbers=True),
+            ]
+        behind = sum(r.size for r in regions)
+        regions.append(Region("zip directory", behind, whole - behind))
+
+        def place(entry: int, column: str, item: int) -> int:
+            name = column or next(iter(arrays))
+            rows, dtype = arrays[name], _stored(arrays[name])
+            axes = rows.shape[table.sides :]
+            return starts[name] + dtype.itemsize * (entry * prod(axes) + item)
+
+        return Layout(b"", tuple(regions), place)
+
+    def audit(self, source: Source, table: Table, extent: Extent) -> Iterator[Fault]:
+        """The archive is compared with what this module writes for the same numbers, sums (CRC) included."""
+        yield from super().audit(source, table, extent)
+        for said in records.unknown(table):
+            member = archive.members(source, extent.offset)[META]
+            yield Fault(member.offset, member.size, META, "what a program writes", said)
 
 
-def _member(name: str) -> zipfile.ZipInfo:
-    """A member with a fixed date, so that equal tables give equal files."""
-    return zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
+class _Around:
+    """A sink over room whose numbers are there already: takes what lies around them."""
+
+    def __init__(self, room: NDArray[np.uint8], layout: Layout) -> None:
+        self.room, self.layout, self.written, self.name = room, layout, 0, "<archive>"
+
+    def write(self, data: Any) -> None:
+        size, region = size_of(data), self.layout.region_at(self.written)
+        if size and not (region is not None and region.numbers):
+            self.room[self.written : self.written + size] = np.frombuffer(data, np.uint8)
+        self.written += size
 
 
-def _check_shapes(name: str, kind: type[Table], points: int, chequers: int, arrays: dict[str, Any]) -> None:
-    n = board.count(points, chequers)
-    shapes: dict[str, tuple[tuple[Any, ...], ...]] = {
-        "one-sided": ((n, None),),
-        "normal-distribution": ((n, 4),),
-        "mean-rolls": ((n,),),
-        "two-sided": ((n, n, 1), (n, n, 4)),
-        "hypergammon": ((n, n, 28),),
+# -- members ---------------------------------------------------------------------------------------------
+
+
+def _entry(name: str) -> zipfile.ZipInfo:
+    """A member with a fixed date and system, so that equal tables give equal files."""
+    info = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
+    info.create_system = 3
+    return info
+
+
+def _meta(table: Table) -> bytes:
+    said = {"kind": table.kind, "points": table.points, "chequers": table.chequers}
+    return json.dumps(said | {"extra": records.facts_of(table)}).encode()
+
+
+def _stored(rows: Rows) -> np.dtype[Any]:
+    """The dtype an array is stored in: little-endian."""
+    return np.dtype(rows.dtype).newbyteorder("<")
+
+
+def _nbytes(rows: Rows) -> int:
+    return prod(rows.shape) * np.dtype(rows.dtype).itemsize
+
+
+def _npy_header(rows: Rows) -> bytes:
+    out = Memory()
+    header = {
+        "descr": npy.dtype_to_descr(_stored(rows)),
+        "fortran_order": False,
+        "shape": tuple(map(int, rows.shape)),
     }
-    wanted = shapes[kind.kind]
-    names = {
-        "one-sided": ({"bearoff"}, {"bearoff", "gammon"}),
-        "normal-distribution": ({"moments"},),
-        "mean-rolls": ({"means"},),
-        "two-sided": ({"equities"},),
-        "hypergammon": ({"records"},),
-    }[kind.kind]
-    widths = {"one-sided": ("u2", "f8"), "normal-distribution": ("f4",), "mean-rolls": ("f8",)}
-    widths |= {"two-sided": ("u2", "f8"), "hypergammon": ("u1",)}
-    if set(arrays) not in names:
-        raise CorruptError(name, 0, f"arrays {' and '.join(sorted(names[-1]))}", sorted(arrays))
-    for label, array in arrays.items():
-        fits = any(
-            len(array.shape) == len(shape)
-            and all(b in (None, a) for a, b in zip(array.shape, shape, strict=True))
-            for shape in wanted
+    npy.write_array_header_2_0(out, header)  # type: ignore[arg-type]
+    return bytes(out.data)
+
+
+def _array(source: Source, member: archive.Member) -> NDArray[Any]:
+    """The array of a member, a view."""
+    head = source.bytes(member.offset, min(member.size, 1024), member.name)
+    said = NPY.match(head)
+    if said is None or not member.name.endswith(".npy"):
+        raise CorruptError(source.name, member.offset, "a plain array in C order", repr(head[:80]))
+    shape = tuple(int(axis) for axis in said.group(2).decode().replace(" ", "").split(",") if axis)
+    dtype, start = np.dtype(said.group(1).decode()), said.end()
+    if start + prod(shape) * dtype.itemsize != member.size:
+        raise CorruptError(
+            source.name, member.offset, f"{member.name} of shape {shape}", f"{member.size:,} bytes"
         )
-        if not fits or array.dtype.newbyteorder("=") not in [np.dtype(w) for w in widths[kind.kind]]:
-            raise CorruptError(name, 0, f"{label} of shape {wanted[-1]}", f"{array.shape} {array.dtype}")
-        if kind is OneSided and not 1 <= array.shape[1] <= 256:
-            raise CorruptError(name, 0, f"{label} of 1 to 256 rolls", array.shape)
+    return source.array(dtype, shape, member.offset + start, member.name)
 
 
-class _Window(io.RawIOBase):
-    """A source as the seekable file that zipfile reads."""
+def _table(source: Source, member: archive.Member, arrays: dict[str, Any]) -> Table:
+    """The table that bgfmt.json and the arrays make together."""
+    text = source.bytes(member.offset, member.size, META)
 
-    def __init__(self, source: Source, offset: int) -> None:
-        self._source, self._start, self._at = source, offset, 0
+    def refuse(expected: str, found: object) -> CorruptError:
+        return CorruptError(source.name, member.offset, expected, found)
 
-    def seekable(self) -> bool:
-        return True
-
-    def readable(self) -> bool:
-        return True
-
-    def tell(self) -> int:
-        return self._at
-
-    def seek(self, offset: int, whence: int = 0) -> int:
-        base = (0, self._at, self._source.size - self._start)[whence]
-        self._at = max(0, base + offset)
-        return self._at
-
-    def read(self, size: int = -1) -> bytes:
-        begin = min(self._start + self._at, self._source.size)
-        end = self._source.size if size < 0 else min(begin + size, self._source.size)
-        self._at += end - begin
-        return bytes(self._source.buffer[begin:end])
-
-
-class _Tail(io.RawIOBase):
-    """A sink as the unseekable file that zipfile writes."""
-
-    def __init__(self, sink: Sink) -> None:
-        self._sink = sink
-
-    def writable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return False
-
-    def write(self, data: Any) -> int:
-        before = self._sink.written
-        self._sink.write(data)
-        return self._sink.written - before
+    if zlib.crc32(text) != member.crc:
+        raise refuse(f"{META} with the sum {member.crc:08x}", f"{zlib.crc32(text):08x}")
+    try:
+        meta = json.loads(text)
+        kind = KINDS[meta["kind"]]
+        points, chequers, facts = meta["points"], meta["chequers"], meta.get("extra", {})
+        if not isinstance(facts, dict):
+            raise ValueError("extra is no object")
+        carried, fields = formats.carried(facts), records.stated(facts, kind)
+    except (ValueError, KeyError, TypeError, RecursionError, OverflowError) as error:
+        reason = " ".join(str(error).split())[:200] or type(error).__name__
+        raise refuse(f"{META} as bgfmt writes it", reason) from None
+    if not (type(points) is type(chequers) is int and 1 <= points <= 25 and 1 <= chequers <= 15):
+        raise refuse("1 to 25 points, 1 to 15 chequers", f"{points!r:.40} and {chequers!r:.40}")
+    rules = {rule.name: rule.optional for rule in kind.rules(points, chequers)}
+    if set(arrays) - set(rules) or {name for name, optional in rules.items() if not optional} - set(arrays):
+        raise refuse(f"arrays {' and '.join(rules)}", ", ".join(arrays) or "none")
+    if not rules:
+        raise refuse("a kind of table with arrays", kind.kind)
+    table = kind(
+        points=points,
+        chequers=chequers,
+        provenance=source.name,
+        carried=carried,
+        release=source.release,
+        **fields,
+        **arrays,
+    )
+    problem = table.check()
+    if problem is not None:
+        raise refuse("arrays of the table's size", problem)
+    return table

@@ -14,14 +14,18 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from bgfmt.errors import BgfmtError
 from bgfmt.game.board import Position, Side
 from bgfmt.hosts import external
 from bgfmt.hosts.external import Question
 from bgfmt.hosts.player import Decision, Player
+from bgfmt.text import printable
 
+BACKLOG = 128  # connections accepted in one go
 VERSION = "Interface: 2\nRFBF: 0\nEngine: bgfmt\nSoftware: bgfmt"
 
 
@@ -29,16 +33,15 @@ VERSION = "Interface: 2\nRFBF: 0\nEngine: bgfmt\nSoftware: bgfmt"
 class Limits:
     """What a connection may do.
 
-    connections : at most so many at once; a newcomer takes the place of the one silent longest that never asked.
-    idle : seconds of silence after which one that did ask may lose its place, too.
+    connections : at most so many at once; a newcomer beyond takes the place of one that never asked, else of the one
+        that has been silent longest. Where the system allows fewer open files, that many.
     line : bytes of a line; the connection is closed after a longer one.
-    unfinished : seconds a begun line may take.
+    unfinished : seconds a begun line may take. Silence between lines may last as long as the place is not needed.
     sending : seconds an answer may wait for a client that does not read.
     mistakes : lines that are no questions before the connection is closed.
     """
 
-    connections: int = 64
-    idle: float = 600.0
+    connections: int = 2000
     line: int = 4096
     unfinished: float = 10.0
     sending: float = 10.0
@@ -74,9 +77,9 @@ class Session:
         self.asked += 1
         self._remember(question, decision)
         if self.log is not None:
-            self.log(
-                f"{question.position} {question.kind} {question.dice}: {decision.text} ({decision.source})"
-            )
+            names = " v ".join(printable(name, 30) for name in question.names)
+            asked = f"{question.position} {question.kind} {question.dice}"
+            self.log(f"{names}: {asked}: {decision.text} ({decision.source})")
         return decision.text
 
     def _watch_cube(self, question: Question) -> None:
@@ -118,15 +121,31 @@ class Session:
     def _mistake(self, message: str) -> str:
         self.mistakes += 1
         if self.log is not None:
-            self.log(f"refused: {message}")
-        return external.error_line(message)
+            self.log(f"refused: {printable(message)}")
+        return external.error_line(printable(message))
+
+
+class Conversation(Protocol):
+    """What the server needs of the other side of a connection: a reply, without its line feed, to every line."""
+
+    mistakes: int
+    asked: int
+    closing: bool
+
+    def reply(self, line: str) -> str:
+        """The answer to one line."""
 
 
 @dataclass(eq=False)
 class _Connection:
-    session: Session
+    conversation: Conversation
     writer: asyncio.StreamWriter
     last: float = field(default_factory=time.monotonic)
+
+    @property
+    def rank(self) -> tuple[bool, float]:
+        """Who gives way first, in order: those that never asked, then the longest silent."""
+        return self.conversation.asked > 0, self.last
 
 
 class Server:
@@ -141,22 +160,30 @@ class Server:
         limits: Limits | None = None,
         log: Callable[[str], None] | None = None,
     ) -> None:
-        self.player, self.host, self.port = player, host, port
-        self.limits, self.log = limits or Limits(), log
+        self.host, self.port = host, port
+        self.limits = limits or Limits()
+        self._begin: Callable[[], Conversation] = lambda: Session(player, log)
         self._open: set[_Connection] = set()
+        self._places = self.limits.connections
         self._stop: asyncio.Event | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
 
     async def serve(self, ready: Callable[[int], None] | None = None, *, signals: bool = False) -> None:
         """Serve until `stop`; `ready` is called with the port once connections are taken."""
         self._stop, self._loop = asyncio.Event(), asyncio.get_running_loop()
+        self._loop.set_exception_handler(lambda loop, context: None)  # a client's accident is no news
+        files = _open_files(self.limits.connections + 2 * BACKLOG)
+        spare = min(
+            2 * BACKLOG, files // 2
+        )  # files that are not connections, newcomers, connections being closed
+        self._places = max(1, min(self.limits.connections, files - spare))
         if signals:
             for name in (signal.SIGINT, signal.SIGTERM):
-                with contextlib.suppress(
-                    NotImplementedError
-                ):  # not every system has signal handlers in loops
+                with contextlib.suppress(NotImplementedError):  # Windows: Ctrl-C is a KeyboardInterrupt
                     self._loop.add_signal_handler(name, self._stop.set)
-        server = await asyncio.start_server(self._serve_one, self.host, self.port, limit=1 << 16)
+        server = await asyncio.start_server(
+            self._serve_one, self.host, self.port, limit=self.limits.line, backlog=max(1, spare // 2)
+        )
         self.port = server.sockets[0].getsockname()[1]
         if ready is not None:
             ready(self.port)
@@ -166,12 +193,12 @@ class Server:
             server.close()
             for connection in list(self._open):
                 connection.writer.transport.abort()
-            with contextlib.suppress(asyncio.TimeoutError):
-                await asyncio.wait_for(server.wait_closed(), 2)
             tasks = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
+            with contextlib.suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(server.wait_closed(), 2)
 
     def run(self, ready: Callable[[int], None] | None = None) -> None:
         """Serve in this thread until interrupted or terminated."""
@@ -186,15 +213,20 @@ class Server:
     @contextlib.contextmanager
     def running(self) -> Iterator[int]:
         """Serve in a thread of its own while the block runs; gives the port."""
-        started = threading.Event()
-        thread = threading.Thread(
-            target=lambda: asyncio.run(self.serve(lambda _: started.set())), daemon=True
-        )
+        started: Future[int] = Future()
+
+        def serve() -> None:
+            try:
+                asyncio.run(self.serve(started.set_result))
+            except BaseException as error:
+                if started.done():
+                    raise
+                started.set_exception(error)
+
+        thread = threading.Thread(target=serve, daemon=True)
         thread.start()
-        if not started.wait(10):
-            raise OSError(f"cannot listen on {self.host}:{self.port}")
         try:
-            yield self.port
+            yield started.result(10)
         finally:
             self.stop()
             thread.join(10)
@@ -202,71 +234,82 @@ class Server:
     # -- one connection ----------------------------------------------------------------------------------
 
     async def _serve_one(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        if not self._room():
-            writer.transport.abort()
-            return
-        connection = _Connection(Session(self.player, self.log), writer)
+        self._make_room()
+        connection = _Connection(self._begin(), writer)
         self._open.add(connection)
         try:
-            _keep_alive(writer)
+            _set_up(writer, self.limits.line)
             await self._converse(connection, reader)
         except (TimeoutError, OSError, asyncio.CancelledError):
-            pass  # gone, too slow, or we are closing: in each case there is nobody to tell
+            writer.transport.abort()  # gone, too slow, or we are closing: in each case there is nobody to tell
         finally:
             self._open.discard(connection)
             with contextlib.suppress(OSError, RuntimeError):
                 writer.close()
 
-    def _room(self) -> bool:
-        if len(self._open) < self.limits.connections:
-            return True
-        late = time.monotonic() - self.limits.idle
-        silent = [c for c in self._open if not c.session.asked or c.last < late]
-        if not silent:
-            return False
-        oldest = min(silent, key=lambda c: c.last)
-        self._open.discard(oldest)
-        oldest.writer.transport.abort()
-        return True
+    def _make_room(self) -> None:
+        while len(self._open) >= self._places:
+            leaving = min(self._open, key=lambda connection: connection.rank)
+            self._open.discard(leaving)
+            leaving.writer.transport.abort()
 
     async def _converse(self, connection: _Connection, reader: asyncio.StreamReader) -> None:
-        limits, session, buffer, begun = self.limits, connection.session, b"", 0.0
-        while not session.closing:
-            if buffer:
-                left = limits.unfinished - (time.monotonic() - begun)
-                data = await asyncio.wait_for(reader.read(1 << 16), max(left, 0.001))
-            else:
-                data = await reader.read(1 << 16)
-            if not data:
+        conversation = connection.conversation
+        while not conversation.closing and conversation.mistakes < self.limits.mistakes:
+            try:
+                line = await self._line(reader)
+            except asyncio.LimitOverrunError:
+                await self._send(
+                    connection, external.error_line(f"a line of more than {self.limits.line} bytes")
+                )
                 return
-            if not buffer:
-                begun = time.monotonic()
+            if line is None:
+                return
             connection.last = time.monotonic()
-            *lines, buffer = (buffer + data).split(b"\n")
-            buffer = buffer.lstrip(b"\0")
-            for line in lines:
-                if len(line) > limits.line:
-                    await self._send(
-                        connection, external.error_line(f"a line of more than {limits.line} bytes")
-                    )
-                    return
-                await self._send(connection, session.reply(line.decode("utf-8", "replace")))
-                if session.closing or session.mistakes >= limits.mistakes:
-                    return
-            if len(buffer) > limits.line:
-                await self._send(connection, external.error_line(f"a line of more than {limits.line} bytes"))
-                return
+            answer = conversation.reply(line.decode("utf-8", "replace"))
+            if not conversation.closing:
+                await self._send(connection, answer)
+
+    async def _line(self, reader: asyncio.StreamReader) -> bytes | None:
+        """The next line, None at the end. Its first byte may be long in coming, the rest may not."""
+        while (first := await reader.read(1)) == b"\0":  # what gnubg sends after a line feed
+            pass
+        if first in (b"", b"\n"):
+            return None if first == b"" else b""
+        try:
+            async with asyncio.timeout(self.limits.unfinished):
+                return first + await reader.readuntil(b"\n")
+        except asyncio.IncompleteReadError:
+            return None
 
     async def _send(self, connection: _Connection, text: str) -> None:
-        if connection.session.closing:
-            return
         connection.writer.write(text.encode("utf-8", "replace") + b"\n")
-        await asyncio.wait_for(connection.writer.drain(), self.limits.sending)
+        async with asyncio.timeout(self.limits.sending):
+            await connection.writer.drain()
         await asyncio.sleep(0)  # let the others have their turn between two answers
 
 
-def _keep_alive(writer: asyncio.StreamWriter) -> None:
-    """Let the system notice a peer that has vanished without a word."""
+def _open_files(wanted: int) -> int:
+    """Let this process have so many open files, as far as the system allows; how many it may have now."""
+    try:
+        import resource
+    except ImportError:
+        return wanted
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        more = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        with contextlib.suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (more, hard))
+        soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    return wanted if soft == resource.RLIM_INFINITY else soft
+
+
+def _set_up(writer: asyncio.StreamWriter, size: int) -> None:
+    """Bound what a connection may hold, and let the system notice a peer that has vanished without a word."""
+    transport = writer.transport
+    if hasattr(transport, "max_size"):
+        transport.max_size = size  # bytes read at once; asyncio's own choice is 256 KiB
+    transport.set_write_buffer_limits(high=4 * size)
     sock = writer.get_extra_info("socket")
     if sock is None:
         return

@@ -33,6 +33,7 @@
 #define PREFETCH(p) ((void)(p))
 #endif
 
+enum { SMALL_FILE = 4 << 20, NEARBY = 64 << 10, AHEAD = 256 << 10 }; /* bytes: see map_file and read_ahead */
 enum { HEADER = 40, MAX_CHEQUERS = 15, MAX_SIDED_POINTS = 24, HYPER_RECORD = 28 };
 
 /* t[k][s] = C(s + k - 1, k), what s chequers on the k highest points add to a position number */
@@ -399,11 +400,12 @@ static int map_file(const char *path, bgfmt_db *db)
     if (!wide)
         return length > 0 ? BGFMT_ERR_MEMORY : BGFMT_ERR_OPEN;
     MultiByteToWideChar(CP_UTF8, MB_ERR_INVALID_CHARS, path, -1, wide, length);
-    file = CreateFileW(wide, GENERIC_READ, FILE_SHARE_READ, NULL, OPEN_EXISTING, FILE_ATTRIBUTE_NORMAL, NULL);
+    file = CreateFileW(wide, GENERIC_READ, FILE_SHARE_READ | FILE_SHARE_DELETE, NULL, OPEN_EXISTING,
+                       FILE_FLAG_RANDOM_ACCESS, NULL);
     free(wide);
     if (file == INVALID_HANDLE_VALUE)
         return BGFMT_ERR_OPEN;
-    if (GetFileSizeEx(file, &size)) {
+    if (GetFileType(file) == FILE_TYPE_DISK && GetFileSizeEx(file, &size)) { /* not a pipe or a device */
         if (size.QuadPart == 0)
             status = BGFMT_ERR_UNKNOWN;
         else if ((uint64_t)size.QuadPart > SIZE_MAX)
@@ -436,6 +438,10 @@ static int map_file(const char *path, bgfmt_db *db)
         else {
             void *bytes = mmap(NULL, (size_t)facts.st_size, PROT_READ, MAP_SHARED, file, 0);
             if (bytes != MAP_FAILED) {
+                /* look-ups are scattered: one page each, not the 32 the system would read around it */
+                posix_madvise(bytes, (size_t)facts.st_size, POSIX_MADV_RANDOM);
+                if (facts.st_size <= SMALL_FILE) /* soon wanted whole */
+                    posix_madvise(bytes, (size_t)facts.st_size, POSIX_MADV_WILLNEED);
                 db->bytes = bytes;
                 db->mapped = (size_t)facts.st_size;
                 db->info.file_bytes = (uint64_t)facts.st_size;
@@ -771,6 +777,28 @@ int bgfmt_equities(const bgfmt_db *db, uint64_t us, uint64_t them, float *out)
 
 enum { BLOCK = 64 }; /* records asked for together */
 
+/* Scattered look-ups read nothing ahead. Where records follow one another (`before` is the last of the block before this
+ * one, or NULL), each AHEAD of the file that is entered has the next two read. Returns the block's last record. */
+static const unsigned char *read_ahead(const bgfmt_db *db, const unsigned char *before, const unsigned char *first,
+                                       const unsigned char *last)
+{
+#if !defined(_WIN32)
+    if (!before || before > first || (size_t)(first - before) > NEARBY)
+        before = first;
+    if (db->mapped && last >= first && (size_t)(last - first) <= NEARBY) {
+        size_t at = (size_t)(last - db->bytes) / AHEAD;
+        if (at != (size_t)(before - db->bytes) / AHEAD) {
+            size_t left = db->mapped - at * AHEAD;
+            posix_madvise((void *)(uintptr_t)(db->bytes + at * AHEAD), left < 3 * AHEAD ? left : 3 * AHEAD,
+                          POSIX_MADV_WILLNEED);
+        }
+    }
+#else
+    (void)db, (void)before, (void)first; /* Windows sees a walk by itself */
+#endif
+    return last;
+}
+
 static float *read_block(const unsigned char *const *records, size_t count, int values, float *out)
 {
     size_t i;
@@ -787,6 +815,7 @@ int bgfmt_equities_many(const bgfmt_db *db, size_t count, const uint32_t *us, co
     const unsigned char *records[BLOCK];
     uint64_t n, size;
     int values;
+    const unsigned char *before = NULL;
     if (!db || (count && (!us || !them || !out)))
         return BGFMT_ERR_ARGUMENT;
     if (db->info.kind != BGFMT_TWO_SIDED)
@@ -802,6 +831,7 @@ int bgfmt_equities_many(const bgfmt_db *db, size_t count, const uint32_t *us, co
             records[i] = db->table + size * (us[i] * n + them[i]);
             PREFETCH(records[i]);
         }
+        before = read_ahead(db, before, records[0], records[block - 1]);
         out = read_block(records, block, values, out);
         count -= block;
         us += block;
@@ -832,6 +862,7 @@ int bgfmt_equities_boards(const bgfmt_db *db, size_t count, const uint8_t *us, c
     uint64_t size;
     size_t points;
     int values;
+    const unsigned char *before = NULL;
     if (!db || (count && (!us || !them || !out)))
         return BGFMT_ERR_ARGUMENT;
     if (db->info.kind != BGFMT_TWO_SIDED)
@@ -852,6 +883,7 @@ int bgfmt_equities_boards(const bgfmt_db *db, size_t count, const uint8_t *us, c
             records[i] = db->table + size * (ours * db->info.positions + theirs);
             PREFETCH(records[i]);
         }
+        before = read_ahead(db, before, records[0], records[block - 1]);
         out = read_block(records, block, values, out);
         count -= block;
     }

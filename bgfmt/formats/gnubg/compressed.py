@@ -9,7 +9,8 @@ offset  type  content
 6       u8    number of stored gammon values
 7       u8    roll number of the first stored gammon value
 
-Gammonless files made before March 2009 have 8-byte entries as well, the last two bytes zero.
+Gammonless files made before March 2009 have 8-byte entries as well, the last two bytes zero. Values are stored from
+the first to the last that is not zero.
 """
 
 from __future__ import annotations
@@ -78,6 +79,17 @@ class CompressedRows:
             lambda start, stop: self.block(start, stop)[:, columns],
             lambda numbers: self.pick(numbers)[:, columns],
         )
+
+    def place(self, number: int, gammon: bool, roll: int) -> int:
+        """Byte of a roll's value from the start of the index; of the index entry where the value is left out."""
+        entry = self.index[number]
+        start, count, first = int(entry["start"]), int(entry["count"]), int(entry["first"])
+        if gammon:
+            start += count
+            count, first = int(entry["gammon_count"]), int(entry["gammon_first"])
+        if first <= roll < first + count:
+            return self.data_offset - self.offset + 2 * (start + roll - first)
+        return number * self.entry
 
     def block(self, start: int, stop: int) -> U16:
         """Rows start..stop-1, (m, 32 or 64) uint16."""
@@ -152,6 +164,34 @@ class CompressedRows:
                 f"start {begin:,} with {end - begin} values",
                 number,
             )
+
+
+def decode_damaged(body: bytes, positions: int, entry: int, gammon: bool) -> U16:
+    """Rows (n, 1 or 2, 32) of a damaged body; a row whose entry or values make no sense is left zero."""
+    padded = body[: positions * entry] + bytes(max(0, positions * entry - len(body)))
+    index = np.frombuffer(padded, index_dtype(entry), positions)
+    stored = body[positions * entry :]
+    values = np.frombuffer(stored[: len(stored) & ~1], "<u2")
+    rows = np.zeros((positions, 1 + gammon, ROLLS), np.uint16)
+    starts = index["start"].astype(np.int64)
+    for part in range(1 + gammon):
+        counts = index["gammon_count" if part else "count"].astype(np.int64)
+        firsts = index["gammon_first" if part else "first"].astype(np.int64)
+        good = (counts > 0) & (counts + firsts <= ROLLS) & (starts + counts <= len(values))
+        for k in range(ROLLS):
+            which = np.flatnonzero(good & (k < counts))
+            rows[which, part, firsts[which] + k] = values[starts[which] + k]
+        starts = starts + counts
+    return rows
+
+
+def index_ends(body: bytes | memoryview, positions: int, entry: int, gammon: bool) -> int | None:
+    """Bytes of a whole body, as its last index entry tells; None where the index is not complete."""
+    last = bytes(body[(positions - 1) * entry : positions * entry])
+    if len(last) < entry:
+        return None
+    stored = int.from_bytes(last[:4], "little") + last[4] + (last[6] if gammon else 0)
+    return positions * entry + 2 * stored
 
 
 def spans_of(rows: U16) -> tuple[NDArray[np.uint8], NDArray[np.uint8], NDArray[np.bool_]]:

@@ -1,37 +1,40 @@
 """GNU Backgammon hypergammon database.
 
 offset  size  meaning                                                     source
-0       40    header `gnubg-HC`, C = 1, 2 or 3 chequers, see _gnubg_header files of makehyper 1.07
+0       40    header `gnubg-HC`, C = 1, 2 or 3 chequers, see header       files of makehyper 1.07
 40      28    a record for each (us, them), us*n + them, n = C(25 + C, C):
               nine 24-bit little-endian numbers and one zero byte
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
-from bgfmt.errors import HeaderError
-from bgfmt.formats.base import Extent, Format, Head, Option
-from bgfmt.formats.gnubg import header as gnubg
+import numpy as np
+from numpy.typing import NDArray
+
+from bgfmt.formats.base import Extent, Fault, Options, Reading, shown
+from bgfmt.formats.gnubg.family import HEADER_OPTION, GnubgFormat
+from bgfmt.formats.gnubg.header import Said
+from bgfmt.formats.outlets import Outlet
 from bgfmt.game import board
-from bgfmt.storage import Sink, Source
+from bgfmt.storage import Source
 from bgfmt.tables import Hypergammon, Table
 
 POINTS = 25
 RECORD = 28
 
 
-class GnubgHypergammon(Format):
+class GnubgHypergammon(GnubgFormat):
+    kind = "H"
     name = "gnubg-hyper"
     title = "GNU Backgammon hypergammon"
-    suffixes = (".bd",)
     carries = (Hypergammon,)
     headerless: ClassVar[Mapping[str, type]] = {"chequers": int}
-    options = (Option("header", bool, "write the 40 header bytes"),)
+    options = (HEADER_OPTION,)
 
-    def recognise(self, head: Head) -> bool:
-        return gnubg.kind(head.bytes) == "H"
+    # -- reading ----------------------------------------------------------------------------------------
 
     def guess(self, source: Source) -> list[dict[str, Any]]:
         for chequers in (1, 2, 3):
@@ -40,41 +43,63 @@ class GnubgHypergammon(Format):
                 return [{"chequers": chequers}]
         return []
 
-    def read(self, source: Source, offset: int = 0, **described: Any) -> Hypergammon:
-        if described:
-            raw, start, chequers = b"", offset, int(described["chequers"])
-        else:
-            spec = source.header(gnubg.HYPER, gnubg.SIZE, offset)
-            raw, start, chequers = source.bytes(offset, gnubg.SIZE), offset + gnubg.SIZE, spec.chequers
-            if not 1 <= chequers <= 3:
-                raise HeaderError(source.name, "chequers", offset + 7, "1, 2 or 3", chequers)
-        n = board.count(POINTS, chequers)
-        records = source.array("u1", (n, n, RECORD), start, f"{chequers}-chequer hypergammon table")
-        return Hypergammon(
+    def described(self, given: dict[str, Any]) -> Said:
+        return Said("H", POINTS, given["chequers"])
+
+    def read(self, source: Source, offset: int = 0, **described: Any) -> Reading:
+        said, record, start = self.opening(source, offset, described)
+        n = board.count(POINTS, said.chequers)
+        what = f"{said.chequers}-chequer hypergammon table"
+        table = Hypergammon(
             points=POINTS,
-            chequers=chequers,
-            records=records,
+            chequers=said.chequers,
+            carried=(record,),
+            records=source.array("u1", (n, n, RECORD), start, what),
             provenance=source.name,
-            extra={
-                "format": self.name,
-                "gnubg_header": raw,
-                "extent": Extent(offset, start - offset + n * n * RECORD),
-            },
             release=source.release,
         )
+        return Reading(table, Extent(offset, start - offset + n * n * RECORD))
 
-    def write(self, table: Table, sink: Sink, **options: Any) -> None:
-        self.check_options(options)
-        self.accept(table)
-        sink.write(gnubg.choose(table, gnubg.canonical_hyper(table.chequers), options.get("header")))
+    def host_facts(self, reading: Reading) -> dict[str, Any]:
+        return super().host_facts(reading) | {"gnubg_name": f"hyper{reading.table.chequers}.bd"}
+
+    # -- writing ----------------------------------------------------------------------------------------
+
+    def home_of(self, table: Table) -> bool:
+        return isinstance(table, Hypergammon)
+
+    def emit_numbers(self, table: Table, sink: Outlet, options: Options) -> None:
         for _, block in table.blocks():
             sink.write(block["records"])
 
-    def info(self, table: Table) -> dict[str, Any]:
-        headed = bool(table.extra.get("gnubg_header"))
-        return {
-            "header": headed,
-            "gnubg_name": f"hyper{table.chequers}.bd",
-            "gnubg_reads": headed,
-            "notes": [] if headed else ["it has no header"],
-        }
+    # -- every byte -------------------------------------------------------------------------------------
+
+    def said_of(self, table: Table, options: Options) -> Said:
+        return Said("H", POINTS, table.chequers)
+
+    def numbers(self, said: Said) -> int:
+        return board.count(POINTS, said.chequers) ** 2 * RECORD
+
+    def place(self, table: Table, options: Options, entry: int, column: str, item: int) -> int:
+        return RECORD * entry + 3 * item
+
+    def arrays_in(
+        self, room: NDArray[np.uint8], table: Table, options: Options
+    ) -> dict[str, NDArray[Any]]:
+        n = table.positions
+        return {"records": room.reshape(n, n, RECORD)}
+
+    def audit(self, source: Source, table: Table, extent: Extent) -> Iterator[Fault]:
+        yield from super().audit(source, table, extent)
+        start = extent.end - table.positions**2 * RECORD
+        for rows, block in table.blocks():
+            last = block["records"][..., RECORD - 1].reshape(-1)
+            for k in np.flatnonzero(last)[:100]:
+                at = start + (rows.start * table.positions + int(k)) * RECORD + RECORD - 1
+                yield Fault(at, 1, "zero byte of a record", shown(b"\0"), shown(last[k].tobytes()))
+
+    def every(self) -> Iterator[Said]:
+        return (Said("H", POINTS, chequers) for chequers in (1, 2, 3))
+
+    def in_words(self, said: Said) -> str:
+        return f"{said.chequers} chequer{'s' * (said.chequers > 1)}"

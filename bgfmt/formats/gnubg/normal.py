@@ -1,77 +1,95 @@
 """GNU Backgammon one-sided database of normal distributions.
 
 offset  size  meaning                                                     source
-0       40    header `gnubg-OS-PP-15-1-0-1`, see _gnubg_header             files of makebearoff -n 1.07
+0       40    header `gnubg-OS-PP-15-1-0-1`, see header                   files of makebearoff -n 1.07
 40      16*n  four float32, little-endian: mean rolls to bear off, its standard deviation, mean rolls to
               save the gammon, its standard deviation (0 with fewer than 15 chequers)
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
-from bgfmt.formats.base import Extent, Format, Head, Option
-from bgfmt.formats.gnubg import header as gnubg
+import numpy as np
+from numpy.typing import NDArray
+
+from bgfmt.formats.base import Extent, Options, Reading
+from bgfmt.formats.gnubg.family import HEADER_OPTION, GnubgFormat
+from bgfmt.formats.gnubg.header import Said
+from bgfmt.formats.outlets import Outlet
 from bgfmt.game import board
-from bgfmt.storage import Sink, Source
+from bgfmt.storage import Source
 from bgfmt.tables import NormalOneSided, Table
 
 FIRST_ROWS = bytes(16) + b"\x00\x00\x80\x3f" + bytes(12)
+ROW = 16
 
 
-class GnubgNormal(Format):
+class GnubgNormal(GnubgFormat):
+    kind = "ND"
     name = "gnubg-nd"
     title = "GNU Backgammon one-sided, normal distributions"
-    suffixes = (".bd",)
     carries = (NormalOneSided,)
     headerless: ClassVar[Mapping[str, type]] = {"points": int, "chequers": int}
-    options = (Option("header", bool, "write the 40 header bytes"),)
+    options = (HEADER_OPTION,)
 
-    def recognise(self, head: Head) -> bool:
-        return gnubg.kind(head.bytes) == "ND"
+    # -- reading ----------------------------------------------------------------------------------------
 
     def guess(self, source: Source) -> list[dict[str, Any]]:
         if source.size < 32 or source.bytes(0, 32) != FIRST_ROWS:
             return []
-        return [{"points": p, "chequers": 15} for p in range(1, 24) if board.count(p, 15) * 16 == source.size]
+        return [{"points": p, "chequers": 15} for p in range(1, 24) if board.count(p, 15) * ROW == source.size]
 
-    def read(self, source: Source, offset: int = 0, **described: Any) -> NormalOneSided:
-        if described:
-            raw, start = b"", offset
-            points, chequers = int(described["points"]), int(described.get("chequers", 15))
-        else:
-            spec = gnubg.read_sided(source, offset)
-            points, chequers, raw = spec["points"], spec["chequers"], spec["raw"]
-            start = offset + gnubg.SIZE
-        n = board.count(points, chequers)
-        rows = source.array("<f4", (n, 4), start, f"{points}-point normal-distribution table")
-        return NormalOneSided(
-            points=points,
-            chequers=chequers,
-            moments=rows,
+    def described(self, given: dict[str, Any]) -> Said:
+        return Said("ND", given["points"], given.get("chequers", 15))
+
+    def read(self, source: Source, offset: int = 0, **described: Any) -> Reading:
+        said, record, start = self.opening(source, offset, described)
+        n = board.count(said.points, said.chequers)
+        what = f"{said.points}-point normal-distribution table"
+        table = NormalOneSided(
+            points=said.points,
+            chequers=said.chequers,
+            moments=source.array("<f4", (n, 4), start, what),
             provenance=source.name,
-            extra={
-                "format": self.name,
-                "gnubg_header": raw,
-                "extent": Extent(offset, start - offset + 16 * n),
-            },
+            carried=(record,),
             release=source.release,
         )
+        return Reading(table, Extent(offset, start - offset + ROW * n))
 
-    def write(self, table: Table, sink: Sink, **options: Any) -> None:
-        self.check_options(options)
-        self.accept(table)
-        canonical = gnubg.canonical_one_sided(
-            table.points, table.chequers, gammon=True, compressed=False, normal=True
-        )
-        sink.write(gnubg.choose(table, canonical, options.get("header")))
+    def host_facts(self, reading: Reading) -> dict[str, Any]:
+        crash = "gnubg 1.07 crashes when this is installed as gnubg_os.bd; bearoffdump reads it"
+        notes = super().host_facts(reading)["notes"]
+        return {"gnubg_name": None, "gnubg_reads": False, "notes": [crash, *notes]}
+
+    # -- writing ----------------------------------------------------------------------------------------
+
+    def home_of(self, table: Table) -> bool:
+        return isinstance(table, NormalOneSided)
+
+    def emit_numbers(self, table: Table, sink: Outlet, options: Options) -> None:
         for _, block in table.blocks():
             sink.write(block["moments"].astype("<f4", copy=False))
 
-    def info(self, table: Table) -> dict[str, Any]:
-        headed = bool(table.extra.get("gnubg_header"))
-        notes = ["gnubg 1.07 crashes when this is installed as gnubg_os.bd; bearoffdump reads it"]
-        if not headed:
-            notes.append("it has no header")
-        return {"header": headed, "gnubg_name": None, "gnubg_reads": False, "notes": notes}
+    # -- every byte -------------------------------------------------------------------------------------
+
+    def said_of(self, table: Table, options: Options) -> Said:
+        return Said("ND", table.points, table.chequers, gammon=True)
+
+    def numbers(self, said: Said) -> int:
+        return board.count(said.points, said.chequers) * ROW
+
+    def place(self, table: Table, options: Options, entry: int, column: str, item: int) -> int:
+        return ROW * entry + 4 * item
+
+    def arrays_in(
+        self, room: NDArray[np.uint8], table: Table, options: Options
+    ) -> dict[str, NDArray[Any]]:
+        return {"moments": room.view("<f4").reshape(-1, 4)}
+
+    def every(self) -> Iterator[Said]:
+        return (Said("ND", points, 15, gammon=True) for points in range(1, 19))
+
+    def in_words(self, said: Said) -> str:
+        return f"{said.points} points of normal distributions"

@@ -1,38 +1,50 @@
 """GNU Backgammon one-sided database, exact distributions.
 
 offset  size        meaning                                               source
-0       40          header `gnubg-OS-PP-15-G-K-0`, see _gnubg_header       files of makebearoff 1.07
+0       40          header `gnubg-OS-PP-15-G-K-0`, see header             files of makebearoff 1.07
 
 uncompressed (K = 0)
 40      128*n, 64*n n records: 32 uint16 of the bearoff distribution and, where G = 1, 32 of the gammon one
 
 compressed (K = 1)
-40      8*n, 6*n    index, see _compressed
+40      8*n, 6*n    index, see compressed
 ...     ...         the values it points at, uint16
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bgfmt.errors import CapabilityError, CorruptError
-from bgfmt.formats.base import Extent, Format, Head, Option
-from bgfmt.formats.gnubg import header as gnubg
-from bgfmt.formats.gnubg.compressed import ROLLS, CompressedRows, index_of, spans_of
+from bgfmt.errors import CorruptError
+from bgfmt.formats.base import Extent, Layout, Option, Options, Reading, Region, Salvage
+from bgfmt.formats.gnubg import content, header
+from bgfmt.formats.gnubg.compressed import (
+    ROLLS,
+    CompressedRows,
+    decode_damaged,
+    index_ends,
+    index_of,
+    spans_of,
+)
+from bgfmt.formats.gnubg.family import HEADER_OPTION, GnubgFormat
+from bgfmt.formats.gnubg.header import GnubgHeader, GnubgRows, Said
+from bgfmt.formats.outlets import Outlet
+from bgfmt.formats.records import AsRead, as_read
 from bgfmt.game import board
-from bgfmt.storage import Sink, Source
+from bgfmt.storage import Source
 from bgfmt.tables import OneSided, Rows, Table
 
 
-class GnubgOneSided(Format):
+class GnubgOneSided(GnubgFormat):
+    kind = "OS"
     name = "gnubg-os"
     title = "GNU Backgammon one-sided"
-    suffixes = (".bd",)
     carries = (OneSided,)
+    records = (GnubgHeader, GnubgRows)
     headerless: ClassVar[Mapping[str, type]] = {
         "points": int,
         "chequers": int,
@@ -40,13 +52,12 @@ class GnubgOneSided(Format):
         "compressed": bool,
     }
     options = (
-        Option("header", bool, "write the 40 header bytes"),
+        HEADER_OPTION,
         Option("compressed", bool, "leave out leading and trailing zeros"),
         Option("gammon", bool, "write the gammon distributions"),
     )
 
-    def recognise(self, head: Head) -> bool:
-        return gnubg.kind(head.bytes) == "OS"
+    # -- reading ----------------------------------------------------------------------------------------
 
     def guess(self, source: Source) -> list[dict[str, Any]]:
         found = []
@@ -54,64 +65,61 @@ class GnubgOneSided(Format):
             n = board.count(points, 15)
             for gammon in (True, False):
                 described = {"points": points, "chequers": 15, "gammon": gammon}
-                if source.size == n * (128 if gammon else 64) and self._sums_fit(source, n, gammon):
-                    found.append({**described, "compressed": False})
-                if source.size > n * (8 if gammon else 6) and self._index_fits(source, n, gammon):
+                if source.size == n * (128 if gammon else 64):
+                    rows = source.array("<u2", (n, 1 + gammon, ROLLS), 0)
+                    if content.distributions(rows, points):
+                        found.append({**described, "compressed": False})
+                if source.size > n * (8 if gammon else 6) and self._index_fits(source, points, n, gammon):
                     found.append({**described, "compressed": True})
         return found
 
     @staticmethod
-    def _sums_fit(source: Source, n: int, gammon: bool) -> bool:
-        rows = source.array("<u2", (n, 1 + gammon, ROLLS), 0)[:: max(1, n // 1000)]
-        return bool((rows.sum(axis=2, dtype=np.int64) == 65535).all())
-
-    @staticmethod
-    def _index_fits(source: Source, n: int, gammon: bool) -> bool:
+    def _index_fits(source: Source, points: int, n: int, gammon: bool) -> bool:
         entry = b"\x01\x00" * (1 + gammon)
         if source.bytes(0, 4 + len(entry)) != bytes(4) + entry:
             return False
         try:
             rows = CompressedRows(source, 0, n, entry=8 if gammon else 6, gammon=gammon)
-            return rows.size == source.size and bool(
-                (rows.block(0, min(n, 9)).sum(axis=1) == 65535 * (1 + gammon)).all()
-            )
+            if rows.size != source.size:
+                return False
+            few = rows.block(0, min(n, content.FEW)).reshape(-1, 1 + gammon, ROLLS)
+            return content.distributions(few, points)
         except (CorruptError, ValueError):
             return False
 
-    def read(self, source: Source, offset: int = 0, **described: Any) -> OneSided:
-        if described:
-            raw, start = b"", offset
-            points, chequers = int(described["points"]), int(described.get("chequers", 15))
-            gammon, compressed = bool(described.get("gammon", True)), bool(described.get("compressed", True))
-        else:
-            spec = gnubg.read_sided(source, offset)
-            points, chequers, raw = spec["points"], spec["chequers"], spec["raw"]
-            gammon, compressed, _ = spec["flags"]
-            start = offset + gnubg.SIZE
-        n = board.count(points, chequers)
-        extra: dict[str, Any] = {"format": self.name, "gnubg_header": raw, "compressed": compressed}
+    def described(self, given: dict[str, Any]) -> Said:
+        gammon, compressed = given.get("gammon", True), given.get("compressed", True)
+        return Said("OS", given["points"], given.get("chequers", 15), gammon, compressed)
+
+    def read(self, source: Source, offset: int = 0, **described: Any) -> Reading:
+        said, record, start = self.opening(source, offset, described)
+        n, gammon = board.count(said.points, said.chequers), said.gammon
         bearoff: Rows
         second: Rows | None
-        if compressed:
+        carried: tuple[object, ...] = (record, GnubgRows(said.compressed))
+        if said.compressed:
             entry = 8 if gammon or self._old_index(source, start, n) else 6
             packed = CompressedRows(source, start, n, entry=entry, gammon=gammon)
             bearoff, size = packed.rows(0), packed.size
             second = packed.rows(1) if gammon else None
-            extra |= {"entry": entry, "packed": packed}
+            arrays = (bearoff,) if second is None else (bearoff, second)
+            carried = (record, GnubgRows(True, entry), AsRead(arrays, packed))
         else:
-            what = f"{points}-point one-sided table"
-            rows = source.array("<u2", (n, (1 + gammon) * ROLLS), start, what)
+            rows = source.array(
+                "<u2", (n, (1 + gammon) * ROLLS), start, f"{said.points}-point one-sided table"
+            )
             bearoff, second = rows[:, :ROLLS], rows[:, ROLLS:] if gammon else None
             size = rows.nbytes
-        return OneSided(
-            points=points,
-            chequers=chequers,
+        table = OneSided(
+            points=said.points,
+            chequers=said.chequers,
             bearoff=bearoff,
             gammon=second,
             provenance=source.name,
-            extra={**extra, "extent": Extent(offset, start - offset + size)},
+            carried=carried,
             release=source.release,
         )
+        return Reading(table, Extent(offset, start - offset + size))
 
     @staticmethod
     def _old_index(source: Source, start: int, n: int) -> bool:
@@ -119,88 +127,172 @@ class GnubgOneSided(Format):
 
         Position 1's values always begin at 1; only one of the two entry sizes finds that number there.
         """
-        if n < 2 or source.size < start + 12:
-            return False
-        second = int.from_bytes(source.bytes(start + 6, 4), "little")
-        return second != 1 and int.from_bytes(source.bytes(start + 8, 4), "little") == 1
+        return source.size >= start + 12 and _old(source.bytes(start, 12), n)
 
-    def write(self, table: Table, sink: Sink, **options: Any) -> None:
-        self.check_options(options)
-        self.accept(table)
+    def info(self, reading: Reading) -> dict[str, Any]:
+        return {"compressed": _compressed(reading.table, {})} | super().info(reading)
+
+    def host_facts(self, reading: Reading) -> dict[str, Any]:
+        table, facts = reading.table, super().host_facts(reading)
         assert isinstance(table, OneSided)
-        gammon = self._gammon(table, options)
-        compressed = bool(options.get("compressed", table.extra.get("compressed", True)))
-        canonical = gnubg.canonical_one_sided(
-            table.points, table.chequers, gammon=gammon, compressed=compressed, normal=False
-        )
-        sink.write(gnubg.choose(table, canonical, options.get("header")))
-        if compressed:
-            self._write_compressed(table, sink, gammon)
-        else:
+        notes, reads = facts["notes"], facts["gnubg_reads"]
+        if table.gammon is None and _entry(table, False) == 8 and _compressed(table, {}):
+            notes.append("8-byte index entries, as written before March 2009; gnubg 1.07 misreads them")
+            reads = False
+        if table.gammon is None and table.points != 6:
+            notes.append("gnubg's gammon chances are wrong with a gammonless file of other than 6 points")
+        name = "gnubg_os0.bd" if table.points == 6 else "gnubg_os.bd"
+        return {"gnubg_name": name, "gnubg_reads": reads, "notes": notes}
+
+    # -- writing ----------------------------------------------------------------------------------------
+
+    def refusal(self, table: Table, options: Options) -> str | None:
+        assert isinstance(table, OneSided)
+        if table.exact:
+            return "gnubg-os holds 16-bit integers, not exact float64 chances; npz holds those"
+        if table.bearoff.shape[1] != ROLLS:
+            return f"gnubg-os holds 32 rolls a position, not {table.bearoff.shape[1]}; npz holds these"
+        if options.get("gammon") and table.gammon is None:
+            return "the table has no gammon distributions; solve it anew to get them"
+        return None
+
+    def losses(self, table: Table, options: Options) -> list[str]:
+        assert isinstance(table, OneSided)
+        if table.gammon is None:
+            return []
+        if options.get("gammon") is False:
+            return ["the gammon distributions are dropped"]
+        if table.gammon_policy == "race":
+            return [
+                "the gammon part follows the race's plays, not the plays that save the gammon, "
+                "and a gnubg file cannot say so"
+            ]
+        return []
+
+    def home_of(self, table: Table) -> bool:
+        return isinstance(table, OneSided) and not table.exact and table.gammon_policy != "race"
+
+    def emit_numbers(self, table: Table, sink: Outlet, options: Options) -> None:
+        assert isinstance(table, OneSided)
+        gammon = _gammon(table, options)
+        if not _compressed(table, options):
             for _, block in table.blocks():
                 sink.write(_joined(block, gammon))
-
-    @staticmethod
-    def _write_compressed(table: OneSided, sink: Sink, gammon: bool) -> None:
-        """Index first, values after it: the values of each block are kept until the index is complete."""
-        entry = 8 if gammon else 6
-        if not gammon and table.extra.get("entry") == 8 and table.gammon is None:
-            entry = 8
+            return
+        entry = _entry(table, gammon)
         index_at = sink.written
         sink.skip(table.positions * entry)
-        start = 0
+        start = 0  # values are counted in uint16, from the end of the index
         for rows, block in table.blocks():
             joined = _joined(block, gammon)
             count, first, stored = spans_of(joined)
             index, start = index_of(count, first, start, entry)
+            done = rows.stop / table.positions
+            sink.expect(index_at + table.positions * entry + 2 * start / done)
             sink.write_at(index_at + rows.start * entry, index)
             sink.write(joined[stored])
 
-    @staticmethod
-    def _gammon(table: OneSided, options: Mapping[str, Any]) -> bool:
-        wanted = options.get("gammon")
-        if wanted and table.gammon is None:
-            raise CapabilityError("the table has no gammon distributions; solve it anew to get them")
-        return table.gammon is not None if wanted is None else bool(wanted)
+    # -- every byte -------------------------------------------------------------------------------------
 
-    def accept(self, table: Table) -> None:
-        super().accept(table)
-        if table.exact:
-            raise CapabilityError(
-                "gnubg-os holds 16-bit integers, not exact float64 chances; npz holds those"
-            )
-
-    def losses(self, table: Table, options: Mapping[str, Any]) -> list[str]:
-        lost = []
-        if isinstance(table, OneSided) and table.gammon is not None and options.get("gammon") is False:
-            lost.append("the gammon distributions are dropped")
-        elif isinstance(table, OneSided) and table.extra.get("gammon_policy") == "race":
-            lost.append(
-                "the gammon part follows the race's plays, not the plays that save the gammon, "
-                "and a gnubg file cannot say so"
-            )
-        return lost
-
-    def info(self, table: Table) -> dict[str, Any]:
+    def said_of(self, table: Table, options: Options) -> Said:
         assert isinstance(table, OneSided)
-        headed, extent = bool(table.extra.get("gnubg_header")), table.extra["extent"]
-        unreadable = gnubg.slot_limits(extent.size)
-        notes = [] if headed else ["it has no header"]
-        if unreadable:
-            notes.append(unreadable)
-        if table.extra.get("entry") == 8 and table.gammon is None:
-            notes.append("8-byte index entries, as written before March 2009; gnubg 1.07 misreads them")
-            unreadable = notes[-1]
-        if table.gammon is None and table.points != 6:
-            notes.append("gnubg's gammon chances are wrong with a gammonless file of other than 6 points")
-        return {
-            "gammon": table.gammon is not None,
-            "compressed": bool(table.extra.get("compressed")),
-            "header": headed,
-            "gnubg_name": "gnubg_os0.bd" if table.points == 6 else "gnubg_os.bd",
-            "gnubg_reads": headed and unreadable is None,
-            "notes": notes,
-        }
+        gammon, compressed = _gammon(table, options), _compressed(table, options)
+        return Said("OS", table.points, table.chequers, gammon, compressed)
+
+    def numbers(self, said: Said) -> int | None:
+        if said.compressed:
+            return None
+        return board.count(said.points, said.chequers) * (128 if said.gammon else 64)
+
+    def place(self, table: Table, options: Options, entry: int, column: str, item: int) -> int:
+        assert isinstance(table, OneSided)
+        both = _gammon(table, options)
+        return (128 if both else 64) * entry + (64 if column == "gammon" else 0) + 2 * item
+
+    def layout(self, table: Table, **options: Any) -> Layout:
+        packed = as_read(table, CompressedRows)
+        if packed is None or not _compressed(table, options) or options.get("gammon") is False:
+            return super().layout(table, **options)
+        first = self.header_of(table, options)
+        head, index = len(first), len(packed.index) * packed.entry
+
+        def place(entry: int, column: str, item: int) -> int:
+            return head + packed.place(entry, column == "gammon", item)
+
+        body = Region("index", head, index), Region("values", head + index, packed.size - index)
+        return Layout(first, (*header.regions(first), *body), place)
+
+    def arrays_in(
+        self, room: NDArray[np.uint8], table: Table, options: Options
+    ) -> dict[str, NDArray[Any]]:
+        rows = room.view("<u2").reshape(table.positions, -1)
+        parts = {"bearoff": rows[:, :ROLLS], "gammon": rows[:, ROLLS:]}
+        return {name: part for name, part in parts.items() if part.shape[1]}
+
+    # -- damaged files ----------------------------------------------------------------------------------
+
+    def every(self) -> Iterator[Said]:
+        for points in range(1, 19):
+            for gammon in (True, False):
+                for compressed in (True, False):
+                    yield Said("OS", points, 15, gammon, compressed)
+
+    def in_words(self, said: Said) -> str:
+        packed = " compressed" if said.compressed else ""
+        return f"{said.points} points {'with' if said.gammon else 'without'} gammons{packed}"
+
+    def fitting(self, source: Source) -> list[str]:
+        found = super().fitting(source)
+        body = source.buffer[header.SIZE :]
+        for said in self.every():
+            n, entry = board.count(said.points, 15), 8 if said.gammon else 6
+            if said.compressed and index_ends(body, n, entry, said.gammon) == len(body):
+                found.append(self.in_words(said))
+        return found
+
+    def from_body(self, said: Said, body: bytes, name: str) -> Salvage | None:
+        if not said.compressed:
+            return super().from_body(said, body, name)
+        n = board.count(said.points, said.chequers)
+        if n * 6 > 2 * len(body) + 64:
+            return None
+        entry = 8 if said.gammon or _old(body[:12], n) else 6
+        rows = decode_damaged(body, n, entry, said.gammon)
+        table = OneSided(
+            points=said.points,
+            chequers=said.chequers,
+            bearoff=rows[:, 0],
+            gammon=rows[:, 1] if said.gammon else None,
+            provenance=name,
+            carried=(GnubgHeader(said.canonical), GnubgRows(True, entry)),
+        )
+        return Salvage(table, 1.0)
+
+
+def _old(start: bytes, n: int) -> bool:
+    """Whether an index without gammon data has entries of 8 bytes, by where position 1's values begin."""
+    second = int.from_bytes(start[6:10], "little"), int.from_bytes(start[8:12], "little")
+    return n > 1 and len(start) == 12 and second[0] != 1 and second[1] == 1
+
+
+def _gammon(table: OneSided, options: Options) -> bool:
+    wanted = options.get("gammon")
+    return table.gammon is not None if wanted is None else bool(wanted)
+
+
+def _compressed(table: Table, options: Options) -> bool:
+    """Whether to write the compressed layout: as asked, as the table's own file has it, else yes."""
+    wanted, rows = options.get("compressed"), table.record(GnubgRows)
+    if wanted is not None:
+        return bool(wanted)
+    return rows is None or rows.compressed
+
+
+def _entry(table: OneSided, gammon: bool) -> int:
+    """Bytes of an index entry: those of the table's own file where it is as old as that."""
+    rows = table.record(GnubgRows)
+    old = not gammon and table.gammon is None and rows is not None and rows.entry == 8
+    return 8 if gammon or old else 6
 
 
 def _joined(block: Mapping[str, NDArray[Any]], gammon: bool) -> NDArray[np.uint16]:

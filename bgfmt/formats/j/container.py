@@ -8,7 +8,7 @@ f                 noun, integer table of (position, size) of free blocks
 an entry's block  one noun; what follows it in the block means nothing
 
 Order and size of the directory's numbers depend on the version alone, the nouns each carry their own form. The
-writer is `_jwrite`.
+writer is `write`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ from numpy.typing import NDArray
 
 from bgfmt.errors import CorruptError, FormatError, HeaderError, TruncatedError
 from bgfmt.formats.j import noun as jn
-from bgfmt.formats.j.noun import FORMS, Form, JType, Noun
+from bgfmt.formats.j.form import FORMS, Form, JType
+from bgfmt.formats.j.noun import Noun
 
 #: the library reads this much to get at the header, so no file is shorter
 HEAD = 512

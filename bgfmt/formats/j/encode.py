@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgfmt.errors import CapabilityError
-from bgfmt.formats.j.noun import OFFSETS, STEP, Form, JType, Noun, padded
+from bgfmt.formats.j.form import OFFSETS, Form, JType, padded
+from bgfmt.formats.j.noun import STEP, Noun
 
 TERMINATED = (JType.BOOLEAN, JType.LITERAL, JType.UNICODE, JType.UNICODE4)
 Piece = bytes | NDArray[Any]
@@ -78,7 +79,7 @@ def pieces(noun: Noun, form: Form, measured: Measure | None = None) -> Iterator[
     Raises CapabilityError for an integer that 4-byte words cannot hold.
     """
     known = measured or measure(noun, form)
-    yield _head(form, noun.type, noun.count, noun.shape)
+    yield head_of(noun, form)
     if noun.type not in OFFSETS:
         written = 0
         for block in _blocks(noun):
@@ -102,6 +103,11 @@ def pieces(noun: Noun, form: Form, measured: Measure | None = None) -> Iterator[
 def encode(noun: Noun, form: Form) -> bytes:
     """The noun's block as bytes."""
     return b"".join(bytes(p) if isinstance(p, bytes) else p.tobytes() for p in pieces(noun, form))
+
+
+def head_of(noun: Noun, form: Form) -> bytes:
+    """The words before the noun's data."""
+    return _head(form, noun.type, noun.count, noun.shape)
 
 
 def _head(form: Form, kind: JType, count: int, shape: tuple[int, ...]) -> bytes:

@@ -1,29 +1,38 @@
 """J's component file (.ijf): Peelle's table of expected rolls, whole one-sided tables, and any other components.
 
-Which nouns hold a table, and in which order, is told in `_jlayout`; the container in `_jcontainer`, the nouns in
-`_jnoun`. A file that holds neither table is opened as its components.
+Which nouns hold a table, and in which order, is told in `layout`; the container in `container`, the nouns in `noun`,
+and which bytes of a file the library writes in `audit`. A file that holds neither table is opened as its components.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from math import prod
+from typing import Any, cast
 
 from bgfmt.errors import CapabilityError, CorruptError, FormatError
-from bgfmt.formats.base import Extent, Format, Head, Option
-from bgfmt.formats.j import layout
+from bgfmt.formats import records
+from bgfmt.formats.base import Extent, Fault, Format, Head, Layout, Option, Options, Reading, Region
+from bgfmt.formats.j import audit, layout
 from bgfmt.formats.j import noun as jn
+from bgfmt.formats.j import order as jo
 from bgfmt.formats.j.container import VERSIONS, Container, Version, looks_like
-from bgfmt.formats.j.noun import Form, Noun
-from bgfmt.formats.j.order import holds
+from bgfmt.formats.j.form import Form, form_of
+from bgfmt.formats.j.layout import JLayout
+from bgfmt.formats.j.noun import Noun
 from bgfmt.formats.j.text import as_json, describe
-from bgfmt.formats.j.write import compact
-from bgfmt.storage import Sink, Source
+from bgfmt.formats.j.write import Nowhere, compact
+from bgfmt.formats.outlets import Outlet
+from bgfmt.formats.records import AsRead, as_read
+from bgfmt.storage import Source
 from bgfmt.tables import Components, MeanRolls, OneSided, Table
 
 STEP = 8 << 20
 LISTED = 1000  # components that `info` describes
 CHECKED = 4 << 20  # bytes of a file up to which every noun is walked when it is opened
+OWN = {MeanRolls: 2, OneSided: 5}  # components of a table
+NUMBERS = {"means": 1, "bearoff": 2, "gammon": 3}  # components of its arrays
 
 
 class JComponents(Sequence[Noun]):
@@ -54,6 +63,7 @@ class JFile(Format):
     title = "J component file"
     suffixes = (".ijf",)
     carries = (MeanRolls, OneSided, Components)
+    records = (JLayout,)
     options = (
         Option("kind", str, "mean-rolls: the article's two components; one-sided: the whole table"),
         Option("word", int, "bytes in a word of J's nouns: 8, or 4 as a 32-bit J has them"),
@@ -67,38 +77,32 @@ class JFile(Format):
 
     # -- reading ----------------------------------------------------------------------------------------
 
-    def read(self, source: Source, offset: int = 0, **described: Any) -> Table:
+    def read(self, source: Source, offset: int = 0, **described: Any) -> Reading:
         if offset:
             raise FormatError(f"{source.name}: a J component file begins at byte 0, not {offset}")
         file = Container(source.buffer[:], source.name)
         if source.size <= CHECKED:
             _check(file)
-        common: dict[str, Any] = {"provenance": source.name, "release": source.release}
         own = file.form(0) if len(file) else file.header.form
-        extra: dict[str, Any] = {
-            "format": self.name,
-            "extent": Extent(0, file.end),
-            "jlayout": {"container": file.header.version.name, "word": own.word, "order": own.order},
-        }
+        more: dict[str, Any] = {"provenance": source.name, "release": source.release}
+        more["carried"] = (JLayout(file.header.version.name, own.word, own.order),)
         size = layout.size_of(file)
         said = None if size is None else layout.description(file)
         table: Table
         if size is None:
-            table = Components(points=0, chequers=0, nouns=JComponents(file), extra=extra, **common)
+            table = Components(points=0, chequers=0, nouns=JComponents(file), **more)
         elif said is None:
-            table = layout.mean_rolls(file, size, extra=extra, **common)
+            table = layout.mean_rolls(file, size, **more)
         else:
-            table = layout.one_sided(file, size, said, extra=extra, **common)
-        # the file goes along with the very arrays it was read into: changed ones no longer stand for it
-        table.extra["jfile"] = (file, _contents(table))  # type: ignore[index]
-        return table
+            table = layout.one_sided(file, size, said, **more)
+        behind = AsRead(records.contents(table), file)
+        return Reading(replace(table, carried=(*table.carried, behind)), Extent(0, file.end))
 
-    def info(self, table: Table) -> dict[str, Any]:
-        file = _kept(table)
+    def info(self, reading: Reading) -> dict[str, Any]:
+        file, table = as_read(reading.table, Container), reading.table
         if file is None:
             return {}
-        head = file.header
-        count = min(len(file), LISTED)
+        head, count = file.header, min(len(file), LISTED)
         forms = sorted({file.form(k).name for k in range(count)})
         notes = file.problems()
         if len(file) > LISTED:
@@ -107,81 +111,136 @@ class JFile(Format):
             free = sum(size for _, size in file.free_rows)
         except FormatError:
             free = 0
-        more = len(file) - {MeanRolls: 2, OneSided: 5}.get(type(table), len(file))
-        if more:
-            notes.append(f"{more} more component{'s' * (more > 1)} follow{'s' * (more == 1)} the table's own")
         contents = {MeanRolls: "ncodes and ns, as in Peelle's article", OneSided: "a whole one-sided table"}
-        details: dict[str, Any] = {
+        return {
             "contents": contents.get(type(table), "no table bgfmt knows"),
             "container": head.version.name,
             "nouns": ", ".join(forms) or head.form.name,
             "calls": head.calls,
             "free_bytes": free,
             "components": [describe(file.noun(k)) for k in range(count)],
+            "notes": notes + self.beside(reading),
         }
-        if isinstance(table, OneSided):
-            details["gammon"] = table.gammon is not None
-        return details | {"gnubg_name": None, "gnubg_reads": False, "notes": notes}
+
+    def beside(self, reading: Reading) -> list[str]:
+        file = as_read(reading.table, Container)
+        more = 0 if file is None else len(file) - OWN.get(type(reading.table), len(file))
+        if more <= 0:
+            return []
+        return [f"{more} more component{'s' * (more > 1)} follow{'s' * (more == 1)} the table's own"]
 
     # -- writing ----------------------------------------------------------------------------------------
 
-    def accept(self, table: Table) -> None:
-        super().accept(table)
-        if not isinstance(table, Components) and not holds(table.points, table.chequers):
-            raise CapabilityError(
+    def refusal(self, table: Table, options: Options) -> str | None:
+        if not isinstance(table, Components) and not jo.holds(table.points, table.chequers):
+            return (
                 f"the ncodes of {table.points} points and {table.chequers} chequers exceed J's 64-bit integers; "
                 "npz holds this table"
             )
-
-    def losses(self, table: Table, options: Mapping[str, Any]) -> list[str]:
-        if isinstance(table, OneSided) and table.gammon is not None and options.get("gammon") is False:
-            return ["the gammon distributions are dropped"]
-        return []
-
-    def write(self, table: Table, sink: Sink, **options: Any) -> None:
-        self.check_options(options)
-        self.accept(table)
         if options.get("kind") not in (None, table.kind):
-            raise CapabilityError(
-                f"a {table.kind} table cannot be written as {options['kind']}; convert it first"
-            )
-        file = _kept(table)
-        dropped = isinstance(table, OneSided) and table.gammon is not None and options.get("gammon") is False
+            return f"a {table.kind} table cannot be written as {options['kind']}; convert it first"
         if options.get("gammon") and not (isinstance(table, OneSided) and table.gammon is not None):
-            raise CapabilityError("the table has no gammon distributions; solve it anew to get them")
-        version, form = _layout(options, table.extra.get("jlayout") or {})
-        if file is not None and not dropped:
-            asked = any(options.get(name) is not None for name in ("word", "order", "container"))
-            if not asked or _is_so(file, version, form):
-                _copy(table, file, sink)
-            else:
-                compact(JComponents(file), sink, version, form, table.release)
-            return
-        if isinstance(table, Components):
-            compact(table.nouns, sink, version, form, table.release)
-            return
-        assert isinstance(table, (MeanRolls, OneSided))
-        if isinstance(table, OneSided) and dropped:
-            table = OneSided(
-                points=table.points, chequers=table.chequers, bearoff=table.bearoff,
-                extra={k: v for k, v in table.extra.items() if k != "gammon_policy"}, release=table.release,
-            )  # fmt: skip
-        compact(layout.nouns_of(table), sink, version, form, table.release)
-
-
-def _contents(table: Table) -> tuple[Any, ...]:
-    return (table.nouns,) if isinstance(table, Components) else tuple(table.arrays().values())
-
-
-def _kept(table: Table) -> Container | None:
-    """The component file a table was read from, if the table still holds what was read."""
-    kept = table.extra.get("jfile")
-    if kept is None:
+            return "the table has no gammon distributions; solve it anew to get them"
+        if isinstance(table, OneSided) and not table.exact and table.bearoff.shape[1] != layout.ROLLS:
+            return f"jfile holds 32 rolls a position, not {table.bearoff.shape[1]}; npz holds these"
+        _layout(options, table.record(JLayout))
         return None
-    file, contents = kept
-    now = _contents(table)
-    same = len(now) == len(contents) and all(a is b for a, b in zip(now, contents, strict=True))
-    return file if same and isinstance(file, Container) else None
+
+    def losses(self, table: Table, options: Options) -> list[str]:
+        return ["the gammon distributions are dropped"] if _dropped(table, options) else []
+
+    def home_of(self, table: Table) -> bool:
+        return isinstance(table, (MeanRolls, Components))
+
+    def emit(self, table: Table, sink: Outlet, options: Options) -> None:
+        file = as_read(table, Container)
+        version, form = _layout(options, table.record(JLayout))
+        if file is not None and not _dropped(table, options) and _copied(file, options, version, form):
+            for start in range(0, file.end, STEP):
+                sink.write(file.view[start : min(start + STEP, file.end)])
+                if table.release is not None:
+                    table.release()
+            return
+        compact(self._nouns(table, options), sink, version, form, table.release)
+
+    @staticmethod
+    def _nouns(table: Table, options: Options) -> Sequence[Noun]:
+        file = as_read(table, Container)
+        if file is not None and not _dropped(table, options):
+            return JComponents(file)
+        if isinstance(table, Components):
+            return cast(Any, table.nouns)  # type: ignore[no-any-return]
+        assert isinstance(table, (MeanRolls, OneSided))
+        if _dropped(table, options):
+            table = replace(table, gammon=None, gammon_policy="")
+        return layout.nouns_of(table)
+
+    # -- every byte -------------------------------------------------------------------------------------
+
+    def layout(self, table: Table, **options: Any) -> Layout:
+        """Where the numbers of a file lie; all between them belongs to the container."""
+        file = as_read(table, Container)
+        version, form = _layout(options, table.record(JLayout))
+        kept = file is not None and not _dropped(table, options) and _copied(file, options, version, form)
+        if kept:
+            assert file is not None
+            nouns: Sequence[Noun] = JComponents(file)
+            forms = [file.form(k) for k in range(len(file))]
+            starts, end = [int(at) for at, _ in file.entries], file.end
+        else:
+            nouns = self._nouns(table, options)
+            forms = [form] * len(nouns)
+            writer = compact(nouns, Nowhere(), version, form)
+            starts, end = [at for at, _ in writer.entries], writer.length
+        own = {name: k for name, k in NUMBERS.items() if name in table.arrays()}
+        if _dropped(table, options):
+            del own["gammon"]
+        spans = {}
+        for name, k in own.items():
+            head = (4 + len(nouns[k].shape)) * forms[k].word
+            spans[name] = (starts[k] + head, nouns[k].count * forms[k].size(nouns[k].type))
+        regions, at = [], 0
+        for name, (start, size) in sorted(spans.items(), key=lambda item: item[1]):
+            regions += [Region("container", at, start - at), Region(name, start, size, numbers=True)]
+            at = start + size
+        regions.append(Region("container", at, end - at))
+        order = None if isinstance(table, Components) else jo.order(table.points, table.chequers)
+
+        def place(entry: int, column: str, item: int) -> int:
+            name = column or next(iter(own))
+            k = own[name]
+            assert order is not None
+            row = int(order.rows(jo.np.array([entry]))[0])
+            return int(
+                spans[name][0] + forms[k].size(nouns[k].type) * (row * prod(nouns[k].shape[1:]) + item)
+            )
+
+        return Layout(b"", tuple(regions), place)
+
+    def audit(self, source: Source, table: Table, extent: Extent) -> Iterator[Fault]:
+        file = as_read(table, Container)
+        if file is None:
+            file = Container(source.buffer[:], source.name)
+        yield from audit.container(file, extent.size)
+        if isinstance(table, OneSided):
+            yield from audit.derived(file, layout.nouns_of(table))
+            for said in records.unknown(table):
+                at, size = map(int, file.entries[4])
+                yield Fault(at, size, "description", "what a program writes", said)
+        for k in range(OWN.get(type(table), len(file)), len(file)):
+            at, size = map(int, file.entries[k])
+            yield Fault(at, size, "further component", "a table's own components", f"one more, {k}", True)
+
+
+def _dropped(table: Table, options: Options) -> bool:
+    return isinstance(table, OneSided) and table.gammon is not None and options.get("gammon") is False
+
+
+def _copied(file: Container, options: Options, version: Version, form: Form) -> bool:
+    """Whether a file already is as asked: nothing is asked, or it has this directory and these nouns throughout."""
+    if all(options.get(name) is None for name in ("word", "order", "container")):
+        return True
+    return file.header.version == version and all(file.form(k) == form for k in range(len(file)))
 
 
 def _check(file: Container) -> None:
@@ -196,7 +255,7 @@ def _check(file: Container) -> None:
             )
 
 
-def _layout(options: Mapping[str, Any], own: Mapping[str, Any]) -> tuple[Version, Form]:
+def _layout(options: Mapping[str, Any], own: JLayout | None) -> tuple[Version, Form]:
     """Directory and form of nouns to write: as asked, else as the table's file has them, else a 64-bit J's."""
     container, order, word = options.get("container"), options.get("order"), options.get("word")
     if container not in (None, *VERSIONS):
@@ -205,24 +264,13 @@ def _layout(options: Mapping[str, Any], own: Mapping[str, Any]) -> tuple[Version
         raise CapabilityError(f"order is little or big, not {order}")
     if word not in (None, 4, 8):
         raise CapabilityError(f"word is 4 or 8, not {word}")
-    if container is None and word is None and order is None and own.get("container") in VERSIONS:
-        container, word = own["container"], own["word"]
+    if own is None:
+        own = JLayout("", 8, "<")
+    if container is None and word is None and order is None and own.container in VERSIONS:
+        container, word = own.container, own.word
     if word is None:
-        word = own.get("word", 8) if container is None else VERSIONS[container].word
-    form = jn.form_of(word, {"little": "<", "big": ">"}[order] if order else own.get("order", "<"))
+        word = own.word if container is None else VERSIONS[container].word
+    form = form_of(word, {"little": "<", "big": ">"}[order] if order else own.order)
     if container is None:
         container = "v64b" if word == 8 else {"<": "v32l", ">": "v32b"}[form.order]
     return VERSIONS[container], form
-
-
-def _is_so(file: Container, version: Version, form: Form) -> bool:
-    """Whether a file already has this directory and these nouns throughout."""
-    return file.header.version == version and all(file.form(k) == form for k in range(len(file)))
-
-
-def _copy(table: Table, file: Container, sink: Sink) -> None:
-    """The file's own bytes, some megabytes at a time."""
-    for start in range(0, file.end, STEP):
-        sink.write(file.view[start : min(start + STEP, file.end)])
-        if table.release is not None:
-            table.release()

@@ -13,16 +13,21 @@ All rows in ascending ncode (Peelle's order), so that his look-up `N` reads both
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bgfmt import formats
 from bgfmt.errors import CorruptError
+from bgfmt.formats import records
 from bgfmt.formats.j import encode as je
 from bgfmt.formats.j import order as jo
 from bgfmt.formats.j.container import Container
-from bgfmt.formats.j.noun import JType, Noun
+from bgfmt.formats.j.form import JType
+from bgfmt.formats.j.noun import Noun
+from bgfmt.formats.records import Fact, Record
 from bgfmt.tables import LazyRows, MeanRolls, OneSided, Rows
 
 TITLE = "bgfmt one-sided"
@@ -32,6 +37,29 @@ SCATTERED = 256  # rows gathered from a mapped file before its pages are let go
 EAGER = (
     1 << 17
 )  # positions up to which every code is compared at once and mean rolls are put in order at once
+
+
+@dataclass(frozen=True)
+class JLayout(Record):
+    """The directory and the form of nouns of the component file a table was read from."""
+
+    container: str
+    word: int
+    order: str
+
+    def facts(self) -> Mapping[str, Fact]:
+        return {"j_container": self.container, "j_word": self.word, "j_order": self.order}
+
+    @classmethod
+    def from_facts(cls, facts: Mapping[str, Any]) -> Self | None:
+        if "j_container" not in facts:
+            return None
+        found = cls(facts["j_container"], records.number(facts.get("j_word")), facts.get("j_order", ""))
+        if found.container not in ("v64b", "v64l", "v32l", "v32b", "fj01"):
+            raise ValueError(f"j_container: found {found.container!r}")
+        if found.word not in (4, 8) or found.order not in ("<", ">"):
+            raise ValueError(f"j_word and j_order: found {found.word!r} and {found.order!r}")
+        return found
 
 
 # -- writing -----------------------------------------------------------------------------------------------
@@ -75,7 +103,7 @@ def _gathered(
     dtype: np.dtype[Any],
     release: Callable[[], None] | None,
 ) -> NDArray[Any]:
-    """`count` rows made some thousand at a time: rows lie far apart in the other order, and each maps its pages."""
+    """`count` rows made some hundred at a time: rows lie far apart in the other order, and each maps its pages."""
     out = np.empty((count, *shape), dtype)
     for start in range(0, count, SCATTERED):
         part = slice(start, min(start + SCATTERED, count))
@@ -86,29 +114,31 @@ def _gathered(
 
 
 def means(rows: NDArray[Any]) -> NDArray[np.float64]:
-    """Mean rolls, float64, of distributions: parts of 65535, or chances when they are floats."""
+    """Mean rolls, float64, of distributions: parts of 65535, or chances when they are floats (added in order)."""
     if rows.dtype.kind == "f":
-        return np.asarray(rows @ np.arange(rows.shape[1], dtype=np.float64))
+        total = np.zeros(rows.shape[:-1])
+        for roll in range(rows.shape[-1]):
+            total += roll * rows[..., roll]
+        return total
     return np.asarray((rows.astype(np.int64) @ np.arange(rows.shape[1])) / 65535)
 
 
 def _describe(table: OneSided) -> str:
-    """The last component: what the numbers are, and what a gnubg file said besides."""
-    lines = {
+    """The last component: what the numbers are, and what the table's file said besides."""
+    facts = records.facts_of(table)
+    lines: dict[str, Fact] = {
         "points": table.points,
         "chequers": table.chequers,
         "scale": 1 if table.exact else 65535,
-        "gammon": "no" if table.gammon is None else table.extra.get("gammon_policy", "own"),
+        "gammon": "no" if table.gammon is None else table.gammon_policy or "own",
     }
-    if table.extra.get("recipe"):
-        lines["recipe"] = str(table.extra["recipe"])
-    if "compressed" in table.extra:
-        lines["compressed"] = int(bool(table.extra["compressed"]))
-    if "entry" in table.extra:
-        lines["entry"] = int(table.extra["entry"])
-    if "gnubg_header" in table.extra:
-        lines["gnubg_header"] = bytes(table.extra["gnubg_header"]).hex() or "none"
-    return "\n".join([TITLE, *(f"{name} {value}" for name, value in lines.items())]) + "\n"
+    own = JLayout("", 0, "").facts()
+    lines |= {name: fact for name, fact in facts.items() if name not in own and name != "gammon_policy"}
+    return "\n".join([TITLE, *(f"{name} {_text(value)}" for name, value in lines.items())]) + "\n"
+
+
+def _text(fact: Fact) -> str:
+    return "none" if fact == "" else str(int(fact) if isinstance(fact, bool) else fact)
 
 
 # -- reading -----------------------------------------------------------------------------------------------
@@ -176,29 +206,17 @@ def one_sided(file: Container, size: tuple[int, int], said: Mapping[str, str], *
         columns.append(_ordered(file, codes, noun, dtype) if noun.shape[0] else None)
     bearoff, gammon = columns
     assert bearoff is not None
-    extra = {**more.pop("extra", {}), **_extra(file, at, said)}
-    return OneSided(points=size[0], chequers=size[1], bearoff=bearoff, gammon=gammon, extra=extra, **more)
-
-
-def _extra(file: Container, at: int, said: Mapping[str, str]) -> dict[str, Any]:
-    """What the description says beyond the numbers, as a gnubg file's reader would have said it."""
-    out: dict[str, Any] = {}
+    facts: dict[str, Any] = {name: "" if value == "none" else value for name, value in said.items()}
+    policy = said.get("gammon", "own")
+    facts["gammon_policy"] = policy
+    if policy in ("no", "own"):
+        del facts["gammon_policy"]
     try:
-        if said.get("gammon") not in ("no", "own", None):
-            out["gammon_policy"] = said["gammon"]
-        if "recipe" in said:
-            out["recipe"] = said["recipe"]
-        if "compressed" in said:
-            out["compressed"] = bool(int(said["compressed"]))
-        if "entry" in said:
-            out["entry"] = int(said["entry"])
-        if "gnubg_header" in said:
-            out["gnubg_header"] = (
-                b"" if said["gnubg_header"] == "none" else bytes.fromhex(said["gnubg_header"])
-            )
+        fields, carried = records.stated(facts, OneSided), formats.carried(facts)
     except ValueError as error:
-        raise CorruptError(file.name, at, "a description of numbers and hexadecimal digits", error) from None
-    return out
+        raise CorruptError(file.name, at, "a description as bgfmt writes it", error) from None
+    more["carried"] = (*more.pop("carried", ()), *carried)
+    return OneSided(points=size[0], chequers=size[1], bearoff=bearoff, gammon=gammon, **fields, **more)
 
 
 class Codes:

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from bgfmt.formats.j.noun import JType, Noun
+from bgfmt.formats.j.form import JType
+from bgfmt.formats.j.noun import Noun
 
 SHOWN = 8
 

@@ -17,9 +17,9 @@ import numpy as np
 
 from bgfmt.errors import CapabilityError
 from bgfmt.formats.j import encode as je
-from bgfmt.formats.j import noun as jn
 from bgfmt.formats.j.container import HEAD, V64B, Container, Version, directory_bytes
-from bgfmt.formats.j.noun import E3, Form, Noun
+from bgfmt.formats.j.form import E3, Form, JType
+from bgfmt.formats.j.noun import Noun
 
 BLANKS = b" " * (1 << 20)
 AREA, DIRECTORY, FREE = 1024, 512, 256
@@ -28,28 +28,21 @@ Row = tuple[int, int]
 
 
 class Store(Protocol):
-    """Where a file grows: `write_at` anywhere below `written`, `skip` to make it longer, as `storage.Sink`."""
-
-    written: int
+    """Where a file grows: `write_at` anywhere below its end, `skip` to make it longer, as a `storage.Sink`."""
 
     def write_at(self, offset: int, data: je.Piece, /) -> None: ...
     def skip(self, size: int, /) -> None: ...
     def flush(self) -> None: ...
 
 
-class Memory:
-    """A store in memory; `data` are the bytes."""
+class Nowhere:
+    """A store that keeps nothing, for the layout of a file alone."""
 
-    def __init__(self, data: bytes = b"") -> None:
-        self.data, self.written = bytearray(data), len(data)
+    def write_at(self, offset: int, data: je.Piece, /) -> None:
+        """Nothing is kept."""
 
-    def write_at(self, offset: int, data: je.Piece) -> None:
-        piece = data if isinstance(data, bytes) else data.tobytes()
-        self.data[offset : offset + len(piece)] = piece
-
-    def skip(self, size: int) -> None:
-        self.data.extend(bytes(size))
-        self.written += size
+    def skip(self, size: int, /) -> None:
+        """Nothing is kept."""
 
     def flush(self) -> None:
         """Nothing waits."""
@@ -217,6 +210,8 @@ class Writer:
         position, new = self._allocate(size)
         if new:
             self._extend(size)
+        if isinstance(self.store, Nowhere):
+            return position, size
         at = position
         for piece in je.pieces(noun, self.form, measured):
             if len(piece):
@@ -285,7 +280,7 @@ def compact(
     version: Version = V64B,
     form: Form = E3,
     release: Callable[[], None] | None = None,
-) -> None:
+) -> Writer:
     """A new file of these nouns in the layout of `jdup`: a directory for all, then appends in groups.
 
     A group takes up to 1000 nouns and 100,000 bytes of blocks, and at least one noun. Two large nouns give the
@@ -309,10 +304,11 @@ def compact(
         total += size
     if group:
         writer.append(group)
+    return writer
 
 
 def _atom(value: int) -> Noun:
-    return Noun(jn.JType.INTEGER, (), np.array(value, np.int64))
+    return Noun(JType.INTEGER, (), np.array(value, np.int64))
 
 
 def _pair(row: Row) -> Noun:

@@ -7,14 +7,17 @@ program. All of this was seen with gnubg 1.07.001; docs/hosts/gnubg.md tells the
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from bgfmt.errors import BgfmtError, FormatError
 from bgfmt.formats.gnubg import header
 from bgfmt.game import board
+from bgfmt.hosts.gnubg.content import is_regular
 
 FOUR_GIB = 1 << 32
 PURE_POINTS = 12  # beyond, the two sides' points overlap
@@ -122,6 +125,8 @@ def examine(path: str | os.PathLike[str], *, until: str | None = "recurrence") -
     OSError for a file that cannot be read; everything found in the file itself is told in the result.
     """
     name = os.fspath(path)
+    if not is_regular(Path(path)):
+        raise OSError(errno.EINVAL, "not a regular file", name)
     with open(path, "rb") as file:
         head = file.read(header.SIZE)
         size = os.fstat(file.fileno()).st_size

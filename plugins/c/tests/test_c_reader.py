@@ -458,3 +458,43 @@ def test_makefile_and_benchmark(tmp_path: Path) -> None:
     subprocess.run(["make", "-s", f"BUILD={tmp_path}"], cwd=HERE, check=True)
     bench = [tmp_path / "bench", GOLDEN / "ts_06x04.bd", "3"]
     assert "million a second" in subprocess.run(bench, capture_output=True, text=True, check=True).stdout
+
+
+def test_mapped_for_random_access(lib: ct.CDLL, tmp_path: Path) -> None:
+    """The system is told that look-ups are scattered, so that it does not read 32 pages for each."""
+    path = tmp_path / "ts.bd"
+    n = count(6, 6)
+    path.write_bytes(b"gnubg-TS-06-06-1" + b"x" * 23 + b"\n" + bytes(8 * n * n))
+    db = opened(lib, path)
+    try:
+        parts = Path("/proc/self/smaps").read_text().split("VmFlags:")
+    except OSError:
+        pytest.skip("no /proc/self/smaps")
+    flags = [
+        after.split("\n", 1)[0]
+        for before, after in zip(parts, parts[1:], strict=False)
+        if str(path) in before
+    ]
+    assert flags
+    assert all(" rr " in f"{line} " for line in flags)
+    lib.bgfmt_close(db)
+
+
+@pytest.mark.parametrize("batch", [1, 63, 64, 65, 1000, 50_000])
+def test_a_walk_through_the_file_in_batches(lib: ct.CDLL, tmp_path: Path, batch: int) -> None:
+    """Reading ahead changes no answer: forwards, backwards, with jumps, up to the last record."""
+    n = count(6, 6)
+    stored = np.random.default_rng(1).integers(0, 65536, (n, n, 4), np.uint16)
+    path = tmp_path / "ts.bd"
+    path.write_bytes(b"gnubg-TS-06-06-1" + b"x" * 23 + b"\n" + stored.tobytes())
+    db = opened(lib, path)
+    wanted = (stored.astype(np.float32) * np.float32(1 / 32767.5) - np.float32(1)).reshape(-1, 4)
+    last = np.arange(n * n - min(n * n, 40 * batch), n * n)
+    for entries in (last, last[::-1], np.concatenate([last[:100], last[-100:], last[:100]])):
+        for start in range(0, len(entries), batch):
+            chosen = entries[start : start + batch]
+            us, them = (part.astype(np.uint32) for part in np.divmod(chosen, n))
+            out = np.zeros((len(chosen), 4), np.float32)
+            assert lib.bgfmt_equities_many(db, len(chosen), *(a.ctypes.data for a in (us, them, out))) == 0
+            np.testing.assert_allclose(out, wanted[chosen], atol=2e-7)
+    lib.bgfmt_close(db)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import resource
+import shlex
 import signal
 import socket
 import struct
@@ -146,6 +149,124 @@ def test_many_at_once(port: int) -> None:
             assert sock.recv(100) == b"4/off 2/off\n"
     for sock in clients:
         sock.close()
+
+
+def test_clients_that_asked_once_do_not_lock_others_out(port: int) -> None:
+    """Eight places, all taken by clients that have asked: the one silent longest gives way."""
+    clients = [connect(port) for _ in range(8)]
+    for sock in clients:
+        assert ask(sock, PLAY) == "4/off 2/off"
+    for sock in clients[1:]:
+        assert ask(sock, PLAY) == "4/off 2/off"
+    with connect(port) as newcomer:
+        assert ask(newcomer, PLAY) == "4/off 2/off"
+        assert gone(clients[0])
+        for sock in clients[1:]:
+            assert ask(sock, PLAY) == "4/off 2/off"
+    for sock in clients:
+        sock.close()
+
+
+def gone(sock: socket.socket) -> bool:
+    try:
+        return sock.recv(1) == b""
+    except ConnectionError:
+        return True
+
+
+def test_two_thousand_clients(tables: list[Path]) -> None:
+    resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
+    with served(tables) as (port, process):
+        clients = [connect(port) for _ in range(2000)]
+        for sock in clients:
+            sock.sendall(PLAY.encode() + b"\n\0")
+        assert all(sock.recv(100) == b"4/off 2/off\n" for sock in clients)
+        for sock in clients:  # each now begins a line, sends garbage, or leaves
+            sock.sendall(b"board:" + b"1:" * 1000)
+        with connect(port) as late:
+            assert ask(late, PLAY) == "4/off 2/off"
+        assert memory(process.pid) < 400 << 20
+        for sock in clients:
+            sock.close()
+        assert alive(port)
+
+
+def test_few_open_files(tables: list[Path]) -> None:
+    """Where the system allows 64 open files, the 200th client is answered still."""
+    with served(tables, "ulimit -n 64 && ") as (port, _):
+        clients = []
+        for _ in range(200):
+            clients.append(connect(port))
+            assert ask(clients[-1], PLAY) == "4/off 2/off"
+        for sock in clients:
+            sock.close()
+        assert alive(port)
+
+
+def test_memory_does_not_grow_with_what_is_sent(tables: list[Path]) -> None:
+    with served(tables) as (port, process):
+        assert alive(port)
+        before = memory(process.pid)
+        clients = [connect(port) for _ in range(100)]
+        for sock in clients:
+            sock.setblocking(False)
+        for _ in range(20):
+            for sock in clients:
+                with contextlib.suppress(OSError):
+                    sock.send((PLAY + "\n").encode() * 500)  # answers are never read
+        time.sleep(0.5)
+        assert alive(port)
+        assert memory(process.pid) - before < 50 << 20
+        for sock in clients:
+            sock.close()
+
+
+def test_names_do_not_reach_the_terminal_raw(tables: list[Path]) -> None:
+    evil = "\x1b]0;owned\x07\x9b31m\u202e"
+    with served(tables, "", "--verbose") as (port, process):
+        with connect(port) as sock:
+            assert ask(sock, PLAY.replace("gnubg", evil)) == "4/off 2/off"
+            assert not set(ask(sock, evil)) & set(evil) - set("]0;owned31m")
+            assert not set(ask(sock, PLAY.replace(":25:", f":{evil}:"))) & {"\x1b", "\x07", "\x9b", "\u202e"}
+        process.send_signal(signal.SIGINT)
+        assert process.stderr is not None
+        said = process.stderr.read()
+        assert "?]0;owned" in said
+        assert not set(said) & {"\x1b", "\x07", "\x9b", "\u202e"}
+        assert process.wait(10) == 0
+
+
+def test_a_port_that_is_taken(port: int, tables: list[Path]) -> None:
+    command = [sys.executable, "-m", "bgfmt", "gnubg-external", "--port", str(port), *map(str, tables)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+
+
+def memory(pid: int) -> int:
+    """Bytes a process has in memory."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    return int(status.split("VmRSS:")[1].split()[0]) * 1024
+
+
+@contextlib.contextmanager
+def served(
+    tables: list[Path], before: str = "", *options: str
+) -> Iterator[tuple[int, subprocess.Popen[str]]]:
+    """The command as a user starts it: (port, process)."""
+    words = [sys.executable, "-m", "bgfmt", "gnubg-external", "--port", "0", *options, *map(str, tables)]
+    with subprocess.Popen(
+        ["bash", "-c", f"{before}exec {shlex.join(words)}"], stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stderr is not None
+        for line in process.stderr:
+            if "listening on 127.0.0.1:" in line:
+                break
+        try:
+            yield int(line.rsplit(":", 1)[1]), process
+        finally:
+            process.terminate()
+            process.wait(10)
 
 
 @pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGINT])

@@ -1,0 +1,292 @@
+"""Cube decisions and plays at a match score, from their match winning chances: words, equities and losses.
+
+Where the chances come from (exact play on demand, a table of the score) is not this module's business. Rules:
+docs/theory/match-play.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from bgfmt.game.board import Position, Side
+from bgfmt.met.score import Score
+
+TIE = 1e-12  # two exact chances this near are equal
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """Match winning chances or equities (EMG) of the side on roll; doubling's are None where it may not double."""
+
+    no_double: float
+    double_take: float | None
+    double_pass: float | None
+    best: float
+
+    def as_dict(self) -> dict[str, float | None]:
+        """The four numbers by name."""
+        return {
+            "no_double": self.no_double,
+            "double_take": self.double_take,
+            "double_pass": self.double_pass,
+            "best": self.best,
+        }
+
+
+@dataclass(frozen=True)
+class Losses:
+    """What each choice costs, never negative: not doubling and doubling the side on roll, the others the other."""
+
+    no_double: float
+    double: float
+    take: float
+    pass_: float
+
+    def as_dict(self) -> dict[str, float]:
+        """The four losses by name, `pass` for passing."""
+        return {"no_double": self.no_double, "double": self.double, "take": self.take, "pass": self.pass_}
+
+
+@dataclass(frozen=True)
+class MatchCube:
+    """A cube decision of the side on roll at a match score.
+
+    mwc, emg : of rolling on, of a double taken and passed, of the best choice.
+    gammons : whether a side can still lose a gammon; it is then counted.
+    error : no chance is farther than this from the truth.
+    cubeless_win : chance to win the game without a cube, None where it is not known.
+    """
+
+    position: Position
+    score: Score
+    mwc: Numbers
+    gammons: bool
+    error: float
+    cubeless_win: float | None = None
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """Match winning chance after losing, and after winning, a single game at the present cube."""
+        return self.score.after(0, -self.score.cube), self.score.after(0, self.score.cube)
+
+    def emg_of(self, mwc: float) -> float:
+        """The equity that puts losing a single game at the present cube at -1 and winning it at +1."""
+        lose, win = self.ends
+        return 2 * (mwc - lose) / (win - lose) - 1 if win != lose else 0.0
+
+    def emg_loss(self, loss: float) -> float:
+        """A loss of match winning chance as a loss of that equity."""
+        lose, win = self.ends
+        return 2 * loss / (win - lose) if win != lose else 0.0
+
+    @property
+    def emg(self) -> Numbers:
+        """The same as equities."""
+        m = self.mwc
+        take = None if m.double_take is None else self.emg_of(m.double_take)
+        drop = None if m.double_pass is None else self.emg_of(m.double_pass)
+        return Numbers(self.emg_of(m.no_double), take, drop, self.emg_of(m.best))
+
+    @property
+    def may_double(self) -> bool:
+        """Whether the side on roll may double."""
+        return self.mwc.double_take is not None
+
+    @property
+    def reason(self) -> str:
+        """Why the side on roll may not double: "crawford", "opponent owns", "dead", or empty."""
+        if self.may_double:
+            return ""
+        if self.score.crawford:
+            return "crawford"
+        return "opponent owns" if self.score.owner == "opponent" else "dead"
+
+    @property
+    def double_margin(self) -> float:
+        """What doubling gains over rolling on (MWC); negative when it costs, 0 where it is not allowed."""
+        m = self.mwc
+        return 0.0 if m.double_take is None or m.double_pass is None else (
+            min(m.double_take, m.double_pass) - m.no_double
+        )  # fmt: skip
+
+    @property
+    def take_margin(self) -> float:
+        """What taking gains the other side over passing (MWC); negative when it costs."""
+        m = self.mwc
+        return 0.0 if m.double_take is None or m.double_pass is None else m.double_pass - m.double_take
+
+    @property
+    def double(self) -> str:
+        """Whether to double: "yes", "no", "optional" or "unavailable"."""
+        if not self.may_double:
+            return "unavailable"
+        if abs(self.double_margin) <= TIE:
+            return "optional"
+        return "yes" if self.double_margin > 0 else "no"
+
+    @property
+    def response(self) -> str | None:
+        """The other side's answer to a double: "take", "pass" or "either"; None where there can be none."""
+        if not self.may_double:
+            return None
+        if abs(self.take_margin) <= TIE:
+            return "either"
+        return "take" if self.take_margin > 0 else "pass"
+
+    @property
+    def too_good(self) -> bool:
+        """Whether playing on is worth more than the point a passed double wins; needs a gammon."""
+        m = self.mwc
+        return self.double == "no" and m.double_pass is not None and m.no_double - m.double_pass > TIE
+
+    @property
+    def losses(self) -> Losses | None:
+        """What each choice costs in match winning chance; None where doubling is not allowed."""
+        if not self.may_double:
+            return None
+        gain, take = self.double_margin, self.take_margin
+        return Losses(max(gain, 0.0), max(-gain, 0.0), max(-take, 0.0), max(take, 0.0))
+
+    @property
+    def close_double(self) -> bool:
+        """Whether the error could turn the double."""
+        return self.may_double and abs(self.double_margin) <= 2 * self.error
+
+    @property
+    def close_take(self) -> bool:
+        """Whether the error could turn the take."""
+        return self.may_double and abs(self.take_margin) <= 2 * self.error
+
+    @property
+    def close(self) -> bool:
+        """Whether a decision is closer than the error."""
+        return self.close_double or self.close_take
+
+    @property
+    def automatic(self) -> bool:
+        """Whether a double risks nothing, since losing the game loses the match with the cube as it is."""
+        return self.may_double and self.score.away[1] <= self.score.cube
+
+    @property
+    def automatic_answer(self) -> bool:
+        """Whether the other side, having taken, may redouble at no risk."""
+        mine, other = self.score.away
+        return self.may_double and mine <= 2 * self.score.cube < other
+
+    @property
+    def action(self) -> str:
+        """The action in words: "Double, take", "No redouble, take", "Too good, pass", "Optional double, take".
+
+        Where taking and passing are worth the same "take or pass"; where doubling is not allowed "Crawford",
+        "Opponent owns" or "Dead".
+        """
+        if not self.may_double:
+            return self.reason.capitalize()
+        word = "redouble" if self.score.owner == "owned" else "double"
+        first = {"yes": word.capitalize(), "no": f"No {word}", "optional": f"Optional {word}"}[self.double]
+        if self.too_good:
+            first = "Too good"
+        return f"{first}, {'take or pass' if self.response == 'either' else self.response}"
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What else a player should know, a sentence each."""
+        score, cube = self.score, self.score.cube
+        said = {
+            "crawford": "There is no doubling in the Crawford game.",
+            "opponent owns": "The other side owns the cube.",
+            "dead": f"The cube is dead: {cube} {'point wins' if cube == 1 else 'points win'} the match already.",
+        }.get(self.reason)
+        notes = [said] if said else []
+        if self.automatic:
+            word = "redouble" if score.owner == "owned" else "double"
+            notes.append(f"Automatic {word}: losing this game loses the match anyway, so it risks nothing.")
+        if self.automatic_answer:
+            notes.append("After a take the other side has an automatic redouble.")
+        if self.gammons:
+            notes.append("Gammons are possible and counted.")
+        if self.close and self.error > TIE:
+            notes.append(f"Closer than the error of {self.error:.1g}.")
+        if score.beyond:
+            notes.append(
+                f"The score lies beyond {score.met.name}, which was extended by a normal approximation."
+            )
+        return tuple(notes)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The decision as plain values."""
+        losses, met = self.losses, self.score.met
+        return {
+            "mwc": self.mwc.as_dict(),
+            "emg": self.emg.as_dict(),
+            "action": self.action,
+            "double": self.double,
+            "response": self.response,
+            "loss_mwc": losses and losses.as_dict(),
+            "loss_emg": losses and {k: self.emg_loss(v) for k, v in losses.as_dict().items()},
+            "gammons": self.gammons,
+            "error": self.error,
+            "close": self.close,
+            "cubeless_win": self.cubeless_win,
+            "notes": list(self.notes),
+            "met": {"name": met.name, "digest": met.digest},
+        }
+
+
+@dataclass(frozen=True)
+class MatchPlay:
+    """A play at a match score: the side after it, its match winning chance, and what it loses against the best.
+
+    close : whether the loss is within the error of equal plays.
+    """
+
+    result: Side
+    mwc: float
+    emg: float
+    loss_mwc: float
+    loss_emg: float
+    close: bool
+
+    def as_dict(self) -> dict[str, Any]:
+        """The play as plain values."""
+        return {
+            "result": list(self.result.counts),
+            "mwc": self.mwc,
+            "emg": self.emg,
+            "loss_mwc": self.loss_mwc,
+            "loss_emg": self.loss_emg,
+            "close": self.close,
+        }
+
+
+def decide(
+    position: Position,
+    score: Score,
+    no_double: float,
+    double_take: float | None,
+    *,
+    gammons: bool,
+    error: float,
+    cubeless_win: float | None = None,
+) -> MatchCube:
+    """The cube decision from the chances of rolling on and of a double taken (not used where none is allowed)."""
+    if double_take is None or not score.may_double(0):
+        numbers = Numbers(no_double, None, None, no_double)
+    else:
+        passed = score.after(0, score.cube)
+        numbers = Numbers(no_double, double_take, passed, max(no_double, min(double_take, passed)))
+    return MatchCube(position, score, numbers, gammons, error, cubeless_win)
+
+
+def rank(cube: MatchCube, plays: Iterable[tuple[Side, float]]) -> list[MatchPlay]:
+    """Plays of one roll, given the chance after each, best first; `cube` is the decision before the roll."""
+    ordered = sorted(plays, key=lambda play: -play[1])
+    best = ordered[0][1] if ordered else 0.0
+    return [
+        MatchPlay(
+            side, mwc, cube.emg_of(mwc), best - mwc, cube.emg_loss(best - mwc), best - mwc <= 2 * cube.error
+        )
+        for side, mwc in ordered
+    ]

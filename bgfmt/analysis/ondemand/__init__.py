@@ -1,0 +1,32 @@
+"""Exact play on demand: one race solved from the rules alone, at any match score or for money.
+
+Only what play can reach from the position is calculated, in float64, and nothing is read from any table.
+"""
+
+from bgfmt.analysis.ondemand.answers import (
+    MatchAnswer,
+    MoneyAnswer,
+    MoneyPlay,
+    gammons,
+    plan_match,
+    plan_money,
+    solve_match,
+    solve_money,
+)
+from bgfmt.analysis.ondemand.engine import DEFAULT_LIMIT, Work
+from bgfmt.analysis.ondemand.grid import Grid, scores_grid
+
+__all__ = [
+    "DEFAULT_LIMIT",
+    "Grid",
+    "MatchAnswer",
+    "MoneyAnswer",
+    "MoneyPlay",
+    "Work",
+    "gammons",
+    "plan_match",
+    "plan_money",
+    "scores_grid",
+    "solve_match",
+    "solve_money",
+]

@@ -1,0 +1,229 @@
+"""Exact answers on demand for one position, at a match score and for money."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from bgfmt.analysis.match import MatchCube, MatchPlay, decide, rank
+from bgfmt.analysis.ondemand import engine
+from bgfmt.analysis.ondemand.engine import Progress, Solved, Work
+from bgfmt.game.board import MAX_CHEQUERS, Position, Side
+from bgfmt.met.score import Score
+from bgfmt.solver import columns
+from bgfmt.solver.columns import Columns
+
+if TYPE_CHECKING:
+    from bgfmt.analysis.cube import CubeAction
+
+#: columns of money answers, as the cube is seen by the side on roll
+MONEY = ("cubeless", "centered", "owned", "opponent")
+
+
+def gammons(position: Position) -> bool:
+    """Whether a side still has all fifteen chequers on the board, so that it can lose a gammon."""
+    return MAX_CHEQUERS in (position.us.chequers, position.them.chequers)
+
+
+def roll_number(high: int, low: int) -> int:
+    """Place of a roll among the 21: 1-1, 2-1, 2-2, 3-1, ..."""
+    high, low = max(high, low), min(high, low)
+    return high * (high - 1) // 2 + low - 1
+
+
+# -- match -----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class MatchAnswer:
+    """A position solved at a match score: the cube decision, and every play of every roll.
+
+    place : the column of the cube as it is; it is 0, the cubeless one, where nobody may double any more.
+    """
+
+    position: Position
+    score: Score
+    cube: MatchCube
+    solved: Solved
+    place: int
+
+    @property
+    def work(self) -> Work:
+        """What it took."""
+        return self.solved.work
+
+    def plays(self, high: int, low: int) -> list[MatchPlay]:
+        """All plays of a roll, best first, chosen for this score and cube."""
+        places = self.work.ours.plays(roll_number(high, low))
+        chances = _chances(
+            self.score, self.solved, self.place, self.solved.after[places, self.place].tolist()
+        )
+        sides = [self.work.ours.side(int(place)) for place in places]
+        return rank(self.cube, zip(sides, chances, strict=True))
+
+
+def match_columns(position: Position, score: Score) -> Columns:
+    """The columns a position at a score needs."""
+    return columns.for_match(score, gammons=gammons(position))
+
+
+def plan_match(position: Position, score: Score) -> Work:
+    """What solving a position at a score takes; PositionError or NotCoveredError where it cannot be."""
+    return engine.plan(position, len(match_columns(position, score)))
+
+
+def solve_match(
+    position: Position,
+    score: Score,
+    *,
+    limit: int | None = None,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> MatchAnswer:
+    """The exact answer of a race at a match score, in float64, from the rules and the match equity table alone.
+
+    Parameters
+    ----------
+    position : the side on roll first; no contact, up to fifteen chequers a side on up to 24 points.
+    score : the score, cube and match equity table.
+    limit : most pairs of boards times cube states to calculate, `engine.DEFAULT_LIMIT` when None.
+    progress : called as ``progress(done, total)`` with pairs of boards.
+
+    Raises
+    ------
+    PositionError when the game is over; NotCoveredError for contact and beyond the limit, naming both;
+    SolverError for too little memory.
+    """
+    kept = match_columns(position, score)
+    work = engine.plan(position, len(kept))
+    work.check(limit)
+    solved = engine.solve(work, kept, threads=threads, progress=progress)
+    place = kept.place(score.state)
+    return MatchAnswer(position, score, judge(solved, score, place), solved, place)
+
+
+def judge(solved: Solved, score: Score, place: int) -> MatchCube:
+    """The cube decision at a score, whose cube as it is has column `place`."""
+    position, doubling = solved.work.position, solved.columns.doubling
+    counted = gammons(position)
+    (no_double,) = _chances(score, solved, place, [float(solved.on_roll[place])])
+    taken = None
+    if score.may_double(0):
+        value = float(solved.on_roll[doubling.source[0, place]])
+        taken = (1 + float(doubling.add[0, place]) + float(doubling.times[0, place]) * value) / 2
+    win = None if counted else (1 + float(solved.on_roll[0])) / 2
+    return decide(position, score, no_double, taken, gammons=counted, error=solved.error, cubeless_win=win)
+
+
+def _chances(score: Score, solved: Solved, place: int, values: list[float]) -> list[float]:
+    """Match winning chances from values of a column."""
+    if solved.columns.states[place] is not None:
+        return [(1 + value) / 2 for value in values]
+    add, times = columns.dead(score, 0, score.state)
+    return [(1 + add + times * value) / 2 for value in values]
+
+
+# -- money -----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class MoneyPlay:
+    """A play for money: the side after it, its equity for a cube at 1, and what it loses against the best."""
+
+    result: Side
+    equity: float
+    loss: float
+    close: bool
+
+
+@dataclass(frozen=True, eq=False)
+class MoneyAnswer:
+    """A position solved for money. Equities are of the side on roll before it rolls, for a cube now at 1.
+
+    gammons : whether a side can still lose a gammon; it is then counted. With `jacoby` gammons count for nothing
+    while the cube is centered.
+    """
+
+    position: Position
+    jacoby: bool
+    solved: Solved
+
+    @property
+    def cubeless(self) -> float:
+        """Equity without a cube."""
+        return float(self.solved.on_roll[0])
+
+    @property
+    def centered(self) -> float:
+        """Equity of rolling on with a centered cube."""
+        return float(self.solved.on_roll[1])
+
+    @property
+    def owned(self) -> float:
+        """Equity of rolling on when the side on roll owns the cube."""
+        return float(self.solved.on_roll[2])
+
+    @property
+    def opponent(self) -> float:
+        """Equity when the other side owns the cube."""
+        return float(self.solved.on_roll[3])
+
+    @property
+    def gammons(self) -> bool:
+        """Whether a side can still lose a gammon."""
+        return gammons(self.position)
+
+    @property
+    def error(self) -> float:
+        """No equity is farther than this from the truth."""
+        return self.solved.error
+
+    @property
+    def work(self) -> Work:
+        """What it took."""
+        return self.solved.work
+
+    def cube_action(self, owner: str = "centered") -> CubeAction:
+        """The cube decision, as from any table of exact equities."""
+        from bgfmt.analysis.cube import CubeAction
+
+        rolling = float(self.solved.on_roll[MONEY.index(owner)])
+        return CubeAction(self.position, owner, rolling, 2 * self.opponent, error=self.error)
+
+    def plays(self, high: int, low: int, cube: str = "centered") -> list[MoneyPlay]:
+        """All plays of a roll, best first; `cube` is "centered", "owned", "opponent" or "cubeless"."""
+        places = self.work.ours.plays(roll_number(high, low))
+        values = self.solved.after[places, MONEY.index(cube)]
+        wins = self.solved.after[places, 0]
+        # where the other side passes or wins whatever we play, the better chance without a cube comes first
+        order = sorted(range(len(places)), key=lambda i: (-values[i], -wins[i]))
+        best = float(values.max())
+        return [
+            MoneyPlay(
+                self.work.ours.side(int(places[i])),
+                float(values[i]),
+                best - float(values[i]),
+                bool(best - values[i] <= 2 * self.error),
+            )
+            for i in order
+        ]
+
+
+def plan_money(position: Position) -> Work:
+    """What solving a position for money takes; PositionError or NotCoveredError where it cannot be."""
+    return engine.plan(position, len(columns.for_money()))
+
+
+def solve_money(
+    position: Position,
+    *,
+    jacoby: bool = False,
+    limit: int | None = None,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> MoneyAnswer:
+    """The exact answer of a race for money, cubeless and with the cube wherever it lies; see `solve_match`."""
+    kept = columns.for_money(jacoby=jacoby)
+    work = engine.plan(position, len(kept))
+    work.check(limit)
+    return MoneyAnswer(position, jacoby, engine.solve(work, kept, threads=threads, progress=progress))

@@ -1,0 +1,294 @@
+"""One position solved exactly: only what play can reach from it, in float64, nothing read from any table.
+
+Side A is on roll with board u0, side B has t0. Boards of each side are found by play (`Family`), with the numbers of
+rolls after which each can come up; so a pair of boards is met only where those agree. Kept is, for each pair, what
+it is worth to A when B is on roll. A's boards are taken by rising pips: the value of A on roll is a running maximum
+along rows of what its boards lead to; and for a block of boards of A side by side, that of B on roll is one over
+what B's boards lead to. Pairs in which a side on roll has several cube states have a column for each.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import comb
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgfmt.errors import NotCoveredError, SolverError
+from bgfmt.game import board
+from bgfmt.game.board import Position, Side
+from bgfmt.solver.columns import Columns
+
+Array = NDArray[Any]
+Progress = Callable[[int, int], None]
+EVER = (1 << 63) - 1
+#: most pairs times columns that are calculated unless more is asked for: some 20 seconds of two cores
+DEFAULT_LIMIT = 400_000_000
+MOST_BOARDS = 3_000_000
+LANES = 128  # boards side by side times columns
+WEIGHTS = np.array([1.0 if a == b else 2.0 for a in range(6) for b in range(a + 1)])
+
+
+@dataclass(frozen=True, eq=False)
+class Family:
+    """All boards that play can make of a side, by falling pips, the side itself first and all off last.
+
+    counts (n, points) int8; plies (n,) int64, bits; ends, results: see `kernels.reach`.
+    """
+
+    counts: Array
+    plies: Array
+    ends: Array
+    results: Array
+
+    def __len__(self) -> int:
+        return len(self.counts)
+
+    @cached_property
+    def pips(self) -> Array:
+        """(n,) pip counts."""
+        return self.counts.astype(np.int64) @ np.arange(1, self.counts.shape[1] + 1)
+
+    @cached_property
+    def alive(self) -> int:
+        """Bits of the numbers of rolls after which the side can still have chequers."""
+        return int(np.bitwise_or.reduce(self.plies[:-1]))
+
+    @property
+    def gains(self) -> Array:
+        """(n,) what the other side wins against each board: 1, a gammon 2, a backgammon 3."""
+        full = self.counts.sum(axis=1, dtype=np.int64) == board.MAX_CHEQUERS
+        gains: Array = 1 + full + (full & self.counts[:, 18:].any(axis=1))
+        return gains
+
+    def side(self, place: int) -> Side:
+        """The side at a place."""
+        return Side(*(int(c) for c in self.counts[place]))
+
+    def plays(self, roll: int) -> Array:
+        """Places of what the side itself can make of roll number 0..20."""
+        return self.results[self.ends[roll] : self.ends[roll + 1]]
+
+
+def no_farther(side: Side) -> int:
+    """How many boards have every chequer where it stands or nearer to home: no fewer than play can make."""
+    ways = np.zeros(
+        board.MAX_CHEQUERS + 1, object
+    )  # by chequers placed so far, on points from the highest down
+    ways[0] = 1
+    may = 0
+    for counts in reversed(side.counts):
+        may += counts
+        ways = np.array([sum(ways[: c + 1]) if c <= may else 0 for c in range(len(ways))], object)
+    return int(sum(ways))
+
+
+def family(side: Side, *, alive: int = EVER, most: int = MOST_BOARDS) -> Family:
+    """The boards of a side; NotCoveredError when there are more than `most`."""
+    from bgfmt.analysis.ondemand import kernels
+
+    points = max(6, side.highest)
+    terms = np.ascontiguousarray(board.number_terms(points))
+    start = np.array(side.padded(points), np.int64)
+    spare = max(2 * points**2, comb(points + 3, 4)) + 4
+    bound = no_farther(side)
+    room = min(bound, 1 << 16) + spare
+    per_board = 100
+    while True:
+        boards, plies, order = (
+            np.zeros((room, points), np.int8),
+            np.zeros(room, np.int64),
+            np.zeros(room, np.int64),
+        )
+        ends, results = np.zeros(21 * room + 1, np.int64), np.empty(per_board * room, np.int32)
+        size = 1 << (2 * room).bit_length()
+        keys, places = np.zeros(size, np.int64), np.zeros(size, np.int32)
+        n = kernels.reach(start, terms, alive, boards, plies, order, keys, places, ends, results)
+        if n > 0:
+            break
+        if room > most:
+            raise NotCoveredError(
+                f"{side}: play can make more than {most:,} boards of it, too many to calculate"
+            )
+        per_board *= 2 if n == -2 else 1
+        room *= 1 if n == -2 else 4
+    order, ends = order[:n], ends[: 21 * n + 1]
+    place = np.empty(n, np.int32)
+    place[order] = np.arange(n, dtype=np.int32)
+    return Family(boards[order], plies[order], ends, place[results[: ends[-1]]])
+
+
+@dataclass(frozen=True, eq=False)
+class Work:
+    """What a calculation takes, known before it begins.
+
+    pairs : pairs of boards, each with either side on roll; columns : cube states for each; memory : bytes.
+    """
+
+    position: Position
+    ours: Family
+    theirs: Family
+    columns: int
+    rolling: Array
+    waiting: Array
+
+    @property
+    def boards(self) -> tuple[int, int]:
+        """Boards of the side on roll, and of the other."""
+        return len(self.ours), len(self.theirs)
+
+    @cached_property
+    def pairs(self) -> int:
+        """Pairs of boards calculated."""
+        return int((self.waiting[:, 1] - self.waiting[:, 0]).clip(0).sum())
+
+    @property
+    def size(self) -> int:
+        """Pairs times columns: what the limit is about."""
+        return self.pairs * self.columns
+
+    @property
+    def memory(self) -> int:
+        """Bytes needed, about."""
+        return len(self.ours) * len(self.theirs) * self.columns * 8 + 12 * len(self.ours.results)
+
+    @property
+    def rolls(self) -> int:
+        """The most rolls, of both sides together, that the game can still take."""
+        return sum(int(f.plies.max()).bit_length() for f in (self.ours, self.theirs))
+
+    def __str__(self) -> str:
+        return (
+            f"{self.position}: {self.pairs:,} pairs of boards with {self.columns} cube states, "
+            f"{self.size:,} in all, {self.memory / 1e9:.2f} GB of memory"
+        )
+
+    def of(self, columns: int) -> Work:
+        """The same with another number of columns."""
+        return replace(self, columns=columns)
+
+    def check(self, limit: int | None = None) -> None:
+        """NotCoveredError when this is more than `limit` (by default `DEFAULT_LIMIT`), SolverError without memory."""
+        from bgfmt.solver.schedule import check_memory
+
+        self.check_size(limit)
+        check_memory(self.memory, f"{self.position}: exact play")
+
+    def check_size(self, limit: int | None = None) -> None:
+        """NotCoveredError when this is more than `limit`."""
+        most = DEFAULT_LIMIT if limit is None else limit
+        if self.size > most:
+            raise NotCoveredError(
+                f"{self.position}: exact play needs {self.size:,} pairs of boards times cube states, "
+                f"more than the limit of {most:,}"
+            )
+
+
+def check_race(position: Position) -> None:
+    """PositionError when the game is over, NotCoveredError for contact or a chequer on the bar."""
+    from bgfmt.errors import PositionError
+
+    if not position.us.chequers or not position.them.chequers:
+        raise PositionError(f"{position}: the game is over, one side has no chequers left")
+    if position.us.bar or position.them.bar or position.contact:
+        raise NotCoveredError(f"{position}: the sides have not passed each other")
+
+
+def plan(position: Position, columns: int, *, most: int = MOST_BOARDS) -> Work:
+    """What solving a race with so many columns takes."""
+    check_race(position)
+    # the side that is off sooner says how far the other's boards are needed
+    sides = (position.us, position.them)
+    first = int(sides[0].pips > sides[1].pips)
+    found: list[Family | None] = [None, None]
+    quick = found[first] = family(sides[first], most=most)
+    alive = quick.alive if quick.alive < 1 << 61 else EVER
+    slow = found[1 - first] = family(sides[1 - first], alive=alive, most=most)
+    ours, theirs = (quick, slow) if first == 0 else (slow, quick)
+    if slow.alive < quick.alive and quick.alive < 1 << 61:
+        again = family(sides[first], alive=slow.alive, most=most)
+        ours, theirs = (again, slow) if first == 0 else (slow, again)
+    rolling, waiting = _met(ours.plies, theirs.plies), _met(ours.plies >> 1, theirs.plies)
+    rolling[-1] = waiting[-1] = 0
+    return Work(position, ours, theirs, columns, rolling, waiting)
+
+
+def _met(ours: Array, theirs: Array) -> Array:
+    """(n, 2): from which to past which board of theirs each of ours can be met; the last, all off, left out."""
+    distinct, which = np.unique(ours, return_inverse=True)
+    spans = np.zeros((len(distinct), 2), np.int64)
+    for i, bits in enumerate(distinct):
+        found = np.flatnonzero(theirs[:-1] & bits)
+        if len(found):
+            spans[i] = found[0], found[-1] + 1
+    return spans[which.reshape(-1)]
+
+
+@dataclass(frozen=True, eq=False)
+class Solved:
+    """The position solved.
+
+    on_roll (K,): values of the side on roll before it doubles or rolls, not doubling. after (boards, K): what each
+    of our boards is worth to us when the other side is on roll with the board it has now.
+    """
+
+    work: Work
+    columns: Columns
+    on_roll: Array
+    after: Array
+
+    @property
+    def error(self) -> float:
+        """No value is farther than this from the truth: 23 roundings a roll of numbers below the greatest value."""
+        return 23 * 2.0**-52 * self.work.rolls * float(np.abs(self.columns.won[:, :, 1:]).max())
+
+
+def solve(
+    work: Work, columns: Columns, *, threads: int | None = None, progress: Progress | None = None
+) -> Solved:
+    """Calculate what `work` plans; `progress(done, total)` counts pairs."""
+    from bgfmt.analysis.ondemand import kernels
+
+    if len(columns) != work.columns:
+        raise SolverError(f"planned for {work.columns} columns, not {len(columns)}")
+    ours, theirs = work.ours, work.theirs
+    k = len(columns)
+    after = np.zeros((len(ours), len(theirs), k))
+    after[-1] = columns.won[0][:, theirs.gains].T
+    gains = ours.gains
+    a, b = (tuple(np.ascontiguousarray(array[side]) for array in columns.doubling) for side in (0, 1))
+    won = np.ascontiguousarray(columns.won[1])
+    fixed = (
+        work.rolling, work.waiting, ours.ends, ours.results, theirs.ends, theirs.results, gains, a, b, won, after,
+    )  # fmt: skip
+    threads = threads or (
+        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    )
+    each = max(1, LANES // k)
+    cuts = np.flatnonzero(np.diff(ours.pips)) + 1
+    done, total = 0, max(1, work.pairs)
+    lengths = (work.waiting[:, 1] - work.waiting[:, 0]).clip(0)
+    with ThreadPoolExecutor(threads) as pool:
+        # layers of equal pips from the fewest on; the first board is the position itself, the last all off
+        for start, stop in zip(cuts[-2::-1], cuts[:0:-1], strict=True):
+            step = min(each, -(-int(stop - start) // threads))
+            jobs = [
+                pool.submit(kernels.solve_rows, low, min(low + step, int(stop)), *fixed)
+                for low in range(int(start), int(stop), step)
+            ]
+            for job in jobs:
+                job.result()
+            done += int(lengths[start:stop].sum())
+            if progress is not None:
+                progress(done, total)
+    here = np.ascontiguousarray(after[:, 0])
+    on_roll = np.zeros(k)
+    for roll in range(21):
+        on_roll += WEIGHTS[roll] * here[ours.plays(roll)].max(axis=0)
+    return Solved(work, columns, on_roll / 36, here)

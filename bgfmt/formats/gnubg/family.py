@@ -1,0 +1,134 @@
+"""What gnubg's formats share: a header of 40 bytes or none, and the numbers behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any, ClassVar
+
+from bgfmt.errors import CapabilityError, HeaderError
+from bgfmt.formats.base import Format, Head, Layout, Option, Options, Reading, Region, Salvage
+from bgfmt.formats.gnubg import header, salvage
+from bgfmt.formats.gnubg.header import GnubgHeader, Said
+from bgfmt.formats.outlets import Outlet
+from bgfmt.formats.records import Record
+from bgfmt.storage import Source
+from bgfmt.tables import Table
+
+HEADER_OPTION = Option("header", bool, "write the 40 header bytes")
+
+
+class GnubgFormat(Format):
+    """One of gnubg's kinds of file, by the letters its header says it with."""
+
+    kind: ClassVar[str]
+    suffixes = (".bd",)
+    records: ClassVar[tuple[type[Record], ...]] = (GnubgHeader,)
+
+    def said_of(self, table: Table, options: Options) -> Said:
+        """What the header of this table's file says."""
+        raise NotImplementedError
+
+    def described(self, given: dict[str, Any]) -> Said:
+        """What the header of a file without one would have said."""
+        raise NotImplementedError
+
+    def numbers(self, said: Said) -> int | None:
+        """Bytes behind the header; None where that depends on the numbers."""
+        raise NotImplementedError
+
+    # -- reading ----------------------------------------------------------------------------------------
+
+    def recognise(self, head: Head) -> bool:
+        return header.kind(head.bytes) == self.kind
+
+    def opening(self, source: Source, offset: int, given: dict[str, Any]) -> tuple[Said, GnubgHeader, int]:
+        """What is said of the table at `offset`, the header it was said in, and where the numbers begin."""
+        if given:
+            return self.described(given), GnubgHeader(b""), offset
+        if self.kind != "H":
+            said, raw = header.read_sided(source, offset)
+        else:
+            source.header(header.HYPER, header.SIZE, offset)
+            raw = source.bytes(offset, header.SIZE)
+            hyper = header.read(raw)
+            assert hyper is not None
+            said = hyper
+            if not 1 <= said.chequers <= 3:
+                raise HeaderError(source.name, "chequers", offset + 7, "1, 2 or 3", said.chequers)
+        return said, GnubgHeader(raw), offset + header.SIZE
+
+    def info(self, reading: Reading) -> dict[str, Any]:
+        return {"header": header.headed(reading.table)}
+
+    def host_facts(self, reading: Reading) -> dict[str, Any]:
+        limit = header.slot_limits(reading.extent.size)
+        headed = header.headed(reading.table)
+        notes = [] if headed else ["it has no header"]
+        notes += [limit] if limit else []
+        return {"gnubg_name": None, "gnubg_reads": headed and limit is None, "notes": notes}
+
+    # -- writing ----------------------------------------------------------------------------------------
+
+    def together(self, tables: Sequence[Table]) -> str | None:
+        return None if tables else "no table was given"
+
+    def header_of(self, table: Table, options: Options) -> bytes:
+        """The header bytes to write for this table: its file's own, the canonical ones, or none."""
+        return header.choose(table, self.said_of(table, options).canonical, options)
+
+    def emit(self, table: Table, sink: Outlet, options: Options) -> None:
+        sink.write(self.header_of(table, options))
+        self.emit_numbers(table, sink, options)
+
+    def emit_numbers(self, table: Table, sink: Outlet, options: Options) -> None:
+        """The bytes behind the header."""
+        raise NotImplementedError
+
+    # -- every byte -------------------------------------------------------------------------------------
+
+    def as_written(self, table: Table) -> tuple[Table, Options]:
+        record = table.record(GnubgHeader)
+        kept = tuple(r for r in table.carried if r is not record)
+        return replace(table, carried=kept), {"header": record is None or bool(record.raw)}
+
+    def layout(self, table: Table, **options: Any) -> Layout:
+        first = self.header_of(table, options)
+        size = self.numbers(self.said_of(table, options))
+        if size is None:
+            raise CapabilityError(f"the layout of a compressed {self.name} file depends on its numbers")
+
+        def place(entry: int, column: str, item: int) -> int:
+            return len(first) + self.place(table, options, entry, column, item)
+
+        body = Region("numbers", len(first), size, numbers=True)
+        return Layout(first, (*header.regions(first), body), place)
+
+    def place(self, table: Table, options: Options, entry: int, column: str, item: int) -> int:
+        """Where a number lies behind the header; see `Layout.offset_of`."""
+        raise NotImplementedError
+
+    def every(self) -> Iterator[Said]:
+        """Every header of this kind that gnubg's programs write."""
+        raise NotImplementedError
+
+    def in_words(self, said: Said) -> str:
+        """A table of this kind in a few words."""
+        return f"{said.points} points"
+
+    def fitting(self, source: Source) -> list[str]:
+        return list(salvage.fitting(self, source))
+
+    def resembles(self, head: bytes) -> bool:
+        return len(head) >= 6 and sum(a == b for a, b in zip(head[:6], b"gnubg-", strict=True)) >= 5
+
+    def salvage(self, source: Source) -> Iterator[Salvage]:
+        return salvage.candidates(self, source)
+
+    def from_body(self, said: Said, body: bytes, name: str) -> Salvage | None:
+        """The table that a header promises, over what there is of its numbers; None when that is far too little."""
+        size = self.numbers(said)
+        if size is None or size > 2 * len(body) + 64:
+            return None
+        image = said.canonical + body[:size] + bytes(max(0, size - len(body)))
+        return Salvage(self.read(Source.from_bytes(image, name)).table, 1.0)

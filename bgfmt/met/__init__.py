@@ -1,0 +1,75 @@
+"""Match equity tables: those that come with bgfmt, GNU Backgammon's XML and eXtreme Gammon's `.met`.
+
+>>> met = load()
+>>> met.name, met.length, met.mwc((2, 1), after_crawford=True)
+('Kazaross-XG2', 25, 0.48803)
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from importlib.resources import files
+from pathlib import Path
+
+from bgfmt.errors import CorruptError, NotCoveredError
+from bgfmt.met import gnubg_xml, ini
+from bgfmt.met.model import MAX_AWAY, Met
+
+DEFAULT = "Kazaross-XG2"
+SHIPPED = ("Kazaross-XG2", "Rockwell-Kazaross", "Kazaross-Shaw", "g11", "mec26")
+PARAMETERS = ("zadeh",)  # shipped with the others; refused by name, as it holds no values
+MOST_BYTES = 1 << 20
+
+__all__ = ["DEFAULT", "MAX_AWAY", "Met", "load", "names", "read"]
+
+
+def names() -> tuple[str, ...]:
+    """The tables that come with bgfmt, the default first."""
+    return SHIPPED
+
+
+def load(name: str | os.PathLike[str] = DEFAULT, *, extend: bool = False) -> Met:
+    """A match equity table by name or from a file.
+
+    Parameters
+    ----------
+    name : one of `names()`, in any case, or the path of an XML or `.met` file.
+    extend : answer scores beyond the table, up to 64-away, by a normal approximation.
+
+    Raises
+    ------
+    NotCoveredError for a name that is neither; FormatError for a file that holds no explicit table.
+    """
+    text = os.fspath(name)
+    shipped = {known.lower(): known for known in (*SHIPPED, *PARAMETERS)}.get(
+        text.lower().removesuffix(".xml")
+    )
+    if shipped is not None and not (text.lower().endswith(".xml") and Path(text).exists()):
+        data = files("bgfmt").joinpath("data", "met", f"{shipped}.xml").read_bytes()
+        return read(data, f"{shipped}.xml", shipped, extend=extend)
+    path = Path(text)
+    try:
+        status = path.stat()
+    except (FileNotFoundError, NotADirectoryError, ValueError):
+        raise NotCoveredError(
+            f"no match equity table {text!r}: neither a file nor one of {', '.join(SHIPPED)}"
+        ) from None
+    if not stat.S_ISREG(status.st_mode):
+        raise OSError(f"{text}: not a regular file")
+    if status.st_size > MOST_BYTES:
+        raise CorruptError(
+            text, MOST_BYTES, f"a match equity table of at most {MOST_BYTES:,} bytes", f"{status.st_size:,}"
+        )
+    return read(path.read_bytes(), text, path.stem, extend=extend)
+
+
+def read(data: bytes, source: str = "<bytes>", name: str = "", *, extend: bool = False) -> Met:
+    """The table in these bytes, XML or INI as the first character says; FormatError when it is neither."""
+    start = data.removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
+    name = name or source
+    if start == b"<" or data[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        return gnubg_xml.read(data, source, name, extend=extend)
+    if start in (b"[", b";"):
+        return ini.read(data, source, name, extend=extend)
+    raise CorruptError(source, 0, "a match equity table, XML or INI", repr(data[:16]))

@@ -1,0 +1,149 @@
+"""GNU Backgammon's match equity tables in XML.
+
+`met` holds `info` (`name`, `description`, `length`), a `pre-crawford-table` of `length` rows of `length` numbers
+`me`, and one or two `post-crawford-table` (attribute `player`: both, 0, 1) of one row, which may be short. Tables of
+parameters (types zadeh and mec) are refused. The document type is never loaded, and a document that declares an
+entity is refused.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NoReturn
+from xml.parsers import expat
+
+from bgfmt.errors import CorruptError, FormatError
+from bgfmt.met.model import MAX_AWAY, Met
+from bgfmt.met.reading import Row, chance, finished, whole
+
+DEEPEST = 16
+MOST_ELEMENTS = 2 * MAX_AWAY * MAX_AWAY + 1000
+POSTS = "post-crawford-table"
+
+
+@dataclass
+class Element:
+    """An element of the document: its tag, attributes, text, children, and the byte it begins at."""
+
+    tag: str
+    attributes: dict[str, str]
+    offset: int
+    text: str = ""
+    children: list[Element] = field(default_factory=list)
+
+    def all(self, tag: str) -> list[Element]:
+        """The children of this tag."""
+        return [child for child in self.children if child.tag == tag]
+
+
+class _Builder:
+    """The document as elements, from expat's events."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.stack = [Element("", {}, 0)]
+        self.elements = 0
+        self.parser = parser = expat.ParserCreate()
+        parser.SetParamEntityParsing(expat.XML_PARAM_ENTITY_PARSING_NEVER)
+        parser.StartElementHandler = self.start
+        parser.EndElementHandler = lambda tag: self.stack.pop()
+        parser.CharacterDataHandler = self.characters
+        parser.EntityDeclHandler = self.entity
+        parser.SkippedEntityHandler = self.skipped
+        parser.ExternalEntityRefHandler = self.external
+
+    def refuse(self, expected: str, found: str) -> NoReturn:
+        raise CorruptError(self.name, max(0, self.parser.CurrentByteIndex), expected, found)
+
+    def start(self, tag: str, attributes: dict[str, str]) -> None:
+        self.elements += 1
+        if self.elements > MOST_ELEMENTS or len(self.stack) > DEEPEST:
+            self.refuse("a match equity table", "more or deeper elements than one has")
+        element = Element(tag, attributes, max(0, self.parser.CurrentByteIndex))
+        self.stack[-1].children.append(element)
+        self.stack.append(element)
+
+    def characters(self, data: str) -> None:
+        self.stack[-1].text += data
+
+    def entity(self, name: str, *_: object) -> None:
+        self.refuse("no entity declarations", f"entity {name[:40]!r}")
+
+    def skipped(self, name: str, *_: object) -> None:
+        self.refuse("no undeclared entities", f"&{name[:40]};")
+
+    def external(self, *_: object) -> int:
+        self.refuse("no external entities", "one")
+
+
+def _parse(data: bytes, name: str) -> Element:
+    builder = _Builder(name)
+    builder.parser.buffer_text = True
+    try:
+        builder.parser.Parse(data, True)
+    except FormatError:
+        raise
+    except expat.ExpatError as error:
+        at = max(0, builder.parser.ErrorByteIndex)
+        raise CorruptError(name, at, "well-formed XML", str(error)) from None
+    except (ValueError, LookupError, TypeError) as error:  # an encoding Python lacks or that is none of bytes
+        raise CorruptError(name, 0, "XML in a known encoding", str(error)[:80]) from None
+    return builder.stack[0].children[0]
+
+
+def read(data: bytes, source: str, short: str, *, extend: bool = False) -> Met:
+    """The table in these bytes; CorruptError or FormatError says what is wrong and where."""
+    root = _parse(data, source)
+    if root.tag != "met":
+        raise CorruptError(source, root.offset, "element met", f"element {root.tag[:40]}")
+    pre = _one(source, root, "pre-crawford-table")
+    posts = root.all(POSTS)
+    for table in (pre, *posts):
+        kind = table.attributes.get("type", "explicit").strip()
+        if kind != "explicit":
+            raise FormatError(
+                f"{source}: {table.tag} at byte {table.offset} is of type {kind[:40]!r}, which holds parameters, "
+                "not values; explicit tables are read"
+            )
+    info = _one(source, root, "info")
+    stated = _one(source, info, "length")
+    length = whole(source, stated.offset, stated.text.strip(), "a length")
+    rows = pre.all("row")
+    if len(rows) != length:
+        raise CorruptError(source, pre.offset, f"{length} rows", len(rows))
+    values = [_numbers(source, row) for row in rows]
+    for row, numbers in zip(rows, values, strict=True):
+        if len(numbers) != length:
+            raise CorruptError(source, row.offset, f"a row of {length} numbers", len(numbers))
+    title = next((child.text.strip() for child in info.all("name")), "")
+    return finished(source, short, title, values, _posts(source, root, posts, length), extend=extend)
+
+
+def _posts(source: str, root: Element, posts: list[Element], length: int) -> tuple[Row, Row]:
+    found: dict[str, Row] = {}
+    for table in posts:
+        row = _one(source, table, "row")
+        numbers = _numbers(source, row)
+        if not 1 <= len(numbers) <= length:
+            raise CorruptError(source, row.offset, f"a row of 1 to {length} numbers", len(numbers))
+        player = table.attributes.get("player", "both").strip()
+        if player not in ("both", "0", "1") or player in found:
+            raise CorruptError(source, table.offset, "player both, or 0 and 1 once each", repr(player[:40]))
+        found[player] = numbers
+    if set(found) == {"both"}:
+        return found["both"], found["both"]
+    if set(found) == {"0", "1"}:
+        return found["0"], found["1"]
+    players = ", ".join(sorted(found)) or "none"
+    raise CorruptError(source, root.offset, f"a {POSTS} of both players or of 0 and 1", f"of {players}")
+
+
+def _one(source: str, parent: Element, tag: str) -> Element:
+    found = parent.all(tag)
+    if len(found) != 1:
+        raise CorruptError(source, parent.offset, f"one element {tag} in {parent.tag}", len(found))
+    return found[0]
+
+
+def _numbers(source: str, row: Element) -> Row:
+    return tuple(chance(source, entry.offset, entry.text.strip()) for entry in row.all("me"))

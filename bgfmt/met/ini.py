@@ -1,0 +1,72 @@
+"""eXtreme Gammon's match equity tables: `.met`, an INI file.
+
+Sections `[Current]` (`Name`, ...), `[PostCrawford]` (`Size`, `Data`) and `[PreCrawford]` (`Size`, a row for each away
+score). Case, blanks around keys and after numbers do not matter; `;` begins a comment line; `Data` may be short.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from bgfmt.errors import CorruptError
+from bgfmt.met.model import Met
+from bgfmt.met.reading import Row, chance, finished, whole
+
+
+@dataclass(frozen=True)
+class _Entry:
+    offset: int  # of the line, in bytes
+    text: str
+
+
+def _sections(data: bytes, source: str) -> dict[str, dict[str, _Entry]]:
+    """Entries by section and key, both in lower case; a key given twice keeps its first value."""
+    sections: dict[str, dict[str, _Entry]] = {}
+    here: dict[str, _Entry] | None = None
+    offset = 0
+    for raw in data.splitlines(keepends=True):
+        body = raw.removeprefix(b"\xef\xbb\xbf") if offset == 0 else raw
+        try:
+            line = body.decode("utf-8").strip()
+        except UnicodeDecodeError:
+            line = body.decode("latin-1").strip()
+        if line.startswith("[") and line.endswith("]"):
+            here = sections.setdefault(line[1:-1].strip().lower(), {})
+        elif line and not line.startswith(";"):
+            key, equals, text = line.partition("=")
+            if not equals or here is None:
+                raise CorruptError(source, offset, "[section], key=value or ; comment", repr(line[:40]))
+            here.setdefault(key.strip().lower(), _Entry(offset, text.strip()))
+        offset += len(raw)
+    return sections
+
+
+def read(data: bytes, source: str, short: str, *, extend: bool = False) -> Met:
+    """The table in these bytes; CorruptError says what is wrong and where."""
+    sections = _sections(data, source)
+
+    def entry(section: str, key: str) -> _Entry:
+        found = sections.get(section.lower(), {}).get(key.lower())
+        if found is None:
+            raise CorruptError(source, len(data), f"{key}= in section [{section}]", "none")
+        return found
+
+    def numbers(line: _Entry) -> Row:
+        return tuple(chance(source, line.offset, word) for word in line.text.split())
+
+    stated = entry("PreCrawford", "Size")
+    length = whole(source, stated.offset, stated.text, "Size")
+    rows = []
+    for away in range(1, length + 1):
+        line = entry("PreCrawford", str(away))
+        rows.append(numbers(line))
+        if len(rows[-1]) != length:
+            raise CorruptError(source, line.offset, f"a row of {length} numbers", len(rows[-1]))
+    stated = entry("PostCrawford", "Size")
+    most = min(length, whole(source, stated.offset, stated.text, "Size"))
+    line = entry("PostCrawford", "Data")
+    post = numbers(line)
+    if not 1 <= len(post) <= most:
+        raise CorruptError(source, line.offset, f"1 to {most} numbers", len(post))
+    title = sections.get("current", {}).get("name", _Entry(0, "")).text
+    return finished(source, short, title, rows, (post, post), extend=extend)

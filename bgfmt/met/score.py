@@ -1,0 +1,103 @@
+"""A match score with its cube: who may double, what a result is worth, and which cube states can arise."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple
+
+from bgfmt.errors import PositionError
+from bgfmt.met.model import Met
+
+ROLLER, OTHER, NOBODY = 0, 1, 2  # who owns the cube: the side on roll, the other, nobody
+OWNERS = {"owned": ROLLER, "opponent": OTHER, "centered": NOBODY}
+MOST_CUBE = 1 << 12
+
+
+class CubeState(NamedTuple):
+    """The cube: its value, and who owns it (0 the side on roll in the question, 1 the other, 2 nobody)."""
+
+    value: int
+    owner: int
+
+
+@dataclass(frozen=True)
+class Score:
+    """A match score as the side on roll sees it.
+
+    away : points needed by the side on roll and by the other. crawford : this is the Crawford game.
+    cube : value, a power of two; owner : "centered", "owned" (by the side on roll) or "opponent".
+    player : which player of the table, 0 or 1, is on roll; it matters for uneven tables only.
+
+    Raises
+    ------
+    PositionError for what cannot be, NotCoveredError for a score beyond the table.
+    """
+
+    away: tuple[int, int]
+    met: Met = field(repr=False)
+    crawford: bool = False
+    cube: int = 1
+    owner: str = "centered"
+    player: int = 0
+
+    def __post_init__(self) -> None:
+        self.met.check(*self.away)
+        score = f"{self.away[0]}-away, {self.away[1]}-away"
+        if self.owner not in OWNERS:
+            raise PositionError(f"the cube is centered, owned or opponent, not {self.owner!r}")
+        if not 1 <= self.cube <= MOST_CUBE or self.cube & (self.cube - 1):
+            raise PositionError(f"a cube shows 1, 2, 4, ... {MOST_CUBE}, not {self.cube}")
+        if self.player not in (0, 1):
+            raise PositionError(f"the players of a match equity table are 0 and 1, not {self.player}")
+        if self.crawford and 1 not in self.away:
+            raise PositionError(f"{score}: no Crawford game, nobody needs 1 point")
+        if self.crawford and (self.cube != 1 or self.owner != "centered"):
+            raise PositionError(f"{score}: there is no cube in the Crawford game")
+
+    def __str__(self) -> str:
+        mine, other = self.away
+        text = f"{mine}-away, {other}-away"
+        if self.crawford:
+            return f"{text}, Crawford game"
+        return f"{text}, after the Crawford game" if self.post_crawford else text
+
+    @property
+    def post_crawford(self) -> bool:
+        """Whether the Crawford game is over: one side needs 1, the other more."""
+        return not self.crawford and 1 in self.away and self.away != (1, 1)
+
+    @property
+    def beyond(self) -> bool:
+        """Whether the score lies beyond the table, so that its extension is used."""
+        return max(self.away) > self.met.length
+
+    @property
+    def state(self) -> CubeState:
+        """The cube as it is now."""
+        return CubeState(self.cube, OWNERS[self.owner])
+
+    def after(self, side: int, points: int) -> float:
+        """Match winning chance of a side (0 on roll, 1 the other) after it wins points, or loses them if negative."""
+        mine, other = self.away if side == 0 else self.away[::-1]
+        return self.met.after((mine, other), points, player=self.player ^ side)
+
+    def may_double(self, side: int, state: CubeState | None = None) -> bool:
+        """Whether a side on roll may double: it has access to the cube, and wins no match with it as it is."""
+        cube = state or self.state
+        return not self.crawford and cube.owner in (side, NOBODY) and self.away[side] > cube.value
+
+    def live(self, state: CubeState) -> bool:
+        """Whether anybody may still double."""
+        return self.may_double(0, state) or self.may_double(1, state)
+
+    @cached_property
+    def states(self) -> tuple[CubeState, ...]:
+        """The cube as it is now and all that it can become, smaller values first."""
+        found = [self.state]
+        for state in found:  # grows while it is walked
+            for side in (0, 1):
+                doubled = CubeState(2 * state.value, 1 - side)
+                if self.may_double(side, state) and doubled not in found:
+                    found.append(doubled)
+        return tuple(found)

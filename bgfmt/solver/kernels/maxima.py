@@ -1,0 +1,81 @@
+"""Compiled: the value of a position on roll as the weighted sum, over the rolls, of the best of its results."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bgfmt.jit import njit
+
+
+@njit()
+def _copy(best: Any, a: Any) -> None:
+    for i in range(best.size):
+        best[i] = a[i]
+
+
+@njit()
+def _max1(best: Any, a: Any) -> None:
+    for i in range(best.size):
+        best[i] = max(best[i], a[i])
+
+
+@njit()
+def _max4(best: Any, a: Any, b: Any, c: Any, d: Any) -> None:
+    for i in range(best.size):
+        best[i] = max(max(best[i], max(a[i], b[i])), max(c[i], d[i]))  # noqa: PLW3301
+
+
+@njit()
+def _add(total: Any, best: Any, weight: float) -> None:
+    for i in range(total.size):
+        total[i] += weight * best[i]
+
+
+@njit()
+def best_rolls(
+    total: Any, best: Any, rows: Any, ends: Any, results: Any, row: int, low: int, high: int
+) -> None:
+    """total = sum over the 21 rolls of their share of 36 times the greatest of rows[x, low:high], x the results.
+
+    total : float64, best : of the rows' type, both (high - low,), the second scratch. The results of roll r of
+    `row` are results[ends[21 * row + r] : ends[21 * row + r + 1]]; doubles are rolls 0, 2, 5, 9, 14, 20.
+    """
+    for i in range(total.size):
+        total[i] = 0.0
+    i = ends[21 * row]
+    double, step = 0, 2
+    for r in range(21):
+        last = ends[21 * row + r + 1]
+        _copy(best, rows[results[i], low:high])
+        i += 1
+        while i + 4 <= last:
+            _max4(
+                best,
+                rows[results[i], low:high],
+                rows[results[i + 1], low:high],
+                rows[results[i + 2], low:high],
+                rows[results[i + 3], low:high],
+            )
+            i += 4
+        while i < last:
+            _max1(best, rows[results[i], low:high])
+            i += 1
+        if r == double:
+            _add(total, best, 1.0)
+            double, step = double + step, step + 1
+        else:
+            _add(total, best, 2.0)
+    for i in range(total.size):
+        total[i] /= 36.0
+
+
+@njit()
+def turned(out: Any, values: Any, may: Any, passed: Any, source: Any, add: Any, times: Any) -> None:
+    """out (m, K): what values (m, K) of the side on roll are worth to the other, the roller's cube taken in."""
+    for x in range(values.shape[0]):
+        for k in range(values.shape[1]):
+            value = values[x, k]
+            if may[k]:
+                doubled = min(add[k] + times[k] * values[x, source[k]], passed[k])
+                value = max(value, doubled)
+            out[x, k] = -value

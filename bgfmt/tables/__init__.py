@@ -1,0 +1,60 @@
+"""The tables that flow through bgfmt, one module a kind.
+
+>>> import bgfmt
+>>> from bgfmt.tables import KINDS
+>>> sorted(KINDS)
+['components', 'hypergammon', 'mean-rolls', 'normal-distribution', 'one-sided', 'two-sided']
+>>> [column.name for column in bgfmt.load("fixtures/golden/gnubg/ts_06x02.bd").columns]
+['win', 'cubeless', 'owned', 'centered', 'opponent']
+"""
+
+from bgfmt.tables.base import (
+    BLOCK_BYTES,
+    KINDS,
+    Answer,
+    ArrayRule,
+    Breach,
+    Coarser,
+    Column,
+    Table,
+    same_numbers,
+)
+from bgfmt.tables.components import Components
+from bgfmt.tables.hypergammon import HYPER_EQUITIES, OUTCOMES, Hypergammon, HyperOutcome
+from bgfmt.tables.mean_rolls import MeanRolls
+from bgfmt.tables.normal import NormalOneSided
+from bgfmt.tables.numbering import OfBothSides, OfOneSide
+from bgfmt.tables.one_sided import OneSided, Race
+from bgfmt.tables.rolls import Estimate, OneSideAnswer
+from bgfmt.tables.rows import LazyRows, Rows
+from bgfmt.tables.two_sided import EQUITY_COLUMNS, Equities, TwoSided
+
+__all__ = [
+    "BLOCK_BYTES",
+    "EQUITY_COLUMNS",
+    "HYPER_EQUITIES",
+    "KINDS",
+    "OUTCOMES",
+    "Answer",
+    "ArrayRule",
+    "Breach",
+    "Coarser",
+    "Column",
+    "Components",
+    "Equities",
+    "Estimate",
+    "HyperOutcome",
+    "Hypergammon",
+    "LazyRows",
+    "MeanRolls",
+    "NormalOneSided",
+    "OfBothSides",
+    "OfOneSide",
+    "OneSideAnswer",
+    "OneSided",
+    "Race",
+    "Rows",
+    "Table",
+    "TwoSided",
+    "same_numbers",
+]

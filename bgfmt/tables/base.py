@@ -1,0 +1,299 @@
+"""What every table is: stored numbers, exactly as a file holds them, and what they mean.
+
+A table keeps a file's own integers or floats; `bgfmt.tables.scales` reads them as chances and equities. Each kind
+is one module of this package and knows itself: its columns, its numbering, its look-up, what theory says of its
+entries, its corners and coarser kinds, and what proving it costs. Everything that walks tables (`dump`, `diff`,
+`lookup`, `info`, the checks of `verify`) is a loop over what is declared here, so a kind that a guest package
+brings gets all of it.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, NamedTuple, Protocol, Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgfmt.errors import CapabilityError
+from bgfmt.game import board
+from bgfmt.game.board import Position, Side
+from bgfmt.tables.rows import Array, Rows
+
+BLOCK_BYTES = 8 << 20
+R = TypeVar("R")
+
+KEPT = ("format", "gnubg_header", "compressed", "gammon_policy", "extent", "jlayout")
+KINDS: dict[str, type[Table]] = {}
+"""Every kind of table there is, by name; a class of a new kind enters itself."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """One number that a table gives of an entry.
+
+    name : as CSV has it. unit : "chance", "equity", "rolls" or "pips". text : its place in a line of text, as
+    printf writes it, label included; empty where text leaves it out. percent : text shows per cent. whole : always
+    an integer. group, key : the list (key "") or object it belongs to in JSON.
+    """
+
+    name: str
+    unit: str
+    text: str = ""
+    percent: bool = False
+    whole: bool = False
+    group: str = ""
+    key: str = ""
+
+
+class Breach(NamedTuple):
+    """A rule of theory that some entries of a block break.
+
+    rule : its name. bad : bool, one for each row of the block. what : what is wrong with such a row, in words.
+    """
+
+    rule: str
+    bad: NDArray[np.bool_]
+    what: str
+
+
+class ArrayRule(NamedTuple):
+    """An array that a kind of table has: its name, the shapes (None: any length) and dtypes it may have."""
+
+    name: str
+    shapes: tuple[tuple[int | None, ...], ...]
+    dtypes: tuple[str, ...]
+    optional: bool = False
+
+
+class Coarser(NamedTuple):
+    """A kind that a table can be made into: the class, how, and what is lost by it, in words."""
+
+    kind: type[Table]
+    make: Callable[[], Table]
+    lost: str
+
+
+class Answer(Protocol):
+    """What a table says of one entry."""
+
+    @property
+    def number(self) -> int:
+        """The position number of the entry."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """All of it as plain values, chances as fractions."""
+
+    def describe(self, who: str = "") -> str:
+        """All of it as text, with the decimals that gnubg's bearoffdump prints."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Table:
+    """What all tables share.
+
+    points, chequers : the sides it covers, up to so many chequers on points 1 to `points`. provenance : where the
+    numbers come from, in words. recipe : how they were made, by name, where that is known. carried : what a file
+    said beyond its numbers, typed by the format that read it, so that a copy can repeat it. release : lets mapped
+    pages go.
+    """
+
+    kind: ClassVar[str] = ""
+    #: how many sides an entry is about: 1, or 2 with the side on roll first
+    sides: ClassVar[int] = 1
+    #: what differences of its numbers are measured in, once they are read as numbers
+    unit: ClassVar[str] = ""
+    points: int
+    chequers: int
+    provenance: str = ""
+    recipe: str = ""
+    carried: tuple[object, ...] = field(default=(), repr=False)
+    extra: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    release: Callable[[], None] | None = field(default=None, repr=False)
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if cls.__dict__.get("kind"):
+            KINDS[cls.kind] = cls
+
+    # -- what it holds -----------------------------------------------------------------------------------
+
+    @classmethod
+    @abstractmethod
+    def rules(cls, points: int, chequers: int) -> tuple[ArrayRule, ...]:
+        """The arrays of a table of that size; each is a field of the class, by the same name."""
+
+    def arrays(self) -> dict[str, Rows]:
+        """The arrays by name, one row a position of the side on roll; optional ones that are missing left out."""
+        found = {rule.name: getattr(self, rule.name) for rule in self.rules(self.points, self.chequers)}
+        return {name: rows for name, rows in found.items() if rows is not None}
+
+    def check(self) -> str | None:
+        """Why the arrays do not fit the kind and the size, or None when they do."""
+        for rule in self.rules(self.points, self.chequers):
+            rows = getattr(self, rule.name)
+            if rows is None and rule.optional:
+                continue
+            shape, dtype = tuple(rows.shape), np.dtype(rows.dtype).newbyteorder("=")
+            if not any(_fits(shape, allowed) for allowed in rule.shapes) or dtype not in [
+                np.dtype(name) for name in rule.dtypes
+            ]:
+                wanted = f"{' or '.join(map(_shape, rule.shapes))} of {' or '.join(rule.dtypes)}"
+                return f"{rule.name} needs shape {wanted}, not {_shape(shape)} of {dtype}"
+        return None
+
+    @property
+    def positions(self) -> int:
+        """Number of one-sided positions, C(points + chequers, points)."""
+        return board.count(self.points, self.chequers)
+
+    @property
+    def entries(self) -> int:
+        """Number of entries: positions, or pairs of them."""
+        return int(self.positions**self.sides)
+
+    @property
+    def exact(self) -> bool:
+        """Whether the numbers are float64 kept unrounded rather than a file's integers."""
+        return all(rows.dtype == np.float64 for rows in self.arrays().values())
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the stored numbers."""
+        return sum(
+            int(np.prod(r.shape, dtype=object)) * np.dtype(r.dtype).itemsize for r in self.arrays().values()
+        )
+
+    def facts(self) -> dict[str, Any]:
+        """What `info` says of the table beyond its kind and size."""
+        return {}
+
+    def blocks(self, size: int = BLOCK_BYTES) -> Iterator[tuple[slice, dict[str, Array]]]:
+        """Walk the table in blocks of about `size` bytes: (rows, arrays by name), in order of position number.
+
+        Pages of a mapped file are let go after each block, so memory stays bounded whatever the size. A block
+        is valid until the next one is asked for.
+        """
+        arrays = self.arrays()
+        if not arrays:
+            return
+        total = len(next(iter(arrays.values())))
+        step = max(1, size * max(1, total) // max(1, self.nbytes))
+        for start in range(0, total, step):
+            rows = slice(start, min(total, start + step))
+            yield rows, {name: array[rows] for name, array in arrays.items()}
+            if self.release is not None:
+                self.release()
+
+    def record(self, kind: type[R]) -> R | None:
+        """What a file of that record's format said beyond the numbers, or None."""
+        return next((r for r in self.carried if isinstance(r, kind)), None)
+
+    # -- numbering ---------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def covers(self, asked: Side | Position) -> str | None:
+        """None when the table answers for this side or position, else why not."""
+
+    @abstractmethod
+    def number(self, asked: Side | Position) -> int:
+        """Position number of an entry; NotCoveredError when it lies outside."""
+
+    @abstractmethod
+    def asked(self, number: int) -> Side | Position:
+        """The side or position with this number; NotCoveredError when there is none."""
+
+    # -- look-up -----------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def lookup(self, asked: Side | Position) -> Answer:
+        """What the table says of a side or position; NotCoveredError when it lies outside."""
+
+    @abstractmethod
+    def lookup_many(self, us: Any, them: Any = None, *, column: str | None = None) -> NDArray[Any]:
+        """What the table says of many positions at once."""
+
+    # -- columns -----------------------------------------------------------------------------------------
+
+    @property
+    @abstractmethod
+    def columns(self) -> tuple[Column, ...]:
+        """The numbers it gives of an entry, in order."""
+
+    @abstractmethod
+    def values(self, numbers: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Those numbers, (m, len(columns)) float64, of entries in ascending order of position number."""
+
+    @property
+    def max_error(self) -> float | None:
+        """Greatest known distance of its numbers from the truth, None where it was never measured."""
+        return 1e-12 if self.exact else None
+
+    def stored(self, name: str, rows: Array) -> Array:
+        """Rows of an array as numbers that compare: one number a column, integers where the file has integers."""
+        return rows
+
+    def read(self, name: str, stored: Array) -> NDArray[np.float64]:
+        """Those numbers on the table's own scale, in float64, to compare with numbers stored otherwise."""
+        return np.asarray(stored, np.float64)
+
+    # -- what theory says --------------------------------------------------------------------------------
+
+    def breaches(self, start: int, block: dict[str, Array]) -> Iterator[Breach]:
+        """Rules that hold whatever the rounding: sums, bounds, order. `block` begins at row `start`."""
+        yield from ()
+
+    @property
+    def cost(self) -> float:
+        """About how many seconds of one core it takes to check that each entry follows from the others."""
+        return 3 + self.entries * 1e-6
+
+    # -- other tables made of it -------------------------------------------------------------------------
+
+    def cut(self, points: int | None = None, chequers: int | None = None) -> Self:
+        """The corner of `points` x `chequers`, made row by row; CapabilityError when the table is smaller."""
+        p, c = points or self.points, chequers or self.chequers
+        if (p, c) == (self.points, self.chequers):
+            return self
+        if p < 1 or c < 1 or p > self.points or c > self.chequers:
+            raise CapabilityError(
+                f"a {self.points}x{self.chequers} table has no {p}x{c} corner; solve one of that size instead"
+            )
+        n = board.count(p, c)
+        numbers = None if p == self.points else board.corner_numbers(p, c, self.points)
+        arrays: dict[str, Any] = {name: self.corner(rows, n, numbers) for name, rows in self.arrays().items()}
+        return replace(self, points=p, chequers=c, **self._kept(), **arrays)
+
+    def corner(self, rows: Rows, n: int, numbers: NDArray[np.int64] | None) -> Rows:
+        """The first `n` rows, or those with these numbers, of one of its arrays."""
+        raise CapabilityError(f"a {self.kind} table cannot be cut down")
+
+    def coarser(self) -> tuple[Coarser, ...]:
+        """The kinds it can be made into, each with what is lost."""
+        return ()
+
+    def _kept(self) -> dict[str, Any]:
+        """Of what a file said beyond the numbers, the part that stays true when they are rearranged."""
+        kept = [getattr(record, "rearranged", lambda: None)() for record in self.carried]
+        extra = {key: self.extra[key] for key in KEPT if key in self.extra}
+        return {"carried": tuple(record for record in kept if record is not None), "extra": extra}
+
+
+def _fits(shape: tuple[int, ...], allowed: tuple[int | None, ...]) -> bool:
+    return len(shape) == len(allowed) and all(a in (None, b) for a, b in zip(allowed, shape, strict=True))
+
+
+def _shape(shape: tuple[int | None, ...]) -> str:
+    return "(" + ", ".join("any" if axis is None else str(axis) for axis in shape) + ")"
+
+
+def same_numbers(a: Table, b: Table) -> bool:
+    """Whether two tables are of one kind and size and hold equal stored numbers."""
+    if type(a) is not type(b) or (a.points, a.chequers) != (b.points, b.chequers):
+        return False
+    if a.arrays().keys() != b.arrays().keys():
+        return False
+    pairs = zip(a.blocks(), b.blocks(), strict=True)
+    return all(np.array_equal(x[name], y[name]) for (_, x), (_, y) in pairs for name in x)

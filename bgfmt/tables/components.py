@@ -1,0 +1,62 @@
+"""The nouns of a J component file that holds no table bgfmt knows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgfmt.errors import NotCoveredError
+from bgfmt.game.board import Position, Side
+from bgfmt.tables.base import Answer, ArrayRule, Column, Table
+
+
+class Nouns(Protocol):
+    """The components of a file, decoded when asked for."""
+
+    def __len__(self) -> int: ...
+    def describe(self, k: int) -> str:
+        """Component k in a line."""
+
+    def as_json(self, k: int) -> dict[str, Any]:
+        """Component k as plain values."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Components(Table):
+    """The components of a J file: `nouns` decodes component k on demand. It has no positions."""
+
+    kind: ClassVar[str] = "components"
+    nouns: Nouns
+
+    @classmethod
+    def rules(cls, points: int, chequers: int) -> tuple[ArrayRule, ...]:
+        return ()
+
+    @property
+    def entries(self) -> int:
+        return len(self.nouns)
+
+    def covers(self, asked: Side | Position) -> str | None:
+        return f"a {self.kind} file holds no positions to look up"
+
+    def number(self, asked: Side | Position) -> int:
+        raise NotCoveredError(f"a {self.kind} file holds no positions to look up")
+
+    def asked(self, number: int) -> Side | Position:
+        raise NotCoveredError(f"a {self.kind} file holds no positions to look up")
+
+    def lookup(self, asked: Side | Position) -> Answer:
+        raise NotCoveredError(f"a {self.kind} file holds no positions to look up")
+
+    def lookup_many(self, us: Any, them: Any = None, *, column: str | None = None) -> NDArray[Any]:
+        raise NotCoveredError(f"a {self.kind} file holds no positions to look up")
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        return ()
+
+    def values(self, numbers: NDArray[np.int64]) -> NDArray[np.float64]:
+        return np.zeros((len(numbers), 0))

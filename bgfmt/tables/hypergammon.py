@@ -1,0 +1,127 @@
+"""Hypergammon records: outcomes and money equities of a game of one to three chequers a side."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgfmt.errors import CapabilityError
+from bgfmt.game import board
+from bgfmt.game.board import Position, Side
+from bgfmt.tables.base import ArrayRule, Breach, Column
+from bgfmt.tables.numbering import OfBothSides
+from bgfmt.tables.rows import Array, Rows
+from bgfmt.tables.scales import Floats, hyper_numbers, hyper_values
+
+OUTCOMES = ("win", "win_gammon", "win_backgammon", "lose_gammon", "lose_backgammon")
+HYPER_EQUITIES = ("owned", "centered", "centered_jacoby", "opponent")
+POINTS = 25
+RECORD = 28
+
+
+@dataclass(frozen=True)
+class HyperOutcome:
+    """What a hypergammon table says: outcomes (chances) and money equities of the side on roll."""
+
+    position: Position
+    number: int
+    outcomes: dict[str, float]
+    equities: dict[str, float]
+
+    def as_dict(self) -> dict[str, Any]:
+        here = {"position": str(self.position), "position_number": self.number}
+        return here | {"outcomes": self.outcomes, "equities": self.equities}
+
+    def describe(self, who: str = "") -> str:
+        lines = [f"{self.position}  (number {self.number}{', ' + who if who else ''})"]
+        lines += [f"{name.replace('_', ' '):<30}: {value:7.4f}" for name, value in self.outcomes.items()]
+        lines += [
+            f"{'equity ' + name.replace('_', ' '):<30}: {value:+7.4f}"
+            for name, value in self.equities.items()
+        ]
+        return "\n".join(lines) + "\n"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Hypergammon(OfBothSides):
+    """Hypergammon records: (n, n, 28) uint8, nine 24-bit numbers and a zero byte, indexed [us, them].
+
+    Points are 25: the 24 points and the bar. Numbers: win, win gammon, win backgammon, lose gammon, lose
+    backgammon (parts of 16777215), then equities owned, centered, centered with Jacoby, opponent.
+    """
+
+    kind: ClassVar[str] = "hypergammon"
+    unit: ClassVar[str] = "units"
+    records: Rows
+
+    @classmethod
+    def rules(cls, points: int, chequers: int) -> tuple[ArrayRule, ...]:
+        n = board.count(points, chequers)
+        return (ArrayRule("records", ((n, n, RECORD),), ("u1",)),)
+
+    def covers_side(self, side: Side) -> str | None:
+        if side.chequers > self.chequers:
+            return f"{side} has {side.chequers} chequers, the table covers {self.chequers}"
+        return None
+
+    def side_number(self, side: Side) -> int:
+        return board.rank((*side.counts, *(0,) * (POINTS - 1 - len(side.counts)), side.bar))
+
+    def side(self, number: int) -> Side:
+        counts = board.unrank(number, POINTS)
+        return Side(*counts[:-1], bar=counts[-1])
+
+    def lookup(self, asked: Side | Position) -> HyperOutcome:
+        number = self.number(asked)
+        assert isinstance(asked, Position)
+        us, them = divmod(number, self.positions)
+        outcomes, money = hyper_values(np.asarray(self.records[us, them]))
+        return HyperOutcome(
+            asked,
+            number,
+            dict(zip(OUTCOMES, map(float, outcomes), strict=True)),
+            dict(zip(HYPER_EQUITIES, map(float, money), strict=True)),
+        )
+
+    def lookup_many(self, us: Any, them: Any = None, *, column: str | None = None) -> Floats:
+        """(N, 9) float32 outcomes and equities of many pairs of sides as `numbers` takes them; (N,) of one `column`.
+
+        An equity's name has "equity_" before it.
+        """
+        place = self._column(column, tuple(c.name for c in self.columns))
+        ours, theirs = self.pairs(us, them)
+        rows = np.concatenate(hyper_values(np.asarray(self.records[ours, theirs])), axis=1)
+        return rows if place is None else rows[:, place]
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        chances = [
+            Column(name, "chance", ("  " if k == 0 else "") + " %7.4f", group="outcomes", key=name)
+            for k, name in enumerate(OUTCOMES)
+        ]
+        money = [
+            Column(f"equity_{name}", "equity", " %+7.4f", group="equities", key=name)
+            for name in HYPER_EQUITIES
+        ]
+        return (*chances, *money)
+
+    def values(self, numbers: NDArray[np.int64]) -> NDArray[np.float64]:
+        return np.concatenate(hyper_values(self.at(self.records, numbers)), axis=1).astype(np.float64)
+
+    def stored(self, name: str, rows: Array) -> Array:
+        return hyper_numbers(rows)
+
+    def breaches(self, start: int, block: dict[str, Array]) -> Iterator[Breach]:
+        bad = block["records"][..., RECORD - 1].any(axis=1)
+        yield Breach("zero byte", np.asarray(bad), "the last byte of a record is not zero")
+
+    @property
+    def cost(self) -> float:
+        return {1: 5.0, 2: 10.0}.get(self.chequers, 600.0)
+
+    def corner(self, rows: Rows, n: int, numbers: NDArray[np.int64] | None) -> Rows:
+        raise CapabilityError(f"a {self.kind} table cannot be cut down: fewer chequers are another game")

@@ -1,0 +1,53 @@
+"""Expected rolls under least-mean play: Peelle's table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgfmt.game import board
+from bgfmt.game.board import Position, Side
+from bgfmt.tables.base import ArrayRule, Breach, Column
+from bgfmt.tables.numbering import OfOneSide
+from bgfmt.tables.rolls import Estimate, rolls_columns, rolls_values
+from bgfmt.tables.rows import Array, Rows
+from bgfmt.tables.scales import Floats
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class MeanRolls(OfOneSide):
+    """Expected rolls of each position: `means`, (n,) float64 in order of position number."""
+
+    kind: ClassVar[str] = "mean-rolls"
+    unit: ClassVar[str] = "rolls"
+    means: Rows
+
+    @classmethod
+    def rules(cls, points: int, chequers: int) -> tuple[ArrayRule, ...]:
+        return (ArrayRule("means", ((board.count(points, chequers),),), ("f8",)),)
+
+    def lookup(self, asked: Side | Position) -> Estimate:
+        number = self.number(asked)
+        assert isinstance(asked, Side)
+        return Estimate(asked, number, float(self.means[number]))
+
+    def lookup_many(self, us: Any, them: Any = None, *, column: str | None = None) -> Floats:
+        """(N,) mean rolls of many sides, as `numbers` takes them."""
+        self._column(column, ("mean_rolls",))
+        return np.asarray(self.means[self.alone(us, them)])
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        return tuple(rolls_columns())
+
+    def values(self, numbers: NDArray[np.int64]) -> NDArray[np.float64]:
+        return rolls_values(self, numbers, np.asarray(self.means[numbers]))
+
+    def breaches(self, start: int, block: dict[str, Array]) -> Iterator[Breach]:
+        means = block["means"]
+        good = np.isfinite(means) & (means >= 0)
+        yield Breach("finite", ~good, "a mean is negative or not a number")

@@ -1,0 +1,263 @@
+"""Distributions of the number of rolls that one side needs: gnubg's one-sided databases, bgsage's, J's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgfmt.errors import NotCoveredError
+from bgfmt.game import board
+from bgfmt.game.board import Position, Side
+from bgfmt.tables.base import ArrayRule, Breach, Coarser, Column
+from bgfmt.tables.mean_rolls import MeanRolls
+from bgfmt.tables.normal import NormalOneSided
+from bgfmt.tables.numbering import OfOneSide
+from bgfmt.tables.rolls import OneSideAnswer, rolls_columns, rolls_values
+from bgfmt.tables.rows import Array, LazyRows, Rows
+from bgfmt.tables.scales import (
+    CHANCE_WHOLE,
+    PIPS_PER_ROLL,
+    Floats,
+    chances,
+    moments,
+)
+
+MOST_ROLLS = 256
+
+
+@dataclass(frozen=True, eq=False)
+class Race(OneSideAnswer):
+    """What a one-sided table says of one side.
+
+    stored, stored_gammon : the table's own rows, (rolls,) uint16 or float64: rolls to bear off the last chequer, and
+    the first, or None where the table has no gammon data.
+    """
+
+    side: Side
+    number: int
+    stored: Floats
+    stored_gammon: Floats | None
+
+    @property
+    def bearoff(self) -> Floats:
+        """(rolls,) chances of bearing the last chequer off in exactly i rolls, in the width of the host."""
+        return chances(self.stored)
+
+    @property
+    def gammon(self) -> Floats | None:
+        """The same for the first chequer, or None."""
+        return None if self.stored_gammon is None else chances(self.stored_gammon)
+
+    @property
+    def mean_rolls(self) -> float:
+        """Expected rolls to bear off all chequers."""
+        return float(moments(chances(self.stored))[0])
+
+    @property
+    def std_rolls(self) -> float:
+        """Standard deviation of the rolls to bear off all chequers."""
+        return float(moments(chances(self.stored))[1])
+
+    @property
+    def gammon_mean_rolls(self) -> float | None:
+        """Expected rolls to bear off the first chequer."""
+        return None if self.stored_gammon is None else float(moments(chances(self.stored_gammon))[0])
+
+    @property
+    def gammon_std_rolls(self) -> float | None:
+        """Standard deviation of the rolls to bear off the first chequer."""
+        return None if self.stored_gammon is None else float(moments(chances(self.stored_gammon))[1])
+
+    def in_float64(self) -> Race:
+        """The same answer calculated in float64 throughout, nearer to the truth than its host program reads it."""
+        wide = [
+            None if s is None else np.asarray(s if s.dtype == np.float64 else s / CHANCE_WHOLE, np.float64)
+            for s in (self.stored, self.stored_gammon)
+        ]
+        assert wide[0] is not None
+        return Race(self.side, self.number, wide[0], wide[1])
+
+    def off_within(self, rolls: int) -> float:
+        """Chance to have borne off everything after `rolls` rolls."""
+        return float(self.bearoff[: rolls + 1].sum(dtype=np.float64))
+
+    def as_dict(self) -> dict[str, Any]:
+        out = self.heading() | {
+            "std_rolls": self.std_rolls,
+            "bearoff": [float(x) for x in self.bearoff],
+        }
+        if self.gammon is not None:
+            out |= {"gammon_mean_rolls": self.gammon_mean_rolls, "gammon_std_rolls": self.gammon_std_rolls}
+            out["gammon"] = [float(x) for x in self.gammon]
+        return out
+
+    def describe(self, who: str = "") -> str:
+        both = [self.bearoff] if self.gammon is None else [self.bearoff, self.gammon]
+        rolls = [i for i in range(len(self.bearoff)) if any(c[i] > 0 for c in both)]
+        lines = [self.title(who), "Rolls   bearing off" + ("  at least one off" if len(both) > 1 else "")]
+        for i in range(min(rolls), max(rolls) + 1):
+            second = f"  {100 * both[1][i]:14.3f} %" if len(both) > 1 else ""
+            lines.append(f"{i:5d}   {100 * both[0][i]:9.3f} %{second}")
+        printed = [moments(c) for c in both]  # in the width of the host, as bearoffdump adds them up
+        for k, name in enumerate(("Mean", "Std dev")):
+            second = f"    {printed[1][k]:14.3f}" if len(both) > 1 else ""
+            lines.append(f"{name:<7} {printed[0][k]:9.3f}{second}")
+        epc = float(printed[0][0]) * PIPS_PER_ROLL
+        lines.append(f"EPC     {epc:9.3f}")
+        lines.append(f"Wastage {epc - self.pips:9.3f}   (pips {self.pips})")
+        return "\n".join(lines) + "\n"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class OneSided(OfOneSide):
+    """Distributions of the number of rolls one side needs.
+
+    bearoff : (n, 32) uint16, parts of 65535 (or float64 probabilities), rolls to bear off all chequers.
+    gammon : the same for the first chequer (saving the gammon), or None.
+    gammon_policy : "race" where the gammon part follows the race's plays, "" where it follows those that save it.
+    """
+
+    kind: ClassVar[str] = "one-sided"
+    unit: ClassVar[str] = "chance"
+    bearoff: Rows
+    gammon: Rows | None = None
+    gammon_policy: str = ""
+
+    @classmethod
+    def rules(cls, points: int, chequers: int) -> tuple[ArrayRule, ...]:
+        shapes = ((board.count(points, chequers), None),)
+        return (
+            ArrayRule("bearoff", shapes, ("u2", "f8")),
+            ArrayRule("gammon", shapes, ("u2", "f8"), optional=True),
+        )
+
+    def check(self) -> str | None:
+        rows = [r for r in (self.bearoff, self.gammon) if r is not None]
+        if any(len(r.shape) == 2 and not 1 <= r.shape[1] <= MOST_ROLLS for r in rows):
+            return f"distributions have 1 to {MOST_ROLLS} rolls, not {rows[0].shape[1]}"
+        return super().check()
+
+    def facts(self) -> dict[str, Any]:
+        return {"gammon": self.gammon is not None}
+
+    def lookup(self, asked: Side | Position) -> Race:
+        number = self.number(asked)
+        assert isinstance(asked, Side)
+        gammon = None if self.gammon is None else np.asarray(self.gammon[number])
+        return Race(asked, number, np.asarray(self.bearoff[number]), gammon)
+
+    def lookup_many(self, us: Any, them: Any = None, *, column: str | None = None) -> Floats:
+        """(N, rolls) chances of many sides, as `numbers` takes them: column "bearoff" (the default) or "gammon"."""
+        numbers = self.alone(us, them)
+        rows = self.arrays().get(column or "bearoff")
+        if rows is None:
+            raise NotCoveredError(f"the table has no {column} distributions")
+        return chances(rows[numbers])
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        out = [
+            *rolls_columns(),
+            Column("std_rolls", "rolls", "  sd %7.3f"),
+            *_distribution("bearoff", "  off", self.bearoff.shape[1]),
+        ]
+        if self.gammon is not None:
+            out += [
+                Column("gammon_mean_rolls", "rolls", "  gammon mean %7.3f"),
+                Column("gammon_std_rolls", "rolls", " sd %7.3f"),
+                *_distribution("gammon", "  first off", self.gammon.shape[1]),
+            ]
+        return tuple(out)
+
+    def values(self, numbers: NDArray[np.int64]) -> NDArray[np.float64]:
+        rows = slice(int(numbers[0]), int(numbers[-1]) + 1)
+        pick = numbers - numbers[0]
+        off = chances(np.asarray(self.bearoff[rows])[pick])
+        mean, std = moments(off)
+        parts: list[Any] = [rolls_values(self, numbers, mean), std[:, None], off]
+        if self.gammon is not None:
+            first = chances(np.asarray(self.gammon[rows])[pick])
+            parts += [np.stack(moments(first), axis=1), first]
+        return np.concatenate([np.asarray(part, np.float64) for part in parts], axis=1)
+
+    def read(self, name: str, stored: Array) -> NDArray[np.float64]:
+        return np.asarray(stored if stored.dtype == np.float64 else stored / CHANCE_WHOLE, np.float64)
+
+    def breaches(self, start: int, block: dict[str, Array]) -> Iterator[Breach]:
+        whole = 1.0 if self.exact else CHANCE_WHOLE
+        for name, rows in block.items():
+            off = np.abs(rows.sum(axis=1, dtype=np.float64) - whole)
+            wrong = ~(off <= 1e-9 * whole)
+            yield Breach(f"sum of {name}", wrong, f"its {name} numbers do not add up to {whole:,}")
+            if rows.dtype == np.float64:
+                bad = np.asarray(~((rows >= 0) & (rows <= 1)).all(axis=1))
+                yield Breach(f"bounds of {name}", bad, f"a {name} number is no chance")
+        early = np.asarray(block["bearoff"][:, 0] != 0)
+        if start == 0:
+            early[0] = False
+        yield Breach("off at once", early, "chequers on the board cannot be off after 0 rolls")
+
+    def coarser(self) -> tuple[Coarser, ...]:
+        ways = [
+            Coarser(
+                NormalOneSided,
+                self.to_normal,
+                "the distributions are replaced by their means and standard deviations",
+            ),
+            Coarser(MeanRolls, self.to_mean_rolls, "only the mean rolls of each distribution are kept"),
+        ]
+        return tuple(ways)
+
+    def to_normal(self) -> NormalOneSided:
+        """Mean and standard deviation, float32, of each distribution.
+
+        Taken from the finished distributions; makebearoff's -n files follow means and deviations through the
+        recursion instead, and differ from these by up to some hundredths of a roll.
+        """
+
+        def fetch(start: int, stop: int) -> Array:
+            out = np.zeros((stop - start, 4), np.float32)
+            for k, rows in enumerate((self.bearoff, self.gammon)):
+                if rows is not None:
+                    out[:, 2 * k], out[:, 2 * k + 1] = moments(
+                        self.read("bearoff", np.asarray(rows[start:stop]))
+                    )
+            return out
+
+        rows = LazyRows((self.positions, 4), np.dtype("f4"), fetch)
+        return NormalOneSided(
+            points=self.points,
+            chequers=self.chequers,
+            moments=rows,
+            provenance=self.provenance,
+            release=self.release,
+        )
+
+    def to_mean_rolls(self) -> MeanRolls:
+        """Mean rolls, float64, of each position."""
+
+        def fetch(start: int, stop: int) -> Array:
+            rows = np.asarray(self.bearoff[start:stop])
+            if rows.dtype == np.float64:
+                return np.asarray(moments(rows)[0])
+            return np.asarray((rows.astype(np.int64) @ np.arange(rows.shape[1])) / CHANCE_WHOLE)
+
+        rows = LazyRows((self.positions,), np.dtype("f8"), fetch)
+        return MeanRolls(
+            points=self.points,
+            chequers=self.chequers,
+            means=rows,
+            provenance=self.provenance,
+            release=self.release,
+        )
+
+
+def _distribution(name: str, label: str, rolls: int) -> list[Column]:
+    return [
+        Column(f"{name}_{i}", "chance", f"{label if i == 0 else ''} %7.3f", percent=True, group=name)
+        for i in range(rolls)
+    ]

@@ -1,0 +1,98 @@
+"""What follows from the mean rolls of one side: EPC, wastage; and the answer of tables that hold means alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgfmt.game import board
+from bgfmt.game.board import Side
+from bgfmt.tables.base import Column
+from bgfmt.tables.numbering import OfOneSide
+from bgfmt.tables.scales import PIPS_PER_ROLL, Floats
+
+
+class OneSideAnswer:
+    """What follows from the mean rolls of one side."""
+
+    side: Side
+    number: int
+    mean_rolls: Any  # float: a field or a property of the answer
+
+    @property
+    def pips(self) -> int:
+        """Pip count."""
+        return self.side.pips
+
+    @property
+    def epc(self) -> float:
+        """Effective pip count: mean rolls times 49/6."""
+        return float(self.mean_rolls * PIPS_PER_ROLL)
+
+    @property
+    def wastage(self) -> float:
+        """EPC less pips."""
+        return self.epc - self.pips
+
+    def title(self, who: str) -> str:
+        """The first line of a description."""
+        return f"{self.side}  (number {self.number}{', ' + who if who else ''})"
+
+    def heading(self) -> dict[str, Any]:
+        """What every answer about one side begins with, as plain values."""
+        return {
+            "side": str(self.side),
+            "position_number": self.number,
+            "pips": self.pips,
+            "mean_rolls": self.mean_rolls,
+            "epc": self.epc,
+            "wastage": self.wastage,
+        }
+
+
+@dataclass(frozen=True)
+class Estimate(OneSideAnswer):
+    """What a table of means (and perhaps deviations) says of one side; the rest is None."""
+
+    side: Side
+    number: int
+    mean_rolls: float
+    std_rolls: float | None = None
+    gammon_mean_rolls: float | None = None
+    gammon_std_rolls: float | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        more = {name: getattr(self, name) for name in ("std_rolls", "gammon_mean_rolls", "gammon_std_rolls")}
+        return self.heading() | {name: value for name, value in more.items() if value is not None}
+
+    def describe(self, who: str = "") -> str:
+        lines = [self.title(who), f"{'Mean':<10}{self.mean_rolls:10.6g}"]
+        if self.std_rolls is not None:
+            lines.append(f"{'Std dev':<10}{self.std_rolls:10.3f}")
+        if self.gammon_mean_rolls is not None:
+            lines.append(
+                f"{'Saving gammon':<14}{self.gammon_mean_rolls:7.3f} (std dev {self.gammon_std_rolls:.3f})"
+            )
+        lines += [f"{'EPC':<10}{self.epc:10.3f}", f"{'Wastage':<10}{self.wastage:10.3f}"]
+        return "\n".join(lines) + "\n"
+
+
+def rolls_columns() -> list[Column]:
+    """Pips, mean rolls, EPC and wastage: what every table about rolls gives."""
+    return [
+        Column("pips", "pips", "  pips %3d", whole=True),
+        Column("mean_rolls", "rolls", "  mean %7.3f"),
+        Column("epc", "pips", "  EPC %7.3f"),
+        Column("wastage", "pips", "  wastage %7.3f"),
+    ]
+
+
+def rolls_values(table: OfOneSide, numbers: NDArray[np.int64], mean: Floats) -> NDArray[np.float64]:
+    """Their values, (m, 4)."""
+    counts = board.unrank_array(numbers, table.points)
+    pips = counts.astype(np.int64) @ np.arange(1, table.points + 1)
+    epc = np.asarray(mean, np.float64) * PIPS_PER_ROLL
+    return np.stack([pips, mean, epc, epc - pips], axis=1).astype(np.float64)

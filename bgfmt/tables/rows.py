@@ -1,0 +1,109 @@
+"""The arrays of a table: an ndarray, a view of a mapped file, or rows that are made on demand.
+
+All promise the same: `shape`, `dtype`, `len`, indexing by number or slice along the first axis, `np.asarray`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+
+
+class Rows(Protocol):
+    """What every array of a table promises: rows along the first axis."""
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+    @property
+    def dtype(self) -> np.dtype[Any]: ...
+    def __len__(self) -> int: ...
+    def __getitem__(self, key: Any, /) -> Any: ...
+    def __array__(self) -> Any: ...
+
+
+class LazyRows:
+    """Rows made on demand: `fetch(start, stop)` returns rows start..stop-1 as an ndarray.
+
+    `pick(numbers)`, where given, returns the rows of an int64 array of numbers; without it they are fetched in
+    the ranges they span.
+    """
+
+    def __init__(
+        self,
+        shape: tuple[int, ...],
+        dtype: np.dtype[Any] | str,
+        fetch: Callable[[int, int], Array],
+        pick: Callable[[NDArray[np.int64]], Array] | None = None,
+    ) -> None:
+        self.shape = shape
+        self.dtype = np.dtype(dtype)
+        self._fetch = fetch
+        self._pick = pick
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __repr__(self) -> str:
+        return f"<LazyRows {self.shape} {self.dtype}>"
+
+    def __getitem__(self, key: Any, /) -> Any:
+        if isinstance(key, tuple):
+            first, rest = key[0], key[1:]
+            rows = self[first]
+            return rows[rest] if isinstance(first, (int, np.integer)) else rows[(slice(None), *rest)]
+        if isinstance(key, (int, np.integer)):
+            number = int(key) + (len(self) if key < 0 else 0)
+            if not 0 <= number < len(self):
+                raise IndexError(f"row {key} of {len(self)}")
+            return self._fetch(number, number + 1)[0]
+        if isinstance(key, slice):
+            start, stop, step = key.indices(len(self))
+            if step > 0:
+                return self._fetch(start, max(start, stop))[::step]
+        numbers = np.arange(len(self))[key]
+        flat = numbers.reshape(-1)
+        if self._pick is not None:
+            rows = self._pick(flat)
+        else:
+            rows = np.empty((len(flat), *self.shape[1:]), self.dtype)
+            for i, number in enumerate(flat):
+                rows[i] = self._fetch(int(number), int(number) + 1)[0]
+        return rows.reshape(numbers.shape + self.shape[1:])
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        return np.asarray(self._fetch(0, len(self)), dtype)
+
+
+def corner_of_rows(rows: Rows, n: int, numbers: NDArray[np.int64] | None) -> Rows:
+    """The first `n` rows, or, made on demand, those with these numbers."""
+    if numbers is None:
+        if isinstance(rows, np.ndarray):
+            return rows[:n]
+        return LazyRows((n, *rows.shape[1:]), rows.dtype, lambda a, b: rows[a:b], lambda k: rows[k])
+    return LazyRows(
+        (n, *rows.shape[1:]),
+        rows.dtype,
+        lambda a, b: np.asarray(rows[numbers[a:b]]),
+        lambda k: rows[numbers[k]],
+    )
+
+
+def corner_of_pairs(rows: Rows, n: int, numbers: NDArray[np.int64] | None) -> Rows:
+    """The same of rows indexed [us, them], along both axes."""
+    if numbers is None and isinstance(rows, np.ndarray):
+        return rows[:n, :n]
+    shape = (n, n, *rows.shape[2:])
+    columns = np.arange(n) if numbers is None else numbers
+
+    def fetch(start: int, stop: int) -> Array:
+        out = np.empty((stop - start, *shape[1:]), rows.dtype)
+        for k in range(start, stop):  # a row is thousands of records: take those, not rows of the wider table
+            np.take(np.asarray(rows[int(columns[k])]), columns, axis=0, out=out[k - start], mode="clip")
+        return out
+
+    return LazyRows(shape, rows.dtype, fetch)

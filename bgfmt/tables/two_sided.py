@@ -1,0 +1,169 @@
+"""Money equities of both sides' positions: gnubg's two-sided databases."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgfmt.errors import NotCoveredError
+from bgfmt.game import board
+from bgfmt.game.board import Position, Side
+from bgfmt.tables.base import ArrayRule, Breach, Coarser, Column
+from bgfmt.tables.numbering import CHUNK, OfBothSides
+from bgfmt.tables.rows import Array, LazyRows, Rows
+from bgfmt.tables.scales import EQUITY_HALF, Floats, equities
+
+EQUITY_COLUMNS = ("cubeless", "owned", "centered", "opponent")
+LABELS = ("Cubeless equity", "Owned cube", "Centered cube", "Opponent owns cube")
+SLACK = 8  # units by which truncation may bend the order of the cubeful columns
+
+
+@dataclass(frozen=True)
+class Equities:
+    """Money equities of the side on roll, cube at 1, gammons ignored: the values of rolling without doubling."""
+
+    position: Position
+    number: int
+    cubeless: float
+    owned: float | None = None
+    centered: float | None = None
+    opponent: float | None = None
+
+    @property
+    def win(self) -> float:
+        """Chance to win, from the cubeless equity."""
+        return self.cubeless / 2 + 0.5
+
+    def as_dict(self) -> dict[str, Any]:
+        out: dict[str, Any] = {
+            "position": str(self.position),
+            "position_number": self.number,
+            "win": self.win,
+        }
+        return out | {c: getattr(self, c) for c in EQUITY_COLUMNS if getattr(self, c) is not None}
+
+    def describe(self, who: str = "") -> str:
+        lines = [f"{self.position}  (number {self.number}{', ' + who if who else ''})"]
+        for name, column in zip(LABELS, EQUITY_COLUMNS, strict=True):
+            value = getattr(self, column)
+            if value is not None:
+                lines.append(f"{name:<30}: {value:+7.4f}")
+        lines.append(f"{'Win':<30}: {100 * self.win:7.3f} %")
+        return "\n".join(lines) + "\n"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class TwoSided(OfBothSides):
+    """Equities of the side on roll: (n, n, 4) or, cubeless, (n, n, 1), indexed [us, them].
+
+    uint16, equity = value / 32767.5 - 1 (or float64 equities). Columns: cubeless, owned, centered, opponent.
+    """
+
+    kind: ClassVar[str] = "two-sided"
+    unit: ClassVar[str] = "equity"
+    equities: Rows
+
+    @classmethod
+    def rules(cls, points: int, chequers: int) -> tuple[ArrayRule, ...]:
+        n = board.count(points, chequers)
+        return (ArrayRule("equities", ((n, n, 1), (n, n, 4)), ("u2", "f8")),)
+
+    @property
+    def cubeful(self) -> bool:
+        """Whether all four columns are there."""
+        return self.equities.shape[2] == 4
+
+    def facts(self) -> dict[str, Any]:
+        return {"cubeful": self.cubeful}
+
+    def covers(self, asked: Side | Position) -> str | None:
+        reason = super().covers(asked)
+        if reason is None and isinstance(asked, Position) and asked.contact:
+            return f"{asked}: the sides have not passed each other"
+        return reason
+
+    def lookup(self, asked: Side | Position) -> Equities:
+        number = self.number(asked)
+        assert isinstance(asked, Position)
+        us, them = divmod(number, self.positions)
+        return Equities(asked, number, *(float(x) for x in equities(self.equities[us, them])))
+
+    def lookup_many(self, us: Any, them: Any = None, *, column: str | None = None) -> Floats:
+        """(N, 4) or, cubeless, (N, 1) equities of many pairs of sides as `numbers` takes them; (N,) of one `column`.
+
+        float32 from stored integers, float64 from exact tables.
+        """
+        place = self._column(column, EQUITY_COLUMNS[: self.equities.shape[2]])
+        rows = self._many(*self.pairs(us, them))
+        return rows if place is None else rows[:, place]
+
+    def _many(self, ours: NDArray[np.int64], theirs: NDArray[np.int64]) -> Floats:
+        n, columns = self.positions, self.equities.shape[2]
+        stored = self.equities
+        if not (isinstance(stored, np.ndarray) and stored.flags.c_contiguous and stored.dtype == np.uint16):
+            return equities(np.asarray(stored[ours, theirs]))
+        record = np.uint64 if columns == 4 else np.uint16  # one load a record instead of one a column
+        flat = stored.reshape(-1).view(record)
+        out = np.empty((len(ours), columns), np.float32)
+        for start in range(0, len(ours), CHUNK):
+            part = slice(start, start + CHUNK)
+            where = ours[part] * n
+            where += theirs[part]
+            out[part] = equities(flat.take(where, mode="clip").view(np.uint16).reshape(-1, columns))
+        return out
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        names = EQUITY_COLUMNS[: self.equities.shape[2]]
+        shown = [Column(c, "equity", ("  " if k == 0 else "") + " %+7.4f") for k, c in enumerate(names)]
+        return (Column("win", "chance"), *shown)
+
+    def values(self, numbers: NDArray[np.int64]) -> NDArray[np.float64]:
+        found = equities(self.at(self.equities, numbers)).astype(np.float64)
+        return np.concatenate([found[:, :1] / 2 + 0.5, found], axis=1)
+
+    def read(self, name: str, stored: Array) -> NDArray[np.float64]:
+        return np.asarray(stored if stored.dtype == np.float64 else stored / EQUITY_HALF - 1, np.float64)
+
+    def breaches(self, start: int, block: dict[str, Array]) -> Iterator[Breach]:
+        stored = block["equities"]
+        won, lost = (1.0, -1.0) if self.exact else (0xFFFF, 0)
+        if self.exact:
+            bad = np.asarray(~(np.abs(stored) <= 1 + 1e-9).all(axis=(1, 2)))
+            yield Breach("bounds", bad, "an equity is not a number from -1 to 1")
+        first = np.arange(start, start + len(stored)) == 0
+        over = (stored[:, 0] != lost).any(axis=1) & ~first
+        yield Breach("won", (stored != won).any(axis=(1, 2)) & first, "a side without chequers has won")
+        yield Breach("lost", over, "a side whose opponent has no chequers left has lost")
+        if stored.shape[2] == 4:
+            number: type[Any] = np.float64 if self.exact else np.int32
+            slack = 1e-9 if self.exact else SLACK
+            owned, centered, opponent = (np.asarray(stored[..., c], number) for c in (1, 2, 3))
+            bad = np.asarray(
+                (owned + slack < centered).any(axis=1) | (centered + slack < opponent).any(axis=1)
+            )
+            what = "owning the cube is worth less than the centre, or that less than facing it"
+            yield Breach("cube", bad, what)
+
+    @property
+    def cost(self) -> float:
+        return 2 + self.entries * 4e-8 * (self.points * self.chequers) / 48
+
+    def coarser(self) -> tuple[Coarser, ...]:
+        lost = "the equities with a cube are dropped, the cubeless ones kept"
+        return (Coarser(TwoSided, self.cubeless, lost),) if self.cubeful else ()
+
+    def cubeless(self) -> TwoSided:
+        """The cubeless column alone."""
+        if not self.cubeful:
+            raise NotCoveredError("the table is cubeless already")
+        rows = self.equities
+        if isinstance(rows, np.ndarray):
+            first: Rows = rows[..., :1]
+        else:
+            first = LazyRows((*rows.shape[:2], 1), rows.dtype, lambda a, b: rows[a:b][..., :1])
+        return replace(self, equities=first, **self._kept())

@@ -1,0 +1,22 @@
+"""Text of strangers made fit for a terminal."""
+
+from __future__ import annotations
+
+import unicodedata
+
+_HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+
+
+def printable(text: object, limit: int = 200) -> str:
+    """The text with every character that a terminal could obey (controls, escapes, direction marks) shown as ``?``.
+
+    At most `limit` characters, the rest as ``...``. Names of players and files, and lines of network clients, go
+    through this before they are shown.
+
+    >>> printable("\\x1b]0;owned\\x07Ann\\u202e")
+    '?]0;owned?Ann?'
+    """
+    shown = str(text)
+    if len(shown) > limit:
+        shown = shown[: limit - 3] + "..."
+    return "".join("?" if unicodedata.category(c) in _HIDDEN else c for c in shown)

@@ -1,0 +1,134 @@
+"""Write docs/reference/ from the docstrings and the commands' help: `python docs/make_reference.py`.
+
+A test makes them anew and compares, so the pages cannot fall behind. A public name without a docstring is an error.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import inspect
+import sys
+import types
+from pathlib import Path
+from typing import Any
+
+import bgfmt
+
+HERE = Path(__file__).parent / "reference"
+#: the modules a page describes beside the front door, in this order
+MODULES = ("analysis", "errors", "formats", "identifiers", "moves", "orders", "solver", "tables")
+
+
+class Undocumented(Exception):
+    """A public name without a docstring."""
+
+
+def _doc(name: str, thing: Any) -> str:
+    text = inspect.getdoc(thing) or ""
+    if not text or text.startswith(f"{getattr(thing, '__name__', '')}("):
+        raise Undocumented(name)
+    return text
+
+
+def _signature(thing: Any) -> str:
+    try:
+        return str(inspect.signature(thing)).replace("'", "")
+    except (TypeError, ValueError):
+        return ""
+
+
+def _class(name: str, thing: type) -> list[str]:
+    fields = "" if issubclass(thing, BaseException) or enum.Enum in thing.__mro__ else _signature(thing)
+    lines = [f"### {name}", "", "```", f"class {name.rsplit('.')[-1]}{fields}", "```", "", _doc(name, thing), ""]
+    own = {f.name for f in dataclasses.fields(thing)} if dataclasses.is_dataclass(thing) else set()
+    for key, value in vars(thing).items():
+        if key.startswith("_") or key in own:
+            continue
+        inner = value.fget if isinstance(value, property) else getattr(value, "__func__", value)
+        if not inspect.isfunction(inner):
+            continue
+        doc = inspect.getdoc(getattr(thing, key)) or ""
+        if not doc:
+            raise Undocumented(f"{name}.{key}")
+        shown = key if isinstance(value, property) else f"{key}{_signature(inner)}"
+        lines += [f"* `{shown}`: {' '.join(doc.split(chr(10) + chr(10))[0].split())}"]
+    return [*lines, ""]
+
+
+def _entry(name: str, thing: Any) -> list[str]:
+    if inspect.isclass(thing):
+        return _class(name, thing)
+    if callable(thing):
+        head = [f"### {name}", "", "```", f"{name.rsplit('.')[-1]}{_signature(thing)}", "```", ""]
+        return [*head, _doc(name, thing), ""]
+    return []
+
+
+def _public(module: types.ModuleType) -> list[str]:
+    names = getattr(module, "__all__", None)
+    if names is None:
+        names = [
+            n
+            for n, v in vars(module).items()
+            if not n.startswith("_") and getattr(v, "__module__", None) == module.__name__
+        ]
+    return sorted(names, key=str.lower)
+
+
+def python_page() -> str:
+    """The page of the Python API."""
+    lines = ["# Python reference", "", "Made from the docstrings by `python docs/make_reference.py`.", ""]
+    lines += ["## bgfmt", "", _doc("bgfmt", bgfmt), ""]
+    for name in sorted(bgfmt.__all__, key=str.lower):
+        thing = getattr(bgfmt, name)
+        if not isinstance(thing, types.ModuleType):
+            lines += _entry(f"bgfmt.{name}", thing)
+    for name in MODULES:
+        module = getattr(bgfmt, name)
+        lines += [f"## bgfmt.{name}", "", _doc(name, module), ""]
+        for inner in _public(module):
+            thing = getattr(module, inner)
+            if not isinstance(thing, types.ModuleType):
+                lines += _entry(f"bgfmt.{name}.{inner}", thing)
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def commands_page() -> str:
+    """The page of the commands: the help of each."""
+    import click
+
+    from bgfmt.cli import COMMANDS, cli
+
+    lines = ["# Command reference", "", "The help of every command, as `bgfmt COMMAND --help` prints it.", ""]
+
+    def add(command: click.Command, path: str, parent: click.Context | None) -> None:
+        context = click.Context(command, info_name=path.rsplit(" ", maxsplit=1)[-1], parent=parent, **settings)
+        lines.extend([f"## {path}", "", "```text", command.get_help(context), "```", ""])
+        if isinstance(command, click.Group):
+            for name in command.list_commands(context):
+                inner = command.get_command(context, name)
+                if inner is not None and not inner.hidden:
+                    add(inner, f"{path} {name}", context)
+
+    settings: dict[str, Any] = {"terminal_width": 100, "max_content_width": 100}
+    top = click.Context(cli, info_name="bgfmt", **settings)
+    for name in COMMANDS:
+        found = cli.get_command(top, name)
+        if found is not None:
+            add(found, f"bgfmt {name}", top)
+    return "\n".join(lines).rstrip() + "\n"
+
+
+PAGES = {"python.md": python_page, "commands.md": commands_page}
+
+
+def main() -> None:
+    """Write all pages."""
+    HERE.mkdir(exist_ok=True)
+    for name, make in PAGES.items():
+        (HERE / name).write_text(make(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
