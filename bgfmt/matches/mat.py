@@ -14,9 +14,10 @@ from bgfmt.errors import FormatError, PositionError
 from bgfmt.matches import fibs_board
 from bgfmt.matches.model import MOST_RECORDS, STARTS, Game, Match, Result, Rules
 from bgfmt.matches.results import checked
-from bgfmt.matches.text import decoded, printable
+from bgfmt.matches.text import decoded
 from bgfmt.matches.walk import GameWalk
 from bgfmt.matches.words import read_play
+from bgfmt.text import printable
 
 NAME = "mat"
 LARGEST = 16 << 20  # 100,000 games

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import doctest
 
-import bgfmt.matches.text
 import bgfmt.matches.words
+import bgfmt.text
 from tests.conftest import ROOT
 
 
@@ -16,7 +16,7 @@ def test_the_page() -> None:
 
 
 def test_docstrings() -> None:
-    for module in (bgfmt.matches.words, bgfmt.matches.text):
+    for module in (bgfmt.matches.words, bgfmt.text):
         done = doctest.testmod(module)
         assert done.attempted > 0
         assert done.failed == 0
