@@ -29,6 +29,8 @@ GIVEN = re.compile(r"<!-- given: (.*?) -->")
 FILES = {
     "gnubg_os0.bd": GOLDEN / "gnubg/os_p06.bd",
     "hyper1.bd": GOLDEN / "gnubg/hyper1.bd",
+    "evening.xg": ROOT / "fixtures/matches/gv-XCu3RJ0UvDg_Tldl.xg",
+    "evening.mat": ROOT / "fixtures/matches/gv-XCu3RJ0UvDg_Tldl.mat",
     "bgns.ijf": GOLDEN / "jfile/bgns.ijf",
     "gnubg_ts0.bd": "bgfmt solve two-sided 6x6 --quiet -o {target}",
 }

@@ -1,8 +1,6 @@
-"""Text from files of strangers: decoded whatever the bytes, and made fit for a terminal."""
+"""Text from files of strangers: decoded whatever the bytes."""
 
 from __future__ import annotations
-
-from bgfmt.text import printable
 
 
 def decoded(data: bytes) -> str:
@@ -13,4 +11,4 @@ def decoded(data: bytes) -> str:
         return data.decode("cp1252", "replace")
 
 
-__all__ = ["decoded", "printable"]
+__all__ = ["decoded"]

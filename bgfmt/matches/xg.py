@@ -266,9 +266,7 @@ def _move(record: bytes, walk: GameWalk, number: int) -> None:
         else:
             walk.played_to(player, dice, after, number)
         return
-    walk.roll(player, dice, hops, number)
-    if not walk.over:
-        walk.see(player, after, number)
+    walk.roll(player, dice, hops, number, board=after)
 
 
 def _game_end(record: bytes, walk: GameWalk, number: int) -> None:
