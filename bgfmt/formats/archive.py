@@ -16,7 +16,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from bgfmt.errors import BgfmtError, CorruptError
+from bgfmt.errors import BgfmtError, CorruptError, TruncatedError
 from bgfmt.storage import Source
 
 LOCAL, DESCRIPTOR, END = b"PK\x03\x04", b"PK\x07\x08", b"PK\x05\x06"
@@ -42,6 +42,8 @@ def members(source: Source, offset: int = 0) -> dict[str, Member]:
 
     CorruptError unless all are stored plain, in order and without gaps, and agree with the directory.
     """
+    if source.size - offset < END_SIZE or source.bytes(source.size - END_SIZE, 4) != END:
+        raise TruncatedError(source.name, source.size + END_SIZE, source.size, "archive with its directory")
     try:
         with zipfile.ZipFile(_Window(source, offset)) as archive:
             infos, start = archive.infolist(), archive.start_dir
@@ -71,6 +73,8 @@ def _member(source: Source, info: zipfile.ZipInfo, base: int, follows: int) -> M
     def refuse(what: str, found: object) -> CorruptError:
         return CorruptError(source.name, begin, f"member {info.filename!r} {what}", found)
 
+    if begin < base or info.file_size < 0:
+        raise refuse("inside the archive", f"one at {begin}")
     if info.flag_bits & ~8 or info.compress_type != zipfile.ZIP_STORED or info.file_size != info.compress_size:
         raise refuse("stored plain", f"method {info.compress_type}, flags {info.flag_bits:#x}")
     head = source.bytes(begin, LOCAL_SIZE, "archive")
@@ -102,7 +106,7 @@ def _check_end(source: Source, base: int, end: int, start: int, infos: list[zipf
     last = source.bytes(source.size - END_SIZE, END_SIZE, "archive")
     directory = sum(DIRECTORY_SIZE + len(i.filename.encode()) + len(i.extra) + len(i.comment) for i in infos)
     left = source.size - start - directory
-    if last[:4] != END or last[20:] != b"\0\0" or left not in (END_SIZE, END_SIZE + END_64):
+    if last[20:] != b"\0\0" or left not in (END_SIZE, END_SIZE + END_64):
         raise CorruptError(source.name, start + directory, "the end of the archive", "more bytes")
 
 

@@ -94,9 +94,10 @@ class Layout:
     def offset_of(self, entry: int, column: str = "", item: int = 0) -> int:
         """The byte at which an entry begins, or number `item` of one of its columns (the first by default).
 
-        A two-sided entry is us * positions + them, its items the equities; a one-sided entry is a position number,
-        its columns the table's arrays and its items the rolls. Where a number is left out of the file (a leading
-        zero of a compressed row), the byte of what says so.
+        A one-sided entry is a position number, a two-sided one us * positions + them. Columns are the table's
+        arrays; an item is what such an array holds for the entry: a roll, an equity, a byte of a hypergammon
+        record. Where a number is left out of the file (a leading zero of a compressed row), it is the byte of what
+        says so.
         """
         return self.place(entry, column, item)
 

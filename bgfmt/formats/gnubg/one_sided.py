@@ -154,7 +154,7 @@ class GnubgOneSided(GnubgFormat):
             return f"gnubg-os holds 32 rolls a position, not {table.bearoff.shape[1]}; npz holds these"
         if options.get("gammon") and table.gammon is None:
             return "the table has no gammon distributions; solve it anew to get them"
-        return None
+        return super().refusal(table, options)
 
     def losses(self, table: Table, options: Options) -> list[str]:
         assert isinstance(table, OneSided)

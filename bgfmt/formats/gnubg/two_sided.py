@@ -96,7 +96,7 @@ class GnubgTwoSided(GnubgFormat):
         assert isinstance(table, TwoSided)
         if options.get("cubeful") and not table.cubeful:
             return "a cubeless table has no cubeful equities; solve it anew to get them"
-        return None
+        return super().refusal(table, options)
 
     def losses(self, table: Table, options: Options) -> list[str]:
         assert isinstance(table, TwoSided)
