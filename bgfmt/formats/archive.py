@@ -75,7 +75,11 @@ def _member(source: Source, info: zipfile.ZipInfo, base: int, follows: int) -> M
 
     if begin < base or info.file_size < 0:
         raise refuse("inside the archive", f"one at {begin}")
-    if info.flag_bits & ~8 or info.compress_type != zipfile.ZIP_STORED or info.file_size != info.compress_size:
+    if (
+        info.flag_bits & ~8
+        or info.compress_type != zipfile.ZIP_STORED
+        or info.file_size != info.compress_size
+    ):
         raise refuse("stored plain", f"method {info.compress_type}, flags {info.flag_bits:#x}")
     head = source.bytes(begin, LOCAL_SIZE, "archive")
     magic, flags, method, crc, packed, size, name_size, extra_size = struct.unpack("<4s2xHH4xIIIHH", head)

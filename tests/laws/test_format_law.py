@@ -82,7 +82,7 @@ def test_one_format_recognises_it(sample: Sample) -> None:
 def test_every_truncation_is_refused(sample: Sample) -> None:
     size = len(sample.data)
     rng = np.random.default_rng(2)
-    for cut in {*range(0, min(size, 60)), size - 1, size - 2, *rng.integers(0, size, 60).tolist()}:
+    for cut in {*range(min(size, 60)), size - 1, size - 2, *rng.integers(0, size, 60).tolist()}:
         with pytest.raises(TruncatedError) as caught:
             walked(sample, sample.data[:cut])
         assert "\n" not in str(caught.value)
@@ -179,7 +179,10 @@ def test_the_layout_tells_size_and_places(sample: Sample) -> None:
 def test_progress_counts_the_bytes(sample: Sample) -> None:
     seen: list[tuple[int, int]] = []
     sample.format.write(
-        sample.table, Memory(), progress=lambda *p: seen.append(p), **sample.options  # type: ignore[arg-type]
+        sample.table,
+        Memory(),
+        progress=lambda *p: seen.append(p),
+        **sample.options,  # type: ignore[arg-type]
     )
     done = [d for d, _ in seen]
     assert done == sorted(done)

@@ -88,9 +88,7 @@ class GnubgHypergammon(GnubgFormat):
     def place(self, table: Table, options: Options, entry: int, column: str, item: int) -> int:
         return RECORD * entry + item
 
-    def arrays_in(
-        self, room: NDArray[np.uint8], table: Table, options: Options
-    ) -> dict[str, NDArray[Any]]:
+    def arrays_in(self, room: NDArray[np.uint8], table: Table, options: Options) -> dict[str, NDArray[Any]]:
         n = table.positions
         return {"records": room.reshape(n, n, RECORD)}
 
