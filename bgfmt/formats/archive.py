@@ -119,7 +119,7 @@ def size_of(sizes: Iterable[tuple[str, int, bool]]) -> tuple[list[int], int]:
 
     sizes : name, bytes, and whether its fields have 64 bits whatever its size, of each member.
     """
-    begins, at, directory, count = [], 0, 0, 0
+    begins, at, directory = [], 0, 0
     for name, size, wide in sizes:
         begin = at
         at += LOCAL_SIZE + len(name) + (20 if wide else 0)
@@ -127,7 +127,6 @@ def size_of(sizes: Iterable[tuple[str, int, bool]]) -> tuple[list[int], int]:
         at += size + (24 if wide else 16)
         large = 16 * (size > LARGE) + 8 * (begin > LARGE)
         directory += DIRECTORY_SIZE + len(name) + (4 + large if large else 0)
-        count += 1
     far = END_64 if at > LARGE or directory > LARGE else 0
     return begins, at + directory + far + END_SIZE
 
