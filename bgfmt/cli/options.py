@@ -75,7 +75,7 @@ def as_error(error: BaseException) -> dict[str, str]:
 
 
 def message_of(error: BaseException) -> str:
-    """An error's message in one line, with the option that answers it; the system's own begin with the file's name."""
+    """An error's message in one line, with the option that answers it; the system's begin with the file's name."""
     text = str(error)
     if isinstance(error, OSError) and error.strerror:
         text = f"{error.filename}: {error.strerror}" if error.filename else error.strerror
