@@ -20,7 +20,7 @@ from bgfmt.database import read_source
 from bgfmt.errors import BgfmtError, VerificationError
 from bgfmt.formats import Format, Salvage
 from bgfmt.formats.outlets import Memory
-from bgfmt.storage import PathLike, Source, create
+from bgfmt.storage import PathLike, Source, create, open_source
 from bgfmt.tables import Hypergammon, MeanRolls, NormalOneSided, OneSided, Table, TwoSided
 from bgfmt.verifier.ladder import Climb, thread_count
 from bgfmt.verifier.proofs import Work
@@ -67,10 +67,10 @@ def repair(path: PathLike, out: PathLike, force: bool = False) -> Report:
     file is not of a kind that can be recomputed, or when too little of it is right to say what it was.
     """
     name = os.fspath(path)
-    with Source(path) as source:
+    with open_source(path) as source:
         if source.size > MOST_BYTES:
             raise VerificationError(f"{name}: {source.size:,} bytes are more than can be repaired in memory")
-        data = bytes(source.buffer)
+        data = source.bytes(0, source.size)
     pieces: list[bytes] = []
     notes: list[str] = []
     rest = data
