@@ -41,11 +41,14 @@ def written(sample: Sample, table: Table) -> bytes:
 
 
 def kept(sample: Sample) -> Table:
-    """The table as the sample's options leave it."""
+    """The table without the columns that the sample's format or options leave out."""
     table: Any = sample.table
-    if sample.options.get("gammon") is False and getattr(table, "gammon", None) is not None:
+    found: Any = sample.read().table
+    if set(found.arrays()) < set(table.arrays()):
+        assert sample.format.losses(table, sample.options)
         return replace(table, gammon=None, gammon_policy="")
-    if sample.options.get("cubeful") is False and table.cubeful:
+    if table.kind == "two-sided" and table.cubeful and not found.cubeful:
+        assert sample.format.losses(table, sample.options)
         return table.cubeless()  # type: ignore[no-any-return]
     return sample.table
 
