@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from bgfmt import analysis, errors, formats, solver, tables
+    from bgfmt.analysis.advisor import Advisor
+    from bgfmt.comparing import diff
     from bgfmt.converting import convert, save
     from bgfmt.database import Database, load
     from bgfmt.database import open_database as open
@@ -24,12 +26,17 @@ if TYPE_CHECKING:
     from bgfmt.game import identifiers, moves, orders
     from bgfmt.game.board import Position, Side
     from bgfmt.game.identifiers import parse_position, parse_side
-    from bgfmt.verifier import diff, repair, verify
+    from bgfmt.game.state import GameState
+    from bgfmt.repairing import repair
+    from bgfmt.solving import solve
+    from bgfmt.verifier import verify
 
 __version__ = "0.1.0"
 
 #: name -> module it lives in; ":" and another name where it is called otherwise there, ":" alone for the module
 _HOME = {
+    "Advisor": "bgfmt.analysis.advisor",
+    "GameState": "bgfmt.game.state",
     "Position": "bgfmt.game.board",
     "Side": "bgfmt.game.board",
     "Database": "bgfmt.database",
@@ -41,21 +48,24 @@ _HOME = {
     "parse_position": "bgfmt.game.identifiers",
     "parse_side": "bgfmt.game.identifiers",
     "verify": "bgfmt.verifier",
-    "repair": "bgfmt.verifier",
-    "diff": "bgfmt.verifier",
+    "repair": "bgfmt.repairing",
+    "diff": "bgfmt.comparing",
     "analysis": "bgfmt.analysis:",
     "errors": "bgfmt.errors:",
     "formats": "bgfmt.formats:",
     "identifiers": "bgfmt.game.identifiers:",
     "moves": "bgfmt.game.moves:",
     "orders": "bgfmt.game.orders:",
+    "solve": "bgfmt.solving",
     "solver": "bgfmt.solver:",
     "tables": "bgfmt.tables:",
 }
 
 __all__ = [
+    "Advisor",
     "BgfmtError",
     "Database",
+    "GameState",
     "Position",
     "Side",
     "analysis",
@@ -72,6 +82,7 @@ __all__ = [
     "parse_side",
     "repair",
     "save",
+    "solve",
     "solver",
     "tables",
     "verify",

@@ -13,7 +13,7 @@ from bgfmt.database import Database, read_source
 from bgfmt.errors import CapabilityError, FormatNeededError, LossError
 from bgfmt.formats import Format
 from bgfmt.formats.headerless import fitting
-from bgfmt.storage import PathLike, Source, create
+from bgfmt.storage import PathLike, create, open_source
 from bgfmt.tables import Table
 
 Progress = Callable[[int, int], None]
@@ -156,7 +156,7 @@ def _opened(
     described: Mapping[str, Any] | None,
     sizes: Mapping[str, int | None],
 ) -> Iterator[Database]:
-    with Source(path) as source:
+    with open_source(path) as source:
         said = dict(described) if described else fitting(source, format, sizes)
         with read_source(source, format=format, part=part or 0, **said) as db:
             yield db

@@ -14,7 +14,7 @@ from bgfmt.formats import Extent, Fault, Format, Reading
 from bgfmt.formats.headerless import settle
 from bgfmt.formats.records import lasting
 from bgfmt.game.board import Position, Side
-from bgfmt.storage import PathLike, Source
+from bgfmt.storage import PathLike, Source, open_source
 from bgfmt.tables import Answer, Table
 
 
@@ -160,7 +160,7 @@ def open_database(path: PathLike, *, format: str | None = None, part: int = 0, *
         The bytes are no database, are cut short, or break their format's rules; UnknownFormatError where a file
         without header could be more than one table (its `readings` are listed).
     """
-    source = Source(path)
+    source = open_source(path)
     try:
         db = read_source(source, format=format, part=part, **described)
         db._again = lambda: (path, format, part, described)

@@ -13,7 +13,8 @@ BgfmtError
 ├─ PositionError (ValueError)      not a legal side, position or identifier
 ├─ NotCoveredError (LookupError)   a fair question, the wrong database
 ├─ OutputExistsError (ValueError)  the output is there already and nobody said to replace it
-├─ SolverError (RuntimeError)      too little memory or disk, a damaged checkpoint, another recipe's scratch file
+├─ SolverError (RuntimeError)      too little memory or disk, a size or recipe that there is no solver for
+│  └─ ScratchError                 a scratch file that is not to be used   .path .state
 ├─ VerificationError               .report
 ├─ ClosedError (ValueError)        used after close
 └─ MissingExtraError (ImportError) .install
@@ -108,7 +109,19 @@ class OutputExistsError(BgfmtError, ValueError):
 
 
 class SolverError(BgfmtError, RuntimeError):
-    """A solve cannot start or go on: resources, a damaged checkpoint, another recipe's scratch file."""
+    """A solve cannot start or go on: too little memory or disk, a size or recipe that there is no solver for."""
+
+
+class ScratchError(SolverError):
+    """A solve's scratch file is not to be used.
+
+    `path` is the file. `state` is ``"busy"`` (another process is at it), ``"unfinished"`` (an ended run of this very
+    solve left it, and going on was not asked for), ``"foreign"`` (it is something else) or ``"damaged"``.
+    """
+
+    def __init__(self, path: str, state: str, message: str) -> None:
+        super().__init__(f"{path}: {message}")
+        self.path, self.state = path, state
 
 
 class VerificationError(BgfmtError):

@@ -1,4 +1,4 @@
-"""Drawings for print and screen; matplotlib is an extra (`pip install bgfmt[plot]`) and imported only here."""
+"""Drawings for print and screen; matplotlib is optional and imported only here."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _figure(path: PathLike, size: tuple[float, float]) -> tuple[Any, Any]:
         from matplotlib.figure import Figure
     except ImportError:
         raise MissingExtraError(
-            "drawing needs matplotlib; install it with: pip install 'bgfmt[plot]'", "bgfmt[plot]"
+            "drawing needs matplotlib; install it with: pip install matplotlib", "matplotlib"
         ) from None
     figure = Figure(figsize=size, layout="constrained")
     canvas = FigureCanvasAgg(figure)
@@ -70,7 +70,8 @@ def cube_chart(path: PathLike, databases: Any, position: Position) -> None:
     the other family, so that the five actions form bands; `position` is marked. Needs a cubeful two-sided table.
     """
     from bgfmt.analysis import choose
-    from bgfmt.analysis.cube import LABELS, cube_actions
+    from bgfmt.analysis.cube import LABELS
+    from bgfmt.analysis.cubes import cube_actions
 
     table = choose.two_sided_for(databases, position, cubeful=True)
     if table is None:
@@ -80,10 +81,8 @@ def cube_chart(path: PathLike, databases: Any, position: Position) -> None:
         raise NotCoveredError(
             f"a chart holds {MOST} positions a side, this family has {max(map(len, families))}"
         )
-    from bgfmt import lookup
-
     us, them = families
-    pairs = lookup.look_up_many(table, np.repeat(us, len(them)), np.tile(them, len(us)))
+    pairs = table.lookup_many(np.repeat(us, len(them)), np.tile(them, len(us)))
     cubeless = pairs[:, 0].reshape(len(us), len(them))
     rows, columns = (
         np.argsort(-cubeless.mean(axis=1), kind="stable"),

@@ -19,4 +19,9 @@ def printable(text: object, limit: int = 200) -> str:
     shown = str(text)
     if len(shown) > limit:
         shown = shown[: limit - 3] + "..."
-    return "".join("?" if unicodedata.category(c) in _HIDDEN else c for c in shown)
+    return shown if shown.isprintable() else "".join(map(_shown, shown))
+
+
+def _shown(letter: str) -> str:
+    kind = unicodedata.category(letter)
+    return " " if kind == "Zs" else "?" if kind in _HIDDEN else letter

@@ -4,21 +4,15 @@ from __future__ import annotations
 
 from functools import cache
 
-import numpy as np
-
-from bgfmt.game import board
 from bgfmt.tables import MeanRolls, OneSided, TwoSided
 
 
 @cache
 def exact_two_sided(chequers: int = 6) -> TwoSided:
-    """Exact equities of all pairs on six points, by the analysis' own calculation."""
-    from bgfmt.analysis import exact, kernels
+    """Exact equities of all pairs on six points."""
+    from bgfmt import solver
 
-    numbers = np.arange(board.count(6, chequers))
-    plays = exact._plays(numbers, 6)
-    values, _ = kernels.exact_race(*plays, *plays, exact.WEIGHTS)
-    return TwoSided(points=6, chequers=chequers, equities=values)
+    return solver.two_sided(6, chequers, recipe="exact")
 
 
 @cache

@@ -1,8 +1,9 @@
 """The code blocks of the documents, run as a reader would type them.
 
 A page's blocks run in order in one empty folder. ```console blocks hold commands after `$ ` and what they print;
-a line of `...` stands for any lines, and `...` inside a line for any text. ```python blocks of a page make one
-program.
+further lines of a command begin with `> `; a line of `...` stands for any lines, and `...` inside a line for any
+text. A command that ends in ` &` stays until the end of the page. ```python blocks of a page make one program, those
+with `>>>` are doctests.
 `<!-- given: gnubg_os0.bd gnubg_ts0.bd -->` names the files a page begins with.
 
 `python -m tests.docblocks PAGE...` writes into the pages what the commands really print.
@@ -16,7 +17,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,6 +29,8 @@ GIVEN = re.compile(r"<!-- given: (.*?) -->")
 FILES = {
     "gnubg_os0.bd": GOLDEN / "gnubg/os_p06.bd",
     "hyper1.bd": GOLDEN / "gnubg/hyper1.bd",
+    "evening.xg": ROOT / "fixtures/matches/gv-XCu3RJ0UvDg_Tldl.xg",
+    "evening.mat": ROOT / "fixtures/matches/gv-XCu3RJ0UvDg_Tldl.mat",
     "bgns.ijf": GOLDEN / "jfile/bgns.ijf",
     "gnubg_ts0.bd": "bgfmt solve two-sided 6x6 --quiet -o {target}",
 }
@@ -47,9 +50,9 @@ class Block:
         """(command, expected output) of a console block."""
         for piece in re.split(r"^\$ ", self.text, flags=re.M)[1:]:
             command, _, output = piece.partition("\n")
-            while command.endswith("\\"):
+            while output.startswith("> ") or command.endswith("\\"):
                 more, _, output = output.partition("\n")
-                command += "\n" + more
+                command += "\n" + more.removeprefix("> ")
             yield command, output
 
 
@@ -83,6 +86,16 @@ class Reader:
             self.environment.pop(name, None)
         for name in given:
             shutil.copy(self._made(name), self.here / name)
+        self.replaced: dict[str, str] = {}
+        self._running: list[subprocess.Popen[bytes]] = []
+
+    def __enter__(self) -> Reader:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        for process in self._running:
+            process.terminate()
+            process.communicate()
 
     def _made(self, name: str) -> Path:
         origin = FILES[name]
@@ -96,7 +109,17 @@ class Reader:
         return target
 
     def run(self, command: str) -> subprocess.CompletedProcess[str]:
-        """Run a command as the shell would."""
+        """Run a command as the shell would; one that ends in ` &` goes on once it says that it listens."""
+        if command.endswith(" &"):
+            process = subprocess.Popen(
+                ["bash", "-c", f"exec {command[:-2]}"],
+                cwd=self.here,
+                env=self.environment,
+                stderr=subprocess.PIPE,
+            )
+            self._running.append(process)
+            said = next((line for line in process.stderr or () if b"listening" in line), b"")
+            return subprocess.CompletedProcess(command, 0 if said else 1, "", said.decode())
         return subprocess.run(
             ["bash", "-c", command],
             cwd=self.here,
@@ -122,12 +145,26 @@ def agrees(printed: str, expected: str) -> bool:
     return re.fullmatch(pattern, printed) is not None
 
 
-def check(page: Path, folder: Path) -> int:
-    """Run all blocks of a page; AssertionError where one prints something else. Returns how many ran."""
-    reader = Reader(folder, given(page))
+def check(page: Path, folder: Path, prepare: Callable[[Reader], None] | None = None) -> int:
+    """Run all blocks of a page; AssertionError where one prints something else. Returns how many ran.
+
+    `prepare` may put more into the reader's folder, and say by `replaced` what to type in place of what the page has.
+    """
+    with Reader(folder, given(page)) as reader:
+        if prepare is not None:
+            prepare(reader)
+        return _check(page, reader)
+
+
+def _check(page: Path, reader: Reader) -> int:
     program: list[str] = []
     found = blocks(page)
     for block in found:
+        if block.language == "python" and ">>>" in block.text:
+            (reader.here / "session.txt").write_text(block.text)
+            done = reader.run("python -m doctest session.txt")
+            assert done.returncode == 0, f"{page.name}: {block.text}\n{done.stdout}{done.stderr}"
+            continue
         if block.language == "python":
             program.append(block.text)
             (reader.here / "program.py").write_text("\n".join(program))
@@ -136,7 +173,10 @@ def check(page: Path, folder: Path) -> int:
             assert done.returncode == 0, f"{page.name}: {block.text}\n{done.stderr}"
             continue
         for command, expected in block.commands():
-            done = reader.run(command)
+            typed = command
+            for old, new in reader.replaced.items():
+                typed = typed.replace(old, new)
+            done = reader.run(typed)
             assert agrees(done.stdout, expected), (
                 f"{page.name}: $ {command}\nprints:\n{done.stdout}{done.stderr}\nthe page has:\n{expected}"
             )
@@ -148,7 +188,8 @@ def fill(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     with tempfile.TemporaryDirectory() as folder:
         reader = Reader(Path(folder), given(page))
-        pieces, at = [], 0
+        pieces: list[str] = []
+        at = 0
         for block in blocks(page):
             if block.language != "console":
                 continue

@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bgfmt.analysis import cube_actions, exact_equities, judge_cube, judge_many
-from bgfmt.analysis.cube import label_of
+from bgfmt.analysis import Advisor, PositionEquities, cube_actions, exact_equities, judge_cube, judge_many
+from bgfmt.analysis.cube import few_rolls, label_of
 from bgfmt.errors import NotCoveredError, PositionError
 from bgfmt.game.board import Position, Side
-from bgfmt.lookup import Equities
-from bgfmt.tables import TwoSided
+from bgfmt.game.state import GameState
+from bgfmt.tables import Equities, TwoSided
 
 sys.path.insert(0, str(Path(__file__).parent))
 from analysis_tables import exact_two_sided, one_sided, stored_two_sided
@@ -170,7 +170,7 @@ def test_the_literature_exactly(name):
     us, them, *numbers, centered, owned = LITERATURE[name]
     position = Position(*(Side(*map(int, text.split())) for text in (us, them)))
     values = exact_equities(position)
-    assert isinstance(values, Equities)
+    assert isinstance(values, PositionEquities)
     for column, number in zip(("cubeless", "owned", "centered", "opponent"), numbers, strict=True):
         if number is not None:
             assert getattr(values, column) == pytest.approx(number, abs=5.1e-8)
@@ -245,10 +245,47 @@ def test_rounding_turns_no_decision_called_sure():
     exact = np.asarray(exact_two_sided().equities)[1:, 1:].reshape(-1, 4)
     stored = np.asarray(stored_two_sided().equities)[1:, 1:].reshape(-1, 4) / 32767.5 - 1
     true, seen = cube_actions(exact), cube_actions(stored.astype(np.float32), stored_two_sided())
-    for decision in ("double", "redouble", "take"):
+    for decision in ("double", "redouble", "take", "beaver"):
         turned = getattr(true, decision) != getattr(seen, decision)
-        ties = getattr(true, f"tie_{decision}")
+        ties = getattr(true, f"tie_{decision}", np.zeros(len(turned), bool))
         assert not (turned & ~ties & ~getattr(seen, f"close_{decision}")).any()
+
+
+def test_a_beaver_is_a_decision_too():
+    """The stored integers call this a take; exactly it is a beaver, by 3.3e-5."""
+    position = Position(Side(0, 2, 1, 0, 0, 2), Side(0, 2, 2, 0, 0, 1))
+    stored = judge_cube(stored_two_sided(), position=position)
+    assert not stored.beavers
+    assert not stored.sure
+    settled = judge_cube(stored_two_sided(), position=position, settle=True)
+    assert settled.double_take == pytest.approx(-3.3e-5, abs=1e-6)
+    assert settled.action == "No double, beaver"
+    assert settled.sure
+    unruly = Advisor(stored_two_sided()).cube(GameState.of(position, beavers=False))
+    assert unruly.action == "No double, take"
+
+
+def test_ties_are_claimed_only_where_they_are_proved():
+    table = exact_two_sided()
+    near = 0
+    for us, them in (
+        (Side(0, 0, 0, 0, 0, 1), Side(0, 0, 1)),
+        (Side(4), Side(4)),
+        (Side(2, 2, 1), Side(3, 1, 1)),
+    ):
+        assert few_rolls(Position(us, them))
+    assert not few_rolls(Position(Side(0, 0, 0, 0, 1, 2), Side(0, 0, 0, 0, 0, 3)))
+    values = np.asarray(table.equities)[1:, 1:].reshape(-1, 4)
+    actions = cube_actions(values)
+    for row in np.flatnonzero(actions.tie_take):
+        us, them = (Side.from_number(int(n) + 1, 6) for n in divmod(int(row), table.positions - 1))
+        action = judge_cube(table, position=Position(us, them))
+        near += not action.tie_take
+        assert action.tie_take == few_rolls(Position(us, them))
+        assert action.sure_take == action.tie_take
+    margins = np.abs(actions.take_margin)
+    assert margins[~actions.tie_take].min() > 1e-9
+    assert near < 20
 
 
 def test_too_good_with_gammons_from_one_sided_tables():
@@ -269,7 +306,8 @@ def test_what_is_refused():
         judge_cube(six, position=Position(Side(1), Side(*[0] * 23, 1)))
     cubeless = TwoSided(points=6, chequers=6, equities=np.asarray(six.equities)[:, :, :1])
     with pytest.raises(NotCoveredError, match="cubeless"):
-        judge_cube(cubeless, position=Position(Side(1), Side(1)))
+        judge_cube(Equities(Position(Side(1), Side(1)), 0, 0.5))
+    assert judge_cube(cubeless, position=Position(Side(1), Side(1))).approximate
     with pytest.raises(PositionError, match="cube is"):
         judge_cube(six, "elsewhere", position=Position(Side(1), Side(1)))
     with pytest.raises(PositionError, match="shape"):

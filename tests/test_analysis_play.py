@@ -10,11 +10,11 @@ import pytest
 
 from bgfmt.analysis import rank_all_rolls, rank_many, rank_plays
 from bgfmt.analysis.bulk import results_of
-from bgfmt.analysis.play import parse_roll, side_plays
+from bgfmt.analysis.races import moments
 from bgfmt.errors import NotCoveredError, PositionError
 from bgfmt.game import board
 from bgfmt.game.board import Position, Side
-from bgfmt.lookup import moments
+from bgfmt.game.moves import parse_roll, side_plays
 from bgfmt.tables import TwoSided
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -279,7 +279,7 @@ def test_what_is_refused():
     with pytest.raises(PositionError, match="ranked by"):
         rank_plays(table, Position(Side(1), Side(1)), "21", measure="guess")
     with pytest.raises(NotCoveredError):
-        rank_plays(table, Position(Side(7), Side(1)), "21")
+        rank_plays(table, Position(Side(9), Side(1)), "21")
     with pytest.raises(NotCoveredError):
         rank_plays(table, Side(1), "21")
     with pytest.raises(PositionError, match="nothing to play"):

@@ -13,6 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 import bgfmt
+from bgfmt.analysis import Advisor
 from bgfmt.cli import cli
 from bgfmt.errors import BgfmtError
 from bgfmt.game.board import Position, Side
@@ -178,9 +179,11 @@ def test_mat_becomes_sgf(oracle: Callable[[str], str], table: object, path: Path
 def test_one_sided_tables_answer_approximately(golden: Path, table: object) -> None:
     maker = Maker(table, 1, 0)
     with bgfmt.open(golden / "gnubg" / "os_p06.bd") as one:
-        report = judge_match(first(maker.mat(2)), [one])
+        report = judge_match(first(maker.mat(2)), Advisor([one], calculate="nothing"))
+        better = judge_match(first(maker.mat(2)), [one])
     assert report.judgements
     assert all(j.approximate for j in report.judgements)
+    assert not any(j.approximate for j in better.judgements)  # few chequers: calculated
     assert all(abs(j.value or 0) <= 2 for j in report.judgements)
 
 

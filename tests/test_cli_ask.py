@@ -124,12 +124,13 @@ def test_cube(ask):
     data = json.loads(ask('cube exact.npz "0 0 0 0 0 1 / 0 0 1" --json')[1])
     assert data["centered_cube"]["tie_take"]
     assert not data["centered_cube"]["settled"]
-    rough = ask('cube gnubg_os0.bd "0 1 0 0 1 0 / 0 1 1 0 0 0"')
+    rough = ask('cube gnubg_os0.bd "0 1 0 0 1 0 / 0 1 1 0 0 0" --no-settle')
     assert rough[0] == 0
     assert "approximate" in rough[1]
+    assert "calculated exactly; exact" in ask('cube gnubg_os0.bd "0 1 0 0 1 0 / 0 1 1 0 0 0"')[1]
     best = ask('cube gnubg_os0.bd gnubg_ts0.bd "0 1 0 0 1 0 / 0 1 1 0 0 0"')
     assert best[1] == out
-    plain = ask('cube cubeless.bd "0 1 0 0 1 0 / 0 1 1 0 0 0"')
+    plain = ask('cube cubeless.bd "0 1 0 0 1 0 / 0 1 1 0 0 0" --no-settle')
     assert plain[0] == 0
     assert "cubeless equities only" in plain[1]
 
@@ -162,7 +163,7 @@ def test_play(ask):
     assert "6-6" not in ask('play gnubg_ts0.bd "0 0 1 / 0 0 1" all')[1]
     chance = ask("play gnubg_os0.bd 0 0 0 2 3 4 65 --measure off:6")
     assert "chance to be off within 6 more rolls" in chance[1]
-    assert "approximate" in ask('play gnubg_os0.bd "3 3 / 2 2" 21')[1]
+    assert "approximate" in ask('play gnubg_os0.bd "3 3 / 2 2" 21 --no-settle')[1]
 
 
 @pytest.mark.parametrize(
@@ -170,10 +171,17 @@ def test_play(ask):
     [
         ("race gnubg_os0.bd 0 0 0 0 0 0 1", 1, "point 7"),
         ("race gnubg_ts0.bd 0 0 0 0 0 1", 1, "two-sided"),
-        ('cube gnubg_ts0.bd "7 / 1"', 1, "7 chequers"),
-        ('cube gnubg_ts0.bd "1 / 0 0 0 0 0 0 1"', 1, "point 7"),
+        ('cube gnubg_ts0.bd "7 / 1" --no-settle', 1, "7 chequers"),
+        ('cube gnubg_ts0.bd "1 / 0 0 0 0 0 0 1" --no-settle', 1, "point 7"),
+        ('cube gnubg_ts0.bd "0 0 0 0 5 9 / 0 0 0 0 5 9"', 1, "14 chequers"),
+        ('cube gnubg_ts0.bd "0 1 / 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 1"', 1, "passed"),
         ("cube gnubg_ts0.bd 0 1 0 0 1 0", 2, "one side"),
-        ('cube means.npz "1 / 1"', 1, "mean-rolls"),
+        ('cube means.npz "1 / 1" --no-settle', 1, "mean-rolls"),
+        ("cube nosuch 0 1 / 1", 2, "no file or folder"),
+        ('cube gnubg_ts0.bd "1 / 1" --away 5', 2, "5-9"),
+        ('cube gnubg_ts0.bd "1 / 1" --away 5-5 --crawford', 2, "one point"),
+        ('cube gnubg_ts0.bd "1 / 1" --away 99-5', 1, "25-away"),
+        ('play gnubg_ts0.bd "1 / 1"', 2, "no dice"),
         ("play gnubg_os0.bd 0 1 0 0 1 0 77", 2, "a roll is two dice"),
         ("play gnubg_os0.bd 0 1 0 0 1 0 21 --measure best", 2, "ranked by"),
         ("play gnubg_os0.bd 0 1 0 0 1 0 21 --measure money", 2, "both sides"),

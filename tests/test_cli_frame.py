@@ -31,6 +31,7 @@ def test_a_bare_group_prints_its_help(words: list[str], capsys: pytest.CaptureFi
         (["lookup", TS, "0 0 0 0 0 0 1 / 1", "--json"], 1),
         (["info", "no/such/file.bd", "--json"], 2),
         (["lookup", TS, "--json"], 2),
+        (["lookup", TS, "1 / 1", "--json", "--nonsense"], 2),
         (["diff", TS, "no/such/file.bd", "--json"], 2),
     ],
 )

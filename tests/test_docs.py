@@ -25,6 +25,13 @@ def test_pages_show_what_happens(path: Path, tmp_path: Path) -> None:
         assert ran >= 6
 
 
+def test_nothing_is_advised_that_does_not_work() -> None:
+    """bgfmt is on no package index: from a checkout `pip install .` works, `pip install bgfmt` does not."""
+    pages = [*PAGES, *(ROOT / "plugins").glob("*/README.md"), *(ROOT / "bgfmt").rglob("*.py")]
+    for page in pages:
+        assert not re.search(r"pip install (-\S+ )*['\"]?bgfmt", page.read_text(encoding="utf-8")), page
+
+
 @pytest.mark.parametrize("path", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_links_lead_somewhere(path: Path) -> None:
     for target in LINK.findall(path.read_text()):

@@ -131,7 +131,14 @@ def test_headerless_file_that_fits_two_tables_must_be_described(golden: Path, tm
 
 @pytest.mark.parametrize(
     "described",
-    [{"points": -1}, {"points": 99}, {"points": "many"}, {"chequers": 4}, {"points": 2, "gammon": 7}, {"colour": 1}],
+    [
+        {"points": -1},
+        {"points": 99},
+        {"points": "many"},
+        {"chequers": 4},
+        {"points": 2, "gammon": 7},
+        {"colour": 1},
+    ],
 )
 def test_a_description_that_no_file_has(described: dict[str, object], golden: Path) -> None:
     with pytest.raises(CapabilityError):

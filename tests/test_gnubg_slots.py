@@ -10,11 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from bgfmt import folders
 from bgfmt.cli import run
 from bgfmt.errors import VerificationError
 from bgfmt.game import board
 from bgfmt.hosts.gnubg import check as gnubg_check
-from bgfmt.hosts.gnubg import folders, journal
+from bgfmt.hosts.gnubg import journal
 from bgfmt.hosts.gnubg import slots as gnubg_slots
 from bgfmt.hosts.gnubg.slots import InstallError, NotAllowedError, Place
 

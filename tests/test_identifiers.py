@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from bgfmt import Position, Side
 from bgfmt.errors import PositionError
 from bgfmt.game import identifiers as ids
-from bgfmt.game.identifiers import MatchState
+from bgfmt.game.state import GameState
 
 from .conftest import FIXTURES
 
@@ -26,7 +26,7 @@ FORMS = {"gnubgid": (ids.gnubg_id, ids.from_gnubg_id), "xgid": (ids.xgid, ids.fr
 FORMS |= {"ogid": (ids.ogid, ids.from_ogid), "fibs": (ids.fibs, ids.from_fibs)}
 
 
-def known_to_all(state: MatchState) -> MatchState:
+def known_to_all(state: GameState) -> GameState:
     """Without what some forms do not carry."""
     dice = (max(state.dice), min(state.dice)) if state.dice else None
     return replace(state, jacoby=None, beavers=None, limit=10, names=("P0", "P1"), dice=dice)
@@ -68,16 +68,16 @@ def positions(draw: st.DrawFn) -> Position:
 
 
 @st.composite
-def states(draw: st.DrawFn) -> MatchState:
+def states(draw: st.DrawFn) -> GameState:
     """Any state without a pending double."""
     position, length = draw(positions()), draw(st.integers(0, 25))
     dice = draw(st.one_of(st.none(), st.tuples(st.integers(1, 6), st.integers(1, 6))))
     top = max(0, length - 1)
-    return MatchState(
+    return GameState(
         (position.us, position.them),
         turn=draw(st.integers(0, 1)),
-        cube=draw(st.integers(0, 6)),
-        owner=draw(st.sampled_from([None, 0, 1])),
+        cube_value=1 << draw(st.integers(0, 6)),
+        cube_owner=draw(st.sampled_from([None, 0, 1])),
         dice=(max(dice), min(dice)) if dice else None,
         scores=(draw(st.integers(0, top)), draw(st.integers(0, top))) if length else (0, 0),
         length=length,
@@ -87,7 +87,7 @@ def states(draw: st.DrawFn) -> MatchState:
 
 
 @given(states())
-def test_round_trips(state: MatchState) -> None:
+def test_round_trips(state: GameState) -> None:
     assert ids.from_xgid(ids.xgid(state)) == state
     known = replace(state, beavers=None, jacoby=bool(state.jacoby))
     assert replace(ids.from_gnubg_id(ids.gnubg_id(state)), jacoby=bool(state.jacoby)) == known
@@ -146,7 +146,7 @@ def test_gnubg_shows_the_same_identifiers(oracle: Callable[[str], str]) -> None:
     rng = np.random.default_rng(8)
     for _ in range(6):
         us, them = (Side(*rng.multinomial(int(rng.integers(1, 16)), [1 / 6] * 6)) for _ in range(2))
-        state = MatchState((them, us), turn=1, dice=(5, 2), jacoby=False)
+        state = GameState((them, us), turn=1, dice=(5, 2), jacoby=False)
         script = f"new session\nset xgid {ids.xgid(state)}\nshow board\n"
         run = subprocess.run(
             [program, "-t", "-q", "-r"], input=script, capture_output=True, text=True, check=False

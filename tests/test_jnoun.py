@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 
 from bgfmt.errors import CapabilityError, CorruptError, FormatError, TruncatedError
 from bgfmt.formats.j import encode as je
-from bgfmt.formats.j import noun as jn
-from bgfmt.formats.j.form import FORMS, Form, JType, form_of
+from bgfmt.formats.j.form import FORMS, Form, JType
 from bgfmt.formats.j.noun import Noun, decode
 from bgfmt.formats.j.text import as_json, describe
 

@@ -20,11 +20,12 @@ from bgfmt.errors import SolverError
 from bgfmt.game import board
 from bgfmt.game.moves import ROLLS, race_plays
 from bgfmt.solver import one_sided, plan
-from bgfmt.solver.schedule import Layers, Runner, waves
+from bgfmt.solver.executor import Threads
+from bgfmt.solver.one_sided import ExactMeans
+from bgfmt.solver.waves import Layers, Sweep, waves
 from bgfmt.tables import NormalOneSided, OneSided
 
 solver_module = importlib.import_module("bgfmt.solver.one_sided")
-schedule = importlib.import_module("bgfmt.solver.schedule")
 
 # sums printed in the GNU Backgammon manual, "Verification of databases", and 9 points from makebearoff 1.07
 MANUAL_MD5 = {6: "3dc7b833c4670849cee00479a9e21b49", 7: "67235c8e0ee152df5daf36cbeae5b3c2"}
@@ -140,7 +141,7 @@ def test_bgsage_file_contents() -> None:
     table = solved(6, "bgsage")
     bearoff, gammon = rows(table)
     assert hashlib.sha256(bearoff.astype("<u2").tobytes()).hexdigest() == BGSAGE_BEAROFF
-    assert table.extra["gammon_policy"] == "race"
+    assert table.gammon_policy == "race"
     first = board.count(6, 14)
     assert (gammon[:first] == np.array([65535] + [0] * 31)).all()
     survival = (65535 - np.cumsum(gammon[first:].astype(np.int64), axis=1)).astype("<u2")
@@ -153,9 +154,11 @@ def test_exact_recipe_states_the_error_of_the_stored_integers() -> None:
     assert bearoff.dtype == np.float64
     assert exact.exact
     assert np.abs(bearoff.sum(axis=1) - 1).max() < 1e-12
-    means = exact.extra["means"]
+    kept = exact.record(ExactMeans)
+    assert kept is not None
+    means = kept.means
     assert np.abs(bearoff @ np.arange(32) - means).max() < 1e-12
-    assert np.abs(gammon @ np.arange(32) - exact.extra["gammon_means"]).max() < 1e-12
+    assert np.abs(gammon @ np.arange(32) - kept.gammon_means).max() < 1e-12
     # the bounds found by others for gnubg's 6-point file: 0.000197 at 0 2 0 0 10 3, low at 35,365, high at 18,893
     error = rows(solved(6))[0] @ np.arange(32) / 65535 - means
     assert round(float(np.abs(error).max()), 6) == 0.000197
@@ -169,7 +172,7 @@ def test_exact_recipe_states_the_error_of_the_stored_integers() -> None:
 )
 def test_printed_means(counts: tuple[int, ...], mean: float) -> None:
     number = board.rank(counts + (0,) * (6 - len(counts)))
-    assert solved(6, "exact").extra["means"][number] == pytest.approx(mean, abs=5e-7)
+    assert solved(6, "exact").record(ExactMeans).means[number] == pytest.approx(mean, abs=5e-7)
 
 
 def test_last_roll_chances() -> None:
@@ -186,8 +189,8 @@ def test_plays_that_could_bear_off_and_do_not() -> None:
     """
     n = board.count(6, 15)
     choices = np.zeros((n, 21), np.uint32)
-    with Runner(1, n, None) as runner:
-        means = solver_module.exact_means(Layers(6, 15), runner, np.zeros((0, 0)), choices=choices)
+    sweep = Sweep(Threads(1), n, None)
+    means = solver_module.exact_means(Layers(6, 15), sweep, np.zeros((0, 0)), choices=choices)
     counts = board.unrank_array(np.arange(n), 6).astype(np.int64)
     chequers, highest = counts.sum(axis=1), 6 - (counts[:, ::-1] > 0).argmax(axis=1)
     found = []
@@ -231,7 +234,7 @@ def test_corner_of_a_wider_table() -> None:
 @pytest.mark.parametrize("recipe", ["gnubg", "bgsage", "exact"])
 def test_threads_do_not_change_a_number(recipe: str, monkeypatch: pytest.MonkeyPatch) -> None:
     alone = rows(one_sided(5, recipe=recipe, threads=1))  # type: ignore[arg-type]
-    monkeypatch.setattr(schedule, "SMALL_WAVE", 20)
+    monkeypatch.setattr(Sweep, "small", 20)
     for threads in (2, 5):
         many = rows(one_sided(5, recipe=recipe, threads=threads))  # type: ignore[arg-type]
         assert all(np.array_equal(a, b) for a, b in zip(alone, many, strict=True))
@@ -268,9 +271,11 @@ def test_refusals(monkeypatch: pytest.MonkeyPatch) -> None:
         one_sided(6, chequers=16)
     with pytest.raises(SolverError, match="no recipe named 'xg'"):
         one_sided(6, recipe="xg")
-    with pytest.raises(SolverError, match="normal approximations"):
+    with pytest.raises(
+        SolverError, match="normal-distribution tables are made by recipe gnubg, not by exact"
+    ):
         one_sided(6, normal=True, recipe="exact")
-    monkeypatch.setattr(schedule, "available_memory", lambda: 1000)
+    monkeypatch.setattr("bgfmt.solver.machine.available_memory", lambda: 1000)
     with pytest.raises(SolverError, match="GB of memory"):
         one_sided(6)
 

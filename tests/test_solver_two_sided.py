@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import os
+import pickle
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -24,8 +25,9 @@ from bgfmt.errors import SolverError
 from bgfmt.formats.gnubg.header import canonical_two_sided
 from bgfmt.game.board import count, rank, unrank
 from bgfmt.game.moves import ROLLS, race_plays
-from bgfmt.solver.layers import pip_order
-from bgfmt.solver.two_sided import layer_cuts
+from bgfmt.solver.executor import Threads
+from bgfmt.solver.layers import layer_cuts, pip_order
+from bgfmt.solver.pairs import PairBlock, Pairs
 
 from .conftest import GOLDEN
 
@@ -179,7 +181,61 @@ def test_layers(size: tuple[int, int]) -> None:
         assert found == wanted
 
 
-# -- long work is safe ---------------------------------------------------------------------------------
+# -- blocks may be made anywhere -------------------------------------------------------------------------
+
+
+class Elsewhere:
+    """An executor that hands blocks out as pickles and takes back what they give, in any order."""
+
+    workers = 3
+
+    def __init__(self) -> None:
+        self.sent = self.needed = self.got = self.given = 0
+
+    def run(self, work: Pairs, blocks: Sequence[PairBlock]) -> None:
+        made = []
+        for block in sorted(blocks, key=lambda b: hash((b.low, b.layer))):
+            task = pickle.loads(pickle.dumps(work.task(block)))
+            self.sent += sum(strip.nbytes for strip in task.strips.values())
+            self.needed += sum(strip.bytes for strip in work.needs(block))
+            made.append((block, task.run()))
+        for block, gives in made:
+            self.got += sum(values.nbytes for values in gives.values())
+            self.given += sum(strip.bytes for strip in work.gives(block))
+            work.take(block, gives)
+
+
+@pytest.mark.parametrize("cubeful", [True, False])
+@pytest.mark.parametrize("size", [(1, 4), (3, 3), (6, 4), (9, 2), (12, 1)], ids=str)
+def test_blocks_made_elsewhere_from_what_they_say_they_need(size: tuple[int, int], cubeful: bool) -> None:
+    """The state of the solve is filled with garbage first, and a task holds nothing but its strips."""
+    executor = Elsewhere()
+    made = solver.two_sided(*size, cubeful=cubeful, executor=executor)
+    assert np.array_equal(made.equities, solver.two_sided(*size, cubeful=cubeful).equities)
+    assert executor.sent == executor.needed > 0
+    assert executor.got == executor.given > 0
+
+
+def test_through_a_scratch_file_made_elsewhere(tmp_path: Path) -> None:
+    class Both(Elsewhere):
+        def run(self, work: Any, blocks: Sequence[Any]) -> None:
+            if isinstance(work, Pairs):
+                super().run(work, blocks)
+            else:
+                Threads(1).run(work, blocks)
+
+    made = solver.two_sided(6, 4, scratch=tmp_path / "s", executor=Both())
+    assert np.array_equal(made.equities, solver.two_sided(6, 4).equities)
+
+
+def test_an_executor_given_stays_open() -> None:
+    with Threads(2) as threads:
+        for _ in range(2):
+            solver.two_sided(3, 3, executor=threads)
+            solver.one_sided(2, executor=threads)
+
+
+# -- long work is safe (see test_scratch.py as well) ---------------------------------------------------
 
 
 def test_through_a_scratch_file(tmp_path: Path) -> None:
@@ -187,44 +243,9 @@ def test_through_a_scratch_file(tmp_path: Path) -> None:
     assert file_bytes(6, 5, scratch=tmp_path / "s") == plain
     assert file_bytes(6, 5, scratch=tmp_path / "s", resume=True) == plain
     assert file_bytes(6, 4, cubeful=False, scratch=tmp_path / "t") == file_bytes(6, 4, cubeful=False)
-
-
-def test_an_ended_run_goes_on(tmp_path: Path) -> None:
-    """Stopped after every so many layers, and resumed each time."""
-    plain = file_bytes(6, 5)
-    done: list[int] = []
-
-    class StopError(Exception):
-        pass
-
-    for stop in (3, 9, 17, 25):
-        begun: list[int] = []
-
-        def stopping(pairs: int, total: int, begun: list[int] = begun, stop: int = stop) -> None:
-            begun.append(pairs)
-            if len(begun) == stop:
-                raise StopError
-
-        with contextlib.suppress(StopError):
-            solver.two_sided(6, 5, scratch=tmp_path / "s", resume=True, progress=stopping)
-        done.append(begun[0])
-    assert done == sorted(set(done))  # each began where the one before had got to
-    assert file_bytes(6, 5, scratch=tmp_path / "s", resume=True) == plain
-
-
-def test_a_damaged_or_foreign_scratch_file_is_noticed(tmp_path: Path) -> None:
-    solver.two_sided(6, 4, scratch=tmp_path / "s")
-    data = bytearray((tmp_path / "s").read_bytes())
-    with pytest.raises(SolverError, match="not the scratch file of this table"):
-        solver.two_sided(6, 3, scratch=tmp_path / "s", resume=True)
-    rng = np.random.default_rng(4)
-    filled = np.flatnonzero(np.frombuffer(data, np.uint8)[8192:]) + 8192
-    for place in rng.choice(filled, 20):
-        broken = data.copy()
-        broken[place] ^= 1 << int(rng.integers(8))
-        (tmp_path / "s").write_bytes(broken)
-        with pytest.raises(SolverError, match="damaged in layer"):
-            solver.two_sided(6, 4, scratch=tmp_path / "s", resume=True)
+    for recipe, extra in (("exact", {"scratch": tmp_path / "x"}), ("exact", {"out": np.zeros((6, 6, 4))})):
+        with pytest.raises(SolverError, match="made in memory only"):
+            solver.two_sided(2, 2, recipe=recipe, **extra)  # type: ignore[arg-type]
 
 
 def test_killed_and_resumed_on_the_command_line(tmp_path: Path) -> None:
@@ -255,7 +276,7 @@ def test_refusals_and_plans(
             solver.two_sided(*wrong)
     with pytest.raises(SolverError, match="recipe"):
         solver.two_sided(3, 3, recipe="guess")
-    monkeypatch.setattr("bgfmt.solver.schedule.available_memory", lambda: 1000)
+    monkeypatch.setattr("bgfmt.solver.machine.available_memory", lambda: 1000)
     with pytest.raises(SolverError, match="GB of memory"):
         solver.two_sided(6, 6)
     made = solver.plan("two-sided", 6, 15)

@@ -2,18 +2,35 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 
-from bgfmt.errors import ClosedError, OutputExistsError, TruncatedError
-from bgfmt.storage import Source, create
+from bgfmt.errors import CapabilityError, ClosedError, OutputExistsError, TruncatedError
+from bgfmt.storage import (
+    ComparingSink,
+    FolderSource,
+    MappedSource,
+    MemorySink,
+    MemorySource,
+    RangeSource,
+    Sink,
+    Source,
+    create,
+    open_source,
+    system,
+)
 
 
 def test_a_file_appears_whole(tmp_path: Path) -> None:
@@ -48,7 +65,7 @@ def test_a_failure_leaves_nothing(tmp_path: Path) -> None:
 
 def test_an_existing_file_is_kept_unless_forced(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"old")
-    with pytest.raises(OutputExistsError, match="--force"), create(tmp_path / "a"):
+    with pytest.raises(OutputExistsError, match="a: exists already"), create(tmp_path / "a"):
         pass
     with pytest.raises(RuntimeError), create(tmp_path / "a", force=True) as sink:
         sink.write(b"new")
@@ -95,7 +112,7 @@ def test_a_killed_writer_leaves_nothing(tmp_path: Path, number: signal.Signals) 
 
 def test_sources_refuse_what_is_not_there(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"12345678")
-    with Source(tmp_path / "a") as source:
+    with open_source(tmp_path / "a") as source:
         assert source.array("<u4", (2,), 0).tolist() == [0x34333231, 0x38373635]
         with pytest.raises(TruncatedError) as caught:
             source.array("<u4", (1 << 40,), 4)
@@ -103,18 +120,368 @@ def test_sources_refuse_what_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(ClosedError):
         source.bytes(0, 1)
     with pytest.raises(IsADirectoryError):
-        Source(tmp_path)
+        open_source(tmp_path)
     with pytest.raises(OSError, match="regular"):
-        Source("/dev/null")
+        open_source("/dev/null")
     (tmp_path / "empty").touch()
-    with Source(tmp_path / "empty") as source, pytest.raises(TruncatedError):
+    with open_source(tmp_path / "empty") as source, pytest.raises(TruncatedError):
         source.bytes(0, 1)
 
 
 def test_arrays_outlive_their_source(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(bytes(range(16)))
-    source = Source(tmp_path / "a")
+    source = open_source(tmp_path / "a")
     rows = source.array("u1", (16,), 0)
     source.release()
     source.close()
     assert rows.tolist() == list(range(16))
+
+
+# -- sources keep one set of laws ----------------------------------------------------------------------
+
+DATA = bytes(range(256)) * 20
+
+
+def _folder(tmp_path: Path) -> FolderSource:
+    (tmp_path / "parts").mkdir()
+    for k, (a, b) in enumerate([(0, 1000), (1000, 1000), (1000, 1003), (1003, 5120)]):
+        (tmp_path / "parts" / f"{k}.bin").write_bytes(DATA[a:b])
+    (tmp_path / "parts" / ".hidden").write_bytes(b"not a part")
+    return FolderSource(tmp_path / "parts")
+
+
+def _file(tmp_path: Path) -> Path:
+    (tmp_path / "data").write_bytes(DATA)
+    return tmp_path / "data"
+
+
+SOURCES: dict[str, Callable[[Path], Source]] = {
+    "mapped": lambda folder: MappedSource(_file(folder)),
+    "guarded": lambda folder: open_source(_file(folder), guard=True),
+    "memory": lambda folder: MemorySource(DATA),
+    "folder": _folder,
+    "ranges": lambda folder: RangeSource("http", len(DATA), lambda at, size: DATA[at : at + size]),
+}
+
+
+@pytest.mark.parametrize("kind", SOURCES)
+def test_every_source_keeps_the_laws(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with SOURCES[kind](tmp_path) as source:
+        assert source.size == len(source.buffer) == len(DATA)
+        assert bytes(source.buffer[:]) == DATA
+        assert bytes(source.buffer[5:1500]) == DATA[5:1500]
+        assert source.bytes(998, 7) == DATA[998:1005]
+        whole = np.frombuffer(DATA, "<u2").reshape(-1, 4, 2)
+        assert np.array_equal(source.array("<u2", whole.shape, 0), whole)
+        monkeypatch.setattr("bgfmt.storage.source.AT_ONCE", 100)
+        rows = source.array("<u2", whole.shape, 0)
+        assert rows.shape == whole.shape
+        numbers = np.array([300, 2, 2, 319, 0, 17])
+        for key in (3, slice(7, 90), slice(0, 0), numbers):
+            assert np.array_equal(rows[key], whole[key])
+        assert np.array_equal(np.asarray(rows), whole)
+        assert source.array("<u2", (0, 4), len(DATA)).shape == (0, 4)
+        source.release()
+        for asked in (lambda: source.need(5121), lambda: source.bytes(5120, 1)):
+            with pytest.raises(TruncatedError):
+                asked()
+        with pytest.raises(TruncatedError):
+            source.array("<u4", (1 << 40,), 4)
+    with pytest.raises(ClosedError):
+        source.bytes(0, 1)
+    source.close()
+
+
+def test_a_guarded_source_survives_a_file_cut_short(tmp_path: Path) -> None:
+    with Source(_file(tmp_path), guard=True) as source:  # type: ignore[misc]
+        os.truncate(tmp_path / "data", 2000)
+        assert source.bytes(0, 2000) == DATA[:2000]
+        with pytest.raises(TruncatedError, match="cut short at byte 2000"):
+            source.bytes(1000, 2000)
+
+
+def test_a_folder_knows_its_files(tmp_path: Path) -> None:
+    with _folder(tmp_path) as source:
+        assert list(source.files) == ["0.bin", "1.bin", "2.bin", "3.bin"]
+        assert source.files["2.bin"].bytes(0, 3) == DATA[1000:1003]
+
+
+def test_only_regular_files_are_read(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "fifo")
+    with socket.socket(socket.AF_UNIX) as one:
+        one.bind(str(tmp_path / "socket"))
+        begun = time.monotonic()
+        for path, kind in (("fifo", "a FIFO"), ("socket", "a socket"), ("/dev/null", "a device")):
+            for guard in (False, True):
+                with pytest.raises(OSError, match=f"{kind}, not a regular file"):
+                    open_source(tmp_path / path, guard=guard)
+        with pytest.raises(IsADirectoryError):
+            open_source(tmp_path)
+        assert time.monotonic() - begun < 1
+
+
+def test_a_fifo_that_takes_the_place_of_a_file_is_no_trap(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The path is looked at first, so put the FIFO there between that and the opening."""
+    os.mkfifo(tmp_path / "fifo")
+    monkeypatch.setattr(system.os, "stat", lambda path: os.lstat(_file(tmp_path)))
+    with pytest.raises(OSError, match="a FIFO"):
+        system.open_regular(tmp_path / "fifo")
+
+
+# -- what may be replaced, and what is said ------------------------------------------------------------
+
+
+def test_only_regular_files_are_replaced(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "fifo")
+    (tmp_path / "link").symlink_to("/dev/null")
+    for force in (True, False):
+        for path in (tmp_path / "fifo", Path("/dev/null"), tmp_path / "link"):
+            with pytest.raises(OSError, match="not a regular file"), create(path, force=force):
+                pass
+    assert Path("/dev/null").is_char_device()
+    assert (tmp_path / "fifo").is_fifo()
+
+
+def test_a_symlink_to_a_file_keeps_its_place(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"old")
+    (tmp_path / "link").symlink_to("a")
+    with create(tmp_path / "link", force=True) as sink:
+        sink.write(b"new")
+    assert (tmp_path / "a").read_bytes() == b"new"
+    assert (tmp_path / "link").is_symlink()
+
+
+@pytest.mark.parametrize("nameless", [True, False])
+def test_messages_name_what_the_user_named(
+    nameless: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not nameless:
+        monkeypatch.delattr(os, "O_TMPFILE", raising=False)
+    for name, reason in (
+        ("nowhere/a", "folder does not exist"),
+        ("x" * 300, "name too long"),
+        ("", "no file name"),
+    ):
+        path = str(tmp_path / name) if name else ""
+        with pytest.raises(OSError, match=reason) as caught, create(path):
+            pass
+        assert caught.value.filename == path
+    with pytest.raises(CapabilityError, match="- is not a file name"), create("-"):
+        pass
+    long = tmp_path / ("x" * 255)  # as long as it may be: what is beside it must not be longer
+    with create(long) as sink:
+        sink.write(b"x")
+    assert os.listdir(tmp_path) == [long.name]
+
+
+def _full(*_: object) -> int:
+    raise OSError(errno.ENOSPC, "No space left on device", "/hidden/.bgfmt-x.part")
+
+
+@pytest.mark.parametrize("way", ["small", "large", "reserved", "sync"])
+def test_a_full_disk_is_an_error_with_our_name(
+    way: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = {"reserved": "posix_fallocate", "sync": "fsync"}.get(way, "pwrite")
+    monkeypatch.setattr(system.os, name, _full)
+    with pytest.raises(OSError, match="No space left") as caught, create(tmp_path / "a") as sink:
+        if way == "reserved":
+            sink.reserve(10)
+        else:
+            sink.write(bytes(1 << 20 if way == "large" else 9) if way != "sync" else b"")
+    assert caught.value.filename == str(tmp_path / "a")
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full") or os.getuid() != 0, reason="mounts a small disk")
+def test_a_really_full_disk(tmp_path: Path) -> None:
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", tmp_path], check=False, capture_output=True
+    )
+    if mounted.returncode:
+        pytest.skip("this machine mounts nothing")
+    try:
+        for forced in (True, False):
+            with pytest.raises(OSError, match="No space left") as caught, create(tmp_path / "a") as sink:
+                if forced:
+                    sink.reserve(4 << 20)[:] = 7
+                else:
+                    sink.write(bytes(4 << 20))
+            assert caught.value.filename == str(tmp_path / "a")
+            assert os.listdir(tmp_path) == []
+    finally:
+        subprocess.run(["umount", "-l", tmp_path], check=True)
+
+
+# -- systems that lack something -----------------------------------------------------------------------
+
+LACKING = {
+    "macos": ["O_TMPFILE", "posix_fallocate", "sched_getaffinity", "fdatasync"],
+    "windows": [
+        "O_TMPFILE", "O_NOFOLLOW", "O_NONBLOCK", "O_NOCTTY", "O_CLOEXEC", "pwrite", "pread", "preadv", "fchmod",
+        "posix_fallocate", "sched_getaffinity", "fdatasync", "link",
+    ],
+}  # fmt: skip
+
+
+def _lack(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    for lacking in LACKING.get(name, [name]):
+        monkeypatch.delattr(os, lacking, raising=False)
+    if name == "windows":
+        monkeypatch.setitem(sys.modules, "fcntl", None)
+
+
+@pytest.mark.parametrize("name", [*LACKING, *LACKING["windows"]])
+def test_files_are_made_and_read_without(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _lack(monkeypatch, name)
+    body = np.arange(300_000, dtype="<u2")
+    for force in (False, True):
+        with create(tmp_path / "a", force=force) as sink:
+            sink.write(b"head")
+            sink.write(body)
+            sink.reserve(4)[:] = 7
+            names = os.listdir(tmp_path)
+            assert all(n == "a" or n.startswith(".bgfmt-") for n in names)
+        assert os.listdir(tmp_path) == ["a"]
+        wanted = b"head" + body.tobytes() + b"\7\7\7\7"
+        for guard in (False, True):
+            with open_source(tmp_path / "a", guard=guard) as source:
+                assert source.bytes(0, source.size) == wanted
+    with pytest.raises(OutputExistsError), create(tmp_path / "b") as sink:
+        (tmp_path / "b").write_bytes(b"theirs")
+    with pytest.raises(RuntimeError), create(tmp_path / "c") as sink:
+        raise RuntimeError
+    assert sorted(os.listdir(tmp_path)) == ["a", "b"]
+    assert (tmp_path / "b").read_bytes() == b"theirs"
+    assert system.cores() >= 1
+
+
+def test_nothing_to_let_pages_go_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(system.mmap, "MADV_DONTNEED")
+    with MappedSource(_file(tmp_path)) as source:
+        source.release()
+        assert bytes(source.buffer[:]) == DATA
+
+
+def test_room_is_taken_without_fallocate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuses(fd: int, offset: int, size: int) -> None:
+        raise OSError(errno.EOPNOTSUPP, "not here")
+
+    monkeypatch.setattr(system.os, "posix_fallocate", refuses)
+    with open(tmp_path / "a", "w+b") as file:
+        file.write(b"kept")
+        file.flush()
+        system.reserve(file.fileno(), 3 << 20)
+    assert (tmp_path / "a").read_bytes() == b"kept" + bytes((3 << 20) - 4)
+    assert (tmp_path / "a").stat().st_blocks * 512 >= 3 << 20
+
+
+def test_drafts_are_new_and_follow_no_link(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(os, "O_TMPFILE")
+    monkeypatch.setattr("bgfmt.storage.draft.secrets.token_hex", lambda size: "guessed")
+    (tmp_path / "victim").write_bytes(b"theirs")
+    with create(tmp_path / "a") as sink:
+        sink.write(b"x")
+        (draft,) = (n for n in os.listdir(tmp_path) if n.startswith("."))
+    (tmp_path / draft).symlink_to("victim")
+    with pytest.raises(FileExistsError) as caught, create(tmp_path / "a", force=True):
+        pass
+    assert caught.value.filename == str(tmp_path / "a")
+    assert (tmp_path / "victim").read_bytes() == b"theirs"
+
+
+@pytest.mark.parametrize("lacking", ["O_TMPFILE", ""])
+def test_what_a_killed_process_left_is_swept(
+    lacking: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Killed with a hidden name in the folder: without nameless files at any time, with them while replacing."""
+    code = (
+        "import os, sys, time\nfrom bgfmt.storage import create\n"
+        f"if {bool(lacking)}: del os.O_TMPFILE\n"
+        "os.replace = lambda a, b: time.sleep(60)\n"
+        "with create(sys.argv[1], force=True) as sink:\n"
+        "    sink.write(b'x' * 1000000)\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", code, str(tmp_path / "a")]) as process:
+        while not os.listdir(tmp_path):
+            time.sleep(0.01)
+        time.sleep(0.3)
+        with create(tmp_path / "a") as sink:
+            sink.write(b"mine")
+        assert len(os.listdir(tmp_path)) == 2  # the other's draft is left alone while it lives
+        process.kill()
+    assert len(os.listdir(tmp_path)) == 2
+    if lacking:
+        monkeypatch.delattr(os, lacking)
+    with create(tmp_path / "a", force=True) as sink:
+        sink.write(b"again")
+    assert os.listdir(tmp_path) == ["a"]
+
+
+def test_locks_of_windows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    held: set[int] = set()
+
+    def locking(fd: int, mode: int, size: int) -> None:
+        assert os.lseek(fd, 0, os.SEEK_CUR) > 1 << 30
+        inode = os.fstat(fd).st_ino
+        if inode in held:
+            raise OSError(errno.EACCES, "Permission denied")
+        held.add(inode)
+
+    monkeypatch.setitem(sys.modules, "fcntl", None)
+    monkeypatch.setitem(sys.modules, "msvcrt", SimpleNamespace(locking=locking, LK_NBLCK=2))
+    with open(tmp_path / "a", "wb") as one, open(tmp_path / "a", "wb") as two:
+        assert system.lock(one.fileno()) is True
+        assert system.lock(two.fileno()) is False
+    monkeypatch.setitem(sys.modules, "msvcrt", None)
+    with open(tmp_path / "a", "wb") as one:
+        assert system.lock(one.fileno()) is None
+
+
+# -- sinks keep one set of laws ------------------------------------------------------------------------
+
+
+def _write(sink: Sink) -> None:
+    sink.write(b"head")
+    sink.skip(4)
+    sink.write(np.arange(70_000, dtype="<u4").reshape(-1, 7)[::2])
+    body = sink.reserve(8).view("<u4")
+    sink.write(memoryview(b"tail"))
+    body[:] = [5, 6]
+    sink.write_at(4, bytearray(b"late"))
+    sink.flush()
+
+
+def test_every_sink_keeps_the_laws(tmp_path: Path) -> None:
+    rows = np.arange(70_000, dtype="<u4").reshape(-1, 7)[::2]
+    wanted = b"headlate" + rows.tobytes() + bytes([5, 0, 0, 0, 6, 0, 0, 0]) + b"tail"
+    memory = MemorySink()
+    _write(memory)
+    with create(tmp_path / "a") as sink:
+        _write(sink)
+    assert memory.written == sink.written == len(wanted)
+    assert bytes(memory.data) == (tmp_path / "a").read_bytes() == wanted
+    same = ComparingSink(MemorySource(b"before" + wanted), 6)
+    _write(same)
+    assert (same.wrong, same.first, same.written) == (0, None, len(wanted))
+
+
+def test_comparing_counts_and_names_what_differs() -> None:
+    memory = MemorySink()
+    _write(memory)
+    broken = bytearray(memory.data)
+    for place in (2, 5, 100, len(broken) - 1):
+        broken[place] ^= 0xFF
+    cut = MemorySource(bytes(broken[:-3]))
+
+    def compared(**options: Any) -> ComparingSink:
+        sink = ComparingSink(cut, **options)
+        _write(sink)
+        return sink
+
+    assert (compared().wrong, compared().first) == (3 + 3, (2, ord("a"), ord("a") ^ 0xFF))
+    assert (compared(begin=3).wrong, compared(begin=6).first) == (5, (100, memory.data[100], broken[100]))
+    assert compared(begin=6, ignored=[(90, 101)]).first == (len(cut.buffer), ord("a"), None)
+    assert compared(begin=6, ignored=[(90, 101), (200, 1 << 30)]).first is None

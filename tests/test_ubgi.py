@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 import bgfmt
-from bgfmt.analysis import judge_cube, rank_plays
+from bgfmt.analysis import Advisor, judge_cube, rank_plays
 from bgfmt.game.board import Position, Side
-from bgfmt.game.identifiers import MatchState, gnubg_id, xgid
+from bgfmt.game.identifiers import gnubg_id, xgid
+from bgfmt.game.state import GameState
 from bgfmt.hosts.ubgi import LONGEST, Engine
 
 
@@ -23,7 +24,7 @@ def table() -> object:
 
 @pytest.fixture
 def engine(table: object) -> Engine:
-    return Engine([table])  # type: ignore[list-item]
+    return Engine(Advisor([table]))  # type: ignore[list-item]
 
 
 def sides(position: Position, turn: int = 1) -> tuple[Side, Side]:
@@ -63,7 +64,7 @@ def test_the_best_of_random_positions(engine: Engine, table: object) -> None:
             continue
         position, turn = Position(one, two), source.randrange(2)
         owner = source.choice([None, turn])
-        state = MatchState(sides(position, turn), turn=turn, cube=1, owner=owner)
+        state = GameState(sides(position, turn), turn=turn, cube_value=2, cube_owner=owner)
         text = f"gnubgid {gnubg_id(state)}" if source.random() < 0.5 else f"xgid {xgid(state)}"
         assert engine.reply(f"position {text}") == []
         cube = "centered" if owner is None else "owned"
@@ -90,7 +91,7 @@ def test_answer_to_a_double(engine: Engine, table: object) -> None:
         Position(Side(2), Side(2)),
         Position(Side(4, 2), Side(5, 1)),
     ):
-        state = MatchState(sides(position), doubled=True)
+        state = GameState(sides(position), doubled=True)
         engine.reply(f"position gnubgid {gnubg_id(state)}")
         action = judge_cube([table], position=position)  # type: ignore[list-item]
         assert engine.reply("go role cube") == [f"bestcube {'take' if action.takes else 'drop'}"]
@@ -103,8 +104,8 @@ def test_refusals(engine: Engine) -> None:
     assert engine.reply("setoption name Outside value rule") == []
     assert engine.reply("go role chequer")[0].startswith("bestmove ")
     engine.reply("setoption name Outside value refuse")
-    far = Position(Side(0, 0, 0, 0, 2, 2), Side(3, 1, 1))
-    engine.reply(f"position gnubgid {gnubg_id(MatchState(sides(far)))}")
+    far = Position(Side(0, 0, 0, 0, 6, 8), Side(7, 3, 3))
+    engine.reply(f"position gnubgid {gnubg_id(GameState(sides(far)))}")
     assert engine.reply("go role cube") == ["error not_covered no table covers it"]
     assert engine.reply("position gnubgid ????")[0].startswith("error bad_position")
     assert engine.reply("go role cube") == ["error no_position say position first"]
@@ -113,7 +114,7 @@ def test_refusals(engine: Engine) -> None:
 
 
 def test_older_draft(engine: Engine) -> None:
-    state = MatchState(sides(Position(Side(1, 1), Side(3, 2))), dice=(2, 1))
+    state = GameState(sides(Position(Side(1, 1), Side(3, 2))), dice=(2, 1))
     assert engine.reply(xgid(state)) == ["2/off 1/off"]
 
 

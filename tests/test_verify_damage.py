@@ -10,6 +10,7 @@ import pytest
 import bgfmt
 from bgfmt import solver
 from bgfmt.cli import run
+from bgfmt.verifier import words
 from tests import damage
 
 FILES = (
@@ -32,7 +33,9 @@ def test_no_damaged_copy_is_called_good(golden: Path, tmp_path: Path, name: str,
         report = bgfmt.verify(path)
         assert report.exit_code in (1, 2), (name, kind, seed, report.verdict)
         assert "\n" not in report.verdict
-        assert report.verdict.startswith(("damaged: ", "not what it claims: ", "not readable: "))
+        assert report.verdict.startswith(
+            ("damaged: ", "not what it claims: ", "not readable: ", "differs from ")
+        )
 
 
 @pytest.mark.parametrize("name", ["ts_06x02.bd", "ts_05x04.bd", "ts_06x04_cubeless.bd", "ts_12x02.bd"])
@@ -47,12 +50,12 @@ def test_a_single_altered_entry_is_named_first(golden: Path, tmp_path: Path, nam
         report = bgfmt.verify(path)
         assert (report.wrong, report.inherited) == (1, 0)
         finding = report.findings_of("recurrence")[0]
-        assert finding.position_number == (at - 40) // width
+        assert finding.entry == (at - 40) // width
         assert finding.offset == at - (at - 40) % width
         start = 40 + (at - 40) // width * width
         assert finding.found == np.frombuffer(data[start : start + width], "<u2").tolist()
         assert finding.expected == np.frombuffer(original[start : start + width], "<u2").tolist()
-        assert finding.board
+        assert words.board(finding)
 
 
 @pytest.mark.parametrize("name", ["os_p03.bd", "os_p03_c.bd", "os_p03_cg.bd", "os_p04.bd"])
@@ -60,7 +63,7 @@ def test_a_single_altered_row_is_named_first(golden: Path, tmp_path: Path, name:
     path = tmp_path / "altered.bd"
     with bgfmt.open(golden / "gnubg" / name) as db:
         table = bgfmt.load(golden / "gnubg" / name)
-        compressed = db.table.extra["compressed"]
+        compressed = db.format.info(db.reading)["compressed"]
     rng = np.random.default_rng(5)
     for _ in range(10):
         x = int(rng.integers(1, table.positions))
@@ -74,13 +77,12 @@ def test_a_single_altered_row_is_named_first(golden: Path, tmp_path: Path, name:
         report = bgfmt.verify(path)
         assert report.status == "damaged"
         assert (report.wrong, report.inherited) == (1, 0)
-        assert report.findings[0].position_number == x
+        assert report.findings[0].entry == x
 
 
 def test_inherited_errors_are_told_apart(tmp_path: Path) -> None:
     """An entry wrong in itself and everything computed from it: the first is named, the rest inherit."""
-    from bgfmt.verifier import rules
-    from bgfmt.verifier.recurrence import kernels_two_sided
+    from bgfmt.verifier.recurrence import kernels_two_sided, rules
 
     table = solver.two_sided(3, 2)
     n = table.positions
@@ -104,7 +106,7 @@ def test_inherited_errors_are_told_apart(tmp_path: Path) -> None:
     report = bgfmt.verify(path)
     assert (report.wrong, report.inherited) == (1, changed)
     assert changed > 0
-    assert report.findings[0].position_number == us * n + them
+    assert report.findings[0].entry == us * n + them
     assert f"{changed} inherit" in report.verdict
 
 
@@ -123,7 +125,7 @@ def test_a_body_under_another_header(golden: Path, tmp_path: Path) -> None:
 def test_causes_are_named(golden: Path, tmp_path: Path) -> None:
     original = (golden / "gnubg" / "ts_06x03.bd").read_bytes()
     path = tmp_path / "cause.bd"
-    for kind, words in (
+    for kind, said in (
         ("zeros", "nothing but zeros"),
         ("bare", "bare header"),
         ("swapped_bytes", "other byte order"),
@@ -133,12 +135,12 @@ def test_causes_are_named(golden: Path, tmp_path: Path) -> None:
     ):
         path.write_bytes(damage.damaged(original, kind, 1, b""))
         report = bgfmt.verify(path)
-        assert words in report.verdict, (kind, report.verdict)
+        assert said in report.verdict, (kind, report.verdict)
 
 
 def third_party(points: int, chequers: int, *, rounding: str, negate: str) -> np.ndarray:  # type: ignore[type-arg]
     """A two-sided table by somebody else's arithmetic."""
-    from bgfmt.verifier import rules
+    from bgfmt.verifier.recurrence import rules
 
     starts, results = rules.plays(points, chequers)
     pips = rules.pips(points, chequers)
@@ -168,28 +170,34 @@ def third_party(points: int, chequers: int, *, rounding: str, negate: str) -> np
 @pytest.mark.parametrize(
     ("rounding", "negate"), [("nearest", "complement"), ("truncate", "plain"), ("nearest", "plain")]
 )
-def test_a_third_partys_arithmetic_is_consistent(tmp_path: Path, rounding: str, negate: str) -> None:
+def test_a_third_partys_arithmetic_differs_unless_a_tolerance_is_named(
+    tmp_path: Path, rounding: str, negate: str
+) -> None:
     equities = third_party(6, 3, rounding=rounding, negate=negate)
     path = tmp_path / "theirs.bd"
     bgfmt.save(bgfmt.tables.TwoSided(points=6, chequers=3, equities=equities), path, format="gnubg-ts")
     report = bgfmt.verify(path)
-    assert (report.status, report.exit_code) == ("consistent", 0), report.verdict
-    assert report.verdict.startswith("consistent to ")
+    assert (report.status, report.exit_code) == ("differs", 1), report.verdict
+    assert report.verdict.startswith("differs from every known recipe: ")
     assert report.differences
+    assert "likely cause" in report.verdict
+    assert bgfmt.verify(path, tolerance=0.5).exit_code == 1
+    within = bgfmt.verify(path, tolerance=4)
+    assert (within.status, within.exit_code) == ("within tolerance", 0)
 
 
 def test_true_division_in_normal_files(tmp_path: Path) -> None:
     from dataclasses import replace
 
-    from bgfmt.verifier.recurrence import one_sided as recurrence_one_sided
+    from bgfmt.verifier.recurrence import moments as recurrence
 
     table = solver.one_sided(4, normal=True)
-    moments, _ = recurrence_one_sided.settle_normal(table, divide=True)  # type: ignore[arg-type]
+    moments = recurrence.remade(4, 15, divide=True)
     path = tmp_path / "nd.bd"
     bgfmt.save(replace(table, moments=moments), path, format="gnubg-nd")
     report = bgfmt.verify(path)
-    assert (report.status, report.exit_code) == ("consistent", 0)
-    assert "true division" in report.verdict
+    assert (report.status, report.exit_code, report.recipe) == ("proved", 0, "gnubg-division")
+    assert any("true division" in note for note in report.notes)
 
 
 def test_odd_bytes(tmp_path: Path) -> None:

@@ -1,38 +1,114 @@
-"""What a player asks once a table is open: races, cubes, plays, and the articles' own systems.
+"""What a player asks once a table is open: races, cubes, plays, at any score.
 
-Names are imported from their modules when first used, so that asking one thing loads nothing of the others.
+`Advisor` answers the questions of a `GameState`; the functions beside it answer single questions, and the `*_many`
+ones arrays of positions. Names are imported from their modules when first used, so that asking one thing loads
+nothing of the others.
 """
 
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from bgfmt.analysis.advisor import Advisor
+    from bgfmt.analysis.answers import (
+        Decision,
+        PositionEquities,
+        RankedPlay,
+        RankedPlays,
+        Resignation,
+        SideRace,
+    )
+    from bgfmt.analysis.approximate import (
+        TwoSidedEstimate,
+        twosided_from_onesided,
+        twosided_many,
+        win_chances,
+    )
+    from bgfmt.analysis.bulk import RankedMany, rank_many
+    from bgfmt.analysis.choose import equities_many
+    from bgfmt.analysis.cube import CubeAction
+    from bgfmt.analysis.cubes import CubeActions, cube_actions, judge_many
+    from bgfmt.analysis.library import Library
+    from bgfmt.analysis.questions import (
+        equities,
+        exact_equities,
+        judge_cube,
+        race,
+        rank_all_rolls,
+        rank_plays,
+    )
+    from bgfmt.analysis.races import Races, race_many
 
 _HOME = {
+    "Advisor": "advisor",
     "CubeAction": "cube",
-    "CubeActions": "cube",
-    "cube_actions": "cube",
-    "judge_cube": "cube",
-    "judge_many": "bulk",
-    "RankedPlay": "play",
-    "rank_plays": "play",
-    "rank_all_rolls": "play",
-    "rank_many": "bulk",
-    "race": "races",
-    "race_many": "races",
-    "equities": "choose",
+    "CubeActions": "cubes",
+    "Decision": "answers",
+    "Library": "library",
+    "PositionEquities": "answers",
+    "Races": "races",
+    "RankedMany": "bulk",
+    "RankedPlay": "answers",
+    "RankedPlays": "answers",
+    "Resignation": "answers",
+    "SideRace": "answers",
+    "TwoSidedEstimate": "approximate",
+    "cube_actions": "cubes",
+    "equities": "questions",
     "equities_many": "choose",
-    "exact_equities": "exact",
+    "exact_equities": "questions",
+    "judge_cube": "questions",
+    "judge_many": "cubes",
+    "race": "questions",
+    "race_many": "races",
+    "rank_all_rolls": "questions",
+    "rank_many": "bulk",
+    "rank_plays": "questions",
     "twosided_from_onesided": "approximate",
+    "twosided_many": "approximate",
     "win_chances": "approximate",
 }
 
-__all__ = list(_HOME)
+__all__ = [
+    "Advisor",
+    "CubeAction",
+    "CubeActions",
+    "Decision",
+    "Library",
+    "PositionEquities",
+    "Races",
+    "RankedMany",
+    "RankedPlay",
+    "RankedPlays",
+    "Resignation",
+    "SideRace",
+    "TwoSidedEstimate",
+    "cube_actions",
+    "equities",
+    "equities_many",
+    "exact_equities",
+    "judge_cube",
+    "judge_many",
+    "race",
+    "race_many",
+    "rank_all_rolls",
+    "rank_many",
+    "rank_plays",
+    "twosided_from_onesided",
+    "twosided_many",
+    "win_chances",
+]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name not in _HOME:
         raise AttributeError(f"module 'bgfmt.analysis' has no attribute {name!r}")
     value = getattr(import_module(f"bgfmt.analysis.{_HOME[name]}"), name)
     globals()[name] = value
     return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

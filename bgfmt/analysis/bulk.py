@@ -9,14 +9,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bgfmt import lookup
 from bgfmt.analysis import choose
+from bgfmt.analysis.approximate import turned
 from bgfmt.analysis.choose import Databases
-from bgfmt.analysis.cube import CubeActions, cube_actions, cube_owner
+from bgfmt.analysis.races import moments
 from bgfmt.errors import NotCoveredError, PositionError
 from bgfmt.game import board
-from bgfmt.game.board import Position, Side
+from bgfmt.game.state import cube_owner
 from bgfmt.tables import MeanRolls, OneSided, Table, TwoSided
+from bgfmt.tables.numbering import Numbered
 
 Floats = NDArray[Any]
 ROOM = 1 << 20  # results the compiled loop may hold at once
@@ -104,22 +105,6 @@ class RankedMany:
         return self.results[part], self.values[part]
 
 
-def turned(equities: Floats, cube: str) -> Floats:
-    """Worth to the side that has just played, (M,), of the other side's equities (M, 4) once it is on roll.
-
-    `cube` is where the cube lies for the side that played: the other side may turn it unless we own it. The
-    name "cubeless" gives the cubeless worth, for which one column is enough.
-    """
-    worth: Floats
-    if cube in ("cubeless", "owned"):
-        worth = -equities[:, 0 if cube == "cubeless" else 3]
-        return worth
-    rolling = equities[:, 2 if cube == "centered" else 1]
-    cashed = np.minimum(equities.dtype.type(1), 2 * equities[:, 3])
-    worth = -np.maximum(rolling, cashed)
-    return worth
-
-
 def rank_many(
     databases: Databases,
     us: Any,
@@ -151,7 +136,7 @@ def rank_many(
     table = _table_for(databases, one_sided, cubeful=measure == "money")
     if owner != "centered" and isinstance(table, TwoSided) and not table.cubeful and measure == "money":
         raise NotCoveredError("the table holds cubeless equities only")
-    ours = lookup.numbers_of(table, us)
+    ours = table.numbers(us)
     dice = np.asarray(rolls)
     if dice.shape != (len(ours), 2):
         raise PositionError(f"need rolls (N, 2) for {len(ours)} positions, not {dice.shape}")
@@ -159,8 +144,8 @@ def rank_many(
     starts = np.concatenate([[0], np.cumsum(lengths)])
     pair = np.repeat(np.arange(len(ours)), lengths)
     if isinstance(table, TwoSided):
-        theirs = np.repeat(lookup.numbers_of(table, them), lengths)
-        equities = lookup._equities_of(table, theirs, results)
+        theirs = np.repeat(table.numbers(them), lengths)
+        equities = table.lookup_many(theirs, results)
         values = turned(equities, owner if measure == "money" else "cubeless")
         # where the other side cashes whatever is played, the better chance to win comes first
         order = np.lexsort((equities[:, 0], -values, pair))
@@ -186,20 +171,20 @@ def side_values(table: Table, numbers: NDArray[np.int64], within: int | None) ->
     """Mean rolls of positions of a one-sided table, or their chance to be off within `within` rolls."""
     unique, back = np.unique(numbers, return_inverse=True)
     if isinstance(table, OneSided):
-        rows = lookup.look_up_many(table, unique)
-        values = lookup.moments(rows)[0] if within is None else rows[:, : within + 1].sum(axis=1, dtype="f8")
+        mean, _, chances = moments(np.asarray(table.bearoff[unique]))
+        values = mean if within is None else chances[:, : within + 1].sum(axis=1)
     elif within is not None:
         raise NotCoveredError(f"a {table.kind} table does not say the chance to be off in {within} rolls")
     else:
-        stored = lookup.look_up_many(table, unique)
+        stored = table.lookup_many(unique)
         values = stored if isinstance(table, MeanRolls) else stored[:, 0]
     return np.asarray(values)[back.reshape(-1)]
 
 
-def _table_for(databases: Databases, one_sided: bool, cubeful: bool) -> Table:
+def _table_for(databases: Databases, one_sided: bool, cubeful: bool) -> Numbered:
     tables = choose.tables_of(databases)
     if one_sided:
-        fitting: list[Table] = [t for t in tables if choose.one_sided_for([t]) is not None]
+        fitting: list[Numbered] = [t for t in map(choose.one_sided_for, tables) if t is not None]
         wanted = "what one side needs"
     else:
         fitting = [t for t in tables if isinstance(t, TwoSided) and (t.cubeful or not cubeful)]
@@ -207,39 +192,3 @@ def _table_for(databases: Databases, one_sided: bool, cubeful: bool) -> Table:
     if not fitting:
         raise choose.not_covered(tables, wanted=wanted)
     return min(fitting, key=lambda t: not t.exact)
-
-
-# -- cube actions ------------------------------------------------------------------------------------------
-
-
-def judge_many(databases: Databases, us: Any, them: Any, *, settle: bool = False) -> CubeActions:
-    """Cube actions of many positions, sides as `lookup_many` takes them, from the first cubeful two-sided table.
-
-    With `settle`, each position that the table leaves too close is calculated exactly where it is small enough.
-    """
-    tables = [t for t in choose.tables_of(databases) if isinstance(t, TwoSided) and t.cubeful]
-    if not tables:
-        raise choose.not_covered(databases, wanted="both sides' cubeful equities")
-    table = min(tables, key=lambda t: not t.exact)
-    ours, theirs = lookup.numbers_of(table, us), lookup.numbers_of(table, them)
-    values = lookup.look_up_many(table, ours, theirs)
-    actions = cube_actions(values, table)
-    if not settle or not actions.close.any():
-        return actions
-    from bgfmt.analysis import exact
-
-    rows, better = [], []
-    for row in np.flatnonzero(actions.close):
-        sides = (Side.from_number(int(k[row]), table.points) for k in (ours, theirs))
-        found = exact.exact_equities(Position(*sides), limit=exact.SETTLE_LIMIT)
-        if found is not None:
-            rows.append(row)
-            better.append([getattr(found, column) for column in lookup.EQUITY_COLUMNS])
-    if not rows:
-        return actions
-    values = values.astype(np.float64)
-    values[rows] = better
-    settled = cube_actions(values, table)
-    for name in ("close_double", "close_redouble", "close_take"):
-        getattr(settled, name)[rows] = False
-    return settled

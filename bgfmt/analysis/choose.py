@@ -8,39 +8,41 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bgfmt import lookup
 from bgfmt.database import Database
 from bgfmt.errors import NotCoveredError, PositionError
 from bgfmt.game.board import Position, Side
-from bgfmt.lookup import Equities
 from bgfmt.tables import MeanRolls, NormalOneSided, OneSided, Table, TwoSided
+from bgfmt.tables.numbering import Numbered
 
-COLUMNS = lookup.EQUITY_COLUMNS
 Asked = Database | Table
 Databases = Asked | Sequence[Asked]
 
 #: greatest |stored - exact| of the columns cubeless, owned, centered, opponent over all pairs of a table of six
-#: points and up to this many chequers (measured; each step of the recipe truncates, so it grows with the table)
+#: points and up to this many chequers: measured, rounded up (each step of the recipe truncates, so it grows)
 KNOWN_ERRORS = {
-    6: (0.000113, 0.000106, 0.000128, 0.000125),
-    8: (0.000143, 0.000132, 0.000182, 0.000177),
+    6: (0.000114, 0.000107, 0.000129, 0.000126),
+    8: (0.000144, 0.000133, 0.000183, 0.000178),
+    10: (0.00023, 0.00023, 0.00023, 0.00023),
 }
+BEYOND = (
+    0.00025  # for ten chequers, a tenth above the measured; larger tables are given more, chequer by chequer
+)
 
 
 def known_error(table: Table) -> NDArray[np.float64]:
     """Greatest error of the four equities of a two-sided table, float64 of shape (4,).
 
-    Measured for six points with six and eight chequers; a table inside one of them is its corner. Others are
-    given the greatest error of 6x8, scaled up by chequers or by points times chequers: tables of 3x10, 4x9, 8x4,
-    10x3 and 12x2 stay within that, larger ones are extrapolated. Tables of exact numbers err by 1e-12 at most.
+    Measured for six points with six, eight and ten chequers; a table inside one of them is its corner. Others are
+    given a greater one, scaled up by chequers or by points times chequers: tables of 3x10, 4x9, 8x4, 10x3 and 12x2
+    stay within that, larger ones are extrapolated. Tables of exact numbers err by 1e-12 at most.
     """
     if table.exact:
         return np.full(4, 1e-12)
     for chequers, errors in KNOWN_ERRORS.items():
         if table.points <= 6 and table.chequers <= chequers:
             return np.array(errors)
-    scale = max(1.0, table.chequers / 8, table.points * table.chequers / 48)
-    return np.full(4, max(KNOWN_ERRORS[8]) * scale)
+    scale = max(1.0, table.chequers / 10, table.points * table.chequers / 60)
+    return np.full(4, BEYOND * scale)
 
 
 def known_error_of_rolls(table: Table) -> float:
@@ -64,17 +66,22 @@ def check_race(position: Position) -> None:
         raise NotCoveredError(f"{position}: the sides have not passed each other")
 
 
-def two_sided_for(databases: Databases, position: Position, *, cubeful: bool = False) -> TwoSided | None:
-    """The best two-sided table that covers both sides, or None: exact numbers first, then cubeful ones."""
+def two_sided_for(
+    databases: Databases, position: Position, *, cubeful: bool = False, results: Sequence[Side] | None = None
+) -> TwoSided | None:
+    """The best two-sided table that covers both sides, or None: cubeful ones first, of them exact numbers first.
+
+    With `results`, sides that a play can lead to, it is these that the table has to cover instead of `position.us`.
+    """
+    sides = [position.them, *([position.us] if results is None else results)]
     fitting = [
         table
         for table in tables_of(databases)
         if isinstance(table, TwoSided)
         and (table.cubeful or not cubeful)
-        and not lookup.covers(table, position.us)
-        and not lookup.covers(table, position.them)
+        and not any(table.covers_side(side) for side in sides)
     ]
-    return min(fitting, key=lambda t: (not t.cubeful, not t.exact), default=None)
+    return min(fitting, key=lambda t: (not t.cubeful, not t.exact, float(known_error(t).max())), default=None)
 
 
 def one_sided_for(
@@ -85,7 +92,7 @@ def one_sided_for(
     fitting = [
         table
         for table in tables_of(databases)
-        if isinstance(table, kinds) and not any(lookup.covers(table, side) for side in sides)
+        if isinstance(table, kinds) and not any(table.covers_side(side) for side in sides)
     ]
     return min(
         fitting,
@@ -98,21 +105,14 @@ def not_covered(databases: Databases, *sides: Side, wanted: str = "") -> NotCove
     """The error for a question that none of the tables answers, with each table's reason."""
     reasons = []
     for table in tables_of(databases):
-        why = next(filter(None, (lookup.covers(table, side) for side in sides)), None)
+        why = next(filter(None, (_outside(table, side) for side in sides)), None)
         reasons.append(why or f"a {table.kind} table does not say{' ' + wanted if wanted else ''}")
     unique = list(dict.fromkeys(reasons)) or ["no table was given"]
     return NotCoveredError("; ".join(unique))
 
 
-def equities(databases: Databases, position: Position) -> Equities:
-    """The equities of a position from the best two-sided table that covers it; NotCoveredError without one."""
-    check_race(position)
-    table = two_sided_for(databases, position)
-    if table is None:
-        raise not_covered(databases, position.us, position.them, wanted="both sides' equities")
-    answer = lookup.look_up(table, position)
-    assert isinstance(answer, Equities)
-    return answer
+def _outside(table: Table, side: Side) -> str | None:
+    return table.covers_side(side) if isinstance(table, Numbered) else None
 
 
 def equities_many(databases: Databases, us: Any, them: Any) -> NDArray[Any]:

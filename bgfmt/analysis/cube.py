@@ -1,4 +1,4 @@
-"""Cube actions from the four money equities of a race: in words, in numbers, and with how sure they are.
+"""The cube action that follows from the equities of a position: in words, in numbers, and with how sure it is.
 
 A stored equity is the value of rolling without doubling. With the cube at 1,
 
@@ -7,27 +7,26 @@ A stored equity is the value of rolling without doubling. With the cube at 1,
     double, pass = 1
     beaver       = 4 * opponent: the taker turns the cube again and keeps it, right when 2 * opponent < 0
 
-Nobody is too good to double here: passing costs one point and no more can be won, as gammons are not in these
-tables. Rules and columns: `docs/formats/gnubg-ts.md`; labels 1 to 5 are those of Bob Koca's chart
-(2007), where doubling is the choice when it costs nothing.
+Nobody is too good to double where no gammon can be won: passing costs one point and no more can be won. Rules and
+columns: `docs/formats/gnubg-ts.md`; labels 1 to 5 are those of Bob Koca's chart (2007), where doubling is the choice
+when it costs nothing. In a match the same numbers are equities of a single game at this score (EMG), so that
+passing is worth 1 there, too.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
-
-from bgfmt.analysis import choose
-from bgfmt.analysis.choose import Databases
-from bgfmt.errors import NotCoveredError, PositionError
+from bgfmt.analysis.answers import Source
 from bgfmt.game.board import Position
-from bgfmt.lookup import Equities
-from bgfmt.tables import Table
+from bgfmt.game.moves import ROLLS, race_plays
+from bgfmt.game.state import GameState, Owner
 
-CUBES = ("centered", "owned", "opponent")
+if TYPE_CHECKING:
+    from bgfmt.analysis.match import MatchCube
+
 #: Koca's labels
 LABELS = {
     1: "no double, beaver",
@@ -36,16 +35,8 @@ LABELS = {
     4: "redouble, take",
     5: "redouble, pass",
 }
-EXACT = 1e-9  # two exact equities this near are equal
-
-
-def cube_owner(name: str) -> str:
-    """One of "centered", "owned", "opponent"; PositionError for anything else."""
-    known = {"centred": "centered", "us": "owned", "ours": "owned", "them": "opponent", "theirs": "opponent"}
-    owner = known.get(name, name)
-    if owner not in CUBES:
-        raise PositionError(f"the cube is centered, owned or opponent, not {name!r}")
-    return owner
+EXACT = 1e-12  # greatest error of exact equities: two this near are not told apart by their numbers
+FEW = 7  # rolls after which a game must be over for a tie to be proved
 
 
 @dataclass(frozen=True)
@@ -54,21 +45,50 @@ class CubeAction:
 
     no_double, double_take, double_pass : equity of rolling on, of a double taken, of a double passed.
     error : greatest error of the equities it was judged by (0 exact), None where unknown (approximate).
+    settled : calculated because the table's error could have turned the action.
+    source, table : what the equities come from. barred : why there is no double, empty where there may be one.
+    beaver_rule : whether beavers are played. match : in a match, the decision with the chances to win it; the
+        equities are then those at the score (EMG).
     """
 
-    position: Position | None
-    cube: str
+    position: Position
+    cube: Owner
     no_double: float
     double_take: float
     double_pass: float = 1.0
     error: float | None = None
     settled: bool = False
     approximate: bool = False
+    source: Source = "two-sided"
+    table: str | None = None
+    barred: str = ""
+    beaver_rule: bool = True
+    match: MatchCube | None = None
+
+    @classmethod
+    def at_score(
+        cls, decided: MatchCube, state: GameState, source: Source, table: str | None, *, approximate: bool
+    ) -> CubeAction:
+        """The action of a decision at a match score."""
+        emg = decided.emg
+        return cls(
+            decided.position,
+            "centered" if state.doubled and state.owner == "opponent" else state.owner,
+            emg.no_double,
+            emg.no_double if emg.double_take is None else emg.double_take,
+            error=None if approximate else decided.emg_loss(decided.error),
+            approximate=approximate,
+            source=source,
+            table=table,
+            barred="" if decided.may_double and state.cube_in_use else decided.action,
+            beaver_rule=False,
+            match=decided,
+        )
 
     @property
     def may_double(self) -> bool:
         """Whether the side on roll has access to the cube."""
-        return self.cube != "opponent"
+        return self.cube != "opponent" and not self.barred
 
     @property
     def double(self) -> float:
@@ -86,16 +106,6 @@ class CubeAction:
         return self.double_pass - self.double_take
 
     @property
-    def tie_double(self) -> bool:
-        """Whether doubling and rolling on are worth the same."""
-        return abs(self.double_margin) <= EXACT
-
-    @property
-    def tie_take(self) -> bool:
-        """Whether taking and passing cost the same."""
-        return abs(self.take_margin) <= EXACT
-
-    @property
     def doubles(self) -> bool:
         """Whether to double; a double that costs nothing counts as one."""
         return self.may_double and self.double_margin >= -EXACT
@@ -108,7 +118,7 @@ class CubeAction:
     @property
     def beavers(self) -> bool:
         """Whether a double would be beavered."""
-        return self.double_take < -EXACT
+        return self.beaver_rule and self.double_take < -EXACT
 
     @property
     def best(self) -> float:
@@ -117,40 +127,63 @@ class CubeAction:
 
     @property
     def exact(self) -> bool:
-        """Whether the equities are exact, so that equal values are a proved tie."""
+        """Whether the equities are exact to float64."""
         return self.error is not None and self.error <= EXACT
+
+    @cached_property
+    def proves_ties(self) -> bool:
+        """Whether equal numbers prove an exact tie, see `few_rolls`."""
+        return self.exact and self.match is None and few_rolls(self.position)
+
+    @property
+    def tie_double(self) -> bool:
+        """Whether doubling and rolling on are proved to be worth the same."""
+        return abs(self.double_margin) <= EXACT and self.proves_ties
+
+    @property
+    def tie_take(self) -> bool:
+        """Whether taking and passing are proved to cost the same."""
+        return abs(self.take_margin) <= EXACT and self.proves_ties
 
     @property
     def sure_double(self) -> bool:
-        """Whether the table's own error cannot turn the decision to double."""
-        if not self.may_double or self.exact:
+        """Whether the error of the equities cannot turn the decision to double."""
+        if not self.may_double:
             return True
         if self.error is None:
             return False
         # a double that is passed gains the full point and can cost nothing: no error can make it wrong
-        passed = self.double_take > 1 + 2 * self.error
-        return passed or abs(self.double_margin) > 3 * self.error
+        passed = self.double_take > 1 + 2 * self.error and self.no_double <= 1 + self.error
+        return passed or abs(self.double_margin) > 3 * self.error or self.tie_double
 
     @property
     def sure_take(self) -> bool:
-        """Whether the table's own error cannot turn the decision to take."""
-        if not self.may_double or self.exact:
+        """Whether the error of the equities cannot turn the answer to a double: take, pass or beaver."""
+        if not self.may_double:
             return True
-        return self.error is not None and abs(self.take_margin) > 2 * self.error
+        if self.error is None:
+            return False
+        nearest = abs(self.take_margin)
+        if self.beaver_rule:
+            nearest = min(nearest, abs(self.double_take))
+        level = abs(self.double_take) <= EXACT and self.proves_ties  # neither a beaver nor none gains
+        return nearest > 2 * self.error or self.tie_take or level
 
     @property
     def sure(self) -> bool:
-        """Whether the table's own error cannot turn the action."""
+        """Whether the error of the equities cannot turn the action."""
         return self.sure_double and self.sure_take
 
     @property
     def action(self) -> str:
         """The action in words, such as "Double, take" or "No redouble, beaver"."""
+        if self.match is not None:
+            return self.match.action
         if not self.may_double:
-            return "The other side owns the cube"
+            return self.barred or "The other side owns the cube"
         word = "redouble" if self.cube == "owned" else "double"
         first = word.capitalize() if self.doubles else f"No {word}"
-        if not self.doubles and not self.takes:  # with gammons only, so from one-sided tables only
+        if not self.doubles and not self.takes:  # with gammons only
             first = f"Too good to {word}"
         if self.tie_double and self.no_double < 1:  # at 1 the game is won, and doubling ends it
             first = f"Optional {word}"
@@ -168,93 +201,31 @@ class CubeAction:
             return "no decision to make"
         said = []
         if self.tie_take:
-            said.append("taking and passing cost exactly the same" if self.exact else "taking equals passing")
+            said.append("taking and passing cost exactly the same")
         if self.tie_double:
-            said.append("doubling and rolling on are worth the same")
+            said.append("doubling and rolling on are worth exactly the same")
         if self.approximate:
-            said.append("approximate: from one-sided distributions")
+            said.append("approximate: no bound of the error is known")
+        elif not self.sure:
+            what = "the double" if not self.sure_double else "the answer to it"
+            said.append(f"too close: {what} lies within the error of {self.error:.2g}")
         elif not said:
-            if self.exact:
-                said.append("exact")
-            elif self.sure:
-                said.append("sure: further from flipping than the table can err")
-            else:
-                what = "the double" if not self.sure_double else "the take"
-                said.append(f"too close: {what} lies within the table's known error")
+            said.append("exact" if self.exact else "sure: further from flipping than the table can err")
         return "; ".join(said)
 
     def as_dict(self) -> dict[str, Any]:
+        """The action as plain values; in a match with the chances to win it, `mwc`, beside the equities, `emg`."""
+        origin = {"source": self.source, "table": self.table, "approximate": self.approximate}
+        if self.match is not None:
+            sure = {"sure": self.sure, "certainty": self.certainty}
+            known = {"error": None if self.approximate else self.match.error}
+            said = {"cube": self.cube, "doubles": self.doubles, "takes": self.takes} | sure
+            return self.match.as_dict() | known | said | origin
         names = (
             "cube action no_double double_take double_pass double best doubles takes beavers double_margin"
         )
-        names += (
-            " take_margin tie_double tie_take sure_double sure_take sure error settled approximate certainty"
-        )
-        return {name: getattr(self, name) for name in names.split()}
-
-
-def judge_cube(
-    asked: Equities | Databases,
-    cube: str = "centered",
-    *,
-    position: Position | None = None,
-    error: float | None = None,
-    settle: bool = False,
-) -> CubeAction:
-    """The cube action of one position.
-
-    Parameters
-    ----------
-    asked
-        Equities of a position, or the databases to ask (then `position` is needed).
-    cube
-        "centered", "owned" (by the side on roll) or "opponent".
-    error
-        Greatest error of the equities; by default the known one of the table, or of a 6x8 table for bare
-        equities.
-    settle
-        Where the table's error could turn the decision, calculate the position exactly (up to seconds for
-        large positions), so that ties are proved and near ties decided.
-
-    Raises
-    ------
-    NotCoveredError
-        No table covers the position, or it holds cubeless equities only.
-    """
-    owner = cube_owner(cube)
-    if isinstance(asked, Equities):
-        values = asked
-        known = max(choose.KNOWN_ERRORS[8]) if error is None else error
-    else:
-        if position is None:
-            raise PositionError("say which position to judge")
-        choose.check_race(position)
-        table = choose.two_sided_for(asked, position, cubeful=True)
-        if table is None:
-            if choose.two_sided_for(asked, position) is None:
-                return _approximate(asked, position, owner)
-            raise NotCoveredError(f"{position}: the table holds cubeless equities only")
-        values = choose.equities(table, position)
-        known = float(choose.known_error(table).max()) if error is None else error
-    if values.owned is None or values.centered is None or values.opponent is None:
-        raise NotCoveredError(f"{values.position}: the table holds cubeless equities only")
-    rolling = {"centered": values.centered, "owned": values.owned, "opponent": values.opponent}[owner]
-    action = CubeAction(values.position, owner, rolling, 2 * values.opponent, error=known)
-    if settle and not action.sure:
-        from bgfmt.analysis import exact
-
-        better = exact.exact_equities(values.position, limit=exact.SETTLE_LIMIT)
-        if better is not None and better.opponent is not None:
-            settled = judge_cube(better, owner, error=EXACT / 10)
-            return CubeAction(
-                values.position,
-                owner,
-                settled.no_double,
-                settled.double_take,
-                error=EXACT / 10,
-                settled=True,
-            )
-    return action
+        names += " take_margin tie_double tie_take sure_double sure_take sure error settled certainty"
+        return {name: getattr(self, name) for name in names.split()} | origin
 
 
 def label_of(centered: CubeAction, owned: CubeAction) -> int:
@@ -263,109 +234,37 @@ def label_of(centered: CubeAction, owned: CubeAction) -> int:
     Where taking and passing cost exactly the same, his chart says pass, and so does the label.
     """
     if not centered.doubles:
-        return 1 if centered.beavers else 2
+        return 1 if centered.double_take < -EXACT else 2
     if centered.take_margin <= EXACT:
         return 5
     return 4 if owned.doubles else 3
 
 
-def _approximate(databases: Databases, position: Position, owner: str) -> CubeAction:
-    from bgfmt.analysis import approximate
-
-    estimate = approximate.twosided_from_onesided(databases, position)
-    chances = (estimate.win, estimate.win_gammon or 0.0, estimate.lose_gammon or 0.0)
-    owned, centered, opponent = approximate.cubeful_of_chances(*chances)
-    rolling = {"centered": centered, "owned": owned, "opponent": opponent}[owner]
-    return CubeAction(position, owner, float(rolling), 2 * float(opponent), approximate=True)
+# -- when a tie is proved --------------------------------------------------------------------------------
 
 
-# -- many at once ----------------------------------------------------------------------------------------
+def few_rolls(position: Position) -> bool:
+    """Whether the game is over after at most `FEW` rolls whatever is rolled and played.
 
-
-@dataclass(frozen=True, eq=False)
-class CubeActions:
-    """Cube actions of N positions, arrays of shape (N,), for a centered and for an owned cube.
-
-    label : int8, Koca's label 1..5 (`LABELS`).
-    double, redouble, take, beaver : bool.
-    double_margin, redouble_margin, take_margin : what doubling, redoubling, taking gains over not doing it.
-    close_double, close_redouble, close_take : bool, whether the table's error could turn that decision.
-
-    Ties, as `tie_*`, are equal to 1e-9; from rounded equities most ties show as close decisions only.
+    Then every money equity is a whole multiple of 36**-7 = 1.3e-11: each roll divides a sum of such values by 36,
+    and doubling, passing (1) and taking the better of two keep whole multiples whole. The rounding of float64, 23
+    operations a roll and doubled at most by each turn of the cube, adds up to less than 4e-13. So numbers that differ
+    by no more than 1e-12 are equal.
     """
-
-    label: NDArray[np.int8]
-    double: NDArray[np.bool_]
-    redouble: NDArray[np.bool_]
-    take: NDArray[np.bool_]
-    beaver: NDArray[np.bool_]
-    double_margin: NDArray[Any]
-    redouble_margin: NDArray[Any]
-    take_margin: NDArray[Any]
-    close_double: NDArray[np.bool_]
-    close_redouble: NDArray[np.bool_]
-    close_take: NDArray[np.bool_]
-
-    def __len__(self) -> int:
-        return len(self.label)
-
-    @property
-    def close(self) -> NDArray[np.bool_]:
-        """Whether any of the three decisions is closer than the table can err."""
-        return self.close_double | self.close_redouble | self.close_take
-
-    @property
-    def tie_double(self) -> NDArray[np.bool_]:
-        """Whether doubling and rolling on are worth the same."""
-        return np.asarray(np.abs(self.double_margin) <= EXACT)
-
-    @property
-    def tie_redouble(self) -> NDArray[np.bool_]:
-        """Whether redoubling and rolling on are worth the same."""
-        return np.asarray(np.abs(self.redouble_margin) <= EXACT)
-
-    @property
-    def tie_take(self) -> NDArray[np.bool_]:
-        """Whether taking and passing cost the same."""
-        return np.asarray(np.abs(self.take_margin) <= EXACT)
+    ours, theirs = (_rolls(side.counts) if not side.bar else FEW + 1 for side in (position.us, position.them))
+    return min(2 * ours - 1, 2 * theirs) <= FEW
 
 
-def cube_actions(equities: ArrayLike, error: float | Table | None = None) -> CubeActions:
-    """Cube actions of many positions at once.
+def _rolls(counts: tuple[int, ...]) -> int:
+    """The most rolls a side can take, or one more than matters."""
+    return next((n for n in range(FEW // 2 + 2) if _off_within(counts, n)), FEW)
 
-    Parameters
-    ----------
-    equities
-        (N, 4): cubeless, owned, centered, opponent, of the side on roll, as `lookup_many` returns them.
-    error
-        Greatest error of the equities, or the table they come from; a 6x8 table's by default, and none for
-        float64 equities.
-    """
-    values = np.asarray(equities)
-    if values.ndim != 2 or values.shape[1] != 4:
-        raise PositionError(f"cube actions need equities of shape (N, 4), not {values.shape}")
-    if isinstance(error, Table):
-        error = float(choose.known_error(error).max())
-    if error is None:
-        error = 0.0 if values.dtype == np.float64 else max(choose.KNOWN_ERRORS[8])
-    width = values.dtype.type if values.dtype.kind == "f" else np.float64
-    owned, centered, opponent = np.ascontiguousarray(values.T[1:], width)
-    taken = opponent * width(2)
-    doubled = np.minimum(taken, width(1))
-    tie = width(EXACT)
-    gain, regain, spare = doubled - centered, doubled - owned, width(1) - taken
-    double, redouble, take, beaver = gain >= -tie, regain >= -tie, spare >= -tie, taken < -tie
-    label = np.where(beaver & ~double, np.int8(1), np.int8(2))
-    label += double.astype(np.int8) + (double & redouble)
-    np.copyto(label, np.int8(5), where=double & (spare <= tie))
-    if error <= EXACT:
-        none = np.zeros(len(label), np.bool_)
-        close = (none, none, none)
-    else:
-        near, passed = width(3 * error), spare < width(-2 * error)  # a double surely passed cannot be wrong
-        close = (
-            (np.abs(gain) <= near) & ~passed,
-            (np.abs(regain) <= near) & ~passed,
-            np.abs(spare) <= width(2 * error),
-        )
-    return CubeActions(label, double, redouble, take, beaver, gain, regain, spare, *close)
+
+@lru_cache(maxsize=1 << 14)
+def _off_within(counts: tuple[int, ...], rolls: int) -> bool:
+    pips, chequers = sum(point * n for point, n in enumerate(counts, 1)), sum(counts)
+    if not chequers or pips > 3 * rolls or chequers > 2 * rolls:
+        return not chequers
+    return all(
+        _off_within(after, rolls - 1) for roll in ROLLS for after in race_plays(counts, roll.high, roll.low)
+    )

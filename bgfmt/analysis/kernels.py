@@ -1,10 +1,8 @@
-"""Compiled loops: the results of every play of a roll in a race, and exact equities of small races."""
+"""Compiled loops: the results of every play of a roll in a race."""
 
 from __future__ import annotations
 
 from typing import Any
-
-import numpy as np
 
 from bgfmt.jit import njit
 
@@ -130,73 +128,3 @@ def successors(sides: Any, dice: Any, terms: Any, counts: Any, path: Any, out: A
             used = _singles(counts, points, dice[n], terms, out, start)
         lengths[n] = used - start
     return used
-
-
-@njit()
-def best_reply(turned: Any, row: Any, weights: Any, starts: Any, results: Any, at: int, total: Any) -> None:
-    """total[0:4] = sum over the rolls of weight * the best of turned[row, result] over the roll's results."""
-    best = np.empty(4)
-    for c in range(4):
-        total[c] = 0.0
-    for roll in range(21):
-        for c in range(4):
-            best[c] = -2.0
-        for k in range(starts[at * 21 + roll], starts[at * 21 + roll + 1]):
-            j = results[k]
-            for c in range(4):
-                best[c] = max(best[c], turned[row, j, c])
-        for c in range(4):
-            total[c] += weights[roll] * best[c]
-
-
-@njit()
-def exact_race(starts_a: Any, results_a: Any, starts_b: Any, results_b: Any, weights: Any) -> Any:
-    """Equities of every pair of two families of positions, each closed under play, index 0 all off.
-
-    starts_* : (21 * len + 1,) where the results of (position, roll) begin; results_* : indices, all smaller
-    than the position's own. Returns (a on roll (A, B, 4), b on roll (B, A, 4)): cubeless, owned, centered,
-    opponent, in double precision.
-    """
-    many_a = (len(starts_a) - 1) // 21
-    many_b = (len(starts_b) - 1) // 21
-    a = np.empty((many_a, many_b, 4))
-    b = np.empty((many_b, many_a, 4))
-    # the same values turned round: what they are worth to the side that has just played
-    a_turned = np.empty((many_a, many_b, 4))
-    b_turned = np.empty((many_b, many_a, 4))
-    total = np.empty(4)
-    for u in range(many_a):
-        for t in range(many_b):
-            for side in range(2):
-                if side == 0:
-                    if u == 0 or t == 0:
-                        for c in range(4):
-                            total[c] = 1.0 if u == 0 else -1.0
-                    else:
-                        best_reply(b_turned, t, weights, starts_a, results_a, u, total)
-                        for c in range(4):
-                            total[c] /= 36
-                    for c in range(4):
-                        a[u, t, c] = total[c]
-                else:
-                    if u == 0 or t == 0:
-                        for c in range(4):
-                            total[c] = 1.0 if t == 0 else -1.0
-                    else:
-                        best_reply(a_turned, u, weights, starts_b, results_b, t, total)
-                        for c in range(4):
-                            total[c] /= 36
-                    for c in range(4):
-                        b[t, u, c] = total[c]
-                cashed = min(1.0, 2 * total[3])
-                if side == 0:
-                    a_turned[u, t, 0] = -total[0]
-                    a_turned[u, t, 1] = -total[3]
-                    a_turned[u, t, 2] = -max(total[2], cashed)
-                    a_turned[u, t, 3] = -max(total[1], cashed)
-                else:
-                    b_turned[t, u, 0] = -total[0]
-                    b_turned[t, u, 1] = -total[3]
-                    b_turned[t, u, 2] = -max(total[2], cashed)
-                    b_turned[t, u, 3] = -max(total[1], cashed)
-    return a, b

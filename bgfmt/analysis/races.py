@@ -8,49 +8,65 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bgfmt import lookup
 from bgfmt.analysis import choose
+from bgfmt.analysis.answers import SideRace
 from bgfmt.analysis.choose import Databases
 from bgfmt.errors import NotCoveredError
 from bgfmt.game import board
 from bgfmt.game.board import Side
-from bgfmt.lookup import PIPS_PER_ROLL, Estimate, Race
 from bgfmt.tables import MeanRolls, NormalOneSided, OneSided
+from bgfmt.tables.scales import CHANCE_WHOLE, PIPS_PER_ROLL
 
 Floats = NDArray[Any]
 
 
-def race(databases: Databases, side: Side) -> Race | Estimate:
-    """What the best one-sided table says of a side: `Race` with distributions, or `Estimate` with the mean.
+def side_race(table: OneSided | MeanRolls | NormalOneSided, side: Side, name: str | None = None) -> SideRace:
+    """What a one-sided table that covers a side says of it, in float64."""
+    number = side.number(table.points)
+    error = {"mean_rolls": choose.known_error_of_rolls(table)}
+    if isinstance(table, OneSided):
+        mean, deviation, chances = moments(np.asarray(table.bearoff[number]))
+        gammon = None if table.gammon is None else moments(np.asarray(table.gammon[number]))
+        return SideRace(
+            source="one-sided",
+            table=name,
+            max_error=error,
+            side=side,
+            number=number,
+            mean_rolls=float(mean),
+            std_rolls=float(deviation),
+            gammon_mean_rolls=None if gammon is None else float(gammon[0]),
+            gammon_std_rolls=None if gammon is None else float(gammon[1]),
+            bearoff=chances,
+            gammon=None if gammon is None else gammon[2],
+        )
+    if isinstance(table, NormalOneSided):
+        numbers = [float(x) for x in table.moments[number]]
+        keys = ("mean_rolls", "std_rolls", "gammon_mean_rolls", "gammon_std_rolls")
+        known = dict(zip(keys, numbers, strict=True))
+        return SideRace(source="one-sided", table=name, side=side, number=number, **known)  # type: ignore[arg-type]
+    mean_rolls = float(table.means[number])
+    return SideRace(
+        source="one-sided", table=name, max_error=error, side=side, number=number, mean_rolls=mean_rolls
+    )
 
-    Raises NotCoveredError where no table covers the side.
+
+def moments(rows: Floats) -> tuple[Floats, Floats, Floats]:
+    """Mean, standard deviation and chances, in float64, of stored distributions (..., rolls).
+
+    Sums of the stored integers are exact; each mean is divided once.
     """
-    table = choose.one_sided_for(databases, side)
-    if table is None:
-        raise choose.not_covered(databases, side, wanted="the rolls of one side")
-    answer = lookup.look_up(table, side)
-    assert isinstance(answer, (Race, Estimate))
-    return answer
-
-
-def within(distribution: Any) -> Floats:
-    """Chances to be done within 0, 1, 2, ... rolls, float64 of the same shape, never above 1."""
-    return np.minimum(np.cumsum(np.asarray(distribution, np.float64), axis=-1), 1.0)
-
-
-def summary(answer: Race | Estimate) -> dict[str, Any]:
-    """A race as plain values, with the chances to be done within n rolls beside the exact ones."""
-    out = answer.as_dict()
-    if isinstance(answer, Race):
-        out["off_within"] = [float(x) for x in within(answer.bearoff)]
-        if answer.gammon is not None:
-            out["gammon_saved_within"] = [float(x) for x in within(answer.gammon)]
-    return out
+    scale = 1.0 if rows.dtype == np.float64 else float(CHANCE_WHOLE)
+    rolls = np.arange(rows.shape[-1], dtype=np.float64)
+    chances = rows.astype(np.float64) / scale
+    mean = rows @ rolls / scale
+    square = rows @ (rolls * rolls) / scale
+    return mean, np.sqrt(np.maximum(square - mean * mean, 0.0)), chances
 
 
 @dataclass(frozen=True, eq=False)
 class Races:
-    """Races of N sides; arrays of shape (N,) and (N, 32), None where the table does not say.
+    """Races of N sides; float64 arrays of shape (N,) and (N, 32), None where the table does not say.
 
     bearoff, gammon : chances to bear off the last, the first chequer in exactly i rolls.
     """
@@ -93,13 +109,13 @@ def race_many(databases: Databases, sides: Any) -> Races:
     if not fitting:
         raise choose.not_covered(databases, wanted="the rolls of one side")
     table = min(fitting, key=lambda t: kinds.index(type(t)))
-    numbers = lookup.numbers_of(table, sides)
+    numbers = table.numbers(sides)
     pips = board.unrank_array(numbers, table.points).astype(np.int64) @ np.arange(1, table.points + 1)
-    stored = lookup.look_up_many(table, numbers)
     if isinstance(table, OneSided):
-        mean, deviation = lookup.moments(stored)
-        gammon = None if table.gammon is None else lookup.look_up_many(table, numbers, column="gammon")
-        return Races(pips, mean, deviation, stored, gammon)
+        mean, deviation, chances = moments(np.asarray(table.bearoff[numbers]))
+        gammon = None if table.gammon is None else moments(np.asarray(table.gammon[numbers]))[2]
+        return Races(pips, mean, deviation, chances, gammon)
+    stored = table.lookup_many(numbers)
     if isinstance(table, NormalOneSided):
         return Races(pips, stored[:, 0], stored[:, 1])
     return Races(pips, stored, None)

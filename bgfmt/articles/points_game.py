@@ -12,11 +12,10 @@ from collections.abc import Iterator
 from fractions import Fraction
 from functools import cache
 
-from bgfmt.analysis.play import side_plays
 from bgfmt.errors import PositionError
 from bgfmt.game import board
 from bgfmt.game.board import MAX_CHEQUERS, Position, Side
-from bgfmt.game.moves import ROLLS
+from bgfmt.game.moves import ROLLS, side_plays
 
 
 @cache

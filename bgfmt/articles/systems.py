@@ -17,10 +17,9 @@ from functools import cache
 from math import comb, factorial
 from typing import Any, overload
 
-from bgfmt.analysis.play import side_plays
 from bgfmt.errors import PositionError
 from bgfmt.game.board import MAX_CHEQUERS, Side
-from bgfmt.game.moves import ROLLS
+from bgfmt.game.moves import ROLLS, side_plays
 
 Number = float | Fraction
 Counts = Side | Sequence[int]

@@ -123,7 +123,8 @@ def _run(arguments: list[str] | None) -> tuple[int, Exception | None]:
             if isinstance(error, click.UsageError) and error.ctx
             else ""
         )
-        return 2, type(error)(error.format_message() + usage)
+        kind = click.UsageError if isinstance(error, click.UsageError) else click.ClickException
+        return 2, kind(error.format_message() + usage)
     except (NotCoveredError, VerificationError) as error:
         return 1, error
     except BgfmtError as error:

@@ -1,53 +1,210 @@
-"""What `race`, `cube` and `play` share: telling files from positions, opening, drawing, naming tables."""
+"""What `race`, `cube`, `play` and the engines share: files told from positions, the state read, sources named."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
-from typing import Any
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from bgfmt.errors import PositionError
 from bgfmt.game.board import Position, Side
+from bgfmt.game.state import OWNERS, GameState
 
+if TYPE_CHECKING:
+    from bgfmt.analysis.advisor import Advisor
+    from bgfmt.analysis.library import Library
+
+F = TypeVar("F", bound=Callable[..., Any])
 SUFFIXES = (".bd", ".ijf", ".db", ".npz", ".bin", ".gz")
+ROLL = re.compile(r"\d[-,]?\d|all", re.IGNORECASE)
+COUNTS = re.compile(r"[\d,/]+|bar")  # a part of counts written without quotes
+STDIN = "-"
 
 
-def split(words: tuple[str, ...], after: int = 0) -> tuple[list[str], str, list[str]]:
-    """Database paths, the position's text, and the last `after` words.
+@dataclass(frozen=True)
+class Words:
+    """The arguments told apart: database paths, the position's text (empty with `-`), and the roll if any."""
 
-    Words from the left that are files are databases; what is left, quoted or not, is the position.
+    paths: list[str]
+    position: str
+    roll: str | None = None
+    many: bool = False
+
+
+def split(words: tuple[str, ...], *, roll: bool = False) -> Words:
+    """Tell databases from the position and the roll, in whichever order they stand.
+
+    Files, folders and names with a database's suffix are databases; the last of the other words is the roll where
+    it looks like one; what is left, quoted or not, is the position, or `-` for one a line on standard input.
     """
-    rest = list(words)
-    tail = [rest.pop() for _ in range(after)][::-1] if len(rest) > after else []
-    paths = [rest.pop(0)] if rest else []
-    while len(rest) > 1 and (os.path.isfile(rest[0]) or rest[0].lower().endswith(SUFFIXES)):
-        paths.append(rest.pop(0))
-    if not paths or not rest or len(tail) < after:
+    paths = [word for word in words if _is_database(word)]
+    rest = [word for word in words if not _is_database(word)]
+    last = rest.pop() if roll and len(rest) > 1 and ROLL.fullmatch(rest[-1]) else None
+    if rest == [STDIN]:
+        return Words(paths, "", last, many=True)
+    if not rest or (roll and last is None and ROLL.fullmatch(rest[-1])):
         raise click.UsageError(
-            "say the database files first, then the position" + (" and the roll" * (after > 0))
+            "say the database files first, if any, then the position" + " and the roll" * roll
         )
-    return paths, " ".join(rest), tail
+    strange = [word for word in rest if not COUNTS.fullmatch(word)]
+    if len(rest) > 1 and strange:
+        raise click.UsageError(
+            f"{strange[0]!r} is no file or folder, and no part of the counts of a position"
+        )
+    return Words(paths, " ".join(rest), last)
+
+
+def _is_database(word: str) -> bool:
+    if COUNTS.fullmatch(word) or word == STDIN:
+        return False
+    return os.path.exists(word) or word.lower().endswith(SUFFIXES)
 
 
 @contextmanager
-def opened(paths: list[str], described: str | None, part: int | None) -> Iterator[list[Any]]:
-    """The databases, closed again at the end."""
-    import bgfmt
+def opened(paths: list[str], described: str | None, part: int | None) -> Iterator[Library]:
+    """The databases named, or those of this machine, closed again at the end; what was left out is said."""
+    from bgfmt.analysis import library
     from bgfmt.cli import options
 
-    with ExitStack() as stack:
-        reading = options.reading(described)
-        yield [stack.enter_context(bgfmt.open(path, part=part or 0, **reading)) for path in paths]
+    if paths:
+        found = library.named(paths, part=part or 0, **options.reading(described))
+    else:
+        if described or part:
+            raise click.UsageError("which file is meant? name the database")
+        found = library.standing()
+    with found:
+        for note in found.notes:
+            click.echo(f"bgfmt: {note}", err=True)
+        yield found
+
+
+# -- how the cube lies, and the score --------------------------------------------------------------------
+
+
+def calculation_options(function: F) -> F:
+    """`--limit`, `--no-settle`, `--met`, `--met-player`."""
+    text = "Most pairs of boards times cube states to calculate for one question (default: 12 million for money)."
+    function = click.option("--limit", type=click.IntRange(0), metavar="N", help=text)(function)
+    text = "Calculate nothing: answer from the tables alone, however close or approximate."
+    function = click.option("--no-settle", is_flag=True, help=text)(function)
+    text = "Which player of an uneven match equity table is on roll."
+    function = click.option("--met-player", type=click.IntRange(0, 1), default=0, help=text)(function)
+    text = "Match equity table: a name or a file (default: Kazaross-XG2)."
+    return click.option("--met", metavar="NAME|FILE", help=text)(function)
+
+
+def state_options(function: F) -> F:
+    """`--cube`, `--cube-value`, `--away`, `--crawford`: the state beside the position."""
+    text = "This is the Crawford game."
+    function = click.option("--crawford", is_flag=True, help=text)(function)
+    text = "Match score: points that the side on roll and the other still need."
+    function = click.option("--away", metavar="A-B", help=text)(function)
+    text = "What the cube shows (default: the identifier's, else 1)."
+    function = click.option("--cube-value", type=int, metavar="N", help=text)(function)
+    text = "Where the cube lies for the side on roll (default: the identifier's, else centered)."
+    return click.option("--cube", type=click.Choice(OWNERS), help=text)(function)
+
+
+@contextmanager
+def adviser(
+    paths: list[str],
+    described: str | None,
+    part: int | None,
+    *,
+    limit: int | None = None,
+    no_settle: bool = False,
+    met: str | None = None,
+    met_player: int = 0,
+) -> Iterator[Advisor]:
+    """An adviser over the databases named, or those of this machine, with progress on a terminal."""
+    from bgfmt.analysis.advisor import Advisor
+    from bgfmt.cli.terminal import Progress
+
+    with opened(paths, described, part) as library, Progress("calculating", " pairs") as progress:
+        calculate: Any = "nothing" if no_settle else "all"
+        yield Advisor(
+            library, met=met, met_player=met_player, calculate=calculate, limit=limit, progress=progress
+        )
+
+
+def parse_away(text: str) -> tuple[int, int]:
+    """The two numbers of "5-9"."""
+    found = re.fullmatch(r"\s*(\d{1,4})\s*[-,: ]\s*(\d{1,4})\s*", text)
+    if not found:
+        raise PositionError(f"a score is the points both need, the side on roll first, as 5-9, not {text!r}")
+    return int(found[1]), int(found[2])
+
+
+def state_of(
+    text: str,
+    *,
+    cube: str | None = None,
+    cube_value: int | None = None,
+    away: str | None = None,
+    crawford: bool = False,
+) -> GameState:
+    """The state that a text and the options stand for; options replace what the text says."""
+    from bgfmt.game.identifiers import parse
+
+    asked = one_or_two(text)
+    if isinstance(asked, Side):
+        raise PositionError(f"{text!r} is one side; give both, the side on roll first: side / side")
+    state = parse(text)
+    if cube is not None:
+        owner = {"centered": None, "owned": state.turn, "opponent": 1 - state.turn}[cube]
+        state = replace(state, cube_owner=owner)
+    if cube_value is not None:
+        state = replace(state, cube_value=cube_value)
+    if away is not None:
+        mine, other = parse_away(away)
+        if min(mine, other) < 1:
+            raise PositionError(f"both sides need at least one point, not {away}")
+        length = max(mine, other)
+        scores = (length - other, length - mine)
+        state = replace(state, length=length, scores=scores if state.turn else scores[::-1], crawford=False)
+    if crawford:
+        if state.away is None or 1 not in state.away:
+            raise PositionError("in the Crawford game one side needs one point; say the score")
+        state = replace(state, crawford=True)
+    return state
+
+
+def facts(state: GameState) -> dict[str, Any]:
+    """The state beside the position, for JSON."""
+    out: dict[str, Any] = {
+        "position": str(state.position),
+        "cube": state.owner,
+        "cube_value": state.cube_value,
+    }
+    if state.away is not None:
+        out |= {"away": list(state.away), "crawford": state.crawford}
+    return out
+
+
+def title(state: GameState) -> str:
+    """The state beside the position, in words, empty for plain money play."""
+    said = []
+    if state.away is not None:
+        said.append(f"{state.away[0]}-away against {state.away[1]}-away")
+        if state.crawford:
+            said.append("Crawford game")
+        elif state.post_crawford:
+            said.append("after the Crawford game")
+    if state.cube_value > 1 or state.owner != "centered":
+        said.append(f"cube at {state.cube_value}, {state.owner}")
+    return ", ".join(said)
 
 
 def one_or_two(text: str) -> Side | Position:
     """A side from one list of counts, else a position; one whose other side is empty counts as one side."""
     from bgfmt.game.identifiers import parse_position, parse_side
 
-    counts = text.replace(",", " ").split()
-    if counts and all(word.isdigit() and len(word) < 3 for word in counts):
+    if "/" not in text and COUNTS.fullmatch(text.replace(" ", "")):
         return parse_side(text)
     try:
         position = parse_position(text)
@@ -60,14 +217,28 @@ def one_or_two(text: str) -> Side | Position:
     return position if position.them.chequers else position.us
 
 
-def both(text: str) -> Position:
-    """A position of two sides."""
-    from bgfmt.errors import PositionError
+# -- answers ---------------------------------------------------------------------------------------------
 
-    asked = one_or_two(text)
-    if isinstance(asked, Side):
-        raise PositionError(f"{text!r} is one side; give both, the side on roll first: side / side")
-    return asked
+
+def one_by_one(answer: Callable[[str], dict[str, Any]]) -> int:
+    """Answer each line of standard input by a line of JSON."""
+    from bgfmt.cli import options
+
+    return options.each_line(lambda text: {"asked": text} | answer(text))
+
+
+def note(text: str) -> None:
+    """One line on stderr about what the answer leaves out."""
+    click.echo(f"bgfmt: {text}", err=True)
+
+
+def source_line(source: str, table: str | None, max_error: Any) -> str:
+    """Where an answer comes from and how far it may err, in words."""
+    where = "calculated exactly" if source == "calculation" else f"from {table}" if table else f"by {source}"
+    if max_error is None:
+        return f"{where}; approximate, no bound of the error is known"
+    worst = max(max_error.values(), default=0.0)
+    return f"{where}; numbers err by at most {worst:.2g}" if worst > 1e-11 else f"{where}; exact"
 
 
 def board_of(asked: Side | Position) -> str:

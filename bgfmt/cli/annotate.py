@@ -11,7 +11,7 @@ from bgfmt.cli import options
 
 @click.command()
 @click.argument("match", type=click.Path(dir_okay=False))
-@click.argument("databases", nargs=-1, required=True, type=click.Path(), metavar="DB...")
+@click.argument("databases", nargs=-1, type=click.Path(), metavar="[DB...]")
 @click.option(
     "-o",
     "--output",
@@ -31,6 +31,8 @@ def annotate(
 ) -> int:
     """Judge every decision of MATCH (.mat, .sgf, .xg, .bgf, OGXM) that the tables DB... cover.
 
+    DB are files or folders; without any, BGFMT_DB, what gnubg has installed, or the default tables.
+
     Plays, doubles not made, doubles, takes and passes: what was done, what was best, and the equity lost, with
     totals for each player. OUT ending in .sgf is the match with the judgements as comments; without -o the report
     is printed. Equities are money equities, in matches too.
@@ -41,13 +43,14 @@ def annotate(
       bgfmt annotate evening.mat gnubg_ts0.bd gnubg_os0.bd -o evening.txt --json
     """
     from bgfmt import storage
+    from bgfmt.analysis.advisor import Advisor
     from bgfmt.cli import _asking
     from bgfmt.hosts.annotate import judge_match, read_match
     from bgfmt.matches import printable
 
     file = read_match(match)
-    with _asking.opened(list(databases), described, None) as opened:
-        report = judge_match(file.match, opened)
+    with _asking.opened(list(databases), described, None) as library:
+        report = judge_match(file.match, Advisor(library))
     if file.count > 1:
         click.echo(f"bgfmt: {file.name}: {file.count} matches are in it, the first is judged", err=True)
     for problem in report.problems:

@@ -2,96 +2,178 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from bgfmt.cli import _asking, options
 
+if TYPE_CHECKING:
+    from bgfmt.analysis.advisor import Advisor
+    from bgfmt.analysis.answers import PositionEquities
+    from bgfmt.analysis.cube import CubeAction
+    from bgfmt.game.state import GameState
+
+COLUMNS = ("cubeless", "owned", "centered", "opponent")
+
 
 @click.command()
-@click.argument("words", nargs=-1, required=True, metavar="DB... POSITION")
+@click.argument("words", nargs=-1, required=True, metavar="[DB...] POSITION")
 @click.option(
     "--plot",
     metavar="FILE",
     type=click.Path(dir_okay=False),
     help="Draw the cube actions of all positions with as many chequers into FILE.",
 )
-@click.option("--no-settle", is_flag=True, help="Do not calculate exactly what the table leaves too close.")
+@_asking.state_options
+@_asking.calculation_options
 @options.as_option
 @options.part_option
 @options.json_option
 def cube(
     words: tuple[str, ...],
     plot: str | None,
+    cube: str | None,
+    cube_value: int | None,
+    away: str | None,
+    crawford: bool,
+    limit: int | None,
     no_settle: bool,
+    met: str | None,
+    met_player: int,
     described: str | None,
     part: int | None,
     as_json: bool,
-) -> None:
-    """The cube action of POSITION, with the cube in the middle and with the side on roll owning it.
+) -> int:
+    """The cube action of POSITION; for money with the cube in the middle and with the side on roll owning it.
 
-    POSITION is two sides, the one on roll first, as counts from the ace point up or any identifier. Equities are
-    those of rolling without doubling; a decision closer than the table can err is calculated exactly.
+    POSITION is two sides, the one on roll first, as counts from the ace point up or any identifier; `-` reads one a
+    line and answers in lines of JSON. DB are files or folders; without any, BGFMT_DB, what gnubg has installed, or
+    the default tables. An identifier's cube and score are used. Equities are those of rolling without doubling; a
+    decision closer than the table can err, and what no table covers, is calculated exactly up to a limit of work.
 
     \b
-    Example:
-      bgfmt cube gnubg_ts0.bd "0 1 0 0 1 0 / 0 1 1 0 0 0"
+    Examples:
+      bgfmt cube "0 1 0 0 1 0 / 0 1 1 0 0 0"
+      bgfmt cube gnubg_ts0.bd "0 1 0 0 1 0 / 0 1 1 0 0 0" --away 3-5
     """
-    from bgfmt.analysis import choose
-    from bgfmt.analysis.approximate import twosided_from_onesided
-    from bgfmt.analysis.cube import LABELS, judge_cube, label_of
-
-    paths, text, _ = _asking.split(words)
-    position = _asking.both(text)
-    with _asking.opened(paths, described, part) as databases:
-        choose.check_race(position)
-        table = choose.two_sided_for(databases, position)
-        estimate = None if table is not None else twosided_from_onesided(databases, position)
-        answer: Any = estimate if table is None else choose.equities(table, position)
-        cubeful = table is None or table.cubeful
-        settle = not no_settle
-        actions = (
-            {
-                owner: judge_cube(databases, owner, position=position, settle=settle)
-                for owner in ("centered", "owned")
-            }
-            if cubeful
-            else {}
-        )
-        label = label_of(actions["centered"], actions["owned"]) if actions else None
+    said = _asking.split(words)
+    around = {"cube": cube, "cube_value": cube_value, "away": away, "crawford": crawford}
+    calculation = {"limit": limit, "no_settle": no_settle, "met": met, "met_player": met_player}
+    with _asking.adviser(said.paths, described, part, **calculation) as advisor:  # type: ignore[arg-type]
+        if said.many:
+            return _asking.one_by_one(lambda text: answer(advisor, _asking.state_of(text, **around)))  # type: ignore[arg-type]
+        state = _asking.state_of(said.position, **around)  # type: ignore[arg-type]
+        if state.dice is not None:
+            _asking.note("the dice of the identifier are not looked at: a cube action comes before the roll")
+        if as_json:
+            found = {"asked": said.position} | answer(advisor, state)
+            options.echo_json(found)
+        else:
+            lines = match_lines(advisor, state) if state.away else money_lines(advisor, state)
+            click.echo("\n".join(lines))
         if plot:
             from bgfmt import plots
 
-            plots.cube_chart(plot, databases, position)
-    if as_json:
-        out = answer.as_dict() | {"approximate": table is None}
-        out |= {owner + "_cube": action for owner, action in actions.items()}
-        options.echo_json(out | ({"label": label, "label_text": LABELS[label]} if label else {}))
-        return
-    click.echo(_asking.board_of(position))
-    click.echo(
-        f"\nOn roll {position.us} ({position.us.pips} pips), other side {position.them} ({position.them.pips} pips)"
-    )
-    about = "approximately " if table is None else ""
-    click.echo(f"  win {about}{_asking.percent(answer.win).strip()}")
-    if estimate is not None:
-        click.echo(f"  cubeless {estimate.cubeless:+.4f}, cube actions by Janowski's formula: approximate")
+            plots.cube_chart(plot, advisor.library.tables, state.position)
+    return 0
+
+
+def answer(advisor: Advisor, state: GameState) -> dict[str, Any]:
+    """The cube action of a state as plain values."""
+    if not state.money:
+        action = advisor.cube(state)
+        error = None if action.approximate or action.match is None else {"mwc": action.match.error}
+        return _asking.facts(state) | action.as_dict() | {"max_error": error}
+    from bgfmt.analysis.cube import LABELS, label_of
+
+    found, action, both = _money(advisor, state)
+    label = label_of(both["centered"], both["owned"])
+    names = "action doubles takes beavers sure settled certainty"
+    out = _asking.facts(state) | found.as_dict() | {name: getattr(action, name) for name in names.split()}
+    out |= {f"{owner}_cube": one.as_dict() for owner, one in both.items()}
+    return out | {"label": label, "label_text": LABELS[label]}
+
+
+def _money(advisor: Advisor, state: GameState) -> tuple[PositionEquities, CubeAction, dict[str, CubeAction]]:
+    """Equities, the action with the cube as it lies, and those with a centered and with an owned cube."""
+    from dataclasses import replace
+
+    owners = {"centered": None, "owned": state.turn}
+    both = {name: advisor.cube(replace(state, cube_owner=owner)) for name, owner in owners.items()}
+    action = both.get(state.owner) or advisor.cube(state)
+    return advisor.equities(state), action, both
+
+
+def heading(state: GameState) -> list[str]:
+    """The board, who is on roll, and the cube and score where there is something to say of them."""
+    from bgfmt.game.drawing import many
+
+    us, them = state.position.us, state.position.them
+    sides = f"On roll {us} ({many(us.pips, 'pip')}), other side {them} ({many(them.pips, 'pip')})"
+    more = _asking.title(state)
+    return [_asking.board_of(state.position), "", sides, *([more] if more else [])]
+
+
+def money_lines(advisor: Advisor, state: GameState) -> list[str]:
+    """The cube action for money as lines of text."""
+    found, action, both = _money(advisor, state)
+    lines = heading(state)
+    about = "approximately " if found.approximate else ""
+    if found.win is not None:
+        lines.append(f"  win {about}{_asking.percent(found.win).strip()}")
+    if found.approximate:
+        lines.append(f"  cubeless {found.cubeless:+.4f}, cube actions by Janowski's formula: approximate")
+        if found.source == "two-sided":
+            lines.append("  the table holds cubeless equities only")
     else:
-        columns = [f"{c} {getattr(answer, c):+.4f}" for c in choose.COLUMNS if getattr(answer, c) is not None]
-        click.echo("  equity of rolling without doubling: " + ", ".join(columns))
-    if not cubeful:
-        click.echo("  the table holds cubeless equities only, so it says nothing of the cube")
-    for owner, action in actions.items():
-        word = "redouble" if owner == "owned" else "double"
-        click.echo(f"\n{'Centered cube' if owner == 'centered' else 'Own cube'}: {action.action}")
-        for name, value in (
-            (f"no {word}", action.no_double),
-            (f"{word}, take", action.double_take),
-            (f"{word}, pass", action.double_pass),
-        ):
-            best = "   <" if abs(value - action.best) < 1e-12 else ""
-            click.echo(f"  {name:<16} {value:+8.4f}{best}")
-        gain = f"doubling {'gains' if action.double_margin >= 0 else 'costs'} {abs(action.double_margin):.4f}"
-        take = f"taking {'gains' if action.take_margin >= 0 else 'costs'} {abs(action.take_margin):.4f}"
-        click.echo(f"  {gain}, {take}; {action.certainty}{' (calculated exactly)' if action.settled else ''}")
+        columns = ", ".join(f"{name} {getattr(found, name):+.4f}" for name in COLUMNS)
+        lines.append("  equity of rolling without doubling: " + columns)
+    if found.gammons != "none":
+        lines.append(f"  gammons are possible and {found.gammons}")
+    lines.append(f"  {_asking.source_line(found.source, found.table, found.max_error)}")
+    if state.owner == "opponent":
+        lines += ["", action.action]
+    shown = [state.owner] if state.owner == "owned" else ["centered", "owned"]
+    for owner in shown:
+        lines += action_lines(both[owner])
+    return lines
+
+
+def action_lines(action: CubeAction) -> list[str]:
+    """An action for money as lines of text."""
+    word = "redouble" if action.cube == "owned" else "double"
+    lines = ["", f"{'Centered cube' if action.cube == 'centered' else 'Own cube'}: {action.action}"]
+    for name, value in (
+        (f"no {word}", action.no_double),
+        (f"{word}, take", action.double_take),
+        (f"{word}, pass", action.double_pass),
+    ):
+        best = "   <" if abs(value - action.best) < 1e-12 else ""
+        lines.append(f"  {name:<16} {value:+8.4f}{best}")
+    gain = f"doubling {'gains' if action.double_margin >= 0 else 'costs'} {abs(action.double_margin):.4f}"
+    take = f"taking {'gains' if action.take_margin >= 0 else 'costs'} {abs(action.take_margin):.4f}"
+    calculated = " (calculated exactly)" if action.settled else ""
+    lines.append(f"  {gain}, {take}; {action.certainty}{calculated}")
+    return lines
+
+
+def match_lines(advisor: Advisor, state: GameState) -> list[str]:
+    """The cube action at a score as lines of text."""
+    action = advisor.cube(state)
+    assert action.match is not None
+    decided, emg = action.match, action.match.emg
+    word = "redouble" if state.owner == "owned" else "double"
+    lines = [*heading(state), "", action.action, f"  {'':<16}    match     equity"]
+    for name, chance, equity in (
+        (f"no {word}", decided.mwc.no_double, emg.no_double),
+        (f"{word}, take", decided.mwc.double_take, emg.double_take),
+        (f"{word}, pass", decided.mwc.double_pass, emg.double_pass),
+    ):
+        if chance is not None and equity is not None:
+            best = "   <" if abs(chance - decided.mwc.best) < 1e-12 else ""
+            lines.append(f"  {name:<16} {_asking.percent(chance)}  {equity:+8.4f}{best}")
+    lines += [f"  {text}" for text in decided.notes]
+    about = "approximate" if action.approximate else "exact"
+    met = decided.score.met
+    return [*lines, f"  {about}; match equity table {met.name} (values {met.digest[:12]})"]

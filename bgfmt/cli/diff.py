@@ -31,16 +31,21 @@ def diff(a: str, b: str, as_json: bool) -> int:
         click.echo(f"  note      {note}")
     if not result.same:
         click.echo(f"  mean      {result.mean:.3g} {result.unit}")
-        click.echo(
-            "  differing " + ", ".join(f"{name}: {count:,}" for name, count in result.by_column.items())
-        )
+        click.echo(f"  differing {_listed(result.by_column)}")
         if result.counts:
-            click.echo(
-                "  by units  " + ", ".join(f"{size}: {count:,}" for size, count in result.counts.items())
-            )
+            click.echo(f"  by units  {_listed(result.counts)}")
         for label, place in (("first", result.first), ("worst", result.worst)):
             assert place is not None
             click.echo(f"  {label:<9} {place['position_number']:,} ({place['position']})")
-            click.echo(f"    A {place['a']}")
-            click.echo(f"    B {place['b']}")
+            for side in ("a", "b"):
+                numbers = "; ".join(f"{name} {_numbers(values)}" for name, values in place[side].items())
+                click.echo(f"    {side.upper()} {numbers}")
     return 0 if result.same else 1
+
+
+def _listed(counts: dict[str, int]) -> str:
+    return ", ".join(f"{name}: {count:,}" for name, count in counts.items())
+
+
+def _numbers(values: object) -> str:
+    return " ".join(map(str, values)) if isinstance(values, list) else str(values)

@@ -74,8 +74,8 @@ def check(file: str, until: str, as_json: bool) -> int:
 
 
 def _tell(found: Any) -> None:
-    from bgfmt.hosts.gnubg.check import HOSTS as NAMES
-    from bgfmt.hosts.gnubg.check import SLOTS as FILES
+    from bgfmt.folders import HOSTS as NAMES
+    from bgfmt.folders import SLOTS as FILES
 
     for reason in found.refusals:
         click.echo(f"  refused   {reason}")
@@ -164,7 +164,7 @@ def where(folder: str | None, user: bool, host: str | None, until: str, as_json:
     Example:
       bgfmt gnubg where
     """
-    from bgfmt.hosts.gnubg import check as gnubg_check
+    from bgfmt import folders
     from bgfmt.hosts.gnubg import slots as gnubg_slots
 
     place = _place(host, folder, user)
@@ -190,7 +190,7 @@ def where(folder: str | None, user: bool, host: str | None, until: str, as_json:
             }
         )
         return int(bad)
-    click.echo(gnubg_check.HOSTS[place.host])
+    click.echo(folders.HOSTS[place.host])
     for slot, path, found, ours in rows:
         if found is None:
             click.echo(f"  {slot:<7} {path}: none")

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import os
-from contextlib import ExitStack
-
 import click
 
-from bgfmt.cli import options
+from bgfmt.cli import _asking, options
 
 
 @click.command(name="gnubg-external")
-@click.argument("databases", nargs=-1, required=True, type=click.Path(), metavar="DB...")
+@click.argument("databases", nargs=-1, type=click.Path(), metavar="[DB...]")
 @click.option(
     "--port", type=click.IntRange(0, 65535), default=1234, show_default=True, help="0 takes a free one."
 )
@@ -45,26 +42,26 @@ def gnubg_external(
 ) -> int:
     """Play for gnubg's `set player 0 external 127.0.0.1:PORT`, from the best of DB... that covers a position.
 
-    Two-sided tables are asked before one-sided ones. Ends on Ctrl-C or SIGTERM.
+    DB are files or folders; without any, BGFMT_DB, what gnubg has installed, or the default tables. Ends on Ctrl-C or
+    SIGTERM.
 
     \b
     Example:
       bgfmt gnubg-external --port 1234 gnubg_ts0.bd gnubg_os0.bd
     """
-    import bgfmt
-    from bgfmt.hosts.player import Engine, Player
+    from bgfmt.analysis.advisor import Advisor, Outside
+    from bgfmt.hosts.external import Player
     from bgfmt.hosts.server import Limits, Server
 
-    engine: Engine | None = None
+    outside: Outside = "rule"
     if fallback == "gnubg":
         from bgfmt.hosts.engine import GnubgEngine
 
-        engine = GnubgEngine()
-    with ExitStack() as stack:
-        opened = [stack.enter_context(bgfmt.open(path, **options.reading(described))) for path in databases]
-        for one in opened:
-            click.echo(f"{os.path.basename(one.name)}: {one}", err=True)
-        player = Player(opened, resign=resign, engine=engine)
+        outside = GnubgEngine()
+    with _asking.opened(list(databases), described, None) as library:
+        for line in library.lines():
+            click.echo(line, err=True)
+        player = Player(Advisor(library, outside=outside), resign=resign)
         log = (lambda text: click.echo(text, err=True)) if verbose else None
         server = Server(player, host, port, limits=Limits(connections=connections), log=log)
         server.run(lambda at: click.echo(f"listening on {host}:{at}", err=True))

@@ -75,7 +75,7 @@ def as_error(error: BaseException) -> dict[str, str]:
 
 
 def message_of(error: BaseException) -> str:
-    """An error's message in one line, with the option that answers it; the system's own begin with the file's name."""
+    """An error's message in one line, with the option that answers it; the system's begin with the file's name."""
     text = str(error)
     if isinstance(error, OSError) and error.strerror:
         text = f"{error.filename}: {error.strerror}" if error.filename else error.strerror
@@ -84,10 +84,20 @@ def message_of(error: BaseException) -> str:
 
 def hint(error: BaseException) -> str:
     """The option of the command line that answers an error, in brackets; empty where there is none."""
-    from bgfmt.errors import FormatNeededError, LossError, UnknownFormatError
+    from bgfmt.errors import (
+        FormatNeededError,
+        LossError,
+        OutputExistsError,
+        ScratchError,
+        UnknownFormatError,
+    )
 
     if isinstance(error, LossError):
         return "(--lossy allows it)"
+    if isinstance(error, OutputExistsError):
+        return "(--force replaces it)"
+    if isinstance(error, ScratchError) and error.state == "unfinished":
+        return "(--resume goes on from it)"
     if isinstance(error, FormatNeededError):
         return "(--to FORMAT)"
     if isinstance(error, UnknownFormatError) and error.readings:

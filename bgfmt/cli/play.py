@@ -2,92 +2,164 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from bgfmt.cli import _asking, options
-from bgfmt.game.board import Position
+from bgfmt.errors import PositionError
+from bgfmt.game.board import Position, Side
+from bgfmt.game.state import GameState
+
+if TYPE_CHECKING:
+    from bgfmt.analysis.advisor import Advisor
+    from bgfmt.analysis.answers import RankedPlay, RankedPlays
+
+Ranked = dict[tuple[int, int], "RankedPlays"]
+EQUITIES = ("money", "cubeless", "match")
 
 
 @click.command()
-@click.argument("words", nargs=-1, required=True, metavar="DB... POSITION ROLL")
+@click.argument("words", nargs=-1, required=True, metavar="[DB...] POSITION [ROLL]")
 @click.option(
     "--measure",
     metavar="MEASURE",
-    help="money (default for two sides), cubeless, mean (default for one) or off:N (chance off in N more rolls).",
+    help="money (default for two sides), match (default at a score), cubeless, mean (default for one side) or "
+    "off:N (chance off in N more rolls).",
 )
-@click.option(
-    "--cube",
-    type=click.Choice(["centered", "owned", "opponent"]),
-    default="centered",
-    help="Where the cube lies.",
-)
+@_asking.state_options
+@_asking.calculation_options
 @options.as_option
 @options.part_option
 @options.json_option
 def play(
     words: tuple[str, ...],
     measure: str | None,
-    cube: str,
+    cube: str | None,
+    cube_value: int | None,
+    away: str | None,
+    crawford: bool,
+    limit: int | None,
+    no_settle: bool,
+    met: str | None,
+    met_player: int,
     described: str | None,
     part: int | None,
     as_json: bool,
-) -> None:
+) -> int:
     """All plays of ROLL (61 or 6-1; "all" for the best play of each of the 21 rolls), best first.
 
     POSITION is two sides, the one on roll first, or one side alone, as counts from the ace point up or any
-    identifier. Each play is followed by its value and what it loses against the best.
+    identifier, whose dice, cube and score are used; `-` reads a position and roll a line and answers in lines of
+    JSON. DB are files or folders; without any, BGFMT_DB, what gnubg has installed, or the default tables. Each play
+    is followed by its value and what it loses against the best.
 
     \b
     Examples:
-      bgfmt play gnubg_os0.bd "0 2 2 2 0 4" 6-1
+      bgfmt play "0 2 2 2 0 4" 6-1
       bgfmt play gnubg_ts0.bd "1 0 0 3 0 1 / 0 0 0 0 0 1" 21 --cube owned
     """
-    from bgfmt.analysis.play import parse_roll, rank_all_rolls, rank_plays
+    said = _asking.split(words, roll=True)
+    around = {"cube": cube, "cube_value": cube_value, "away": away, "crawford": crawford}
+    calculation = {"limit": limit, "no_settle": no_settle, "met": met, "met_player": met_player}
+    with _asking.adviser(said.paths, described, part, **calculation) as advisor:  # type: ignore[arg-type]
 
-    paths, text, (roll,) = _asking.split(words, after=1)
-    every = roll.lower() == "all"
-    dice = None if every else parse_roll(roll)
-    asked = _asking.one_or_two(text)
-    with _asking.opened(paths, described, part) as databases:
-        if dice is None:
-            ranked = rank_all_rolls(databases, asked, cube=cube, measure=measure)
+        def answer(text: str, roll: str | None) -> tuple[Side | GameState, Ranked]:
+            asked, rolls = _question(text, roll, around)
+            return asked, {dice: _ranked(advisor, asked, dice, measure) for dice in rolls}
+
+        if said.many:
+            return _asking.one_by_one(lambda line: _as_dict(*answer(*_parts(line, said.roll))))
+        asked, ranked = answer(said.position, said.roll)
+        if as_json:
+            options.echo_json({"asked": said.position} | _as_dict(asked, ranked))
         else:
-            ranked = {dice: rank_plays(databases, asked, dice, cube=cube, measure=measure)}
-    first = next(iter(ranked.values()))[0]
-    if as_json:
-        out: dict[str, Any] = {
-            "position": str(asked),
-            "measure": first.measure,
-            "approximate": first.approximate,
-        }
-        if isinstance(asked, Position) and first.measure == "money":
-            out["cube"] = cube
-        if dice is None:
-            rolls = [{"roll": f"{a}{b}", "plays": plays} for (a, b), plays in ranked.items()]
-            options.echo_json(out | {"rolls": rolls})
-        else:
-            options.echo_json(out | {"roll": f"{dice[0]}{dice[1]}", "plays": ranked[dice]})
-        return
-    click.echo(_asking.board_of(asked))
-    what = {"money": f"money equity, cube {cube}", "cubeless": "cubeless equity", "mean": "rolls still to go"}
-    title = what.get(first.measure, f"chance to be off within {first.measure.partition(':')[2]} more rolls")
-    click.echo(
-        f"\n{asked}: {title}{' (approximate: from one-sided distributions)' if first.approximate else ''}"
-    )
-    for (a, b), plays in ranked.items():
-        if dice is None:
-            rivals = [p for p in plays[1:] if p.loss <= 5e-7]
+            click.echo("\n".join(_lines(asked, ranked)))
+    return 0
+
+
+def _parts(line: str, roll: str | None) -> tuple[str, str | None]:
+    """The position and the roll of a line; the roll typed on the command line is for lines without."""
+    words = line.split()
+    if len(words) > 1 and _asking.ROLL.fullmatch(words[-1]):
+        return " ".join(words[:-1]), words[-1]
+    return line, roll
+
+
+def _question(
+    text: str, roll: str | None, around: dict[str, Any]
+) -> tuple[Side | GameState, list[tuple[int, int]]]:
+    """The side or state asked about, and the rolls to play."""
+    from bgfmt.game.moves import ROLLS, parse_roll
+
+    side = _asking.one_or_two(text)
+    asked: Side | GameState = side if isinstance(side, Side) else _asking.state_of(text, **around)
+    if roll is not None and roll.lower() == "all":
+        return asked, [(high, low) for high, low, _ in ROLLS]
+    if roll is not None:
+        return asked, [parse_roll(roll)]
+    dice = asked.dice if isinstance(asked, GameState) else None
+    if dice is None:
+        raise PositionError(f"{text!r} says no dice; say the roll to play")
+    return asked, [(max(dice), min(dice))]
+
+
+def _ranked(
+    advisor: Advisor, asked: Side | GameState, dice: tuple[int, int], measure: str | None
+) -> RankedPlays:
+    if isinstance(asked, Side):
+        return advisor.side_plays(asked, dice, measure or "mean")
+    return advisor.plays(asked.rolled(dice), measure=measure)
+
+
+def _as_dict(asked: Side | GameState, ranked: Ranked) -> dict[str, Any]:
+    first = next(iter(ranked.values()))
+    around = _asking.facts(asked) if isinstance(asked, GameState) else {}
+    if first.cube is None:
+        around.pop("cube", None)
+    out = first.as_dict() | around
+    if len(ranked) > 1:
+        del out["roll"], out["plays"]
+        rolls = [one.as_dict() for one in ranked.values()]
+        out["rolls"] = [{"roll": one["roll"], "plays": one["plays"]} for one in rolls]
+    return out
+
+
+def _lines(asked: Side | GameState, ranked: Ranked) -> list[str]:
+    first = next(iter(ranked.values()))
+    where: Position | Side = asked.position if isinstance(asked, GameState) else asked
+    titles = {
+        "money": f"money equity, cube {first.cube}",
+        "match": f"equity at the score, match winning chance, {first.met}",
+        "cubeless": "cubeless equity",
+        "mean": "rolls still to go",
+    }
+    title = titles.get(first.measure, f"chance to be off within {first.measure.partition(':')[2]} more rolls")
+    about = " (approximate)" if first.approximate else ""
+    lines = [_asking.board_of(where), "", f"{where}: {title}{about}"]
+    more = _asking.title(asked) if isinstance(asked, GameState) else ""
+    lines += [more] if more else []
+    for (high, low), one in ranked.items():
+        if not one.plays:
+            lines.append(f"  {high}{low}  no chequer can move")
+        elif len(ranked) > 1:
+            best = one.plays[0]
+            rivals = [p for p in one.plays[1:] if (p.loss or 0.0) <= 5e-7]
             names = ", ".join(p.notation for p in rivals[:3]) + ", ..." * (len(rivals) > 3)
             equal = f"   (as good: {names})" if rivals else ""
-            click.echo(f"  {a}{b}  {plays[0].notation:<28} {_value(plays[0])}{equal}")
-            continue
-        for place, one in enumerate(plays, 1):
-            close = ", within the table's error" if one.close and one.loss else ""
-            loss = f"  (-{one.loss:.5f}{close})" if place > 1 else ""
-            click.echo(f"  {place:3d}. {one.notation:<28} {_value(one)}{loss}")
+            lines.append(f"  {high}{low}  {best.notation:<28} {_value(best)}{equal}")
+        else:
+            lines += [_line(place, one_play) for place, one_play in enumerate(one.plays, 1)]
+    return [*lines, f"  {_asking.source_line(first.source, first.table, first.max_error)}"]
 
 
-def _value(play: Any) -> str:
-    return f"{play.value:+.5f}" if play.measure in ("money", "cubeless") else f"{play.value:.5f}"
+def _line(place: int, play: RankedPlay) -> str:
+    close = ", within the table's error" if play.close and play.loss else ""
+    lost = f", {100 * play.loss_mwc:.3f} %" if play.loss_mwc is not None else ""
+    loss = f"  (-{play.loss:.5f}{lost}{close})" if place > 1 else ""
+    return f"  {place:3d}. {play.notation:<28} {_value(play)}{loss}"
+
+
+def _value(play: RankedPlay) -> str:
+    text = f"{play.value:+.5f}" if play.measure in EQUITIES else f"{play.value:.5f}"
+    return text if play.mwc is None else f"{text} {_asking.percent(play.mwc)}"

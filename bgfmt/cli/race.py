@@ -1,18 +1,23 @@
-"""`bgfmt race`: what one side needs to bear off."""
+"""`bgfmt race`: rolls to bear off, effective pips, the chances of both sides."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from bgfmt.cli import _asking, options
-from bgfmt.game.board import Position
-from bgfmt.lookup import Race
+from bgfmt.errors import NotCoveredError
+from bgfmt.game.board import Position, Side
+
+if TYPE_CHECKING:
+    from bgfmt.analysis.advisor import Advisor
+    from bgfmt.analysis.answers import SideRace
+    from bgfmt.analysis.approximate import TwoSidedEstimate
 
 
 @click.command()
-@click.argument("words", nargs=-1, required=True, metavar="DB... POSITION")
+@click.argument("words", nargs=-1, required=True, metavar="[DB...] POSITION")
 @click.option(
     "--plot", metavar="FILE", type=click.Path(dir_okay=False), help="Draw the distribution into FILE."
 )
@@ -21,85 +26,120 @@ from bgfmt.lookup import Race
 @options.json_option
 def race(
     words: tuple[str, ...], plot: str | None, described: str | None, part: int | None, as_json: bool
-) -> None:
+) -> int:
     """Rolls to bear off, effective pips and wastage of a side, by the best of the databases.
 
-    POSITION is counts from the ace point up, or any identifier. With two sides, both are described, and the
-    chances to win are estimated from their distributions.
+    POSITION is counts from the ace point up, or any identifier; `-` reads one a line and answers in lines of JSON.
+    DB are files or folders; without any, BGFMT_DB, what gnubg has installed, or the default tables. With two sides,
+    both are described, and the chances to win are estimated from their distributions.
 
     \b
-    Example:
-      bgfmt race gnubg_os0.bd 0 2 2 2 0 4
+    Examples:
+      bgfmt race 0 2 2 2 0 4
+      bgfmt race gnubg_os0.bd "0 2 2 2 0 4 / 0 0 3 3 3 1"
     """
-    from bgfmt.analysis import races
-    from bgfmt.analysis.approximate import twosided_from_onesided
-    from bgfmt.errors import NotCoveredError
-
-    paths, text, _ = _asking.split(words)
-    asked = _asking.one_or_two(text)
-    with _asking.opened(paths, described, part) as databases:
-        two = isinstance(asked, Position)
-        sides = (
-            {"on roll": asked.us, "other side": asked.them} if isinstance(asked, Position) else {"": asked}
-        )
-        answers = {who: races.race(databases, side) for who, side in sides.items()}
-        estimate = None
-        if isinstance(asked, Position):
-            try:
-                estimate = twosided_from_onesided(databases, asked)
-            except NotCoveredError:
-                estimate = None  # means alone do not give chances
+    said = _asking.split(words)
+    with _asking.adviser(said.paths, described, part) as advisor:
+        if said.many:
+            return _asking.one_by_one(lambda text: answer(advisor, _asking.one_or_two(text)))
+        asked = _asking.one_or_two(said.position)
+        _ignored(said.position)
         if plot:
-            from bgfmt import plots
-
-            drawn = {f"{a.side}": a.bearoff for a in answers.values() if isinstance(a, Race)}
-            if not drawn:
-                raise NotCoveredError("only means are known of this side, there is no distribution to draw")
-            plots.distributions(plot, drawn)
-    if as_json:
-        if two:
-            out: dict[str, Any] = {who.replace(" ", "_"): races.summary(a) for who, a in answers.items()}
-            options.echo_json(out | {"two_sided": estimate})
+            _plot(plot, _sides(advisor, asked).values())
+        if as_json:
+            options.echo_json({"asked": said.position} | answer(advisor, asked))
         else:
-            options.echo_json(races.summary(answers[""]))
+            click.echo("\n".join(_lines(advisor, asked)))
+    return 0
+
+
+def answer(advisor: Advisor, asked: Side | Position) -> dict[str, Any]:
+    """The race of one side or two as plain values."""
+    sides = {who: one.as_dict() for who, one in _sides(advisor, asked).items()}
+    if isinstance(asked, Side):
+        return sides["side"]
+    first = sides["on_roll"]
+    origin = {name: first[name] for name in ("source", "table", "approximate", "max_error")}
+    estimate = _estimate(advisor, asked)
+    return {"position": str(asked)} | sides | {"two_sided": estimate and estimate.as_dict()} | origin
+
+
+def _sides(advisor: Advisor, asked: Side | Position) -> dict[str, SideRace]:
+    if isinstance(asked, Side):
+        return {"side": advisor.race(asked)}
+    return {"on_roll": advisor.race(asked.us), "other_side": advisor.race(asked.them)}
+
+
+def _estimate(advisor: Advisor, position: Position) -> TwoSidedEstimate | None:
+    try:
+        return advisor.chances(position)
+    except NotCoveredError:
+        return None  # means alone do not give chances
+
+
+def _ignored(text: str) -> None:
+    """Say what of an identifier a race does not look at."""
+    from bgfmt.game.identifiers import parse
+
+    try:
+        state = parse(text)
+    except ValueError:
         return
-    click.echo(_asking.board_of(asked))
-    for who, answer in answers.items():
-        click.echo(f"\n{who.capitalize() + ': ' if who else ''}{answer.side}")
-        for line in describe(answer):
-            click.echo(line)
-    if estimate is not None:
-        click.echo("\nThe side on roll, approximately (each side playing alone):")
-        click.echo(f"  win         {_asking.percent(estimate.win)}")
-        for name, value in (("win gammon", estimate.win_gammon), ("lose gammon", estimate.lose_gammon)):
-            click.echo(
-                f"  {name:<11} {'not known: no gammon data' if value is None else _asking.percent(value)}"
-            )
-        click.echo(
-            f"  the win chance errs by {100 * estimate.worst_error:.2f} % at most, "
-            f"{100 * estimate.mean_error:.3f} % on average (six chequers a side or fewer)"
+    turned = state.cube_value > 1 or state.cube_owner is not None
+    left = [("dice", state.dice), ("cube", turned), ("score", state.length)]
+    named = [name for name, there in left if there]
+    if named:
+        _asking.note(
+            f"the {' and '.join(named)} of the identifier are not looked at: a race is of the chequers"
         )
 
 
-def describe(answer: Any) -> list[str]:
-    """A race as lines of text."""
-    from bgfmt.analysis.races import within
+def _plot(path: str, found: Any) -> None:
+    from bgfmt import plots
 
-    lines = [f"  pips        {answer.pips:8d}", f"  mean rolls  {answer.mean_rolls:12.5f}"]
-    if answer.std_rolls is not None:
-        lines.append(f"  std dev     {answer.std_rolls:12.5f}")
-    lines += [f"  EPC         {answer.epc:12.3f}", f"  wastage     {answer.wastage:12.3f}"]
-    if answer.gammon_mean_rolls:
-        lines.append(f"  first off   {answer.gammon_mean_rolls:12.5f}   (mean rolls to save the gammon)")
-    if not isinstance(answer, Race):
+    drawn = {f"{one.side}": one.bearoff for one in found if one.bearoff is not None}
+    if not drawn:
+        raise NotCoveredError("only means are known of this side, there is no distribution to draw")
+    plots.distributions(path, drawn)
+
+
+def _lines(advisor: Advisor, asked: Side | Position) -> list[str]:
+    names = {"side": "", "on_roll": "On roll: ", "other_side": "Other side: "}
+    lines = [_asking.board_of(asked)]
+    for who, one in _sides(advisor, asked).items():
+        lines += ["", f"{names[who]}{one.side}", *describe(one)]
+    estimate = _estimate(advisor, asked) if isinstance(asked, Position) else None
+    if estimate is None:
         return lines
-    off = within(answer.bearoff)
-    full = answer.gammon is not None and answer.side.chequers == 15
-    saved = within(answer.gammon) if full else None
+    lines += ["", "The side on roll, approximately (each side playing alone):"]
+    lines.append(f"  win         {_asking.percent(estimate.win)}")
+    for name, value in (("win gammon", estimate.win_gammon), ("lose gammon", estimate.lose_gammon)):
+        known = "not known: no gammon data" if value is None else _asking.percent(value)
+        lines.append(f"  {name:<11} {known}")
+    worst, mean = 100 * estimate.worst_error, 100 * estimate.mean_error
+    errs = f"  the win chance errs by {worst:.2f} % at most, {mean:.3f} % on average"
+    return [*lines, f"{errs} (six chequers a side or fewer)"]
+
+
+def describe(one: SideRace) -> list[str]:
+    """One side's race as lines of text."""
+    from bgfmt.analysis.answers import within
+
+    lines = [f"  pips        {one.pips:8d}", f"  mean rolls  {one.mean_rolls:12.5f}"]
+    if one.std_rolls is not None:
+        lines.append(f"  std dev     {one.std_rolls:12.5f}")
+    lines += [f"  EPC         {one.epc:12.3f}", f"  wastage     {one.wastage:12.3f}"]
+    if one.gammon_mean_rolls:
+        lines.append(f"  first off   {one.gammon_mean_rolls:12.5f}   (mean rolls to save the gammon)")
+    lines.append(f"  {_asking.source_line(one.source, one.table, one.max_error)}")
+    if one.bearoff is None:
+        return lines
+    off = within(one.bearoff)
+    saved = within(one.gammon) if one.gammon is not None and one.side.chequers == 15 else None
     lines.append("  rolls     exactly      off within" + ("  gammon saved" if saved is not None else ""))
-    some = [i for i, chance in enumerate(answer.bearoff) if chance > 0]
+    some = [i for i, chance in enumerate(one.bearoff) if chance > 0]
     first = 0 if saved is not None else some[0]
     for i in range(first, some[-1] + 1):
         more = f"    {_asking.percent(saved[i])}" if saved is not None else ""
-        lines.append(f"  {i:5d}  {_asking.percent(answer.bearoff[i])}    {_asking.percent(off[i])}{more}")
+        lines.append(f"  {i:5d}  {_asking.percent(one.bearoff[i])}    {_asking.percent(off[i])}{more}")
     return lines

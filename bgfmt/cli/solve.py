@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -21,7 +22,7 @@ def common(function: F) -> F:
         options.threads_option,
         click.option("--plan", is_flag=True, help="Only say what time, memory and disk it would take."),
         click.option("--quiet", is_flag=True, help="No progress."),
-        click.option("--to", "to", metavar="FORMAT", help="Format to write (default: the recipe's own)."),
+        click.option("--to", "to", metavar="FORMAT", help="Format to write (default: by OUTPUT's suffix)."),
         click.option("-o", "--output", type=click.Path(), help="The file to make."),
     ):
         function = option(function)
@@ -50,12 +51,7 @@ def one_sided(
     normal_dist: bool,
     no_header: bool,
     recipe: str,
-    output: str | None,
-    to: str | None,
-    quiet: bool,
-    plan: bool,
-    threads: int | None,
-    force: bool,
+    **common: Any,
 ) -> None:
     """Distributions of the rolls one side needs, on POINTS points (1 to 18).
 
@@ -63,28 +59,10 @@ def one_sided(
     Example:
       bgfmt solve one-sided 6 -o gnubg_os0.bd
     """
-    from bgfmt import making
-
-    gammon = not (no_gammon and not normal_dist)
-    if plan:
-        facts = {"gammon": gammon, "compressed": not no_compress, "normal": normal_dist, "recipe": recipe}
-        _say("one-sided", points, chequers, **facts, threads=threads)
-        return
-    with Progress("solving", " positions", always=not quiet) as progress:
-        making.solve_one_sided(
-            _needed(output),
-            points,
-            chequers=chequers,
-            gammon=gammon,
-            compressed=not no_compress,
-            normal=normal_dist,
-            header=not no_header,
-            recipe=recipe,
-            format=to,
-            force=force,
-            threads=threads,
-            progress=None if quiet else progress,
-        )
+    kind = "normal-distribution" if normal_dist else "one-sided"
+    layout = {"compressed": False} if no_compress and not normal_dist else {}
+    layout |= {"header": False} if no_header else {}
+    _run(kind, points, chequers, layout, {"recipe": recipe, "gammon": not no_gammon}, **common)
 
 
 @solve.command("two-sided")
@@ -104,12 +82,7 @@ def two_sided(
     recipe: str,
     resume: bool,
     scratch: str | None,
-    output: str | None,
-    to: str | None,
-    quiet: bool,
-    plan: bool,
-    threads: int | None,
-    force: bool,
+    **common: Any,
 ) -> None:
     """Money equities of both sides on P points with up to C chequers, P 1 to 12, C 1 to 15.
 
@@ -117,67 +90,83 @@ def two_sided(
     Example:
       bgfmt solve two-sided 6x6 -o gnubg_ts0.bd
     """
-    from bgfmt import making
-
     match = re.fullmatch(r"(\d{1,2})[xX](\d{1,2})", size)
     if not match:
         raise click.UsageError(f"{size!r}: expected points x chequers, such as 6x8")
     points, chequers = int(match.group(1)), int(match.group(2))
     if not 1 <= points <= 12 or not 1 <= chequers <= 15:
         raise click.UsageError(f"{size}: two-sided tables have 1 to 12 points and 1 to 15 chequers")
-    if plan:
-        _say("two-sided", points, chequers, cubeful=not cubeless, recipe=recipe, threads=threads)
-        return
-    with Progress("solving", " pairs", always=not quiet) as progress:
-        making.solve_two_sided(
-            _needed(output),
-            points,
-            chequers,
-            cubeful=not cubeless,
-            header=not no_header,
-            recipe=recipe,
-            format=to,
-            force=force,
-            threads=threads,
-            progress=None if quiet else progress,
-            resume=resume,
-            scratch=scratch,
-        )
+    layout = {"header": False} if no_header else {}
+    facts = {"recipe": recipe, "cubeful": not cubeless}
+    _run("two-sided", points, chequers, layout, facts, resume=resume, scratch=scratch, **common)
 
 
-@solve.command("expected-rolls")
+@solve.command("mean-rolls")
 @common
-def expected_rolls(
-    output: str | None, to: str | None, quiet: bool, plan: bool, threads: int | None, force: bool
-) -> None:
-    """Peelle's table: the expected rolls of 54,264 positions, as the J component file of his article.
+def mean_rolls(**common: Any) -> None:
+    """Peelle's table: the mean rolls of 54,264 positions, as the J component file of his article.
 
     \b
     Example:
-      bgfmt solve expected-rolls -o bgns.ijf
+      bgfmt solve mean-rolls -o bgns.ijf
     """
-    from bgfmt import making
+    _run("mean-rolls", 6, 15, {}, {}, **common)
 
+
+@solve.command("expected-rolls", hidden=True)
+@common
+def expected_rolls(**common: Any) -> None:
+    """The old name of mean-rolls."""
+    _run("mean-rolls", 6, 15, {}, {}, **common)
+
+
+def _run(
+    kind: str,
+    points: int,
+    chequers: int,
+    layout: dict[str, Any],
+    facts: dict[str, Any],
+    *,
+    output: str | None,
+    to: str | None,
+    quiet: bool,
+    plan: bool,
+    threads: int | None,
+    force: bool,
+    resume: bool = False,
+    scratch: str | None = None,
+) -> None:
     if plan:
-        _say("expected-rolls", threads=threads)
+        _say(kind, points, chequers, facts, threads)
         return
-    with Progress("solving", " positions", always=not quiet) as progress:
-        making.solve_expected_rolls(
-            _needed(output), format=to, force=force, threads=threads, progress=None if quiet else progress
-        )
-
-
-def _needed(output: str | None) -> str:
     if output is None:
         raise click.UsageError("Missing option '-o': the file to make.")
-    return output
+    from bgfmt import jit, solving
+
+    unit = " pairs" if kind == "two-sided" else " positions"
+    try:
+        with (
+            Progress("solving", unit, always=not quiet) as progress,
+            jit.watching((lambda: None) if quiet else progress.compiling),
+        ):
+            solving.solve(
+                kind, points, chequers, output, format=to, force=force, resume=resume, scratch=scratch,
+                threads=threads, progress=None if quiet else progress, **facts, **layout,
+            )  # fmt: skip
+    except KeyboardInterrupt:
+        kept = str(scratch or solving.scratch_of(output))
+        if not os.path.exists(kept):
+            raise
+        text = f"the finished layers are kept in {kept}; the same command with --resume goes on"
+        click.echo(f"bgfmt: interrupted; {text}", err=True)
+        raise click.exceptions.Exit(130) from None
 
 
-def _say(*arguments: Any, **options: Any) -> None:
-    from bgfmt import solver
+def _say(kind: str, points: int, chequers: int, facts: dict[str, Any], threads: int | None) -> None:
     from bgfmt.cli.terminal import clock
+    from bgfmt.solver.job import job
 
-    plan = solver.plan(*arguments, **options)
+    plan = job(kind, points, chequers, **facts).plan(threads)
     click.echo(plan.what)
     click.echo(f"  time     about {clock(plan.seconds)} on this machine when it is idle")
     click.echo(f"  memory   {plan.memory / 1e6:,.0f} MB" + ("" if plan.fits else " (more than is free now)"))

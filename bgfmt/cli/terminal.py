@@ -19,22 +19,35 @@ class Progress:
         self.every = 0.1 if self.live else 10.0
         self.silent = not (self.live or always)
         self.begin = self.last = time.monotonic()
-        self.first: int | None = None
-        self.shown = False
+        self.first: tuple[int, float] | None = None  # how much was done when counting began, and when
+        self.shown = self.told = False
 
     def __call__(self, done: int, total: int) -> None:
         now = time.monotonic()
         if self.first is None:
-            self.first = done
+            self.first = done, now
         if self.silent or (now - self.last < self.every and done < total) or now - self.begin < 0.5:
             return
-        self.last, self.shown = now, True
-        rate = (done - self.first) / max(now - self.begin, 1e-9)
-        left = (total - done) / rate if rate > 0 else 0.0
-        share = 100 * done / total if total else 100.0
-        text = f"{self.what}: {share:5.1f} %  {_short(rate)}{self.unit}/s  {clock(left)} left"
-        end = "" if self.live else "\n"
-        print(f"\r{text:<78}" if self.live else text, end=end, file=sys.stderr, flush=True)
+        self.last = now
+        before, began = self.first
+        text = f"{100 * done / total if total else 100.0:5.1f} %"
+        if done > before and now - began >= 0.5:  # else there is no rate to speak of
+            rate = (done - before) / (now - began)
+            text += f"  {_short(rate)}{self.unit}/s  {clock((total - done) / rate)} left"
+        self._show(text)
+
+    def compiling(self) -> None:
+        """Say, once, that kernels are being compiled, which happens the first time on a machine only."""
+        if not self.silent and not self.told:
+            self.told = True
+            self._show("compiling, once")
+
+    def _show(self, text: str) -> None:
+        text = f"{self.what}: {text}"
+        self.shown = True
+        print(
+            f"\r{text:<78}" if self.live else text, end="" if self.live else "\n", file=sys.stderr, flush=True
+        )
 
     def __enter__(self) -> Progress:
         return self

@@ -10,15 +10,18 @@ from bgfmt.cli import options
 
 
 @click.command()
-@click.argument("databases", nargs=-1, required=True, type=click.Path(), metavar="DB...")
+@click.argument("databases", nargs=-1, type=click.Path(), metavar="[DB...]")
 @options.as_option
 def ubgi(databases: tuple[str, ...], described: str | None) -> int:
     """Speak UBGI (handshake, best play, cube action) from the tables DB...; refuse what they do not cover.
+
+    DB are files or folders; without any, BGFMT_DB, what gnubg has installed, or the default tables.
 
     \b
     Example:
       printf 'ubgi\\nposition gnubgid tw8AANg7AAAAAA\\ndice 2 1\\ngo role chequer\\nquit\\n' | bgfmt ubgi t.bd
     """
+    from bgfmt.analysis.advisor import Advisor
     from bgfmt.cli import _asking
     from bgfmt.hosts.ubgi import Engine
 
@@ -26,6 +29,6 @@ def ubgi(databases: tuple[str, ...], described: str | None) -> int:
         sys.stdout.write(line + "\n")
         sys.stdout.flush()
 
-    with _asking.opened(list(databases), described, None) as opened:
-        Engine(opened).run(sys.stdin.buffer, write)
+    with _asking.opened(list(databases), described, None) as library:
+        Engine(Advisor(library)).run(sys.stdin.buffer, write)
     return 0

@@ -13,12 +13,12 @@ from typing import Any
 
 from bgfmt.errors import AmbiguousFormatError, CapabilityError, FormatNeededError, UnknownFormatError
 from bgfmt.formats import records
-from bgfmt.formats.base import (
+from bgfmt.formats.base import Format
+from bgfmt.formats.parts import (
     HEAD_BYTES,
     Broken,
     Extent,
     Fault,
-    Format,
     Head,
     Layout,
     Option,

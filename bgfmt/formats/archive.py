@@ -16,7 +16,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from bgfmt.errors import BgfmtError, CorruptError
+from bgfmt.errors import BgfmtError, CorruptError, TruncatedError
 from bgfmt.storage import Source
 
 LOCAL, DESCRIPTOR, END = b"PK\x03\x04", b"PK\x07\x08", b"PK\x05\x06"
@@ -42,6 +42,8 @@ def members(source: Source, offset: int = 0) -> dict[str, Member]:
 
     CorruptError unless all are stored plain, in order and without gaps, and agree with the directory.
     """
+    if source.size - offset < END_SIZE or source.bytes(source.size - END_SIZE, 4) != END:
+        raise TruncatedError(source.name, source.size + END_SIZE, source.size, "archive with its directory")
     try:
         with zipfile.ZipFile(_Window(source, offset)) as archive:
             infos, start = archive.infolist(), archive.start_dir
@@ -71,7 +73,13 @@ def _member(source: Source, info: zipfile.ZipInfo, base: int, follows: int) -> M
     def refuse(what: str, found: object) -> CorruptError:
         return CorruptError(source.name, begin, f"member {info.filename!r} {what}", found)
 
-    if info.flag_bits & ~8 or info.compress_type != zipfile.ZIP_STORED or info.file_size != info.compress_size:
+    if begin < base or info.file_size < 0:
+        raise refuse("inside the archive", f"one at {begin}")
+    if (
+        info.flag_bits & ~8
+        or info.compress_type != zipfile.ZIP_STORED
+        or info.file_size != info.compress_size
+    ):
         raise refuse("stored plain", f"method {info.compress_type}, flags {info.flag_bits:#x}")
     head = source.bytes(begin, LOCAL_SIZE, "archive")
     magic, flags, method, crc, packed, size, name_size, extra_size = struct.unpack("<4s2xHH4xIIIHH", head)
@@ -102,7 +110,7 @@ def _check_end(source: Source, base: int, end: int, start: int, infos: list[zipf
     last = source.bytes(source.size - END_SIZE, END_SIZE, "archive")
     directory = sum(DIRECTORY_SIZE + len(i.filename.encode()) + len(i.extra) + len(i.comment) for i in infos)
     left = source.size - start - directory
-    if last[:4] != END or last[20:] != b"\0\0" or left not in (END_SIZE, END_SIZE + END_64):
+    if last[20:] != b"\0\0" or left not in (END_SIZE, END_SIZE + END_64):
         raise CorruptError(source.name, start + directory, "the end of the archive", "more bytes")
 
 
@@ -111,7 +119,7 @@ def size_of(sizes: Iterable[tuple[str, int, bool]]) -> tuple[list[int], int]:
 
     sizes : name, bytes, and whether its fields have 64 bits whatever its size, of each member.
     """
-    begins, at, directory, count = [], 0, 0, 0
+    begins, at, directory = [], 0, 0
     for name, size, wide in sizes:
         begin = at
         at += LOCAL_SIZE + len(name) + (20 if wide else 0)
@@ -119,7 +127,6 @@ def size_of(sizes: Iterable[tuple[str, int, bool]]) -> tuple[list[int], int]:
         at += size + (24 if wide else 16)
         large = 16 * (size > LARGE) + 8 * (begin > LARGE)
         directory += DIRECTORY_SIZE + len(name) + (4 + large if large else 0)
-        count += 1
     far = END_64 if at > LARGE or directory > LARGE else 0
     return begins, at + directory + far + END_SIZE
 

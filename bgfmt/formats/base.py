@@ -4,142 +4,49 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bgfmt.errors import BgfmtError, CapabilityError
 from bgfmt.formats.outlets import Compared, Outlet
+from bgfmt.formats.parts import (
+    HEAD_BYTES,
+    Extent,
+    Fault,
+    Head,
+    Layout,
+    Option,
+    Reading,
+    Region,
+    Salvage,
+    promised,
+    shown,
+)
 from bgfmt.formats.records import Record
 from bgfmt.storage import Sink, Source
-from bgfmt.tables import LazyRows, Table
+from bgfmt.tables import Table
 
-HEAD_BYTES = 512
+__all__ = [
+    "HEAD_BYTES",
+    "Extent",
+    "Fault",
+    "Format",
+    "Head",
+    "Layout",
+    "Option",
+    "Options",
+    "Progress",
+    "Reading",
+    "Region",
+    "Salvage",
+    "promised",
+    "shown",
+]
+
 Progress = Callable[[int, int], None]
 Options = Mapping[str, Any]
-
-
-@dataclass(frozen=True)
-class Head:
-    """What every format is shown to say whether bytes are its own.
-
-    name, bytes : the file's name and the first 512 bytes at `offset`. size : bytes from `offset` to the end.
-    """
-
-    name: str
-    size: int
-    bytes: bytes
-    offset: int = 0
-
-
-@dataclass(frozen=True)
-class Option:
-    """A choice a format offers when writing: its name, kind (bool or int or str) and what it does."""
-
-    name: str
-    kind: type
-    help: str
-
-
-@dataclass(frozen=True)
-class Extent:
-    """Where a table lies in its file: first byte and number of bytes it takes, its own header included."""
-
-    offset: int
-    size: int
-
-    @property
-    def end(self) -> int:
-        """The byte behind it."""
-        return self.offset + self.size
-
-
-class Reading(NamedTuple):
-    """A table and where it lies in its file."""
-
-    table: Table
-    extent: Extent
-
-
-@dataclass(frozen=True)
-class Region:
-    """A stretch of a table's bytes. In a region of `numbers` every bit belongs to a number of the table."""
-
-    name: str
-    offset: int
-    size: int
-    numbers: bool = False
-
-
-@dataclass(frozen=True)
-class Layout:
-    """Where everything lies in a file of a table, in bytes from the table's first.
-
-    header : the bytes before the numbers, as the format's own program writes them.
-    regions : the whole of it, in order and without gaps.
-    place : (entry, column, item) -> byte; see `offset_of`.
-    """
-
-    header: bytes
-    regions: tuple[Region, ...]
-    place: Callable[[int, str, int], int] = field(repr=False, compare=False)
-
-    @property
-    def size(self) -> int:
-        """Bytes of the whole."""
-        return sum(region.size for region in self.regions)
-
-    def offset_of(self, entry: int, column: str = "", item: int = 0) -> int:
-        """The byte at which an entry begins, or number `item` of one of its columns (the first by default).
-
-        A two-sided entry is us * positions + them, its items the equities; a one-sided entry is a position number,
-        its columns the table's arrays and its items the rolls. Where a number is left out of the file (a leading
-        zero of a compressed row), the byte of what says so.
-        """
-        return self.place(entry, column, item)
-
-    def region_at(self, offset: int) -> Region | None:
-        """The region that a byte belongs to."""
-        inside = (r for r in self.regions if r.offset <= offset < r.offset + r.size)
-        return next(inside, None)
-
-
-@dataclass(frozen=True)
-class Fault:
-    """Bytes of a file that are not what the format's own program writes for the same numbers.
-
-    offset, size : where in the file. rule : what they break, or are carried by. expected, found : in words.
-    carried : the format's readers ignore them and a copy repeats them, such as what is left in a reused block.
-    """
-
-    offset: int
-    size: int
-    rule: str
-    expected: str
-    found: str
-    carried: bool = False
-
-    def __str__(self) -> str:
-        where = f"byte {self.offset:,}" if self.size == 1 else f"{self.size:,} bytes at {self.offset:,}"
-        return f"{self.rule}: {where}: expected {self.expected}, found {self.found}"
-
-
-@dataclass(frozen=True)
-class Salvage:
-    """What a damaged file may have been.
-
-    table : what its bytes give, read as far as they make sense; its records are those of an undamaged file.
-    near : how much of the file's beginning speaks for it, 0 to 1.
-    sure : whether the header, as far as it is read, is intact.
-    how : what is wrong with the file, where that is known.
-    """
-
-    table: Table
-    near: float
-    sure: bool = True
-    how: str = ""
 
 
 class Format:
@@ -290,7 +197,9 @@ class Format:
         for at, expected, found in sink.runs():
             region = None if layout is None else layout.region_at(at)
             rule = f"{self.name} layout" if region is None else region.name
-            yield Fault(extent.offset + at, max(len(expected), len(found)), rule, shown(expected), shown(found))
+            yield Fault(
+                extent.offset + at, max(len(expected), len(found)), rule, shown(expected), shown(found)
+            )
 
     def salvage(self, source: Source) -> Iterator[Salvage]:
         """What a damaged file of this format may have been, the likeliest first.
@@ -319,41 +228,23 @@ class Format:
         The arrays lie in the file itself; it is complete when the block ends.
         """
         self.check(table, options)
-        layout = self.layout(table, **options)
-        if any(not r.numbers and r.offset >= len(layout.header) for r in layout.regions):
+        if not self.takes_body(table, options):
             raise CapabilityError(f"{self.name} files of this layout are written in order only")
+        layout = self.layout(table, **options)
         sink.write(layout.header)
         room = sink.reserve(layout.size - len(layout.header))
         yield self.arrays_in(room, table, options)
 
-    def arrays_in(
-        self, room: NDArray[np.uint8], table: Table, options: Options
-    ) -> dict[str, NDArray[Any]]:
+    def takes_body(self, table: Table, options: Options) -> bool:
+        """Whether `body` makes room for this table, written with these options."""
+        if type(self).arrays_in is Format.arrays_in:
+            return False
+        try:
+            layout = self.layout(table, **options)
+        except CapabilityError:
+            return False
+        return all(r.numbers or r.offset < len(layout.header) for r in layout.regions)
+
+    def arrays_in(self, room: NDArray[np.uint8], table: Table, options: Options) -> dict[str, NDArray[Any]]:
         """The arrays of a table in the bytes behind the header."""
         raise CapabilityError(f"{self.name} files are written in order only")
-
-
-@dataclass(frozen=True)
-class Broken:
-    """A registered format that failed to load, and why."""
-
-    name: str
-    reason: str = field(default="")
-
-
-def promised(shape: tuple[int, ...], dtype: Any) -> LazyRows:
-    """Rows that have a shape and a dtype but no numbers yet, for `Format.layout` and `Format.body`."""
-
-    def fetch(start: int, stop: int) -> NDArray[Any]:
-        raise CapabilityError("these rows are promised, not made")
-
-    return LazyRows(shape, dtype, fetch)
-
-
-def shown(data: bytes) -> str:
-    """A few bytes as a person reads them: text where it is text, else hexadecimal."""
-    if not data:
-        return "the end"
-    part = data[:16]
-    text = repr(part)[1:] if all(32 <= b < 127 or b == 10 for b in part) else part.hex(" ")
-    return text + (" ..." if len(data) > 16 else "")

@@ -179,8 +179,8 @@ class Bgsage(Format):
         head = source.bytes(0, min(size, SIZE))
         if not self.resembles(head):
             return
-        for rows in (N - FULL, 0):
-            length = SIZE + 72 * N + 64 * rows
+        lengths = {rows: SIZE + 72 * N + 64 * rows for rows in (N - FULL, 0)}
+        for rows, length in sorted(lengths.items(), key=lambda item: abs(item[1] - size)):
             if size < length // 2:
                 continue
             image = bytearray(bytes(source.buffer[:length]) + bytes(max(0, length - size)))

@@ -20,9 +20,7 @@ BLOCKS = 64  # of a table, that are held against theory
 YES, NO = {"1", "yes", "true", "on"}, {"0", "no", "false", "off"}
 
 
-def settle(
-    source: Source, name: str | None, described: Mapping[str, Any]
-) -> tuple[Format, dict[str, Any]]:
+def settle(source: Source, name: str | None, described: Mapping[str, Any]) -> tuple[Format, dict[str, Any]]:
     """The format to read a source with, and the description that a file without header needs (empty for others).
 
     name : of a format, perhaps with a description behind it ("gnubg-os:points=3"), or None to find it.
@@ -86,9 +84,7 @@ def spelled(form: Format, described: Mapping[str, Any]) -> str:
     return f"{form.name}:{','.join(f'{key}={value:d}' for key, value in described.items())}"
 
 
-def _only(
-    source: Source, candidates: list[tuple[Format, dict[str, Any]]]
-) -> tuple[Format, dict[str, Any]]:
+def _only(source: Source, candidates: list[tuple[Format, dict[str, Any]]]) -> tuple[Format, dict[str, Any]]:
     """The one candidate whose numbers make sense; UnknownFormatError where none or more than one does."""
     if len(candidates) > 1:
         candidates = [(f, d) for f, d in candidates if _sensible(source, f, d)] or candidates

@@ -78,6 +78,9 @@ class Npz(Format):
                         data = np.ascontiguousarray(block[name], _stored(rows))
                         member.write(data.reshape(-1).view(np.uint8).data)
 
+    def takes_body(self, table: Table, options: Options) -> bool:
+        return True
+
     @contextlib.contextmanager
     def body(self, sink: Sink, table: Table, **options: Any) -> Iterator[dict[str, NDArray[Any]]]:
         self.check(table, options)

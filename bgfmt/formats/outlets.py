@@ -96,9 +96,7 @@ class Compared:
         if not np.array_equal(there, same):
             differ = np.flatnonzero(there != same)
             cuts = np.flatnonzero(np.diff(differ) > 1) + 1
-            for first, last in zip(
-                [0, *cuts.tolist()], [*(cuts - 1).tolist(), len(differ) - 1], strict=True
-            ):
+            for first, last in zip([0, *cuts.tolist()], [*(cuts - 1).tolist(), len(differ) - 1], strict=True):
                 a, b = int(differ[first]), int(differ[last]) + 1
                 if len(self._found) >= MOST_RUNS:
                     self._more.append(offset + a)

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from math import comb
+from operator import index
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,6 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 from bgfmt.errors import PositionError
 
 MAX_POINTS = 24
+BAR = 25
 MAX_CHEQUERS = 15
 
 
@@ -41,7 +43,10 @@ class Side:
     counts: tuple[int, ...]
 
     def __init__(self, *counts: int, bar: int = 0) -> None:
-        numbers = [int(c) for c in counts]
+        try:
+            numbers, bar = [index(c) for c in counts], index(bar)
+        except TypeError:
+            raise PositionError(f"a point holds a whole number of chequers: {(*counts, bar)}") from None
         while numbers and numbers[-1] == 0:
             numbers.pop()
         if len(numbers) > MAX_POINTS:
@@ -51,7 +56,7 @@ class Side:
         if sum(numbers) + bar > MAX_CHEQUERS:
             raise PositionError(f"a side has at most {MAX_CHEQUERS} chequers, not {sum(numbers) + bar}")
         object.__setattr__(self, "counts", tuple(numbers))
-        object.__setattr__(self, "bar", int(bar))
+        object.__setattr__(self, "bar", bar)
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a Side cannot be changed: {name}")
@@ -86,28 +91,40 @@ class Side:
     @property
     def highest(self) -> int:
         """The highest occupied point, 25 for the bar, 0 when all are off."""
-        return 25 if self.bar else len(self.counts)
+        return BAR if self.bar else len(self.counts)
 
     @property
     def pips(self) -> int:
         """The pip count: points times chequers, 25 for each on the bar."""
-        return sum(i * c for i, c in enumerate(self.counts, 1)) + 25 * self.bar
+        return sum(i * c for i, c in enumerate(self.counts, 1)) + BAR * self.bar
+
+    @classmethod
+    def parse(cls, text: str) -> Side:
+        """The side of a list of counts ("0 2 2 2 0 4") or, on roll, of any identifier; PositionError otherwise."""
+        from bgfmt.game.identifiers import parse_side
+
+        return parse_side(text)
 
     def padded(self, points: int) -> tuple[int, ...]:
-        """The counts on points 1..`points`; PositionError when a chequer stands beyond."""
+        """The counts on points 1..`points`, the 25th being the bar; PositionError for a chequer beyond."""
+        if not 1 <= points <= BAR:
+            raise PositionError(f"a side has 1 to {MAX_POINTS} points and the bar, not {points}")
         if self.highest > points:
             where = "on the bar" if self.bar else f"on point {self.highest}"
             raise PositionError(f"{self} has a chequer {where}, beyond {points} points")
+        if points == BAR:
+            return (*self.counts, *(0,) * (MAX_POINTS - len(self.counts)), self.bar)
         return self.counts + (0,) * (points - len(self.counts))
 
     def number(self, points: int) -> int:
-        """Position number in a database of `points` points."""
+        """Position number in a database of `points` points; with 25 the bar is the last (hypergammon)."""
         return rank(self.padded(points))
 
     @classmethod
     def from_number(cls, number: int, points: int) -> Side:
-        """The side with this position number in a database of `points` points."""
-        return cls(*unrank(number, points))
+        """The side with this position number in a database of `points` points, of which the 25th is the bar."""
+        counts = unrank(number, points)
+        return cls(*counts[:MAX_POINTS], bar=sum(counts[MAX_POINTS:]))
 
 
 def _side(counts: tuple[int, ...], bar: int) -> Side:
@@ -123,6 +140,27 @@ class Position:
 
     def __str__(self) -> str:
         return f"{self.us} / {self.them}"
+
+    @classmethod
+    def parse(cls, text: str) -> Position:
+        """The position of any identifier, or of the counts of two sides ("4 3 1 / 3 3 2"), the one on roll first."""
+        from bgfmt.game.identifiers import parse_position
+
+        return parse_position(text)
+
+    @property
+    def id(self) -> str:
+        """gnubg's Position ID."""
+        from bgfmt.game.identifiers import position_id
+
+        return position_id(self)
+
+    @property
+    def xgid(self) -> str:
+        """eXtreme Gammon's identifier: money play, the cube in the middle, player 1 on roll."""
+        from bgfmt.game.identifiers import xgid
+
+        return xgid(self)
 
     @property
     def contact(self) -> bool:

@@ -67,8 +67,13 @@ def draw_side(side: Side) -> str:
     return "\n".join(lines)
 
 
+def many(count: int, what: str) -> str:
+    """A count and what is counted: "1 pip", "2 pips"."""
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
+
+
 def _facts(side: Side) -> str:
-    return f"{side.chequers} chequer{'s' if side.chequers != 1 else ''}, {side.pips} pips"
+    return f"{many(side.chequers, 'chequer')}, {many(side.pips, 'pip')}"
 
 
 def _column(position: Position, point: int) -> tuple[str, int]:

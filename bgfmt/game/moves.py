@@ -33,6 +33,15 @@ ROLLS = tuple(Roll(high, low, 1 if high == low else 2) for high in range(1, 7) f
 """The 21 rolls in the order in which gnubg adds them up: 1-1, 2-1, 2-2, 3-1, ... 6-6."""
 
 
+def parse_roll(text: str | tuple[int, int]) -> tuple[int, int]:
+    """The dice, the larger first, of "61", "6-1", "6 1", "6,1" or a pair; PositionError for anything else."""
+    dice = [d for d in text if d not in "-, /"] if isinstance(text, str) else [str(d) for d in text]
+    if len(dice) != 2 or any(d not in {"1", "2", "3", "4", "5", "6"} for d in dice):
+        raise PositionError(f"a roll is two dice such as 61 or 6-1, not {text!r}")
+    high, low = sorted(map(int, dice), reverse=True)
+    return high, low
+
+
 # -- one side alone --------------------------------------------------------------------------------------
 
 
@@ -132,6 +141,11 @@ def legal_plays(position: Position, die: int, other: int) -> list[Play]:
         for board, moves in reached.items():
             plays.setdefault(board, moves)
     return [Play(moves, board.position()) for board, moves in plays.items()]
+
+
+def side_plays(side: Side, roll: tuple[int, int]) -> dict[Side, tuple[Move, ...]]:
+    """Every different result of playing a roll with a side that is past all contact, and the first way to it."""
+    return {play.result.us: play.moves for play in legal_plays(Position(side, Side()), *roll)}
 
 
 def _reach(board: _Board, dice: tuple[int, ...]) -> tuple[int, dict[_Board, tuple[Move, ...]]]:

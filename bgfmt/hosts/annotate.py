@@ -1,8 +1,8 @@
 """Judges every decision of a match that tables cover: what was done, what was best, and what the difference costs.
 
 Equities are those of the player who decides, in money play with the cube at 1 (multiply by the cube for points).
-The tables know money equities; in a match they are used all the same, and the report says so. In the Crawford game,
-where nobody may double, plays are judged by cubeless equities, as they are by tables that have no others.
+Scores are not looked at, and the report of a match says so. In the Crawford game, where nobody may double, plays are
+judged by cubeless equities.
 """
 
 from __future__ import annotations
@@ -11,13 +11,10 @@ import os
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
 from bgfmt import matches
-from bgfmt.analysis import bulk, exact
+from bgfmt.analysis.advisor import Advisor
 from bgfmt.analysis.choose import Databases
-from bgfmt.analysis.cube import CubeAction, judge_cube
-from bgfmt.analysis.play import RankedPlay, rank_plays
+from bgfmt.analysis.cube import CubeAction
 from bgfmt.errors import NotCoveredError
 from bgfmt.game.board import Position
 from bgfmt.game.identifiers import gnubg_id, position_id
@@ -27,7 +24,6 @@ from bgfmt.matches.write_sgf import with_comments, write_sgf
 
 ERROR = 1e-7  # a smaller loss is none
 MATCH_NOTE = "match play: judged by money equities, the score is not looked at"
-SETTLE_LIMIT = 200_000  # pairs of sides that an exact calculation of one play may look at
 
 
 @dataclass(frozen=True)
@@ -63,7 +59,7 @@ class Judgement:
     @property
     def points(self) -> float | None:
         """What it cost at the cube of that moment, in points."""
-        return None if self.loss is None else self.loss * (1 << self.decision.state.cube)
+        return None if self.loss is None else self.loss * self.decision.state.cube_value
 
     def as_dict(self, names: tuple[str, str]) -> dict[str, Any]:
         decision, state = self.decision, self.decision.state
@@ -78,7 +74,7 @@ class Judgement:
             "gnubg_id": gnubg_id(state),
             "position": str(state.position),
             "dice": list(state.dice) if state.dice else None,
-            "cube": 1 << state.cube,
+            "cube": state.cube_value,
             "cube_owner": decision.cube,
             "did": self.did,
             "best": self.best,
@@ -184,57 +180,52 @@ class Report:
         )
 
 
-def judge_match(match: Match, databases: Databases) -> Report:
-    """Judge every decision that the databases cover."""
+def judge_match(match: Match, asked: Advisor | Databases) -> Report:
+    """Judge every decision whose position the tables cover, as the adviser answers it."""
+    advisor = asked if isinstance(asked, Advisor) else Advisor(asked)
     report = Report(match, [])
     for decision in decisions(match):
         report.met += 1
-        judged = judge(decision, databases)
+        judged = judge(decision, advisor)
         if judged is not None:
             report.judgements.append(judged)
     report.problems = list(match.problems)
     return report
 
 
-def judge(decision: Decision, databases: Databases) -> Judgement | None:
-    """The judgement of one decision, None where no table covers it."""
+def judge(decision: Decision, advisor: Advisor) -> Judgement | None:
+    """The judgement of one decision, None where nothing covers it. Scores are not looked at."""
     position = decision.state.position
     if position.contact or not position.us.chequers or not position.them.chequers:
         return None
+    if advisor.covering(position) is None:
+        return None
     try:
-        return _play(decision, databases) if decision.kind == "play" else _cube(decision, databases)
+        return _play(decision, advisor) if decision.kind == "play" else _cube(decision, advisor)
     except NotCoveredError:
         return None
 
 
-def _play(decision: Decision, databases: Databases) -> Judgement:
-    state = decision.state
-    assert state.dice is not None
-    cubeful = not state.crawford
-    ranked: list[RankedPlay]
-    try:
-        ranked = rank_plays(
-            databases,
-            state.position,
-            state.dice,
-            cube=decision.cube,
-            measure="money" if cubeful else "cubeless",
-        )
-    except NotCoveredError:
-        ranked = rank_plays(databases, state.position, state.dice, measure="cubeless")
-    plain = rank_plays(databases, state.position, state.dice, measure="cubeless")
-    best = ranked[0]
+def _play(decision: Decision, advisor: Advisor) -> Judgement | None:
+    state = decision.state.as_money()
+    ranked = advisor.plays(state, measure="cubeless" if decision.state.crawford else None)
+    best = ranked.best
+    if best is None:
+        return None
     if decision.played is None:
-        why = "not a legal play"
+        why, choices = "not a legal play", len(ranked.plays)
         return Judgement(
-            decision, "an illegal play", best.notation, None, best.value, None, choices=len(ranked), note=why
+            decision, "an illegal play", best.notation, None, best.value, None, choices=choices, note=why
         )
-    result = decision.played.result
-    did = next(r for r in ranked if _same(r.result, result))
-    cubeless = next(r for r in plain if _same(r.result, result))
+    plain = advisor.plays(state, measure="cubeless")
+    did, cubeless = (
+        next(play for play in one.plays if _same(play.result, decision.played.result))
+        for one in (ranked, plain)
+    )
+    assert did.loss is not None
     close = did.close and did.loss > ERROR
     if close:
-        settled = _settled(did, best, "cubeless" if best.measure == "cubeless" else decision.cube)
+        settled = advisor.exact_loss(did, best, ranked.cube or "cubeless")
         close = settled is None or settled <= ERROR
     return Judgement(
         decision,
@@ -244,38 +235,20 @@ def _play(decision: Decision, databases: Databases) -> Judgement:
         best.value,
         did.loss,
         cubeless.loss,
-        len(ranked),
+        len(ranked.plays),
         close,
-        best.approximate,
-        best.measure,
-        forced=len(ranked) == 1,
+        ranked.approximate,
+        ranked.measure,
+        forced=len(ranked.plays) == 1,
     )
-
-
-def _settled(did: RankedPlay, best: RankedPlay, cube: str) -> float | None:
-    """What a play loses by exact calculation, None where that would take long."""
-    worth = []
-    for play in (did, best):
-        assert isinstance(play.result, Position)
-        if not play.result.us.chequers:
-            worth.append(1.0)
-            continue
-        after = exact.exact_equities(play.result.swapped(), limit=SETTLE_LIMIT)
-        if after is None or after.owned is None or after.centered is None or after.opponent is None:
-            return None
-        equities = np.array([[after.cubeless, after.owned, after.centered, after.opponent]])
-        worth.append(float(bulk.turned(equities, cube)[0]))
-    return worth[1] - worth[0]
 
 
 def _same(one: object, other: Position) -> bool:
     return isinstance(one, Position) and one.us == other.us and one.them == other.them
 
 
-def _cube(decision: Decision, databases: Databases) -> Judgement:
-    position = decision.state.position
-    owner = "centered" if decision.state.owner is None else "owned"
-    action = judge_cube(databases, owner, position=position, settle=True)
+def _cube(decision: Decision, advisor: Advisor) -> Judgement:
+    action = advisor.cube(decision.state.as_money())
     worth, sure = _choices(decision.kind, action)
     did = decision.kind
     best = max(worth, key=lambda name: (worth[name], name == did))

@@ -13,7 +13,7 @@ from typing import Any
 from bgfmt.analysis.approximate import janowski
 from bgfmt.errors import MissingExtraError
 from bgfmt.game.board import Position, Side
-from bgfmt.hosts.external import Question
+from bgfmt.game.state import GameState
 
 
 class GnubgEngine:
@@ -27,14 +27,14 @@ class GnubgEngine:
                 "the gnubg Python package is not installed (pip install gnubg)", "gnubg"
             ) from None
 
-    def values(self, question: Question, results: Sequence[Position]) -> Sequence[float]:
+    def values(self, state: GameState, results: Sequence[Position]) -> Sequence[float]:
         """Worth of each position after our play, to us who have played."""
         return [-self._equity(result.swapped()) for result in results]
 
-    def double(self, question: Question) -> tuple[bool, bool]:
+    def double(self, state: GameState) -> tuple[bool, bool]:
         """Whether to double and to take, by Janowski's formula from the cubeless equity."""
-        owned, centered, opponent = janowski(self._equity(question.position))
-        rolling = owned if question.owner == "owned" else centered
+        owned, centered, opponent = janowski(self._equity(state.position))
+        rolling = owned if state.owner == "owned" else centered
         return bool(min(1.0, 2 * opponent) > rolling), bool(2 * opponent <= 1)
 
     def _equity(self, position: Position) -> float:

@@ -18,15 +18,10 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from bgfmt.errors import BgfmtError
-from bgfmt.game.board import Position, Side
 from bgfmt.hosts import external
-from bgfmt.hosts.external import Question
-from bgfmt.hosts.player import Decision, Player
-from bgfmt.text import printable
+from bgfmt.hosts.external import Player, Session
 
 BACKLOG = 128  # connections accepted in one go
-VERSION = "Interface: 2\nRFBF: 0\nEngine: bgfmt\nSoftware: bgfmt"
 
 
 @dataclass(frozen=True)
@@ -46,83 +41,6 @@ class Limits:
     unfinished: float = 10.0
     sending: float = 10.0
     mistakes: int = 20
-
-
-@dataclass
-class Session:
-    """One client's conversation: what was asked before, as far as it matters."""
-
-    player: Player
-    log: Callable[[str], None] | None = None
-    mistakes: int = 0
-    asked: int = 0
-    closing: bool = False
-    cube_in_use: bool = True
-    _offered: Position | None = None  # the last position in which we were asked whether to double
-    _left: Side | None = None  # our own side after our last play
-
-    def reply(self, line: str) -> str:
-        """The answer to one line, without its line feed."""
-        text = line.replace("\0", "").strip()
-        if not text.startswith("board:"):
-            return self._command(text)
-        try:
-            question = external.parse_question(text)
-            self._watch_cube(question)
-            decision = self.player.answer(question, cube_in_use=self.cube_in_use)
-        except BgfmtError as error:
-            return self._mistake(str(error))
-        except Exception as error:  # an answer must come: gnubg waits for one line
-            return self._mistake(f"{type(error).__name__}: {error}")
-        self.asked += 1
-        self._remember(question, decision)
-        if self.log is not None:
-            names = " v ".join(printable(name, 30) for name in question.names)
-            asked = f"{question.position} {question.kind} {question.dice}"
-            self.log(f"{names}: {asked}: {decision.text} ({decision.source})")
-        return decision.text
-
-    def _watch_cube(self, question: Question) -> None:
-        """Notice that no cube is in use, which gnubg's line does not say.
-
-        gnubg asks "roll or double?" before every roll at which a double is legal. When the very position we left
-        behind comes back with the dice thrown and that question was skipped, there is no cube.
-        """
-        if question.kind in ("cube", "take"):
-            self.cube_in_use = True
-            return
-        if question.kind != "play" or question.length or not question.may_double[0]:
-            return
-        if self._offered == question.position:
-            self.cube_in_use = True
-        elif self._left is not None and question.position.us == self._left:
-            self.cube_in_use = False
-
-    def _remember(self, question: Question, decision: Decision) -> None:
-        if question.kind == "cube":
-            self._offered = question.position
-        elif question.kind == "play":
-            self._offered = None
-            self._left = decision.left if question.may_double[0] else None
-
-    def _command(self, text: str) -> str:
-        word = text.lower().split(" ", 1)[0]
-        if word == "version":
-            return VERSION
-        if word == "help":
-            return "one line of gnubg's external player protocol, one answer"
-        if word in ("exit", "quit"):
-            self.closing = True
-            return ""
-        if word == "set":
-            return "not supported"
-        return self._mistake("expected a line that starts with board:")
-
-    def _mistake(self, message: str) -> str:
-        self.mistakes += 1
-        if self.log is not None:
-            self.log(f"refused: {printable(message)}")
-        return external.error_line(printable(message))
 
 
 class Conversation(Protocol):

@@ -12,7 +12,7 @@
     stop, quit
 
 What no table covers is refused with `error not_covered REASON`, unless the option Outside is "rule": then the rule of
-`bgfmt.hosts.player` plays there. Other errors: unknown_command, bad_position, bad_dice, bad_argument, no_position,
+`bgfmt.analysis.rule` plays there. Other errors: unknown_command, bad_position, bad_dice, bad_argument, no_position,
 no_dice. A line that is not understood gets one line and changes nothing; a bad position leaves none set. A bare FIBS
 board line or XGID, the whole of an older draft of the protocol, is answered by the action alone.
 """
@@ -24,14 +24,13 @@ from dataclasses import replace
 from typing import IO
 
 from bgfmt import __version__
-from bgfmt.analysis.choose import Databases
-from bgfmt.errors import BgfmtError
-from bgfmt.game.identifiers import MatchState, from_gnubg_id, from_xgid, parse
-from bgfmt.hosts.external import Question
-from bgfmt.hosts.player import Player
+from bgfmt.analysis.advisor import Advisor
+from bgfmt.errors import BgfmtError, NotCoveredError
+from bgfmt.game.identifiers import from_gnubg_id, from_xgid, parse
+from bgfmt.game.state import GameState
+from bgfmt.hosts.external import format_play
 
 LONGEST = 4096  # bytes of a command
-COVERED = ("two-sided", "one-sided")
 
 
 class Refused(Exception):
@@ -39,12 +38,11 @@ class Refused(Exception):
 
 
 class Engine:
-    """The state of one conversation."""
+    """The state of one conversation, answered by an adviser."""
 
-    def __init__(self, databases: Databases) -> None:
-        self.player = Player(databases)
-        self.state: MatchState | None = None
-        self.outside = "refuse"
+    def __init__(self, advisor: Advisor) -> None:
+        self.advisor = advisor
+        self.state: GameState | None = None
         self.over = False
 
     def reply(self, line: str) -> list[str]:
@@ -115,14 +113,14 @@ class Engine:
             raise Refused(f"bad_dice expected two numbers from 1 to 6, found {_plain(' '.join(words))}")
         if self.state is None:
             raise Refused("no_position say position first")
-        self.state = replace(self.state, dice=(dice[0], dice[1]), doubled=False)
+        self.state = self.state.rolled((dice[0], dice[1]))
         return []
 
     def _setoption(self, words: list[str]) -> list[str]:
         lower = [word.lower() for word in words]
         if lower[:3] != ["name", "outside", "value"] or lower[3:] not in (["rule"], ["refuse"]):
             raise Refused(f"bad_argument no such option or value: {_plain(' '.join(words))}")
-        self.outside = lower[3]
+        self.advisor.outside = "rule" if lower[3] == "rule" else "refuse"
         return []
 
     def _go(self, words: list[str]) -> list[str]:
@@ -137,35 +135,35 @@ class Engine:
 
     # -- answers -----------------------------------------------------------------------------------------
 
-    def _act(self, state: MatchState, role: str) -> str:
+    def _act(self, state: GameState, role: str) -> str:
         position = state.position
         if not position.us.chequers or not position.them.chequers:
             raise Refused("bad_position the game is over")
-        question = _question(state)
-        if role == "chequer" or (role == "turn" and state.dice is not None and not state.doubled):
-            return f"{'bestmove' if role == 'chequer' else 'bestturn'} {self._play(question)}"
-        decision = self.player.take(question) if state.doubled else self.player.double(question)
-        barred = not state.doubled and (not question.may_double[0] or question.crawford)
-        if not barred:
-            self._check(question, decision.source)
+        if role == "chequer" or (role == "turn" and state.kind == "play"):
+            return f"{'bestmove' if role == 'chequer' else 'bestturn'} {self._play(state)}"
+        act = self._decide(replace(state, dice=None, resigned=0))
+        text = {"pass": "drop"}.get(act, act)
         if role == "turn":
-            return f"bestturn {decision.text}"
-        return f"bestcube {'nodouble' if decision.text == 'roll' else decision.text}"
+            return f"bestturn {text}"
+        return f"bestcube {'nodouble' if text == 'roll' else text}"
 
-    def _play(self, question: Question) -> str:
-        if question.dice == (0, 0):
+    def _play(self, state: GameState) -> str:
+        if state.dice is None:
             raise Refused("no_dice say dice first")
-        decision = self.player.play(question)
-        self._check(question, decision.source)
-        return decision.text or "none"
+        return self._decide(state.rolled(state.dice)) or "none"
 
-    def _check(self, question: Question, source: str) -> None:
-        if self.outside == "rule" or source in COVERED:
-            return
-        if source == "forced" and not question.position.contact:
-            return
-        where = "the sides have not passed each other" if question.position.contact else "no table covers it"
-        raise Refused(f"not_covered {where}")
+    def _decide(self, state: GameState) -> str:
+        try:
+            decision = self.advisor.decide(state)
+        except NotCoveredError:
+            where = "the sides have not passed each other" if state.position.contact else "no table covers it"
+            raise Refused(f"not_covered {where}") from None
+        except BgfmtError as error:
+            raise Refused(f"bad_position {_plain(str(error))}") from None
+        if decision.act != "play":
+            return decision.act
+        moves = decision.play.moves if decision.play else ()
+        return format_play((move.start, move.end) for move in moves)
 
 
 _COMMANDS: dict[str, Callable[[Engine, list[str]], list[str]]] = {
@@ -181,27 +179,11 @@ _COMMANDS: dict[str, Callable[[Engine, list[str]], list[str]]] = {
 }
 
 
-def _state(read: Callable[[str], MatchState], text: str) -> MatchState:
+def _state(read: Callable[[str], GameState], text: str) -> GameState:
     try:
         return read(text.strip())
     except BgfmtError as error:
         raise Refused(f"bad_position {_plain(str(error))}") from None
-
-
-def _question(state: MatchState) -> Question:
-    us, them = state.turn, 1 - state.turn
-    return Question(
-        state.position,
-        dice=state.dice or (0, 0),
-        length=state.length,
-        scores=(state.scores[us], state.scores[them]),
-        cube=1 << state.cube,
-        may_double=(state.owner in (None, us), state.owner in (None, them)),
-        doubled=state.doubled,
-        crawford=state.crawford,
-        post_crawford=state.post_crawford,
-        jacoby=state.jacoby,
-    )
 
 
 def _plain(text: str) -> str:

@@ -18,7 +18,7 @@ from typing import Protocol
 
 from bgfmt.errors import FormatError, UnknownFormatError
 from bgfmt.matches.model import MOST_RECORDS, Game, Match, Record, Result, Rules
-from bgfmt.matches.text import printable
+from bgfmt.text import printable
 
 READERS = ("xg", "bgf", "ogxm", "sgf", "mat")
 LARGEST_FILE = 64 << 20

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from bgfmt.game.identifiers import MatchState
 from bgfmt.game.moves import Play
+from bgfmt.game.state import GameState
 from bgfmt.matches.model import Game, Match, Record
 
 _CUBE = {"double": "double", "beaver": "beaver", "take": "take", "drop": "pass"}
@@ -26,25 +26,24 @@ class Decision:
     record: int
     kind: str
     player: int
-    state: MatchState
+    state: GameState
     played: Play | None = None
 
     @property
     def cube(self) -> str:
         """Where the cube lies for the player on roll: centered, owned or opponent."""
-        owner = self.state.owner
-        return "centered" if owner is None else "owned" if owner == self.state.turn else "opponent"
+        return self.state.owner
 
 
-def state(match: Match, game: Game, record: Record) -> MatchState:
+def state(match: Match, game: Game, record: Record) -> GameState:
     """The state of the match before a record."""
     first, second = record.position.us, record.position.them
     rules = match.rules
-    return MatchState(
+    return GameState(
         (first, second) if record.turn == 0 else (second, first),
         turn=record.turn,
-        cube=record.cube.bit_length() - 1,
-        owner=record.owner,
+        cube_value=record.cube,
+        cube_owner=record.owner,
         dice=record.dice if record.kind in ("play", "dance") else None,
         doubled=record.kind in ("take", "drop", "beaver", "raccoon"),
         scores=game.scores,
@@ -93,7 +92,8 @@ def _answers_a_beaver(record: Record, before: Record | None) -> bool:
 
 
 def _may_double(match: Match, game: Game, record: Record) -> bool:
-    if record.owner not in (None, record.player) or game.crawford or match.rules.cube_limit == 1:
+    limit = match.rules.cube_limit
+    if record.owner not in (None, record.player) or game.crawford or (limit and record.cube >= limit):
         return False
     return not match.length or match.length - game.scores[record.player] > record.cube
 

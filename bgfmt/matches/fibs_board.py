@@ -6,6 +6,7 @@ import re
 
 from bgfmt.errors import PositionError
 from bgfmt.game.board import Position
+from bgfmt.game.moves import BAR
 from bgfmt.matches import plays
 
 MOST_MOVED = 16  # chequers that may differ in all, on both sides, for it to be a board one play later
@@ -22,7 +23,7 @@ def read(text: str, before: Position) -> Position:
     """
     numbers = [int(number) for number in re.findall(r"-?\d{1,6}", text)]
     readings: list[tuple[plays.Board, plays.Board]] = []
-    for begin in (3, 0):  # after length and scores, or at once
+    for begin in range(8):  # after length and scores, or at once
         points = numbers[begin : begin + 26]
         if len(points) == 26:
             readings += [_sides(view) for view in (points, points[::-1])]
@@ -37,7 +38,11 @@ def read(text: str, before: Position) -> Position:
         apart = sum(
             abs(a - b) for pair in zip((mine, theirs), old, strict=True) for a, b in zip(*pair, strict=True)
         )
-        if sum(theirs) == sum(old[1]) and sum(mine) <= sum(old[0]) and (best is None or apart < best[0]):
+        # the other side changes by chequers sent to its bar only
+        possible = sum(theirs) == sum(old[1]) and all(
+            a <= b for a, b in zip(theirs[:BAR], old[1], strict=False)
+        )
+        if possible and sum(mine) <= sum(old[0]) and (best is None or apart < best[0]):
             best = apart, found
     if best is None or best[0] > MOST_MOVED:
         raise PositionError("a play that is not recorded, and no board after it that can be read")

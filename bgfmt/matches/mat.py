@@ -9,15 +9,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import pairwise
 
 from bgfmt.errors import FormatError, PositionError
-from bgfmt.game.moves import BAR, OFF
 from bgfmt.matches import fibs_board
 from bgfmt.matches.model import MOST_RECORDS, STARTS, Game, Match, Result, Rules
 from bgfmt.matches.results import checked
-from bgfmt.matches.text import decoded, printable
+from bgfmt.matches.text import decoded
 from bgfmt.matches.walk import GameWalk
+from bgfmt.matches.words import read_play
+from bgfmt.text import printable
 
 NAME = "mat"
 LARGEST = 16 << 20  # 100,000 games
@@ -40,7 +40,6 @@ _KINDS = {
     "dou": "double", "red": "double", "bea": "double", "rac": "double", "tak": "take", "acc": "take",
     "dro": "drop", "pas": "drop", "rej": "drop", "res": "resign", "con": "resign", "los": "resign", "win": "wins",
 }  # fmt: skip
-_WORD = re.compile(r"(?<!\S)(bar|\d{1,2})((?:/(?:off|bar|\d{1,2})\*?+)++)(?:\((\d)\)\*?+)?+(?!\S)", re.I)
 _NUMBER = re.compile(r"\d{1,6}")
 
 
@@ -330,27 +329,4 @@ def _roll(walk: GameWalk, cell: _Cell, player: int, at: int) -> None:
         walk.roll(player, cell.dice, hops, at, marks=marks)
 
 
-def read_play(text: str) -> tuple[list[tuple[int, int]], int, str]:
-    """(from, to) hops of a play as players write it, at how many points hits are marked, and what else is there.
-
-    >>> read_play("bar/21* 8/6(2)")
-    ([(25, 21), (8, 6), (8, 6)], 1, '')
-    """
-    hops: list[tuple[int, int]] = []
-    hit: set[int] = set()
-    for word in _WORD.finditer(text):
-        stops = word[2].split("/")[1:]
-        points = [_point(word[1]), *(_point(stop.rstrip("*")) for stop in stops)]
-        hit.update(point for point, stop in zip(points[1:], stops, strict=True) if stop.endswith("*"))
-        if len(hops) < 99:
-            hops += list(pairwise(points)) * int(word[3] or 1)
-    rest = _WORD.sub("", text) if hops else text
-    return hops, len(hit), " ".join(rest.split())
-
-
-def _point(text: str) -> int:
-    word = text.lower()
-    return BAR if word == "bar" else OFF if word == "off" else int(word)
-
-
-__all__ = ["NAME", "read", "read_play", "recognise"]
+__all__ = ["NAME", "read", "recognise"]

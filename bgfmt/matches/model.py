@@ -13,7 +13,7 @@ from typing import Any, Literal
 from bgfmt.game.board import Position, Side
 from bgfmt.game.identifiers import position_id
 from bgfmt.game.moves import Move, notation
-from bgfmt.matches.text import printable
+from bgfmt.text import printable
 
 Kind = Literal[
     "play", "dance", "unplayed", "double", "beaver", "raccoon", "take", "drop", "resign", "set"

@@ -211,11 +211,9 @@ def _second(source: Source, begin: int) -> Match:
 
 
 def _check_sum(section: Source, before: bytes, notes: list[str]) -> None:
-    fields, mask, _ = section.record()
-    if mask & 3 == 3:
-        kind, digest = fields.varint(), fields.take(fields.varint(), "a digest")
-        if kind == 0 and int.from_bytes(digest, "little") != zlib.crc32(before):
-            notes.append("the checksum of the file is wrong")
+    fields, _, (kind, size) = section.record(2)
+    if kind == 0 and int.from_bytes(fields.take(size, "a digest"), "little") != zlib.crc32(before):
+        notes.append("the checksum of the file is wrong")
 
 
 def _second_game(section: Source, walk: GameWalk) -> GameWalk:

@@ -56,10 +56,20 @@ class GameWalk:
 
     # -- what happened -----------------------------------------------------------------------------------
 
-    def roll(self, player: int, dice: tuple[int, int], hops: list[Hop], at: int, *, marks: int = 0) -> None:
+    def roll(
+        self,
+        player: int,
+        dice: tuple[int, int],
+        hops: list[Hop],
+        at: int,
+        *,
+        marks: int = 0,
+        board: Position | None = None,
+    ) -> None:
         """Dice and the play made with them. Without hops: a dance, or, as a game's last roll, not played.
 
         marks : at how many points the writer marks a hit, 0 where he marks none.
+        board : what the file has as the board after it; a difference is named, and the file's is gone on from.
         """
         last = self.records[-1] if self.records else None
         if not hops and last is not None and (last.kind, last.player, last.dice) == ("dance", player, dice):
@@ -76,9 +86,18 @@ class GameWalk:
                 self.turn = 1 - player
             return
         found = plays.find(mine, theirs, dice, hops, marks)
-        if isinstance(found, str):
+        if isinstance(found, str) and board is None:
             self.stop(at, found)
             return
+        if board is not None and (
+            isinstance(found, str) or plays.position(found.mine, found.theirs) != board
+        ):
+            self.problem(
+                at, f"the file has the board {position_id(board)} after the play, which its moves do not give"
+            )
+            self._play_to(player, dice, board, at)
+            return
+        assert not isinstance(found, str)
         self._played(player, dice, found.moves, found.mine, found.theirs, found.legal, at)
         hits = sum(move.hit for move in found.moves)
         if found.legal and marks and marks != hits:
@@ -86,8 +105,10 @@ class GameWalk:
 
     def played_to(self, player: int, dice: tuple[int, int], board: Position, at: int) -> None:
         """Dice and the board the file gives after the play (the player who moved first), legal or not."""
-        if not self._on_roll(player, at):
-            return
+        if self._on_roll(player, at):
+            self._play_to(player, dice, board, at)
+
+    def _play_to(self, player: int, dice: tuple[int, int], board: Position, at: int) -> None:
         mine, theirs = self.boards[player], self.boards[1 - player]
         after, others = plays.board(board.us), plays.board(board.them)
         hops = plays.hops_between(mine, theirs, after, others)

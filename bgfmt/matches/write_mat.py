@@ -8,7 +8,7 @@ from bgfmt.game.moves import BAR, OFF
 from bgfmt.matches import plays
 from bgfmt.matches.model import STARTS, Game, Match, Record
 from bgfmt.matches.results import outcome
-from bgfmt.matches.text import printable
+from bgfmt.text import printable
 
 COLUMN = 33
 

@@ -139,7 +139,7 @@ def _match(header: Container, name: str) -> Match:
         crawford,
         jacoby,
         beaver,
-        1 << limit if 0 <= limit <= 15 else None,
+        1 << limit if 0 < limit <= 15 else None,
         automatic,
         VARIATIONS[header.variation],
     )
@@ -266,9 +266,7 @@ def _move(record: bytes, walk: GameWalk, number: int) -> None:
         else:
             walk.played_to(player, dice, after, number)
         return
-    walk.roll(player, dice, hops, number)
-    if not walk.over:
-        walk.see(player, after, number)
+    walk.roll(player, dice, hops, number, board=after)
 
 
 def _game_end(record: bytes, walk: GameWalk, number: int) -> None:

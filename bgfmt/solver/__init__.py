@@ -1,16 +1,19 @@
 """The solver: tables from the rules of the game alone. It knows no file formats.
 
-Importing it does not wake numba; solving does.
+Importing it does not import numba; solving does.
 
 >>> from bgfmt import solver
 >>> solver.one_sided(1, gammon=False).bearoff[2, :2].tolist()
 [0, 65535]
 """
 
-from bgfmt.solver.expected_rolls import expected_rolls
+from bgfmt.solver.mean_rolls import mean_rolls
 from bgfmt.solver.one_sided import one_sided
 from bgfmt.solver.plan import Plan, plan
 from bgfmt.solver.recipe import RECIPES, Recipe
+from bgfmt.solver.scratch import Scratch
 from bgfmt.solver.two_sided import two_sided
 
-__all__ = ["RECIPES", "Plan", "Recipe", "expected_rolls", "one_sided", "plan", "two_sided"]
+expected_rolls = mean_rolls  # its old name
+
+__all__ = ["RECIPES", "Plan", "Recipe", "Scratch", "mean_rolls", "one_sided", "plan", "two_sided"]

@@ -1,63 +1,63 @@
-"""Two-sided tables with nothing rounded: float64 equities, by the same rules as the integers of recipe gnubg."""
+"""Two-sided tables with nothing rounded: float64 equities, by the same rules as the integers."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bgfmt.game import board
-from bgfmt.solver.layers import WEIGHTS, pip_order
-from bgfmt.solver.schedule import check_memory, thread_count
-from bgfmt.tables import TwoSided
+from bgfmt.solver.executor import Executor, Work
+from bgfmt.solver.layers import WEIGHTS, PipOrder
+from bgfmt.solver.waves import Progress
 
 Array = NDArray[Any]
 
 
-def solve_exact(
-    points: int,
-    chequers: int,
-    *,
-    cubeful: bool = True,
-    threads: int | None = None,
-    progress: Callable[[int, int], None] | None = None,
-) -> TwoSided:
-    """Equities (n, n, 4 or 1) float64 of rolling without doubling: cubeless, owned, centered, opponent.
+class Block(NamedTuple):
+    """Pairs of a layer start..end-1 with places low..high-1; `lower`: the layer is on roll, against lower ones."""
+
+    start: int
+    end: int
+    low: int
+    high: int
+    lower: bool
+
+
+class ExactPairs(Work[Block]):
+    """Equities (n, n, columns) float64 of rolling without doubling: cubeless, owned, centered, opponent.
 
     The opponent doubles when that gains, a double is passed when it costs more than 1. Rounding errors of the
     additions alone remain, some 1e-15.
     """
-    from bgfmt.solver.kernels import exact_two_sided as kernels
 
-    n, columns = board.count(points, chequers), 4 if cubeful else 1
-    check_memory(2 * n * n * columns * 8 + 200_000_000, f"an exact {points}x{chequers} table")
-    order = pip_order(points, chequers)
-    out = np.empty((n, n, columns))
-    turned = np.empty(
-        (n, n, columns)
-    )  # [t, j]: what (t, j) is worth to the player who moved to j; in pip order
-    cuts, numbers = order.cuts, order.numbers
-    kernels.terminal(numbers, out, turned)
-    with ThreadPoolExecutor(thread_count(threads)) as workers:
+    def __init__(self, order: PipOrder, columns: int) -> None:
+        self.order = order
+        self.out = np.empty((order.n, order.n, columns))
+        #: [t, j] in pip order: what (t, j) is worth to the player who moved to j
+        self.turned = np.empty((order.n, order.n, columns))
+
+    def make(self, block: Block, /) -> None:
+        """Make the pairs of a block."""
+        from bgfmt.solver.kernels import exact_two_sided as kernels
+
+        o = self.order
+        kernels.pairs(*block, o.ends, o.results, WEIGHTS, o.numbers, self.out, self.turned)
+
+    def solve(self, executor: Executor, progress: Progress | None) -> Array:
+        """The whole table."""
+        from bgfmt.solver.kernels import exact_two_sided as kernels
+
+        order = self.order
+        kernels.terminal(order.numbers, self.out, self.turned)
         for layer in range(1, order.layers):
-            start, end = int(cuts[layer]), int(cuts[layer + 1])
-            for upper, phase in ((start, True), (end, False)):
-                step = max(1, -(-upper // (4 * thread_count(threads))))
-                jobs = [
-                    workers.submit(
-                        kernels.pairs, start, end, low, min(low + step, upper), phase, order.ends, order.results,
-                        WEIGHTS, numbers, out, turned,
-                    )
-                    for low in range(1, upper, step)
-                ]  # fmt: skip
-                for job in jobs:
-                    job.result()
+            start, end = int(order.cuts[layer]), int(order.cuts[layer + 1])
+            for upper, lower in ((start, True), (end, False)):
+                step = max(1, -(-upper // (4 * executor.workers)))
+                blocks = [
+                    Block(start, end, low, min(low + step, upper), lower) for low in range(1, upper, step)
+                ]
+                executor.run(self, blocks)
             if progress is not None:
-                progress(end * end, n * n)
-    return TwoSided(
-        points=points, chequers=chequers, equities=out, provenance="solved by bgfmt, recipe exact",
-        extra={"recipe": "exact"},
-    )  # fmt: skip
+                progress(end * end, order.n**2)
+        return self.out

@@ -43,6 +43,16 @@ class PipOrder:
         return len(self.cuts) - 1
 
 
+def layer_cuts(points: int, chequers: int) -> Array:
+    """First place of each pip layer in pip order and, last, the number of positions; without any kernel."""
+    ways = np.zeros((chequers + 1, points * chequers + 1), np.int64)
+    ways[0, 0] = 1
+    for point in range(1, points + 1):
+        for c in range(1, chequers + 1):  # in place: any number of chequers on this point
+            ways[c, point:] += ways[c - 1, :-point]
+    return np.concatenate([[0], np.cumsum(ways.sum(axis=0))])
+
+
 def pip_order(points: int, chequers: int) -> PipOrder:
     """The positions of `points` x `chequers` by pips, with every roll's results."""
     from bgfmt.solver.kernels import successors as kernels

@@ -21,10 +21,9 @@ from bgfmt.game import board
 from bgfmt.met.model import Met
 from bgfmt.met.score import Score
 from bgfmt.solver import columns
-from bgfmt.solver.layers import REACH, pip_order
-from bgfmt.solver.plan import INTERPRETER_BYTES, START_SECONDS, Plan
-from bgfmt.solver.schedule import check_memory, thread_count
-from bgfmt.solver.two_sided import layer_cuts, results_a_position
+from bgfmt.solver.layers import REACH, layer_cuts, pip_order
+from bgfmt.solver.machine import check_memory, thread_count
+from bgfmt.solver.plan import INTERPRETER_BYTES, START_SECONDS, Plan, results_a_position
 from bgfmt.tables.match_score import A, B, Cube, MatchScore, Results, ScoreFacts, State
 
 Array = NDArray[Any]

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from bgfmt.errors import SolverError
 from bgfmt.game import board
+from bgfmt.solver.executor import Executor, executing
+from bgfmt.solver.machine import check_memory
 from bgfmt.solver.recipe import Recipe
 from bgfmt.solver.recipe import recipe as find_recipe
-from bgfmt.solver.schedule import Array, Layers, Progress, Runner, check_memory, thread_count
+from bgfmt.solver.waves import Array, Layers, Progress, Sweep
 from bgfmt.tables import NormalOneSided, OneSided
 
 ROLLS = 32
@@ -19,22 +22,15 @@ GAMMON_CHEQUERS = 15
 MAX_POINTS = 18
 
 
-class Records:
-    """What the search remembers of a position: ranks and position numbers after one, two and three more dice.
+@dataclass(frozen=True, eq=False)
+class ExactMeans:
+    """Mean rolls (n,) float64 of an exact table, to the last chequer off and to the first (None without gammon).
 
-    `arrays` are those `kernels_one_sided.search` names signs, keys and doubles.
+    Kept beside the chances, which leave out what happens after roll 31.
     """
 
-    def __init__(self, layers: Layers, dtype: type[np.uint32 | np.int64]) -> None:
-        signs = np.arange(34, dtype=dtype)
-        signs[32] = np.iinfo(dtype).max // 32 * 32
-        signs[33] = np.iinfo(dtype).max
-        n = layers.records
-        self.arrays = (
-            signs,
-            zeros_on_lines((n, 2 * LANES), dtype),
-            zeros_on_lines((6, n, 4), dtype),
-        )
+    means: Array
+    gammon_means: Array | None
 
 
 def check_size(points: int, chequers: int) -> None:
@@ -76,6 +72,7 @@ def one_sided(
     normal: bool = False,
     recipe: str | Recipe = "gnubg",
     threads: int | None = None,
+    executor: Executor | None = None,
     progress: Progress | None = None,
 ) -> OneSided | NormalOneSided:
     """Solve the one-sided table of up to `chequers` chequers on `points` points.
@@ -87,60 +84,57 @@ def one_sided(
     normal : make means and standard deviations only, as ``makebearoff -n`` does (recipe gnubg).
     recipe : ``gnubg``, ``bgsage`` or ``exact``; see `bgfmt.solver.recipe`.
     threads : how many to use, all cores when None. The numbers do not depend on it.
+    executor : who makes the blocks instead of threads; see `bgfmt.solver.executor`.
     progress : called as ``progress(done, total)`` with positions, from the calling thread.
 
     Returns
     -------
-    OneSided with uint16 rows of 65535 parts (float64 chances for recipe exact, whose expected rolls are then in
-    ``extra["means"]`` and ``extra["gammon_means"]``, float64), or NormalOneSided. Rolls beyond 31 have no column: an
-    exact row then adds up to a little less than 1, a rounded one gives them to its likeliest roll.
+    OneSided with uint16 rows of 65535 parts (float64 chances for recipe exact, with `ExactMeans` as a record), or
+    NormalOneSided. Rolls beyond 31 have no column: an exact row then adds up to a little less than 1, a rounded one
+    gives them to its likeliest roll.
 
     Raises
     ------
     SolverError for sizes out of range, an unknown recipe, or too little memory.
     """
-    chosen = find_recipe(recipe)
+    chosen = find_recipe(recipe, "normal-distribution" if normal else "one-sided")
     check_size(points, chequers)
-    if normal and chosen.name != "gnubg":
-        raise SolverError(f"normal approximations are made by recipe gnubg only, not by {chosen.name}")
     check_memory(memory_needed(points, chequers, gammon=gammon, normal=normal, recipe=chosen), "this table")
     layers = Layers(points, chequers)
     whole = chequers == GAMMON_CHEQUERS and (gammon or normal) and chosen.gammon == "save"
     total = board.count(points, chequers) - 1 + (layers.exactly(chequers) if whole else 0)
-    with Runner(thread_count(threads), total, progress) as runner:
+    with executing(executor, threads) as workers:
+        sweep = Sweep(workers, total, progress)
         if normal:
-            return _normal(layers, runner)
+            return _normal(layers, sweep, chosen)
         if not chosen.rounded:
-            return _exact(layers, runner, gammon)
-        return _rounded(layers, runner, gammon, chosen)
+            return _exact(layers, sweep, gammon, chosen)
+        return _rounded(layers, sweep, gammon, chosen)
 
 
-def _rounded(layers: Layers, runner: Runner, gammon: bool, chosen: Recipe) -> OneSided:
+def _rounded(layers: Layers, sweep: Sweep, gammon: bool, chosen: Recipe) -> OneSided:
     from bgfmt.solver.kernels import one_sided as kernels
 
     points, chequers = layers.points, layers.chequers
     n = board.count(points, chequers)
     rows = zeros_on_lines((n, 1 + gammon, ROLLS), np.uint16)
     rows[0, :, 0] = 65535
-    labels: Array = np.zeros(0, np.uint32)
-    records = Records(layers, np.uint32)
-    if chosen.tie == "lexicographic":
-        labels = lexicographic(points, chequers)
-        records = Records(layers, np.int64)
+    ordered = chosen.tie == "lexicographic"
+    labels: Array = lexicographic(points, chequers) if ordered else np.zeros(0, np.uint32)
+    records = records_for(layers, np.int64 if ordered else np.uint32)
     race = gammon and chosen.gammon == "race" and chequers == GAMMON_CHEQUERS
     choices = np.zeros((n if race else 0, 21), np.uint32)
+    numbering = kernels.Board(points, layers.terms, layers.steps)
 
     def kernel(ranges: Array) -> None:
         kernels.distributions(
-            points, ranges, layers.terms, layers.steps, *records.arrays, on, off, scale, LANES, rows, part,
-            chosen.remainder == "sums", labels, choices, ROLLS,
-        )  # fmt: skip
+            ranges, numbering, slots, records, rows, part, chosen.remainder == "sums", labels, choices, ROLLS
+        )
 
-    scale, part = 1, 0
+    part = 0
     for c in range(1, chequers + 1):
-        on, off = layers.places(c)
-        layers.run(runner, c, kernel)
-    extra: dict[str, Any] = {"recipe": chosen.name}
+        slots = kernels.Slots(*layers.places(c), 1)
+        sweep.run(kernel, layers.waves(c))
     if gammon:
         first = layers.first(GAMMON_CHEQUERS) if chequers == GAMMON_CHEQUERS else n
         if race:
@@ -148,103 +142,99 @@ def _rounded(layers: Layers, runner: Runner, gammon: bool, chosen: Recipe) -> On
             kernels.race_survival(first, choices, survival)
             rows[first:, 1, 0] = 65535 - survival[:, 0]
             rows[first:, 1, 1:] = survival[:, :-1] - survival[:, 1:]
-            extra["gammon_policy"] = "race"
         elif first < n:
-            on, off = layers.places(chequers)
-            off, scale, part = layers.spare, 0, 1
-            layers.run(runner, chequers, kernel)
+            slots, part = kernels.Slots(layers.places(chequers)[0], layers.spare, 0), 1
+            sweep.run(kernel, layers.waves(chequers))
     return OneSided(
         points=points, chequers=chequers, bearoff=rows[:, 0], gammon=rows[:, 1] if gammon else None,
-        provenance=f"solved by bgfmt, recipe {chosen.name}", extra=extra,
+        gammon_policy="race" if chosen.gammon == "race" else "", recipe=chosen.name,
+        provenance=f"solved by bgfmt, recipe {chosen.name}",
     )  # fmt: skip
 
 
-def _normal(layers: Layers, runner: Runner) -> NormalOneSided:
+def _normal(layers: Layers, sweep: Sweep, chosen: Recipe) -> NormalOneSided:
     from bgfmt.solver.kernels import one_sided as kernels
 
     points, chequers = layers.points, layers.chequers
     moments = np.zeros((board.count(points, chequers), 4), np.float32)
     bits = moments.view(np.int32)
-    records = Records(layers, np.int64)
+    records = records_for(layers, np.int64)
+    numbering = kernels.Board(points, layers.terms, layers.steps)
 
     def kernel(ranges: Array) -> None:
-        kernels.normal_moments(
-            points,
-            ranges,
-            layers.terms,
-            layers.steps,
-            *records.arrays,
-            on,
-            off,
-            scale,
-            LANES,
-            moments,
-            bits,
-            column,
-        )
+        kernels.normal_moments(ranges, numbering, slots, records, moments, bits, column)
 
-    scale, column = 1, 0
+    column = 0
     for c in range(1, chequers + 1):
-        on, off = layers.places(c)
-        layers.run(runner, c, kernel)
+        slots = kernels.Slots(*layers.places(c), 1)
+        sweep.run(kernel, layers.waves(c))
     if chequers == GAMMON_CHEQUERS:
-        off, scale, column = layers.spare, 0, 2
-        layers.run(runner, chequers, kernel)
+        slots, column = kernels.Slots(layers.places(chequers)[0], layers.spare, 0), 2
+        sweep.run(kernel, layers.waves(chequers))
     return NormalOneSided(
-        points=points, chequers=chequers, moments=moments, provenance="solved by bgfmt, recipe gnubg",
-        extra={"recipe": "gnubg"},
+        points=points, chequers=chequers, moments=moments, recipe=chosen.name,
+        provenance=f"solved by bgfmt, recipe {chosen.name}",
     )  # fmt: skip
 
 
-def _exact(layers: Layers, runner: Runner, gammon: bool) -> OneSided:
+def _exact(layers: Layers, sweep: Sweep, gammon: bool, chosen: Recipe) -> OneSided:
     points, chequers = layers.points, layers.chequers
     n = board.count(points, chequers)
     chances = np.zeros((n, ROLLS))
     chances[0, 0] = 1
-    means = exact_means(layers, runner, chances)
-    extra: dict[str, Any] = {"recipe": "exact", "means": means}
+    means = exact_means(layers, sweep, chances)
     second: Array | None = None
+    gammon_means: Array | None = None
     if gammon:
         second = np.zeros((n, ROLLS))
         first = layers.first(GAMMON_CHEQUERS) if chequers == GAMMON_CHEQUERS else n
         second[:first, 0] = 1
-        extra["gammon_means"] = np.zeros(n)
+        gammon_means = np.zeros(n)
         if first < n:
-            extra["gammon_means"] = exact_means(layers, runner, second, gammon=True)
+            gammon_means = exact_means(layers, sweep, second, gammon=True)
     return OneSided(
-        points=points, chequers=chequers, bearoff=chances, gammon=second, provenance="solved by bgfmt, recipe exact",
-        extra=extra,
+        points=points, chequers=chequers, bearoff=chances, gammon=second, recipe=chosen.name,
+        carried=(ExactMeans(means, gammon_means),), provenance=f"solved by bgfmt, recipe {chosen.name}",
     )  # fmt: skip
 
 
 def exact_means(
-    layers: Layers, runner: Runner, chances: Array, *, gammon: bool = False, choices: Array | None = None
+    layers: Layers, sweep: Sweep, chances: Array, *, gammon: bool = False, choices: Array | None = None
 ) -> Array:
-    """Expected rolls (n,) float64 of all positions; fills `chances`, (n, columns) float64, columns may be 0.
+    """Mean rolls (n,) float64 of all positions; fills `chances`, (n, columns) float64, columns may be 0.
 
     `gammon`: rolls to the first chequer off instead, for positions with all chequers on the board. `choices`,
     (n, 21) uint32, takes the position number after each roll's play.
     """
     from bgfmt.solver.kernels import exact as kernels
+    from bgfmt.solver.kernels.one_sided import Board, Slots
 
     points, chequers = layers.points, layers.chequers
     means = np.zeros(board.count(points, chequers))
-    ranks, labels = np.zeros((layers.records, 19)), np.zeros((layers.records, 19), np.uint32)
-    kept = np.zeros((0, 21), np.uint32) if choices is None else choices
+    kept = kernels.Ranked(np.zeros((layers.records, 19)), np.zeros((layers.records, 19), np.uint32))
+    chosen = np.zeros((0, 21), np.uint32) if choices is None else choices
+    numbering = Board(points, layers.terms, layers.steps)
 
     def kernel(ranges: Array) -> None:
-        kernels.exact_rolls(
-            points, ranges, layers.terms, layers.steps, ranks, labels, on, off, scale, means, chances,
-            chances.shape[1], kept,
-        )  # fmt: skip
+        kernels.exact_rolls(ranges, numbering, slots, kept, means, chances, chosen)
 
-    scale = 0 if gammon else 1
     for c in range(chequers if gammon else 1, chequers + 1):
         on, off = layers.places(c)
-        if gammon:
-            off = layers.spare
-        layers.run(runner, c, kernel)
+        slots = Slots(on, layers.spare, 0) if gammon else Slots(on, off, 1)
+        sweep.run(kernel, layers.waves(c))
     return means
+
+
+def records_for(layers: Layers, dtype: type[np.uint32 | np.int64]) -> Any:
+    """`kernels.one_sided.Records` of all positions that the search looks at, with keys of that dtype."""
+    from bgfmt.solver.kernels import one_sided as kernels
+
+    signs = np.arange(34, dtype=dtype)
+    signs[32] = np.iinfo(dtype).max // 32 * 32
+    signs[33] = np.iinfo(dtype).max
+    n = layers.records
+    keys, doubles = zeros_on_lines((n, 2 * LANES), dtype), zeros_on_lines((6, n, 4), dtype)
+    return kernels.Records(signs, keys, doubles, LANES)
 
 
 def lexicographic(points: int, chequers: int) -> Array:

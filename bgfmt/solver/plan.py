@@ -5,13 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from bgfmt.errors import SolverError
 from bgfmt.game import board
+from bgfmt.solver.layers import layer_cuts
+from bgfmt.solver.machine import available_memory, thread_count
 from bgfmt.solver.one_sided import GAMMON_CHEQUERS, check_size, memory_needed
+from bgfmt.solver.pool import Pool
 from bgfmt.solver.recipe import Recipe
 from bgfmt.solver.recipe import recipe as find_recipe
-from bgfmt.solver.schedule import available_memory, thread_count
 
+MAX_TWO_SIDED_POINTS = 12
+HELD_PAIRS = 30_000_000  # two-sided tables of more pairs are better made through a scratch file
+LANES = 6.5e9  # int16 maxima a second on one core, measured
+SCRATCH_RATE = 0.25e9  # bytes of table a second that checksums, disk and merging take
 START_SECONDS = 0.7  # interpreter, numpy, numba and the compiled code from its cache
 INTERPRETER_BYTES = 150_000_000
 
@@ -42,26 +50,65 @@ class Plan:
 
 
 def plan(kind: str, points: int = 6, chequers: int = 15, **options: Any) -> Plan:
-    """Estimate a solve: kind ``one-sided``, ``two-sided`` or ``expected-rolls``, with the solver's own options.
+    """Estimate a solve of a kind of table (see `bgfmt.solver.recipe.KINDS`), with the solver's own options.
 
     >>> plan("one-sided", 6).positions
     54264
     """
     if kind == "one-sided":
         return _one_sided(points, chequers, **options)
-    if kind == "expected-rolls":
-        check_size(points, chequers)
-        n = board.count(points, chequers)
-        threads = thread_count(options.get("threads"))
-        memory = INTERPRETER_BYTES + 8 * n + 228 * board.count(points, chequers)
-        return Plan(f"expected rolls, {points} points", n, START_SECONDS + 8e-7 * n / threads, memory, 16 * n)
+    if kind == "normal-distribution":
+        return _one_sided(points, chequers, normal=True, **options)
     if kind == "two-sided":
-        from bgfmt.solver.two_sided import plan_two_sided
+        return plan_two_sided(points, chequers, **options)
+    find_recipe(options.get("recipe", "exact"), kind)
+    check_size(points, chequers)
+    n = board.count(points, chequers)
+    threads = thread_count(options.get("threads"))
+    memory = INTERPRETER_BYTES + 8 * n + 228 * board.count(points, chequers)
+    return Plan(f"mean rolls, {points} points", n, START_SECONDS + 8e-7 * n / threads, memory, 16 * n)
 
-        found = plan_two_sided(points, chequers, **options)
-        assert isinstance(found, Plan)
-        return found
-    raise SolverError(f"no solver of {kind!r}; there are one-sided, two-sided and expected-rolls")
+
+def plan_two_sided(
+    points: int,
+    chequers: int,
+    *,
+    cubeful: bool = True,
+    recipe: str | Recipe = "gnubg",
+    threads: int | None = None,
+) -> Plan:
+    """What solving this table will take, from a model checked on 6x6 to 6x15 and on other points.
+
+    SolverError unless 1..12 points and 1..15 chequers.
+    """
+    if not 1 <= points <= MAX_TWO_SIDED_POINTS or not 1 <= chequers <= board.MAX_CHEQUERS:
+        raise SolverError(
+            f"two-sided tables have 1 to {MAX_TWO_SIDED_POINTS} points and 1 to {board.MAX_CHEQUERS} chequers, "
+            f"not {points} and {chequers}"
+        )
+    chosen = find_recipe(recipe, "two-sided")
+    cuts = layer_cuts(points, chequers)
+    n, columns = int(cuts[-1]), 4 if cubeful else 1
+    pairs, results = n * n, results_a_position(points, chequers)
+    what = f"two-sided {points}x{chequers}, recipe {chosen.name}"
+    lanes, threads = pairs * results * columns, min(2, thread_count(threads))
+    if not chosen.rounded:
+        seconds = START_SECONDS + lanes / 1e9 / threads
+        memory = 2 * pairs * columns * 8 + 4 * n * results + INTERPRETER_BYTES
+        return Plan(what, pairs, seconds, memory, pairs * columns * 8)
+    pool = Pool(cuts, columns).size * 2
+    own = int(max(np.diff(cuts) * (n - cuts[:-1]))) * columns * 2
+    near = threads * n * columns * 32 * 2
+    body = pairs * columns * 2
+    large = pairs > HELD_PAIRS
+    seconds = START_SECONDS + lanes / LANES / threads + (body / SCRATCH_RATE if large else 0)
+    memory = pool + own + near + 4 * n * results + INTERPRETER_BYTES + (0 if large else body)
+    return Plan(what, pairs, seconds, int(memory), 40 + body, body if large else 0)
+
+
+def results_a_position(points: int, chequers: int) -> int:
+    """About how many (roll, result) pairs a position has on average; measured within a tenth."""
+    return int(21 + 2.2 * (points - 1) * (chequers - 1)) if chequers > 1 else 21
 
 
 def _one_sided(
@@ -75,7 +122,7 @@ def _one_sided(
     threads: int | None = None,
 ) -> Plan:
     check_size(points, chequers)
-    chosen = find_recipe(recipe)
+    chosen = find_recipe(recipe, "normal-distribution" if normal else "one-sided")
     n = board.count(points, chequers)
     passes = n
     if chequers == GAMMON_CHEQUERS and (gammon or normal):  # a second pass over those with all on the board
@@ -85,7 +132,7 @@ def _one_sided(
     seconds = START_SECONDS + each * 1e-6 * passes / thread_count(threads)
     if normal:
         output = 40 + 16 * n
-    elif chosen.name == "bgsage":
+    elif chosen.gammon == "race":  # means and survival rows
         output = 28 + 72 * n + 64 * (passes - n)
     elif compressed and chosen.rounded:
         output = int(40 + n * (13.8 + 2.2 * points if gammon else 9.6 + 2.2 * points))

@@ -1,7 +1,8 @@
 """Recipes: the choices on which the bytes of a table depend, named and documented.
 
 Two programs that both play to need the fewest rolls still write different files: they round differently, break
-ties differently, and ask different things of the gammon part. A recipe is one such set of choices.
+ties differently, and ask different things of the gammon part. A recipe is one such set of choices; the solver looks
+at the choices, never at the name.
 
 >>> recipe("bgsage").tie
 'lexicographic'
@@ -19,6 +20,7 @@ from bgfmt.errors import SolverError
 class Recipe:
     """The choices behind a table.
 
+    kinds : the kinds of table it makes, by name.
     tie : which of equally good plays is taken: the one ``first`` met when the larger die is played first and the
         highest points first, or the ``lexicographic`` least by chequers on point 1, then point 2, ...
     remainder : what rounding leaves of 65535 goes to the first most likely roll: most likely among the rounded
@@ -28,6 +30,7 @@ class Recipe:
     """
 
     name: str
+    kinds: tuple[str, ...]
     tie: Literal["first", "lexicographic"]
     remainder: Literal["rounded", "sums", "none"]
     gammon: Literal["save", "race"]
@@ -35,34 +38,47 @@ class Recipe:
     summary: str
 
 
-RECIPES = {
-    r.name: r
-    for r in (
-        Recipe("gnubg", "first", "rounded", "save", True, "GNU Backgammon's makebearoff, to the byte"),
-        Recipe(
-            "bgsage",
-            "lexicographic",
-            "sums",
-            "race",
-            True,
-            "the one-sided file that bgsage ships, to the byte",
-        ),
-        Recipe(
-            "exact",
-            "first",
-            "none",
-            "save",
-            False,
-            "float64 throughout, nothing rounded to a file's integers",
-        ),
-    )
-}
+_ALL = (
+    Recipe(
+        "gnubg",
+        ("one-sided", "normal-distribution", "two-sided"),
+        "first",
+        "rounded",
+        "save",
+        True,
+        "GNU Backgammon's makebearoff, to the byte",
+    ),
+    Recipe(
+        "bgsage",
+        ("one-sided",),
+        "lexicographic",
+        "sums",
+        "race",
+        True,
+        "the one-sided file that bgsage ships, to the byte",
+    ),
+    Recipe(
+        "exact",
+        ("one-sided", "two-sided", "mean-rolls"),
+        "first",
+        "none",
+        "save",
+        False,
+        "float64 throughout, nothing rounded to a file's integers",
+    ),
+)
+RECIPES = {r.name: r for r in _ALL}
+KINDS = ("one-sided", "normal-distribution", "two-sided", "mean-rolls")
 
 
-def recipe(name: str | Recipe) -> Recipe:
-    """The recipe of this name; SolverError names the known ones when there is none."""
-    if isinstance(name, Recipe):
-        return name
-    if name not in RECIPES:
+def recipe(name: str | Recipe, kind: str | None = None) -> Recipe:
+    """The recipe of this name, for tables of this kind; SolverError names the known ones when there is none."""
+    found = RECIPES.get(name) if isinstance(name, str) else name
+    if found is None:
         raise SolverError(f"no recipe named {name!r}; there are {', '.join(RECIPES)}")
-    return RECIPES[name]
+    if kind is not None and kind not in found.kinds:
+        makers = [r.name for r in RECIPES.values() if kind in r.kinds]
+        if not makers:
+            raise SolverError(f"no solver of {kind!r} tables; there are {', '.join(KINDS)}")
+        raise SolverError(f"{kind} tables are made by recipe {' or '.join(makers)}, not by {found.name}")
+    return found

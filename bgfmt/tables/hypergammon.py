@@ -121,7 +121,7 @@ class Hypergammon(OfBothSides):
 
     @property
     def cost(self) -> float:
-        return {1: 5.0, 2: 10.0}.get(self.chequers, 600.0)
+        return {1: 1.0, 2: 8.0}.get(self.chequers, 420.0)
 
     def corner(self, rows: Rows, n: int, numbers: NDArray[np.int64] | None) -> Rows:
         raise CapabilityError(f"a {self.kind} table cannot be cut down: fewer chequers are another game")

@@ -1,13 +1,12 @@
-"""The verifier: proves a database right, or names what is wrong; repairs it; compares two.
+"""The verifier: proves a database right, or names what is wrong.
 
 >>> import bgfmt
 >>> bgfmt.verify("fixtures/golden/gnubg/ts_06x02.bd").verdict
 'proved: every one of 784 entries follows from the rules (recipe gnubg)'
 """
 
-from bgfmt.verifier.comparing import Diff, diff, diff_tables
+from bgfmt.verifier.findings import Finding, Rule
 from bgfmt.verifier.ladder import verify
-from bgfmt.verifier.mending import repair
-from bgfmt.verifier.report import Finding, Report
+from bgfmt.verifier.report import Report
 
-__all__ = ["Diff", "Finding", "Report", "diff", "diff_tables", "repair", "verify"]
+__all__ = ["Finding", "Report", "Rule", "verify"]

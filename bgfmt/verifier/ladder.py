@@ -4,30 +4,27 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-from bgfmt.database import Database, read_source
+from bgfmt.database import Database, open_database, read_source
 from bgfmt.errors import (
     AmbiguousFormatError,
-    BgfmtError,
     CapabilityError,
     CorruptError,
     FormatError,
-    HeaderError,
-    TruncatedError,
     UnknownFormatError,
 )
-from bgfmt.storage import PathLike, Source
-from bgfmt.tables import Components, Hypergammon, MeanRolls, NormalOneSided, OneSided, Table, TwoSided
-from bgfmt.verifier import checks, digests
-from bgfmt.verifier.report import RUNGS, Finding, Report, plural
+from bgfmt.storage import PathLike, Source, open_source
+from bgfmt.tables import Components, Table
+from bgfmt.verifier import causes, digests, proofs, readings, report, sense, structure, words
+from bgfmt.verifier.findings import RUNGS, Finding, Kind, Likely, Outcome, Rule, Seen
+from bgfmt.verifier.report import Report
 
 Progress = Callable[[int, int], None]
-MINUTE = 60.0
-READ_IN_A_MINUTE = 40 << 30
+QUICK = 100_000  # entries that a quick look samples
+STARTING = 3.0  # seconds in which compiled code is loaded and plays are listed
 
 
 def thread_count(threads: int | None) -> int:
@@ -41,316 +38,203 @@ def verify(
     path: PathLike,
     *,
     until: str | None = None,
+    quick: bool = False,
     against: PathLike | None = None,
     sample: int | None = None,
     seed: int = 0,
     tolerance: float | None = None,
     threads: int | None = None,
     progress: Progress | None = None,
+    announce: Callable[[float], None] | None = None,
     exact: bool = False,
     format: str | None = None,
-    described: dict[str, Any] | None = None,
+    described: Mapping[str, Any] | None = None,
 ) -> Report:
     """Prove a database right, or name what is wrong with it.
 
     Parameters
     ----------
     path : the file.
-    until : the last rung to climb: structure, digest, sense, recurrence or regenerate. Default: recurrence where it
-        takes about a minute at most, else sense and a sample.
+    until : the last rung to climb: structure, digest, sense, recurrence (the default, a proof) or regenerate.
+    quick : structure, digest, sense and the recurrence of 100,000 entries, which is no proof.
     against : another database to compare with, over the positions both cover.
-    sample : check so many entries chosen by `seed` instead of all.
-    tolerance : largest difference from the recipe (units of the stored integers; rolls for floats) still called
-        consistent.
+    sample : check so many entries chosen by `seed` (any whole number) instead of all.
+    tolerance : largest difference from what the recipe gives (units of the stored integers; rolls for means and
+        moments, equity for hypergammon) that is let pass.
     threads, progress : cores to use; called with (done, total) during the long pass.
-    exact : also measure how far the stored numbers are from the truth; see `bgfmt.verifier.exact`.
+    announce : called before the recurrence with the seconds that it is likely to take.
+    exact : also measure how far the stored numbers are from the truth; see `bgfmt.measuring`.
     format, described : as for `bgfmt.open`, for files without header.
 
     Returns
     -------
-    Report. Damage of any kind is a report, not an error; only the operating system's errors pass through.
+    Report. Damage of any kind is a report, not an error; the operating system's errors pass through, and so does
+    what is wrong with `against`.
     """
     if until is not None and until not in RUNGS:
         raise CapabilityError(f"no rung is called {until!r} (there are: {', '.join(RUNGS)})")
+    if sample is not None and sample < 1:
+        raise CapabilityError(f"a sample has 1 entry or more, not {sample}")
+    if quick:
+        sample = sample or QUICK
     name = os.fspath(path)
     asked = {"format": format, **(described or {})}
-    with Source(path) as source:
-        known, same_size = (None, []) if until == "structure" else digests.identify(source)
-        climb = _Climb(until, sample, seed, tolerance, thread_count(threads), progress)
+    climb = Climb(until or "recurrence", sample, seed, tolerance, thread_count(threads), progress, announce)
+    with open_source(path) as source:
+        known = () if until == "structure" else tuple(digests.identify(source))
         try:
             db = read_source(source, **asked)
-            reports = [climb.table(db, name)]
         except FormatError as error:
-            best = None if any(asked.values()) else _best_reading(source, climb, name)
-            if best is None:
-                return _unreadable(name, source, error)
-            db, reports = best[0], [best[1]]
-        for part in range(1, 1 + len(db.others)):
-            reports.append(climb.table(read_source(source, part=part, **asked), name))
-        report = reports[0] if len(reports) == 1 else _together(name, reports)
-        _known(report, known, same_size, db)
-        if against is not None:
-            _against(report, path, against, tolerance)
-        if exact:
-            from bgfmt.verifier.exact import measure
-
-            report.exact = measure(db.table, threads=thread_count(threads))
-        return report
+            best = _best_reading(source, error, climb, known)
+            return best or _unreadable(source, error, climb, known)
+        more = known if against is None else (*known, _against(db, against, tolerance))
+        measured = _measured(db, climb.threads) if exact else report.NOTHING
+        parts = [db, *(read_source(source, part=k, **asked) for k in range(1, 1 + len(db.others)))]
+        reports = [climb.table(part, name, more, measured) for part in parts]
+        return reports[0] if len(reports) == 1 else report.together(name, reports)
 
 
-def _best_reading(source: Source, climb: _Climb, name: str) -> tuple[Database, Report] | None:
-    """The reading of a file that proves best, where its size without header fits more than one table.
+def _measured(db: Database, threads: int) -> Mapping[str, Any]:
+    from bgfmt.verifier.measuring import measure
 
-    Also 24 points, which makebearoff writes and gnubg's reader refuses.
-    """
-    from bgfmt import formats
-    from bgfmt.formats.gnubg import header as gnubg
+    return measure(db.table, threads=threads)
 
-    readings: list[tuple[Source, str, dict[str, Any], str]] = []
-    head = bytes(source.buffer[: gnubg.SIZE])
-    if gnubg.kind(head) == "TS" and head[9:11] == b"24" and len(head) == gnubg.SIZE:
-        spec = gnubg.SIDED.parse(head)
-        body = Source.from_bytes(source.buffer[gnubg.SIZE :], name)
-        described = {"points": 24, "chequers": spec.chequers, "cubeful": bool(spec.flag15)}
-        canonical = gnubg.canonical_two_sided(24, spec.chequers, cubeful=bool(spec.flag15))
-        if canonical == head:
-            readings.append((body, "gnubg-ts", described, "gnubg's own reader refuses 24 points"))
-    elif not gnubg.kind(head):
-        for known in formats.known().values():
-            readings += [(source, known.name, guess, "it has no header") for guess in known.guess(source)]
-    best: tuple[Database, Report] | None = None
-    for where, format, described, note in readings:
+
+def _against(db: Database, other: PathLike, tolerance: float | None) -> Finding:
+    from bgfmt.comparing import diff_tables
+
+    with open_database(other) as second:
         try:
-            db = read_source(where, format=format, **described)
-        except (FormatError, CapabilityError):
-            continue
-        report = climb.table(db, name)
-        report.notes.append(
-            f"{note}; read as {format}:{','.join(f'{k}={v:d}' for k, v in described.items())}"
-        )
-        if best is None or (report.exit_code, report.wrong) < (best[1].exit_code, best[1].wrong):
-            best = db, report
-    return best
+            result = diff_tables(db.table, second.table, db.name, os.fspath(other))
+        except CapabilityError as error:
+            raise CapabilityError(f"{os.fspath(other)}: {error}") from None
+    same = not result.different or result.largest <= (tolerance or 0)
+    return Finding(
+        Rule.SAME_AGAINST if same else Rule.AGAINST, field=os.fspath(other), found=str(result),
+        count=max(1, result.different),
+    )  # fmt: skip
 
 
-def _unreadable(name: str, source: Source, error: FormatError) -> Report:
+def _best_reading(
+    source: Source, error: FormatError, climb: Climb, known: tuple[Finding, ...]
+) -> Report | None:
+    """The report on a file without header under the reading that proves best."""
+    found = readings.readings(source, error)
+    reports = (climb.table(db, source.name, (note, *known)) for db, note in found)
+    return min(reports, key=lambda r: (r.exit_code, r.wrong), default=None)
+
+
+def _unreadable(source: Source, error: FormatError, climb: Climb, known: tuple[Finding, ...]) -> Report:
     if isinstance(error, (UnknownFormatError, AmbiguousFormatError)):
-        return Report(name, f"not readable: {_plain(error, name)}", "not readable")
-    from bgfmt.verifier import diagnose
-
-    offset = getattr(error, "offset", None)
-    if isinstance(error, TruncatedError):
-        offset = source.size
-    report = Report(name, status="damaged", rung="structure")
-    report.add(Finding("structure", _plain(error, name), kind="layout", offset=offset,
-                       expected=getattr(error, "expected", None), found=getattr(error, "found", None),
-                       position_number=getattr(error, "position_number", None)))  # fmt: skip
-    report.cause = diagnose.of_size(source)
-    claims = bool(report.cause) and isinstance(error, (TruncatedError, HeaderError))
-    if claims and "than the header says" in report.cause:
-        report.status = "not what it claims"
-    cause = f" ({report.cause})" if report.cause else ""
-    report.verdict = f"{report.status}: {_plain(error, name)}{cause}"
-    return report
+        finding = Finding(Rule.UNREADABLE, found=readings.plain(error, source.name))
+        return report.build(source.name, climb.seen([finding], None, ""))
+    finding, likely = readings.unreadable(source, error)
+    return report.build(source.name, climb.seen([finding, *known], None, "structure", likely))
 
 
-def _plain(error: BgfmtError, name: str) -> str:
-    text = " ".join(str(error).split())
-    return text.removeprefix(f"{name}: ")
+@dataclass(frozen=True)
+class Climb:
+    """How far to climb, and how."""
 
+    until: str = "recurrence"
+    sample: int | None = None
+    seed: int = 0
+    tolerance: float | None = None
+    threads: int = 1
+    progress: Progress | None = None
+    announce: Callable[[float], None] | None = None
 
-def _together(name: str, reports: list[Report]) -> Report:
-    worst = max(reports, key=lambda r: r.exit_code)
-    out = Report(
-        name, status=worst.status, rung=min((r.rung for r in reports), key=RUNGS.index), parts=reports
-    )
-    out.format, out.title, out.recipe = worst.format, worst.title, worst.recipe
-    out.entries, out.checked = (sum(getattr(r, f) for r in reports) for f in ("entries", "checked"))
-    out.wrong, out.inherited = (sum(getattr(r, f) for r in reports) for f in ("wrong", "inherited"))
-    if worst.exit_code == 0:
-        out.verdict = f"{len(reports)} databases; {'; '.join(r.verdict for r in reports)}"
-    else:
-        place = reports.index(worst)
-        head, _, rest = worst.verdict.partition(": ")
-        out.verdict = f"{head}: database {place} of {len(reports)}: {rest}"
-    for report in reports:
-        out.findings += report.findings
-    return out
+    def seen(
+        self, findings: list[Finding], outcome: Outcome | None, rung: str, likely: Likely | None = None
+    ) -> Seen:
+        """What was seen, as the verdict wants it."""
+        limited = RUNGS.index(self.until) < RUNGS.index("recurrence") or self.sample is not None
+        return Seen(tuple(findings), outcome, rung, limited, self.tolerance, likely)
 
+    def reaches(self, rung: str) -> bool:
+        """Whether that rung was asked for."""
+        return RUNGS.index(self.until) >= RUNGS.index(rung)
 
-def _known(
-    report: Report, known: dict[str, Any] | None, same_size: list[dict[str, Any]], db: Database
-) -> None:
-    if known is not None:
-        report.known_as = f"{known['name']} ({known['kind']} published by: {known['published_by']})"
-        report.notes.append(f"its bytes are those of {report.known_as}")
-        if report.status == "unproved":
-            report.verdict += f"; its bytes are those of {report.known_as}"
-    elif same_size and report.exit_code == 0 and report.rung != "structure":
-        names = sorted({entry["name"] for entry in same_size})
-        report.notes.append(f"it has the size of, but not the bytes of: {'; '.join(names)}")
-
-
-def _against(report: Report, path: PathLike, other: PathLike, tolerance: float | None) -> None:
-    from bgfmt.verifier.comparing import diff
-
-    result = diff(path, other)
-    report.notes.append(str(result))
-    allowed = tolerance or 0
-    if result.different and result.largest > allowed:
-        report.add(Finding("against", str(result)))
-        if report.exit_code == 0:
-            report.status = "damaged" if report.status != "proved" else "not what it claims"
-            report.verdict = f"not the same as {os.fspath(other)}: {result}"
-
-
-class _Climb:
-    def __init__(
+    def table(
         self,
-        until: str | None,
-        sample: int | None,
-        seed: int,
-        tolerance: float | None,
-        threads: int,
-        progress: Progress | None,
-    ) -> None:
-        self.until, self.sample, self.seed, self.tolerance = until, sample, seed, tolerance
-        self.threads, self.progress = threads, progress
-
-    def table(self, db: Database, name: str) -> Report:
-        report = Report(name, format=db.format.name, title=str(db), rung="structure")
-        began = time.perf_counter()
-        findings = list(checks.structure(db))
-        report.seconds["structure"] = time.perf_counter() - began
-        last = RUNGS.index(self.until) if self.until else self._reach(db.table)
+        db: Database,
+        file: str,
+        more: tuple[Finding, ...] = (),
+        measured: Mapping[str, Any] = report.NOTHING,
+    ) -> Report:
+        """The report of one table; `more` are findings about its file."""
+        findings, outcome = list(more), None
+        seconds: dict[str, float] = {}
+        reached = "digest" if self.reaches("digest") else "structure"
         try:
-            if last >= RUNGS.index("digest"):
-                report.rung = "digest"
-            if last == RUNGS.index("sense"):
-                self._sense(report, db.table)
-            elif last >= RUNGS.index("recurrence"):
-                self._recurrence(report, db)
-                if report.exit_code == 0 and not findings:
-                    findings += checks.layout(db)
-                if last >= RUNGS.index("regenerate") and report.exit_code == 0:
-                    self._regenerate(report, db)
+            findings += structure.check(db)
+            for rung in ("sense", "recurrence", "regenerate"):
+                if not self._wanted(rung, db, outcome):
+                    continue
+                began = time.perf_counter()
+                reached = rung
+                found, outcome = self._step(rung, db, outcome)
+                findings += found
+                seconds[rung] = time.perf_counter() - began
         except (CorruptError, ValueError) as error:
-            report.status = "damaged"
-            text = (
-                _plain(error, name)
-                if isinstance(error, BgfmtError)
-                else f"its numbers make no table: {error}"
-            )
-            report.verdict = f"damaged: {text}"
-            report.add(Finding("structure", text, kind="layout", offset=getattr(error, "offset", None),
-                               position_number=getattr(error, "position_number", None)))  # fmt: skip
-        self._finish(report, findings)
-        return report
-
-    def _finish(self, report: Report, findings: list[Finding]) -> None:
-        report.findings[:0] = findings
-        if findings and report.exit_code == 0:
-            kept = report.verdict.partition(": ")[2]
-            report.status = "damaged"
-            what = "; ".join(str(f) for f in findings)
-            report.verdict = f"damaged: {what}" + (f"; otherwise {kept}" if kept else "")
-        elif findings:
-            report.notes += [str(finding) for finding in findings]
-        if not report.verdict:
-            report.verdict = f"nothing wrong found as far as {report.rung} (not a proof)"
-
-    def _reach(self, table: Table) -> int:
-        """The rung that about a minute reaches."""
-        if isinstance(table, Components):
-            return RUNGS.index("structure")
-        seconds = _cost(table) / self.threads
-        if seconds < MINUTE or self.sample:
-            return RUNGS.index("recurrence")
-        size = sum(
-            int(np.prod(r.shape, dtype=np.float64)) * r.dtype.itemsize for r in table.arrays().values()
+            findings.append(readings.broken(error, file))
+        if outcome is None and reached == "recurrence":  # no rule is known of such a table
+            reached = "sense" if "sense" in seconds else "digest"
+        likely = None
+        if any(f.rule.kind is not Kind.NOTE for f in findings) or (outcome and outcome.failing):
+            likely = (outcome.likely if outcome else None) or causes.of_table(db, outcome)
+        if outcome is not None and outcome.recipe:
+            findings += _made_by(outcome.recipe, db.table.kind)
+        seen = self.seen(findings, outcome, reached, likely)
+        return report.build(
+            file,
+            seen,
+            format=db.format.name,
+            title=str(db),
+            kind=db.table.kind,
+            exact=measured,
+            seconds=seconds,
         )
-        return RUNGS.index("sense" if size < READ_IN_A_MINUTE else "digest")
 
-    def _sense(self, report: Report, table: Table) -> None:
-        began = time.perf_counter()
-        report.rung = "sense"
-        found = list(checks.sense(table))
-        report.seconds["sense"] = time.perf_counter() - began
-        for finding in found:
-            report.add(finding)
-        if found:
-            report.status = "damaged"
-            report.verdict = f"damaged: {found[0].message}"
+    def _wanted(self, rung: str, db: Database, outcome: Outcome | None) -> bool:
+        if not self.reaches(rung):
+            return False
+        if isinstance(db.table, Components):
+            return rung == "recurrence"
+        if rung == "sense":  # the recurrence covers it, where there is one to be run whole
+            return self.until == "sense" or self.sample is not None or not isinstance(db.table, proofs.KINDS)
+        return rung != "regenerate" or (outcome is not None and bool(outcome.recipe))
 
-    def _recurrence(self, report: Report, db: Database) -> None:
-        table = db.table
-        began = time.perf_counter()
-        report.rung = "recurrence"
-        if self.sample:
-            from bgfmt.verifier import sampling
+    def _step(self, rung: str, db: Database, outcome: Outcome | None) -> tuple[list[Finding], Outcome | None]:
+        if rung == "sense":
+            return list(sense.check(db.table, self.progress)), outcome
+        if rung == "recurrence":
+            return self._recurrence(db)
+        from bgfmt.verifier import remaking
 
-            sampling.judge(report, table, self.sample, self.seed)
-        elif isinstance(table, TwoSided):
-            self._two_sided(report, table)
-        elif isinstance(table, Hypergammon):
-            from bgfmt.verifier import judge_hypergammon
+        assert outcome is not None
+        return [remaking.check(db.table, outcome.recipe, self.threads, self.progress)], outcome
 
-            judge_hypergammon.judge(report, table, threads=self.threads, progress=self.progress)
-        elif isinstance(table, (OneSided, NormalOneSided, MeanRolls)):
-            self._one_sided(report, table)
-        else:
-            report.rung = "structure"
-            report.verdict = "nothing wrong found as far as structure: it holds no table bgfmt can prove"
-        report.seconds["recurrence"] = time.perf_counter() - began
-        if report.exit_code:
-            from bgfmt.verifier import diagnose
+    def _recurrence(self, db: Database) -> tuple[list[Finding], Outcome | None]:
+        if isinstance(db.table, Components):
+            return [Finding(Rule.NO_TABLE, found="it holds no table that bgfmt knows")], None
+        if self.announce is not None:
+            self.announce(self._seconds(db.table))
+        locate = structure.locator(db)
+        outcome = proofs.prove(
+            db.table, proofs.Work(self.threads, self.progress, locate, self.sample, self.seed)
+        )
+        if outcome is None:
+            return [Finding(Rule.NO_RECURRENCE, found=f"{db.table.kind} tables")], None
+        return [], outcome
 
-            diagnose.of_table(report, db)
-
-    def _two_sided(self, report: Report, table: TwoSided) -> None:
-        from bgfmt.verifier import judge_two_sided
-        from bgfmt.verifier.recurrence import two_sided as recurrence_two_sided
-
-        if table.exact:
-            from bgfmt.verifier import exact
-
-            exact.judge(report, table, threads=self.threads)
-            return
-        found = recurrence_two_sided.check(table, threads=self.threads, progress=self.progress)
-        judge_two_sided.judge(report, table, found, tolerance=self.tolerance)
-
-    def _one_sided(self, report: Report, table: OneSided | NormalOneSided | MeanRolls) -> None:
-        from bgfmt.verifier import judge_one_sided as judge
-
-        if isinstance(table, OneSided) and table.exact:
-            from bgfmt.verifier import exact
-
-            exact.judge(report, table, threads=self.threads)
-        elif isinstance(table, OneSided):
-            judge.judge_rows(report, table, threads=self.threads, progress=self.progress)
-        elif isinstance(table, NormalOneSided):
-            judge.judge_normal(report, table, threads=self.threads, progress=self.progress)
-        else:
-            judge.judge_means(report, table, threads=self.threads, progress=self.progress)
-
-    def _regenerate(self, report: Report, db: Database) -> None:
-        from bgfmt.verifier import regenerate
-
-        began = time.perf_counter()
-        regenerate.judge(report, db, threads=self.threads, progress=self.progress)
-        report.seconds["regenerate"] = time.perf_counter() - began
+    def _seconds(self, table: Table) -> float:
+        """About how long the recurrence takes."""
+        if self.sample is None:
+            return table.cost / self.threads
+        return min(table.cost, STARTING + table.cost * self.sample / max(1, table.entries)) / self.threads
 
 
-def _cost(table: Table) -> float:
-    """Seconds of one core that the recurrence rung takes, roughly."""
-    n = table.positions
-    if isinstance(table, TwoSided):
-        return 2 + n * n * 4e-8 * (table.points * table.chequers) / 48
-    if isinstance(table, Hypergammon):
-        return {26: 5.0, 351: 10.0}.get(n, 600.0)
-    return 3 + n * 2e-6 * table.points
-
-
-def describe(report: Report) -> str:
-    """The rung a report reached, in words."""
-    return f"{report.rung}: {plural(report.checked, 'entry')} checked" if report.checked else report.rung
+def _made_by(name: str, kind: str) -> list[Finding]:
+    plain = ("gnubg", "bgsage", "exact", "peelle")
+    return [] if name in plain else [Finding(Rule.MADE_BY, field=name, found=words.made_by(name, kind))]

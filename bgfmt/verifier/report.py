@@ -2,65 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Any
 
 from bgfmt.errors import VerificationError
+from bgfmt.verifier import verdict, words
+from bgfmt.verifier.findings import KEPT, RUNGS, Finding, Kind, Rule, Seen
 
-RUNGS = ("structure", "digest", "sense", "recurrence", "regenerate")
-Status = Literal["proved", "consistent", "unproved", "damaged", "not what it claims", "not readable"]
-EXIT = {"proved": 0, "consistent": 0, "unproved": 0, "damaged": 1, "not what it claims": 1, "not readable": 2}
-FINDINGS_KEPT = 100
+NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
-class Finding:
-    """One thing a check saw.
-
-    `check` is the rung; `position_number` is a side's number, or us * n + them for two sides; `offset` is in bytes
-    from the start of the file; `kind` is "wrong" (in itself), "inherits" (follows from a wrong entry), "layout" or
-    "note"; `board` draws the position.
-    """
-
-    check: str
-    message: str
-    kind: str = "wrong"
-    position_number: int | None = None
-    position: str = ""
-    offset: int | None = None
-    expected: Any = None
-    found: Any = None
-    board: str = ""
-
-    def as_dict(self) -> dict[str, Any]:
-        """The finding as plain values, without what is empty."""
-        out: dict[str, Any] = {"check": self.check, "kind": self.kind, "message": self.message}
-        for name in ("position_number", "position", "offset", "expected", "found", "board"):
-            value = getattr(self, name)
-            if value not in (None, ""):
-                out[name] = value
-        return out
-
-    def __str__(self) -> str:
-        return self.message
-
-
-@dataclass
 class Report:
     """The result of `bgfmt.verify`.
 
-    status : proved, consistent, unproved (nothing wrong as far as it looked), damaged, not what it claims, or not
-    readable. rung : the highest rung that was climbed whole. wrong, inherited : entries wrong in themselves, and
-    those that only follow from wrong ones. differences : for numbers that are near but not the recipe's, how many
+    status : proved, within tolerance, unproved (nothing wrong as far as it looked), differs (from every known
+    recipe), damaged, not what it claims, or not readable. rung : the highest rung that was climbed whole. wrong,
+    inherited : entries wrong in themselves, and those that only follow from wrong ones. differences : how many
     entries differ by how many units. exit_code : 0, 1 or 2 as the command line returns it.
     """
 
     file: str
-    verdict: str = ""
-    status: Status = "unproved"
+    verdict: str
+    status: str
+    exit_code: int
     format: str = ""
     title: str = ""
+    kind: str = ""
     recipe: str = ""
     rung: str = ""
     known_as: str = ""
@@ -69,17 +39,12 @@ class Report:
     wrong: int = 0
     inherited: int = 0
     cause: str = ""
-    differences: dict[str, float] = field(default_factory=dict)
-    exact: dict[str, Any] = field(default_factory=dict)
+    differences: Mapping[str, float] = field(default_factory=dict)
+    exact: Mapping[str, Any] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     parts: list[Report] = field(default_factory=list)
-    seconds: dict[str, float] = field(default_factory=dict)
-
-    @property
-    def exit_code(self) -> int:
-        """0 proved, consistent or nothing found; 1 findings; 2 not readable."""
-        return max([EXIT[self.status], *(part.exit_code for part in self.parts)])
+    seconds: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def ok(self) -> bool:
@@ -89,14 +54,9 @@ class Report:
     def __str__(self) -> str:
         return self.verdict
 
-    def add(self, finding: Finding) -> None:
-        """Keep a finding, up to a number a person may read."""
-        if len(self.findings) < FINDINGS_KEPT:
-            self.findings.append(finding)
-
     def findings_of(self, check: str) -> list[Finding]:
         """The findings of one rung."""
-        return [finding for finding in self.findings if finding.check == check]
+        return [finding for finding in self.findings if finding.rule.check == check]
 
     def raise_for_findings(self) -> Report:
         """Return self; VerificationError with the verdict when anything was found."""
@@ -106,25 +66,26 @@ class Report:
 
     def as_dict(self) -> dict[str, Any]:
         """The whole report as plain values."""
-        out: dict[str, Any] = {
-            "file": self.file,
-            "verdict": self.verdict,
-            "status": self.status,
-            "exit_code": self.exit_code,
-            "format": self.format,
-            "title": self.title,
-            "recipe": self.recipe,
-            "rung": self.rung,
-            "known_as": self.known_as,
-            "entries": self.entries,
-            "checked": self.checked,
-            "wrong": self.wrong,
-            "inherited": self.inherited,
-            "cause": self.cause,
-            "differences": self.differences,
-            "exact": self.exact,
-            "findings": [finding.as_dict() for finding in self.findings],
-            "notes": self.notes,
+        plain = (
+            "file",
+            "verdict",
+            "status",
+            "exit_code",
+            "format",
+            "title",
+            "kind",
+            "recipe",
+            "rung",
+            "known_as",
+        )
+        out: dict[str, Any] = {name: getattr(self, name) for name in plain}
+        for name in ("entries", "checked", "wrong", "inherited", "cause"):
+            out[name] = getattr(self, name)
+        out |= {
+            "differences": dict(self.differences),
+            "exact": dict(self.exact),
+            "findings": [finding_as_dict(finding) for finding in self.findings],
+            "notes": list(self.notes),
             "seconds": {name: round(value, 3) for name, value in self.seconds.items()},
         }
         if self.parts:
@@ -132,14 +93,87 @@ class Report:
         return out
 
 
-def plural(count: int, noun: str) -> str:
-    """`1 entry`, `3 entries`, with thousands separated."""
-    if count == 1:
-        return f"1 {noun}"
-    ending = noun[:-1] + "ies" if noun.endswith("y") else noun + "s"
-    return f"{count:,} {ending}"
+def finding_as_dict(finding: Finding) -> dict[str, Any]:
+    """A finding as plain values, without what is empty."""
+    out: dict[str, Any] = {
+        "check": finding.rule.check,
+        "rule": finding.rule.label,
+        "kind": finding.rule.kind.value,
+        "message": words.message(finding),
+    }
+    more = {
+        "position_number": finding.entry,
+        "position": words.position(finding),
+        "field": finding.field,
+        "offset": finding.offset,
+        "expected": finding.expected,
+        "found": finding.found,
+        "board": words.board(finding),
+    }
+    return out | {name: value for name, value in more.items() if value is not None and value != ""}
 
 
-def jsonable(mapping: Mapping[str, Any]) -> dict[str, Any]:
-    """Numpy scalars as plain numbers."""
-    return {key: value.item() if hasattr(value, "item") else value for key, value in mapping.items()}
+def build(
+    file: str,
+    seen: Seen,
+    *,
+    format: str = "",
+    title: str = "",
+    kind: str = "",
+    exact: Mapping[str, Any] = NOTHING,
+    seconds: Mapping[str, float] = NOTHING,
+) -> Report:
+    """The report of one table."""
+    status, outcome = verdict.status_of(seen), seen.outcome
+    kept = list(verdict.counted(seen))
+    notes = [words.message(f) for f in seen.findings if f.rule.kind is Kind.NOTE]
+    notes += [words.message(f) for f in seen.faults if f not in verdict.counted(seen)]
+    if outcome is not None:
+        kept += outcome.findings
+    failed = outcome is not None and outcome.failing
+    return Report(
+        file,
+        words.verdict(seen, status, kind),
+        status.value,
+        verdict.exit_code(status, seen.limited),
+        format=format,
+        title=title,
+        kind=kind,
+        recipe=outcome.recipe if outcome else "",
+        rung=seen.rung,
+        known_as=next((str(f.found) for f in seen.findings if f.rule is Rule.KNOWN), ""),
+        entries=outcome.entries if outcome else 0,
+        checked=outcome.checked if outcome else 0,
+        wrong=(outcome.failing if outcome.wrong is None else outcome.wrong) if outcome and failed else 0,
+        inherited=outcome.inherited if outcome else 0,
+        cause=words.likely(seen.likely or (outcome.likely if outcome and failed else None)),
+        differences=outcome.differences if outcome else NOTHING,
+        exact=exact,
+        findings=kept[:KEPT],
+        notes=notes,
+        seconds=seconds,
+    )
+
+
+def together(file: str, reports: Sequence[Report]) -> Report:
+    """One report over the databases of a file."""
+    worst = max(reports, key=lambda r: r.exit_code)
+    if worst.exit_code == 0:
+        line = f"{len(reports)} databases; {'; '.join(r.verdict for r in reports)}"
+    else:
+        head, _, rest = worst.verdict.partition(": ")
+        line = f"{head}: database {reports.index(worst)} of {len(reports)}: {rest}"
+    return replace(
+        worst,
+        file=file,
+        verdict=line,
+        rung=min((r.rung for r in reports), key=RUNGS.index),
+        entries=sum(r.entries for r in reports),
+        checked=sum(r.checked for r in reports),
+        wrong=sum(r.wrong for r in reports),
+        inherited=sum(r.inherited for r in reports),
+        findings=[f for r in reports for f in r.findings],
+        notes=list(dict.fromkeys(note for r in reports for note in r.notes)),
+        parts=list(reports),
+        seconds=NOTHING,
+    )

@@ -1,7 +1,7 @@
 """Coverage-guided fuzzing of every reader, to be left running where atheris is installed.
 
     pip install atheris
-    python -m tests.fuzz.atheris_readers fixtures/golden/gnubg fixtures/golden/jfile
+    python -m tests.fuzz.atheris_readers fixtures/golden/gnubg fixtures/golden/jfile fixtures/matches
 
 Any exception that is no BgfmtError is a find; libFuzzer's own options (-max_total_time=3600) apply.
 """
@@ -11,6 +11,13 @@ from __future__ import annotations
 import sys
 
 from tests.fuzz.mutations import walk
+from tests.matches.mutate import one
+
+
+def every_reader(data: bytes) -> None:
+    """The bytes as a database and as a match."""
+    walk(data)
+    one(data)
 
 
 def main() -> None:
@@ -18,7 +25,7 @@ def main() -> None:
     import atheris  # type: ignore[import-not-found, import-untyped, unused-ignore]
 
     atheris.instrument_all()
-    atheris.Setup(sys.argv, lambda data: walk(bytes(data)) and None)
+    atheris.Setup(sys.argv, lambda data: every_reader(bytes(data)))
     atheris.Fuzz()
 
 

@@ -97,8 +97,25 @@ def test_xg_positions_are_the_stored_ones() -> None:
 
     def swap(records: list[bytearray]) -> None:
         record = next(r for r in records[20:] if r[8] == 3)
-        record[9 + 6], record[9 + 8] = record[9 + 8], record[9 + 6]
+        full = next(k for k in range(1, 25) if 0 < record[9 + k] < 128)
+        free = next(k for k in range(1, 25) if record[9 + k] == 0)
+        record[9 + full] -= 1
+        record[9 + free] += 1
 
+    def other(records: list[bytearray]) -> None:
+        record = next(r for r in records[20:] if r[8] == 3)
+        full = next(k for k in range(1, 25) if 0 < record[35 + k] < 128)
+        free = next(k for k in range(1, 25) if record[35 + k] == 0)
+        record[35 + full] -= 1
+        record[35 + free] += 1
+
+    (match,) = read(xg_with(data, other))
+    assert "after the play, which its moves do not give" in match.problems[1]
+    assert "rules do not allow" in match.problems[2]
+    assert (
+        "the file has the board" in match.problems[3]
+    )  # the next stored board, which the changed one does not lead to
+    assert len(match.games[0].records) == len(read(data)[0].games[0].records)
     problems = read(xg_with(data, swap))[0].problems
     assert "the file has the board" in problems[1]  # the first is the archive's checksum
 

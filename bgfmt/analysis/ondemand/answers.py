@@ -9,6 +9,7 @@ from bgfmt.analysis.match import MatchCube, MatchPlay, decide, rank
 from bgfmt.analysis.ondemand import engine
 from bgfmt.analysis.ondemand.engine import Progress, Solved, Work
 from bgfmt.game.board import MAX_CHEQUERS, Position, Side
+from bgfmt.game.state import cube_owner
 from bgfmt.met.score import Score
 from bgfmt.solver import columns
 from bgfmt.solver.columns import Columns
@@ -188,7 +189,7 @@ class MoneyAnswer:
         from bgfmt.analysis.cube import CubeAction
 
         rolling = float(self.solved.on_roll[MONEY.index(owner)])
-        return CubeAction(self.position, owner, rolling, 2 * self.opponent, error=self.error)
+        return CubeAction(self.position, cube_owner(owner), rolling, 2 * self.opponent, error=self.error)
 
     def plays(self, high: int, low: int, cube: str = "centered") -> list[MoneyPlay]:
         """All plays of a roll, best first; `cube` is "centered", "owned", "opponent" or "cubeless"."""

@@ -188,7 +188,7 @@ class Work:
 
     def check(self, limit: int | None = None) -> None:
         """NotCoveredError when this is more than `limit` (by default `DEFAULT_LIMIT`), SolverError without memory."""
-        from bgfmt.solver.schedule import check_memory
+        from bgfmt.solver.machine import check_memory
 
         self.check_size(limit)
         check_memory(self.memory, f"{self.position}: exact play")

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from bgfmt.errors import CapabilityError, HeaderError
+from bgfmt.errors import CapabilityError
 from bgfmt.formats.base import Format, Head, Layout, Option, Options, Reading, Region, Salvage
 from bgfmt.formats.gnubg import header, salvage
 from bgfmt.formats.gnubg.header import GnubgHeader, Said
@@ -46,16 +46,7 @@ class GnubgFormat(Format):
         """What is said of the table at `offset`, the header it was said in, and where the numbers begin."""
         if given:
             return self.described(given), GnubgHeader(b""), offset
-        if self.kind != "H":
-            said, raw = header.read_sided(source, offset)
-        else:
-            source.header(header.HYPER, header.SIZE, offset)
-            raw = source.bytes(offset, header.SIZE)
-            hyper = header.read(raw)
-            assert hyper is not None
-            said = hyper
-            if not 1 <= said.chequers <= 3:
-                raise HeaderError(source.name, "chequers", offset + 7, "1, 2 or 3", said.chequers)
+        said, raw = header.checked(source, offset, self.kind)
         return said, GnubgHeader(raw), offset + header.SIZE
 
     def info(self, reading: Reading) -> dict[str, Any]:
@@ -69,6 +60,12 @@ class GnubgFormat(Format):
         return {"gnubg_name": None, "gnubg_reads": headed and limit is None, "notes": notes}
 
     # -- writing ----------------------------------------------------------------------------------------
+
+    def refusal(self, table: Table, options: Options) -> str | None:
+        most = header.most_points(self.kind)
+        if not (1 <= table.points <= most and 1 <= table.chequers <= 15):
+            return f"{self.name} holds up to {most} points and 15 chequers, not {table.points} and {table.chequers}"
+        return None
 
     def together(self, tables: Sequence[Table]) -> str | None:
         return None if tables else "no table was given"

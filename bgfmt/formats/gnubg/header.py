@@ -166,13 +166,22 @@ def read(head: bytes) -> Said | None:
     return Said(what, spec.points, spec.chequers, gammon=flags[0], compressed=flags[1])
 
 
-def read_sided(source: Source, offset: int) -> tuple[Said, bytes]:
-    """A one- or two-sided header and its bytes, checked as GNU Backgammon checks them."""
-    source.header(SIDED, SIZE, offset)
-    raw = source.bytes(offset, SIZE)
+def most_points(kind: str) -> int:
+    """The most points a header is read with: gnubg takes 23, and makebearoff writes two-sided files of 24."""
+    return 24 if kind == "TS" else 23
+
+
+def checked(source: Source, offset: int, wanted: str) -> tuple[Said, bytes]:
+    """A header of one kind and its bytes, its numbers within bounds."""
+    raw = source.bytes(offset, SIZE, "header")
     said = read(raw)
-    assert said is not None
-    most = 24 if said.kind == "TS" else 23
+    if said is None or said.kind != wanted:
+        raise HeaderError(source.name, "kind", offset, f"a header of kind {wanted}", shown(raw[:20]))
+    if wanted == "H":
+        if not 1 <= said.chequers <= 3:
+            raise HeaderError(source.name, "chequers", offset + 7, "1, 2 or 3", said.chequers)
+        return said, raw
+    most = most_points(said.kind)
     if not 1 <= said.points <= most:
         raise HeaderError(source.name, "points", offset + 9, f"a number from 1 to {most}", said.points)
     if not 1 <= said.chequers <= 15:

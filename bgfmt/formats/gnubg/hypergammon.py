@@ -65,6 +65,11 @@ class GnubgHypergammon(GnubgFormat):
 
     # -- writing ----------------------------------------------------------------------------------------
 
+    def refusal(self, table: Table, options: Options) -> str | None:
+        if table.points != POINTS or not 1 <= table.chequers <= 3:
+            return f"gnubg-hyper holds 25 points and 1 to 3 chequers, not {table.points} and {table.chequers}"
+        return None
+
     def home_of(self, table: Table) -> bool:
         return isinstance(table, Hypergammon)
 
@@ -81,11 +86,9 @@ class GnubgHypergammon(GnubgFormat):
         return board.count(POINTS, said.chequers) ** 2 * RECORD
 
     def place(self, table: Table, options: Options, entry: int, column: str, item: int) -> int:
-        return RECORD * entry + 3 * item
+        return RECORD * entry + item
 
-    def arrays_in(
-        self, room: NDArray[np.uint8], table: Table, options: Options
-    ) -> dict[str, NDArray[Any]]:
+    def arrays_in(self, room: NDArray[np.uint8], table: Table, options: Options) -> dict[str, NDArray[Any]]:
         n = table.positions
         return {"records": room.reshape(n, n, RECORD)}
 

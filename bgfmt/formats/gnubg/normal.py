@@ -39,7 +39,9 @@ class GnubgNormal(GnubgFormat):
     def guess(self, source: Source) -> list[dict[str, Any]]:
         if source.size < 32 or source.bytes(0, 32) != FIRST_ROWS:
             return []
-        return [{"points": p, "chequers": 15} for p in range(1, 24) if board.count(p, 15) * ROW == source.size]
+        return [
+            {"points": p, "chequers": 15} for p in range(1, 24) if board.count(p, 15) * ROW == source.size
+        ]
 
     def described(self, given: dict[str, Any]) -> Said:
         return Said("ND", given["points"], given.get("chequers", 15))
@@ -83,9 +85,7 @@ class GnubgNormal(GnubgFormat):
     def place(self, table: Table, options: Options, entry: int, column: str, item: int) -> int:
         return ROW * entry + 4 * item
 
-    def arrays_in(
-        self, room: NDArray[np.uint8], table: Table, options: Options
-    ) -> dict[str, NDArray[Any]]:
+    def arrays_in(self, room: NDArray[np.uint8], table: Table, options: Options) -> dict[str, NDArray[Any]]:
         return {"moments": room.view("<f4").reshape(-1, 4)}
 
     def every(self) -> Iterator[Said]:

@@ -154,7 +154,7 @@ class GnubgOneSided(GnubgFormat):
             return f"gnubg-os holds 32 rolls a position, not {table.bearoff.shape[1]}; npz holds these"
         if options.get("gammon") and table.gammon is None:
             return "the table has no gammon distributions; solve it anew to get them"
-        return None
+        return super().refusal(table, options)
 
     def losses(self, table: Table, options: Options) -> list[str]:
         assert isinstance(table, OneSided)
@@ -222,9 +222,7 @@ class GnubgOneSided(GnubgFormat):
         body = Region("index", head, index), Region("values", head + index, packed.size - index)
         return Layout(first, (*header.regions(first), *body), place)
 
-    def arrays_in(
-        self, room: NDArray[np.uint8], table: Table, options: Options
-    ) -> dict[str, NDArray[Any]]:
+    def arrays_in(self, room: NDArray[np.uint8], table: Table, options: Options) -> dict[str, NDArray[Any]]:
         rows = room.view("<u2").reshape(table.positions, -1)
         parts = {"bearoff": rows[:, :ROLLS], "gammon": rows[:, ROLLS:]}
         return {name: part for name, part in parts.items() if part.shape[1]}

@@ -96,7 +96,7 @@ class GnubgTwoSided(GnubgFormat):
         assert isinstance(table, TwoSided)
         if options.get("cubeful") and not table.cubeful:
             return "a cubeless table has no cubeful equities; solve it anew to get them"
-        return None
+        return super().refusal(table, options)
 
     def losses(self, table: Table, options: Options) -> list[str]:
         assert isinstance(table, TwoSided)
@@ -125,9 +125,7 @@ class GnubgTwoSided(GnubgFormat):
         assert isinstance(table, TwoSided)
         return 2 * (entry * (4 if _cubeful(table, options) else 1) + item)
 
-    def arrays_in(
-        self, room: NDArray[np.uint8], table: Table, options: Options
-    ) -> dict[str, NDArray[Any]]:
+    def arrays_in(self, room: NDArray[np.uint8], table: Table, options: Options) -> dict[str, NDArray[Any]]:
         n = table.positions
         return {"equities": room.view("<u2").reshape(n, n, -1)}
 

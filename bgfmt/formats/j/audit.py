@@ -53,7 +53,9 @@ def derived(file: Container, nouns: Sequence[Noun]) -> Iterator[Fault]:
                 sink.write(piece)
         for offset, expected, found in sink.runs():
             rule = "mean rolls" if k == 1 else "description"
-            yield Fault(at + head + offset, max(len(expected), len(found)), rule, shown(expected), shown(found))
+            yield Fault(
+                at + head + offset, max(len(expected), len(found)), rule, shown(expected), shown(found)
+            )
 
 
 # -- the whole -------------------------------------------------------------------------------------------
@@ -140,7 +142,7 @@ def _header(file: Container, length: int, grown: bool) -> Iterator[Fault]:
     same = rest == behind or (not grown and rest == cleared)
     yield from _differences(0, noun, area[: len(noun)], "header")
     if not same:
-        carried = not grown and not first == AREA
+        carried = not grown and first != AREA
         for fault in _differences(len(noun), behind, rest, "header area"):
             yield Fault(fault.offset, fault.size, fault.rule, fault.expected, fault.found, carried)
 

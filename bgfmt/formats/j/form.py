@@ -1,7 +1,7 @@
 """The forms of J's nouns: types, word sizes, byte orders.
 
-The first byte of a block says word size and byte order: e0 4 BE, e1 4 LE, e2 8 BE, e3 8 LE. Before J 6.01 there was no
-such byte, type and flag stood the other way round, and the flag was 0 (4-byte words) or all ones (8-byte).
+The first byte of a block says word size and byte order: e0 4 BE, e1 4 LE, e2 8 BE, e3 8 LE. Before J 6.01 there
+was no such byte, type and flag stood the other way round, and the flag was 0 (4-byte words) or all ones (8-byte).
 """
 
 from __future__ import annotations

@@ -11,6 +11,8 @@ from dataclasses import replace
 from math import prod
 from typing import Any, cast
 
+import numpy as np
+
 from bgfmt.errors import CapabilityError, CorruptError, FormatError
 from bgfmt.formats import records
 from bgfmt.formats.base import Extent, Fault, Format, Head, Layout, Option, Options, Reading, Region
@@ -171,7 +173,7 @@ class JFile(Format):
         if isinstance(table, Components):
             return cast(Any, table.nouns)  # type: ignore[no-any-return]
         assert isinstance(table, (MeanRolls, OneSided))
-        if _dropped(table, options):
+        if isinstance(table, OneSided) and _dropped(table, options):
             table = replace(table, gammon=None, gammon_policy="")
         return layout.nouns_of(table)
 
@@ -210,7 +212,7 @@ class JFile(Format):
             name = column or next(iter(own))
             k = own[name]
             assert order is not None
-            row = int(order.rows(jo.np.array([entry]))[0])
+            row = int(order.rows(np.array([entry]))[0])
             return int(
                 spans[name][0] + forms[k].size(nouns[k].type) * (row * prod(nouns[k].shape[1:]) + item)
             )

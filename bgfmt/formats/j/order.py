@@ -85,16 +85,8 @@ def holds(points: int, chequers: int) -> bool:
     return chequers << 4 * (points - 1) < 1 << 63
 
 
-def size_of(count: int, last: int) -> tuple[int, int] | None:
-    """(points, chequers) of a table of `count` rows whose last ncode is `last`; None when there is no such table."""
-    if last <= 0:
-        return None
-    points = (last.bit_length() - 1) // 4 + 1
-    chequers = last >> 4 * (points - 1)
-    if (
-        points > board.MAX_POINTS
-        or chequers << 4 * (points - 1) != last
-        or count != board.count(points, chequers)
-    ):
-        return None
-    return points, chequers
+@lru_cache(maxsize=64)
+def sizes_of(count: int) -> tuple[tuple[int, int], ...]:
+    """Every (points, chequers) whose table has so many rows, and whose ncodes J can hold."""
+    every = ((p, c) for c in range(1, board.MAX_CHEQUERS + 1) for p in range(1, board.MAX_POINTS + 1))
+    return tuple((p, c) for p, c in every if board.count(p, c) == count and holds(p, c))

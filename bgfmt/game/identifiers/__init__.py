@@ -13,6 +13,7 @@ from bgfmt.game.identifiers.fibs import fibs, from_fibs
 from bgfmt.game.identifiers.gnubg_id import (
     from_gnubg_id,
     from_key_letters,
+    from_match_id,
     from_position_id,
     from_position_ids,
     gnubg_id,
@@ -24,15 +25,16 @@ from bgfmt.game.identifiers.gnubg_id import (
 )
 from bgfmt.game.identifiers.ogid import PATTERN as OGID
 from bgfmt.game.identifiers.ogid import from_ogid, ogid
-from bgfmt.game.identifiers.state import MatchState
 from bgfmt.game.identifiers.xgid import from_xgid, xgid
+from bgfmt.game.state import GameState
 
 __all__ = [
-    "MatchState",
+    "GameState",
     "fibs",
     "from_fibs",
     "from_gnubg_id",
     "from_key_letters",
+    "from_match_id",
     "from_ogid",
     "from_position_id",
     "from_position_ids",
@@ -51,8 +53,11 @@ __all__ = [
 ]
 
 
-def parse(text: str) -> MatchState:
-    """The state that any identifier or plain counts stand for.
+SIDE = r"[\d\s,]*(?:bar[\s,]+\d+[\s,]*)?"
+
+
+def parse(text: str) -> GameState:
+    """The state that any identifier, or the counts of two sides, stand for; PositionError for anything else.
 
     >>> parse("dwMAAN4FAAAAAA:cAkAAAAAAAAE").position.us
     Side(4, 3, 1)
@@ -62,20 +67,20 @@ def parse(text: str) -> MatchState:
         return from_fibs(text)
     if text.startswith("XGID=") or re.fullmatch(r"[-A-Oa-o]{26}:.*", text):
         return from_xgid(text)
-    if re.fullmatch(r"[\d\s,]*/[\d\s,]*", text):
+    if re.fullmatch(f"{SIDE}/{SIDE}", text):
         first, _, second = text.partition("/")
-        position = Position(_counts(first), _counts(second)).check()
-        return MatchState((position.them, position.us))
+        return GameState.of(Position(_counts(first), _counts(second)).check())
     if re.fullmatch(r"[A-Za-z0-9+/]{14}(:[A-Za-z0-9+/]*)?", text):
         return from_gnubg_id(text)
+    if re.fullmatch(r"[A-Za-z0-9+/]{12}", text):
+        return from_match_id(text)
     if re.fullmatch(r"[A-P]{20}", text):
-        position = from_key_letters(text)
-        return MatchState((position.them, position.us))
+        return GameState.of(from_key_letters(text))
     if OGID.match(text):
         return from_ogid(text)
     raise PositionError(
         f"{text[:80]!r}: neither counts of two sides (such as '4 3 1 / 3 3 2', on roll first) "
-        "nor a Position ID, GNUbg ID, XGID, FIBS board, OGID or position key"
+        "nor a Position ID, Match ID, GNUbg ID, XGID, FIBS board, OGID or position key"
     )
 
 
@@ -85,16 +90,18 @@ def parse_position(text: str) -> Position:
 
 
 def parse_side(text: str) -> Side:
-    """One side: counts from the ace point up ("0 0 0 2 3 4"), or the side on roll of any identifier."""
-    if re.fullmatch(r"\s*\d+(?:[\s,]+\d+)*[\s,]*", text):
+    """One side: counts from the ace point up ("0 0 0 2 3 4", "0 1 bar 2"), or the side on roll of any identifier."""
+    if re.fullmatch(SIDE, text) and re.search(r"\d", text):
         return _counts(text)
     return parse_position(text).us
 
 
 def _counts(text: str) -> Side:
-    numbers = [int(number) for number in re.split(r"[\s,]+", text.strip(" ,\t")) if number]
-    if len(numbers) > 25:
+    points, _, bar = text.partition("bar")
+    numbers = [int(number) for number in re.split(r"[\s,]+", points.strip(" ,\t\r\n")) if number]
+    on_bar = int(bar.strip(" ,\t\r\n")) if bar else 0
+    if len(numbers) > 25 or (bar and len(numbers) > 24):
         raise PositionError(f"{len(numbers)} counts: a side has 24 points and, as the 25th, the bar")
-    if any(number > 15 for number in numbers):
+    if any(number > 15 for number in (*numbers, on_bar)):
         raise PositionError(f"{text.strip()!r}: a point holds at most 15 chequers")
-    return Side(*numbers[:24], bar=numbers[24] if len(numbers) == 25 else 0)
+    return Side(*numbers[:24], bar=numbers[24] if len(numbers) == 25 else on_bar)

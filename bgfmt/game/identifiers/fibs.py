@@ -1,67 +1,138 @@
-"""The FIBS board line in gnubg's own dialect, as it sends it to an external player.
+"""The FIBS board line in gnubg's own dialect, as it sends it to an external player: the one reader and writer.
 
-Always player 1's view: positive numbers are player 1's chequers. Names and scores stand player 0 first, except
-while a double is pending, when they are swapped. Jacoby and beavers are not in it.
+`board:` and 52 fields parted by colons. The points are always player 1's view (positive numbers are player 1's
+chequers), the names and scores stand in the order player 0, player 1, except that a take question swaps them, and
+nothing says which money rules are in use. Field numbers below are those of `line.split(":")`.
+
+field     meaning
+1 2       names; 4 5 their scores, in the same order
+3         match length, 0 money
+6..31     player 0's bar, player 1's points 1 to 24, player 1's bar
+32        who is on roll: 1 player 1, -1 player 0; in a take question the player who doubled
+33 34     dice, 0 0 before the roll (35 36 the same again)
+37        value of the cube, in a take question still the old one
+38 39     may double: player 1, player 0; a centered cube is 1 1, no cube at all 0 0
+40        1: a double has been offered and must be answered
+45 46     chequers borne off: player 1, player 0
+51        1: after the Crawford game; 52: 0 in the Crawford game
+
+Source: experiments with gnubg 1.07; see docs/hosts/external.md. As gnubg's own socket server does, a line may end
+early after the dice, and may be followed by `jacobyrule on`, `beavers on`, `crawfordrule on`, `resignation N`.
 """
 
 from __future__ import annotations
 
 from bgfmt.errors import PositionError
 from bgfmt.game.board import Position
-from bgfmt.game.identifiers.state import MatchState, full, side_of
+from bgfmt.game.state import LARGEST_CUBE, GameState, as_state, full, side_of
 
-FIELDS = 53
+ENOUGH = 37  # fields up to the dice; what follows has defaults
+MOST = 64
+LONGEST = 1024  # characters of a line; gnubg's own are below 255
 UNLIMITED = 9999
 
 
-def fibs(state: MatchState) -> str:
+def fibs(asked: GameState | Position) -> str:
     """The board line of a state."""
+    state = as_state(asked)
     zero, one = full(state.sides[0]), full(state.sides[1])
     points = [-zero[24], *(one[p] - zero[23 - p] for p in range(24)), one[24]]
     order = (1, 0) if state.doubled else (0, 1)
     dice = (0, 0) if state.dice is None or state.doubled else state.dice
-    may = (int(state.owner != 0), int(state.owner != 1))
-    off = [15 - state.sides[1].chequers, 15 - state.sides[0].chequers]
+    may = [int(state.cube_in_use and state.cube_owner != other) for other in (0, 1)]
+    off = [state.chequers - state.sides[player].chequers for player in (1, 0)]
     fields: list[object] = [
         "board", *(state.names[k].replace(":", "_") for k in order), state.length,
-        *(state.scores[k] for k in order), *points, 1 if state.turn == 1 else -1, *dice, *dice, 1 << state.cube,
+        *(state.scores[k] for k in order), *points, 1 if state.turn == 1 else -1, *dice, *dice, state.cube_value,
         *may, int(state.doubled), 1, -1, 0, 25, *off, 0, 0, 0, 0, int(state.post_crawford), int(not state.crawford),
     ]  # fmt: skip
     return ":".join(map(str, fields))
 
 
-def from_fibs(text: str) -> MatchState:
-    """The state of a board line."""
-    fields = text.strip("\0\r\n ").split(":")
-    if len(fields) != FIELDS or fields[0] != "board":
-        raise PositionError(f"a board line has {FIELDS} fields after a first word 'board', not {len(fields)}")
-    try:
-        numbers = [0, 0, 0, *map(int, fields[3:])]
-    except ValueError:
-        raise PositionError("a field of the board line that should be a number is none") from None
-    points, turn, dice, cube = numbers[6:32], numbers[32], (numbers[33], numbers[34]), numbers[37]
-    if points[0] > 0 or points[25] < 0 or turn not in (1, -1):
-        raise PositionError("the board line has a chequer on the wrong bar, or no one on roll")
-    if cube < 1 or cube & (cube - 1) or not all(0 <= die <= 6 for die in dice) or (0 in dice and any(dice)):
-        raise PositionError(f"the board line's cube is {cube} and its dice are {dice[0]} and {dice[1]}")
-    zero = [max(0, -points[24 - p]) for p in range(24)] + [-points[0]]
-    one = [max(0, points[1 + p]) for p in range(24)] + [points[25]]
-    doubled = bool(numbers[40])
+def from_fibs(text: str) -> GameState:
+    """The state of a board line; PositionError names the field that is wrong."""
+    line = text.replace("\0", "").strip()
+    if len(line) > LONGEST:
+        raise PositionError(f"the board line has {len(line)} characters, more than {LONGEST}")
+    fields = line.split(":")
+    if fields[0] != "board":
+        raise PositionError("expected a line that starts with board:")
+    fields[-1], _, tail = fields[-1].strip().partition(" ")
+    if not ENOUGH <= len(fields) <= MOST:
+        raise PositionError(f"a board line has 52 fields after the word board, not {len(fields) - 1}")
+    numbers = _numbers(fields)
+    turn, dice, cube = numbers[32], (numbers[33], numbers[34]), numbers.get(37, 1)
+    if turn not in (1, -1):
+        raise PositionError(f"field 32, the player on roll: expected 1 or -1, found {turn}")
+    if dice != (0, 0) and not all(1 <= die <= 6 for die in dice):
+        raise PositionError(f"fields 33 and 34, the dice: expected 1 to 6, found {dice[0]} and {dice[1]}")
+    if not 1 <= cube <= LARGEST_CUBE or cube & (cube - 1):
+        raise PositionError(f"field 37, the cube: expected 1, 2, 4, ..., found {cube}")
+    doubled = numbers.get(40, 0) == 1
     swap = -1 if doubled else 1
     names, scores = (fields[1], fields[2])[::swap], (numbers[4], numbers[5])[::swap]
-    may_one, may_zero = bool(numbers[38]), bool(numbers[39])
-    sides = (side_of(zero), side_of(one))
-    Position(*sides).check()
-    length = 0 if numbers[3] == UNLIMITED else numbers[3]
-    return MatchState(
-        sides,
+    length = numbers[3] if 0 < numbers[3] < UNLIMITED else 0
+    for score in scores:
+        if length and not 0 <= score < length:
+            raise PositionError(f"fields 4 and 5, the scores: expected 0 to {length - 1}, found {score}")
+    position = _position(numbers)
+    may_one, may_zero = numbers.get(38, 1) != 0, numbers.get(39, 1) != 0
+    # where the line says how many are off, both sides' chequers add up to what the game began with
+    began = {numbers.get(46, -1) + position.them.chequers, numbers.get(45, -1) + position.us.chequers}
+    rules = _rules(tail)
+    return GameState(
+        (position.them, position.us),
         turn=1 if turn == 1 else 0,
-        cube=cube.bit_length() - 1,
-        owner=None if may_one == may_zero else 1 if may_one else 0,
         dice=dice if dice[0] else None,
+        cube_value=cube,
+        cube_owner=None if may_one == may_zero else 1 if may_one else 0,
         doubled=doubled,
+        resigned=rules.get("resignation", 0),
         scores=(scores[0], scores[1]),
         length=length,
-        crawford=bool(length) and numbers[52] == 0,
+        crawford=bool(length) and numbers.get(52, 1) == 0,
+        jacoby=bool(rules["jacobyrule"]) if "jacobyrule" in rules else None,
+        beavers=bool(rules["beavers"]) if "beavers" in rules else None,
+        cube_in_use=may_one or may_zero,
+        chequers=next(iter(began)) if len(began) == 1 and began <= {1, 2, 3} else 15,
         names=(names[0], names[1]),
     )
+
+
+def _numbers(fields: list[str]) -> dict[int, int]:
+    numbers = {}
+    for k in range(3, len(fields)):
+        text = fields[k].strip()
+        digits = text[1:] if text[:1] in ("+", "-") else text
+        if not (digits.isascii() and digits.isdigit() and len(digits) <= 9):
+            raise PositionError(f"field {k}: expected a number, found {text[:20]!r}")
+        numbers[k] = int(text)
+    return numbers
+
+
+def _position(numbers: dict[int, int]) -> Position:
+    """The board, player 1 first."""
+    one = [max(0, numbers[6 + p]) for p in range(1, 25)]
+    zero = [max(0, -numbers[6 + 25 - p]) for p in range(1, 25)]
+    for counts, player, bar in ((one, 1, numbers[31]), (zero, 0, -numbers[6])):
+        if bar < 0:
+            raise PositionError(f"player {player}'s bar holds {bar} chequers")
+        counts.append(bar)
+        if sum(counts) > 15:
+            raise PositionError(f"player {player} has {sum(counts)} chequers, more than 15")
+    return Position(side_of(one), side_of(zero))
+
+
+def _rules(tail: str) -> dict[str, int]:
+    words = tail.lower().split()
+    out: dict[str, int] = {}
+    for name, value in zip(words[::2], words[1::2], strict=False):
+        if name in ("jacobyrule", "beavers", "crawfordrule") and value in ("on", "off"):
+            out[name] = int(value == "on")
+        elif name == "resignation" and value in ("1", "2", "3"):
+            out[name] = int(value)
+        else:
+            raise PositionError(f"cannot read {name[:20]!r} {value[:20]!r} after the board")
+    if len(words) % 2:
+        raise PositionError(f"cannot read {words[-1][:20]!r} after the board")
+    return out

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from bgfmt.errors import PositionError
 from bgfmt.game.board import Position
-from bgfmt.game.identifiers.state import MatchState, full, side_of
+from bgfmt.game.state import START, GameState, as_state, full, side_of
 
 ALPHABET = np.frombuffer(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/", np.uint8)
 
@@ -87,14 +87,16 @@ def from_position_id(text: str) -> Position:
     return from_position_key(_decode(text, 10, "Position ID").to_bytes(10, "little"))
 
 
-def match_id(state: MatchState) -> str:
+def match_id(asked: GameState | Position) -> str:
     """gnubg's Match ID. Beavers and the limit of the cube are not in it."""
+    state = as_state(asked)
     decision = 1 - state.turn if state.doubled else state.turn
     high, low = (max(state.dice), min(state.dice)) if state.dice else (0, 0)
+    owner = 3 if state.cube_owner is None else state.cube_owner
     fields = (
-        (state.cube, 4), (3 if state.owner is None else state.owner, 2), (state.turn, 1), (state.crawford, 1),
-        (1, 3), (decision, 1), (state.doubled, 1), (state.resigned, 2), (high, 3), (low, 3), (state.length, 15),
-        (state.scores[0], 15), (state.scores[1], 15), (not state.jacoby, 1),
+        (min(state.cube_power, 15), 4), (owner, 2), (state.turn, 1), (state.crawford, 1), (1, 3),
+        (decision, 1), (state.doubled, 1), (state.resigned, 2), (high, 3), (low, 3),
+        (state.length, 15), (state.scores[0], 15), (state.scores[1], 15), (not state.jacoby, 1),
     )  # fmt: skip
     bits = at = 0
     for value, size in fields:
@@ -103,33 +105,37 @@ def match_id(state: MatchState) -> str:
     return base64.b64encode(bits.to_bytes(9, "little")).decode()
 
 
-def gnubg_id(state: MatchState) -> str:
+def gnubg_id(asked: GameState | Position) -> str:
     """Position ID and Match ID joined by a colon."""
+    state = as_state(asked)
     return f"{position_id(state.position)}:{match_id(state)}"
 
 
-def from_gnubg_id(text: str) -> MatchState:
+def from_gnubg_id(text: str) -> GameState:
     """The state of a GNUbg ID, or of a Position ID alone (player 1 on roll, money)."""
     first, colon, second = text.partition(":")
     position = from_position_id(first)
-    if not colon:
-        return MatchState((position.them, position.us))
-    if len(second) != 12:
-        raise PositionError(f"{second!r}: a Match ID has 12 characters, not {len(second)}")
-    bits = _decode(second, 9, "Match ID")
+    return from_match_id(second, position) if colon else GameState.of(position)
+
+
+def from_match_id(text: str, position: Position | None = None) -> GameState:
+    """The state of a Match ID; alone it says nothing of the chequers, so they stand as at the start of a game."""
+    if len(text) != 12:
+        raise PositionError(f"{text!r}: a Match ID has 12 characters, not {len(text)}")
+    bits = _decode(text, 9, "Match ID")
 
     def field(at: int, size: int) -> int:
         return bits >> at & ((1 << size) - 1)
 
     owner, turn, dice = field(4, 2), field(6, 1), (field(15, 3), field(18, 3))
     if owner == 2 or max(dice) > 6 or (0 in dice and dice != (0, 0)) or field(67, 5):
-        raise PositionError(f"{second!r}: not a Match ID (cube owner {owner}, dice {dice[0]} and {dice[1]})")
-    sides = (position.them, position.us) if turn == 1 else (position.us, position.them)
-    return MatchState(
-        sides,
+        raise PositionError(f"{text!r}: not a Match ID (cube owner {owner}, dice {dice[0]} and {dice[1]})")
+    us, them = (START, START) if position is None else (position.us, position.them)
+    return GameState(
+        (them, us) if turn == 1 else (us, them),
         turn=turn,
-        cube=field(0, 4),
-        owner=None if owner == 3 else owner,
+        cube_value=1 << field(0, 4),
+        cube_owner=None if owner == 3 else owner,
         dice=dice if dice[0] else None,
         doubled=bool(field(12, 1)),
         resigned=field(13, 2),

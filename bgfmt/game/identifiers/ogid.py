@@ -6,27 +6,29 @@ import re
 
 from bgfmt.errors import PositionError
 from bgfmt.game.board import Position
-from bgfmt.game.identifiers.state import MatchState, full, side_of
+from bgfmt.game.state import GameState, as_state, full, side_of
 
 PLACES = "0123456789abcdefghijklmnop"
 PATTERN = re.compile(r"^[0-9a-p]*:[0-9a-p]*:[BWND?]\d[OTPN]:\d{0,2}:[WB](:.*)?$")
 
 
-def ogid(state: MatchState) -> str:
+def ogid(asked: GameState | Position) -> str:
     """The OGID of a state; a pending double has none."""
+    state = as_state(asked)
     if state.doubled:
         raise PositionError("an OGID is made of positions without a pending double")
     zero, one = full(state.sides[0]), full(state.sides[1])
     white = "".join(sorted(PLACES[0 if p == 24 else 24 - p] * one[p] for p in range(25) if one[p]))
     black = "".join(sorted(PLACES[p + 1] * zero[p] for p in range(25) if zero[p]))
-    owner = {None: "N", 1: "W", 0: "B"}[state.owner]
+    owner = {None: "N", 1: "W", 0: "B"}[state.cube_owner]
     dice = "".join(map(str, sorted(state.dice))) if state.dice else ""
     colour = "B" if state.turn == 1 else "W"
     length = f"{state.length}{'C' if state.crawford else 'L' if state.post_crawford else ''}"
-    return f"{white}:{black}:{owner}{state.cube}N:{dice}:{colour}::{state.scores[1]}:{state.scores[0]}:{length}:0"
+    scores = f"{state.scores[1]}:{state.scores[0]}"
+    return f"{white}:{black}:{owner}{state.cube_power}N:{dice}:{colour}::{scores}:{length}:0"
 
 
-def from_ogid(text: str) -> MatchState:
+def from_ogid(text: str) -> GameState:
     """The state of an OGID."""
     if not PATTERN.match(text):
         raise PositionError(f"{text!r}: not an OGID")
@@ -49,11 +51,11 @@ def from_ogid(text: str) -> MatchState:
     assert length is not None
     sides = (side_of(zero), side_of(one))
     Position(*sides).check()
-    return MatchState(
+    return GameState(
         sides,
         turn=1 if fields[4] == "B" else 0,
-        cube=int(fields[2][1]),
-        owner={"W": 1, "B": 0}.get(fields[2][0]),
+        cube_value=1 << int(fields[2][1]),
+        cube_owner={"W": 1, "B": 0}.get(fields[2][0]),
         dice=(dice[1], dice[0]) if len(dice) == 2 else None,
         scores=(_number(fields[7]), _number(fields[6])),
         length=_number(length.group(1)),

@@ -4,23 +4,24 @@ from __future__ import annotations
 
 from bgfmt.errors import PositionError
 from bgfmt.game.board import Position
-from bgfmt.game.identifiers.state import MatchState, full, side_of
+from bgfmt.game.state import GameState, as_state, full, side_of
 
 
-def xgid(state: MatchState) -> str:
+def xgid(asked: GameState | Position) -> str:
     """The XGID of a state."""
+    state = as_state(asked)
     zero, one = full(state.sides[0]), full(state.sides[1])
     points = [-zero[24], *(one[p] - zero[23 - p] for p in range(24)), one[24]]
     letters = "".join("-" if c == 0 else chr(64 + c) if c > 0 else chr(96 - c) for c in points)
-    owner = {None: 0, 1: 1, 0: -1}[state.owner]
+    owner = {None: 0, 1: 1, 0: -1}[state.cube_owner]
     dice = "D" if state.doubled else "".join(map(str, state.dice)) if state.dice else "00"
     rules = int(state.crawford) if state.length else int(bool(state.jacoby)) + 2 * int(bool(state.beavers))
     turn = 1 if state.turn == 1 else -1
     scores = f"{state.scores[1]}:{state.scores[0]}"
-    return f"XGID={letters}:{state.cube}:{owner}:{turn}:{dice}:{scores}:{rules}:{state.length}:{state.limit}"
+    return f"XGID={letters}:{state.cube_power}:{owner}:{turn}:{dice}:{scores}:{rules}:{state.length}:{state.limit}"
 
 
-def from_xgid(text: str) -> MatchState:
+def from_xgid(text: str) -> GameState:
     """The state of an XGID, with or without `XGID=`; the players are never swapped."""
     body = text.removeprefix("XGID=")
     fields = body.split(":")
@@ -44,11 +45,11 @@ def from_xgid(text: str) -> MatchState:
     dice, doubled = _dice(fields[4], text)
     sides = (side_of(zero), side_of(one))
     Position(*sides).check()
-    return MatchState(
+    return GameState(
         sides,
         turn=1 if turn == 1 else 0,
-        cube=cube,
-        owner={0: None, 1: 1, -1: 0}[owner],
+        cube_value=1 << cube,
+        cube_owner={0: None, 1: 1, -1: 0}[owner],
         dice=dice,
         doubled=doubled,
         scores=(score_zero, score_one),

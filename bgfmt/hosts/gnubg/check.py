@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from bgfmt.errors import BgfmtError, FormatError
+from bgfmt.folders import HOSTS
 from bgfmt.formats.gnubg import header
 from bgfmt.game import board
 from bgfmt.hosts.gnubg.content import is_regular
@@ -22,34 +23,11 @@ from bgfmt.hosts.gnubg.content import is_regular
 FOUR_GIB = 1 << 32
 PURE_POINTS = 12  # beyond, the two sides' points overlap
 
-#: slot -> file name; the name carries no meaning beyond the kind it must be
-SLOTS = {
-    "os0": "gnubg_os0.bd",
-    "ts0": "gnubg_ts0.bd",
-    "os": "gnubg_os.bd",
-    "ts": "gnubg_ts.bd",
-    "hyper1": "hyper1.bd",
-    "hyper2": "hyper2.bd",
-    "hyper3": "hyper3.bd",
-}
 KINDS = {
     "OS": "one-sided",
     "ND": "one-sided normal-distribution",
     "TS": "two-sided",
     "H": "hypergammon",
-}
-#: the programs that read these files, and the slots each looks for
-HOSTS = {
-    "debian": "gnubg 1.07 of Debian and Ubuntu",
-    "upstream": "gnubg 1.08 and other builds from source",
-    "pypi": "the gnubg package of PyPI",
-    "gnubg-nn": "the gnubg-nn package of PyPI",
-}
-HOST_SLOTS = {
-    "debian": tuple(SLOTS),
-    "upstream": tuple(SLOTS),
-    "pypi": tuple(SLOTS),
-    "gnubg-nn": ("os0", "ts0"),
 }
 
 

@@ -28,9 +28,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from bgfmt.hosts.gnubg.check import SLOTS
+from bgfmt.folders import SLOTS, InstallError
 from bgfmt.hosts.gnubg.content import digest_of, read_small, same_file, sync_folder
-from bgfmt.hosts.gnubg.folders import InstallError
 
 RECORD = ".bgfmt-installed.json"
 JOURNAL = ".bgfmt-journal.json"

@@ -9,9 +9,8 @@ import stat
 from collections.abc import Callable
 from pathlib import Path
 
-from bgfmt.hosts.gnubg.check import SLOTS
+from bgfmt.folders import DEBIAN_STATE, PACKAGES, SLOTS, InstallError, Place, own_folders, program
 from bgfmt.hosts.gnubg.content import copy_new
-from bgfmt.hosts.gnubg.folders import DEBIAN_STATE, PACKAGES, InstallError, Place, own_folders, program
 from bgfmt.hosts.gnubg.journal import KEPT, read_record
 
 LAUNCHER, WINDOWS_LAUNCHER = "start-gnubg", "start-gnubg.cmd"

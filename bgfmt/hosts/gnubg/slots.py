@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from bgfmt.errors import VerificationError
+from bgfmt.folders import HOST_SLOTS, HOSTS, SLOTS, InstallError, PathLike, Place, detect, place, stock
 from bgfmt.hosts.gnubg import check as gnubg_check
 from bgfmt.hosts.gnubg import journal
-from bgfmt.hosts.gnubg.check import HOST_SLOTS, HOSTS, SLOTS, Examination
+from bgfmt.hosts.gnubg.check import Examination
 from bgfmt.hosts.gnubg.content import copy_new, digest_of
-from bgfmt.hosts.gnubg.folders import InstallError, PathLike, Place, detect, place, stock
 from bgfmt.hosts.gnubg.journal import Entry, NotAllowedError, Step, Transaction, read_record, unfinished
 from bgfmt.hosts.gnubg.private import how_to_start, prepare
 

@@ -1,19 +1,29 @@
 """Compiled loops of the one-sided solver in float64: expected rolls and exact distributions.
 
-The same walk as in `kernels_one_sided`, with ranks in float64 beside their position numbers. The 36 numbers of a
+The same walk as in `kernels.one_sided`, with ranks in float64 beside their position numbers. The 36 numbers of a
 position are added in the order in which J 9.7 adds them, which makes Peelle's table bit for bit.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from bgfmt.jit import njit
-from bgfmt.solver.kernels.one_sided import refresh, start_at, step_to_next
+from bgfmt.solver.kernels.one_sided import Board, Slots, refresh, space_for, start_at, step_to_next
 
 Array = Any
+
+
+class Ranked(NamedTuple):
+    """What is kept of finished positions: ranks and the position numbers that go with them, (rows, 19) each.
+
+    After one more die 1..6 (lanes 0..5), two (6..11), three (12..17) and the position itself (18).
+    """
+
+    ranks: Any
+    labels: Any
 
 
 @njit()
@@ -28,25 +38,12 @@ def sum_like_j(v: Array) -> float:
 
 @njit()
 def search_exact(
-    points: int,
-    x: int,
-    found: int,
-    sources: Array,
-    drop: Array,
-    ranks: Array,
-    labels: Array,
-    on: int,
-    off: int,
-    off_scale: int,
-    rank: Array,
+    points: int, x: int, found: int, drop: Array, sources: Array, kept: Ranked, slots: Slots, rank: Array,
     label: Array,
-) -> None:
-    """Least rank and its position of each roll from x, into rank[a, b] and label[a, b] (larger die first: a >= b).
-
-    ranks and labels, (rows, 19): after one more die 1..6 (lanes 0..5), two (6..11), three (12..17) and the position
-    itself (18).
-    """
-    row = x + on
+) -> None:  # fmt: skip
+    """Least rank and its position of each roll from x, into rank[a, b] and label[a, b] (larger die first: a >= b)."""
+    ranks, labels = kept
+    row = x + slots.on
     top = sources[0]
     for a in range(1, 7):
         for b in range(9):
@@ -57,7 +54,7 @@ def search_exact(
             if t < 0:
                 if top > 5 or (t < -1 and q > 0):
                     break
-                y = off_scale * (x - drop[points - i]) + off
+                y = slots.scale * (x - drop[points - i]) + slots.off
             else:
                 y = row - drop[points - i] + drop[points - t]
             for b in range(9):
@@ -79,34 +76,22 @@ def search_exact(
 
 @njit()
 def exact_rolls(
-    points: int,
-    ranges: Array,
-    terms: Array,
-    steps: Array,
-    ranks: Array,
-    labels: Array,
-    on: int,
-    off: int,
-    off_scale: int,
-    means: Array,
-    chances: Array,
-    columns: int,
-    choices: Array,
+    ranges: Array, board: Board, slots: Slots, kept: Ranked, means: Array, chances: Array, choices: Array
 ) -> None:
-    """Fill means[x] and chances[x, :columns] for the positions x of `ranges`, as `distributions` does."""
-    above = np.zeros(points + 2, np.int64)
-    drop = np.zeros(points + 2, np.int64)
-    sources = np.zeros(points + 1, np.int64)
+    """Fill means[x] and chances[x] for the positions x of `ranges`, as `distributions` does."""
+    points, columns = board.points, chances.shape[1]
+    space = space_for(points, kept.labels)
+    above, drop, sources = space.above, space.drop, space.sources
     rank = np.zeros((6, 9), np.float64)
     label = np.zeros((6, 9), np.int64)
     v = np.zeros(36, np.float64)
     sums = np.zeros(columns + 1, np.float64)
     for g in range(len(ranges)):
-        start_at(ranges[g, 0], points, terms, above)
+        start_at(ranges[g, 0], points, board.terms, above)
         changed = points
         for x in range(ranges[g, 0], ranges[g, 1]):
-            found = refresh(points, changed, above, steps, drop, sources)
-            search_exact(points, x, found, sources, drop, ranks, labels, on, off, off_scale, rank, label)
+            found = refresh(points, changed, above, board.steps, drop, sources)
+            search_exact(points, x, found, drop, sources, kept, slots, rank, label)
             at = 6
             for a in range(6):
                 v[a] = rank[a, a]
@@ -116,8 +101,8 @@ def exact_rolls(
                     at += 2
             mean = 1 + sum_like_j(v) / 36
             means[x] = mean
-            ranks[x + on, 18] = mean
-            labels[x + on, 18] = x
+            kept.ranks[x + slots.on, 18] = mean
+            kept.labels[x + slots.on, 18] = x
             if len(choices):
                 for a in range(6):
                     for b in range(a + 1):

@@ -14,7 +14,7 @@ lands on y = x - (a difference of binomials), so that a position costs about 54 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,6 +26,60 @@ ROLLS = 32
 CODE_BITS = 5
 LABEL_BITS = 30
 CODES = 31
+
+
+class Board(NamedTuple):
+    """Numbering of the positions of `points` points: `board.number_terms` and the differences of its columns."""
+
+    points: int
+    terms: Any
+    steps: Any
+
+
+class Records(NamedTuple):
+    """What is kept of finished positions.
+
+    signs, of the dtype of keys: 0..31, then the mask that clears a key's code, then a key above all keys. keys
+    (rows, 16) and doubles (6, rows, 4) as above. lanes : 8, but not a constant: a loop of known length is unrolled
+    instead of vectorised.
+    """
+
+    signs: Any
+    keys: Any
+    doubles: Any
+    lanes: int
+
+
+class Slots(NamedTuple):
+    """Rows of the records: number + `on` for a move that keeps the chequer on, scale * number + `off` otherwise."""
+
+    on: int
+    off: int
+    scale: int
+
+
+class Space(NamedTuple):
+    """Working space of one thread: where the walk is, and the moves from there."""
+
+    above: Any
+    drop: Any
+    sources: Any
+    pair: Any
+    landing: Any
+    best: Any
+
+
+@njit()
+def space_for(points: int, signs: Array) -> Any:
+    """Working space for positions of so many points and keys of the dtype of `signs`."""
+    return Space(
+        np.zeros(points + 2, np.int64),
+        np.zeros(points + 2, np.int64),
+        np.zeros(points + 1, np.int64),
+        np.zeros((6, 10), signs.dtype),
+        np.zeros((6, points + 1), np.int64),
+        np.zeros(21, np.int64),
+    )
 
 
 @njit()
@@ -95,31 +149,11 @@ def merge(
 
 
 @njit()
-def search(
-    points: int,
-    x: int,
-    found: int,
-    sources: Array,
-    drop: Array,
-    signs: Array,
-    keys: Array,
-    doubles: Array,
-    on: int,
-    off: int,
-    off_scale: int,
-    lanes: int,
-    pair: Array,
-    landing: Array,
-    best: Array,
-) -> None:
-    """Position after the best play of each of the 21 rolls from x (`best`), and x's lanes 1..6 and doubles.
-
-    Rows of the records are position number + `on` for a move that keeps the chequer on the board, and
-    off_scale * number + `off` for one that bears it off. `signs`, of the dtype of keys: 0..31, then the mask that
-    clears a key's code, then a key above all keys. `lanes` is 8, but not a constant: a loop of known length is
-    unrolled instead of vectorised. `pair` (6, 10) and `landing` (6, points) are working space.
-    """
-    row = x + on
+def search(points: int, x: int, found: int, space: Space, records: Records, slots: Slots) -> None:
+    """Position after the best play of each of the 21 rolls from x (space.best), and x's lanes 1..6 and doubles."""
+    _, drop, sources, pair, landing, best = space
+    signs, keys, doubles, lanes = records
+    row = x + slots.on
     top = sources[0]
     clear = signs[32]
     width = landing.shape[1]
@@ -134,7 +168,7 @@ def search(
             elif top > 5 or (t < -1 and q > 0):
                 break
             else:
-                y = off_scale * (x - drop[points - i]) + off
+                y = slots.scale * (x - drop[points - i]) + slots.off
             landing[a - 1, q] = y
             touched |= keys[y, 7] | doubles[a - 1, y, 0]  # asks memory early for what `merge` will need
             used += 1
@@ -206,44 +240,24 @@ def weighted_sums(rows: Array, part: int, best: Array, sums: Array, rolls: int) 
 
 @njit()
 def distributions(
-    points: int,
-    ranges: Array,
-    terms: Array,
-    steps: Array,
-    signs: Array,
-    keys: Array,
-    doubles: Array,
-    on: int,
-    off: int,
-    off_scale: int,
-    lanes: int,
-    rows: Array,
-    part: int,
-    by_sums: bool,
-    labels: Array,
-    choices: Array,
-    rolls: int,
-) -> None:
+    ranges: Array, board: Board, slots: Slots, records: Records, rows: Array, part: int, by_sums: bool,
+    labels: Array, choices: Array, rolls: int,
+) -> None:  # fmt: skip
     """Fill rows[x, part] for the positions x of `ranges`, (m, 2) first and one past the last.
 
     `labels` orders ties by the position played to, or is empty; `choices`, (n, 21) uint32, takes the plays chosen, or
     is empty.
     """
-    above = np.zeros(points + 2, np.int64)
-    drop = np.zeros(points + 2, np.int64)
-    sources = np.zeros(points + 1, np.int64)
-    pair = np.zeros((6, 10), keys.dtype)
-    landing = np.zeros((6, points + 1), np.int64)
-    best = np.zeros(21, np.int64)
+    points, keys = board.points, records.keys
+    space = space_for(points, records.signs)
+    above, best = space.above, space.best
     sums = np.zeros(ROLLS, np.uint32)
     for g in range(len(ranges)):
-        start_at(ranges[g, 0], points, terms, above)
+        start_at(ranges[g, 0], points, board.terms, above)
         changed = points
         for x in range(ranges[g, 0], ranges[g, 1]):
-            found = refresh(points, changed, above, steps, drop, sources)
-            search(
-                points, x, found, sources, drop, signs, keys, doubles, on, off, off_scale, lanes, pair, landing, best
-            )  # fmt: skip
+            found = refresh(points, changed, above, board.steps, space.drop, space.sources)
+            search(points, x, found, space, records, slots)
             if len(choices):
                 for r in range(21):
                     choices[x, r] = best[r]
@@ -255,49 +269,31 @@ def distributions(
             rank = settle(rows, x, part, sums, by_sums, rolls)
             if len(labels):
                 rank = rank << LABEL_BITS | labels[x]
-            keys[x + on, 6] = rank << CODE_BITS
-            keys[x + on, 14] = x
+            keys[x + slots.on, 6] = rank << CODE_BITS
+            keys[x + slots.on, 14] = x
             changed = step_to_next(points, above)
 
 
 @njit()
 def normal_moments(
-    points: int,
-    ranges: Array,
-    terms: Array,
-    steps: Array,
-    signs: Array,
-    keys: Array,
-    doubles: Array,
-    on: int,
-    off: int,
-    off_scale: int,
-    lanes: int,
-    moments: Array,
-    bits: Array,
-    column: int,
+    ranges: Array, board: Board, slots: Slots, records: Records, moments: Array, bits: Array, column: int
 ) -> None:
     """Fill moments[x, column : column + 2], mean and standard deviation, for the positions x of `ranges`.
 
     All in float32, one rounding an operation, times the reciprocal of 36, as gnubg's build does it. `bits` are the
     moments seen as int32: bits of floats that are not negative order like the floats, so the mean's serve as rank.
     """
-    above = np.zeros(points + 2, np.int64)
-    drop = np.zeros(points + 2, np.int64)
-    sources = np.zeros(points + 1, np.int64)
-    pair = np.zeros((6, 10), keys.dtype)
-    landing = np.zeros((6, points + 1), np.int64)
-    best = np.zeros(21, np.int64)
+    points, keys = board.points, records.keys
+    space = space_for(points, records.signs)
+    above, best = space.above, space.best
     one = np.float32(1)
     reciprocal = np.float32(1 / 36)
     for g in range(len(ranges)):
-        start_at(ranges[g, 0], points, terms, above)
+        start_at(ranges[g, 0], points, board.terms, above)
         changed = points
         for x in range(ranges[g, 0], ranges[g, 1]):
-            found = refresh(points, changed, above, steps, drop, sources)
-            search(
-                points, x, found, sources, drop, signs, keys, doubles, on, off, off_scale, lanes, pair, landing, best
-            )  # fmt: skip
+            found = refresh(points, changed, above, board.steps, space.drop, space.sources)
+            search(points, x, found, space, records, slots)
             mean = np.float32(0)
             square = np.float32(0)
             r = 0
@@ -312,8 +308,8 @@ def normal_moments(
             mean = mean * reciprocal
             moments[x, column] = mean
             moments[x, column + 1] = np.sqrt(square * reciprocal - mean * mean)
-            keys[x + on, 6] = np.int64(bits[x, column]) << CODE_BITS
-            keys[x + on, 14] = x
+            keys[x + slots.on, 6] = np.int64(bits[x, column]) << CODE_BITS
+            keys[x + slots.on, 14] = x
             changed = step_to_next(points, above)
 
 

@@ -7,11 +7,47 @@ int16 slices, which is the form in which the compiler makes vector code of them.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from bgfmt.jit import njit
+
+
+class Rolls(NamedTuple):
+    """Results j of every roll of a position u: results[ends[21 u + r] : ends[21 u + r + 1]]; weights 1 or 2."""
+
+    ends: Any
+    results: Any
+    weights: Any
+
+
+class Turned(NamedTuple):
+    """Rows of the turned table in a flat pool: plane k of F(t, j) lies at base[j] + k * plane[j] + t - begins[j]."""
+
+    pool: Any
+    base: Any
+    plane: Any
+    begins: Any
+
+
+class Target(NamedTuple):
+    """Where finished records go: out[row_of[u], column_of[t] + k], uint16."""
+
+    out: Any
+    row_of: Any
+    column_of: Any
+
+
+class Layer(NamedTuple):
+    """A pip layer: places start..end-1 of n, the first place that its plays may reach, columns of a record."""
+
+    start: int
+    end: int
+    n: int
+    window: int
+    columns: int
+
 
 TILE = 512  # positions of the other side done together: a tile of a row of the turned table is 1 KB a column
 
@@ -76,52 +112,37 @@ def turn(columns: Any, e0: Any, e1: Any, e2: Any, e3: Any, f0: Any, f1: Any, f2:
 
 @njit()
 def across(
-    u_first: int,
-    u_last: int,
-    t_first: int,
-    t_last: int,
-    columns: int,
-    pool: Any,
-    base: Any,
-    plane: Any,
-    begins: Any,
-    ends: Any,
-    results: Any,
-    weights: Any,
-    turned: Any,
-    start: int,
-    out: Any,
-    row_of: Any,
-    column_of: Any,
+    layer: Layer, low: int, high: int, turned: Turned, rolls: Rolls, own: Any, begin: int, target: Target
 ) -> None:
-    """Records (u, t) of one layer's u and t from the same layer on: maxima along rows of the turned table.
+    """Records (u, t) of u in the layer and t in low..high-1, from the layer on: maxima along rows of the table.
 
-    pool holds, for each position j of the last layers, `columns` planes of turned values F(t, j), of which plane k
-    of t lies at base[j] + k * plane[j] + t - begins[j]. turned (width, columns, n - start) takes F(u, t). out is
-    uint16, written at row row_of[u], column column_of[t] + k.
+    own (width, columns, m), int16, takes F(u, t) in its column t - begin.
     """
+    pool, base, plane, begins = turned
+    ends, results, weights = rolls
+    columns = layer.columns
     best = np.empty(TILE, np.int16)
     total = np.empty(TILE, np.int32)
     value = np.empty((4, TILE), np.int16)
-    for low in range(t_first, t_last, TILE):
-        size = min(TILE, t_last - low)
+    for first in range(low, high, TILE):
+        size = min(TILE, high - first)
         b, s = best[:size], total[:size]
-        for u in range(u_first, u_last):
+        for u in range(layer.start, layer.end):
             for k in range(columns):
                 s[:] = 0
                 i = ends[u * 21]
                 for r in range(21):
                     last = ends[u * 21 + r + 1]
                     j = results[i]
-                    at = base[j] + k * plane[j] + low - begins[j]
+                    at = base[j] + k * plane[j] + first - begins[j]
                     copy(b, pool[at : at + size])
                     i += 1
                     while i + 4 <= last:
                         j0, j1, j2, j3 = results[i], results[i + 1], results[i + 2], results[i + 3]
-                        a0 = base[j0] + k * plane[j0] + low - begins[j0]
-                        a1 = base[j1] + k * plane[j1] + low - begins[j1]
-                        a2 = base[j2] + k * plane[j2] + low - begins[j2]
-                        a3 = base[j3] + k * plane[j3] + low - begins[j3]
+                        a0 = base[j0] + k * plane[j0] + first - begins[j0]
+                        a1 = base[j1] + k * plane[j1] + first - begins[j1]
+                        a2 = base[j2] + k * plane[j2] + first - begins[j2]
+                        a3 = base[j3] + k * plane[j3] + first - begins[j3]
                         max4(
                             b, pool[a0 : a0 + size], pool[a1 : a1 + size], pool[a2 : a2 + size],
                             pool[a3 : a3 + size],
@@ -129,18 +150,18 @@ def across(
                         i += 4
                     while i < last:
                         j = results[i]
-                        at = base[j] + k * plane[j] + low - begins[j]
+                        at = base[j] + k * plane[j] + first - begins[j]
                         max1(b, pool[at : at + size])
                         i += 1
                     add(s, b, weights[r])
                 divide(value[k, :size], s)
-            row = out[row_of[u]]
+            row = target.out[target.row_of[u]]
             for k in range(columns):
                 v = value[k]
                 for x in range(size):
-                    row[column_of[low + x] + k] = np.uint16(np.int32(v[x]) + 32768)
-            f = turned[u - u_first]
-            a, z = low - start, low - start + size
+                    row[target.column_of[first + x] + k] = np.uint16(np.int32(v[x]) + 32768)
+            f = own[u - layer.start]
+            a, z = first - begin, first - begin + size
             if columns == 4:
                 turn(
                     4, value[0, :size], value[1, :size], value[2, :size], value[3, :size],
@@ -153,43 +174,28 @@ def across(
 
 @njit()
 def down(
-    t_first: int,
-    t_last: int,
-    block: int,
-    start: int,
-    end: int,
-    window: int,
-    n: int,
-    columns: int,
-    pool: Any,
-    base: Any,
-    plane: Any,
-    begins: Any,
-    ends: Any,
-    results: Any,
-    weights: Any,
-    turned: Any,
-    out: Any,
-    row_of: Any,
-    column_of: Any,
-    near: Any,
-) -> None:
-    """Records (u, t) of a block of t's of one layer, start..end-1, and all u beyond it: maxima across the block.
+    layer: Layer, low: int, high: int, turned: Turned, rolls: Rolls, own: Any, target: Target, block: int, near: Any
+) -> None:  # fmt: skip
+    """Records (u, t) of t in low..high-1, in the layer, and all u beyond the layer: maxima across the block of t's.
 
-    The turned values F(t, j) of the block are laid out in `near`, j by j from `window` on, lanes k * block + t
-    side by side, and the results F(u, t) go back into the pool as rows of t.
+    The turned values F(t, j) of the block are laid out in `near`, j by j from the layer's window on, lanes
+    k * block + t side by side, and the results F(u, t) go back into the pool as rows of t. own (high - low, columns,
+    n - start) holds F(t, j) for j from the layer on.
     """
+    pool, base, plane, begins = turned
+    ends, results, weights = rolls
+    start, n, window, columns = layer.start, layer.n, layer.window, layer.columns
     lanes = columns * block
-    width = t_last - t_first
+    width = high - low
     for j in range(window, start):
         at = (j - window) * lanes
         for k in range(columns):
-            source = base[j] + k * plane[j] + t_first - begins[j]
+            source = base[j] + k * plane[j] + low - begins[j]
             for x in range(width):
                 near[at + k * block + x] = pool[source + x]
     for x in range(width):
         for k in range(columns):
-            f = turned[t_first - start + x, k]
+            f = own[x, k]
             for j in range(start, n):
                 near[(j - window) * lanes + k * block + x] = f[j - start]
     best = np.empty(lanes, np.int16)
@@ -197,9 +203,9 @@ def down(
     value = np.empty(lanes, np.int16)
     back = np.empty(lanes, np.int16)
     tile = np.zeros((64, lanes), np.int16)
-    for low in range(end, n, 64):
-        high = min(low + 64, n)
-        for u in range(low, high):
+    for first in range(layer.end, n, 64):
+        past = min(first + 64, n)
+        for u in range(first, past):
             total[:] = 0
             i = ends[u * 21]
             for r in range(21):
@@ -223,9 +229,9 @@ def down(
                     i += 1
                 add(total, best, weights[r])
             divide(value, total)
-            row = out[row_of[u]]
+            row = target.out[target.row_of[u]]
             for x in range(width):
-                at = column_of[t_first + x]
+                at = target.column_of[low + x]
                 for k in range(columns):
                     row[at + k] = np.uint16(np.int32(value[k * block + x]) + 32768)
             if columns == 4:
@@ -235,28 +241,28 @@ def down(
                 )  # fmt: skip
             else:
                 turn(1, value, value, value, value, back, back, back, back)
-            tile[u - low] = back
+            tile[u - first] = back
         for x in range(width):
-            t = t_first + x
+            t = low + x
             for k in range(columns):
-                at = base[t] + k * plane[t] + low - begins[t]
-                for y in range(high - low):
+                at = base[t] + k * plane[t] + first - begins[t]
+                for y in range(past - first):
                     pool[at + y] = tile[y, k * block + x]
 
 
 @njit()
-def refill(t_first: int, t_last: int, first: int, n: int, columns: int, strips: Any, pool: Any, base: Any,
-           plane: Any, begins: Any) -> None:  # fmt: skip
-    """Rows of the turned table of a layer's t's again, from its finished records (n - first, width * columns)."""
+def refill(layer: Layer, strips: Any, turned: Turned) -> None:
+    """Rows of the turned table of a layer's t's again, from its finished records (n - end, width * columns)."""
+    pool, base, plane, begins = turned
+    columns = layer.columns
     value = np.empty((4, TILE), np.int16)
-    width = t_last - t_first
-    for x in range(width):
-        t = t_first + x
-        for low in range(first, n, TILE):
-            size = min(TILE, n - low)
+    for x in range(layer.end - layer.start):
+        t = layer.start + x
+        for low in range(layer.end, layer.n, TILE):
+            size = min(TILE, layer.n - low)
             for k in range(columns):
                 for y in range(size):
-                    value[k, y] = np.int16(np.int32(strips[low - first + y, x * columns + k]) - 32768)
+                    value[k, y] = np.int16(np.int32(strips[low - layer.end + y, x * columns + k]) - 32768)
             at = base[t] + low - begins[t]
             if columns == 4:
                 p = plane[t]
@@ -269,6 +275,22 @@ def refill(t_first: int, t_last: int, first: int, n: int, columns: int, strips: 
                 v = value[0, :size]
                 f = pool[at : at + size]
                 turn(1, v, v, v, v, f, f, f, f)
+
+
+@njit()
+def add_up(pieces: Any, weights: Any, sums: Any) -> None:
+    """sums[x] += sum of pieces[x, i] * weights[i] modulo 2**64; (m, p) uint16, (p,) uint32, (m,) uint64."""
+    for x in range(pieces.shape[0]):
+        sums[x] += weighted(pieces[x], weights)
+
+
+@njit()
+def weighted(values: Any, weights: Any) -> Any:
+    """Sum of values[i] * weights[i] modulo 2**64."""
+    total = np.uint64(0)
+    for i in range(values.size):
+        total += np.uint64(values[i]) * np.uint64(weights[i])
+    return total
 
 
 @njit()

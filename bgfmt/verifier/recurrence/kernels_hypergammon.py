@@ -1,4 +1,8 @@
-"""Compiled hypergammon: full backgammon moves and one sweep of the value iteration, float32 step by step."""
+"""Compiled hypergammon iteration, float32 step by step: finished games, lists of plays, whole sweeps.
+
+A record holds ten numbers: win, win gammon, win backgammon, lose gammon, lose backgammon, then the equities
+cubeless, owned, centered, centered with Jacoby, opponent. `values` is (n * n, 10) float32, record us * n + them.
+"""
 
 from __future__ import annotations
 
@@ -7,170 +11,17 @@ from typing import Any
 import numpy as np
 
 from bgfmt.jit import njit
+from bgfmt.verifier.recurrence.kernels_hyper_plays import (
+    ILLEGAL,
+    MOST_PLAYS,
+    OVER,
+    PLACES,
+    class_of,
+    plays_of,
+)
 
 Array = Any
-BAR = 24
-PLACES = 25
-ILLEGAL, OVER, CONTACT, RACE = 0, 1, 2, 3
-MOST_PLAYS = 4096
-
-
-@njit()
-def number_of(board: Array, terms: Array) -> int:
-    """Position number of 25 counts."""
-    above = 0
-    number = 0
-    for k in range(PLACES):
-        above += board[PLACES - 1 - k]
-        number += terms[k, above]
-    return number
-
-
-@njit()
-def class_of(u: Array, t: Array) -> int:
-    """Illegal, over, contact or race."""
-    for i in range(24):
-        if u[23 - i] > 0 and t[i] > 0:
-            return ILLEGAL
-    high_u = -1
-    high_t = -1
-    for i in range(PLACES):
-        if u[i]:
-            high_u = i
-        if t[i]:
-            high_t = i
-    if high_u < 0 or high_t < 0:
-        return OVER
-    return CONTACT if high_u + high_t > 22 else RACE
-
-
-@njit()
-def can_move(u: Array, t: Array, i: int, die: int) -> bool:
-    """Whether the chequer on index i (known to be there) may move; with one on the bar only that may."""
-    k = i - die
-    if k >= 0:
-        return t[23 - k] < 2  # type: ignore[no-any-return]
-    highest = 0
-    for p in range(PLACES):
-        if u[p]:
-            highest = p
-    return highest <= 5 and (k == -1 or i == highest)
-
-
-@njit()
-def make(u: Array, t: Array, i: int, die: int) -> bool:
-    """Move a chequer; returns whether it hit."""
-    k = i - die
-    u[i] -= 1
-    if k < 0:
-        return False
-    u[k] += 1
-    if t[23 - k] > 0:
-        t[23 - k] = 0
-        t[BAR] += 1
-        return True
-    return False
-
-
-@njit()
-def unmake(u: Array, t: Array, i: int, die: int, hit: bool) -> None:
-    """Take a move back."""
-    k = i - die
-    u[i] += 1
-    if k >= 0:
-        u[k] -= 1
-        if hit:
-            t[23 - k] = 1
-            t[BAR] -= 1
-
-
-@njit()
-def record(u: Array, t: Array, used: int, pips: int, terms: Array, state: Array, plays: Array) -> None:
-    """Keep a position reached with `used` dice and `pips` pips, if none used more. state: count, dice, pips."""
-    if used < state[1] or pips < state[2]:
-        return
-    if used > state[1] or pips > state[2]:
-        state[0] = 0
-        state[1] = used
-        state[2] = pips
-    mine = number_of(u, terms)
-    other = number_of(t, terms)
-    for k in range(state[0]):
-        if plays[k, 0] == mine and plays[k, 1] == other:
-            return
-    if state[0] < len(plays):
-        plays[state[0], 0] = mine
-        plays[state[0], 1] = other
-        state[0] += 1
-
-
-@njit()
-def pass_of(u: Array, t: Array, dice: Array, many: int, terms: Array, state: Array, plays: Array) -> None:
-    """All ways to play the dice in this order, depth first, sources downwards; doubles' sources never rise."""
-    source = np.zeros(5, np.int64)
-    hits = np.zeros(5, np.bool_)
-    moved_any = np.zeros(5, np.bool_)
-    pips = np.zeros(5, np.int64)
-    start = np.zeros(5, np.int64)
-    depth = 0
-    source[0] = BAR + 1
-    start[0] = 23
-    double = many == 4
-    while depth >= 0:
-        die = dice[depth]
-        i = source[depth] - 1
-        found = False
-        if depth < many:
-            if u[BAR] > 0:
-                if source[depth] > BAR:
-                    i = BAR
-                    found = can_move(u, t, BAR, die)
-                else:
-                    i = -1
-            else:
-                i = min(i, start[depth])
-                while i >= 0:
-                    if u[i] > 0 and can_move(u, t, i, die):
-                        found = True
-                        break
-                    i -= 1
-        if found:
-            source[depth] = i
-            moved_any[depth] = True
-            hits[depth] = make(u, t, i, die)
-            # what is really used: pips travelled, bearing off counts up to the edge
-            pips[depth + 1] = pips[depth] + die
-            depth += 1
-            if depth == many:
-                record(u, t, depth, pips[depth], terms, state, plays)
-                depth -= 1
-                unmake(u, t, source[depth], dice[depth], hits[depth])
-            else:
-                moved_any[depth] = False
-                source[depth] = BAR + 1
-                start[depth] = 23 if (i == BAR or not double) else i
-        else:
-            if depth > 0 and not moved_any[depth]:
-                record(u, t, depth, pips[depth], terms, state, plays)
-            depth -= 1
-            if depth >= 0:
-                unmake(u, t, source[depth], dice[depth], hits[depth])
-
-
-@njit()
-def plays_of(u: Array, t: Array, high: int, low: int, terms: Array, plays: Array) -> int:
-    """(our number, their number) after every legal play, in order; returns how many."""
-    state = np.zeros(3, np.int64)
-    dice = np.zeros(5, np.int64)
-    if high == low:
-        dice[:4] = high
-        pass_of(u, t, dice, 4, terms, state, plays)
-    else:
-        dice[0], dice[1] = high, low
-        pass_of(u, t, dice, 2, terms, state, plays)
-        dice[0], dice[1] = low, high
-        pass_of(u, t, dice, 2, terms, state, plays)
-    return state[0]  # type: ignore[no-any-return]
+NUMBERS = 10
 
 
 @njit()
@@ -205,152 +56,204 @@ def over_values(u: Array, t: Array, chequers: int, out: Array) -> None:
             if far:
                 out[2] = 1
     equity = np.float32(2) * out[0] - np.float32(1) + (out[1] - out[3]) + (out[2] - out[4])
-    for k in range(5, 10):
+    for k in range(5, NUMBERS):
         out[k] = equity
     out[8] = np.float32(2) * out[0] - np.float32(1)
 
 
 @njit()
-def new_values(
-    values: Array,
-    us: int,
-    them: int,
-    u: Array,
-    t: Array,
-    terms: Array,
-    plays: Array,
-    total: Array,
-    best: Array,
-) -> None:
-    """total[0:10] = one step of the iteration for a race or contact record.
-
-    values : (n, n, 10) float32: win, win gammon, win backgammon, lose gammon, lose backgammon, then equities
-    cubeless, owned, centered, Jacoby, opponent.
-    """
-    one = np.float32(1)
-    total[:] = 0
-    for high in range(1, 7):
-        for low in range(1, high + 1):
-            count = plays_of(u, t, high, low, terms, plays)
-            if count == 0:
-                x = values[them, us]
-                best[0] = one - x[0]
-                best[1] = x[3]
-                best[2] = x[4]
-                best[3] = x[1]
-                best[4] = x[2]
-                for k in range(5, 10):
-                    best[k] = -x[k]
-            else:
-                for k in range(5, 10):
-                    best[k] = np.float32(-1e9)
-                for p in range(count):
-                    x = values[plays[p, 1], plays[p, 0]]
-                    if -x[5] >= best[5]:
-                        best[5] = -x[5]
-                        best[0] = one - x[0]
-                        best[1] = x[3]
-                        best[2] = x[4]
-                        best[3] = x[1]
-                        best[4] = x[2]
-                    best[6] = max(best[6], -x[9])
-                    best[7] = max(best[7], -hand(x[7], x[9]))
-                    best[8] = max(best[8], -hand(x[8], x[9]))
-                    best[9] = max(best[9], -hand(x[6], x[9]))
-            for k in range(10):
-                if high == low:
-                    total[k] = total[k] + best[k]
-                else:
-                    total[k] = total[k] + (best[k] + best[k])
-    reciprocal = np.float32(1 / 36)
-    for k in range(10):
-        total[k] = total[k] * reciprocal
-
-
-@njit()
 def start_values(boards: Array, chequers: int, values: Array, kinds: Array) -> None:
-    """Classes of all records, and the values the iteration starts from."""
+    """Classes (n * n,) of all records, and the values the iteration starts from."""
     n = len(boards)
     for us in range(n):
         for them in range(n):
+            x = us * n + them
             kind = class_of(boards[us], boards[them])
-            kinds[us, them] = kind
-            out = values[us, them]
+            kinds[x] = kind
+            values[x, :] = 0
             if kind == OVER:
-                over_values(boards[us], boards[them], chequers, out)
+                over_values(boards[us], boards[them], chequers, values[x])
             elif kind != ILLEGAL:
-                out[:] = 0
-                out[0] = 1
-                out[1] = 1
-                out[5] = 2
-            else:
-                out[:] = 0
+                values[x, 0] = 1
+                values[x, 1] = 1
+                values[x, 5] = 2
 
 
 @njit()
 def classes(boards: Array, kinds: Array) -> None:
-    """kinds[us, them] = class of every record."""
+    """kinds[us * n + them] = class of every record."""
     n = len(boards)
     for us in range(n):
         for them in range(n):
-            kinds[us, them] = class_of(boards[us], boards[them])
+            kinds[us * n + them] = class_of(boards[us], boards[them])
 
 
 @njit()
-def sweep(values: Array, kinds: Array, boards: Array, terms: Array) -> Any:
-    """One sweep in place, as makehyper makes it; returns the greatest change of a number."""
+def set_turned(x: Array, g: Array) -> None:
+    """g = what a record x of the opponent's is worth to the side that moved into it; columns as best play asks."""
+    g[0] = np.float32(1) - x[0]
+    g[1] = x[3]
+    g[2] = x[4]
+    g[3] = x[1]
+    g[4] = x[2]
+    g[5] = -x[5]
+    g[6] = -x[9]
+    g[7] = -hand(x[7], x[9])
+    g[8] = -hand(x[8], x[9])
+    g[9] = -hand(x[6], x[9])
+
+
+@njit()
+def turn_all(values: Array, turned: Array) -> None:
+    """`set_turned` of every record."""
+    for x in range(len(values)):
+        set_turned(values[x], turned[x])
+
+
+@njit()
+def add_roll(total: Array, best: Array, double: bool) -> None:
+    """One roll's numbers into the sum, twice for a roll of two different dice."""
+    for k in range(NUMBERS):
+        if double:
+            total[k] = total[k] + best[k]
+        else:
+            total[k] = total[k] + (best[k] + best[k])
+
+
+@njit()
+def no_play(x: Array, best: Array) -> None:
+    """The numbers where the side on roll cannot move: the opponent's record as it stands, each number by itself."""
+    best[0] = np.float32(1) - x[0]
+    best[1] = x[3]
+    best[2] = x[4]
+    best[3] = x[1]
+    best[4] = x[2]
+    for k in range(5, NUMBERS):
+        best[k] = -x[k]
+
+
+@njit()
+def finish(total: Array, divide: bool) -> None:
+    """The mean over 36 rolls: times the reciprocal, as the common build has it, or divided."""
+    reciprocal = np.float32(1 / 36)
+    whole = np.float32(36)
+    for k in range(NUMBERS):
+        total[k] = total[k] / whole if divide else total[k] * reciprocal
+
+
+@njit()
+def play_lists(boards: Array, live: Array, terms: Array, ends: Array) -> Any:
+    """Where each roll leads from the records `live`: int32 records, in which the opponent is on roll.
+
+    ends[21 * k + roll] takes where the list of the roll of record live[k] ends.
+    """
     n = len(boards)
     plays = np.zeros((MOST_PLAYS, 2), np.int64)
-    total = np.zeros(10, np.float32)
-    best = np.zeros(10, np.float32)
-    most = np.float32(0)
     u = np.zeros(PLACES, np.int64)
     t = np.zeros(PLACES, np.int64)
-    for us in range(n):
-        for them in range(n):
-            if kinds[us, them] < CONTACT:
-                continue
-            u[:] = boards[us]
-            t[:] = boards[them]
-            new_values(values, us, them, u, t, terms, plays, total, best)
-            for k in range(10):
-                change = abs(total[k] - values[us, them, k])
-                most = max(most, change)
-                values[us, them, k] = total[k]
-    return most
+    found = np.empty(1 << 16, np.int32)
+    used = 0
+    at = 0
+    for x in live:
+        u[:] = boards[x // n]
+        t[:] = boards[x % n]
+        for high in range(1, 7):
+            for low in range(1, high + 1):
+                count = plays_of(u, t, high, low, terms, plays)
+                if used + count > len(found):
+                    larger = np.empty(2 * len(found) + count, np.int32)
+                    larger[:used] = found[:used]
+                    found = larger
+                for p in range(count):
+                    found[used] = plays[p, 1] * n + plays[p, 0]
+                    used += 1
+                ends[at] = used
+                at += 1
+    return found[:used].copy()
 
 
 @njit()
-def residual(
+def step_listed(
+    k: int,
+    x: int,
+    n: int,
     values: Array,
-    kinds: Array,
-    boards: Array,
-    terms: Array,
-    chequers: int,
-    first: int,
-    last: int,
-    step: int,
-    off: Array,
+    turned: Array,
+    starts: Array,
+    results: Array,
+    total: Array,
+    best: Array,
 ) -> None:
-    """off[us, them] = greatest difference between stored numbers and one step of the iteration from stored ones."""
-    n = len(boards)
-    plays = np.zeros((MOST_PLAYS, 2), np.int64)
-    total = np.zeros(10, np.float32)
-    best = np.zeros(10, np.float32)
-    u = np.zeros(PLACES, np.int64)
-    t = np.zeros(PLACES, np.int64)
-    for us in range(first, last):
-        for them in range(us % step, n, step):
-            u[:] = boards[us]
-            t[:] = boards[them]
-            if kinds[us, them] == ILLEGAL:
-                total[:] = 0
-            elif kinds[us, them] == OVER:
-                over_values(u, t, chequers, total)
+    """total = the sum over the rolls of one step of the iteration for record x, the k-th live one, from the lists."""
+    total[:] = 0
+    roll = 21 * k
+    for high in range(6):
+        for low in range(high + 1):
+            begin, end = starts[roll], starts[roll + 1]
+            roll += 1
+            if begin == end:
+                no_play(values[(x % n) * n + x // n], best)
             else:
-                new_values(values, us, them, u, t, terms, plays, total, best)
-            most = np.float32(0)
-            for k in range(10):
-                if k != 5:
-                    most = max(most, abs(total[k] - values[us, them, k]))
-            off[us, them] = most
+                most = np.float32(-1e9)
+                owned = np.float32(-1e9)
+                centered = np.float32(-1e9)
+                jacoby = np.float32(-1e9)
+                opponent = np.float32(-1e9)
+                which = 0
+                for q in range(begin, end):
+                    g = results[q]
+                    if turned[g, 5] >= most:  # among equal ones the last play gives the chances
+                        most = turned[g, 5]
+                        which = g
+                    owned = max(owned, turned[g, 6])
+                    centered = max(centered, turned[g, 7])
+                    jacoby = max(jacoby, turned[g, 8])
+                    opponent = max(opponent, turned[g, 9])
+                for c in range(5):
+                    best[c] = turned[which, c]
+                best[5] = most
+                best[6] = owned
+                best[7] = centered
+                best[8] = jacoby
+                best[9] = opponent
+            add_roll(total, best, high == low)
+
+
+@njit()
+def sweep(
+    values: Array,
+    turned: Array,
+    live: Array,
+    over: Array,
+    fixed: Array,
+    n: int,
+    starts: Array,
+    results: Array,
+    divide: bool,
+) -> Any:
+    """One sweep in place; returns the greatest change of the records `live`.
+
+    Finished games, the records `over`, get their values `fixed` when their turn comes: after a restart they hold
+    rounded ones until then.
+    """
+    most = np.float32(0)
+    total = np.zeros(NUMBERS, np.float32)
+    best = np.zeros(NUMBERS, np.float32)
+    o = 0
+    for k in range(len(live)):
+        x = live[k]
+        while o < len(over) and over[o] < x:
+            values[over[o]] = fixed[o]
+            set_turned(values[over[o]], turned[over[o]])
+            o += 1
+        step_listed(k, x, n, values, turned, starts, results, total, best)
+        finish(total, divide)
+        for c in range(NUMBERS):
+            most = max(most, abs(total[c] - values[x, c]))
+            values[x, c] = total[c]
+        set_turned(values[x], turned[x])
+    while o < len(over):
+        values[over[o]] = fixed[o]
+        set_turned(values[over[o]], turned[over[o]])
+        o += 1
+    return most

@@ -10,71 +10,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from llvmlite import ir  # type: ignore[import-untyped]
-from numba.core import types
-from numba.extending import intrinsic
 
 from bgfmt.jit import njit
+from bgfmt.verifier.recurrence.lanes import add_best
 
 Array = Any
-LANES = 64
 HIGH = 32767
 LOW = -32768
-
-
-def _add_best_ir(
-    typing_context: Any, tile: Any, results: Any, start: Any, stop: Any, total: Any, double: Any
-) -> Any:
-    """total[0:64] (int32) += the greatest tile[results[q], 0:64] (int16) over q, shifted left by `double`.
-
-    Addresses are plain integers. Written in LLVM's vector types because a loop over a row of known length that sits
-    inside another loop is not vectorised.
-    """
-    signature = types.void(types.int64, types.int64, types.int64, types.int64, types.int64, types.int64)
-
-    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        i16, i32, i64 = ir.IntType(16), ir.IntType(32), ir.IntType(64)
-        short, wide = ir.VectorType(i16, LANES), ir.VectorType(i32, LANES)
-        tile_at, results_at, begin, end, total_at, shift = args
-        rows = builder.inttoptr(tile_at, short.as_pointer())
-        which = builder.inttoptr(results_at, i32.as_pointer())
-        sums = builder.inttoptr(total_at, wide.as_pointer())
-        before = builder.block
-        loop = builder.append_basic_block("rows")
-        done = builder.append_basic_block("done")
-        least = ir.Constant(short, [LOW] * LANES)
-        builder.cbranch(builder.icmp_signed("<", begin, end), loop, done)
-        builder.position_at_end(loop)
-        q = builder.phi(i64)
-        best = builder.phi(short)
-        row = builder.zext(builder.load(builder.gep(which, [q])), i64)
-        value = builder.load(builder.gep(rows, [row]))
-        value.align = 2
-        better = builder.select(builder.icmp_signed(">", value, best), value, best)
-        following = builder.add(q, ir.Constant(i64, 1))
-        q.add_incoming(begin, before)
-        q.add_incoming(following, loop)
-        best.add_incoming(least, before)
-        best.add_incoming(better, loop)
-        builder.cbranch(builder.icmp_signed("<", following, end), loop, done)
-        builder.position_at_end(done)
-        final = builder.phi(short)
-        final.add_incoming(least, before)
-        final.add_incoming(better, loop)
-        unknown = ir.Constant(wide, ir.Undefined)
-        amount = builder.insert_element(unknown, builder.trunc(shift, i32), ir.Constant(i32, 0))
-        amount = builder.shuffle_vector(amount, unknown, ir.Constant(wide, [0] * LANES))
-        weighted = builder.shl(builder.sext(final, wide), amount)
-        old = builder.load(sums)
-        old.align = 4
-        stored = builder.store(builder.add(old, weighted), sums)
-        stored.align = 4
-        return context.get_dummy_value()
-
-    return signature, generate
-
-
-_add_best: Any = intrinsic(_add_best_ir)
 
 
 @njit()
@@ -139,19 +81,20 @@ def expected_tile(
         roll = 21 * u
         for a in range(6):
             for b in range(a + 1):
-                _add_best(tile_at, results_at, starts[roll], starts[roll + 1], total_at, 0 if a == b else 1)
+                add_best(tile_at, results_at, starts[roll], starts[roll + 1], total_at, 0 if a == b else 1)
                 roll += 1
         divide(total, out[u, lane : lane + lanes], lanes)
 
 
 @njit()
-def compare(stored: Array, expected: Array, columns: int, fails: Array, histogram: Array) -> None:
-    """Count entries whose stored and expected values differ.
+def compare(stored: Array, expected: Array, columns: int, fails: Array, histogram: Array) -> int:
+    """Count entries whose stored and expected values differ; returns the greatest difference.
 
     stored, expected : (m, width) uint16, `columns` values an entry. fails : (m,) int64, entries that differ in each
     row. histogram : (columns, 19) int64, clipped differences -9..9 (stored less expected) are counted.
     """
     many, width = stored.shape
+    largest = 0
     for u in range(many):
         a = stored[u]
         b = expected[u]
@@ -166,10 +109,12 @@ def compare(stored: Array, expected: Array, columns: int, fails: Array, histogra
                 off = np.int64(a[t * columns + c]) - np.int64(b[t * columns + c])
                 if off != 0:
                     wrong = True
+                    largest = max(largest, int(abs(off)))
                     clipped: Any = max(-9, min(9, off))
                     histogram[c, clipped + 9] += 1
             if wrong:
                 fails[u] += 1
+    return largest
 
 
 @njit()

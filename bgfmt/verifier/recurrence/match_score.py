@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from bgfmt.game import board
 from bgfmt.tables import MatchScore
 from bgfmt.tables.match_score import Cube, ScoreFacts
-from bgfmt.verifier import rules
+from bgfmt.verifier.recurrence import rules
 
 Array = NDArray[Any]
 Progress = Callable[[int, int], None]

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgfmt.tables import TwoSided
-from bgfmt.verifier import rules
+from bgfmt.verifier.recurrence import rules
 
 Array = NDArray[Any]
 Progress = Callable[[int, int], None]
@@ -110,23 +110,19 @@ class Pass:
     numbers: Array = field(default_factory=lambda: np.zeros(0, np.int64))
     #: (columns, 19): differences of -9 or less .. 9 or more, stored less expected
     histogram: Array = field(default_factory=lambda: np.zeros((4, 19), np.int64))
-
-    @property
-    def largest(self) -> int:
-        """Largest difference, 9 standing for 9 or more."""
-        seen = np.flatnonzero(self.histogram.sum(axis=0))
-        return int(np.abs(seen - 9).max()) if len(seen) else 0
+    largest: int = 0
 
 
 def check(table: TwoSided, *, threads: int = 1, progress: Progress | None = None) -> Pass:
     """Hold every entry of a table against what its own smaller entries give (recipe gnubg)."""
     from bgfmt.verifier.recurrence import kernels_two_sided as kernels
+    from bgfmt.verifier.recurrence.lanes import LANES
 
     n, columns = table.positions, table.equities.shape[2]
     starts, results = rules.plays(table.points, table.chequers)
     grid = Grid(table)
     found = Pass(n * n, columns, histogram=np.zeros((columns, 19), np.int64))
-    per_tile = kernels.LANES // columns
+    per_tile = LANES // columns
     budget = LARGE_BAND_BYTES if grid.size > LARGE else BAND_BYTES
     band = max(per_tile, min(n, budget // (n * columns * 2) // per_tile * per_tile))
     lists: list[Array] = []
@@ -144,8 +140,8 @@ def check(table: TwoSided, *, threads: int = 1, progress: Progress | None = None
     def work(part: tuple[int, int, Array, int]) -> None:
         first, last, expected, begin = part
         if not hasattr(local, "tile"):
-            local.tile = np.zeros((n, kernels.LANES), np.int16)
-            local.total = np.zeros(kernels.LANES, np.int32)
+            local.tile = np.zeros((n, LANES), np.int16)
+            local.total = np.zeros(LANES, np.int32)
         rows = grid.rows(first, last)
         kernels.turned_tile(rows, local.tile)
         lane = (first - begin) * columns
@@ -155,19 +151,19 @@ def check(table: TwoSided, *, threads: int = 1, progress: Progress | None = None
         )  # fmt: skip
         advance(last - first)
 
-    def judge(part: tuple[int, int, Array, int, int]) -> tuple[int, int, Array, Array]:
+    def judge(part: tuple[int, int, Array, int, int]) -> tuple[int, int, Array, Array, int]:
         u, v, expected, begin, end = part
         stored = grid.piece(u, v, begin, end)
         fails = np.zeros(v - u, np.int64)
         histogram = np.zeros((columns, 19), np.int64)
-        kernels.compare(stored, expected[u:v], columns, fails, histogram)
+        largest = int(kernels.compare(stored, expected[u:v], columns, fails, histogram))
         numbers = np.zeros(0, np.int64)
         if fails.any():
             bad = np.flatnonzero(fails)
             differ = (stored[bad] != expected[u:v][bad]).reshape(len(bad), -1, columns).any(axis=2)
             which, them = np.nonzero(differ)
             numbers = ((bad[which] + u) * n + begin + them)[:LIST_MOST]
-        return v - u, int(fails.sum()), histogram, numbers
+        return v - u, int(fails.sum()), histogram, numbers, largest
 
     try:
         with ThreadPoolExecutor(threads) as pool:
@@ -181,8 +177,9 @@ def check(table: TwoSided, *, threads: int = 1, progress: Progress | None = None
                     expected[1:, :columns] = 0
                 step = max(1, PIECE_BYTES // expected[0].nbytes)
                 pieces = [(u, min(n, u + step), expected, begin, end) for u in range(0, n, step)]
-                for rows, failing, histogram, numbers in pool.map(judge, pieces):
+                for rows, failing, histogram, numbers, largest in pool.map(judge, pieces):
                     found.failing += failing
+                    found.largest = max(found.largest, largest)
                     found.histogram += histogram
                     if len(numbers) and sum(map(len, lists)) < LIST_MOST:
                         lists.append(numbers)
@@ -192,3 +189,66 @@ def check(table: TwoSided, *, threads: int = 1, progress: Progress | None = None
     if lists:
         found.numbers = np.sort(np.concatenate(lists)[:LIST_MOST])
     return found
+
+
+@dataclass
+class Settled:
+    """The table put right: `work` (n, n, columns), and the numbers of the entries that were wrong, in order."""
+
+    work: Array
+    wrong: Array
+
+
+def settle(table: TwoSided, failing: Array | None) -> Settled:
+    """Put wrong entries right in order of pips, following each correction to what depends on it.
+
+    failing : numbers us * n + them to look at first; None for all entries.
+    """
+    from bgfmt.verifier.recurrence import kernels_successors
+    from bgfmt.verifier.recurrence import kernels_two_sided as kernels
+
+    n = table.positions
+    starts, results = rules.plays(table.points, table.chequers)
+    begins, before = kernels_successors.predecessors(n, starts, results)
+    pips, order, pips_at = rules.pip_order(table.points, table.chequers)
+    work = np.array(np.asarray(table.equities), np.uint16)
+    dirty = np.zeros((n, n), np.uint8)
+    if failing is None:
+        dirty[:] = 1
+    else:
+        dirty.reshape(-1)[failing] = 1
+    lists = []
+    room = np.empty(min(n * n, 1 << 24), np.int64)
+    for total in range(2 * int(pips.max()) + 1):
+        found = kernels.settle(work, starts, results, begins, before, dirty, order, pips_at, total, room)
+        lists.append(np.sort(room[: min(found, len(room))]))
+    return Settled(work, np.concatenate(lists))
+
+
+def expected_at(table: TwoSided, numbers: Array) -> Array:
+    """(m, columns) int64: what the rule gives for the entries `numbers` from the stored ones."""
+    from bgfmt.verifier.recurrence import kernels_two_sided as kernels
+
+    n, columns = table.positions, table.equities.shape[2]
+    starts, results = rules.plays(table.points, table.chequers)
+    out = np.zeros((len(numbers), columns), np.int64)
+    kernels.values_of(np.asarray(table.equities), numbers // n, numbers % n, starts, results, out)
+    return out
+
+
+def remade_in_floats(
+    points: int, chequers: int, columns: int, width: str, *, divide: bool = True, chances: bool = False
+) -> Array:
+    """(n, n, columns) equities kept in floats ("f4" or "f8") throughout, from the rule alone.
+
+    Sums over the rolls are divided by 36, or multiplied by the reciprocal. With `chances` the numbers are chances to
+    win, of one column.
+    """
+    from bgfmt.verifier.recurrence import kernels_exact_two_sided as kernels
+
+    starts, results = rules.plays(points, chequers)
+    _, order, pips_at = rules.pip_order(points, chequers)
+    n = len(order)
+    out, turned = np.zeros((n, n, columns), width), np.zeros((n, n, columns), width)
+    kernels.solve(starts, results, order, pips_at, divide, chances, out, turned)
+    return out

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import ctypes as ct
+import itertools
 import math
 import os
 import shutil
@@ -470,11 +471,7 @@ def test_mapped_for_random_access(lib: ct.CDLL, tmp_path: Path) -> None:
         parts = Path("/proc/self/smaps").read_text().split("VmFlags:")
     except OSError:
         pytest.skip("no /proc/self/smaps")
-    flags = [
-        after.split("\n", 1)[0]
-        for before, after in zip(parts, parts[1:], strict=False)
-        if str(path) in before
-    ]
+    flags = [after.split("\n", 1)[0] for before, after in itertools.pairwise(parts) if str(path) in before]
     assert flags
     assert all(" rr " in f"{line} " for line in flags)
     lib.bgfmt_close(db)

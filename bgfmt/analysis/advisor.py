@@ -1,0 +1,324 @@
+"""The adviser: every question that a game state may raise, answered by one order of sources.
+
+The order is that of `bgfmt.analysis.sources`: tables, calculation on demand, an estimate; outside of these a rule
+or a second engine, where one is asked for, for `decide` alone, since neither has numbers. The command line, the
+engine protocols, the annotator and the adapters in `plugins/` translate into these questions and out of these
+answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from bgfmt.analysis import approximate, at_score, bulk, choose, races, rule
+from bgfmt.analysis.answers import (
+    COLUMNS,
+    Decision,
+    PositionEquities,
+    RankedPlay,
+    RankedPlays,
+    Resignation,
+    SideRace,
+)
+from bgfmt.analysis.choose import Asked
+from bgfmt.analysis.cube import CubeAction
+from bgfmt.analysis.library import Library
+from bgfmt.analysis.sources import Calculate, Progress, Sources
+from bgfmt.errors import NotCoveredError, PositionError
+from bgfmt.game.board import Position, Side
+from bgfmt.game.moves import Play, legal_plays
+from bgfmt.game.state import GameState
+from bgfmt.storage import PathLike
+
+if TYPE_CHECKING:
+    from bgfmt.met import Met
+    from bgfmt.met.score import Score
+
+Outside = Literal["refuse", "rule"] | rule.Engine
+
+
+class Advisor:
+    """Answers the questions of a `GameState` from one or more databases. A context manager.
+
+    Parameters
+    ----------
+    tables
+        Databases as `bgfmt.open` gives them, tables, paths of files or folders, or a sequence of these. None looks
+        for databases as `bgfmt.analysis.library` says: `BGFMT_DB`, gnubg's own, the default tables.
+    met
+        The match equity table: a name, a file, or what `bgfmt.met.load` gives; Kazaross-XG2 when None.
+    met_player
+        Which player of that table, 0 or 1, is on roll; it matters for uneven tables only.
+    calculate
+        "all" that no table covers and what a table leaves too close, what is "close" alone, or "nothing".
+    limit
+        Most pairs of boards times cube states calculated for one question; by default `sources.MONEY_LIMIT` for
+        money and `sources.MATCH_LIMIT` in a match.
+    outside
+        What `decide` does where nothing covers the position: "refuse" raises NotCoveredError, "rule" goes by
+        `bgfmt.analysis.rule`, and an engine is asked.
+    progress
+        Called as ``progress(done, total)`` during a calculation.
+
+    Every method raises PositionError for a position that cannot be or a game that is over, and NotCoveredError, with
+    the reason of each table, for a question that nothing answers.
+    """
+
+    def __init__(
+        self,
+        tables: Library | Asked | PathLike | Sequence[Asked | PathLike] | None = None,
+        *,
+        met: Met | PathLike | None = None,
+        met_player: int = 0,
+        calculate: Calculate = "all",
+        limit: int | None = None,
+        outside: Outside = "refuse",
+        progress: Progress | None = None,
+    ) -> None:
+        self.library = Library.of(tables)
+        self.sources = Sources(self.library, calculate, limit, progress)
+        self.met_player, self.outside = met_player, outside
+        self._met = met
+
+    def __enter__(self) -> Advisor:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the databases that were opened here."""
+        self.library.close()
+
+    @property
+    def met(self) -> Met:
+        """The match equity table."""
+        from bgfmt import met
+
+        if not isinstance(self._met, met.Met):
+            self._met = met.load(self._met or met.DEFAULT)
+        return self._met
+
+    def score(self, state: GameState) -> Score:
+        """The score of a match state, with its cube, as the match equity table knows it."""
+        from bgfmt.met.score import Score
+
+        if state.away is None:
+            raise PositionError("there is no score in money play")
+        if min(state.away) < 1:
+            raise PositionError(f"the match to {state.length} is over")
+        if state.crawford and 1 in state.away:
+            return Score(state.away, self.met, crawford=True, player=self.met_player)
+        owner = "centered" if state.doubled and state.owner == "opponent" else state.owner
+        return Score(state.away, self.met, cube=state.cube_value, owner=owner, player=self.met_player)
+
+    def covering(self, position: Position) -> str | None:
+        """Name of the table that has numbers for both sides of a race, None where none does."""
+        tables = self.library.tables
+        table = choose.two_sided_for(tables, position)
+        found = table or choose.one_sided_for(tables, position.us, position.them, distributions=True)
+        return None if found is None else self.library.name(found)
+
+    # -- one side ----------------------------------------------------------------------------------------
+
+    def race(self, side: Side) -> SideRace:
+        """Rolls, effective pips and wastage of one side, by the best one-sided table that covers it."""
+        table = choose.one_sided_for(self.library.tables, side)
+        if table is None:
+            raise choose.not_covered(self.library.tables, side, wanted="the rolls of one side")
+        return races.side_race(table, side, self.library.name(table))
+
+    def chances(self, position: Position) -> approximate.TwoSidedEstimate:
+        """Win and gammon chances by gnubg's formula from one-sided distributions, each side playing alone."""
+        return approximate.twosided_from_onesided(self.library.tables, position)
+
+    def side_plays(self, side: Side, dice: tuple[int, int], measure: str = "mean") -> RankedPlays:
+        """All plays of a roll of one side alone, ranked by "mean" rolls to go or "off:n", off within n more rolls."""
+        if not side.chequers:
+            raise PositionError("there is nothing to play, all chequers are off")
+        if side.bar:
+            raise NotCoveredError(f"{side} has a chequer on the bar")
+        plays = legal_plays(Position(side, Side()), *dice)
+        return self._by_rolls(side, dice, plays, measure, [play.result.us for play in plays])
+
+    def _by_rolls(
+        self,
+        asked: Position | Side,
+        dice: tuple[int, int],
+        plays: list[Play],
+        measure: str,
+        results: Sequence[Position | Side],
+    ) -> RankedPlays:
+        one_sided, rolls = bulk.parse_measure(measure)
+        if not one_sided:
+            raise PositionError(f"{measure!r} needs both sides, the one on roll first (side / side)")
+        sides, tables = [play.result.us for play in plays], self.library.tables
+        table = choose.one_sided_for(tables, *sides, distributions=rolls is not None)
+        if table is None:
+            raise choose.not_covered(tables, *sides, wanted="what one side needs")
+        numbers = np.array([side.number(table.points) for side in sides], np.int64)
+        values = np.asarray(bulk.side_values(table, numbers, rolls), np.float64)
+        error = choose.known_error_of_rolls(table)
+        order = np.argsort(values if rolls is None else -values, kind="stable")
+        return RankedPlays(
+            source="one-sided",
+            table=self.library.name(table),
+            max_error=None if error is None else {"value": error},
+            asked=asked,
+            dice=dice,
+            measure=measure,
+            plays=_ranked(plays, results, values, order, measure, error),
+        )
+
+    # -- both sides --------------------------------------------------------------------------------------
+
+    def equities(self, state: GameState | Position) -> PositionEquities:
+        """Chances and money equities before the roll, whatever the score, by the first source that has them."""
+        if isinstance(state, Position):
+            return self.sources.equities(state)
+        return self.sources.equities(state.position, jacoby=bool(state.jacoby))
+
+    def cube(self, state: GameState) -> CubeAction:
+        """Whether to double and what to answer, for the cube as it lies; in a match at the score.
+
+        Dice are not looked at: the question is that before the roll. With a double pending it is about that double.
+        What the rounding of a table could turn is calculated, up to the limit.
+        """
+        choose.check_race(state.position)
+        if not state.money:
+            return at_score.cube(self.sources, state, self.score(state))
+        found = self.equities(state)
+        action = _action(found, state)
+        if action.approximate or action.exact or action.sure:
+            return action
+        better = self.sources.calculated(state.position, jacoby=bool(state.jacoby))
+        return action if better is None else _action(better, state, settled=True)
+
+    # -- plays -------------------------------------------------------------------------------------------
+
+    def plays(self, state: GameState, *, measure: str | None = None) -> RankedPlays:
+        """All different results of the state's roll, best first; of equal ones the better cubeless, the tidier.
+
+        Parameters
+        ----------
+        measure
+            "money" (equity with the cube where it lies), "match" (equity at the score, EMG), "cubeless", "mean" or
+            "off:n" (see `side_plays`). By default "match" in a match, and "cubeless" where no cube is in use.
+        """
+        position = state.position.check()
+        if state.dice is None:
+            raise PositionError("no dice: say which roll to play")
+        if not position.us.chequers or not position.them.chequers:
+            raise PositionError(f"{position}: the game is over, one side has no chequers left")
+        measure = measure or ("match" if not state.money else "money" if state.cube_in_use else "cubeless")
+        plays = legal_plays(position, *state.dice)
+        results = [play.result for play in plays]
+        if measure not in ("match", "money", "cubeless") and plays:
+            return self._by_rolls(position, state.dice, plays, measure, results)
+        if measure == "match":
+            if state.money:
+                raise PositionError("there is no score in money play")
+            ranked = at_score.plays(self.sources, state, self.score(state), plays)
+            if ranked is not None:
+                return ranked
+            measure = "cubeless"
+        cube = state.owner if measure == "money" else None
+        common: dict[str, Any] = {"asked": position, "dice": state.dice, "measure": measure, "cube": cube}
+        if not plays:
+            return RankedPlays(**common, source="forced", max_error={})
+        jacoby = bool(state.jacoby)
+        worths = self.sources.worths(position, state.dice, results, cube or "cubeless", jacoby=jacoby)
+        if worths is None:
+            choose.check_race(position)
+            raise self.sources.refusal(position.us, position.them)
+        values, bare = worths.values, worths.cubeless
+        tidy = [tuple(-x for x in rule.race_score(result.us)) for result in results]
+        # where the other side cashes whatever we play, the better chance to win comes first
+        order = sorted(range(len(plays)), key=lambda k: (-values[k], -bare[k], tidy[k]))
+        return RankedPlays(
+            **common,
+            source=worths.source,
+            table=worths.table,
+            max_error=None if worths.error is None else {"value": worths.error},
+            plays=_ranked(plays, results, values, order, measure, worths.error),
+        )
+
+    def exact_loss(self, played: RankedPlay, best: RankedPlay, cube: str) -> float | None:
+        """What a play loses for money against another by exact calculation, None where that is beyond the limit."""
+        worth = []
+        for play in (played, best):
+            assert isinstance(play.result, Position)
+            if not play.result.us.chequers:
+                worth.append(1.0)
+                continue
+            after = self.sources.calculated(play.result.swapped())
+            if after is None:
+                return None
+            equities = np.array([[getattr(after, name) for name in COLUMNS]])
+            worth.append(float(approximate.turned(equities, cube)[0]))
+        return worth[1] - worth[0]
+
+    # -- resignations, and what to do --------------------------------------------------------------------
+
+    def resignation(self, state: GameState) -> Resignation:
+        """Whether to accept what the player on roll has offered; with nothing offered, whether to resign.
+
+        A game is resigned that is certainly lost by exact or two-sided numbers, and only where no gammon can be
+        lost. An offer is accepted when playing on could not win more.
+        """
+        from bgfmt.analysis import deciding
+
+        return deciding.accepting(self, state) if state.resigned else deciding.resigning(self, state)
+
+    def decide(self, state: GameState) -> Decision:
+        """What to do in a state, one word or one play; where nothing covers it as `outside` says."""
+        from bgfmt.analysis import deciding
+
+        return deciding.decide(self, state)
+
+
+def _action(found: PositionEquities, state: GameState, *, settled: bool = False) -> CubeAction:
+    """The cube action of money equities."""
+    owner = "centered" if state.doubled and state.owner == "opponent" else state.owner
+    error = None if found.max_error is None else max(found.max_error[name] for name in COLUMNS[1:])
+    return CubeAction(
+        found.position,
+        owner,
+        getattr(found, owner),
+        2 * found.opponent,
+        error=error,
+        settled=settled,
+        approximate=found.approximate,
+        source=found.source,
+        table=found.table,
+        barred="" if state.cube_in_use else "No cube is in use",
+        beaver_rule=state.beavers is not False,
+    )
+
+
+def _ranked(
+    plays: list[Play],
+    results: Sequence[Position | Side],
+    values: Any,
+    order: Any,
+    measure: str,
+    error: float | None,
+) -> tuple[RankedPlay, ...]:
+    best = values[order[0]]
+    losses = [float(abs(value - best)) for value in values]
+    return tuple(
+        RankedPlay(
+            str(plays[k]),
+            results[k],
+            float(values[k]),
+            losses[k],
+            plays[k].moves,
+            measure,
+            approximate=error is None,
+            close=error is not None and losses[k] <= 2 * error,
+        )
+        for k in order
+    )

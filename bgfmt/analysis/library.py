@@ -1,0 +1,222 @@
+"""Which databases are asked: those named, or those of this machine.
+
+A name may be a file or a folder of files. Where none is given these are tried in turn, and the first that has any
+database is the library:
+
+1. the files and folders in the environment variable BGFMT_DB, parted as those in PATH are;
+2. what GNU Backgammon has installed, with the default table of the kind (one-sided, two-sided) that it lacks;
+3. the default tables: one-sided 6 points and two-sided 6x6, made once in about two seconds and kept in the user's
+   data folder (`folder()`).
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from bgfmt import folders
+from bgfmt.analysis.choose import Asked
+from bgfmt.database import Database, open_database
+from bgfmt.errors import BgfmtError, NotCoveredError, UnknownFormatError
+from bgfmt.storage import PathLike
+from bgfmt.tables import OneSided, Table, TwoSided
+
+VARIABLE = "BGFMT_DB"
+#: the default tables: file name, kind of table
+DEFAULTS: tuple[tuple[str, type[Table]], ...] = (("gnubg_os0.bd", OneSided), ("gnubg_ts0.bd", TwoSided))
+#: gnubg's files of ordinary backgammon, the larger ones of each kind beside those it always has
+GNUBG_FILES = ("gnubg_ts.bd", "gnubg_ts0.bd", "gnubg_os.bd", "gnubg_os0.bd")
+
+Say = Callable[[str], None]
+
+
+class Library:
+    """Databases with their names, in the order in which they were given. A context manager.
+
+    notes : what was left out and why, a line each.
+    """
+
+    def __init__(self, databases: Iterable[Asked] = (), *, opened: Iterable[Database] = ()) -> None:
+        self._opened = list(opened)
+        self.databases: list[Asked] = [*databases, *self._opened]
+        self.notes: list[str] = []
+        self._names = _named(self.databases)
+
+    @classmethod
+    def of(cls, asked: Library | Asked | PathLike | Sequence[Asked | PathLike] | None) -> Library:
+        """The library of whatever stands for databases; None for those of this machine."""
+        if isinstance(asked, Library):
+            return asked
+        if asked is None:
+            return standing()
+        if isinstance(asked, (str, os.PathLike)):
+            return named([asked])
+        several: Sequence[Asked | PathLike] = [asked] if isinstance(asked, (Database, Table)) else asked
+        paths = [one for one in several if isinstance(one, (str, os.PathLike))]
+        found = named(paths) if paths else cls()
+        given = [one for one in several if isinstance(one, (Database, Table))]
+        library = cls(given, opened=found._opened)
+        library.notes = found.notes
+        return library
+
+    def __enter__(self) -> Library:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def __len__(self) -> int:
+        return len(self.databases)
+
+    def close(self) -> None:
+        """Close the databases that were opened here."""
+        while self._opened:
+            self._opened.pop().close()
+
+    @property
+    def tables(self) -> list[Table]:
+        """The tables, in order."""
+        return [one.table if isinstance(one, Database) else one for one in self.databases]
+
+    def lines(self) -> list[str]:
+        """What is asked, a line each, and what was left out."""
+        held = [f"{self.name(t)}: {o}" for t, o in zip(self.tables, self.databases, strict=True)]
+        return held + self.notes
+
+    def name(self, table: Table) -> str:
+        """What a table is called: the name of its file, or its kind and size where it is in memory."""
+        return self._names.get(id(table)) or _title(table)
+
+
+def _named(databases: Sequence[Asked]) -> dict[int, str]:
+    """Names by table: of files the last part of the path, all of it where that occurs twice."""
+    short = [os.path.basename(one.name) for one in databases if isinstance(one, Database)]
+    names = {}
+    for one in databases:
+        if isinstance(one, Database):
+            base = os.path.basename(one.name)
+            names[id(one.table)] = base if short.count(base) == 1 else one.name
+        else:
+            names[id(one)] = _title(one)
+    return names
+
+
+def _title(table: Table) -> str:
+    return f"{table.kind} {table.points}x{table.chequers}"
+
+
+# -- files and folders -----------------------------------------------------------------------------------
+
+
+def named(paths: Iterable[PathLike], **reading: Any) -> Library:
+    """The databases of files and folders; `reading` are options of `bgfmt.open`, for the files named themselves.
+
+    Files of a folder that are no database are passed over, broken ones are named in the notes; of a file named
+    itself every error is raised. NotCoveredError for a folder without any database.
+    """
+    opened: list[Database] = []
+    notes: list[str] = []
+    try:
+        for path in paths:
+            if not os.path.isdir(path):
+                opened.append(open_database(path, **reading))
+                continue
+            found = list(_scanned(Path(path), notes))
+            if not found:
+                raise NotCoveredError(f"{os.fspath(path)}: no database in this folder")
+            opened += found
+    except BaseException:
+        for one in opened:
+            one.close()
+        raise
+    library = Library(opened=opened)
+    library.notes = notes
+    return library
+
+
+def _scanned(folder: Path, notes: list[str]) -> Iterator[Database]:
+    for path in sorted(folder.iterdir()):
+        if path.name.startswith(".") or not path.is_file():
+            continue
+        try:
+            yield open_database(path)
+        except UnknownFormatError:
+            continue
+        except (BgfmtError, OSError) as error:
+            notes.append(f"{path.name} is left out: {error}")
+
+
+# -- those of this machine -------------------------------------------------------------------------------
+
+
+def standing(say: Say | None = None) -> Library:
+    """The databases of this machine. `say` is told in one line when the default tables are made (stderr if None)."""
+    variable = [path for path in os.environ.get(VARIABLE, "").split(os.pathsep) if path]
+    if variable:
+        return named(variable)
+    notes: list[str] = []
+    opened: list[Database] = []
+    for path in _gnubg_files():
+        try:
+            opened.append(open_database(path))
+        except (BgfmtError, OSError) as error:
+            notes.append(f"{path} is left out: {error}")
+    tables: list[Table] = []
+    for file, kind in DEFAULTS:
+        if any(isinstance(one.table, kind) for one in opened):
+            continue
+        found = _default(file, kind, say or _to_stderr)
+        if isinstance(found, Database):
+            opened.append(found)
+        else:
+            tables.append(found)
+    library = Library(tables, opened=opened)
+    library.notes = notes
+    return library
+
+
+def _gnubg_files() -> Iterator[Path]:
+    try:
+        found = dict.fromkeys(folders.stock(folders.detect()))
+    except BgfmtError:
+        return
+    for each in found:
+        for file in GNUBG_FILES:
+            path = each / file
+            if path.is_file():
+                yield path
+
+
+def folder() -> Path:
+    """Where the default tables are kept: `bgfmt/tables` in the user's folder for programs' data."""
+    return folders.user_data() / "bgfmt" / "tables"
+
+
+def _default(file: str, kind: type[Table], say: Say) -> Database | Table:
+    """A default table from the user's folder, made and kept there where it is missing or broken."""
+    path = folder() / file
+    try:
+        found = open_database(path)
+        if isinstance(found.table, kind):
+            return found
+        found.close()
+    except (BgfmtError, OSError):
+        pass
+    from bgfmt import solver
+    from bgfmt.converting import save
+
+    say(f"making the default table {path}, once")
+    table: Table = solver.one_sided(6) if kind is OneSided else solver.two_sided(6, 6)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        save(table, path, format="gnubg-os" if kind is OneSided else "gnubg-ts", force=True)
+        return open_database(path)
+    except OSError:  # nowhere to keep it: it serves this once
+        return table
+
+
+def _to_stderr(text: str) -> None:
+    print(f"bgfmt: {text}", file=sys.stderr, flush=True)

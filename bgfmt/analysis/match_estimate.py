@@ -1,0 +1,83 @@
+"""The cube in a match, from the chance to win the game: approximate, for what is too much to calculate.
+
+Match winning chances between a dead and a fully live cube, the way R. Janowski ("Take-points in money games", 1993)
+mixes them in money, at the score's own four outcomes. How live the cube is (0 dead, 1 fully live) is read from money
+equities where they are exact or stored, so that in a position decided by the next roll the cube is dead.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bgfmt.analysis.answers import PositionEquities
+from bgfmt.met.score import Score
+
+USUAL_LIFE = 2 / 3
+
+
+def life_of(equities: PositionEquities) -> float:
+    """How live the cube is for whoever would hold it, from money equities."""
+    if equities.approximate or equities.win is None:
+        return USUAL_LIFE
+    live = float(np.clip(2.5 * (equities.win - 0.2) - 1, -1, 1))
+    if abs(live - equities.cubeless) < 1e-3:
+        return USUAL_LIFE
+    return float(np.clip((equities.opponent - equities.cubeless) / (live - equities.cubeless), 0, 1))
+
+
+def chances(win: float, score: Score, life: float = USUAL_LIFE) -> tuple[float, float]:
+    """Match winning chances of rolling on and of a double taken.
+
+    Parameters
+    ----------
+    win
+        Cubeless chance of the player on roll to win the game; gammons are not looked at.
+    score
+        The score, with the cube as it lies.
+    life
+        0 dead cube to 1 fully live.
+    """
+    cube = score.cube
+    passed, lost = score.after(0, cube), score.after(0, -cube)
+    rolling = win * passed + (1 - win) * lost
+    if score.owner != "opponent" and score.may_double(0):
+        high = _cash_point(score, 0, life)
+        low = 0.0
+        if score.owner == "centered":
+            low = 1 - _cash_point(score, 1, life)
+        if high > low:
+            # between our opponent's doubling us out and our doubling him out
+            t = float(np.clip((win - low) / (high - low), 0, 1))
+            live = lost + t * (passed - lost)
+            if score.owner == "owned":
+                live = max(live, rolling)
+            rolling = (1 - life) * rolling + life * live
+    elif score.owner == "opponent" and score.away[1] > cube:
+        rolling = _other_owns(win, score, 0, cube, life)
+    return rolling, _other_owns(win, score, 0, 2 * cube, life)
+
+
+def _other_owns(win: float, score: Score, side: int, cube: int, life: float) -> float:
+    """A side's match chance with the cube at `cube` on the other side, not turned again before that pays."""
+    won, lost = score.after(side, cube), score.after(side, -cube)
+    dead = win * won + (1 - win) * lost
+    if score.away[1 - side] <= cube:  # a redouble would gain the other side nothing
+        return dead
+    low = _take_point(score, side, cube)
+    live = lost + float(np.clip((win - low) / (1 - low), 0, 1)) * (won - lost)
+    return (1 - life) * dead + life * live
+
+
+def _take_point(score: Score, side: int, cube: int) -> float:
+    """A side's winning chance at which a (dead) redouble of a cube now at `cube` may just be taken."""
+    drop = score.after(side, -cube)
+    won, lost = score.after(side, 2 * cube), score.after(side, -2 * cube)
+    return float(np.clip((drop - lost) / max(won - lost, 1e-12), 0.0, 0.99))
+
+
+def _cash_point(score: Score, side: int, life: float) -> float:
+    """A side's winning chance from which its double is passed."""
+    passed = score.after(side, score.cube)
+    grid = np.linspace(0, 1, 101)
+    worth = [_other_owns(float(p), score, side, 2 * score.cube, life) for p in grid]
+    return float(np.interp(passed, worth, grid))

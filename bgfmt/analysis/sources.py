@@ -1,0 +1,248 @@
+"""Where an answer comes from: the one order in which tables, calculation and estimate are asked.
+
+1. A two-sided table with cubeful equities that covers the question, exact numbers before rounded ones.
+2. Calculation on demand, up to a limit of work: exact, gammons and Jacoby's rule counted.
+3. An estimate: the chance to win of a cubeless two-sided table, or else the chances of two one-sided distributions,
+   each side playing alone, made cubeful by Janowski's formula.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgfmt.analysis import approximate, choose
+from bgfmt.analysis.answers import COLUMNS, Gammons, PositionEquities, Source
+from bgfmt.errors import NotCoveredError
+from bgfmt.game.board import MAX_CHEQUERS, Position, Side
+from bgfmt.tables import OneSided, Table, TwoSided
+
+if TYPE_CHECKING:
+    from bgfmt.analysis.library import Library
+    from bgfmt.analysis.ondemand import MatchAnswer, MoneyAnswer
+    from bgfmt.met.score import Score
+
+Floats = NDArray[np.float64]
+Progress = Callable[[int, int], None]
+Calculate = Literal["all", "close", "nothing"]
+T = TypeVar("T")
+#: most pairs of boards times cube states calculated for one question of money play, about half a second
+MONEY_LIMIT = 12_000_000
+#: the same in a match, where no table knows the score: some twenty seconds of two cores
+MATCH_LIMIT = 400_000_000
+MONEY_COLUMNS = 4
+KEPT = 4  # calculated answers kept, as the cube and the play of one turn are asked one after the other
+
+
+@dataclass(frozen=True)
+class Worths:
+    """Worth of each result to the side that has played, with the cube where it is and without; the greatest error."""
+
+    values: Floats
+    cubeless: Floats
+    error: float | None
+    source: Source
+    table: str | None
+
+
+class Sources:
+    """The tables of a library, and what may be calculated beside them."""
+
+    def __init__(
+        self,
+        library: Library,
+        calculate: Calculate = "all",
+        limit: int | None = None,
+        progress: Progress | None = None,
+    ) -> None:
+        self.library, self.calculate, self.limit, self.progress = library, calculate, limit, progress
+        self._kept: dict[Any, Any] = {}
+
+    @property
+    def tables(self) -> list[Table]:
+        """The tables asked."""
+        return self.library.tables
+
+    def refusal(self, *sides: Side) -> NotCoveredError:
+        """The error for a question of two sides that nothing answers."""
+        return choose.not_covered(self.tables, *sides, wanted="both sides' equities")
+
+    # -- money -------------------------------------------------------------------------------------------
+
+    def equities(self, position: Position, *, jacoby: bool = False) -> PositionEquities:
+        """Chances and money equities of a race by the first source that has them."""
+        choose.check_race(position)
+        table = choose.two_sided_for(self.tables, position, cubeful=True)
+        if table is not None:
+            return self._stored(table, position)
+        found = self.calculated(position, jacoby=jacoby) if self.calculate == "all" else None
+        if found is not None:
+            return found
+        table = choose.two_sided_for(self.tables, position)
+        if table is not None:
+            return self._stored(table, position)
+        one = choose.one_sided_for(self.tables, position.us, position.them, distributions=True)
+        if not isinstance(one, OneSided):
+            raise self.refusal(position.us, position.them)
+        return self._estimated(one, position)
+
+    def _stored(self, table: TwoSided, position: Position) -> PositionEquities:
+        row = table.lookup_many([position.us], [position.them])[0]
+        cubeless = float(row[0])
+        cubeful = row[1:] if table.cubeful else approximate.cubeful_of_chances(cubeless / 2 + 0.5)
+        known = choose.known_error(table)
+        errors = dict(zip(("win", *COLUMNS), (known[0] / 2, *known), strict=True))
+        return PositionEquities(
+            source="two-sided",
+            table=self.library.name(table),
+            max_error={k: float(x) for k, x in errors.items()} if table.cubeful else None,
+            position=position,
+            win=cubeless / 2 + 0.5,
+            win_gammon=0.0,
+            lose_gammon=0.0,
+            cubeless=cubeless,
+            owned=float(cubeful[0]),
+            centered=float(cubeful[1]),
+            opponent=float(cubeful[2]),
+            gammons=_gammons(position, counted=False),
+        )
+
+    def _estimated(self, table: OneSided, position: Position) -> PositionEquities:
+        estimate = approximate.twosided_from_onesided(table, position)
+        won, lost = estimate.win_gammon or 0.0, estimate.lose_gammon or 0.0
+        owned, centered, opponent = map(float, approximate.cubeful_of_chances(estimate.win, won, lost))
+        return PositionEquities(
+            source="one-sided",
+            table=self.library.name(table),
+            position=position,
+            win=estimate.win,
+            win_gammon=estimate.win_gammon,
+            lose_gammon=estimate.lose_gammon,
+            cubeless=estimate.cubeless,
+            owned=owned,
+            centered=centered,
+            opponent=opponent,
+            gammons=_gammons(position, counted=None not in (estimate.win_gammon, estimate.lose_gammon)),
+        )
+
+    def calculated(self, position: Position, *, jacoby: bool = False) -> PositionEquities | None:
+        """The exact equities of a race, None beyond the limit."""
+        solved = self._money(position, jacoby)
+        if solved is None:
+            return None
+        gammon = solved.gammons
+        return PositionEquities(
+            source="calculation",
+            max_error=dict.fromkeys(("win", *COLUMNS), solved.error),
+            position=position,
+            win=None if gammon else (solved.cubeless + 1) / 2,
+            win_gammon=None if gammon else 0.0,
+            lose_gammon=None if gammon else 0.0,
+            cubeless=solved.cubeless,
+            owned=solved.owned,
+            centered=solved.centered,
+            opponent=solved.opponent,
+            gammons=_gammons(position, counted=True),
+        )
+
+    def _money(self, position: Position, jacoby: bool) -> MoneyAnswer | None:
+        limit = MONEY_LIMIT if self.limit is None else self.limit
+        too_much = _least_work(position) * MONEY_COLUMNS > limit
+        if self.calculate == "nothing" or position.contact or too_much:
+            return None
+        from bgfmt.analysis import ondemand
+
+        def solve() -> MoneyAnswer:
+            return ondemand.solve_money(position, jacoby=jacoby, limit=limit, progress=self.progress)
+
+        return self._once((position, jacoby), solve)
+
+    def worths(
+        self,
+        position: Position,
+        dice: tuple[int, int],
+        results: Sequence[Position],
+        cube: str,
+        *,
+        jacoby: bool,
+    ) -> Worths | None:
+        """What each result of a roll is worth, by the first source that has all of them, or None.
+
+        cube : "centered", "owned", "opponent" as the side that plays sees it, or "cubeless".
+        """
+        if any(result.contact for result in results):
+            return None
+        sides = [result.us for result in results]
+        table = choose.two_sided_for(self.tables, position, cubeful=cube != "cubeless", results=sides)
+        if table is not None:
+            return self._stored_worths(table, position.them, sides, cube)
+        solved = self._money(position, jacoby) if self.calculate == "all" else None
+        if solved is not None:
+            plays = {play.result: play.equity for play in solved.plays(*dice, cube)}
+            bare = {play.result: play.equity for play in solved.plays(*dice, "cubeless")}
+            values, cubeless = (np.array([known[side] for side in sides]) for known in (plays, bare))
+            return Worths(values, cubeless, solved.error, "calculation", None)
+        table = choose.two_sided_for(self.tables, position, results=sides)
+        if table is not None:
+            return self._stored_worths(table, position.them, sides, cube)
+        one = choose.one_sided_for(self.tables, position.them, *sides, distributions=True)
+        if not isinstance(one, OneSided):
+            return None
+        values, cubeless = approximate.worth_of_results(one, position.them, sides, cube)
+        return Worths(values, cubeless, None, "one-sided", self.library.name(one))
+
+    def _stored_worths(self, table: TwoSided, them: Side, sides: list[Side], cube: str) -> Worths:
+        equities = table.lookup_many([them] * len(sides), sides).astype(np.float64)
+        name, bare = self.library.name(table), -equities[:, 0]
+        if cube != "cubeless" and not table.cubeful:
+            cubeful = approximate.cubeful_of_chances(equities[:, 0] / 2 + 0.5)
+            values = approximate.turned(np.stack([equities[:, 0], *cubeful], axis=1), cube)
+            return Worths(values, bare, None, "two-sided", name)
+        cubeless, owned, centered, opponent = choose.known_error(table)
+        errors = {"cubeless": cubeless, "owned": opponent}
+        errors |= {"centered": max(centered, 2 * opponent), "opponent": max(owned, 2 * opponent)}
+        return Worths(approximate.turned(equities, cube), bare, float(errors[cube]), "two-sided", name)
+
+    # -- a match -----------------------------------------------------------------------------------------
+
+    def match(self, position: Position, score: Score) -> MatchAnswer | None:
+        """A race solved at a score, None beyond the limit."""
+        limit = MATCH_LIMIT if self.limit is None else self.limit
+        if self.calculate != "all" or position.contact or _least_work(position) > limit:
+            return None
+        from bgfmt.analysis import ondemand
+
+        def solve() -> MatchAnswer:
+            return ondemand.solve_match(position, score, limit=limit, progress=self.progress)
+
+        return self._once((position, score), solve)
+
+    def _once(self, key: Any, solve: Callable[[], T]) -> T | None:
+        """The calculated answer, from those kept where it is among them; None where it is beyond the limit."""
+        if key not in self._kept:
+            try:
+                found: T | None = solve()
+            except NotCoveredError:
+                found = None
+            while len(self._kept) >= KEPT:
+                del self._kept[next(iter(self._kept))]
+            self._kept[key] = found
+        kept: T | None = self._kept[key]
+        return kept
+
+
+def _gammons(position: Position, *, counted: bool) -> Gammons:
+    if MAX_CHEQUERS not in (position.us.chequers, position.them.chequers):
+        return "none"
+    return "counted" if counted else "ignored"
+
+
+def _least_work(position: Position) -> int:
+    """About the pairs of boards that a calculation meets, known at once, so that what is too much is not begun."""
+    from bgfmt.analysis.ondemand.engine import no_farther
+
+    return no_farther(position.us) * no_farther(position.them) // 2

@@ -1,0 +1,195 @@
+"""Where GNU Backgammon and its Python packages look for bearoff files, on Linux, macOS and Windows.
+
+gnubg opens its files in one folder, the package data folder; Debian's build looks for all but gnubg_os0.bd in
+/var/lib/gnubg whatever its options say. No build looks in a user's own folder: ~/.gnubg and %USERPROFILE%\\.gnubg
+hold settings only. Linux was traced with gnubg 1.07 (Debian), 1.08 and the PyPI packages; see docs/hosts/gnubg.md.
+On Windows the package data folder is the folder of the program itself, on macOS PREFIX/share/gnubg as on other
+systems built from source; these two follow the program's documents and were not tried.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from bgfmt.errors import BgfmtError
+
+PathLike = str | os.PathLike[str]
+#: slot -> file name; the name carries no meaning beyond the kind it must be
+SLOTS = {
+    "os0": "gnubg_os0.bd",
+    "ts0": "gnubg_ts0.bd",
+    "os": "gnubg_os.bd",
+    "ts": "gnubg_ts.bd",
+    "hyper1": "hyper1.bd",
+    "hyper2": "hyper2.bd",
+    "hyper3": "hyper3.bd",
+}
+#: the programs that read these files, and the slots each looks for
+HOSTS = {
+    "debian": "gnubg 1.07 of Debian and Ubuntu",
+    "upstream": "gnubg 1.08 and other builds from source",
+    "pypi": "the gnubg package of PyPI",
+    "gnubg-nn": "the gnubg-nn package of PyPI",
+}
+HOST_SLOTS = {
+    "debian": tuple(SLOTS),
+    "upstream": tuple(SLOTS),
+    "pypi": tuple(SLOTS),
+    "gnubg-nn": ("os0", "ts0"),
+}
+DEBIAN_DATA, DEBIAN_STATE = Path("/usr/share/gnubg"), Path("/var/lib/gnubg")
+#: PyPI package -> the environment variable that names its data folder, and its module
+PACKAGES = {"pypi": ("GNUBG_DATA_DIR", "gnubg"), "gnubg-nn": ("GNUBGHOME", "gnubg_nn")}
+PROGRAMS = ("gnubg", "gnubg-cli", "gnubg-no-python")
+#: prefixes under which share/gnubg may lie where the program is not on PATH
+PREFIXES = {
+    "darwin": ("/opt/homebrew", "/usr/local", "/opt/local", "/sw"),
+    "linux": ("/usr/local", "/opt/gnubg"),
+}
+#: Windows: environment variable and folder below it that hold an installation
+WINDOWS = (
+    ("ProgramFiles", "gnubg"),
+    ("ProgramW6432", "gnubg"),
+    ("ProgramFiles(x86)", "gnubg"),
+    ("LOCALAPPDATA", "gnubg"),
+    ("LOCALAPPDATA", "Programs/gnubg"),
+    ("SystemDrive", "/gnubg"),
+)
+
+
+class InstallError(BgfmtError, ValueError):
+    """A file cannot be put into, or taken out of, a program's slot."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """The folders of one program: `data` holds gnubg_os0.bd and the program's other data, `rest` the other files.
+
+    private : made by bgfmt for one user; the program has to be told to look there.
+    """
+
+    host: str
+    data: Path
+    rest: Path
+    private: bool = False
+
+    def path(self, slot: str) -> Path:
+        """The file of a slot."""
+        if slot not in HOST_SLOTS[self.host]:
+            known = ", ".join(HOST_SLOTS[self.host])
+            raise InstallError(f"{HOSTS[self.host]} has no slot {slot!r} (it has: {known})")
+        return (self.data if slot == "os0" else self.rest) / SLOTS[slot]
+
+    @property
+    def folders(self) -> tuple[Path, ...]:
+        """Its folders, each once."""
+        return tuple(dict.fromkeys((self.data, self.rest)))
+
+
+def detect() -> str:
+    """The program most likely meant: Debian's gnubg, another gnubg, a Python package."""
+    if _system() == "linux" and DEBIAN_STATE.is_dir():
+        return "debian"
+    if program() is not None or any(folder.is_dir() for folder in _candidates()):
+        return "upstream"
+    for host, (_, module) in PACKAGES.items():
+        if importlib.util.find_spec(module) is not None:
+            return host
+    return "debian" if _system() == "linux" else "upstream"
+
+
+def place(host: str | None = None, folder: PathLike | None = None, *, user: bool = False) -> Place:
+    """Where a program looks: its own folders, one folder given, or a private one of this user."""
+    host = host or detect()
+    if folder is not None:
+        folder = Path(folder).absolute()
+        own = {path.resolve() for path in own_folders(host)} if _has(host) else set()
+        return Place(host, folder, folder, private=folder.resolve() not in own)
+    if user:
+        home = user_data() / "bgfmt" / host
+        return Place(host, home, home, private=True)
+    data, rest = stock(host)
+    return Place(host, data, rest)
+
+
+def stock(host: str) -> tuple[Path, Path]:
+    """The folders a program looks into by itself, its environment variables included."""
+    variable, _ = PACKAGES.get(host, ("", ""))
+    if os.environ.get(variable):
+        return Path(os.environ[variable]), Path(os.environ[variable])
+    return own_folders(host)
+
+
+def own_folders(host: str) -> tuple[Path, Path]:
+    """`stock`, but never a folder that an environment variable of the program's names."""
+    if host == "debian":
+        return DEBIAN_DATA, DEBIAN_STATE
+    if host == "upstream":
+        candidates = list(_candidates())
+        data = next((folder for folder in candidates if folder.is_dir()), candidates[0])
+        return data, data
+    variable, module = PACKAGES[host]
+    found = importlib.util.find_spec(module)
+    if found is None or not found.submodule_search_locations:
+        raise InstallError(
+            f"the Python package {module} is not installed here; name the folder that {variable} names"
+        )
+    data = Path(next(iter(found.submodule_search_locations))) / "data"
+    return data, data
+
+
+def user_data() -> Path:
+    """The folder for programs' data of this user, as the system has it."""
+    home = Path.home()
+    if _system() == "win32":
+        return Path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local")
+    if os.environ.get("XDG_DATA_HOME"):
+        return Path(os.environ["XDG_DATA_HOME"])
+    return home / "Library" / "Application Support" if _system() == "darwin" else home / ".local" / "share"
+
+
+def program() -> Path | None:
+    """gnubg's program, found on PATH."""
+    if _system() == "win32":
+        folders = map(Path, filter(None, os.environ.get("PATH", "").split(os.pathsep)))
+        found = (folder / f"{name}.exe" for folder in folders for name in PROGRAMS)
+        return next((path for path in found if path.is_file()), None)
+    return next((Path(path) for path in map(shutil.which, PROGRAMS) if path), None)
+
+
+def _system() -> str:
+    return "linux" if sys.platform.startswith(("linux", "freebsd", "openbsd")) else sys.platform
+
+
+def _candidates() -> Iterator[Path]:
+    """Package data folders of a gnubg that is not Debian's, the likeliest first."""
+    found = program()
+    if _system() == "win32":
+        if found is not None:
+            yield found.parent
+        for variable, below in WINDOWS:
+            if os.environ.get(variable):
+                yield Path(os.environ[variable] + "/" + below)
+        yield Path("C:/Program Files/gnubg")
+        return
+    if found is not None:
+        yield found.resolve().parent.parent / "share" / "gnubg"
+    if _system() == "darwin":
+        for folder in (Path("/Applications"), Path.home() / "Applications"):
+            yield folder / "gnubg.app" / "Contents" / "Resources" / "share" / "gnubg"
+    for prefix in PREFIXES.get(_system(), PREFIXES["linux"]):
+        yield Path(prefix) / "share" / "gnubg"
+
+
+def _has(host: str) -> bool:
+    """Whether the program is here as far as its folders tell."""
+    try:
+        return own_folders(host)[0].is_dir()
+    except InstallError:
+        return False

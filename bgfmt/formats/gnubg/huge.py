@@ -1,0 +1,95 @@
+"""The one-sided file of up to 18 points that GNU Backgammon wrote for a short time in autumn 2002.
+
+offset  size  meaning                                                       source
+0       22    points, 2 digits; 19 "x"; line feed                           described; no such file was seen
+22      64*n  records of 32 uint16, little-endian: chances, parts of 65535,
+              to bear off 15 chequers in exactly k rolls
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgfmt.errors import HeaderError
+from bgfmt.formats.base import Extent, Format, Head, Layout, Options, Reading, Region
+from bgfmt.formats.outlets import Outlet
+from bgfmt.game import board
+from bgfmt.storage import Source
+from bgfmt.tables import OneSided, Table
+
+SIZE, ROLLS, CHEQUERS, MOST = 22, 32, 15, 18
+MAGIC = re.compile(rb"([0-9]{2})x{19}\n")
+
+
+class GnubgHuge(Format):
+    name = "gnubg-huge"
+    title = "GNU Backgammon one-sided, autumn 2002"
+    suffixes = (".bd",)
+    carries = (OneSided,)
+    historic = True
+
+    # -- reading ----------------------------------------------------------------------------------------
+
+    def recognise(self, head: Head) -> bool:
+        return MAGIC.match(head.bytes) is not None
+
+    def read(self, source: Source, offset: int = 0, **described: Any) -> Reading:
+        said = MAGIC.match(source.bytes(offset, SIZE, "header"))
+        points = int(said.group(1)) if said else 0
+        if not 1 <= points <= MOST:
+            found = source.bytes(offset, 2)
+            raise HeaderError(source.name, "points", offset, f"two digits, 01 to {MOST}", found)
+        n = board.count(points, CHEQUERS)
+        what = f"{points}-point one-sided table"
+        table = OneSided(
+            points=points,
+            chequers=CHEQUERS,
+            bearoff=source.array("<u2", (n, ROLLS), offset + SIZE, what),
+            provenance=source.name,
+            release=source.release,
+        )
+        return Reading(table, Extent(offset, SIZE + 64 * n))
+
+    def host_facts(self, reading: Reading) -> dict[str, Any]:
+        note = "read by GNU Backgammon in autumn 2002 only, as gnubg_huge_os.bd; no genuine file was seen"
+        return {"gnubg_name": None, "gnubg_reads": False, "notes": [note]}
+
+    # -- writing ----------------------------------------------------------------------------------------
+
+    def refusal(self, table: Table, options: Options) -> str | None:
+        assert isinstance(table, OneSided)
+        if table.exact:
+            return f"{self.name} holds 16-bit integers, not exact float64 chances; npz holds those"
+        if table.chequers != CHEQUERS or table.points > MOST or table.bearoff.shape[1] != ROLLS:
+            return f"{self.name} holds 15 chequers on up to {MOST} points and 32 rolls"
+        return None
+
+    def losses(self, table: Table, options: Options) -> list[str]:
+        assert isinstance(table, OneSided)
+        return [] if table.gammon is None else ["the gammon distributions are dropped"]
+
+    def emit(self, table: Table, sink: Outlet, options: Options) -> None:
+        sink.write(_header(table))
+        for _, block in table.blocks():
+            sink.write(np.ascontiguousarray(block["bearoff"].astype("<u2", copy=False)))
+
+    # -- every byte -------------------------------------------------------------------------------------
+
+    def layout(self, table: Table, **options: Any) -> Layout:
+        size = 64 * board.count(table.points, CHEQUERS)
+        return Layout(
+            _header(table),
+            (Region("header", 0, SIZE), Region("numbers", SIZE, size, numbers=True)),
+            lambda entry, column, item: SIZE + 64 * entry + 2 * item,
+        )
+
+    def arrays_in(self, room: NDArray[np.uint8], table: Table, options: Options) -> dict[str, NDArray[Any]]:
+        return {"bearoff": room.view("<u2").reshape(-1, ROLLS)}
+
+
+def _header(table: Table) -> bytes:
+    return f"{table.points:02d}{'x' * 19}\n".encode()

@@ -1,0 +1,223 @@
+"""The state of a game: everything a question about it may depend on. Identifiers are read into it and written.
+
+Players are 0 and 1 (top and bottom in gnubg's drawings), so that an identifier can be written back unchanged; what
+a question is about is relative, the player on roll first: `position`, `owner`, `away`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from bgfmt.errors import PositionError
+from bgfmt.game.board import Position, Side
+
+Kind = Literal["play", "cube", "take", "resignation"]
+Owner = Literal["centered", "owned", "opponent"]
+OWNERS: tuple[Owner, ...] = ("centered", "owned", "opponent")
+LARGEST_CUBE = 1 << 20
+START = Side(0, 0, 0, 0, 0, 5, 0, 3, 0, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2)
+
+
+@dataclass(frozen=True)
+class GameState:
+    """A moment of a game between player 0 and player 1.
+
+    sides : player 0's and player 1's chequers, each from its own ace point.
+    turn : the player on roll, or the doubler while a double is pending.
+    dice : the two dice as rolled, or None before the roll.
+    cube_value : 1, 2, 4, ...; cube_owner : 0, 1, or None when centered. While a double is pending both still say
+        how the cube lay before it.
+    doubled : a double is pending; resigned : points that the player on roll has offered to resign, 0 none.
+    scores : of player 0 and player 1; length : points of the match, 0 for money.
+    crawford : this is the Crawford game.
+    jacoby, beavers : money rules, None where nothing says.
+    limit : log2 of the largest cube.
+    cube_in_use : False where the game is played without a cube.
+    chequers : how many a side began with; fewer than 15 in hypergammon.
+    """
+
+    sides: tuple[Side, Side] = (START, START)
+    turn: int = 1
+    dice: tuple[int, int] | None = None
+    cube_value: int = 1
+    cube_owner: int | None = None
+    doubled: bool = False
+    resigned: int = 0
+    scores: tuple[int, int] = (0, 0)
+    length: int = 0
+    crawford: bool = False
+    jacoby: bool | None = None
+    beavers: bool | None = None
+    limit: int = 10
+    cube_in_use: bool = True
+    chequers: int = 15
+    names: tuple[str, str] = ("P0", "P1")
+
+    def __post_init__(self) -> None:
+        if self.turn not in (0, 1) or self.cube_owner not in (None, 0, 1):
+            raise PositionError(f"players are 0 and 1, not {self.turn} and {self.cube_owner}")
+        if not 1 <= self.cube_value <= LARGEST_CUBE or self.cube_value & (self.cube_value - 1):
+            raise PositionError(f"a cube shows 1, 2, 4, ..., not {self.cube_value}")
+        if self.dice is not None and not all(1 <= die <= 6 for die in self.dice):
+            raise PositionError(f"dice show 1 to 6, not {self.dice[0]} and {self.dice[1]}")
+        if self.length < 0 or min(self.scores) < 0:
+            raise PositionError(f"no match to {self.length} stands at {self.scores[0]} to {self.scores[1]}")
+
+    @classmethod
+    def of(
+        cls,
+        position: Position,
+        dice: tuple[int, int] | None = None,
+        *,
+        cube: str = "centered",
+        cube_value: int = 1,
+        away: tuple[int, int] | None = None,
+        crawford: bool = False,
+        doubled: bool = False,
+        resigned: int = 0,
+        jacoby: bool | None = None,
+        beavers: bool | None = None,
+        cube_in_use: bool = True,
+        names: tuple[str, str] = ("P0", "P1"),
+    ) -> GameState:
+        """The state in which the side on roll (player 1) stands first in `position`.
+
+        Parameters
+        ----------
+        cube
+            "centered", "owned" (by the side on roll) or "opponent".
+        away
+            Points that the side on roll and the other still need; None for money.
+        """
+        length, scores = 0, (0, 0)
+        if away is not None:
+            if min(away) < 1:
+                raise PositionError(f"both sides need at least one point, not {away[0]} and {away[1]}")
+            length = max(away)
+            scores = (length - away[1], length - away[0])
+        if crawford and (away is None or min(away) != 1):
+            raise PositionError("in the Crawford game one side needs one point")
+        owner = {"centered": None, "owned": 1, "opponent": 0}[cube_owner(cube)]
+        return cls(
+            (position.them, position.us),
+            1,
+            dice,
+            cube_value,
+            owner,
+            doubled,
+            resigned,
+            scores,
+            length,
+            crawford,
+            jacoby,
+            beavers,
+            cube_in_use=cube_in_use,
+            names=names,
+        )
+
+    @classmethod
+    def parse(cls, text: str) -> GameState:
+        """The state that any identifier, or the counts of two sides, stand for; see `bgfmt.identifiers.parse`."""
+        from bgfmt.game.identifiers import parse
+
+        return parse(text)
+
+    @property
+    def position(self) -> Position:
+        """The board, the player on roll first."""
+        return Position(self.sides[self.turn], self.sides[1 - self.turn])
+
+    @property
+    def owner(self) -> Owner:
+        """Where the cube lies for the player on roll: "centered", "owned" or "opponent"."""
+        if self.cube_owner is None:
+            return "centered"
+        return "owned" if self.cube_owner == self.turn else "opponent"
+
+    @property
+    def cube_power(self) -> int:
+        """log2 of the cube."""
+        return self.cube_value.bit_length() - 1
+
+    @property
+    def money(self) -> bool:
+        """Whether this is no match."""
+        return not self.length
+
+    @property
+    def away(self) -> tuple[int, int] | None:
+        """Points that the player on roll and the other still need; None in money play."""
+        if not self.length:
+            return None
+        return self.length - self.scores[self.turn], self.length - self.scores[1 - self.turn]
+
+    @property
+    def post_crawford(self) -> bool:
+        """Whether this is a game after the Crawford game."""
+        return self.length > 1 and not self.crawford and self.length - 1 in self.scores
+
+    @property
+    def may_double(self) -> bool:
+        """Whether the rules let the player on roll double; whether it could gain is another question."""
+        return self.cube_in_use and not self.crawford and self.owner != "opponent"
+
+    @property
+    def kind(self) -> Kind:
+        """What is to be decided: a play, roll or double, take or pass, whether to accept a resignation."""
+        if self.resigned:
+            return "resignation"
+        if self.doubled:
+            return "take"
+        return "play" if self.dice else "cube"
+
+    def before_roll(self) -> GameState:
+        """The same state before the roll and before any offer, as a cube decision is asked."""
+        return replace(self, dice=None, doubled=False, resigned=0)
+
+    def rolled(self, dice: tuple[int, int]) -> GameState:
+        """The same state with these dice."""
+        return replace(self, dice=dice, doubled=False, resigned=0)
+
+    def as_money(self) -> GameState:
+        """The same state without a score, as if played for money."""
+        return replace(self, length=0, scores=(0, 0), crawford=False)
+
+    @property
+    def gnubg_id(self) -> str:
+        """gnubg's Position ID and Match ID joined by a colon."""
+        from bgfmt.game.identifiers import gnubg_id
+
+        return gnubg_id(self)
+
+    @property
+    def xgid(self) -> str:
+        """eXtreme Gammon's identifier."""
+        from bgfmt.game.identifiers import xgid
+
+        return xgid(self)
+
+
+def as_state(asked: GameState | Position) -> GameState:
+    """A state as it is; a position as money play with the cube in the middle and player 1 on roll."""
+    return GameState.of(asked) if isinstance(asked, Position) else asked
+
+
+def cube_owner(name: str) -> Owner:
+    """One of "centered", "owned", "opponent"; PositionError for anything else."""
+    known = {"centred": "centered", "us": "owned", "ours": "owned", "them": "opponent", "theirs": "opponent"}
+    asked = known.get(name, name)
+    for owner in OWNERS:
+        if owner == asked:
+            return owner
+    raise PositionError(f"the cube is centered, owned or opponent, not {name!r}")
+
+
+def full(side: Side) -> tuple[int, ...]:
+    """25 counts: points 1 to 24 and the bar."""
+    return side.padded(25)
+
+
+def side_of(counts: list[int] | tuple[int, ...]) -> Side:
+    """A side of 25 counts, points 1 to 24 and the bar."""
+    return Side(*counts[:24], bar=counts[24])

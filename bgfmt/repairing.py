@@ -1,0 +1,241 @@
+"""Repair: recompute the wrong entries of a damaged file, and prove the result.
+
+What the file must have been is asked of the formats; each candidate is put right by its own recurrence, and accepted
+only when most of the damaged file agrees with it. A file of which less than half is right is refused: that would be a
+new file, which is what `bgfmt solve` is for.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgfmt import formats
+from bgfmt.database import read_source
+from bgfmt.errors import BgfmtError, VerificationError
+from bgfmt.formats import Format, Salvage
+from bgfmt.formats.outlets import Memory
+from bgfmt.storage import PathLike, Source, create, open_source
+from bgfmt.tables import Hypergammon, MeanRolls, NormalOneSided, OneSided, Table, TwoSided
+from bgfmt.verifier.ladder import Climb, thread_count
+from bgfmt.verifier.proofs import Work
+from bgfmt.verifier.proofs import hypergammon as proof_of_hypergammon
+from bgfmt.verifier.recurrence import exact, moments, one_sided, two_sided
+from bgfmt.verifier.report import Report, together
+from bgfmt.verifier.words import plural
+
+Array = NDArray[Any]
+LEAST_RIGHT = 0.5
+LEAST_RIGHT_ELSE = 0.8  # where the header would have to say something else
+ENOUGH = 0.9  # a candidate of which so much is right is taken without looking further
+HOPELESS = 0.9  # part of the entries that may fail before a candidate is put right at all
+MOST_BYTES = 2 << 30
+MOST_ENTRIES = 160_000_000
+
+
+@dataclass(frozen=True)
+class Mended:
+    """A candidate put right: all its bytes, and how many entries had to change.
+
+    left_over : bytes of the damaged file that it would leave over, where they are not another database. least : the
+    part that has to be right already.
+    """
+
+    data: bytes
+    changed: int
+    entries: int
+    how: str
+    left_over: int
+    least: float
+
+    @property
+    def share(self) -> float:
+        """Part of the entries that were right already, and of the file that they take up."""
+        used = len(self.data) / (len(self.data) + self.left_over)
+        return (1 - self.changed / max(1, self.entries)) * used
+
+
+def repair(path: PathLike, out: PathLike, force: bool = False) -> Report:
+    """Write `path` with its wrong entries recomputed to `out`, and prove the result.
+
+    Returns the report of the repaired file, its `notes` saying what was changed. Raises VerificationError when the
+    file is not of a kind that can be recomputed, or when too little of it is right to say what it was.
+    """
+    name = os.fspath(path)
+    with open_source(path) as source:
+        if source.size > MOST_BYTES:
+            raise VerificationError(f"{name}: {source.size:,} bytes are more than can be repaired in memory")
+        data = source.bytes(0, source.size)
+    pieces: list[bytes] = []
+    notes: list[str] = []
+    rest = data
+    while rest:
+        best = _best(rest, name)
+        if best is None or best.share < best.least:
+            if pieces and not formats.resembles(rest):
+                notes.append(f"{plural(len(rest), 'byte')} at the end belonged to no table and were left out")
+                break
+            share = f"; at best {best.share:.0%} of its entries are right" if best is not None else ""
+            raise VerificationError(
+                f"{name}: not repairable: it is not a table that can be recomputed{share}"
+            )
+        pieces.append(best.data)
+        changed = (
+            f"{plural(best.changed, 'entry')} recomputed" if best.changed else "no entry had to be recomputed"
+        )
+        notes.append(f"{changed}, of {best.entries:,}{f'; {best.how}' if best.how else ''}")
+        rest = rest[len(best.data) :]
+    mended = b"".join(pieces)
+    if mended == data:
+        notes = ["nothing had to be repaired"]
+    report = _prove(mended, name)
+    with create(out, force=force) as sink:
+        sink.write(mended)
+    return replace(report, file=os.fspath(out), notes=[*notes, *report.notes])
+
+
+def _prove(data: bytes, name: str) -> Report:
+    climb = Climb(threads=thread_count(None))
+    with Source.from_bytes(data, name) as source:
+        db = read_source(source)
+        parts = [db, *(read_source(source, part=k) for k in range(1, 1 + len(db.others)))]
+        reports = [climb.table(part, name) for part in parts]
+    for report in reports:
+        if report.exit_code:
+            message = f"{name}: not repairable: the recomputed table does not prove: {report.verdict}"
+            raise VerificationError(message, report)
+    return reports[0] if len(reports) == 1 else together(name, reports)
+
+
+def _best(data: bytes, name: str) -> Mended | None:
+    best: Mended | None = None
+    for form, found in formats.salvage(Source.from_bytes(data, name)):
+        try:
+            mended = mend(form, found, data)
+        except (BgfmtError, ValueError, IndexError, OverflowError):
+            continue
+        if best is None or mended.share - mended.least > best.share - best.least:
+            best = mended
+        if best.share > ENOUGH:
+            break
+    return best
+
+
+# -- putting it right ------------------------------------------------------------------------------------------
+
+
+def mend(form: Format, found: Salvage, data: bytes) -> Mended:
+    """Recompute every wrong entry of a table, and write it as its format does."""
+    right, changed = put_right(found.table)
+    memory = Memory()
+    form.write(right, memory)  # type: ignore[arg-type]
+    after = data[len(memory.data) :]
+    return Mended(
+        bytes(memory.data),
+        changed,
+        right.entries,
+        found.how,
+        0 if formats.resembles(after) else len(after),
+        LEAST_RIGHT if found.sure else LEAST_RIGHT_ELSE,
+    )
+
+
+def put_right(table: Table) -> tuple[Table, int]:
+    """(the table with every wrong entry recomputed, how many entries that changed)."""
+    if isinstance(table, (OneSided, TwoSided)) and table.exact:
+        return _exact(table)
+    if isinstance(table, TwoSided):
+        return _two_sided(table)
+    if isinstance(table, OneSided):
+        return _one_sided(table)
+    if isinstance(table, NormalOneSided):
+        return _normal(table)
+    if isinstance(table, MeanRolls):
+        means = exact.means_of(table.points, table.chequers)
+        return replace(table, means=means), int((means != np.asarray(table.means)).sum())
+    if isinstance(table, Hypergammon):
+        return _hypergammon(table)
+    raise VerificationError(f"a {table.kind} table cannot be recomputed")
+
+
+def _two_sided(table: TwoSided) -> tuple[Table, int]:
+    if table.entries > MOST_ENTRIES:
+        raise VerificationError("a table of this size is not repaired in memory")
+    found = two_sided.check(table, threads=thread_count(None))
+    if found.failing > found.entries * HOPELESS:
+        return table, found.entries
+    complete = len(found.numbers) == found.failing
+    settled = two_sided.settle(table, found.numbers if complete else None)
+    return replace(table, equities=settled.work), len(settled.wrong)
+
+
+def _one_sided(table: OneSided) -> tuple[Table, int]:
+    best: tuple[Table, int] | None = None
+    n = table.positions
+    ways = (one_sided.BGSAGE,) if table.gammon_policy == "race" else (one_sided.GNUBG, one_sided.BGSAGE)
+    for rule in ways:
+        rows = one_sided.rows_of(table, race=rule.race)
+        fails, _ = one_sided.check(rows, rule, threads=thread_count(None))
+        bad = np.flatnonzero(fails)
+        if len(bad) > HOPELESS * n:
+            continue
+        changed = one_sided.settle(rows, int(bad[0]) if len(bad) else n, rule)
+        gammon = None if table.gammon is None else rows.distributions()
+        wrong = int((changed > 0).sum())
+        if best is None or wrong < best[1]:
+            best = replace(table, bearoff=rows.bearoff, gammon=gammon), wrong
+        if wrong < n // 10:
+            break
+    return best if best is not None else (table, n)
+
+
+def _normal(table: NormalOneSided) -> tuple[Table, int]:
+    ways = [moments.settle(table, divide=divide) for divide in (False, True)]
+    right, changed = min(ways, key=lambda way: int(way[1].sum()))
+    return replace(table, moments=right), int(changed.sum())
+
+
+def _exact(table: OneSided | TwoSided) -> tuple[Table, int]:
+    """A table of float64 numbers is made again by the verifier's own rule."""
+    if isinstance(table, TwoSided):
+        columns = table.equities.shape[2]
+        made = two_sided.remade_in_floats(table.points, table.chequers, columns, "f8")
+        differ = (made.view(np.int64) != np.ascontiguousarray(table.equities).view(np.int64)).any(axis=2)
+        return replace(table, equities=made), int(differ.sum())
+    work = replace(
+        table,
+        bearoff=np.array(table.bearoff),
+        gammon=None if table.gammon is None else np.array(table.gammon),
+    )
+    changed: set[int] = set()
+    keys = exact.keys_of(table)
+    for which in _layers(table):
+        for some, right in exact.rows(work, which=which, keys=keys):
+            for name, rows in right.items():
+                stored = work.arrays()[name]
+                differ = (np.asarray(stored[some]).view(np.int64) != rows.view(np.int64)).any(axis=1)
+                changed.update(some[differ].tolist())
+                stored[some] = rows  # type: ignore[index]
+    return work, len(changed)
+
+
+def _layers(table: OneSided) -> list[Array]:
+    """Positions in order of pips, those of one pip count together: none leads to another."""
+    from bgfmt.verifier.recurrence import rules
+
+    _, order, begins = rules.pip_order(table.points, table.chequers)
+    return [np.sort(order[a:b]) for a, b in pairwise(begins) if b > a]
+
+
+def _hypergammon(table: Hypergammon) -> tuple[Table, int]:
+    if table.chequers > proof_of_hypergammon.RUN_AGAIN_MOST:
+        raise VerificationError("three-chequer hypergammon takes hours to recompute and is not repaired")
+    proof, nearest = proof_of_hypergammon.run_again(table, Work(threads=thread_count(None)))
+    if proof is not None:
+        return table, 0
+    return replace(table, records=nearest.records), nearest.differ

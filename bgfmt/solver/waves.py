@@ -1,0 +1,147 @@
+"""How a one-sided solve is cut into blocks that may be made in any order.
+
+A play never adds to the chequers beyond any point. So the positions with equal counts beyond the lowest points form
+a range of position numbers, and ranges whose counts add up alike cannot reach each other: a wave. Waves are done in
+order, the ranges of a wave by any worker, so that the number of workers cannot change a number.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from math import comb
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgfmt.game import board
+from bgfmt.solver.executor import Executor, Work
+
+Array = NDArray[Any]
+Progress = Callable[[int, int], None]
+SMALL_WAVE = 6000  # positions below which a wave is not worth dividing
+MOST_TOGETHER = 60_000  # positions of undivided waves that one call does, which bounds how long it takes
+
+
+def waves(points: int, chequers: int, depth: int) -> Iterator[Array]:
+    """The positions of exactly `chequers` chequers as waves of ranges, each (m, 2) int64 of first and past-last.
+
+    Ranges share their chequers beyond the `depth` lowest points.
+    """
+    fixed = min(depth, points - 1)
+    terms = board.number_terms(points)
+    prefixes = np.array(list(itertools.combinations_with_replacement(range(chequers + 1), fixed)), np.int64)
+    # columns of prefixes: chequers beyond point `points - fixed`... nearest the top first, up to beyond point 1
+    first = np.full(len(prefixes), terms[points - 1, chequers])
+    for j in range(fixed):
+        first += terms[points - fixed + j - 1, prefixes[:, j]]
+    beyond = prefixes[:, 0] if fixed else np.full(1, chequers)
+    free = points - fixed - 1
+    size = np.array([comb(s + free, free) for s in range(chequers + 1)], np.int64)[beyond]
+    ranges = np.stack([first, first + size], axis=1)
+    level = prefixes.sum(axis=1)
+    order = np.argsort(level, kind="stable")
+    cuts = np.flatnonzero(np.diff(level[order])) + 1
+    yield from np.split(ranges[order], cuts)
+
+
+class Sweep(Work[Array]):
+    """A kernel run over waves: its blocks are the parts of a wave's ranges. Tells progress in positions."""
+
+    small = SMALL_WAVE
+
+    def __init__(self, executor: Executor, total: int, progress: Progress | None) -> None:
+        self.executor, self.total, self.progress = executor, total, progress
+        self.done = 0
+        self._kernel: Callable[[Array], None] | None = None
+
+    def make(self, block: Array, /) -> None:
+        """Run the kernel over the ranges of a block."""
+        assert self._kernel is not None
+        self._kernel(block)
+
+    def run(self, kernel: Callable[[Array], None], waves: Iterable[Array]) -> None:
+        """Run `kernel(part)` over parts of the ranges of each wave, wave after wave.
+
+        Waves that are not divided are run together, one behind the other, by one call.
+        """
+        self._kernel = kernel
+        together: list[Array] = []
+        held = 0
+        for ranges in waves:
+            positions = int((ranges[:, 1] - ranges[:, 0]).sum())
+            parts = self._parts(ranges, positions)
+            if len(parts) == 1 and held + positions <= MOST_TOGETHER:
+                together.append(ranges)
+                held += positions
+                continue
+            self._finish(together, held)
+            together, held = [], 0
+            self._step(parts, positions)
+        self._finish(together, held)
+
+    def _finish(self, together: list[Array], positions: int) -> None:
+        if together:
+            self._step([np.concatenate(together)], positions)
+
+    def _step(self, parts: list[Array], positions: int) -> None:
+        self.executor.run(self, parts)
+        self.done += positions
+        if self.progress is not None:
+            self.progress(self.done, self.total)
+
+    def _parts(self, ranges: Array, positions: int) -> list[Array]:
+        workers = self.executor.workers
+        if workers == 1 or positions < self.small or len(ranges) == 1:
+            return [ranges]
+        shares = min(len(ranges), max(workers, min(8 * workers, positions // self.small)))
+        sizes = ranges[:, 1] - ranges[:, 0]
+        ends = np.searchsorted(np.cumsum(sizes), positions * np.arange(1, shares) / shares)
+        return [part for part in np.split(ranges, np.unique(ends)) if len(part)]
+
+
+@dataclass
+class Layers:
+    """Walks the positions of a board by number of chequers, and knows where their records lie.
+
+    Records are kept for the positions of the number of chequers at hand and of one fewer only: in two slots, one for
+    odd and one for even numbers, and a last row for "no chequer on the board needed". `depth`, chosen by the number
+    of points when 0, is how many of the lowest points' counts the positions of a range share.
+    """
+
+    points: int
+    chequers: int
+    depth: int = 0
+
+    def __post_init__(self) -> None:
+        if not self.depth:  # ranges of at most 54,264 positions, however many points
+            self.depth = max(3, self.points - 7)
+        terms = board.number_terms(self.points)
+        self.terms: Array = np.ascontiguousarray(terms)
+        self.steps: Array = np.zeros((self.points + 1, terms.shape[1]), np.int64)
+        self.steps[1:, 1:] = np.diff(terms, axis=1)
+        largest = [0, 0]
+        for c in range(self.chequers + 1):
+            largest[c & 1] = max(largest[c & 1], self.exactly(c))
+        self.slots = (0, largest[0])
+        self.spare = sum(largest)
+        self.records = self.spare + 1
+
+    def exactly(self, chequers: int) -> int:
+        """Number of positions with exactly this many chequers."""
+        return comb(self.points + chequers - 1, chequers)
+
+    def first(self, chequers: int) -> int:
+        """Number of the first position with exactly this many chequers."""
+        return comb(self.points + chequers - 1, self.points)
+
+    def places(self, chequers: int) -> tuple[int, int]:
+        """What to add to the number of a position of `chequers` chequers, and of one fewer, to get its record."""
+        fewer = chequers - 1
+        return self.slots[chequers & 1] - self.first(chequers), self.slots[fewer & 1] - self.first(fewer)
+
+    def waves(self, chequers: int) -> Iterator[Array]:
+        """All positions of exactly `chequers` chequers, as waves."""
+        return waves(self.points, chequers, self.depth)

@@ -1,0 +1,31 @@
+"""Where bytes come from and go: sources, sinks, and files that appear whole or not at all."""
+
+from bgfmt.storage.draft import check_output, create
+from bgfmt.storage.sink import ComparingSink, FileSink, MemorySink, Sink
+from bgfmt.storage.source import (
+    FolderSource,
+    GuardedSource,
+    MappedSource,
+    MemorySource,
+    RangeSource,
+    Source,
+    open_source,
+)
+from bgfmt.storage.system import PathLike
+
+__all__ = [
+    "ComparingSink",
+    "FileSink",
+    "FolderSource",
+    "GuardedSource",
+    "MappedSource",
+    "MemorySink",
+    "MemorySource",
+    "PathLike",
+    "RangeSource",
+    "Sink",
+    "Source",
+    "check_output",
+    "create",
+    "open_source",
+]

@@ -1,0 +1,181 @@
+"""System calls that not every system has, each with a plain fallback, and opening that takes regular files only.
+
+Linux has all of them; macOS lacks O_TMPFILE, /proc and posix_fallocate; Windows lacks most. Everything else in
+bgfmt calls these functions, so that what a system lacks is decided here and nowhere else.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import mmap
+import os
+import stat
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+PathLike = str | os.PathLike[str]
+_SEEKING = threading.Lock()  # where a read or write has to move the file's position first
+_LOCK_AT = 1 << 40  # the byte that Windows locks: beyond any content, since its locks keep readers out
+_KINDS = {
+    stat.S_IFIFO: "a FIFO",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+}
+
+
+def require_regular(status: os.stat_result, name: str) -> None:
+    """OSError unless the status is that of a regular file."""
+    if stat.S_ISDIR(status.st_mode):
+        raise IsADirectoryError(errno.EISDIR, "is a folder, not a regular file", name)
+    if not stat.S_ISREG(status.st_mode):
+        kind = _KINDS.get(stat.S_IFMT(status.st_mode), "something else")
+        raise OSError(errno.EINVAL, f"is {kind}, not a regular file", name)
+
+
+def open_regular(path: PathLike, flags: int = os.O_RDONLY) -> int:
+    """Descriptor of an existing regular file. Anything else is refused at once: a FIFO does not make us wait."""
+    name = os.fspath(path)
+    require_regular(os.stat(name), name)
+    more = ("O_NONBLOCK", "O_NOCTTY", "O_CLOEXEC", "O_BINARY")
+    for flag in more:
+        flags |= getattr(os, flag, 0)
+    fd = os.open(name, flags)
+    try:
+        require_regular(os.fstat(fd), name)
+    except BaseException:
+        os.close(fd)
+        raise
+    return fd
+
+
+def write_at(fd: int, data: memoryview, offset: int) -> None:
+    """Write all of `data` at an offset."""
+    while len(data):
+        if hasattr(os, "pwrite"):
+            done = os.pwrite(fd, data[: 1 << 30], offset)
+        else:
+            with _SEEKING:
+                os.lseek(fd, offset, os.SEEK_SET)
+                done = os.write(fd, data[: 1 << 30])
+        data, offset = data[done:], offset + done
+
+
+def read_at(fd: int, size: int, offset: int) -> bytes:
+    """Up to `size` bytes from an offset; fewer only where the file ends."""
+    pieces = []
+    while size:
+        if hasattr(os, "pread"):
+            piece = os.pread(fd, min(size, 1 << 30), offset)
+        else:
+            with _SEEKING:
+                os.lseek(fd, offset, os.SEEK_SET)
+                piece = os.read(fd, min(size, 1 << 30))
+        if not piece:
+            break
+        pieces.append(piece)
+        size, offset = size - len(piece), offset + len(piece)
+    return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+
+def sync_data(fd: int) -> None:
+    """Bring the file's data to the disk."""
+    if hasattr(os, "fdatasync"):
+        os.fdatasync(fd)
+    else:
+        os.fsync(fd)
+
+
+def sync_folder(folder: Path) -> None:
+    """Bring a folder's names to the disk, where the system can."""
+    with contextlib.suppress(OSError):  # some file systems cannot sync a folder, and Windows cannot open one
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def reserve(fd: int, size: int) -> None:
+    """Make the file at least `size` bytes long with room for all of it, or OSError: ENOSPC comes now, not later.
+
+    A mapped write to a file without room would end the process (SIGBUS).
+    """
+    if hasattr(os, "posix_fallocate"):
+        try:
+            os.posix_fallocate(fd, 0, size)
+            return
+        except OSError as error:
+            if error.errno not in (errno.EINVAL, errno.EOPNOTSUPP, errno.ENOSYS):
+                raise
+    zeros = memoryview(bytes(1 << 20))
+    for at in range(os.fstat(fd).st_size, size, len(zeros)):
+        write_at(fd, zeros[: size - at], at)
+
+
+def let_go(mapped: mmap.mmap, start: int = 0, size: int | None = None) -> None:
+    """Take pages of a map out of this process; they stay in the system's cache. Nothing where it cannot be asked."""
+    if hasattr(mapped, "madvise") and hasattr(mmap, "MADV_DONTNEED"):
+        mapped.madvise(mmap.MADV_DONTNEED, start, len(mapped) - start if size is None else size)
+
+
+def lock(fd: int) -> bool | None:
+    """Lock a file for this process until it is closed: True, False where another holds it, None where that fails."""
+    try:
+        import fcntl
+    except ImportError:
+        return _lock_msvcrt(fd)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:  # a file system without locks
+        return None
+    return True
+
+
+def _lock_msvcrt(fd: int) -> bool | None:
+    try:
+        import msvcrt
+    except ImportError:
+        return None
+    with _SEEKING:
+        os.lseek(fd, _LOCK_AT, os.SEEK_SET)
+        try:
+            msvcrt.locking(fd, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined, unused-ignore]
+        except OSError as error:
+            return False if error.errno in (errno.EACCES, errno.EDEADLK) else None
+    return True
+
+
+def alive(pid: int) -> bool:
+    """Whether a process of that number runs here; True where that cannot be asked."""
+    if os.name == "nt" or pid <= 0:  # there, os.kill ends processes
+        return True
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        pass
+    return True
+
+
+def cores() -> int:
+    """Cores this process may run on."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+@contextlib.contextmanager
+def said_of(path: PathLike) -> Iterator[None]:
+    """System errors inside are told of `path`, the name the user knows, whatever hidden file they happened to."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is None or error.filename == os.fspath(path):
+            raise
+        raise OSError(error.errno, error.strerror, os.fspath(path)) from None

@@ -1,0 +1,198 @@
+"""Recurrence of hypergammon tables: the iteration of makehyper run again, or one step of it from a file's records.
+
+The positions of hypergammon go round in circles, so no order of proof exists: a file is a state of an iteration. For
+one and two chequers the iteration is run again. With three it takes hours, and an entry is held to one step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from math import comb
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgfmt.game import board
+
+Array = NDArray[Any]
+Progress = Callable[[int, int], None]
+PLACES = 25
+WHOLE = 16777215
+DECODE = np.float32(1 / WHOLE)
+PART = 4096  # records a thread takes at once
+#: classes of records
+ILLEGAL, OVER, CONTACT, RACE = 0, 1, 2, 3
+
+
+def encode(values: Array) -> Array:
+    """(…, 10) float32 as the 28 bytes of a record."""
+    numbers = np.empty((*values.shape[:-1], 9), np.int32)
+    numbers[..., :5] = (values[..., :5] * np.float32(WHOLE)).astype(np.int32)
+    equities = values[..., 6:] * np.float32(1 / 6) + np.float32(0.5)
+    numbers[..., 5:] = (equities * np.float32(WHOLE)).astype(np.int32)
+    out = np.zeros((*values.shape[:-1], 28), np.uint8)
+    for k in range(3):
+        out[..., k:27:3] = (numbers >> (8 * k)) & 255
+    return out
+
+
+def numbers_of(records: Array) -> Array:
+    """(…, 9) int32 of the nine 24-bit numbers of records (…, 28)."""
+    wide = records[..., :27].astype(np.int32)
+    return np.asarray(wide[..., 0::3] | wide[..., 1::3] << 8 | wide[..., 2::3] << 16)
+
+
+def decode(records: Array) -> Array:
+    """(…, 10) float32 of records, the cubeless equity from the chances, as makehyper restarts from a file."""
+    numbers = numbers_of(records).astype(np.float32)
+    out = np.empty((*records.shape[:-1], 10), np.float32)
+    chances = numbers[..., :5] * DECODE
+    out[..., :5] = chances
+    out[..., 5] = (np.float32(2) * chances[..., 0] - np.float32(1)) + (
+        (chances[..., 1] - chances[..., 3]) + (chances[..., 2] - chances[..., 4])
+    )
+    out[..., 6:] = (numbers[..., 5:] * DECODE - np.float32(0.5)) * np.float32(6)
+    return out
+
+
+def boards_of(chequers: int) -> Array:
+    """(n, 25) int64 counts of every position."""
+    return board.unrank_array(np.arange(board.count(PLACES, chequers)), PLACES).astype(np.int64)
+
+
+def terms_of() -> Array:
+    """Terms of position numbers on 25 places."""
+    return np.array([[comb(s + k - 1, k) for s in range(16)] for k in range(1, PLACES + 1)], np.int64)
+
+
+@dataclass
+class Iteration:
+    """makehyper's iteration in memory: the values of all records, and what every roll leads to.
+
+    live, over : numbers of the records that are iterated, and of finished games; fixed : the latter's values.
+    divide : sums are divided by 36 instead of multiplied by the reciprocal.
+    """
+
+    chequers: int
+    divide: bool
+    boards: Array
+    live: Array
+    over: Array
+    fixed: Array
+    values: Array
+    turned: Array
+    starts: Array
+    results: Array
+
+    @classmethod
+    def begin(
+        cls, chequers: int, *, contact: bool = True, divide: bool = False, threads: int = 1
+    ) -> Iteration:
+        """The state before the first sweep; without `contact`, of races alone."""
+        from bgfmt.verifier.recurrence import kernels_hypergammon as kernels
+
+        boards, terms = boards_of(chequers), terms_of()
+        n = len(boards)
+        values, turned = np.zeros((n * n, 10), np.float32), np.zeros((n * n, 10), np.float32)
+        kinds = np.zeros(n * n, np.uint8)
+        kernels.start_values(boards, chequers, values, kinds)
+        kernels.turn_all(values, turned)
+        live = np.flatnonzero(kinds >= (CONTACT if contact else RACE))
+        over = np.flatnonzero(kinds == OVER)
+        parts = np.array_split(live, 4 * threads)
+        rooms = [np.zeros(21 * len(part), np.int64) for part in parts]
+        with ThreadPoolExecutor(threads) as pool:
+            lists = list(
+                pool.map(lambda k: kernels.play_lists(boards, parts[k], terms, rooms[k]), range(len(parts)))
+            )
+        before = np.cumsum([0] + [len(found) for found in lists])
+        starts = np.concatenate(
+            [np.zeros(1, np.int64)] + [room + at for room, at in zip(rooms, before, strict=False)]
+        )
+        return cls(
+            chequers, divide, boards, live, over, values[over], values, turned, starts, np.concatenate(lists)
+        )  # fmt: skip
+
+    def restart(self, records: Array) -> None:
+        """Go on from the records of a file, as makehyper -r does."""
+        from bgfmt.verifier.recurrence import kernels_hypergammon as kernels
+
+        self.values[:] = decode(records.reshape(-1, 28))
+        kernels.turn_all(self.values, self.turned)
+
+    def sweep(self) -> float:
+        """One sweep; the greatest change of a number."""
+        from bgfmt.verifier.recurrence import kernels_hypergammon as kernels
+
+        return float(
+            kernels.sweep(
+                self.values, self.turned, self.live, self.over, self.fixed, len(self.boards), self.starts,
+                self.results, self.divide,
+            )
+        )  # fmt: skip
+
+    def records(self) -> Array:
+        """(n, n, 28) uint8, the state as a file holds it."""
+        n = len(self.boards)
+        return encode(self.values).reshape(n, n, 28)
+
+    def live_records(self) -> Array:
+        """(len(live), 28) uint8, the iterated records alone."""
+        return encode(self.values[self.live])
+
+
+@dataclass(frozen=True)
+class Steps:
+    """One step from a file's own records: for each record looked at, what it gives and how far that is off."""
+
+    which: Array
+    right: Array
+    off: Array
+    kinds: Array
+
+
+def steps(
+    stored: Array,
+    chequers: int,
+    which: Array | None = None,
+    *,
+    slack: float = 0.0,
+    divide: bool = False,
+    threads: int = 1,
+    progress: Progress | None = None,
+) -> Iterator[Steps]:
+    """One step of the iteration for the records `which` (all when None) of (n, n, 28) uint8, some at a time.
+
+    Plays whose cubeless values are within `slack` of each other count as equally good.
+    """
+    from bgfmt.verifier.recurrence import kernels_hyper_steps, kernels_hypergammon
+
+    boards, terms = boards_of(chequers), terms_of()
+    n = len(boards)
+    values = np.empty((n * n, 10), np.float32)
+    for start in range(0, n, 64):
+        stop = min(n, start + 64)
+        values[start * n : stop * n] = decode(np.asarray(stored[start:stop])).reshape(-1, 10)
+    kinds = np.zeros(n * n, np.uint8)
+    kernels_hypergammon.classes(boards, kinds)
+    total = n * n if which is None else len(which)
+
+    def work(start: int) -> Steps:
+        stop = min(total, start + PART)
+        some = np.arange(start, stop) if which is None else which[start:stop]
+        right, off = np.zeros((len(some), 10), np.float32), np.zeros(len(some), np.float32)
+        kernels_hyper_steps.residual(
+            values, kinds, boards, terms, chequers, some, np.float32(slack), divide, right, off
+        )
+        return Steps(some, right, off, kinds[some])
+
+    done = 0
+    with ThreadPoolExecutor(threads) as pool:
+        for step in pool.map(work, range(0, total, PART)):
+            done += len(step.which)
+            if progress is not None:
+                progress(done, total)
+            yield step

@@ -1,0 +1,139 @@
+"""Compiled: one step of the hypergammon iteration for any record, from the records of a file."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from bgfmt.jit import njit
+from bgfmt.verifier.recurrence.kernels_hyper_plays import ILLEGAL, MOST_PLAYS, OVER, PLACES, plays_of
+from bgfmt.verifier.recurrence.kernels_hypergammon import (
+    NUMBERS,
+    add_roll,
+    finish,
+    hand,
+    no_play,
+    over_values,
+)
+
+Array = Any
+
+
+@njit()
+def step_met(
+    x: int,
+    n: int,
+    values: Array,
+    u: Array,
+    t: Array,
+    terms: Array,
+    plays: Array,
+    slack: Any,
+    total: Array,
+    best: Array,
+    low: Array,
+    high: Array,
+    divide: bool,
+) -> None:
+    """total = one step of the iteration for record x, its plays enumerated afresh.
+
+    low, high (5,) : least and greatest chances if any play may be made whose cubeless value is within `slack` of
+    the best: which of almost equal plays the program saw as best is not to be had from rounded numbers.
+    """
+    total[:] = 0
+    low[:] = 0
+    high[:] = 0
+    some_low = np.zeros(NUMBERS, np.float32)
+    some_high = np.zeros(NUMBERS, np.float32)
+    one = np.zeros(NUMBERS, np.float32)
+    for a in range(1, 7):
+        for b in range(1, a + 1):
+            count = plays_of(u, t, a, b, terms, plays)
+            if count == 0:
+                no_play(values[(x % n) * n + x // n], best)
+                some_low[:] = best
+                some_high[:] = best
+            else:
+                for k in range(5, NUMBERS):
+                    best[k] = np.float32(-1e9)
+                which = 0
+                for p in range(count):
+                    e = values[plays[p, 1] * n + plays[p, 0]]
+                    if -e[5] >= best[5]:
+                        best[5] = -e[5]
+                        which = p
+                    best[6] = max(best[6], -e[9])
+                    best[7] = max(best[7], -hand(e[7], e[9]))
+                    best[8] = max(best[8], -hand(e[8], e[9]))
+                    best[9] = max(best[9], -hand(e[6], e[9]))
+                no_play(values[plays[which, 1] * n + plays[which, 0]], one)
+                for k in range(5):
+                    best[k] = one[k]
+                    some_low[k] = one[k]
+                    some_high[k] = one[k]
+                for p in range(count):
+                    e = values[plays[p, 1] * n + plays[p, 0]]
+                    if -e[5] >= best[5] - slack:
+                        no_play(e, one)
+                        for k in range(5):
+                            some_low[k] = min(some_low[k], one[k])
+                            some_high[k] = max(some_high[k], one[k])
+            add_roll(total, best, a == b)
+            add_roll(low, some_low, a == b)
+            add_roll(high, some_high, a == b)
+    finish(total, divide)
+    finish(low, divide)
+    finish(high, divide)
+
+
+@njit()
+def residual(
+    values: Array,
+    kinds: Array,
+    boards: Array,
+    terms: Array,
+    chequers: int,
+    which: Array,
+    slack: Any,
+    divide: bool,
+    right: Array,
+    off: Array,
+) -> None:
+    """One step of the iteration for the records `which`, from the stored ones.
+
+    right : (m, 10) float32, what the step gives; off : (m,) float32, the greatest difference to what is stored, of
+    an equity (the cubeless one too, which follows from the chances) or of a chance from where `step_met` allows it.
+    """
+    n = len(boards)
+    plays = np.zeros((MOST_PLAYS, 2), np.int64)
+    total = np.zeros(NUMBERS, np.float32)
+    best = np.zeros(NUMBERS, np.float32)
+    low = np.zeros(NUMBERS, np.float32)
+    high = np.zeros(NUMBERS, np.float32)
+    u = np.zeros(PLACES, np.int64)
+    t = np.zeros(PLACES, np.int64)
+    for i in range(len(which)):
+        x = which[i]
+        u[:] = boards[x // n]
+        t[:] = boards[x % n]
+        if kinds[x] == ILLEGAL:
+            total[:] = 0
+            low[:] = 0
+            high[:] = 0
+        elif kinds[x] == OVER:
+            over_values(u, t, chequers, total)
+            low[:] = total
+            high[:] = total
+        else:
+            step_met(x, n, values, u, t, terms, plays, slack, total, best, low, high, divide)
+        most = np.float32(0)
+        for k in range(NUMBERS):
+            right[i, k] = total[k]
+            gap = abs(total[k] - values[x, k])
+            if k < 5:
+                gap = max(np.float32(0), low[k] - values[x, k], values[x, k] - high[k])
+            elif k == 5 and kinds[x] == ILLEGAL:
+                gap = np.float32(0)  # its stored chances are all nought, which no equity follows from
+            most = max(most, gap)
+        off[i] = most

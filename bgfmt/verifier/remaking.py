@@ -1,0 +1,50 @@
+"""The last rung: solve the table again by its recipe and compare every stored number."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from bgfmt.errors import SolverError
+from bgfmt.tables import MeanRolls, NormalOneSided, OneSided, Table, TwoSided
+from bgfmt.verifier.findings import Finding, Rule
+
+Progress = Callable[[int, int], None]
+
+
+def check(table: Table, recipe: str, threads: int, progress: Progress | None) -> Finding:
+    """Compare with a fresh solve by the recipe under which the table was proved."""
+    try:
+        solved = _solved(table, recipe, threads, progress)
+    except SolverError as error:
+        return Finding(Rule.NOT_REMADE, found=str(error))
+    if solved is None:
+        return Finding(Rule.NOT_REMADE, found=f"no solver makes {table.kind} tables of recipe {recipe}")
+    fresh = solved.arrays()
+    for rows, block in table.blocks():
+        for name, stored in block.items():
+            made = np.asarray(fresh[name][rows])
+            if made.tobytes() == np.asarray(stored).tobytes():
+                continue
+            bad = rows.start + int((made != stored).reshape(len(made), -1).any(axis=1).argmax())
+            return Finding(Rule.REMADE, entry=bad, field=name)
+    return Finding(Rule.SAME_REMADE, field=recipe)
+
+
+def _solved(table: Table, recipe: str, threads: int, progress: Progress | None) -> Table | None:
+    from bgfmt import solver
+
+    common: dict[str, Any] = {"threads": threads, "progress": progress}
+    if isinstance(table, TwoSided) and recipe in ("gnubg", "exact"):
+        return solver.two_sided(table.points, table.chequers, cubeful=table.cubeful, recipe=recipe, **common)
+    if isinstance(table, OneSided) and recipe in ("gnubg", "bgsage", "exact"):
+        return solver.one_sided(
+            table.points, chequers=table.chequers, gammon=table.gammon is not None, recipe=recipe, **common
+        )
+    if isinstance(table, NormalOneSided) and recipe == "gnubg":
+        return solver.one_sided(table.points, chequers=table.chequers, normal=True, **common)
+    if isinstance(table, MeanRolls) and recipe == "peelle":
+        return solver.expected_rolls(table.points, table.chequers, **common)
+    return None

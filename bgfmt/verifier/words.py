@@ -1,0 +1,232 @@
+"""Findings, causes and outcomes in words: the one place where sentences are made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from bgfmt.game.board import Position
+from bgfmt.game.drawing import draw, draw_side
+from bgfmt.verifier.findings import Cause, Finding, Likely, Outcome, Rule, Seen
+from bgfmt.verifier.recipes import recipe
+from bgfmt.verifier.verdict import Status, counted
+
+LISTED = 12  # numbers of an entry that are written out
+
+
+def plural(count: int, noun: str) -> str:
+    """`1 entry`, `3 entries`, with thousands separated."""
+    if count == 1:
+        return f"1 {noun}"
+    ending = noun[:-1] + "ies" if noun.endswith("y") else noun + "s"
+    return f"{count:,} {ending}"
+
+
+def position(finding: Finding) -> str:
+    """The chequers of the position a finding is about."""
+    return " / ".join(str(side) for side in finding.sides)
+
+
+def board(finding: Finding) -> str:
+    """The position drawn; `X` is on roll."""
+    if not finding.sides:
+        return ""
+    return draw_side(finding.sides[0]) if len(finding.sides) == 1 else draw(Position(*finding.sides))
+
+
+def message(finding: Finding) -> str:
+    """A finding as a sentence."""
+    f, rule = finding, finding.rule
+    if rule is Rule.ENTRY:
+        return _entry(f)
+    if rule in (Rule.UNREADABLE, Rule.BROKEN, Rule.NO_TABLE):
+        return str(f.found)
+    at = "" if f.offset is None else f"byte {f.offset:,}: "
+    if rule is Rule.LEFT_OVER:
+        return f"{plural(f.count, 'byte')} after byte {f.offset:,} belong to no table"
+    if rule in (Rule.LAYOUT, Rule.CARRIED):
+        many = "" if f.count == 1 else f"; {f.count:,} bytes in all"
+        what = "carried along" if rule is Rule.CARRIED else "not as written"
+        return f"{f.field} {what}: {at}expected {f.expected}, found {f.found}{many}"
+    if rule is Rule.DIGEST:
+        return f"it has the size and header of {f.field}, but not its bytes: expected {f.expected}, found {f.found}"
+    if rule is Rule.SENSE:
+        return f"row {f.entry:,}: {f.field}"
+    if rule is Rule.REMADE:
+        return f"row {f.entry:,} of {f.field} differs from the solver's"
+    return _note(f)
+
+
+def _note(f: Finding) -> str:
+    notes = {
+        Rule.AGAINST: f"not the same as {f.field}: {f.found}",
+        Rule.SAME_AGAINST: f"against {f.field}: {f.found}",
+        Rule.READ_AS: f"{f.expected}; read as {f.found}",
+        Rule.KNOWN: f"its bytes are those of {f.found}",
+        Rule.SAME_SIZE: f"it has the size of, but not the bytes of: {f.found}",
+        Rule.MADE_BY: f"recipe {f.field}: {f.found}",
+        Rule.NO_RECURRENCE: f"no rule is known that {f.found} follow; theory alone was asked",
+        Rule.SAME_REMADE: f"solved again by recipe {f.field}: the same numbers throughout",
+        Rule.NOT_REMADE: f"not solved again: {f.found}",
+    }
+    return notes[f.rule]
+
+
+def _entry(f: Finding) -> str:
+    where = "" if f.offset is None else f", byte {f.offset:,}"
+    place = f"position {f.entry:,} ({position(f)}){where}"
+    name = f"{f.field} " if f.field else ""
+    if f.expected is None:
+        return f"{place}: {name}stored {_short(f.found)} does not follow from the others"
+    if isinstance(f.found, Sequence) and len(f.found) > LISTED and isinstance(f.expected, Sequence):
+        k = next((k for k in range(len(f.found)) if f.found[k] != f.expected[k]), 0)
+        return f"{place}: {name}after {k} rolls stored {f.found[k]}, right {f.expected[k]}"
+    return f"{place}: {name}stored {_short(f.found)}, right {_short(f.expected)}"
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, (list, tuple)) and len(value) > LISTED:
+        return f"[{', '.join(map(str, value[:LISTED]))}, ...]"
+    return str(value)
+
+
+def likely(cause: Likely | None) -> str:
+    """A likely cause in words; "" for none."""
+    if cause is None:
+        return ""
+    if cause.cause is Cause.SHIFTED:
+        return f"likely cause: shifted by {cause.detail} bytes"
+    return f"likely cause: {cause.cause.value}{f'; {cause.detail}' if cause.detail else ''}"
+
+
+# -- the verdict -----------------------------------------------------------------------------------------------
+
+
+def verdict(seen: Seen, status: Status, kind: str) -> str:
+    """The verdict in one line."""
+    outcome, tail = seen.outcome, _cause_of(seen)
+    if status is Status.PROVED:
+        assert outcome is not None
+        return f"proved: {_proof(outcome, kind)}"
+    if status is Status.UNREADABLE:
+        return f"not readable: {message(counted(seen)[0])}"
+    if status is Status.UNPROVED:
+        return _unproved(seen)
+    if status is Status.TOLERATED:
+        assert outcome is not None
+        return (
+            f"within the tolerance of {_units(seen.tolerance or 0, outcome.unit)}, not a proof: "
+            f"{_share(outcome)} differ from what the rule gives, by {_units(outcome.largest, outcome.unit)} at most"
+        )
+    told = [message(f) for f in counted(seen) if f.rule is not Rule.ENTRY]
+    if outcome is not None and outcome.failing:
+        told.insert(0, _failing(outcome, status))
+    elif outcome is not None and outcome.recipe and not seen.limited and told:
+        told.append(f"otherwise {_proof(outcome, kind)}")
+    return f"{status.value}{_known(status, outcome)}: {'; '.join(told)}{tail}"
+
+
+def _known(status: Status, outcome: Outcome | None) -> str:
+    return " from every known recipe" if status is Status.DIFFERS and outcome and outcome.failing else ""
+
+
+def _cause_of(seen: Seen) -> str:
+    text = likely(seen.likely or (seen.outcome.likely if seen.outcome else None))
+    return f" ({text})" if text else ""
+
+
+def _units(size: float, unit: str) -> str:
+    return plural(round(size), "unit") if unit == "unit" else f"{size:.1e} {unit}"
+
+
+def _proof(outcome: Outcome, kind: str) -> str:
+    every, facts = f"every one of {plural(outcome.entries, 'entry')}", outcome.facts
+    if "sweeps" in facts:
+        again = "" if "restarts" not in facts else f", restarted after {plural(facts['restarts'], 'sweep')}"
+        text = f"{every} is what makehyper's iteration gives after {plural(facts['sweeps'], 'sweep')}{again}"
+    elif "threshold" in facts:
+        text = (
+            f"{every} reproduces itself in one step of makehyper's iteration to its threshold of "
+            f"{facts['threshold']:.0e}, races and finished games to the last bit"
+        )
+    elif outcome.recipe == "exact":
+        text = f"{every} follows from the rules to the last bit"
+    else:
+        text = f"{every} follows from the rules"
+    return f"{text} (recipe {outcome.recipe})"
+
+
+def _share(outcome: Outcome) -> str:
+    return f"{outcome.failing:,} of {plural(outcome.checked, 'entry')}"
+
+
+def _failing(outcome: Outcome, status: Status) -> str:
+    if outcome.systematic and status is Status.DIFFERS:
+        return (
+            f"{_share(outcome)} differ from what the nearest rule gives, by "
+            f"{_units(outcome.largest, outcome.unit)} at most"
+        )
+    first = next((f for f in outcome.findings if f.rule is Rule.ENTRY), None)
+    tail = f"; first: {message(first)}" if first else ""
+    if outcome.wrong is None:
+        return f"{_share(outcome)} do not follow from the others{tail}"
+    verb = "inherits" if outcome.inherited == 1 else "inherit"
+    inherits = f", {outcome.inherited:,} {verb} the error" if outcome.inherited else ""
+    own = "itself" if outcome.wrong == 1 else "themselves"
+    return f"{plural(outcome.wrong, 'entry')} wrong in {own}{inherits}{tail}"
+
+
+def _unproved(seen: Seen) -> str:
+    outcome = seen.outcome
+    known = next((f"; {message(f)}" for f in seen.findings if f.rule is Rule.KNOWN), "")
+    if outcome is not None and outcome.checked and seen.limited:
+        seed = f"; seed {outcome.facts['seed']}" if "seed" in outcome.facts else ""
+        return (
+            f"nothing wrong found in a sample of {outcome.checked:,} of {plural(outcome.entries, 'entry')} "
+            f"(not a proof{seed}){known}"
+        )
+    if not seen.limited:
+        why = next((f for f in seen.findings if f.rule in (Rule.NO_RECURRENCE, Rule.NO_TABLE)), None)
+        reason = message(why) if why else "no entry was looked at"
+        return f"not proved: {reason}; nothing wrong found as far as {seen.rung}"
+    return f"nothing wrong found as far as {seen.rung} (not a proof){known}"
+
+
+def made_by(name: str, kind: str) -> str:
+    """Whose a recipe is."""
+    return recipe(name, kind).title
+
+
+# -- against the truth -----------------------------------------------------------------------------------------
+
+COUNTED = {"initial_doubles": "initial double", "redoubles": "redouble", "takes": "take", "beavers": "beaver"}
+
+
+def truth(exact: Mapping[str, Any]) -> Iterator[str]:
+    """What was measured, a line each."""
+    if not exact:
+        return
+    yield "against the truth:"
+    if "note" in exact:
+        yield f"  {exact['note']}"
+    if "greatest_error" in exact:
+        for column, size in exact["greatest_error"].items():
+            worst, mean = exact["worst"][column][0], exact["mean_error"][column]
+            yield f"  {column:<9} off by {size:.7f} at most (at {worst['position']}), {mean:+.2e} on average"
+    if "decisions_wrong" in exact:
+        for name, count in exact["decisions_wrong"].items():
+            yield f"  {plural(count, COUNTED[name])} of {exact['decisions'][name]:,} decided wrongly"
+        left = exact["wrong_decisions_left_out"]
+        listed = len(exact["wrong_decisions"])
+        if listed:
+            yield f"  --json lists {listed} of them" + (f", and leaves out {left:,}" if left else "")
+    if "greatest_error_of_the_mean" in exact:
+        worst = exact["worst"][0]
+        yield (
+            f"  mean rolls off by {exact['greatest_error_of_the_mean']:.7f} at most (at {worst['position']}), "
+            f"{exact['mean_error_of_the_mean']:+.2e} on average; {exact['too_low']:,} too low, "
+            f"{exact['too_high']:,} too high"
+        )
+    if "rational" in exact:
+        gap = exact["rational"]["float64_truth_differs_by"]
+        yield f"  the float64 truth is off by {gap:.1e} at most from rational arithmetic, where that was done"

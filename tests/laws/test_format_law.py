@@ -1,0 +1,276 @@
+"""What every format must do, built in or a guest's: the files are made from the registry, see `samples`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bgfmt import formats
+from bgfmt.errors import BgfmtError, CapabilityError, FormatError, TruncatedError
+from bgfmt.formats import Format, promised
+from bgfmt.formats.j.text import as_json
+from bgfmt.formats.outlets import Memory
+from bgfmt.formats.records import Record, facts_of
+from bgfmt.storage import Source
+from bgfmt.tables import Table, same_numbers
+
+from ..conftest import ROOT
+from .samples import Sample, samples
+
+FORMATS = formats.known()
+SAMPLES = samples()
+every = pytest.mark.parametrize("sample", SAMPLES.values(), ids=SAMPLES.keys())
+TRIES = 400
+
+
+def numbers_equal(a: Table, b: Table) -> bool:
+    if a.arrays():
+        return same_numbers(a, b)
+    one, two = (getattr(t, "nouns") for t in (a, b))  # noqa: B009
+    return len(one) == len(two) and all(as_json(one[k]) == as_json(two[k]) for k in range(len(one)))
+
+
+def written(sample: Sample, table: Table) -> bytes:
+    """A table as the sample's format writes it, in the layout it was read with."""
+    store = Memory()
+    sample.format.write(table, store)  # type: ignore[arg-type]
+    return bytes(store.data)
+
+
+def kept(sample: Sample) -> Table:
+    """The table without the columns that the sample's format or options leave out."""
+    table: Any = sample.table
+    found: Any = sample.read().table
+    if set(found.arrays()) < set(table.arrays()):
+        assert sample.format.losses(table, sample.options)
+        return replace(table, gammon=None, gammon_policy="")
+    if table.kind == "two-sided" and table.cubeful and not found.cubeful:
+        assert sample.format.losses(table, sample.options)
+        return table.cubeless()  # type: ignore[no-any-return]
+    return sample.table
+
+
+def test_every_format_has_a_sample() -> None:
+    several = {name for name, f in FORMATS.items() if f.historic}
+    assert {s.format.name for s in SAMPLES.values()} | several == set(FORMATS)
+
+
+@every
+def test_what_is_written_is_read_again(sample: Sample) -> None:
+    table, extent = sample.read()
+    assert numbers_equal(table, kept(sample))
+    assert (extent.offset, extent.size) == (0, len(sample.data))
+    assert written(sample, table) == sample.data
+
+
+@every
+def test_its_own_bytes_have_no_fault(sample: Sample) -> None:
+    table, extent = sample.read()
+    faults = list(sample.format.audit(sample.source(), table, extent))
+    assert [str(fault) for fault in faults if not fault.carried] == []
+    if table.kind != "components":
+        assert faults == []
+
+
+@every
+def test_one_format_recognises_it(sample: Sample) -> None:
+    claims = [f.name for f in FORMATS.values() if f.recognise(formats.head_of(sample.source()))]
+    assert claims == ([sample.format.name] if not sample.described else [])
+
+
+@every
+def test_every_truncation_is_refused(sample: Sample) -> None:
+    size = len(sample.data)
+    rng = np.random.default_rng(2)
+    for cut in {*range(min(size, 60)), size - 1, size - 2, *rng.integers(0, size, 60).tolist()}:
+        with pytest.raises(TruncatedError) as caught:
+            walked(sample, sample.data[:cut])
+        assert "\n" not in str(caught.value)
+
+
+def walked(sample: Sample, data: bytes) -> Table:
+    """Read all of a file: every array, every noun."""
+    table = sample.read(data).table
+    for _ in table.blocks():
+        pass
+    for noun in getattr(table, "nouns", ()):
+        repr(noun)
+    return table
+
+
+@every
+def test_a_changed_byte_outside_the_numbers_does_not_pass(sample: Sample) -> None:
+    """It is an error, a fault of the audit, or another honest file: it says something else, and is written so."""
+    table, _ = sample.read()
+    layout = sample.format.layout(table)
+    rng = np.random.default_rng(3)
+    places = [r.offset + k for r in layout.regions if not r.numbers for k in range(r.size)]
+    if not sample.options.get("compressed", True) or len(places) > TRIES:
+        places = rng.permutation(places)[:TRIES].tolist()
+    tries = places if len(sample.data) < 100_000 else places[:25]
+    for at in tries:
+        changed = bytearray(sample.data)
+        changed[at] ^= 1 << int(rng.integers(8))
+        try:
+            other, extent = sample.read(bytes(changed))
+            faults = list(sample.format.audit(sample.source(bytes(changed)), other, extent))
+        except FormatError as error:
+            assert "\n" not in str(error)
+            continue
+        if faults or extent.size != len(sample.data):
+            continue
+        says = (type(other), other.points, other.chequers, facts_of(other))
+        said = (type(table), table.points, table.chequers, facts_of(table))
+        same = numbers_equal(other, table) if says == said else False
+        assert not same, f"byte {at} changed unseen ({layout.region_at(at)})"
+        assert written(sample, other) == changed
+
+
+@every
+def test_a_changed_number_is_copied_as_it_stands(sample: Sample) -> None:
+    table, _ = sample.read()
+    layout = sample.format.layout(table)
+    numbers = [r for r in layout.regions if r.numbers and r.size]
+    rng = np.random.default_rng(4)
+    for region in numbers * 3:
+        changed = bytearray(sample.data)
+        at = region.offset + int(rng.integers(region.size))
+        changed[at] ^= 1 << int(rng.integers(8))
+        try:
+            other = walked(sample, bytes(changed))
+        except FormatError:
+            continue
+        assert not numbers_equal(other, table)
+        assert written(sample, other) == changed or sample.format.name == "npz"
+
+
+@every
+def test_the_layout_tells_size_and_places(sample: Sample) -> None:
+    table, _ = sample.read()
+    layout = sample.format.layout(table)
+    assert layout.size == len(sample.data)
+    assert sample.data.startswith(layout.header)
+    at = 0
+    for region in layout.regions:
+        assert region.offset == at
+        at += region.size
+    rng = np.random.default_rng(5)
+    for name, rows in table.arrays().items():
+        stored = np.asarray(rows)
+        for _ in range(5):
+            place = tuple(int(rng.integers(axis)) for axis in stored.shape)
+            entry = int(np.ravel_multi_index(place[: table.sides], stored.shape[: table.sides]))
+            item = int(np.ravel_multi_index((0, *place[table.sides :]), (1, *stored.shape[table.sides :])))
+            if stored[place] == 0:
+                continue  # a compressed row leaves out leading and trailing zeros
+            changed = bytearray(sample.data)
+            changed[layout.offset_of(entry, name, item)] ^= 1
+            try:
+                again = np.asarray(sample.read(bytes(changed)).table.arrays()[name])
+            except FormatError:
+                continue
+            differs = np.argwhere(again != stored)
+            rolls = sample.format.name == "bgsage" and name == "gammon"  # survival: two chances change
+            assert place in [tuple(row) for row in differs.tolist()] or rolls
+            assert len(differs) <= 2
+
+
+@every
+def test_progress_counts_the_bytes(sample: Sample) -> None:
+    seen: list[tuple[int, int]] = []
+    sample.format.write(
+        sample.table,
+        Memory(),
+        progress=lambda *p: seen.append(p),
+        **sample.options,  # type: ignore[arg-type]
+    )
+    done = [d for d, _ in seen]
+    assert done == sorted(done)
+    assert seen[-1][0] == seen[-1][1] >= len(sample.data) * 0.5
+    assert all(0 <= d <= t for d, t in seen)
+
+
+@every
+def test_a_body_filled_backwards_is_the_same_file(sample: Sample) -> None:
+    table = kept(sample)
+    arrays = {name: promised(tuple(r.shape), r.dtype) for name, r in table.arrays().items()}
+    if not arrays:
+        return
+    facts: Any = replace(table, **arrays)  # type: ignore[arg-type]
+    store = Memory()
+    try:
+        with sample.format.body(store, facts, **sample.options) as room:  # type: ignore[arg-type]
+            assert set(room) == set(arrays)
+            for name, rows in room.items():
+                wanted = np.asarray(table.arrays()[name])
+                for k in reversed(range(len(wanted))):
+                    rows[k] = wanted[k]
+    except CapabilityError:
+        return
+    assert bytes(store.data) == sample.data
+
+
+@every
+def test_salvage_of_a_sound_file_is_the_file(sample: Sample) -> None:
+    if sample.described:
+        return
+    first = next(iter(sample.format.salvage(sample.source())))
+    assert first.sure
+    assert numbers_equal(first.table, kept(sample))
+    assert written(sample, first.table) == sample.data
+
+
+@pytest.mark.parametrize("form", FORMATS.values(), ids=FORMATS.keys())
+def test_options_are_checked(form: Format) -> None:
+    table = next((s.table for s in SAMPLES.values() if s.format is form), None)
+    if table is None:
+        return
+    wrong: list[dict[str, Any]] = [{"no-such-option": True}]
+    wrong += [{o.name: object()} for o in form.options]
+    for options in wrong:
+        store = Memory()
+        with pytest.raises(CapabilityError):
+            form.write(table, store, **options)  # type: ignore[arg-type]
+        assert store.written == 0
+
+
+@pytest.mark.parametrize("form", FORMATS.values(), ids=FORMATS.keys())
+def test_any_bytes_give_a_table_or_an_error_of_ours(form: Format) -> None:
+    rng = np.random.default_rng(6)
+    starts = [s.data[:40] for s in SAMPLES.values() if s.format is form][:3] or [b""]
+    for k in range(150):
+        data = starts[k % len(starts)][: int(rng.integers(41))] + rng.bytes(int(rng.integers(700)))
+        source = Source.from_bytes(data, "noise")
+        for act in (form.read, form.guess, lambda s: list(form.salvage(s)), form.fitting):
+            try:
+                act(source)
+            except BgfmtError as error:
+                assert "\n" not in str(error)
+
+
+@pytest.mark.parametrize("form", FORMATS.values(), ids=FORMATS.keys())
+def test_it_is_documented(form: Format) -> None:
+    module = __import__(type(form).__module__, fromlist=["x"])
+    assert module.__doc__
+    assert form.title
+    if type(form).__module__.startswith("bgfmt."):
+        page = ROOT / "docs" / "formats" / f"{form.name}.md"
+        assert page.is_file()
+        text = page.read_text()
+        assert all(option.name in text for option in form.options)
+
+
+@every
+def test_records_survive_as_facts(sample: Sample) -> None:
+    for record in sample.read().table.carried:
+        if isinstance(record, Record):
+            assert type(record).from_facts(record.facts()) == record
+            assert type(record).from_facts({k: _text(v) for k, v in record.facts().items()}) == record
+            assert record.odd() is None
+
+
+def _text(fact: object) -> str:
+    return str(int(fact) if isinstance(fact, bool) else fact)

@@ -1,0 +1,149 @@
+"""Compiled code that is kept on disk: whatever befalls it, the answer comes, and comes right."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+KERNELS = """
+import sys
+from bgfmt import jit
+from bgfmt.jit import njit
+import callee
+
+@njit()
+def plus(a, b):
+    return callee.twice(a) + b
+
+twice = callee.twice
+
+@njit()
+def minus(a):
+    return twice(a) - 1
+
+compiled = []
+if __name__ == "__main__":
+    with jit.watching(lambda: compiled.append(1)):
+        print(plus(1, 2), plus(1.5, 2.0), minus(3))
+    print("compiled" if compiled else "kept")
+"""
+CALLEE = """
+from bgfmt.jit import njit
+
+@njit()
+def twice(a):
+    return FACTOR * a
+"""
+
+
+class Kernels:
+    """A program with kernels in two modules, run in processes of its own with a cache of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.cache = folder, folder / "cache"
+        (folder / "program.py").write_text(KERNELS)
+        self.factor(2)
+
+    def factor(self, number: int) -> None:
+        (self.folder / "callee.py").write_text(CALLEE.replace("FACTOR", str(number)))
+
+    def run(self, **environment: str) -> list[str]:
+        env = dict(
+            os.environ, NUMBA_CACHE_DIR=str(self.cache), HOME=str(self.folder), PYTHONDONTWRITEBYTECODE="1"
+        )
+        done = subprocess.run(
+            [sys.executable, "program.py"], cwd=self.folder, env=env | environment, capture_output=True,
+            text=True, check=False,
+        )  # fmt: skip
+        assert (done.returncode, done.stderr) == (0, "")
+        return done.stdout.split()
+
+    def files(self, suffix: str) -> list[Path]:
+        return sorted(self.cache.rglob(f"*{suffix}"))
+
+
+@pytest.fixture
+def kernels(tmp_path: Path) -> Kernels:
+    made = Kernels(tmp_path)
+    assert made.run() == ["4", "5.0", "5", "compiled"]
+    assert made.run() == ["4", "5.0", "5", "kept"]
+    return made
+
+
+def _flip(path: Path) -> None:
+    data = bytearray(path.read_bytes())
+    for place in np.random.default_rng(len(data)).integers(0, len(data), 5):
+        data[place] ^= 0x41
+    path.write_bytes(data)
+
+
+DAMAGE: dict[str, Callable[[Path], object]] = {
+    "empty": lambda path: path.write_bytes(b""),
+    "text": lambda path: path.write_text("not what it was\n"),
+    "cut short": lambda path: path.write_bytes(path.read_bytes()[:-7]),
+    "flipped": _flip,
+    "zeros": lambda path: path.write_bytes(bytes(path.stat().st_size)),
+    "gone": lambda path: path.unlink(),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+@pytest.mark.parametrize("suffix", [".nbi", ".nbc"])
+def test_damaged_code_is_made_again(kernels: Kernels, suffix: str, damage: str) -> None:
+    assert len(kernels.files(suffix)) >= 3
+    for path in kernels.files(suffix):
+        DAMAGE[damage](path)
+    assert kernels.run() == ["4", "5.0", "5", "compiled"]
+    assert kernels.run() == ["4", "5.0", "5", "kept"]
+
+
+def test_code_of_one_function_is_not_taken_for_another(kernels: Kernels) -> None:
+    index = next(path for path in kernels.files(".nbi") if "plus" in path.name)
+    data = [path for path in kernels.files(".nbc") if "plus" in path.name]
+    data[0].write_bytes(data[1].read_bytes())
+    assert kernels.run()[:3] == ["4", "5.0", "5"]
+    assert index.exists()
+
+
+def test_a_kernel_that_calls_changed_code_is_made_again(kernels: Kernels) -> None:
+    kernels.factor(3)
+    assert kernels.run() == ["5", "6.5", "8", "compiled"]
+
+
+def test_no_place_to_keep_code_in(kernels: Kernels, tmp_path: Path) -> None:
+    (tmp_path / "__pycache__").write_text("a file where numba wants its folder")
+    nowhere = {"HOME": "/dev/null", "XDG_CACHE_HOME": "/dev/null", "NUMBA_CACHE_DIR": "/dev/null/cache"}
+    for _ in range(2):
+        assert kernels.run(**nowhere) == ["4", "5.0", "5", "compiled"]
+
+
+def test_an_index_that_cannot_be_written(kernels: Kernels) -> None:
+    for path in kernels.files(".nbi"):
+        path.unlink()
+        path.mkdir()
+    assert kernels.run() == ["4", "5.0", "5", "compiled"]
+
+
+def test_a_full_disk_under_the_cache(tmp_path: Path) -> None:
+    kernels = Kernels(tmp_path)
+    kernels.cache.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=8k", "tmpfs", kernels.cache]
+    if os.getuid() != 0 or subprocess.run(mount, check=False, capture_output=True).returncode:
+        pytest.skip("this machine mounts nothing")
+    try:
+        for _ in range(2):
+            assert kernels.run() == ["4", "5.0", "5", "compiled"]
+        assert kernels.files(".tmp.*") == []
+    finally:
+        subprocess.run(["umount", "-l", kernels.cache], check=True)
+
+
+def test_importing_it_does_not_import_numba() -> None:
+    code = "import sys, bgfmt.jit; sys.exit('numba' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
