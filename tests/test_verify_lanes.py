@@ -50,7 +50,7 @@ def test_the_ends_of_the_numbers() -> None:
 
 
 def test_every_width_of_a_tile() -> None:
-    """Tables of 1 to more than LANES positions a side: tiles cut short at their end, in one lane or four a position."""
+    """Tables of 1 to more than LANES positions a side: tiles cut short, one lane or four a position."""
     from bgfmt import solver
     from bgfmt.game import board
 

@@ -102,7 +102,7 @@ def test_a_tolerance_for_hypergammon_is_named_by_the_user(golden: Path, tmp_path
 def test_units_moved_in_some_rows_of_distributions(golden: Path, tmp_path: Path) -> None:
     def change(arrays: dict[str, Array]) -> None:
         rows = arrays["bearoff"]
-        able = np.flatnonzero((np.sort(rows, axis=1)[:, -2] > 400))
+        able = np.flatnonzero(np.sort(rows, axis=1)[:, -2] > 400)
         for x in np.random.default_rng(2).choice(able, 60, replace=False):
             first, second = np.argsort(rows[x])[-2:]
             rows[x, first] -= 150

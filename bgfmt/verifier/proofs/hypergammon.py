@@ -34,6 +34,8 @@ THRESHOLD = 1e-5  # at which makehyper stops unless told otherwise
 TRUNCATION = 3 * 6 / recurrence.WHOLE
 #: plays whose cubeless values lie no further apart may have changed places since the program saw them
 SLACK = 2 * (THRESHOLD + TRUNCATION)
+GLANCED = 5000  # entries of a large table that are looked at before all are
+HOPELESS = 10  # of so many of them one may fail before the rest is left
 FEW = 200  # of so many records one may be wrong and the nearest sweep still be the one meant
 LEAST_FEW = 20  # and so many in any case
 
@@ -60,6 +62,10 @@ def prove(table: Hypergammon, work: Work) -> Outcome:
             return _damaged(
                 table, work, np.argwhere((nearest.records != stored).any(axis=2)), nearest.records
             )
+    elif which is None:
+        first = _one_step(table, work, np.arange(0, n * n, n * n // GLANCED))
+        if first.failing > first.checked // HOPELESS:
+            return first
     return _one_step(table, work, which)
 
 
