@@ -7,11 +7,11 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from bgfmt.analysis.exact import exact_equities
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bgfmt import met
+from bgfmt.analysis import exact_equities
 from bgfmt.analysis.match import TIE, MatchCube
 from bgfmt.analysis.ondemand import engine, plan_match, scores_grid, solve_match, solve_money
 from bgfmt.errors import NotCoveredError, PositionError

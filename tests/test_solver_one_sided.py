@@ -19,7 +19,7 @@ import bgfmt
 from bgfmt.errors import SolverError
 from bgfmt.game import board
 from bgfmt.game.moves import ROLLS, race_plays
-from bgfmt.solver import one_sided, plan
+from bgfmt.solver import limits, one_sided, plan
 from bgfmt.solver.executor import Threads
 from bgfmt.solver.one_sided import ExactMeans
 from bgfmt.solver.waves import Layers, Sweep, waves
@@ -234,7 +234,7 @@ def test_corner_of_a_wider_table() -> None:
 @pytest.mark.parametrize("recipe", ["gnubg", "bgsage", "exact"])
 def test_threads_do_not_change_a_number(recipe: str, monkeypatch: pytest.MonkeyPatch) -> None:
     alone = rows(one_sided(5, recipe=recipe, threads=1))  # type: ignore[arg-type]
-    monkeypatch.setattr(Sweep, "small", 20)
+    monkeypatch.setattr(limits, "SMALL_WAVE", 20)
     for threads in (2, 5):
         many = rows(one_sided(5, recipe=recipe, threads=threads))  # type: ignore[arg-type]
         assert all(np.array_equal(a, b) for a, b in zip(alone, many, strict=True))

@@ -92,7 +92,8 @@ def _answers_a_beaver(record: Record, before: Record | None) -> bool:
 
 
 def _may_double(match: Match, game: Game, record: Record) -> bool:
-    if record.owner not in (None, record.player) or game.crawford or match.rules.cube_limit == 1:
+    limit = match.rules.cube_limit
+    if record.owner not in (None, record.player) or game.crawford or (limit and record.cube >= limit):
         return False
     return not match.length or match.length - game.scores[record.player] > record.cube
 

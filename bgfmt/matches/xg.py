@@ -139,7 +139,7 @@ def _match(header: Container, name: str) -> Match:
         crawford,
         jacoby,
         beaver,
-        1 << limit if 0 <= limit <= 15 else None,
+        1 << limit if 0 < limit <= 15 else None,
         automatic,
         VARIATIONS[header.variation],
     )

@@ -9,6 +9,7 @@ import numpy as np
 
 from bgfmt.errors import SolverError
 from bgfmt.game import board
+from bgfmt.solver import limits
 from bgfmt.solver.layers import layer_cuts
 from bgfmt.solver.machine import available_memory, thread_count
 from bgfmt.solver.one_sided import GAMMON_CHEQUERS, check_size, memory_needed
@@ -17,7 +18,6 @@ from bgfmt.solver.recipe import Recipe
 from bgfmt.solver.recipe import recipe as find_recipe
 
 MAX_TWO_SIDED_POINTS = 12
-HELD_PAIRS = 30_000_000  # two-sided tables of more pairs are better made through a scratch file
 LANES = 6.5e9  # int16 maxima a second on one core, measured
 SCRATCH_RATE = 0.25e9  # bytes of table a second that checksums, disk and merging take
 START_SECONDS = 0.7  # interpreter, numpy, numba and the compiled code from its cache
@@ -100,7 +100,7 @@ def plan_two_sided(
     own = int(max(np.diff(cuts) * (n - cuts[:-1]))) * columns * 2
     near = threads * n * columns * 32 * 2
     body = pairs * columns * 2
-    large = pairs > HELD_PAIRS
+    large = pairs > limits.HELD_PAIRS
     seconds = START_SECONDS + lanes / LANES / threads + (body / SCRATCH_RATE if large else 0)
     memory = pool + own + near + 4 * n * results + INTERPRETER_BYTES + (0 if large else body)
     return Plan(what, pairs, seconds, int(memory), 40 + body, body if large else 0)

@@ -17,12 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgfmt.game import board
+from bgfmt.solver import limits
 from bgfmt.solver.executor import Executor, Work
 
 Array = NDArray[Any]
 Progress = Callable[[int, int], None]
-SMALL_WAVE = 6000  # positions below which a wave is not worth dividing
-MOST_TOGETHER = 60_000  # positions of undivided waves that one call does, which bounds how long it takes
 
 
 def waves(points: int, chequers: int, depth: int) -> Iterator[Array]:
@@ -50,8 +49,6 @@ def waves(points: int, chequers: int, depth: int) -> Iterator[Array]:
 class Sweep(Work[Array]):
     """A kernel run over waves: its blocks are the parts of a wave's ranges. Tells progress in positions."""
 
-    small = SMALL_WAVE
-
     def __init__(self, executor: Executor, total: int, progress: Progress | None) -> None:
         self.executor, self.total, self.progress = executor, total, progress
         self.done = 0
@@ -73,7 +70,7 @@ class Sweep(Work[Array]):
         for ranges in waves:
             positions = int((ranges[:, 1] - ranges[:, 0]).sum())
             parts = self._parts(ranges, positions)
-            if len(parts) == 1 and held + positions <= MOST_TOGETHER:
+            if len(parts) == 1 and held + positions <= limits.MOST_TOGETHER:
                 together.append(ranges)
                 held += positions
                 continue
@@ -94,9 +91,9 @@ class Sweep(Work[Array]):
 
     def _parts(self, ranges: Array, positions: int) -> list[Array]:
         workers = self.executor.workers
-        if workers == 1 or positions < self.small or len(ranges) == 1:
+        if workers == 1 or positions < limits.SMALL_WAVE or len(ranges) == 1:
             return [ranges]
-        shares = min(len(ranges), max(workers, min(8 * workers, positions // self.small)))
+        shares = min(len(ranges), max(workers, min(8 * workers, positions // limits.SMALL_WAVE)))
         sizes = ranges[:, 1] - ranges[:, 0]
         ends = np.searchsorted(np.cumsum(sizes), positions * np.arange(1, shares) / shares)
         return [part for part in np.split(ranges, np.unique(ends)) if len(part)]
