@@ -144,7 +144,8 @@ def test_a_changed_number_is_copied_as_it_stands(sample: Sample) -> None:
         except FormatError:
             continue
         assert not numbers_equal(other, table)
-        assert written(sample, other) == changed or sample.format.name == "npz"
+        again = written(sample, other)  # what is not a number may be a sum of the numbers
+        assert all(again[r.offset : r.offset + r.size] == changed[r.offset : r.offset + r.size] for r in numbers)
 
 
 @every
