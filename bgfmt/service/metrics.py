@@ -45,7 +45,8 @@ class Metrics:
 
         family("bgfmt_build_info", "gauge", "The version.", [(f'{{version="{_label(self.version)}"}}', 1)])
         requests = [
-            (f'{{route="{r}",method="{m}",status="{s}"}}', n) for (r, m, s), n in sorted(self._requests.items())
+            (f'{{route="{r}",method="{m}",status="{s}"}}', n)
+            for (r, m, s), n in sorted(self._requests.items())
         ]
         family("bgfmt_requests_total", "counter", "Requests answered.", requests)
         out.append("# HELP bgfmt_request_seconds Time from a request to the end of its answer.")

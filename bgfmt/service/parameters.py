@@ -70,7 +70,9 @@ def from_object(item: Mapping[str, Any], known: Iterable[str]) -> dict[str, str]
         elif isinstance(value, (str, int)):
             found[name] = str(value)
         else:
-            raise Refusal("bad_parameter", f"{name} needs a text, a whole number, true or false", _shown(name))
+            raise Refusal(
+                "bad_parameter", f"{name} needs a text, a whole number, true or false", _shown(name)
+            )
     return found
 
 
@@ -116,7 +118,9 @@ def _roll(text: str, name: str) -> str:
         return "all"
     dice = re.sub(r"[-, /]", "", text)
     if not re.fullmatch(r"[1-6]{2}", dice):
-        raise Refusal("bad_parameter", f"a roll is two dice such as 61 or 6-1, or all, not {text[:40]!r}", name)
+        raise Refusal(
+            "bad_parameter", f"a roll is two dice such as 61 or 6-1, or all, not {text[:40]!r}", name
+        )
     return "".join(sorted(dice, reverse=True))
 
 
