@@ -1,4 +1,4 @@
-import type { Counts, CubeOwner, OneSidedAnswer, Position, Table } from "./bgfmt.js";
+import type { Counts, CubeOwner, Position, Table } from "./bgfmt.js";
 
 export type Tables = Table | readonly Table[];
 /** Text, both sides, or one side's counts. */
@@ -7,17 +7,29 @@ export type AskedPosition = string | ArrayLike<number> | { us: ArrayLike<number>
 export type Roll = string | readonly [number, number];
 export type Measure = "money" | "cubeless" | "mean" | `off:${number}`;
 
-export interface Sourced {
+/** Where an answer comes from. */
+export interface Origin {
+  source: "two-sided" | "one-sided";
   /** Name of the table that answered. */
   table: string;
-  /** The greatest error of its numbers by name. */
-  max_error: Record<string, number | null>;
-  /** The identifier carried a match score, and the answer is for money. */
-  score_ignored?: true;
+  approximate: boolean;
+  /** The greatest error of its numbers by name, null where no bound is known. */
+  max_error: Record<string, number> | null;
 }
 
-export interface SideRace extends OneSidedAnswer {
+export interface SideRace extends Origin {
+  side: string;
+  position_number: number;
+  pips: number;
+  mean_rolls: number;
+  std_rolls: number;
+  epc: number;
+  wastage: number;
+  bearoff?: number[];
   off_within?: number[];
+  gammon?: number[];
+  gammon_mean_rolls?: number;
+  gammon_std_rolls?: number;
   gammon_saved_within?: number[];
 }
 
@@ -32,7 +44,8 @@ export interface Estimate {
   mean_error: number;
 }
 
-export interface TwoRaces {
+export interface TwoRaces extends Origin {
+  position: string;
   on_roll: SideRace;
   other_side: SideRace;
   two_sided: Estimate | null;
@@ -58,23 +71,37 @@ export interface CubeAction {
   sure: boolean;
   error: number | null;
   settled: boolean;
-  approximate: boolean;
   certainty: string;
+  source: Origin["source"];
+  table: string;
+  approximate: boolean;
 }
 
-export interface CubeAnswer extends Sourced {
+export interface CubeAnswer extends Origin {
   position: string;
-  position_number?: number;
+  cube: CubeOwner;
+  cube_value: number;
   win: number;
+  win_gammon: number | null;
+  lose_gammon: number | null;
   cubeless: number;
-  owned?: number;
-  centered?: number;
-  opponent?: number;
-  approximate: boolean;
-  label?: 1 | 2 | 3 | 4 | 5;
-  label_text?: string;
-  centered_cube?: CubeAction;
-  owned_cube?: CubeAction;
+  owned: number;
+  centered: number;
+  opponent: number;
+  gammons: "none" | "counted" | "ignored";
+  action: string;
+  doubles: boolean;
+  takes: boolean;
+  beavers: boolean;
+  sure: boolean;
+  settled: boolean;
+  certainty: string;
+  centered_cube: CubeAction;
+  owned_cube: CubeAction;
+  label: 1 | 2 | 3 | 4 | 5;
+  label_text: string;
+  /** The identifier carried a match score, and the answer is for money. */
+  score_ignored?: true;
 }
 
 export interface RankedPlay {
@@ -92,17 +119,18 @@ export interface RankedRoll {
   count?: number;
 }
 
-export interface PlayAnswer extends Sourced, Partial<RankedRoll> {
+export interface PlayAnswer extends Origin, Partial<RankedRoll> {
   position: string;
   measure: string;
-  approximate: boolean;
   cube?: CubeOwner;
+  cube_value?: number;
   /** With "all" for a roll, in the order 11, 21, 22, ... 66. */
   rolls?: RankedRoll[];
+  score_ignored?: true;
 }
 
 export interface ProbeAnswer {
-  question: { position: string; roll: string | null; cube: CubeOwner; measure: string; table: string | null };
+  question: { position: string; roll: string | null; cube: CubeOwner; measure: string; table: null };
   position: Position & {
     counts: string;
     position_id: string;
@@ -112,23 +140,27 @@ export interface ProbeAnswer {
     contact: boolean;
   };
   cube: CubeAnswer | null;
-  race: ((SideRace | TwoRaces) & Sourced) | null;
+  race: SideRace | TwoRaces | null;
   play: PlayAnswer | null;
   not_covered: Partial<Record<"cube" | "race" | "play", string>>;
 }
 
-export interface PlayOptions {
+export interface CubeOptions {
+  /** Where the cube lies; by default the identifier's, else centered. */
   cube?: CubeOwner;
+  signal?: AbortSignal;
+}
+
+export interface PlayOptions extends CubeOptions {
   measure?: Measure;
   top?: number;
-  signal?: AbortSignal;
 }
 
 export const ROLLS: string[];
 export function parseRoll(roll: Roll): number[];
 export function plays(counts: ArrayLike<number>, roll: Roll): { notation: string; result: Counts; moves: { from: number; to: number }[] }[];
-export function race(tables: Tables, asked: AskedPosition, options?: { signal?: AbortSignal }): Promise<(SideRace | TwoRaces) & Sourced>;
-export function cube(tables: Tables, asked: AskedPosition, options?: { signal?: AbortSignal }): Promise<CubeAnswer>;
+export function race(tables: Tables, asked: AskedPosition, options?: { signal?: AbortSignal }): Promise<SideRace | TwoRaces>;
+export function cube(tables: Tables, asked: AskedPosition, options?: CubeOptions): Promise<CubeAnswer>;
 export function play(tables: Tables, asked: AskedPosition, roll: Roll | "all", options?: PlayOptions): Promise<PlayAnswer>;
 export function probe(tables: Tables, asked: AskedPosition, options?: PlayOptions & { roll?: Roll | "all" }): Promise<ProbeAnswer>;
 export function describe(asked: AskedPosition): ProbeAnswer["position"];

@@ -14,7 +14,7 @@ const { NotCoveredError, PositionError, chequers, contact, countsText, highest, 
 
 export const ROLLS = Array.from({ length: 6 }, (_, i) => Array.from({ length: i + 1 }, (_, j) => `${i + 1}${j + 1}`)).flat();
 const FULL = 15; // only a side with all its chequers on the board can lose a gammon
-const EXACT = 1e-9; // equities this near are equal
+const EXACT = 1e-12; // equities this near are not told apart
 const EVERYWHERE = { gapPages: 1 << 20 }; // successors lie in one row of the table: one stretch, whatever lies between
 
 // -- plays ------------------------------------------------------------------------------------------------------
@@ -28,34 +28,49 @@ export function parseRoll(roll) {
   return dice.map(Number).sort((a, b) => b - a);
 }
 
-/** Every different result of a roll for a side past all contact: [{notation, result, moves}], in gnubg's order. */
+/** Every different result of a roll for a side past all contact: [{notation, result, moves}], in bgfmt's order. */
 export function plays(counts, roll) {
   const side = sideOf(counts);
   const [high, low] = parseRoll(roll);
   if (side.length > 24) throw new PositionError(`${countsText({ us: side })} has a chequer on the bar`);
-  const points = [...side, ...new Array(24 - side.length).fill(0)];
-  const found = new Map();
-  const walk = (board, dice, limit, moves) => {
-    const top = highest(board);
-    if (!dice.length || !top) {
-      const key = board.join();
-      if (!found.has(key)) found.set(key, { notation: notation(moves), result: sideOf(board), moves });
-      return;
+  const start = [...side, ...new Array(24 - side.length).fill(0)];
+  const orders = high === low ? [[high, high, high, high]] : [[high, low], [low, high]];
+  let most = 0;
+  let found = new Map();
+  for (const dice of orders) {
+    const [played, reached] = reach(start, dice);
+    // as many dice as possible; where only one can be played, the larger, which is tried first
+    if (played < most || played === 0 || (played === most && played === 1 && dice.length === 2)) continue;
+    if (played > most) {
+      most = played;
+      found = new Map();
     }
-    const die = dice[0];
-    for (let point = Math.min(limit ?? 24, top); point > 0; point--) {
-      const inside = point > die;
-      const off = top <= 6 && (point === die || (point < die && point === top));
-      if (!board[point - 1] || !(inside || off)) continue;
-      const after = board.slice();
-      after[point - 1]--;
-      if (inside) after[point - die - 1]++;
-      walk(after, dice.slice(1), limit === null ? null : point, [...moves, { from: point, to: inside ? point - die : 0 }]);
+    for (const [key, one] of reached) if (!found.has(key)) found.set(key, one);
+  }
+  return [...found.values()].map(({ board, moves }) => ({ notation: notation(moves), result: sideOf(board), moves }));
+}
+
+/** How many of the dice can be played, and the boards then, each with the first way to it. */
+function reach(start, dice) {
+  let reached = new Map([[start.join(), { board: start, moves: [] }]]);
+  for (const [played, die] of dice.entries()) {
+    const further = new Map();
+    for (const { board, moves } of reached.values()) {
+      const top = highest(board);
+      for (let from = top; from > 0; from--) {
+        const to = Math.max(0, from - die);
+        if (!board[from - 1] || (!to && (top > 6 || (from < die && from !== top)))) continue;
+        const after = board.slice();
+        after[from - 1]--;
+        if (to) after[to - 1]++;
+        const key = after.join();
+        if (!further.has(key)) further.set(key, { board: after, moves: [...moves, { from, to }] });
+      }
     }
-  };
-  if (high === low) walk(points, [high, high, high, high], 24, []);
-  else for (const dice of [[high, low], [low, high]]) walk(points, dice, null, []);
-  return [...found.values()];
+    if (!further.size) return [played, reached];
+    reached = further;
+  }
+  return [dice.length, reached];
 }
 
 /** Moves as players write them: one chequer's moves are joined, the highest start first. */
@@ -75,16 +90,29 @@ function notation(moves) {
   return [...counted].map(([text, n]) => (n > 1 ? `${text}(${n})` : text)).join(" ") || "no play";
 }
 
+/** Less is tidier: chequers left, pips outside the home board, gaps. */
+function untidiness(side) {
+  const outside = side.reduce((sum, c, i) => sum + Math.max(0, i - 5) * c, 0);
+  return [chequers(side), outside, side.slice(0, 6).filter((c) => !c).length];
+}
+
+const compare = (a, b) => a.map((x, k) => x - b[k]).find(Boolean) ?? 0;
+
 // -- which table answers, and how far it can be off --------------------------------------------------------------
 
-const KNOWN_ERRORS = [[6, [0.000113, 0.000106, 0.000128, 0.000125]], [8, [0.000143, 0.000132, 0.000182, 0.000177]]];
 const COLUMNS = ["cubeless", "owned", "centered", "opponent"];
+// greatest error of the columns in tables of six points and up to so many chequers: measured, as bgfmt knows them
+const KNOWN_ERRORS = [
+  [6, [0.000114, 0.000107, 0.000129, 0.000126]],
+  [8, [0.000144, 0.000133, 0.000183, 0.000178]],
+  [10, [0.00023, 0.00023, 0.00023, 0.00023]],
+];
+const BEYOND = 0.00025;
 
 /** Greatest error of the four equities of a two-sided table. */
 function errorsOf({ points, chequers: most }) {
   for (const [size, errors] of KNOWN_ERRORS) if (points <= 6 && most <= size) return errors;
-  const scale = Math.max(1, most / 8, (points * most) / 48);
-  return COLUMNS.map(() => Math.max(...KNOWN_ERRORS[1][1]) * scale);
+  return COLUMNS.map(() => BEYOND * Math.max(1, most / 10, (points * most) / 60));
 }
 
 const errorOfRolls = (table) => 0.000197 * Math.max(1, table.points / 6);
@@ -98,15 +126,21 @@ const uncovered = (table, side) => {
   return `${text} has a chequer on ${top === 25 ? "the bar" : `point ${top}`}, the table covers points 1 to ${table.points}`;
 };
 
-const first = (tables, kinds, sides, ...better) => {
-  const fitting = tables.filter((t) => kinds.includes(t.kind) && !sides.some((side) => uncovered(t, side)));
-  const keys = (t) => [kinds.indexOf(t.kind), ...better.map((key) => Number(!t[key]))];
-  const before = (a, b) => keys(a).map((k, i) => k - keys(b)[i]).find(Boolean) ?? 0;
-  return fitting.sort(before)[0] ?? null;
-};
+/** The first of the tables that cover all sides, in the order of their keys. */
+function best(tables, sides, key) {
+  const fitting = tables.filter((t) => !sides.some((side) => uncovered(t, side)));
+  return fitting.map((t) => [key(t), t]).sort((a, b) => compare(a[0], b[0]))[0]?.[1] ?? null;
+}
 
-const twoSided = (tables, { us, them }) => first(tables, ["two-sided"], [us, them], "cubeful");
-const oneSided = (tables, sides, kinds = ["one-sided", "normal-distribution"]) => first(tables, kinds, sides, "gammon");
+function twoSided(tables, sides, cubeful = false) {
+  const fitting = tables.filter((t) => t.kind === "two-sided" && (t.cubeful || !cubeful));
+  return best(fitting, sides, (t) => [t.cubeful ? 0 : 1, Math.max(...errorsOf(t))]);
+}
+
+function oneSided(tables, sides, kinds = ["one-sided", "normal-distribution"]) {
+  return best(tables.filter((t) => kinds.includes(t.kind)), sides, (t) => [kinds.indexOf(t.kind), t.gammon ? 0 : 1]);
+}
+
 const withDistributions = (tables, sides) => oneSided(tables, sides, ["one-sided"]);
 
 function notCovered(tables, sides, wanted) {
@@ -132,31 +166,59 @@ function checkRace(position) {
   if (contact(position)) throw new NotCoveredError(`${countsText(position)}: the sides have not passed each other`);
 }
 
-function needBoth(position) {
-  if (!position.them) throw new PositionError(`${countsText(position)} is one side; give both, the side on roll first: side / side`);
-  checkRace(position);
+/** Where an answer comes from; `errors` is null where no bound is known. */
+const origin = (table, errors) => ({ source: table.kind === "two-sided" ? "two-sided" : "one-sided", table: table.name, approximate: errors === null, max_error: errors });
+
+const ignored = (position) => (position.score ? { score_ignored: true } : {});
+
+/** How the cube lies and what it shows, beside the position. */
+const facts = (position, owner) => ({ position: countsText(position), cube: owner, cube_value: position.cube_value ?? 1 });
+
+function ownerOf(position, asked) {
+  const owner = asked ?? position.cube ?? "centered";
+  if (!["centered", "owned", "opponent"].includes(owner)) {
+    throw new PositionError(`the cube is centered, owned or opponent, not '${owner}'`);
+  }
+  return owner;
 }
 
-const sourced = (table, errors, position) => ({
-  table: table.name,
-  max_error: errors,
-  ...(position.score ? { score_ignored: true } : {}),
-});
+// -- races, in double precision ---------------------------------------------------------------------------------
 
-const twoErrors = (table) => Object.fromEntries(errorsOf(table).slice(0, table.cubeful ? 4 : 1).map((e, k) => [COLUMNS[k], e]));
+/** Stored chances, exact: what the reader gives in float32 is turned back into the stored integers. */
+const exact = (chances) => chances.map((c) => Math.round(c * 65535) / 65535);
 
-// -- races ------------------------------------------------------------------------------------------------------
+function moments(chances) {
+  let mean = 0;
+  let square = 0;
+  chances.forEach((c, roll) => {
+    const stored = Math.round(c * 65535);
+    mean += roll * stored;
+    square += roll * roll * stored;
+  });
+  mean /= 65535;
+  return [mean, Math.sqrt(Math.max(square / 65535 - mean * mean, 0))];
+}
 
 const within = (chances) => {
   let sum = 0;
   return chances.map((c) => Math.min((sum += c), 1));
 };
 
-function raceOf(answer) {
-  const out = { ...answer };
-  if (out.bearoff) out.off_within = within(out.bearoff);
-  if (out.gammon) out.gammon_saved_within = within(out.gammon);
-  return out;
+function raceOf(table, found) {
+  const { side, position_number, pips } = found;
+  const known = table.kind === "one-sided" ? { mean_rolls: errorOfRolls(table) } : null;
+  const [mean, std] = found.bearoff ? moments(found.bearoff) : [found.mean_rolls, found.std_rolls];
+  const epc = mean * bgfmt.PIPS_PER_ROLL;
+  const out = { side, position_number, pips, mean_rolls: mean, std_rolls: std, epc, wastage: epc - pips };
+  if (!found.bearoff) return { ...out, gammon_mean_rolls: found.gammon_mean_rolls, gammon_std_rolls: found.gammon_std_rolls, ...origin(table, known) };
+  if (found.gammon) [out.gammon_mean_rolls, out.gammon_std_rolls] = moments(found.gammon);
+  out.bearoff = exact(found.bearoff);
+  out.off_within = within(out.bearoff);
+  if (found.gammon) {
+    out.gammon = exact(found.gammon);
+    out.gammon_saved_within = within(out.gammon);
+  }
+  return { ...out, ...origin(table, known) };
 }
 
 /** Sum in the order in which Python's library adds, so that equal plays stay equal and in one order. */
@@ -184,10 +246,11 @@ function chancesOf(us, them, ours, theirs) {
   const needs = (side, answer) => (chequers(side) < FULL ? 0 : answer.gammon ? 1 : null);
   const won = needs(them, theirs);
   const lost = needs(us, ours);
+  const [a, b] = [exact(ours.bearoff), exact(theirs.bearoff)];
   return {
-    win: times(ours.bearoff, atLeast(theirs.bearoff)),
-    win_gammon: won ? times(ours.bearoff, atLeast(theirs.gammon)) : won,
-    lose_gammon: lost ? times(theirs.bearoff, [...atLeast(ours.gammon).slice(1), 0]) : lost,
+    win: Math.min(times(a, atLeast(b)), 1),
+    win_gammon: won ? times(a, atLeast(exact(theirs.gammon))) : won,
+    lose_gammon: lost ? times(b, [...atLeast(exact(ours.gammon)).slice(1), 0]) : lost,
   };
 }
 
@@ -202,12 +265,7 @@ async function estimated(tables, position, more) {
   const table = withDistributions(tables, [us, them]);
   if (!table) throw notCovered(tables, [us, them], "the distributions of rolls");
   const [ours, theirs] = await table.lookupMany([us, them], more);
-  const chances = chancesOf(us, them, ours, theirs);
-  const answer = {
-    position: countsText(position), approximate: true, ...chances, cubeless: cubelessOf(chances),
-    worst_error: WORST_ERROR, mean_error: MEAN_ERROR,
-  };
-  return { table, answer, chances };
+  return { table, chances: chancesOf(us, them, ours, theirs) };
 }
 
 /** What one side, or each of both, needs to bear off. */
@@ -216,22 +274,21 @@ export async function race(tables, asked, { signal } = {}) {
   const position = asPosition(asked);
   const sides = position.them ? [position.us, position.them] : [position.us];
   const answers = [];
-  let used = null;
   for (const side of sides) {
     const table = oneSided(all, [side]);
     if (!table) throw notCovered(all, [side], "the rolls of one side");
-    used ??= table;
-    answers.push(raceOf(await table.lookup(side, { signal })));
+    answers.push(raceOf(table, await table.lookup(side, { signal })));
   }
-  const source = sourced(used, { mean_rolls: errorOfRolls(used) }, position);
-  if (sides.length === 1) return { ...answers[0], ...source };
+  if (sides.length === 1) return answers[0];
+  const { source, table, approximate, max_error } = answers[0];
   let two = null;
   try {
-    two = (await estimated(all, position, { signal })).answer;
+    const { chances } = await estimated(all, position, { signal });
+    two = { position: countsText(position), approximate: true, ...chances, cubeless: cubelessOf(chances), worst_error: WORST_ERROR, mean_error: MEAN_ERROR };
   } catch (error) {
-    if (!(error instanceof NotCoveredError || error instanceof PositionError)) throw error;
+    if (!(error instanceof NotCoveredError)) throw error;
   }
-  return { on_roll: answers[0], other_side: answers[1], two_sided: two, ...source };
+  return { position: countsText(position), on_roll: answers[0], other_side: answers[1], two_sided: two, source, table, approximate, max_error };
 }
 
 // -- cubes ------------------------------------------------------------------------------------------------------
@@ -242,14 +299,14 @@ const LABELS = {
 const EFFICIENCY = 0.6; // how live the cube is, between dead (0) and fully live (1): gnubg's for one-sided bearoffs
 
 /** Approximate money equities {owned, centered, opponent} from the chances of the game (Janowski 1993). */
-function cubeful(win, winGammon, loseGammon) {
+function cubeful(win, winGammon = 0, loseGammon = 0) {
   const won = 1 + (win > 0 ? winGammon / win : 0);
   const lost = 1 + (win < 1 ? loseGammon / (1 - win) : 0);
   const take = (lost - 0.5) / (won + lost + 0.5);
   const cash = (lost + 1) / (won + lost + 0.5);
   const dead = win * (won + lost) - lost;
-  const bad = -lost + ((lost - 1) * win) / take;
-  const good = 1 + ((won - 1) * (win - cash)) / (1 - cash);
+  const bad = -lost + (lost - 1) * (win / take);
+  const good = 1 + (won - 1) * ((win - cash) / (1 - cash));
   const live = {
     owned: win < cash ? -lost + ((lost + 1) * win) / cash : good,
     centered: win < take ? bad : win < cash ? -1 + (2 * (win - take)) / (cash - take) : good,
@@ -259,80 +316,91 @@ function cubeful(win, winGammon, loseGammon) {
   return { owned: mix(live.owned), centered: mix(live.centered), opponent: mix(live.opponent) };
 }
 
-/** A cube decision of the side on roll; `error` is the greatest error of its equities, null where unknown. */
-function judge(owner, rolling, opponent, error) {
-  const approximate = error === null;
+/** Chances and money equities before the roll, from the first source that has them. */
+async function equities(all, position, more) {
+  if (!position.them) throw new PositionError(`${countsText(position)} is one side; give both, the side on roll first: side / side`);
+  checkRace(position);
+  const { us, them } = position;
+  const full = [us, them].some((side) => chequers(side) === FULL);
+  const table = twoSided(all, [them, us]);
+  if (table) {
+    const found = await table.lookup(position, more);
+    const known = errorsOf(table);
+    const errors = table.cubeful ? { win: known[0] / 2, ...Object.fromEntries(COLUMNS.map((c, k) => [c, known[k]])) } : null;
+    const { owned, centered, opponent } = table.cubeful ? found : cubeful(found.win);
+    return { win: found.win, win_gammon: 0, lose_gammon: 0, cubeless: found.cubeless, owned, centered, opponent, gammons: full ? "ignored" : "none", ...origin(table, errors) };
+  }
+  const { table: one, chances } = await estimated(all, position, more);
+  const counted = chances.win_gammon !== null && chances.lose_gammon !== null;
+  const values = cubeful(chances.win, chances.win_gammon ?? 0, chances.lose_gammon ?? 0);
+  return { ...chances, cubeless: cubelessOf(chances), ...values, gammons: !full ? "none" : counted ? "counted" : "ignored", ...origin(one, null) };
+}
+
+/** A cube decision of the side on roll. */
+function judge(owner, found, beaver) {
+  const { source, table, approximate, max_error: errors } = found;
+  const error = errors && Math.max(errors.owned, errors.centered, errors.opponent);
   const may = owner !== "opponent";
-  const [noDouble, taken, passed] = [rolling, 2 * opponent, 1];
+  const [noDouble, taken, passed] = [found[owner], 2 * found.opponent, 1];
   const double = Math.min(taken, passed);
   const margin = double - noDouble;
   const takeMargin = passed - taken;
-  const tieDouble = Math.abs(margin) <= EXACT;
-  const tieTake = Math.abs(takeMargin) <= EXACT;
   const doubles = may && margin >= -EXACT;
   const takes = takeMargin >= -EXACT;
-  const beavers = taken < -EXACT;
-  const sureDouble = !may || (!approximate && (taken > 1 + 2 * error || Math.abs(margin) > 3 * error));
-  const sureTake = !may || (!approximate && Math.abs(takeMargin) > 2 * error);
+  const beavers = beaver && taken < -EXACT;
+  const known = error !== null;
+  const cashed = taken > 1 + 2 * error && noDouble <= 1 + error; // a double surely passed can cost nothing
+  const sureDouble = !may || (known && (cashed || Math.abs(margin) > 3 * error));
+  const nearest = beaver ? Math.min(Math.abs(takeMargin), Math.abs(taken)) : Math.abs(takeMargin);
+  const sureTake = !may || (known && nearest > 2 * error);
+  const sure = sureDouble && sureTake;
   return {
     cube: owner,
-    action: actionText(owner, { may, doubles, takes, beavers, tieDouble, tieTake, noDouble }),
+    action: actionText(owner, { may, doubles, takes, beavers }),
     no_double: noDouble, double_take: taken, double_pass: passed, double,
     best: may ? Math.max(double, noDouble) : noDouble,
-    doubles, takes, beavers, double_margin: margin, take_margin: takeMargin, tie_double: tieDouble, tie_take: tieTake,
-    sure_double: sureDouble, sure_take: sureTake, sure: sureDouble && sureTake,
-    error, settled: false, approximate,
-    certainty: certaintyText({ may, approximate, tieDouble, tieTake, sureDouble, sureTake }),
+    doubles, takes, beavers, double_margin: margin, take_margin: takeMargin, tie_double: false, tie_take: false,
+    sure_double: sureDouble, sure_take: sureTake, sure, error, settled: false,
+    certainty: certaintyText({ may, approximate, sureDouble, sure, error }),
+    source, table, approximate,
   };
 }
 
-function actionText(owner, { may, doubles, takes, beavers, tieDouble, tieTake, noDouble }) {
+function actionText(owner, { may, doubles, takes, beavers }) {
   if (!may) return "The other side owns the cube";
   const word = owner === "owned" ? "redouble" : "double";
   let text = doubles ? word[0].toUpperCase() + word.slice(1) : `No ${word}`;
   if (!doubles && !takes) text = `Too good to ${word}`; // with gammons only
-  if (tieDouble && noDouble < 1) text = `Optional ${word}`;
-  return `${text}, ${tieTake ? "take or pass" : beavers ? "beaver" : takes ? "take" : "pass"}`;
+  return `${text}, ${beavers ? "beaver" : takes ? "take" : "pass"}`;
 }
 
-function certaintyText({ may, approximate, tieDouble, tieTake, sureDouble, sureTake }) {
+function certaintyText({ may, approximate, sureDouble, sure, error }) {
   if (!may) return "no decision to make";
-  const said = [];
-  if (tieTake) said.push("taking equals passing");
-  if (tieDouble) said.push("doubling and rolling on are worth the same");
-  if (approximate) said.push("approximate: from one-sided distributions");
-  else if (!said.length) {
-    const near = `too close: ${sureDouble ? "the take" : "the double"} lies within the table's known error`;
-    said.push(sureDouble && sureTake ? "sure: further from flipping than the table can err" : near);
-  }
-  return said.join("; ");
+  if (approximate) return "approximate: no bound of the error is known";
+  if (sure) return "sure: further from flipping than the table can err";
+  const what = sureDouble ? "the answer to it" : "the double";
+  return `too close: ${what} lies within the error of ${Number(error.toPrecision(2))}`;
 }
 
 function labelOf(centered, owned) {
-  if (!centered.doubles) return centered.beavers ? 1 : 2;
+  if (!centered.doubles) return centered.double_take < -EXACT ? 1 : 2;
   if (centered.take_margin <= EXACT) return 5;
   return owned.doubles ? 4 : 3;
 }
 
-/** Whether to double and to take, with the cube in the middle and owned by the side on roll. */
-export async function cube(tables, asked, { signal } = {}) {
-  const all = listOf(tables);
+/** Whether to double and to take: with the cube as it lies, in the middle, and owned by the side on roll. */
+export async function cube(tables, asked, { cube: where, signal } = {}) {
   const position = asPosition(asked);
-  needBoth(position);
-  const table = twoSided(all, position);
-  const actions = (values, error) => {
-    const [centered, owned] = ["centered", "owned"].map((o) => judge(o, values[o], values.opponent, error));
-    const label = labelOf(centered, owned);
-    return { centered_cube: centered, owned_cube: owned, label, label_text: LABELS[label] };
+  const owner = ownerOf(position, where);
+  const found = await equities(listOf(tables), position, { signal });
+  const beaver = position.beavers !== false;
+  const [centered, owned, now] = ["centered", "owned", owner].map((one) => judge(one, found, beaver));
+  const label = labelOf(centered, owned);
+  const { action, doubles, takes, beavers, sure, settled, certainty } = now;
+  return {
+    ...facts(position, owner), ...found, action, doubles, takes, beavers, sure, settled, certainty,
+    centered_cube: centered, owned_cube: owned, label, label_text: LABELS[label], ...ignored(position),
   };
-  if (!table) {
-    const { table: one, answer, chances } = await estimated(all, position, { signal });
-    const values = cubeful(chances.win, chances.win_gammon ?? 0, chances.lose_gammon ?? 0);
-    return { ...answer, ...actions(values, null), ...sourced(one, { win: WORST_ERROR }, position) };
-  }
-  const answer = { ...(await table.lookup(position, { signal })), approximate: false };
-  const source = sourced(table, twoErrors(table), position);
-  return table.cubeful ? { ...answer, ...actions(answer, Math.max(...errorsOf(table))), ...source } : { ...answer, ...source };
 }
 
 // -- plays, ranked ----------------------------------------------------------------------------------------------
@@ -346,85 +414,91 @@ function parseMeasure(measure) {
 }
 
 /** Worth to the side that has just played of the other side's equities; `owner` is where the cube lies for it. */
-function turned(equities, owner) {
-  if (owner === "cubeless") return -equities.cubeless;
-  if (owner === "owned") return -equities.opponent;
-  return -Math.max(owner === "centered" ? equities.centered : equities.owned, Math.min(1, 2 * equities.opponent));
+function turned(found, owner) {
+  if (owner === "cubeless") return -found.cubeless;
+  if (owner === "owned") return -found.opponent;
+  return -Math.max(owner === "centered" ? found.centered : found.owned, Math.min(1, 2 * found.opponent));
 }
 
-/** What values results of plays: {table, error, values(results) -> [[value, tie-breaker], ...]}, less being better. */
-function valuer(all, position, measure, owner, more) {
+/**
+ * What values the results of plays: {table, error, sign, values}, `values(results)` giving [value, cubeless value] of
+ * each; `error` is null where no bound is known; `sign` is -1 where greater is better.
+ */
+function valuer(all, position, results, measure, owner, more) {
   const { one, rolls } = parseMeasure(measure);
-  const { us, them } = position;
   if (one) {
-    const table = rolls === null ? oneSided(all, [us]) : withDistributions(all, [us]);
-    if (!table) throw notCovered(all, [us], "what one side needs");
-    const worth = (a) => (rolls === null ? a.mean_rolls : a.bearoff.slice(0, rolls + 1).reduce((x, y) => x + y, 0));
-    const values = async (results) => (await table.lookupMany(results, more)).map((a) => [worth(a), 0]);
-    return { table, error: errorOfRolls(table), errors: { mean_rolls: errorOfRolls(table) }, sign: rolls === null ? 1 : -1, values };
+    const table = rolls === null ? oneSided(all, results) : withDistributions(all, results);
+    if (!table) throw notCovered(all, results, "what one side needs");
+    const worth = (a) => (rolls === null ? (a.bearoff ? moments(a.bearoff)[0] : a.mean_rolls) : sum(exact(a.bearoff).slice(0, rolls + 1)));
+    const values = async (list) => (await table.lookupMany(list, more)).map((a) => [worth(a), 0]);
+    return { table, error: errorOfRolls(table), sign: rolls === null ? 1 : -1, values };
   }
+  checkRace(position);
+  const { them } = position;
   const wanted = measure === "money" ? owner : "cubeless";
-  const table = first(all, ["two-sided"], [us, them], "cubeful");
-  if (table && (table.cubeful || wanted === "cubeless")) {
+  const table = twoSided(all, [them, ...results]);
+  if (table) {
     const [e0, e1, e2, e3] = errorsOf(table);
-    const error = { cubeless: e0, owned: e3, centered: Math.max(e2, 2 * e3), opponent: Math.max(e1, 2 * e3) }[wanted];
+    const errors = { cubeless: e0, owned: e3, centered: Math.max(e2, 2 * e3), opponent: Math.max(e1, 2 * e3) };
     const row = rank(them, table.points) * table.positions;
-    const values = async (results) => {
-      const answers = await table.lookupMany(results.map((r) => row + rank(r, table.points)), { ...EVERYWHERE, ...more });
-      // where the other side cashes whatever is played, the better chance to win comes first
-      return answers.map((a) => [turned(a, wanted), -a.cubeless]);
+    const values = async (list) => {
+      const found = await table.lookupMany(list.map((r) => row + rank(r, table.points)), { ...EVERYWHERE, ...more });
+      return found.map((a) => [turned(table.cubeful ? a : { ...a, ...cubeful(a.win) }, wanted), -a.cubeless]);
     };
-    return { table, error, errors: twoErrors(table), sign: -1, values };
+    return { table, error: table.cubeful || wanted === "cubeless" ? errors[wanted] : null, sign: -1, values };
   }
-  const single = withDistributions(all, [us, them]);
-  if (!single) throw notCovered(all, [us, them], table ? "cubeful equities" : "both sides' equities");
+  const single = withDistributions(all, [them, ...results]);
+  if (!single) throw notCovered(all, [position.us, them], "both sides' equities");
   const over = single.gammon && chequers(them) === FULL ? 2 : 1;
-  const values = async (results) => {
-    const [theirs, ...ours] = await single.lookupMany([them, ...results], more);
-    return results.map((result, k) => {
+  const values = async (list) => {
+    const [theirs, ...ours] = await single.lookupMany([them, ...list], more);
+    return list.map((result, k) => {
       if (!chequers(result)) return [over, over];
       const { win, win_gammon, lose_gammon } = chancesOf(them, result, theirs, ours[k]);
-      const money = 2 * win - 1 + (win_gammon ?? 0) - (lose_gammon ?? 0);
-      return [turned({ cubeless: money, ...cubeful(win, win_gammon ?? 0, lose_gammon ?? 0) }, wanted), -money];
+      const [won, lost] = [win_gammon ?? 0, lose_gammon ?? 0];
+      const money = 2 * win - 1 + won - lost;
+      return [turned({ cubeless: money, ...cubeful(win, won, lost) }, wanted), -money];
     });
   };
-  return { table: single, error: null, errors: { win: WORST_ERROR }, sign: -1, values };
+  return { table: single, error: null, sign: -1, values };
 }
 
 /** All plays of a roll ("all": of each of the 21 rolls), best first. */
 export async function play(tables, asked, roll, { cube: where, measure, top, signal } = {}) {
   const all = listOf(tables);
   const position = asPosition(asked);
-  const owner = where ?? position.cube ?? "centered";
-  if (!["centered", "owned", "opponent"].includes(owner)) throw new PositionError(`the cube is centered, owned or opponent, not '${owner}'`);
+  const owner = ownerOf(position, where);
   if (top !== undefined && top !== null && !(Number.isInteger(top) && top >= 1)) throw new PositionError(`top is a whole number from 1, not ${top}`);
   const by = measure ?? (position.them ? "money" : "mean");
-  if (position.them) checkRace(position);
-  else if (!parseMeasure(by).one) throw new PositionError(`'${by}' needs both sides, the one on roll first (side / side)`);
+  const { one } = parseMeasure(by);
   if (!chequers(position.us)) throw new PositionError("there is nothing to play, all chequers are off");
+  if (!position.them && !one) throw new PositionError(`'${by}' needs both sides, the one on roll first (side / side)`);
+  if (position.them && contact(position)) checkRace(position);
   if (highest(position.us) === 25) throw new NotCoveredError(`${countsText({ us: position.us })} has a chequer on the bar`);
   const rolls = roll === "all" ? ROLLS : [parseRoll(roll ?? position.roll).join("")];
-  const { table, error, errors, sign, values } = valuer(all, position, by, owner, signal ? { signal } : {});
-  const made = rolls.map((one) => plays(position.us, one));
+  const made = rolls.map((two) => plays(position.us, two));
   const results = new Map(made.flat().map((p) => [p.result.join(), p.result]));
+  const { table, error, sign, values } = valuer(all, position, [...results.values()], by, owner, signal ? { signal } : {});
   const found = await values([...results.values()]);
   const worth = new Map([...results.keys()].map((key, k) => [key, found[k]]));
   const ranked = made.map((list) => {
-    const valued = list.map((p) => ({ ...p, keys: worth.get(p.result.join()) }));
-    valued.sort((a, b) => sign * (a.keys[0] - b.keys[0]) || sign * (a.keys[1] - b.keys[1]));
-    const best = valued[0].keys[0];
-    const out = valued.map(({ notation: name, result, keys: [value] }) => {
-      const loss = Math.abs(value - best);
-      const text = countsText({ us: result, them: position.them });
-      return { play: name, result: text, value, loss, close: error !== null && loss <= 2 * error };
+    const valued = list.map((p) => {
+      const [value, bare] = worth.get(p.result.join());
+      // of equal plays the better without cube, as when the other side cashes whatever is played; then the tidier
+      return { ...p, value, key: one ? [sign * value] : [sign * value, sign * bare, ...untidiness(p.result)] };
+    });
+    valued.sort((a, b) => compare(a.key, b.key));
+    const out = valued.map(({ notation: name, result, value }) => {
+      const loss = Math.abs(value - valued[0].value);
+      return { play: name, result: countsText({ us: result, them: position.them }), value, loss, close: error !== null && loss <= 2 * error };
     });
     return top ? { count: out.length, plays: out.slice(0, top) } : { plays: out };
   });
-  const answer = { position: countsText(position), measure: by, approximate: error === null };
-  if (position.them && by === "money") answer.cube = owner;
-  if (roll === "all") answer.rolls = ranked.map((one, k) => ({ roll: rolls[k], ...one }));
+  const answer = position.them ? { ...facts(position, owner), measure: by } : { position: countsText(position), measure: by };
+  if (by !== "money") delete answer.cube;
+  if (roll === "all") answer.rolls = ranked.map((list, k) => ({ roll: rolls[k], ...list }));
   else Object.assign(answer, { roll: rolls[0], ...ranked[0] });
-  return { ...answer, ...sourced(table, errors, position) };
+  return { ...answer, ...origin(table, error === null ? null : { value: error }), ...ignored(position) };
 }
 
 // -- all of it --------------------------------------------------------------------------------------------------
@@ -444,16 +518,17 @@ export function describe(asked) {
 export async function probe(tables, asked, { roll, cube: where, measure, top, signal } = {}) {
   const all = listOf(tables);
   const position = asPosition(asked);
+  if (!chequers(position.us)) throw new PositionError(`${countsText(position)}: the game is over, one side has no chequers left`);
   const dice = roll ?? position.roll ?? null;
   const sections = {
-    cube: position.them ? cube(all, position, { signal }) : Promise.reject(new NotCoveredError("the cube needs both sides")),
+    cube: position.them ? cube(all, position, { cube: where, signal }) : Promise.reject(new NotCoveredError("the cube needs both sides")),
     race: race(all, position, { signal }),
     play: dice === null ? null : play(all, position, dice, { cube: where, measure, top, signal }),
   };
   const question = {
     position: typeof asked === "string" ? asked : countsText(position),
     roll: dice === null ? null : dice === "all" ? "all" : parseRoll(dice).join(""),
-    cube: where ?? position.cube ?? "centered",
+    cube: ownerOf(position, where),
     measure: measure ?? (position.them ? "money" : "mean"),
     table: null,
   };
@@ -466,6 +541,6 @@ export async function probe(tables, asked, { roll, cube: where, measure, top, si
     if (status === "rejected") missing[name] = reason.message;
     out[name] = status === "fulfilled" ? value : null;
   });
-  if (!Object.keys(sections).some((name) => out[name])) throw new NotCoveredError(missing.cube);
+  if (!Object.keys(sections).some((name) => out[name])) throw new NotCoveredError(position.them ? missing.cube : missing.race);
   return { ...out, not_covered: missing };
 }

@@ -14,6 +14,8 @@ export interface Parsed extends Position {
   cube?: CubeOwner;
   cube_value?: number;
   roll?: string;
+  /** Whether beavers are played, where a money position of an XGID says so. */
+  beavers?: boolean;
   score?: { away: [number, number]; crawford: boolean };
 }
 

@@ -196,7 +196,7 @@ const TWO_SIDES = /^[\d\s,]*(?:bar\s+\d+\s*)?\/[\d\s,]*(?:bar\s+\d+\s*)?$/;
 /**
  * What counts ("0 2 2 2 0 4", "4,3,1/3 3 2"), a gnubg Position ID, a GNUbg ID or an XGID stand for: `us` and `them`
  * (null for one side), and where the text says so `cube` ("centered", "owned", "opponent", seen by the side on roll),
- * `cube_value`, `roll` ("61") and, in a match, `score` ({away: [us, them], crawford}).
+ * `cube_value`, `roll` ("61"), `beavers` and, in a match, `score` ({away: [us, them], crawford}).
  */
 export function parse(text) {
   if (typeof text !== "string") throw new PositionError("a position is a text");
@@ -326,11 +326,13 @@ function fromXgid(text) {
     length,
     scores: turn === 1 ? [scoreOne, scoreZero] : [scoreZero, scoreOne],
     crawford: rules === 1,
+    beavers: length ? undefined : rules >= 2 && Math.floor(rules / 2) % 2 === 1,
   });
 }
 
-function state(position, { cube, cube_value, roll, length, scores, crawford }) {
+function state(position, { cube, cube_value, roll, length, scores, crawford, beavers }) {
   const out = { ...position, cube, cube_value };
+  if (beavers !== undefined) out.beavers = beavers;
   if (roll) out.roll = `${Math.max(...roll)}${Math.min(...roll)}`;
   if (length) out.score = { away: scores.map((s) => length - s), crawford };
   return out;

@@ -79,7 +79,7 @@ test("identifiers", () => {
   assert.deepEqual(bgfmt.parse("dwMAAN4FAAAAAA:cInqAEAAGAAE"), match);
   assert.deepEqual(bgfmt.parse("XGID=-DCA------------------bcc-:0:0:1:52:3:4:0:7:10"), match);
   const swapped = bgfmt.parse("XGID=-DCA------------------bcc-:1:1:-1:00:0:0:0:0:10");
-  assert.deepEqual(swapped, { us: counts.them, them: counts.us, cube: "opponent", cube_value: 2 });
+  assert.deepEqual(swapped, { us: counts.them, them: counts.us, cube: "opponent", cube_value: 2, beavers: false });
   assert.equal(bgfmt.positionId(bgfmt.parse("4HPwATDgc/ABMA")), "4HPwATDgc/ABMA");
   const bars = bgfmt.parse("XGID=b----CC------B---b-d-c---A:0:0:1:42:0:0:0:0:10");
   assert.equal(bars.us[24], 1);
