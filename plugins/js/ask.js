@@ -263,7 +263,7 @@ async function estimated(tables, position, more) {
   checkRace(position);
   const { us, them } = position;
   const table = withDistributions(tables, [us, them]);
-  if (!table) throw notCovered(tables, [us, them], "the distributions of rolls");
+  if (!table) throw notCovered(tables, [us, them], "both sides' equities");
   const [ours, theirs] = await table.lookupMany([us, them], more);
   return { table, chances: chancesOf(us, them, ours, theirs) };
 }
@@ -477,13 +477,20 @@ export async function play(tables, asked, roll, { cube: where, measure, top, sig
   if (highest(position.us) === 25) throw new NotCoveredError(`${countsText({ us: position.us })} has a chequer on the bar`);
   const rolls = roll === "all" ? ROLLS : [parseRoll(roll ?? position.roll).join("")];
   const made = rolls.map((two) => plays(position.us, two));
-  const results = new Map(made.flat().map((p) => [p.result.join(), p.result]));
-  const { table, error, sign, values } = valuer(all, position, [...results.values()], by, owner, signal ? { signal } : {});
-  const found = await values([...results.values()]);
-  const worth = new Map([...results.keys()].map((key, k) => [key, found[k]]));
-  const ranked = made.map((list) => {
+  // each roll has the best table that covers all its results; what one table is asked for, it is asked at once
+  const more = signal ? { signal } : {};
+  const valuers = made.map((list) => valuer(all, position, list.map((p) => p.result), by, owner, more));
+  const worth = new Map();
+  for (const { table, values } of new Map(valuers.map((v) => [v.table, v])).values()) {
+    const lists = made.filter((_, k) => valuers[k].table === table).flat();
+    const results = new Map(lists.map((p) => [p.result.join(), p.result]));
+    const found = await values([...results.values()]);
+    worth.set(table, new Map([...results.keys()].map((key, k) => [key, found[k]])));
+  }
+  const ranked = made.map((list, place) => {
+    const { table, error, sign } = valuers[place];
     const valued = list.map((p) => {
-      const [value, bare] = worth.get(p.result.join());
+      const [value, bare] = worth.get(table).get(p.result.join());
       // of equal plays the better without cube, as when the other side cashes whatever is played; then the tidier
       return { ...p, value, key: one ? [sign * value] : [sign * value, sign * bare, ...untidiness(p.result)] };
     });
@@ -498,6 +505,7 @@ export async function play(tables, asked, roll, { cube: where, measure, top, sig
   if (by !== "money") delete answer.cube;
   if (roll === "all") answer.rolls = ranked.map((list, k) => ({ roll: rolls[k], ...list }));
   else Object.assign(answer, { roll: rolls[0], ...ranked[0] });
+  const { table, error } = valuers[0];
   return { ...answer, ...origin(table, error === null ? null : { value: error }), ...ignored(position) };
 }
 

@@ -1057,9 +1057,9 @@ export class Table {
       if (!Number.isInteger(number)) throw new PositionError(`${asked} is no position number`);
       const last = (two ? positions * positions : positions) - 1;
       if (number < 0 || number > last) throw new NotCoveredError(`position number ${asked} lies outside 0 to ${last}`);
-      if (!two) return { us: unrank(number, points), them: null, number };
+      if (!two) return { us: sideOf(unrank(number, points)), them: null, number };
       const us = Math.floor(number / positions);
-      return { us: unrank(us, points), them: unrank(number - us * positions, points), number };
+      return { us: sideOf(unrank(us, points)), them: sideOf(unrank(number - us * positions, points)), number };
     }
     let position = asked;
     if (typeof asked === "string") position = parse(asked);

@@ -25,20 +25,20 @@ function near(found, expected, path) {
   } else assert.equal(found, expected, path);
 }
 
-test("every golden file, every way of reading it", { skip }, async () => {
+test("every golden file, every way of reading it", { skip }, async (t) => {
   const files = lines("files.jsonl");
   assert.ok(files.length > 30);
   for (const { path, answers, layout } of files) {
     const bytes = readFileSync(path);
     const options = { layout, pageBytes: 4096 };
     const server = await serve(bytes);
+    t.after(() => server.close());
     const tables = [await open(bytes, options), await openFile(path, options), await open(server.url, options)];
     for (const table of tables) {
       const found = await table.lookupMany(answers.map((a) => a.position_number));
       answers.forEach((expected, k) => assert.deepEqual(found[k], expected, `${path} ${k}`));
       table.close();
     }
-    server.close();
   }
 });
 
@@ -57,7 +57,7 @@ test("random positions", { skip }, async () => {
   }
 });
 
-test("a table of 23.6 GB by range", { skip }, async () => {
+test("a table of 23.6 GB by range", { skip }, async (t) => {
   const [{ path, answers, probed }] = lines("large.jsonl");
   const local = await openFile(path);
   assert.equal(local.size, 23556653608);
@@ -74,6 +74,7 @@ test("a table of 23.6 GB by range", { skip }, async () => {
     ranged(request, response, { body: Buffer.alloc(0), tag: '"large"', size: local.size, at });
     return true;
   });
+  t.after(() => server.close());
   for (const { position, answer } of probed) {
     const table = await open(server.url, { name: "large.bd" });
     const before = table.stats();
@@ -83,7 +84,6 @@ test("a table of 23.6 GB by range", { skip }, async () => {
     assert.ok(after.bytes - before.bytes < 600000, `${after.bytes - before.bytes} bytes`);
     table.close();
   }
-  server.close();
   local.close();
 });
 
