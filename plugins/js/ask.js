@@ -96,6 +96,8 @@ function untidiness(side) {
   return [chequers(side), outside, side.slice(0, 6).filter((c) => !c).length];
 }
 
+const EQUAL = 1e-11; // values nearer than this are not told apart
+const near = (value) => Number(value.toFixed(11));
 const compare = (a, b) => a.map((x, k) => x - b[k]).find(Boolean) ?? 0;
 
 // -- which table answers, and how far it can be off --------------------------------------------------------------
@@ -492,11 +494,12 @@ export async function play(tables, asked, roll, { cube: where, measure, top, sig
     const valued = list.map((p) => {
       const [value, bare] = worth.get(table).get(p.result.join());
       // of equal plays the better without cube, as when the other side cashes whatever is played; then the tidier
-      return { ...p, value, key: one ? [sign * value] : [sign * value, sign * bare, ...untidiness(p.result)] };
+      return { ...p, value, key: one ? [sign * value] : [sign * near(value), sign * near(bare), ...untidiness(p.result)] };
     });
     valued.sort((a, b) => compare(a.key, b.key));
     const out = valued.map(({ notation: name, result, value }) => {
-      const loss = Math.abs(value - valued[0].value);
+      const apart = Math.abs(value - valued[0].value);
+      const loss = apart > EQUAL ? apart : 0;
       return { play: name, result: countsText({ us: result, them: position.them }), value, loss, close: error !== null && loss <= 2 * error };
     });
     return top ? { count: out.length, plays: out.slice(0, top) } : { plays: out };
