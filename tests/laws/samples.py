@@ -17,8 +17,7 @@ import bgfmt
 from bgfmt import formats
 from bgfmt.errors import CapabilityError
 from bgfmt.formats import Format
-from bgfmt.formats.outlets import Memory
-from bgfmt.storage import Source
+from bgfmt.storage import MemorySink, Source
 from bgfmt.tables import KINDS, OneSided, Table, TwoSided
 
 from ..conftest import GOLDEN
@@ -113,7 +112,7 @@ def samples() -> dict[str, Sample]:
             for options in layouts(form):
                 if form.together([table]) is not None:
                     continue
-                store = Memory()
+                store = MemorySink()
                 try:
                     form.write(table, store, **options)  # type: ignore[arg-type]
                 except CapabilityError:
