@@ -12,9 +12,8 @@ from bgfmt import formats
 from bgfmt.errors import BgfmtError, CapabilityError, FormatError, TruncatedError
 from bgfmt.formats import Format, Layout, Region, promised
 from bgfmt.formats.j.text import as_json
-from bgfmt.formats.outlets import Memory
 from bgfmt.formats.records import Record, facts_of
-from bgfmt.storage import Source
+from bgfmt.storage import MemorySink, Source
 from bgfmt.tables import Table, same_numbers
 
 from ..conftest import ROOT
@@ -35,7 +34,7 @@ def numbers_equal(a: Table, b: Table) -> bool:
 
 def written(sample: Sample, table: Table) -> bytes:
     """A table as the sample's format writes it, in the layout it was read with."""
-    store = Memory()
+    store = MemorySink()
     sample.format.write(table, store)  # type: ignore[arg-type]
     return bytes(store.data)
 
@@ -196,7 +195,7 @@ def test_progress_counts_the_bytes(sample: Sample) -> None:
     seen: list[tuple[int, int]] = []
     sample.format.write(
         sample.table,
-        Memory(),
+        MemorySink(),
         progress=lambda *p: seen.append(p),
         **sample.options,  # type: ignore[arg-type]
     )
@@ -213,7 +212,7 @@ def test_a_body_filled_backwards_is_the_same_file(sample: Sample) -> None:
     if not arrays:
         return
     facts: Any = replace(table, **arrays)  # type: ignore[arg-type]
-    store = Memory()
+    store = MemorySink()
     try:
         with sample.format.body(store, facts, **sample.options) as room:  # type: ignore[arg-type]
             assert set(room) == set(arrays)
@@ -244,7 +243,7 @@ def test_options_are_checked(form: Format) -> None:
     wrong: list[dict[str, Any]] = [{"no-such-option": True}]
     wrong += [{o.name: object()} for o in form.options]
     for options in wrong:
-        store = Memory()
+        store = MemorySink()
         with pytest.raises(CapabilityError):
             form.write(table, store, **options)  # type: ignore[arg-type]
         assert store.written == 0
