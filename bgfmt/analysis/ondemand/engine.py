@@ -107,10 +107,11 @@ def family(side: Side, *, alive: int = EVER, limit: int = DEFAULT_LIMIT) -> Fami
         plies, order = np.zeros(room, np.int64), np.empty(room, np.int64)
         size = 1 << (2 * room).bit_length()
         keys, places = np.zeros(size, np.int64), np.empty(size, np.int32)
+        follow = np.full(room + side.pips + 1, -1, np.int64)
         starts = np.zeros(6 * room + 1, np.int64)
         targets, sources = np.empty(moves * room, np.int32), np.empty(moves * room + 1, np.int8)
         n = kernels.closure(
-            start, terms, alive, boards, plies, pending, order, keys, places, starts, targets, sources
+            start, terms, alive, boards, plies, pending, order, keys, places, follow, starts, targets, sources
         )
         if n > 0:
             break
@@ -129,7 +130,10 @@ def family(side: Side, *, alive: int = EVER, limit: int = DEFAULT_LIMIT) -> Fami
     expected = len(ends) * (4 + (points - 1) * (side.chequers - 1) // 6)
     while True:
         results = np.empty(min(expected, most_results), np.int32)
-        used = kernels.roll_results((plies & alive) != 0, member, starts, targets, sources, ends, results)
+        seen = np.full(n, -1, np.int64)
+        used = kernels.roll_results(
+            (plies & alive) != 0, member, starts, targets, sources, seen, ends, results
+        )
         if used >= 0:
             return Family(boards[whole], plies[whole], ends, results[:used].copy())
         if expected > most_results:
