@@ -7,7 +7,9 @@ new file, which is what `bgfmt solve` is for.
 
 from __future__ import annotations
 
+import contextlib
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
@@ -114,7 +116,7 @@ def _prove(data: bytes, name: str) -> Report:
 
 def _best(data: bytes, name: str) -> Mended | None:
     best: Mended | None = None
-    for form, found in formats.salvage(Source.from_bytes(data, name)):
+    for form, found in _candidates(data, name):
         try:
             mended = mend(form, found, data)
         except (BgfmtError, ValueError, IndexError, OverflowError):
@@ -124,6 +126,14 @@ def _best(data: bytes, name: str) -> Mended | None:
         if best.share > ENOUGH:
             break
     return best
+
+
+def _candidates(data: bytes, name: str) -> Iterator[tuple[Format, Salvage]]:
+    """What the file may have been; last, what it reads as, where no program writes such a header."""
+    yield from formats.salvage(Source.from_bytes(data, name))
+    with contextlib.suppress(BgfmtError):
+        db = read_source(Source.from_bytes(data, name))
+        yield db.format, Salvage(db.table, 0.0)
 
 
 # -- putting it right ------------------------------------------------------------------------------------------

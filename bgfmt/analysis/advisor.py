@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from bgfmt.met import Met
     from bgfmt.met.score import Score
 
+EQUAL = 1e-11  # values nearer than this are not told apart
 Outside = Literal["refuse", "rule"] | rule.Engine
 
 
@@ -237,7 +238,9 @@ class Advisor:
         values, bare = worths.values, worths.cubeless
         tidy = [tuple(-x for x in rule.race_score(result.us)) for result in results]
         # where the other side cashes whatever we play, the better chance to win comes first
-        order = sorted(range(len(plays)), key=lambda k: (-values[k], -bare[k], tidy[k]))
+        # (values nearer than float64 tells apart are equal)
+        near = [(-round(float(v), 11), -round(float(w), 11)) for v, w in zip(values, bare, strict=True)]
+        order = sorted(range(len(plays)), key=lambda k: (near[k], tidy[k]))
         return RankedPlays(
             **common,
             source=worths.source,
@@ -308,7 +311,7 @@ def _ranked(
     error: float | None,
 ) -> tuple[RankedPlay, ...]:
     best = values[order[0]]
-    losses = [float(abs(value - best)) for value in values]
+    losses = [float(abs(value - best)) if abs(value - best) > EQUAL else 0.0 for value in values]
     return tuple(
         RankedPlay(
             str(plays[k]),

@@ -37,7 +37,9 @@ def plays(sources: Sources, state: GameState, score: Score, legal: list[Play]) -
     if solved is None or state.dice is None:
         return None
     found = {play.result: play for play in solved.plays(*state.dice)}
-    order = sorted(legal, key=lambda p: (-found[p.result.us].mwc, [-x for x in rule.race_score(p.result.us)]))
+    order = sorted(
+        legal, key=lambda p: (-round(found[p.result.us].mwc, 11), [-x for x in rule.race_score(p.result.us)])
+    )
     ranked = []
     for play in order:
         worth = found[play.result.us]

@@ -26,7 +26,7 @@ from bgfmt.formats.parts import (
 )
 from bgfmt.formats.records import Record
 from bgfmt.storage import Sink, Source
-from bgfmt.tables import Table
+from bgfmt.tables import KINDS, Table
 
 __all__ = [
     "HEAD_BYTES",
@@ -117,11 +117,15 @@ class Format:
         """CapabilityError unless this format can hold this table, written with these options."""
         self.check_options(options)
         if not isinstance(table, self.carries):
-            kinds = ", ".join(kind.kind for kind in self.carries)
+            kinds = ", ".join(self.kinds())
             raise CapabilityError(f"{self.name} holds {kinds} tables, not {table.kind}")
         reason = self.refusal(table, options)
         if reason is not None:
             raise CapabilityError(reason)
+
+    def kinds(self) -> list[str]:
+        """Names of the kinds of table it can hold."""
+        return [name for name, kind in KINDS.items() if issubclass(kind, self.carries)]
 
     def refusal(self, table: Table, options: Options) -> str | None:
         """Why a table of the right kind cannot be held or written so; None when it can."""

@@ -62,6 +62,9 @@ class Npz(Format):
 
     # -- writing ----------------------------------------------------------------------------------------
 
+    def kinds(self) -> list[str]:
+        return [name for name in super().kinds() if KINDS[name].rules(1, 1)]
+
     def refusal(self, table: Table, options: Options) -> str | None:
         return table.check() if table.arrays() else f"npz holds tables, not {table.kind}"
 
