@@ -77,7 +77,12 @@ def random_answers(folder: Path, random: np.random.Generator, many: int = 100_00
 def large_answers(folder: Path, random: np.random.Generator) -> None:
     """A file of 23.6 GB with holes: a header, and numbers in the rows that are asked for."""
     path = folder / "large.bd"
-    asked = ["2,3,3,3,2,2/1,2,4,2,3,3", "0,0,0,0,0,15/0,0,0,0,0,15", "1,1,1,1,1,1/2,2,2,2,2,2", "0,1,0,0,1/0,1,1"]
+    asked = [
+        "2,3,3,3,2,2/1,2,4,2,3,3",
+        "0,0,0,0,0,15/0,0,0,0,0,15",
+        "1,1,1,1,1,1/2,2,2,2,2,2",
+        "0,1,0,0,1/0,1,1",
+    ]
     numbers = []
     with open(path, "wb") as file:
         file.write(f"gnubg-TS-06-15-1{'x' * 23}\n".encode())

@@ -56,8 +56,8 @@ class Advisor:
     calculate
         "all" that no table covers and what a table leaves too close, what is "close" alone, or "nothing".
     limit
-        Most pairs of boards times cube states calculated for one question; by default `sources.MONEY_LIMIT` for
-        money and `sources.MATCH_LIMIT` in a match.
+        Most pairs of boards times cube states calculated for one question; by default the limits of
+        `bgfmt.analysis.sources`, less where a one-sided table could estimate, more in a match.
     outside
         What `decide` does where nothing covers the position: "refuse" raises NotCoveredError, "rule" goes by
         `bgfmt.analysis.rule`, and an engine is asked.
