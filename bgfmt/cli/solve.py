@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import click
 
 from bgfmt.cli import options
+from bgfmt.cli.solve_hypergammon import hypergammon
 from bgfmt.cli.terminal import Progress
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -32,6 +33,9 @@ def common(function: F) -> F:
 @click.group()
 def solve() -> None:
     """Make a database from the rules of the game, with the very bytes of the program it belongs to."""
+
+
+solve.add_command(hypergammon)
 
 
 @solve.command("one-sided")

@@ -18,23 +18,20 @@ import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bgfmt.errors import SolverError
 from bgfmt.game import board
-from bgfmt.tables import Hypergammon
-
-if TYPE_CHECKING:
-    from bgfmt.solver.kernels import hypergammon as kernels
+from bgfmt.tables import ExactHypergammon, Hypergammon
 
 Array = NDArray[Any]
 Sweeping = Callable[[int, float], None]
 PLACES = 25
 RECORD = 28
-THRESHOLDS = {"gnubg": 1e-5, "exact": 1e-15}
+THRESHOLDS = {"gnubg": 1e-5, "exact": 1e-12}
 MOST_SWEEPS = 1000
 SCALE = 16777215
 #: bytes a record: values, turned and swapped in the recipe's floats, the class, and what a block holds
@@ -60,14 +57,18 @@ class Iteration:
     converged: bool
 
     @property
-    def table(self) -> Hypergammon:
-        """The numbers as files hold them: cut off to 24 bits as makehyper does, or under ``exact`` rounded."""
+    def table(self) -> Hypergammon | ExactHypergammon:
+        """The numbers as makehyper writes them, cut off to 24 bits; under ``exact`` as they are."""
+        how: dict[str, Any] = {
+            "points": PLACES, "chequers": self.chequers, "recipe": self.recipe,
+            "provenance": f"solved by bgfmt, recipe {self.recipe}, {self.sweeps} sweeps",
+        }  # fmt: skip
+        if self.recipe == "exact":
+            return ExactHypergammon(float64=self.values, **how)
         n = len(self.values)
         records = np.empty((n, n, RECORD), np.uint8)
-        _encode(self.values.reshape(n * n, 10), records.reshape(n * n, RECORD), self.recipe == "exact")
-        return Hypergammon(
-            points=PLACES, chequers=self.chequers, records=records, provenance=f"solver, recipe {self.recipe}"
-        )
+        _encode(self.values.reshape(n * n, 10), records.reshape(n * n, RECORD))
+        return Hypergammon(records=records, **how)
 
 
 def hypergammon(
@@ -87,7 +88,7 @@ def hypergammon(
     recipe
         ``gnubg`` makes the numbers of gnubg's makehyper; ``exact`` float64 and the rules of backgammon throughout.
     threshold
-        Sweeps go on while a number changes by more (default 1e-5 under ``gnubg``, as makehyper's, 1e-15 under
+        Sweeps go on while a number changes by more (default 1e-5 under ``gnubg``, as makehyper's, 1e-12 under
         ``exact``). 0 may never be reached.
     restart
         Numbers to begin with: a table, as makehyper's `-r`, or an `Iteration`, which goes on as if never left.
@@ -268,7 +269,7 @@ def _terms(chequers: int) -> Array:
     return np.ascontiguousarray(board.number_terms(PLACES)[:, : chequers + 1]).astype(np.int64)
 
 
-def _sides(kernels: Any, boards: Array, terms: Array) -> kernels.Sides:
+def _sides(kernels: Any, boards: Array, terms: Array) -> Any:
     n = len(boards)
     sides = kernels.Sides(
         np.empty(n, np.int64), np.empty(n, np.int64), np.empty((n, 3), np.int64), np.empty((n, 8), np.int64)
@@ -277,7 +278,7 @@ def _sides(kernels: Any, boards: Array, terms: Array) -> kernels.Sides:
     return sides
 
 
-def _plays(kernels: Any, boards: Array, terms: Array, threads: int) -> kernels.Plays:
+def _plays(kernels: Any, boards: Array, terms: Array, threads: int) -> Any:
     """The lists of all plays: counted, then filled."""
     n = len(boards)
     steps = kernels.Steps(
@@ -311,10 +312,8 @@ def _plays(kernels: Any, boards: Array, terms: Array, threads: int) -> kernels.P
     return plays
 
 
-def _encode(values: Array, records: Array, rounded: bool) -> None:
+def _encode(values: Array, records: Array) -> None:
     from bgfmt.solver.kernels import hypergammon as kernels
 
-    kind = values.dtype.type
-    half = kind(0.5)
-    sixth = kind(1) / kind(6)
-    kernels.encode(values, sixth, half, kind(SCALE), half if rounded else kind(0), records)
+    one = np.float32(1)
+    kernels.encode(values, one / np.float32(6), one / 2, np.float32(SCALE), records)

@@ -475,12 +475,12 @@ def decode(records: Array, values: Array) -> None:
 
 
 @njit()
-def encode(values: Array, sixth: Any, half: Any, scale: Any, round_up: Any, records: Array) -> None:
-    """records (m, 28) uint8 from values (m, 10): fractions of 16777215 cut off, or rounded with round_up one half."""
+def encode(values: Array, sixth: Any, half: Any, scale: Any, records: Array) -> None:
+    """records (m, 28) uint8 from values (m, 10) float32: parts of 16777215, what is beyond cut off."""
     for m in range(len(values)):
         for k in range(9):
             number = values[m, k] * scale if k < 5 else (values[m, k + 1] * sixth + half) * scale
-            whole = np.int64(number + round_up)
+            whole = np.int64(number)
             records[m, 3 * k] = whole & 255
             records[m, 3 * k + 1] = whole >> 8 & 255
             records[m, 3 * k + 2] = whole >> 16 & 255
