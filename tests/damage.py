@@ -223,7 +223,7 @@ def by_n(values: Array, rng: random.Random) -> None:
     """Numbers up or down by a few units, all or some of them."""
     flat = stretch(words(values), rng)
     step = rng.choice([1, 1, 3, 300])
-    flat[:: step] += flat.dtype.type(rng.choice([1, 3, np.iinfo(flat.dtype).max]))
+    flat[::step] += flat.dtype.type(rng.choice([1, 3, np.iinfo(flat.dtype).max]))
 
 
 def turned(values: Array, rng: random.Random) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from bgfmt.game.board import Side
 from bgfmt.tables import MatchScore
 from bgfmt.verifier.findings import KEPT, Finding, Outcome, Rule
@@ -15,7 +17,8 @@ def prove(table: MatchScore, work: Work) -> Outcome:
     failing, largest, kept = 0, 0.0, []
     for numbers, stored, right in recurrence.differing(table, threads=work.threads, progress=work.progress):
         failing += len(numbers)
-        gap = abs(stored - right).max()
+        with np.errstate(invalid="ignore"):
+            gap = abs(stored.astype(np.float64) - right).max()
         largest = max(largest, float(gap) if gap == gap else float("inf"))
         for number, found, expected in zip(numbers[: KEPT - len(kept)], stored, right, strict=False):
             us, them = divmod(int(number), n)
