@@ -155,8 +155,8 @@ def bare(data: bytearray, rng: random.Random, other: bytes) -> bytes:
 KINDS: dict[str, Damage] = {
     f.__name__: f
     for f in (
-        bit, bits, unit, swap, regions, header, front, back, cut, short, pad, foreign, swapped_bytes, shift, lost, zeros,
-        hole, bare,
+        bit, bits, unit, swap, regions, header, front, back, cut, short, pad, foreign, swapped_bytes, shift, lost,
+        zeros, hole, bare,
     )
 }  # fmt: skip
 ONCE = ("zeros", "bare", "swapped_bytes")  # of which there is one way only

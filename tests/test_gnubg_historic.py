@@ -84,7 +84,9 @@ def test_half_a_file_is_not_written(file: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "x.bd").exists()
 
 
-@pytest.mark.parametrize("described", ["gnubg-os:points=6", "gnubg-ts:points=6,chequers=6,cubeful=no", "gnubg-ts"])
+@pytest.mark.parametrize(
+    "described", ["gnubg-os:points=6", "gnubg-ts:points=6,chequers=6,cubeful=no", "gnubg-ts"]
+)
 def test_no_wrong_answer_under_another_name(described: str, file: Path) -> None:
     with pytest.raises(BgfmtError):
         bgfmt.open(file, format=described)

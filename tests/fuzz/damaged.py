@@ -1,8 +1,8 @@
 """Damaged copies of every kind of small table: `python -m tests.fuzz.damaged [COUNT] [SEED]`.
 
 None may be called good, end in anything but a report or a BgfmtError of one line, take more than five seconds (of the
-processor, so that other work does not count) or hold more than 400 MB. Prints how often each status came; the first copy that breaks the rule is left as
-`broken.bin`, and the exit code is 1.
+processor, so that other work does not count) or hold more than 400 MB. Prints how often each status came; the first
+copy that breaks the rule is left as `broken.bin`, and the exit code is 1.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from tests import damage
 
 GOLDEN = Path(__file__).resolve().parents[2] / "fixtures" / "golden"
 SECONDS, MEGABYTES = 5.0, 400.0
-#: (golden file of gnubg's, or None; formats in which its table is tried)
+#: golden files of gnubg's programs
 FILES = (
-    "os_p01.bd", "os_p02.bd", "os_p02_cg.bd", "os_p03.bd", "os_p03_c.bd", "os_p03_g.bd", "os_p03_H.bd", "os_p03_nd.bd",
-    "os_p04.bd", "ts_03x03.bd", "ts_03x03_cubeless.bd", "ts_05x04.bd", "ts_06x03.bd", "ts_12x02.bd", "hyper1.bd",
+    "os_p01.bd", "os_p02.bd", "os_p02_cg.bd", "os_p03.bd", "os_p03_c.bd", "os_p03_g.bd", "os_p03_H.bd",
+    "os_p03_nd.bd", "os_p04.bd", "ts_03x03.bd", "ts_03x03_cubeless.bd", "ts_05x04.bd", "ts_06x03.bd", "ts_12x02.bd", "hyper1.bd",
     "hyper1_t1.bd", "h1_restart.bd", "concat_os_p02_ts_03x03.bd",
 )  # fmt: skip
 

@@ -145,7 +145,9 @@ def test_a_changed_number_is_copied_as_it_stands(sample: Sample) -> None:
             continue
         assert not numbers_equal(other, table)
         again = written(sample, other)  # what is not a number may be a sum of the numbers
-        assert all(again[r.offset : r.offset + r.size] == changed[r.offset : r.offset + r.size] for r in numbers)
+        assert all(
+            again[r.offset : r.offset + r.size] == changed[r.offset : r.offset + r.size] for r in numbers
+        )
 
 
 @every

@@ -14,7 +14,8 @@ from bgfmt.verifier.recurrence import match_score as recurrence
 def prove(table: MatchScore, work: Work) -> Outcome:
     """Every number, held against those it follows from; a sample is the whole, whose numbers are made together."""
     n = table.positions
-    failing, largest, kept = 0, 0.0, []
+    failing, largest = 0, 0.0
+    kept: list[Finding] = []
     for numbers, stored, right in recurrence.differing(table, threads=work.threads, progress=work.progress):
         failing += len(numbers)
         with np.errstate(invalid="ignore"):
