@@ -79,7 +79,9 @@ class ExactHypergammon(HyperSides):
         rows = block["float64"]
         chances, money = rows[..., :5], rows[..., 5:]
         inside = ((chances >= 0) & (chances <= 1 + SLACK) & (np.abs(money) <= 3 + SLACK)).all(axis=(1, 2))
-        yield Breach("bounds", np.asarray(~inside), "a chance is not from 0 to 1, or an equity not from -3 to 3")
+        yield Breach(
+            "bounds", np.asarray(~inside), "a chance is not from 0 to 1, or an equity not from -3 to 3"
+        )
         owned, centered, opponent = rows[..., 6], rows[..., 7], rows[..., 9]
         ordered = ((owned + SLACK >= centered) & (centered + SLACK >= opponent)).all(axis=1)
         what = "owning the cube is worth less than the centre, or that less than facing it"
