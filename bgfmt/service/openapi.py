@@ -88,8 +88,7 @@ def _action(needed: Sequence[str]) -> Schema:
 
 
 ACTION = _action(
-    "cube action no_double double_take double_pass double best doubles takes beavers double_margin take_margin "
-    "tie_double tie_take sure_double sure_take sure error settled certainty approximate".split()
+    ["cube", "action", "no_double", "double_take", "double_pass", "double", "best", "doubles", "takes", "beavers", "double_margin", "take_margin", "tie_double", "tie_take", "sure_double", "sure_take", "sure", "error", "settled", "certainty", "approximate"]
 )
 SIDE = _object(
     {"side": TEXT, "pips": WHOLE, "mean_rolls": NUMBER, "epc": NUMBER, "wastage": NUMBER},
