@@ -118,7 +118,7 @@ def cube_chart(path: PathLike, databases: Any, position: Position) -> None:
 
 
 def score_chart(path: PathLike, codes: Sequence[Sequence[str]]) -> None:
-    """Draw the actions of a position at every score, a code a cell, own points to go down, the other side's across."""
+    """Draw the actions of a position at every score, a code a cell; own points down, the other side's across."""
     names = sorted({code for row in codes for code in row})
     figure, axes = _figure(path, (1.5 + 0.6 * len(codes), 1 + 0.6 * len(codes)))
     numbers = np.array([[names.index(code) for code in row] for row in codes])
