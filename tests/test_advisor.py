@@ -121,6 +121,25 @@ def test_a_score_and_the_crawford_game() -> None:
     assert estimate.match.mwc.no_double == pytest.approx(action.match.mwc.no_double, abs=0.05)
 
 
+def test_the_grid_of_scores(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    line = ["cube", str(GOLDEN / "ts_06x04.bd"), "0 1 0 0 1 / 0 1 1", "--scores", "4"]
+    assert run([*line, "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert (
+        len(said["cells"]) == 4 * 4 + 6
+    )  # before and after the Crawford game where one side needs one point
+    with Advisor(GOLDEN / "ts_06x04.bd") as advisor:
+        for cell in said["cells"]:
+            state = GameState.of(HERE, away=tuple(cell["away"]), crawford=cell["crawford"])
+            assert advisor.cube(state).action == cell["action"]
+    assert run(line) == 0
+    text = capsys.readouterr().out.splitlines()
+    assert text[-3].startswith("In the Crawford game") or "D/T double, take" in text
+    pytest.importorskip("matplotlib")
+    assert run([*line, "--plot", str(tmp_path / "grid.png")]) == 0
+    assert (tmp_path / "grid.png").read_bytes().startswith(b"\x89PNG")
+
+
 def test_money_rules_are_used() -> None:
     advisor = Advisor([GOLDEN / "ts_06x04.bd"])
     behind = GameState.of(HERE.swapped(), beavers=True)

@@ -34,6 +34,7 @@ from bgfmt.game.state import GameState
 from bgfmt.storage import PathLike
 
 if TYPE_CHECKING:
+    from bgfmt.analysis.ondemand import Grid
     from bgfmt.met import Met
     from bgfmt.met.score import Score
 
@@ -197,6 +198,21 @@ class Advisor:
             return action
         better = self.sources.calculated(state.position, jacoby=bool(state.jacoby))
         return action if better is None else _action(better, state, settled=True)
+
+    def scores(self, state: GameState, upto: int = 7) -> Grid:
+        """The cube actions of a position at all scores up to `upto`-away each, with the cube as it lies."""
+        from bgfmt.analysis.ondemand import scores_grid
+
+        return scores_grid(
+            state.position,
+            upto,
+            met=self.met,
+            player=self.met_player,
+            cube=state.cube_value,
+            owner=state.owner,
+            limit=self.sources.limit,
+            progress=self.sources.progress,
+        )
 
     # -- plays -------------------------------------------------------------------------------------------
 
