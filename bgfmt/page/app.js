@@ -8,7 +8,6 @@ import { blank, diceOf, fromAddress, pips, points, put, questionOf, read, rollOf
 
 const WAIT = 150; // milliseconds after the last change
 const HEADING = "Bearoff tablebase";
-const METS = ["Kazaross-XG2", "Rockwell-Kazaross", "g11", "mec26", "zadeh"];
 
 const main = one("main");
 const box = one("#position");
@@ -110,6 +109,7 @@ async function answer() {
     const found = await source.answer(questionOf(asked), control.signal);
     if (control.signal.aborted) return;
     const reasons = found.probe.not_covered ?? {};
+    if (source.tables.some((t) => t.fingerprint === null)) drawTables(source.tables); // now known, having been opened
     show(found.probe, found.rolls, (name) => reasons[name] ?? found.why?.message ?? "no table answers");
     say(answered(found.probe));
   } catch (error) {
@@ -167,7 +167,7 @@ function drawControls() {
   for (const id of ["away-us", "away-them", "crawford", "cube-value", "met"]) one(`#${id}`).disabled = !state.away;
   one("#crawford").checked = state.crawford;
   one("#cube-value").value = String(state.cube_value);
-  one("#met").value = state.met ?? METS[0];
+  one("#met").value = state.met ?? source?.mets[0] ?? "";
 }
 
 function build() {
@@ -187,7 +187,6 @@ function build() {
     }
   }
   for (let n = 1; n <= 64; n *= 2) one("#cube-value").append(el("option", { value: n }, String(n)));
-  for (const met of METS) one("#met").append(el("option", { value: met }, met));
 }
 
 function listen() {
@@ -223,7 +222,7 @@ function listen() {
     const need = (id) => Math.min(64, Math.max(1, Math.round(Number(one(id).value)) || 5));
     const away = one("#match-play").checked ? [need("#away-us"), need("#away-them")] : null;
     const crawford = Boolean(away) && one("#crawford").checked && away.includes(1);
-    const met = one("#met").value === METS[0] ? null : one("#met").value;
+    const met = one("#met").value === source.mets[0] ? null : one("#met").value;
     update({ ...state, away, crawford, cube_value: away ? Number(one("#cube-value").value) : 1, met: away ? met : null });
   });
   main.addEventListener("click", (event) => {
@@ -260,6 +259,7 @@ load();
 try {
   source = await connect();
   drawTables(source.tables);
+  for (const met of source.mets) one("#met").append(el("option", { value: met }, met));
   load();
 } catch (error) {
   say(`No answer: ${error.message}`);

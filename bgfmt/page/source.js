@@ -14,7 +14,7 @@ export class AskError extends Error {
   }
 }
 
-/** {title, features, tables, answer(question, signal) -> {probe, rolls}, read(text) -> position}. */
+/** {title, features, mets, tables, answer(question, signal) -> {probe, rolls}, read(text) -> position}. */
 export async function connect() {
   return document.querySelector('meta[name="bgfmt"]').content === "site" ? site() : server();
 }
@@ -35,7 +35,7 @@ async function json(path, signal, asked = null) {
 }
 
 async function server() {
-  const { features, tables } = await json("v1/tables");
+  const { features, tables, mets = [] } = await json("v1/tables");
   const query = (more) => new URLSearchParams(Object.entries(more).filter(([, value]) => value)).toString();
   const cube = (value) => (value === "centered" ? null : value);
   const answer = async (question, signal) => {
@@ -54,7 +54,7 @@ async function server() {
     if (!known(text)) throw new AskError("bad_position", "no identifier");
     return (await json(`v1/probe?${query({ position: text })}`)).position;
   };
-  return { title: "", features, tables, answer, read };
+  return { title: "", features, mets, tables, answer, read };
 }
 
 /** Whether a table has the sizes of a position. */
@@ -90,6 +90,8 @@ async function site() {
   const table = (entry) => {
     if (!opened.has(entry.name)) {
       const opening = open(new URL(entry.url, document.baseURI), { name: entry.name });
+      // of a table that lies elsewhere nothing is known before
+      opening.then((t) => Object.assign(entry, { kind: t.kind, points: t.points, chequers: t.chequers, size: t.size })).catch(() => {});
       opening.catch(() => opened.delete(entry.name)); // asked again next time
       opened.set(entry.name, opening);
     }
@@ -112,5 +114,5 @@ async function site() {
       signal,
     );
   };
-  return { title, features: [], tables, answer, read: null };
+  return { title, features: [], mets: [], tables, answer, read: null };
 }

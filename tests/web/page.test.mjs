@@ -323,6 +323,24 @@ test("served and static say the same", async () => {
   assert.deepEqual(said.served, said.static);
 });
 
+test("a match score is taken over, set and left again", () =>
+  visit(PAGES.served, "?p=0,1,0,0,1/0,1,1&away=2-3", async (page) => {
+    const group = page.getByRole("group", { name: "Match score" });
+    assert.ok(await group.getByRole("checkbox", { name: "Match play" }).isChecked());
+    assert.equal(await group.getByRole("spinbutton", { name: "They need" }).inputValue(), "3");
+    assert.match(await region(page, "Cube action").textContent(), /Chances to win the match: no double \d/);
+    await group.getByRole("spinbutton", { name: "You need" }).fill("1");
+    await group.getByRole("spinbutton", { name: "You need" }).press("Tab");
+    await group.getByRole("checkbox", { name: "Crawford game" }).check();
+    await settled(page);
+    assert.equal(search(page), "?p=0,1,0,0,1/0,1,1&away=1-3&crawford=true");
+    assert.match(await region(page, "Cube action").textContent(), /No double/);
+    assert.equal(await group.getByRole("combobox", { name: "Match equity table" }).inputValue(), "Kazaross-XG2");
+    await group.getByRole("checkbox", { name: "Match play" }).uncheck();
+    await settled(page);
+    assert.equal(search(page), "?p=0,1,0,0,1/0,1,1");
+  }));
+
 test("a late answer is dropped", () =>
   visit(PAGES.served, "?p=1/1", async (page) => {
     await page.route("**/v1/probe*position=1%2C1*", async (route) => {
