@@ -12,6 +12,7 @@ BgfmtError
 │  └─ LossError                    .lost
 ├─ PositionError (ValueError)      not a legal side, position or identifier
 ├─ NotCoveredError (LookupError)   a fair question, the wrong database
+│  └─ TooMuchWorkError             calculating it is beyond the limit set   .work .limit
 ├─ OutputExistsError (ValueError)  the output is there already and nobody said to replace it
 ├─ SolverError (RuntimeError)      too little memory or disk, a size or recipe that there is no solver for
 │  └─ ScratchError                 a scratch file that is not to be used   .path .state
@@ -105,6 +106,20 @@ class PositionError(BgfmtError, ValueError):
 
 class NotCoveredError(BgfmtError, LookupError):
     """A legal position that lies outside the database asked."""
+
+
+class TooMuchWorkError(NotCoveredError):
+    """No table covers a position, and calculating it takes more `work` than the `limit` allows.
+
+    Both count pairs of boards times cube states.
+    """
+
+    def __init__(self, message: str, work: int, limit: int) -> None:
+        super().__init__(
+            f"{message}: exact play needs {work:,} pairs of boards times cube states, more than the limit of "
+            f"{limit:,}"
+        )
+        self.work, self.limit = work, limit
 
 
 class OutputExistsError(BgfmtError, ValueError):

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bgfmt.errors import NotCoveredError, SolverError
+from bgfmt.errors import NotCoveredError, SolverError, TooMuchWorkError
 from bgfmt.game import board
 from bgfmt.game.board import Position, Side
 from bgfmt.solver.columns import Columns
@@ -209,10 +209,7 @@ class Work:
         """NotCoveredError when this is more than `limit`."""
         most = DEFAULT_LIMIT if limit is None else limit
         if self.size > most:
-            raise NotCoveredError(
-                f"{self.position}: exact play needs {self.size:,} pairs of boards times cube states, "
-                f"more than the limit of {most:,}"
-            )
+            raise TooMuchWorkError(f"{self.position}", self.size, most)
 
 
 def check_race(position: Position) -> None:
