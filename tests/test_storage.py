@@ -377,6 +377,10 @@ def test_files_are_made_and_read_without(name: str, tmp_path: Path, monkeypatch:
         for guard in (False, True):
             with open_source(tmp_path / "a", guard=guard) as source:
                 assert source.bytes(0, source.size) == wanted
+        with open(tmp_path / "a", "rb") as file:
+            room = bytearray(len(wanted) + 5)
+            assert system.read_into(file.fileno(), memoryview(room), 2) == len(wanted) - 2
+            assert room[: len(wanted) - 2] == wanted[2:]
     with pytest.raises(OutputExistsError), create(tmp_path / "b") as sink:
         (tmp_path / "b").write_bytes(b"theirs")
     with pytest.raises(RuntimeError), create(tmp_path / "c") as sink:
