@@ -9,7 +9,6 @@ what B's boards lead to. Pairs in which a side on roll has several cube states h
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -23,6 +22,7 @@ from bgfmt.errors import NotCoveredError, SolverError, TooMuchWorkError
 from bgfmt.game import board
 from bgfmt.game.board import Position, Side
 from bgfmt.solver.columns import Columns
+from bgfmt.solver.machine import thread_count
 
 Array = NDArray[Any]
 Progress = Callable[[int, int], None]
@@ -302,9 +302,7 @@ def solve(
     fixed = (
         work.rolling, work.waiting, ours.ends, ours.results, theirs.ends, theirs.results, gains, a, b, won, after,
     )  # fmt: skip
-    threads = threads or (
-        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    )
+    threads = thread_count(threads)
     each = max(1, LANES // k)
     cuts = np.flatnonzero(np.diff(ours.pips)) + 1
     done, total = 0, max(1, work.pairs)
