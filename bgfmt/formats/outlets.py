@@ -1,4 +1,4 @@
-"""Where a format's bytes go: a sink with progress, memory, and one that compares instead of writing."""
+"""Where a format's bytes go: a sink with progress, and one that compares instead of writing."""
 
 from __future__ import annotations
 
@@ -123,40 +123,3 @@ class Compared:
             found[self.written] = (b"", self.stored[self.written : self.written + 64].tobytes())
         for at in sorted(found):
             yield at, *found[at]
-
-
-class Memory:
-    """Bytes in memory, for a format to write to; `data` are the bytes."""
-
-    def __init__(self, data: bytes = b"", name: str = "<memory>") -> None:
-        self.data, self.written, self.name = bytearray(data), len(data), name
-
-    def write(self, data: Data) -> None:
-        """Append bytes."""
-        at = self.written
-        self.written += size_of(data)
-        self.write_at(at, data)
-
-    def write_at(self, offset: int, data: Data) -> None:
-        """Write bytes at an offset."""
-        piece = np.ascontiguousarray(data).tobytes() if isinstance(data, np.ndarray) else bytes(data)
-        self._room(max(self.written, offset + len(piece)))
-        self.data[offset : offset + len(piece)] = piece
-
-    def skip(self, size: int) -> None:
-        """Leave room."""
-        self.written += size
-        self._room(self.written)
-
-    def reserve(self, size: int) -> NDArray[np.uint8]:
-        """Room that is filled later, through the array returned."""
-        start = self.written
-        self.skip(size)
-        return np.frombuffer(self.data, np.uint8)[start:]
-
-    def flush(self) -> None:
-        """Nothing waits."""
-
-    def _room(self, size: int) -> None:
-        if len(self.data) < size:
-            self.data.extend(bytes(size - len(self.data)))

@@ -17,9 +17,8 @@ import bgfmt
 from bgfmt import formats, met
 from bgfmt.errors import CapabilityError
 from bgfmt.formats import Format
-from bgfmt.formats.outlets import Memory
 from bgfmt.solver.match import match_score
-from bgfmt.storage import Source
+from bgfmt.storage import MemorySink, Source
 from bgfmt.tables import KINDS, OneSided, Table, TwoSided
 
 from ..conftest import GOLDEN
@@ -115,7 +114,7 @@ def samples() -> dict[str, Sample]:
             for options in layouts(form):
                 if form.together([table]) is not None:
                     continue
-                store = Memory()
+                store = MemorySink()
                 try:
                     form.write(table, store, **options)  # type: ignore[arg-type]
                 except CapabilityError:

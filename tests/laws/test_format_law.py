@@ -12,9 +12,8 @@ from bgfmt import formats
 from bgfmt.errors import BgfmtError, CapabilityError, FormatError, TruncatedError
 from bgfmt.formats import Format, Layout, Region, promised
 from bgfmt.formats.j.text import as_json
-from bgfmt.formats.outlets import Memory
 from bgfmt.formats.records import Record, facts_of
-from bgfmt.storage import Source
+from bgfmt.storage import MemorySink, RangeSource, Source
 from bgfmt.tables import Table, same_numbers
 
 from ..conftest import ROOT
@@ -35,7 +34,7 @@ def numbers_equal(a: Table, b: Table) -> bool:
 
 def written(sample: Sample, table: Table) -> bytes:
     """A table as the sample's format writes it, in the layout it was read with."""
-    store = Memory()
+    store = MemorySink()
     sample.format.write(table, store)  # type: ignore[arg-type]
     return bytes(store.data)
 
@@ -64,6 +63,26 @@ def test_what_is_written_is_read_again(sample: Sample) -> None:
     assert numbers_equal(table, kept(sample))
     assert (extent.offset, extent.size) == (0, len(sample.data))
     assert written(sample, table) == sample.data
+
+
+@every
+def test_a_source_of_ranges_gives_the_same(sample: Sample, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A table whose bytes are asked for is the same, and opening a file of plain rows asks for its header alone."""
+    asked: list[int] = []
+
+    def fetch(offset: int, size: int) -> bytes:
+        asked.append(size)
+        return sample.data[offset : offset + size]
+
+    monkeypatch.setattr("bgfmt.storage.source.AT_ONCE", 64)
+    source = RangeSource("ranges", len(sample.data), fetch)
+    table, extent = sample.format.read(source, **sample.described)
+    layout = layout_of(sample, sample.read().table)
+    if all(r.numbers or r.offset < len(layout.header) for r in layout.regions):
+        assert sum(asked) <= 2 * len(layout.header) + 200
+    assert extent.size == len(sample.data)
+    assert numbers_equal(table, sample.read().table)
+    assert [f for f in sample.format.audit(source, table, extent) if not f.carried] == []
 
 
 @every
@@ -196,7 +215,7 @@ def test_progress_counts_the_bytes(sample: Sample) -> None:
     seen: list[tuple[int, int]] = []
     sample.format.write(
         sample.table,
-        Memory(),
+        MemorySink(),
         progress=lambda *p: seen.append(p),
         **sample.options,  # type: ignore[arg-type]
     )
@@ -213,7 +232,7 @@ def test_a_body_filled_backwards_is_the_same_file(sample: Sample) -> None:
     if not arrays:
         return
     facts: Any = replace(table, **arrays)  # type: ignore[arg-type]
-    store = Memory()
+    store = MemorySink()
     try:
         with sample.format.body(store, facts, **sample.options) as room:  # type: ignore[arg-type]
             assert set(room) == set(arrays)
@@ -221,6 +240,7 @@ def test_a_body_filled_backwards_is_the_same_file(sample: Sample) -> None:
                 wanted = np.asarray(table.arrays()[name])
                 for k in reversed(range(len(wanted))):
                     rows[k] = wanted[k]
+        store.flush()
     except CapabilityError:
         return
     assert bytes(store.data) == sample.data
@@ -244,7 +264,7 @@ def test_options_are_checked(form: Format) -> None:
     wrong: list[dict[str, Any]] = [{"no-such-option": True}]
     wrong += [{o.name: object()} for o in form.options]
     for options in wrong:
-        store = Memory()
+        store = MemorySink()
         with pytest.raises(CapabilityError):
             form.write(table, store, **options)  # type: ignore[arg-type]
         assert store.written == 0

@@ -19,7 +19,8 @@ from bgfmt.formats.j.container import HEAD, VERSIONS, Container
 from bgfmt.formats.j.form import OFFSETS, Form, JType
 from bgfmt.formats.j.noun import Noun
 from bgfmt.formats.j.write import AREA, FREE, Writer, block_size, compact
-from bgfmt.formats.outlets import Compared, Memory
+from bgfmt.formats.outlets import Compared
+from bgfmt.storage import MemorySink
 
 MOST_COMPARED = 64 << 20
 REMAINS = "what a reused block held before"
@@ -81,7 +82,7 @@ def _compacted(file: Container, length: int) -> bool:
     version = VERSIONS.get(file.header.version.name)
     if length > MOST_COMPARED or version is None or not len(file):
         return False
-    form, store = file.form(0), Memory()
+    form, store = file.form(0), MemorySink()
     if not form.first:
         return False
     try:
@@ -134,7 +135,7 @@ def _header(file: Container, length: int, grown: bool) -> Iterator[Fault]:
         return
     first = int(file.blocks([])[0, 0])
     area = bytes(file.view[:first])
-    store = Memory()
+    store = MemorySink()
     Writer.create(store, head.version, head.form)
     behind = bytes(store.data[len(noun) : AREA])[: max(0, first - len(noun))]
     cleared = bytes(max(0, HEAD - len(noun))) + b" " * max(0, first - HEAD)
