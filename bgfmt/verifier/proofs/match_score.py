@@ -20,7 +20,7 @@ def prove(table: MatchScore, work: Work) -> Outcome:
         failing += len(numbers)
         with np.errstate(invalid="ignore"):
             gap = abs(stored.astype(np.float64) - right).max()
-        largest = max(largest, float(gap) if gap == gap else float("inf"))
+        largest = max(largest, float(np.nan_to_num(gap, nan=np.inf)))
         for number, found, expected in zip(numbers[: KEPT - len(kept)], stored, right, strict=False):
             us, them = divmod(int(number), n)
             kept.append(
