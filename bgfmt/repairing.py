@@ -21,8 +21,7 @@ from bgfmt import formats
 from bgfmt.database import read_source
 from bgfmt.errors import BgfmtError, VerificationError
 from bgfmt.formats import Format, Salvage
-from bgfmt.formats.outlets import Memory
-from bgfmt.storage import PathLike, Source, create, open_source
+from bgfmt.storage import MemorySink, PathLike, Source, create, open_source
 from bgfmt.tables import Hypergammon, MeanRolls, NormalOneSided, OneSided, Table, TwoSided
 from bgfmt.verifier.ladder import Climb, thread_count
 from bgfmt.verifier.proofs import Work
@@ -142,7 +141,7 @@ def _candidates(data: bytes, name: str) -> Iterator[tuple[Format, Salvage]]:
 def mend(form: Format, found: Salvage, data: bytes) -> Mended:
     """Recompute every wrong entry of a table, and write it as its format does."""
     right, changed = put_right(found.table)
-    memory = Memory()
+    memory = MemorySink()
     form.write(right, memory)  # type: ignore[arg-type]
     after = data[len(memory.data) :]
     return Mended(

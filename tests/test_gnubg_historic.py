@@ -14,9 +14,8 @@ from bgfmt import Position, Side, formats
 from bgfmt.cli import run
 from bgfmt.database import read_source
 from bgfmt.errors import BgfmtError, CapabilityError, FormatError, LossError
-from bgfmt.formats.outlets import Memory
 from bgfmt.solver import gnubg2001
-from bgfmt.storage import Source
+from bgfmt.storage import MemorySink, Source
 from bgfmt.tables import OneSided, TwoSided, same_numbers
 
 from .conftest import GOLDEN
@@ -140,7 +139,7 @@ def test_a_new_file_is_never_historic_by_its_suffix(tmp_path: Path) -> None:
 
 def test_bodies_in_any_order() -> None:
     form, one = formats.get("gnubg-2001"), parts().one_sided
-    store = Memory()
+    store = MemorySink()
     with form.body(store, one) as room:  # type: ignore[arg-type]
         room["bearoff"][::-1] = np.asarray(one.bearoff)[::-1]
     assert bytes(store.data) == np.asarray(one.bearoff).tobytes()

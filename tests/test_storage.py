@@ -12,7 +12,6 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -31,6 +30,7 @@ from bgfmt.storage import (
     open_source,
     system,
 )
+from bgfmt.storage.sink import MOST_RUNS
 
 
 def test_a_file_appears_whole(tmp_path: Path) -> None:
@@ -463,25 +463,31 @@ def test_every_sink_keeps_the_laws(tmp_path: Path) -> None:
         _write(sink)
     assert memory.written == sink.written == len(wanted)
     assert bytes(memory.data) == (tmp_path / "a").read_bytes() == wanted
-    same = ComparingSink(MemorySource(b"before" + wanted), 6)
+    same = ComparingSink(wanted)
     _write(same)
-    assert (same.wrong, same.first, same.written) == (0, None, len(wanted))
+    assert (list(same.runs()), same.written) == ([], len(wanted))
 
 
-def test_comparing_counts_and_names_what_differs() -> None:
+def test_comparing_names_what_differs() -> None:
+    memory = MemorySink(b"before")
+    assert bytes(memory.data) == b"before"
     memory = MemorySink()
     _write(memory)
     broken = bytearray(memory.data)
-    for place in (2, 5, 100, len(broken) - 1):
+    for place in (2, 5, 6, 100, len(broken) - 8):
         broken[place] ^= 0xFF
-    cut = MemorySource(bytes(broken[:-3]))
 
-    def compared(**options: Any) -> ComparingSink:
-        sink = ComparingSink(cut, **options)
+    def runs(there: bytes) -> list[tuple[int, bytes, bytes]]:
+        sink = ComparingSink(there)
         _write(sink)
-        return sink
+        return list(sink.runs())
 
-    assert (compared().wrong, compared().first) == (3 + 3, (2, ord("a"), ord("a") ^ 0xFF))
-    assert (compared(begin=3).wrong, compared(begin=6).first) == (5, (100, memory.data[100], broken[100]))
-    assert compared(begin=6, ignored=[(90, 101)]).first == (len(cut.buffer), ord("a"), None)
-    assert compared(begin=6, ignored=[(90, 101), (200, 1 << 30)]).first is None
+    def pair(first: int, past: int) -> tuple[int, bytes, bytes]:
+        return first, bytes(memory.data[first:past]), bytes(broken[first:past])
+
+    end = len(broken)
+    found = [pair(2, 3), pair(5, 7), pair(100, 101), pair(end - 8, end - 7)]
+    assert runs(bytes(broken)) == found
+    assert runs(bytes(broken) + b"more") == [*found, (end, b"", b"more")]
+    assert runs(bytes(broken[:-3])) == [*found, (end - 3, b"ail", b"")]
+    assert len(runs(bytes(end))) <= MOST_RUNS

@@ -30,10 +30,11 @@ Floats = NDArray[np.float64]
 Progress = Callable[[int, int], None]
 Calculate = Literal["all", "close", "nothing"]
 T = TypeVar("T")
-#: most pairs of boards times cube states calculated for one question of money play, about half a second
-MONEY_LIMIT = 12_000_000
-#: the same in a match, where no table knows the score: some twenty seconds of two cores
-MATCH_LIMIT = 400_000_000
+# Most pairs of boards times cube states calculated for one question, unless another limit is set:
+CLOSE_LIMIT = 12_000_000  # what a table leaves too close, about half a second
+ALONE_LIMIT = 4_000_000  # what no table covers; any six chequers against six on six points
+BESIDE_LIMIT = 400_000  # what a one-sided table could estimate, some milliseconds
+MATCH_LIMIT = 400_000_000  # in a match, some twenty seconds of two cores
 MONEY_COLUMNS = 4
 KEPT = 4  # calculated answers kept, as the cube and the play of one turn are asked one after the other
 
@@ -79,7 +80,7 @@ class Sources:
         table = choose.two_sided_for(self.tables, position, cubeful=True)
         if table is not None:
             return self._stored(table, position)
-        found = self.calculated(position, jacoby=jacoby) if self.calculate == "all" else None
+        found = self._calculated(self._on_demand(position, jacoby))
         if found is not None:
             return found
         table = choose.two_sided_for(self.tables, position)
@@ -130,10 +131,13 @@ class Sources:
         )
 
     def calculated(self, position: Position, *, jacoby: bool = False) -> PositionEquities | None:
-        """The exact equities of a race, None beyond the limit."""
-        solved = self._money(position, jacoby)
+        """The exact equities of a race whose stored ones are too close, None beyond the limit."""
+        return self._calculated(self._money(position, jacoby, CLOSE_LIMIT))
+
+    def _calculated(self, solved: MoneyAnswer | None) -> PositionEquities | None:
         if solved is None:
             return None
+        position = solved.position
         gammon = solved.gammons
         return PositionEquities(
             source="calculation",
@@ -149,8 +153,15 @@ class Sources:
             gammons=_gammons(position, counted=True),
         )
 
-    def _money(self, position: Position, jacoby: bool) -> MoneyAnswer | None:
-        limit = MONEY_LIMIT if self.limit is None else self.limit
+    def _on_demand(self, position: Position, jacoby: bool) -> MoneyAnswer | None:
+        """A race that no two-sided table covers, solved; None beyond the limit."""
+        if self.calculate != "all":
+            return None
+        beside = choose.one_sided_for(self.tables, position.us, position.them, distributions=True)
+        return self._money(position, jacoby, ALONE_LIMIT if beside is None else BESIDE_LIMIT)
+
+    def _money(self, position: Position, jacoby: bool, limit: int) -> MoneyAnswer | None:
+        limit = limit if self.limit is None else self.limit
         too_much = _least_work(position) * MONEY_COLUMNS > limit
         if self.calculate == "nothing" or position.contact or too_much:
             return None
@@ -159,7 +170,7 @@ class Sources:
         def solve() -> MoneyAnswer:
             return ondemand.solve_money(position, jacoby=jacoby, limit=limit, progress=self.progress)
 
-        return self._once((position, jacoby), solve)
+        return self._once((position, jacoby, limit), solve)
 
     def worths(
         self,
@@ -180,7 +191,7 @@ class Sources:
         table = choose.two_sided_for(self.tables, position, cubeful=cube != "cubeless", results=sides)
         if table is not None:
             return self._stored_worths(table, position.them, sides, cube)
-        solved = self._money(position, jacoby) if self.calculate == "all" else None
+        solved = self._on_demand(position, jacoby)
         if solved is not None:
             plays = {play.result: play.equity for play in solved.plays(*dice, cube)}
             bare = {play.result: play.equity for play in solved.plays(*dice, "cubeless")}

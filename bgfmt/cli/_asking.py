@@ -62,7 +62,7 @@ def split(words: tuple[str, ...], *, roll: bool = False) -> Words:
 def _is_database(word: str) -> bool:
     if COUNTS.fullmatch(word) or word == STDIN:
         return False
-    return os.path.exists(word) or word.lower().endswith(SUFFIXES)
+    return "://" in word or os.path.exists(word) or word.lower().endswith(SUFFIXES)
 
 
 @contextmanager
@@ -88,7 +88,7 @@ def opened(paths: list[str], described: str | None, part: int | None) -> Iterato
 
 def calculation_options(function: F) -> F:
     """`--limit`, `--no-settle`, `--met`, `--met-player`."""
-    text = "Most pairs of boards times cube states to calculate for one question (default: 12 million for money)."
+    text = "Most pairs of boards times cube states to calculate for one question (default: see docs/ask.md)."
     function = click.option("--limit", type=click.IntRange(0), metavar="N", help=text)(function)
     text = "Calculate nothing: answer from the tables alone, however close or approximate."
     function = click.option("--no-settle", is_flag=True, help=text)(function)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgfmt.errors import BgfmtError, CapabilityError
-from bgfmt.formats.outlets import Compared, Outlet
+from bgfmt.formats.outlets import Outlet
 from bgfmt.formats.parts import (
     HEAD_BYTES,
     Extent,
@@ -25,7 +25,7 @@ from bgfmt.formats.parts import (
     shown,
 )
 from bgfmt.formats.records import Record
-from bgfmt.storage import Sink, Source
+from bgfmt.storage import ComparingSink, Sink, Source
 from bgfmt.tables import KINDS, Table
 
 __all__ = [
@@ -63,6 +63,8 @@ class Format:
     headerless: ClassVar[Mapping[str, type]] = {}
     #: no program of today writes it: a new file is of this format only when it is asked for by name
     historic: ClassVar[bool] = False
+    #: whether it is read from a network by byte range; others are fetched whole
+    by_range: ClassVar[bool] = False
 
     # -- reading ----------------------------------------------------------------------------------------
 
@@ -188,7 +190,7 @@ class Format:
             layout = self.layout(plain, **options)
         except CapabilityError:
             layout = None
-        sink = Compared(source.buffer[extent.offset : extent.end])
+        sink = ComparingSink(source.buffer[extent.offset : extent.end])
         if layout is not None and all(r.numbers or r.offset < len(layout.header) for r in layout.regions):
             sink.write(layout.header)
             sink.skip(layout.size - len(layout.header))

@@ -236,5 +236,5 @@ class Climb:
 
 
 def _made_by(name: str, kind: str) -> list[Finding]:
-    plain = ("gnubg", "bgsage", "bgfmt", "exact", "peelle")
+    plain = ("gnubg", "bgsage", "exact", "peelle", "match")
     return [] if name in plain else [Finding(Rule.MADE_BY, field=name, found=words.made_by(name, kind))]

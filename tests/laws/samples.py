@@ -6,7 +6,7 @@ shapes and dtypes it allows, filled with random numbers.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from math import prod
 from typing import Any
@@ -14,14 +14,12 @@ from typing import Any
 import numpy as np
 
 import bgfmt
-from bgfmt import formats
+from bgfmt import formats, met
 from bgfmt.errors import CapabilityError
 from bgfmt.formats import Format
-from bgfmt.formats.outlets import Memory
-from bgfmt.game import board
-from bgfmt.storage import Source
-from bgfmt.tables import KINDS, MatchScore, OneSided, Table, TwoSided
-from bgfmt.tables.match_score import Results, ScoreFacts
+from bgfmt.solver.match import match_score
+from bgfmt.storage import MemorySink, Source
+from bgfmt.tables import KINDS, OneSided, Table, TwoSided
 
 from ..conftest import GOLDEN
 
@@ -58,12 +56,7 @@ def tables() -> dict[str, Table]:
     assert isinstance(os6, OneSided)
     arrays = {"bearoff": os6.bearoff, "gammon": os6.gammon}
     found["one-sided race"] = made(OneSided, 6, 15, arrays, gammon_policy="race")
-    results = {k: Results(0.5 + k / 64, 0.5 - k / 40) for k in (1, 2, 4)}
-    score = ScoreFacts((2, 3), 0, "made up", "0" * 64, results, alike=False, gammons=False)
-    score = replace(score, results={k: results[k] for k in score.points_needed()})
-    n, columns = board.count(2, 3), len(score.states)
-    balance = rng.uniform(-1, 1, (n, n, columns)).astype("f4")
-    found["match-score 2x3"] = made(MatchScore, 2, 3, {"balance": balance}, score=score, recipe="match")
+    found["match-score 3x2"] = match_score(3, 2, (3, 5), met.load())
     for name, kind in KINDS.items():
         if not any(table.kind == name for table in found.values()):
             found[f"{name} of random numbers"] = random_table(kind, rng)
@@ -121,7 +114,7 @@ def samples() -> dict[str, Sample]:
             for options in layouts(form):
                 if form.together([table]) is not None:
                     continue
-                store = Memory()
+                store = MemorySink()
                 try:
                     form.write(table, store, **options)  # type: ignore[arg-type]
                 except CapabilityError:
