@@ -22,6 +22,8 @@ from bgfmt.service.refusals import Refusal, refusal_of
 from bgfmt.service.work import OneAtATime
 from bgfmt.tables import Table
 
+UNSETTLED = "unsettled"  # marks an answer that another calculation kept from being calculated
+MATCH_LIMIT = 24_000_000  # pairs times states of the cube calculated for one question at a match score
 COLUMNS = 4  # states of the cube that a calculation for money takes for each pair
 Plain = dict[str, Any]
 
@@ -49,7 +51,7 @@ class Answers:
     def __init__(self, holdings: Holdings, settle: int | None = None) -> None:
         self.holdings, self.settle = holdings, settle
         self._one = OneAtATime()
-        self._advisers: dict[tuple[str | None, str | None, bool], Advisor] = {}
+        self._advisers: dict[tuple[str | None, str | None, bool, int | None], Advisor] = {}
 
     # -- the five questions ------------------------------------------------------------------------------
 
@@ -179,7 +181,10 @@ class Answers:
             return
         from bgfmt.analysis import exact_equities
 
-        exact_equities(Position(Side(1, 1), Side(1, 1)))
+        def compile() -> None:
+            exact_equities(Position(Side(1, 1), Side(1, 1)))
+
+        self._one.do(compile, lambda: None)
 
     # -- which adviser, and when it calculates -----------------------------------------------------------
 
@@ -208,20 +213,27 @@ class Answers:
                     raise
                 refused = error
         try:
-            return self._one.do(lambda: answer(self._adviser(asked, calculate=True)), quick)[0]
-        except NotCoveredError:
-            raise refused or NotCoveredError(
-                "no table covers it, and calculating it is too much work"
-            ) from None
+            found, exact = self._one.do(
+                lambda: answer(self._adviser(asked, calculate=True, match=match)), quick
+            )
+        except NotCoveredError as error:
+            if self._one.busy:
+                raise Refusal(
+                    "busy", "another calculation is under way", headers=(("Retry-After", "1"),)
+                ) from None
+            raise refused or error from None
+        return found if exact else found | {UNSETTLED: True}
 
-    def _adviser(self, asked: Question, *, calculate: bool = False) -> Advisor:
-        key = (asked.table, asked.met, calculate)
+    def _adviser(self, asked: Question, *, calculate: bool = False, match: bool = False) -> Advisor:
+        limit = None if self.settle is None else self.settle * COLUMNS
+        if match:
+            limit = MATCH_LIMIT if limit is None else min(limit, MATCH_LIMIT)
+        key = (asked.table, asked.met, calculate, limit)
         if key not in self._advisers:
             if asked.met is not None and asked.met not in _mets():
                 raise Refusal("bad_parameter", f"met is one of {', '.join(_mets())}", "met")
             holding = self._holding(asked.table)
             library = Named(list(self.holdings) if holding is None else [holding])
-            limit = None if self.settle is None else self.settle * COLUMNS
             mode: Any = "all" if calculate else "nothing"
             self._advisers[key] = Advisor(library, met=asked.met, calculate=mode, limit=limit)
         return self._advisers[key]
