@@ -16,7 +16,7 @@ from bgfmt.errors import BgfmtError, NotCoveredError, PositionError
 from bgfmt.game.board import Position, Side
 from bgfmt.game.identifiers import parse_position, parse_side, position_id, xgid
 from bgfmt.game.state import GameState
-from bgfmt.service.holdings import Holding, Holdings, max_error
+from bgfmt.service.holdings import Holding, Holdings
 from bgfmt.service.parameters import Question
 from bgfmt.service.refusals import Refusal, refusal_of
 from bgfmt.service.work import OneAtATime
@@ -51,6 +51,7 @@ class Answers:
     def __init__(self, holdings: Holdings, settle: int | None = None) -> None:
         self.holdings, self.settle = holdings, settle
         self._one = OneAtATime()
+        self._by_size: dict[tuple[tuple[int, int], ...], Holding] = {}
         self._advisers: dict[tuple[str | None, str | None, bool, int | None], Advisor] = {}
 
     # -- the five questions ------------------------------------------------------------------------------
@@ -76,7 +77,7 @@ class Answers:
         for who, entry in sides:
             said = {"player": who} if who else {}
             found.append(said | holding.table.lookup(entry).as_dict())
-        return {"table": holding.name, "max_error": max_error(holding.table), "answers": found}
+        return {"table": holding.name, "max_error": holding.max_error, "answers": found}
 
     def race(self, asked: Question) -> Plain:
         """Rolls, effective pips and wastage of one side or two."""
@@ -246,7 +247,14 @@ class Answers:
         return self.holdings.by_name[name]
 
     def _best(self, asked: Side | Position) -> Holding:
-        """The table that answers for a side or a position."""
+        """The table that answers for a side or a position; which it is depends on their sizes alone."""
+        sides = (asked,) if isinstance(asked, Side) else (asked.us, asked.them)
+        size = tuple((side.highest, side.chequers) for side in sides)
+        if size not in self._by_size:
+            self._by_size[size] = self._chosen(asked)
+        return self._by_size[size]
+
+    def _chosen(self, asked: Side | Position) -> Holding:
         tables = [one.table for one in self.holdings]
         sides = [asked] if isinstance(asked, Side) else [asked.us, asked.them]
         best: Table | None = None
@@ -309,7 +317,7 @@ def _one_or_two(text: str, *, keep: bool = False) -> Side | Position:
     """A side or a position; with `keep` one whose other side is empty stays a position."""
     one = _asking.one_or_two(text)
     if isinstance(one, Position):
-        return one.check()
+        return one
     if keep and ("/" in text or not _asking.COUNTS.fullmatch(text.replace(" ", ""))):
         return parse_position(text)
     return one if not keep else parse_side(text)
