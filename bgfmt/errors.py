@@ -15,6 +15,9 @@ BgfmtError
 ├─ OutputExistsError (ValueError)  the output is there already and nobody said to replace it
 ├─ SolverError (RuntimeError)      too little memory or disk, a size or recipe that there is no solver for
 │  └─ ScratchError                 a scratch file that is not to be used   .path .state
+├─ NetworkError (OSError)          a server or the way to it failed       .status
+├─ RangeNotSupportedError          a server sends whole files only, and this one is too large for that
+├─ SourceChangedError              a file was replaced while it was read
 ├─ VerificationError               .report
 ├─ ClosedError (ValueError)        used after close
 └─ MissingExtraError (ImportError) .install
@@ -134,6 +137,22 @@ class VerificationError(BgfmtError):
 
 class ClosedError(BgfmtError, ValueError):
     """A database or source was used after it was closed."""
+
+
+class NetworkError(BgfmtError, OSError):
+    """A server, or the way to it, failed; `status` is that of its answer, None where there was none."""
+
+    def __init__(self, message: str, status: int | None = None) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+class RangeNotSupportedError(BgfmtError):
+    """The server sends whole files only, and this one is too large to be read whole."""
+
+
+class SourceChangedError(BgfmtError):
+    """The file was replaced by another while it was read."""
 
 
 class MissingExtraError(BgfmtError, ImportError):

@@ -62,7 +62,7 @@ def split(words: tuple[str, ...], *, roll: bool = False) -> Words:
 def _is_database(word: str) -> bool:
     if COUNTS.fullmatch(word) or word == STDIN:
         return False
-    return os.path.exists(word) or word.lower().endswith(SUFFIXES)
+    return "://" in word or os.path.exists(word) or word.lower().endswith(SUFFIXES)
 
 
 @contextmanager

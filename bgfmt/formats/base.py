@@ -63,6 +63,8 @@ class Format:
     headerless: ClassVar[Mapping[str, type]] = {}
     #: no program of today writes it: a new file is of this format only when it is asked for by name
     historic: ClassVar[bool] = False
+    #: whether it is read from a network by byte range; others are fetched whole
+    by_range: ClassVar[bool] = False
 
     # -- reading ----------------------------------------------------------------------------------------
 

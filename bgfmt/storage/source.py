@@ -18,13 +18,13 @@ from bisect import bisect_right
 from collections.abc import Callable
 from itertools import accumulate
 from pathlib import Path
-from typing import Any, Protocol, Self, cast
+from typing import Any, BinaryIO, Protocol, Self, cast
 
 import numpy as np
 from construct import Construct, ConstructError, Container
 from numpy.typing import NDArray
 
-from bgfmt.errors import ClosedError, HeaderError, TruncatedError
+from bgfmt.errors import CapabilityError, ClosedError, HeaderError, TruncatedError
 from bgfmt.storage import system
 from bgfmt.storage.system import PathLike
 from bgfmt.tables import LazyRows
@@ -79,6 +79,14 @@ class Source(Protocol):
         """Let mapped pages go from this process (they stay in the system's cache), to keep memory bounded."""
         return
 
+    def facts(self) -> dict[str, Any]:
+        """What reading has cost, for `info`; nothing where it costs nothing."""
+        return {}
+
+    def whole(self) -> Source:
+        """The same bytes at hand, for formats that are not read by range; CapabilityError where that is too much."""
+        return self
+
     def need(self, size: int, what: str = "file") -> None:
         """TruncatedError unless there are at least `size` bytes."""
         if size > self.size:
@@ -108,11 +116,20 @@ class Source(Protocol):
         return bytes(self.buffer[offset : offset + size])
 
 
-def open_source(path: PathLike, *, guard: bool = False) -> Source:
+def open_source(path: PathLike | BinaryIO, *, guard: bool = False, **options: Any) -> Source:
     """A regular file to read: mapped, or with `guard` read by the piece, so that no one else can end this process.
 
-    OSError for what is no regular file (a folder, a device, a FIFO), at once.
+    An http or https address is read by range, with `options` as `bgfmt.storage.remote` has them; an open binary file
+    that can seek is read where it is. OSError for what is no regular file (a folder, a device, a FIFO), at once.
     """
+    from bgfmt.storage import readable, remote
+
+    if remote.is_url(path):
+        return remote.open_url(str(path), **options)
+    if options:
+        raise CapabilityError(f"{', '.join(sorted(options))}: options of addresses on the network only")
+    if not isinstance(path, (str, os.PathLike)):
+        return readable.ReadableSource(path)
     return GuardedSource(path) if guard else MappedSource(path)
 
 
