@@ -61,7 +61,7 @@ def verify(
         moments, equity for hypergammon) that is let pass.
     threads, progress : cores to use; called with (done, total) during the long pass.
     announce : called before the recurrence with the seconds that it is likely to take.
-    exact : also measure how far the stored numbers are from the truth; see `bgfmt.measuring`.
+    exact : also measure how far the stored numbers are from the truth; see `bgfmt.verifier.measuring`.
     format, described : as for `bgfmt.open`, for files without header.
 
     Returns
