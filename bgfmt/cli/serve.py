@@ -81,7 +81,7 @@ def serve(
         from bgfmt.service.server import hosts_of
         from bgfmt.service.server import serve as run
     except ModuleNotFoundError as error:
-        install = "pip install 'bgfmt[serve]'"
+        install = "pip install '.[serve]' in a checkout of bgfmt"
         raise MissingExtraError(f"serving needs {error.name}: {install}", install) from None
     settings = Settings(
         hosts=hosts_of(host, tuple(name.lower() for name in allow_host)),
