@@ -10,9 +10,9 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from threading import Lock
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 from bgfmt.errors import (
@@ -25,6 +25,7 @@ from bgfmt.errors import (
 from bgfmt.storage.paged import AT_ONCE, CACHE_PAGES, PAGE_BYTES, PagedSource
 from bgfmt.storage.source import MemorySource, Source
 
+T = TypeVar("T")
 WHOLE_BYTES = 64 << 20
 TIMEOUT = 30.0
 RETRIES = 2
@@ -206,7 +207,7 @@ class Web:
 
     # -- one request -------------------------------------------------------------------------------------
 
-    def _tried(self, ask: Any) -> Any:
+    def _tried(self, ask: Callable[[], T]) -> T:
         """What `ask` gives, tried again after failures of the network."""
         for tries in range(self.retries + 1):
             try:
