@@ -1,4 +1,4 @@
-"""Files on web servers, read by byte range through urllib3 (the extra `bgfmt[remote]`).
+"""Files on web servers, read by byte range through urllib3 (the extra `remote`).
 
 The first request is a GET of the first page, never HEAD, since some servers answer HEAD with the length of a packed
 body. Every later answer is checked: the range asked for, the length, and that the file is still the one that was
@@ -307,7 +307,7 @@ def _urllib3() -> Any:
     try:
         import urllib3
     except ModuleNotFoundError:
-        install = "pip install 'bgfmt[remote]'"
+        install = "pip install urllib3"
         raise MissingExtraError(f"reading over the network needs urllib3: {install}", install) from None
     return urllib3
 
