@@ -67,7 +67,7 @@ def serve(
     """Answer questions about the tables DB over HTTP, and show a page that asks them, until interrupted.
 
     DB is a file, or NAME=FILE to serve it under another name. The page is at /, the routes are listed at
-    /openapi.json. Needs the extra bgfmt[serve].
+    /openapi.json. Needs starlette, uvicorn and httptools.
 
     \b
     Example:
