@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from bgfmt.analysis.advisor import Advisor
 from bgfmt.analysis.answers import PositionEquities, RankedPlay, SideRace
-from bgfmt.analysis.choose import KNOWN_ERRORS, Databases
+from bgfmt.analysis.choose import Databases
 from bgfmt.analysis.cube import CubeAction
 from bgfmt.analysis.library import Library
 from bgfmt.analysis.sources import Calculate, Sources
@@ -16,6 +16,7 @@ from bgfmt.game.board import Position, Side
 from bgfmt.game.moves import ROLLS, parse_roll
 from bgfmt.game.state import GameState, cube_owner
 from bgfmt.tables import Equities
+from bgfmt.tables.two_sided import KNOWN_ERRORS
 
 Roll = tuple[int, int]
 

@@ -86,8 +86,8 @@ class Sources:
         table = choose.two_sided_for(self.tables, position)
         if table is not None:
             return self._stored(table, position)
-        one = choose.one_sided_for(self.tables, position.us, position.them, distributions=True)
-        if not isinstance(one, OneSided):
+        one = choose.distributions_for(self.tables, position.us, position.them)
+        if one is None:
             raise self.refusal(position.us, position.them)
         return self._estimated(one, position)
 
@@ -157,7 +157,7 @@ class Sources:
         """A race that no two-sided table covers, solved; None beyond the limit."""
         if self.calculate != "all":
             return None
-        beside = choose.one_sided_for(self.tables, position.us, position.them, distributions=True)
+        beside = choose.distributions_for(self.tables, position.us, position.them)
         return self._money(position, jacoby, ALONE_LIMIT if beside is None else BESIDE_LIMIT)
 
     def _money(self, position: Position, jacoby: bool, limit: int) -> MoneyAnswer | None:
@@ -200,8 +200,8 @@ class Sources:
         table = choose.two_sided_for(self.tables, position, results=sides)
         if table is not None:
             return self._stored_worths(table, position.them, sides, cube)
-        one = choose.one_sided_for(self.tables, position.them, *sides, distributions=True)
-        if not isinstance(one, OneSided):
+        one = choose.distributions_for(self.tables, position.them, *sides)
+        if one is None:
             return None
         values, cubeless = approximate.worth_of_results(one, position.them, sides, cube)
         return Worths(values, cubeless, None, "one-sided", self.library.name(one))

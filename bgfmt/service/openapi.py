@@ -319,12 +319,13 @@ def document(settings: Settings, names: Sequence[str]) -> Schema:
         {"name": n, "in": "query", "required": True, "schema": {**WHOLE, "minimum": 1, "maximum": 6}}
         for n in ("die1", "die2")
     ]
-    for path, more, schema in (("/eval", [], "Eval"), ("/move", dice, "Moves")):
+    routes: tuple[tuple[str, list[Any], str], ...] = (("/eval", [], "Eval"), ("/move", dice, "Moves"))
+    for path, extra, schema in routes:
         answer = _ok("application/json", _ref(schema), kept=True) | _statuses(400, 404, errors="Foreign")
         paths[path] = {
             "get": {
                 "summary": "wildbg's question of that name",
-                "parameters": [*more, *away, *points],
+                "parameters": [*extra, *away, *points],
                 "responses": answer,
             }
         }
