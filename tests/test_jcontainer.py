@@ -222,6 +222,13 @@ def test_files_of_4_byte_positions_end_at_2_gib() -> None:
 # -- hostile bytes -------------------------------------------------------------------------------------------
 
 
+def held(data: memoryview) -> MemorySink:
+    """A sink that holds these bytes already."""
+    sink = MemorySink()
+    sink.write(data)
+    return sink
+
+
 def use(data: bytes) -> None:
     """Everything that is done with a file: open, describe, decode and write it again."""
     source = Source.from_bytes(data, "mutant.ijf")

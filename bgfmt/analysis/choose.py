@@ -28,7 +28,7 @@ def known_error(table: TwoSided) -> NDArray[np.float64]:
 
 def known_error_of_rolls(table: OfRolls) -> float:
     """Greatest error of the mean rolls of a one-sided table."""
-    return table.errors()["mean_rolls"]
+    return table.rolls_error
 
 
 def tables_of(databases: Databases) -> list[Table]:

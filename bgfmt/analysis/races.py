@@ -28,7 +28,7 @@ def side_race(table: OfRolls, side: Side, name: str | None = None) -> SideRace:
     return SideRace(
         source="one-sided",
         table=name,
-        max_error=table.errors() if table.measured else None,
+        max_error=table.errors() or None,
         side=side,
         number=number,
         mean_rolls=float(last.mean),

@@ -65,6 +65,8 @@ class Format(Generic[T]):
     headerless: ClassVar[Mapping[str, type]] = {}
     #: no program of today writes it: a new file is of this format only when it is asked for by name
     historic: ClassVar[bool] = False
+    #: whether it is read from a network by byte range; others are fetched whole
+    by_range: ClassVar[bool] = False
 
     # -- reading ----------------------------------------------------------------------------------------
 
@@ -190,10 +192,11 @@ class Format(Generic[T]):
             layout = self.layout(plain, **options)
         except CapabilityError:
             layout = None
-        sink = ComparingSink(source.buffer[extent.offset : extent.end])
-        if layout is not None and all(r.numbers or r.offset < len(layout.header) for r in layout.regions):
+        short = layout is not None and all(r.numbers or r.offset < len(layout.header) for r in layout.regions)
+        end = extent.offset + len(layout.header) if layout is not None and short else extent.end
+        sink = ComparingSink(source.buffer[extent.offset : end])
+        if layout is not None and short:
             sink.write(layout.header)
-            sink.skip(layout.size - len(layout.header))
         else:
             try:
                 self.write(plain, sink, **options)  # type: ignore[arg-type]

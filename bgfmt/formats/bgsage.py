@@ -27,7 +27,7 @@ from bgfmt.formats.outlets import Outlet
 from bgfmt.formats.records import AsRead, as_read, lasting
 from bgfmt.game import board
 from bgfmt.storage import Source
-from bgfmt.tables import LazyRows, OneSided, Rows, Table
+from bgfmt.tables import LazyRows, OneSided, Rows
 
 POINTS, CHEQUERS, ROLLS = 6, 15, 32
 N = board.count(POINTS, CHEQUERS)
@@ -73,8 +73,8 @@ class Bgsage(Format[OneSided]):
             raise HeaderError(source.name, "gammon_rows", offset + 24, f"at most {N}", rows)
         at = offset + SIZE
         bearoff = source.array("<u2", (N, ROLLS), at, "distributions")
-        means = source.array("<f4", (N,), at + 64 * N, "means")
-        where = source.array("<i4", (N,), at + 68 * N, "gammon index")
+        means = np.asarray(source.array("<f4", (N,), at + 64 * N, "means"))
+        where = np.asarray(source.array("<i4", (N,), at + 68 * N, "gammon index"))
         survival = source.array("<u2", (rows, ROLLS), at + 72 * N, "gammon section")
         bad = (where < -1) | (where >= rows)
         if bad.any():
@@ -136,7 +136,7 @@ class Bgsage(Format[OneSided]):
         parts = kept or _sections(bearoff, table.gammon if gammon else None)
         sink.write(HEADER.build({"gammon_rows": len(parts.survival)}))
         for array in (bearoff.astype("<u2", copy=False), parts.means, parts.where, parts.survival):
-            sink.write(array)
+            sink.write(np.asarray(array))
 
     # -- every byte -------------------------------------------------------------------------------------
 

@@ -4,11 +4,10 @@ import { board } from "./board.js";
 import { el, one } from "./dom.js";
 import { AskError, connect } from "./source.js";
 import { actionOf, answered, drawCube, drawPlays, drawRace, drawRolls, drawTables, remedy } from "./sections.js";
-import { blank, diceOf, fromAddress, pips, put, questionOf, read, rollOf, swapped, textOf, toAddress, total } from "./state.js";
+import { blank, diceOf, fromAddress, pips, points, put, questionOf, read, rollOf, swapped, textOf, toAddress, total } from "./state.js";
 
 const WAIT = 150; // milliseconds after the last change
 const HEADING = "Bearoff tablebase";
-const METS = ["Kazaross-XG2", "Rockwell-Kazaross", "g11", "mec26", "zadeh"];
 
 const main = one("main");
 const box = one("#position");
@@ -17,9 +16,10 @@ let state = blank();
 let empty = false; // an address that cannot be read: no board is invented
 let asking = null; // aborts the question under way
 let timer = null;
+let entry = null; // what is being typed, if the newest entry of the history is due to it
 
 const theBoard = board({
-  change: (who, point, n, typing) => update(put(state, who, point, n), { again: typing }),
+  change: (who, point, n, typing) => update(put(state, who, point, n), { typing }),
   move: (who, from, to) => {
     const taken = put(state, who, from, state[who][from - 1] - 1);
     update(to ? put(taken, who, to, taken[who][to - 1] + 1) : taken);
@@ -28,11 +28,14 @@ const theBoard = board({
 
 // -- changes ------------------------------------------------------------------------------------------------------
 
-/** A finished change: state, address, everything drawn; the answer follows. `again` goes on with the last change. */
-function update(next, { again = false, now = false } = {}) {
+/** A finished change: state, address, everything drawn; the answer follows. What has one `typing` is one change. */
+function update(next, { typing = null, now = false } = {}) {
   const address = toAddress(next, location.search);
-  if (again) history.replaceState(null, "", address);
-  else if (address !== location.search || empty) history.pushState(null, "", address);
+  if (address !== location.search || empty) {
+    if (typing && typing === entry) history.replaceState(null, "", address);
+    else history.pushState(null, "", address);
+    entry = typing;
+  }
   state = next;
   empty = false;
   wrong(null);
@@ -101,10 +104,12 @@ async function answer() {
   asking = control;
   const asked = state;
   try {
-    if (!total(asked.us) && !total(asked.them)) throw new AskError("not_covered", "set some chequers");
+    const never = hopeless(asked);
+    if (never) throw new AskError("bad_position", never);
     const found = await source.answer(questionOf(asked), control.signal);
     if (control.signal.aborted) return;
     const reasons = found.probe.not_covered ?? {};
+    if (source.tables.some((t) => t.fingerprint === null)) drawTables(source.tables); // now known, having been opened
     show(found.probe, found.rolls, (name) => reasons[name] ?? found.why?.message ?? "no table answers");
     say(answered(found.probe));
   } catch (error) {
@@ -117,6 +122,15 @@ async function answer() {
     if (!(error instanceof AskError)) console.error(error);
   }
   main.setAttribute("aria-busy", "false");
+}
+
+/** Why no table can have a position, whatever tables there are. */
+function hopeless({ us, them }) {
+  if (!total(us) && !total(them)) return "set some chequers";
+  if (!total(us)) return "the game is over, the side on roll has no chequers left";
+  const clash = us.findIndex((n, k) => n && them[us.length - 1 - k]);
+  if (clash >= 0) return `both sides stand on your ${clash + 1} point`;
+  return points(us) + points(them) > us.length ? "the sides have not passed each other" : "";
 }
 
 function show(probe, rolls, reason) {
@@ -153,7 +167,7 @@ function drawControls() {
   for (const id of ["away-us", "away-them", "crawford", "cube-value", "met"]) one(`#${id}`).disabled = !state.away;
   one("#crawford").checked = state.crawford;
   one("#cube-value").value = String(state.cube_value);
-  one("#met").value = state.met ?? METS[0];
+  one("#met").value = state.met ?? source?.mets[0] ?? "";
 }
 
 function build() {
@@ -173,7 +187,6 @@ function build() {
     }
   }
   for (let n = 1; n <= 64; n *= 2) one("#cube-value").append(el("option", { value: n }, String(n)));
-  for (const met of METS) one("#met").append(el("option", { value: met }, met));
 }
 
 function listen() {
@@ -209,7 +222,7 @@ function listen() {
     const need = (id) => Math.min(64, Math.max(1, Math.round(Number(one(id).value)) || 5));
     const away = one("#match-play").checked ? [need("#away-us"), need("#away-them")] : null;
     const crawford = Boolean(away) && one("#crawford").checked && away.includes(1);
-    const met = one("#met").value === METS[0] ? null : one("#met").value;
+    const met = one("#met").value === source.mets[0] ? null : one("#met").value;
     update({ ...state, away, crawford, cube_value: away ? Number(one("#cube-value").value) : 1, met: away ? met : null });
   });
   main.addEventListener("click", (event) => {
@@ -246,6 +259,7 @@ load();
 try {
   source = await connect();
   drawTables(source.tables);
+  for (const met of source.mets) one("#met").append(el("option", { value: met }, met));
   load();
 } catch (error) {
   say(`No answer: ${error.message}`);

@@ -16,7 +16,7 @@ const names = { us: "Your", them: "Their" };
 const plural = (n) => `${n} chequer${n === 1 ? "" : "s"}`;
 
 /**
- * The board in `#panels`. `change(who, point, count, typing)` and `move(who, from, to)` (to 0: off) say what a
+ * The board in `#panels`. `change(who, point, count, typing)`, `typing` being one object for all digits of a number, and `move(who, from, to)` (to 0: off) say what a
  * person did. `draw(state, tables)` shows a state.
  */
 export function board({ change, move }) {
@@ -109,7 +109,7 @@ export function board({ change, move }) {
     touched = [who, point];
   }
 
-  function set(who, point, n, typing = false) {
+  function set(who, point, n, typing = null) {
     touch(who, point);
     change(who, point, n, typing);
   }
@@ -220,8 +220,8 @@ export function board({ change, move }) {
     const now = performance.now();
     const going = typed.place === place && now < typed.until && typed.text.length === 1 && typed.text !== "0";
     const text = going ? typed.text + key : key;
-    typed = { place, text, until: now + 1000 };
-    set(who, point, Number(text), going);
+    typed = { place, text, until: now + 1000, entry: going ? typed.entry : {} };
+    set(who, point, Number(text), typed.entry);
   }
 
   return { draw };

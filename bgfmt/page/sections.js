@@ -56,6 +56,7 @@ export function remedy(state) {
 /** The action of the cube chosen, null where there is none. */
 export function actionOf(cube, owner) {
   if (!cube) return null;
+  if (cube.emg) return { ...cube, ...cube.emg, mwc: cube.mwc }; // at a match score
   if (owner !== "opponent") return cube[`${owner}_cube`] ?? null;
   if (cube.opponent_cube) return cube.opponent_cube;
   if (cube.opponent === undefined || cube.opponent === null) return null;
@@ -72,6 +73,7 @@ export function drawCube(state, probe, reason) {
   const own = word === "double" ? "Double" : "Redouble";
   const rows = [[`No ${word}`, action.no_double]];
   if (state.cube !== "opponent") rows.push([`${own}, take`, action.double_take], [`${own}, pass`, action.double_pass]);
+  const there = rows.filter(([, value]) => typeof value === "number");
   const line = ([name, value]) => {
     const best = Math.abs(value - action.best) < 1e-12;
     return { best, cells: [name, equity(value), best ? "best" : ""] };
@@ -81,7 +83,7 @@ export function drawCube(state, probe, reason) {
   return redraw(
     body("action"),
     el("p", { class: "verdict" }, action.action),
-    table("Equities", null, rows.map(line), "numbers"),
+    table("Equities", null, there.map(line), "numbers"),
     el("p", {}, sure),
     cube.approximate ? el("p", { class: "rough" }, "approximate") : null,
     matchLine(action),
@@ -90,8 +92,9 @@ export function drawCube(state, probe, reason) {
 }
 
 const matchLine = (action) => {
-  const names = [["mwc", "MWC"], ["no_double_mwc", "No double"], ["double_take_mwc", "Double, take"], ["double_pass_mwc", "Double, pass"]];
-  const said = names.filter(([key]) => typeof action[key] === "number").map(([key, name]) => `${name} ${fixed(100 * action[key], 2)} %`);
+  const names = [["no_double", "no double"], ["double_take", "double, take"], ["double_pass", "double, pass"]];
+  const known = names.filter(([key]) => typeof action.mwc?.[key] === "number");
+  const said = known.map(([key, name]) => `${name} ${fixed(100 * action.mwc[key], 2)} %`);
   return said.length ? el("p", { class: "soft" }, `Chances to win the match: ${said.join(", ")}.`) : null;
 };
 
@@ -173,7 +176,8 @@ export function drawTables(tables) {
     const link = t.url ? el("a", { href: t.url.replace(/^\//, ""), "aria-label": `Download ${t.name}` }, "Download") : "";
     const error = worst(t);
     const said = error === null ? "not known" : error < 1e-9 ? "exact" : bound(error);
-    return { cells: [t.name, t.kind, String(t.points ?? ""), String(t.chequers ?? ""), bytes(t.size), said, link] };
+    const size = typeof t.size === "number" ? bytes(t.size) : "not known";
+    return { cells: [t.name, t.kind ?? "not known", String(t.points ?? ""), String(t.chequers ?? ""), size, said, link] };
   });
   const heads = ["Name", "Kind", "Points", "Chequers", "Size", "Greatest error", "File"];
   redraw(body("tables"), table("Tables", heads, rows, "wide"));

@@ -2,7 +2,9 @@
 // objects, and nothing else in the page knows which it is.
 
 import * as ask from "./ask.js";
-import { BgfmtError, open } from "./bgfmt.js";
+import * as bgfmt from "./bgfmt.js";
+
+const { BgfmtError, open, parse } = bgfmt;
 
 /** What went wrong, in the codes of the API: "not_covered", "bad_position", ...; "network" for everything else. */
 export class AskError extends Error {
@@ -12,15 +14,16 @@ export class AskError extends Error {
   }
 }
 
-/** {title, features, tables, answer(question, signal) -> {probe, rolls}, read(text) -> position}. */
+/** {title, features, mets, tables, answer(question, signal) -> {probe, rolls}, read(text) -> position}. */
 export async function connect() {
   return document.querySelector('meta[name="bgfmt"]').content === "site" ? site() : server();
 }
 
-async function json(path, signal) {
+async function json(path, signal, asked = null) {
   let response;
   try {
-    response = await fetch(path, { signal, headers: { Accept: "application/json" } });
+    const post = { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(asked) };
+    response = await fetch(path, { signal, ...(asked ? post : {}) });
     const body = await response.json();
     if (response.ok) return body;
     throw new AskError(response.status < 500 ? body.error.code : "network", body.error.message);
@@ -32,19 +35,44 @@ async function json(path, signal) {
 }
 
 async function server() {
-  const { features, tables } = await json("v1/tables");
+  const { features, tables, mets = [] } = await json("v1/tables");
   const query = (more) => new URLSearchParams(Object.entries(more).filter(([, value]) => value)).toString();
   const cube = (value) => (value === "centered" ? null : value);
   const answer = async (question, signal) => {
     const common = { position: question.position, cube: cube(question.cube), ...question.match };
+    const position = parse(question.position);
+    if (!tables.some((t) => fits(t, position))) await calculable(position, common, signal);
     const asked = [
       json(`v1/probe?${query({ ...common, roll: question.roll })}`, signal),
       json(`v1/play?${query({ ...common, roll: "all", top: 1 })}`, signal),
     ];
     return both(asked, signal);
   };
-  const read = async (text) => (await json(`v1/probe?${query({ position: text })}`)).position;
-  return { title: "", features, tables, answer, read };
+  // the server knows more identifiers than the page does: FIBS lines, OGID, position keys
+  const known = (text) => /^board:|^[0-9a-p]*:[0-9a-p]*:[BWND?]\d|^[A-P]{20}$/.test(text.trim());
+  const read = async (text) => {
+    if (!known(text)) throw new AskError("bad_position", "no identifier");
+    return (await json(`v1/probe?${query({ position: text })}`)).position;
+  };
+  return { title: "", features, mets, tables, answer, read };
+}
+
+/** Whether a table has the sizes of a position. */
+function fits({ kind, points, chequers }, { us, them }) {
+  const sides = them && bgfmt.chequers(them) ? [us, them] : [us];
+  if (kind === "two-sided" && sides.length < 2) return false;
+  return sides.every((side) => bgfmt.highest(side) <= points && bgfmt.chequers(side) <= chequers);
+}
+
+/**
+ * What no table has the size for is perhaps calculated. Asked by POST, which says in its answer what there is not,
+ * where GET would be an error that the browser writes into its console.
+ */
+async function calculable({ them }, { position, cube: owner, ...match }, signal) {
+  const two = them && bgfmt.chequers(them);
+  const item = two ? { position, settle: true, ...match } : { position };
+  const { results: [found] } = await json(`v1/${two ? "cube" : "race"}`, signal, { positions: [item] });
+  if (found.error) throw new AskError(found.error.code, found.error.message);
 }
 
 /** The probe, which must answer, and the plays of all rolls, which may say why not. */
@@ -62,6 +90,8 @@ async function site() {
   const table = (entry) => {
     if (!opened.has(entry.name)) {
       const opening = open(new URL(entry.url, document.baseURI), { name: entry.name });
+      // of a table that lies elsewhere nothing is known before
+      opening.then((t) => Object.assign(entry, { kind: t.kind, points: t.points, chequers: t.chequers, size: t.size })).catch(() => {});
       opening.catch(() => opened.delete(entry.name)); // asked again next time
       opened.set(entry.name, opening);
     }
@@ -84,5 +114,5 @@ async function site() {
       signal,
     );
   };
-  return { title, features: [], tables, answer, read: null };
+  return { title, features: [], mets: [], tables, answer, read: null };
 }

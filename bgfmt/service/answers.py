@@ -16,12 +16,14 @@ from bgfmt.errors import BgfmtError, NotCoveredError, PositionError
 from bgfmt.game.board import Position, Side
 from bgfmt.game.identifiers import parse_position, parse_side, position_id, xgid
 from bgfmt.game.state import GameState
-from bgfmt.service.holdings import Holding, Holdings, max_error
+from bgfmt.service.holdings import Holding, Holdings
 from bgfmt.service.parameters import Question
 from bgfmt.service.refusals import Refusal, refusal_of
 from bgfmt.service.work import OneAtATime
 from bgfmt.tables import Table
 
+UNSETTLED = "unsettled"  # marks an answer that another calculation kept from being calculated
+MATCH_LIMIT = 24_000_000  # pairs times states of the cube calculated for one question at a match score
 COLUMNS = 4  # states of the cube that a calculation for money takes for each pair
 Plain = dict[str, Any]
 
@@ -49,7 +51,8 @@ class Answers:
     def __init__(self, holdings: Holdings, settle: int | None = None) -> None:
         self.holdings, self.settle = holdings, settle
         self._one = OneAtATime()
-        self._advisers: dict[tuple[str | None, str | None, bool], Advisor] = {}
+        self._by_size: dict[tuple[tuple[int, int], ...], Holding] = {}
+        self._advisers: dict[tuple[str | None, str | None, bool, int | None], Advisor] = {}
 
     # -- the five questions ------------------------------------------------------------------------------
 
@@ -74,7 +77,7 @@ class Answers:
         for who, entry in sides:
             said = {"player": who} if who else {}
             found.append(said | holding.table.lookup(entry).as_dict())
-        return {"table": holding.name, "max_error": max_error(holding.table), "answers": found}
+        return {"table": holding.name, "max_error": holding.max_error, "answers": found}
 
     def race(self, asked: Question) -> Plain:
         """Rolls, effective pips and wastage of one side or two."""
@@ -179,7 +182,10 @@ class Answers:
             return
         from bgfmt.analysis import exact_equities
 
-        exact_equities(Position(Side(1, 1), Side(1, 1)))
+        def compile() -> None:
+            exact_equities(Position(Side(1, 1), Side(1, 1)))
+
+        self._one.do(compile, lambda: None)
 
     # -- which adviser, and when it calculates -----------------------------------------------------------
 
@@ -208,20 +214,27 @@ class Answers:
                     raise
                 refused = error
         try:
-            return self._one.do(lambda: answer(self._adviser(asked, calculate=True)), quick)[0]
-        except NotCoveredError:
-            raise refused or NotCoveredError(
-                "no table covers it, and calculating it is too much work"
-            ) from None
+            found, exact = self._one.do(
+                lambda: answer(self._adviser(asked, calculate=True, match=match)), quick
+            )
+        except NotCoveredError as error:
+            if self._one.busy:
+                raise Refusal(
+                    "busy", "another calculation is under way", headers=(("Retry-After", "1"),)
+                ) from None
+            raise refused or error from None
+        return found if exact else found | {UNSETTLED: True}
 
-    def _adviser(self, asked: Question, *, calculate: bool = False) -> Advisor:
-        key = (asked.table, asked.met, calculate)
+    def _adviser(self, asked: Question, *, calculate: bool = False, match: bool = False) -> Advisor:
+        limit = None if self.settle is None else self.settle * COLUMNS
+        if match:
+            limit = MATCH_LIMIT if limit is None else min(limit, MATCH_LIMIT)
+        key = (asked.table, asked.met, calculate, limit)
         if key not in self._advisers:
             if asked.met is not None and asked.met not in _mets():
                 raise Refusal("bad_parameter", f"met is one of {', '.join(_mets())}", "met")
             holding = self._holding(asked.table)
             library = Named(list(self.holdings) if holding is None else [holding])
-            limit = None if self.settle is None else self.settle * COLUMNS
             mode: Any = "all" if calculate else "nothing"
             self._advisers[key] = Advisor(library, met=asked.met, calculate=mode, limit=limit)
         return self._advisers[key]
@@ -234,7 +247,14 @@ class Answers:
         return self.holdings.by_name[name]
 
     def _best(self, asked: Side | Position) -> Holding:
-        """The table that answers for a side or a position."""
+        """The table that answers for a side or a position; which it is depends on their sizes alone."""
+        sides = (asked,) if isinstance(asked, Side) else (asked.us, asked.them)
+        size = tuple((side.highest, side.chequers) for side in sides)
+        if size not in self._by_size:
+            self._by_size[size] = self._chosen(asked)
+        return self._by_size[size]
+
+    def _chosen(self, asked: Side | Position) -> Holding:
         tables = [one.table for one in self.holdings]
         sides = [asked] if isinstance(asked, Side) else [asked.us, asked.them]
         best: Table | None = None
@@ -297,7 +317,7 @@ def _one_or_two(text: str, *, keep: bool = False) -> Side | Position:
     """A side or a position; with `keep` one whose other side is empty stays a position."""
     one = _asking.one_or_two(text)
     if isinstance(one, Position):
-        return one.check()
+        return one
     if keep and ("/" in text or not _asking.COUNTS.fullmatch(text.replace(" ", ""))):
         return parse_position(text)
     return one if not keep else parse_side(text)

@@ -259,7 +259,7 @@ class Table:
 
     def errors(self) -> dict[str, float]:
         """Greatest known distance of its numbers from the truth, by name; empty where none was measured."""
-        return {}
+        return {} if self.max_error is None else dict.fromkeys((c.name for c in self.columns), self.max_error)
 
     def stored(self, name: str, rows: Array) -> Array:
         """Rows of an array as numbers that compare: one number a column, integers where the file has integers."""

@@ -33,10 +33,12 @@ class HyperOutcome:
     equities: dict[str, float]
 
     def as_dict(self) -> dict[str, Any]:
+        """The outcome as plain values, under the names of `bgfmt lookup --json`."""
         here = {"position": str(self.position), "position_number": self.number}
         return here | {"outcomes": self.outcomes, "equities": self.equities}
 
     def describe(self, who: str = "") -> str:
+        """Lines of text, as `bgfmt lookup` prints them; `who` names the side."""
         lines = [f"{self.position}  (number {self.number}{', ' + who if who else ''})"]
         lines += [f"{name.replace('_', ' '):<30}: {value:7.4f}" for name, value in self.outcomes.items()]
         lines += [

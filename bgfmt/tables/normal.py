@@ -26,7 +26,6 @@ class NormalOneSided(OfRolls):
 
     kind: ClassVar[str] = "normal-distribution"
     unit: ClassVar[str] = "rolls"
-    measured: ClassVar[bool] = False
     moments: Rows
 
     @classmethod
@@ -43,6 +42,9 @@ class NormalOneSided(OfRolls):
         place = self._column(column, NAMES)
         rows = np.asarray(self.moments[self.alone(us, them)])
         return rows if place is None else rows[:, place]
+
+    def errors(self) -> dict[str, float]:
+        return {}
 
     def rolls(self, which: Which) -> Rolls:
         rows = np.asarray(self.moments[which])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,9 +36,6 @@ class Rolls(NamedTuple):
 class OfRolls(OfOneSide):
     """Tables of the rolls that one side needs."""
 
-    #: whether the error of its means was measured
-    measured: ClassVar[bool] = True
-
     @abstractmethod
     def rolls(self, which: Which) -> Rolls:
         """Rolls to bear off the last chequer, by position number."""
@@ -51,8 +48,13 @@ class OfRolls(OfOneSide):
     def to_mean_rolls(self) -> MeanRolls:
         """Mean rolls, float64, of each position."""
 
+    @property
+    def rolls_error(self) -> float:
+        """Greatest error of the mean rolls that follow from distributions in a file's integers."""
+        return 1e-12 if self.exact else KNOWN_ERROR * max(1.0, self.points / 6)
+
     def errors(self) -> dict[str, float]:
-        return {"mean_rolls": 1e-12 if self.exact else KNOWN_ERROR * max(1.0, self.points / 6)}
+        return {"mean_rolls": self.rolls_error}
 
 
 def rolls_of(rows: Floats) -> Rolls:
@@ -118,10 +120,12 @@ class Estimate(OneSideAnswer):
     gammon_std_rolls: float | None = None
 
     def as_dict(self) -> dict[str, Any]:
+        """The estimate as plain values, under the names of `bgfmt lookup --json`."""
         more = {name: getattr(self, name) for name in ("std_rolls", "gammon_mean_rolls", "gammon_std_rolls")}
         return self.heading() | {name: value for name, value in more.items() if value is not None}
 
     def describe(self, who: str = "") -> str:
+        """Lines of text, as `bgfmt lookup` prints them; `who` names the side."""
         lines = [self.title(who), f"{'Mean':<10}{self.mean_rolls:10.6g}"]
         if self.std_rolls is not None:
             lines.append(f"{'Std dev':<10}{self.std_rolls:10.3f}")

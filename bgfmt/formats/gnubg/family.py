@@ -23,6 +23,7 @@ class GnubgFormat(Format[T]):
 
     kind: ClassVar[str]
     suffixes = (".bd",)
+    by_range = True
     records: ClassVar[tuple[type[Record], ...]] = (GnubgHeader,)
 
     def said_of(self, table: T, options: Options) -> Said:
