@@ -219,8 +219,10 @@ class Sources:
             return None
 
         def solve() -> MatchAnswer | None:
+            from bgfmt.analysis.ondemand.answers import match_columns
+
             found = self.games.match(position, score)
-            if found is not None or _least_work(position) > limit:
+            if found is not None or _least_work(position) * len(match_columns(position, score)) > limit:
                 return found
             return self.games.solve_match(position, score, limit, self.progress)
 

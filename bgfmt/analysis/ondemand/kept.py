@@ -15,6 +15,7 @@ from bgfmt.solver import columns
 from bgfmt.solver.columns import Columns
 
 MOST_BYTES = 256 << 20
+MOST = 4  # calculations
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ class _Key:
 
 
 class Kept:
-    """The last calculations, up to `most` bytes together, newest last."""
+    """The last calculations, `MOST` at most and up to `most` bytes together, newest last."""
 
     def __init__(self, most: int = MOST_BYTES) -> None:
         self.most = most
@@ -87,7 +88,7 @@ class Kept:
         game = solving.solve(work, kept, progress=progress)
         if work.memory <= self.most:
             self._games.append((key, game))
-            while sum(one.work.memory for _, one in self._games) > self.most:
+            while len(self._games) > MOST or sum(one.work.memory for _, one in self._games) > self.most:
                 self._games.pop(0)
         return game.start()
 
