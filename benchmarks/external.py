@@ -14,11 +14,11 @@ import sys
 import time
 from pathlib import Path
 
-import bgfmt
-from bgfmt import Position, Side
+from bgfmt import GameState, Position, Side
+from bgfmt.analysis import Advisor
+from bgfmt.game.identifiers import fibs
 from bgfmt.game.moves import legal_plays
-from bgfmt.hosts.external import Question, format_question
-from bgfmt.hosts.player import Player
+from bgfmt.hosts.external import Player
 from bgfmt.hosts.server import Server
 
 FIXTURES = Path(__file__).resolve().parent.parent / "fixtures" / "golden" / "gnubg"
@@ -36,8 +36,8 @@ def races(rng: random.Random, low: int, high: int, points: int, cube: bool) -> l
     lines = []
     for _ in range(QUESTIONS):
         position = Position(side(rng, low, high, points), side(rng, low, high, points))
-        dice = (0, 0) if cube else (rng.randint(1, 6), rng.randint(1, 6))
-        lines.append(format_question(Question(position, dice)))
+        dice = None if cube else (rng.randint(1, 6), rng.randint(1, 6))
+        lines.append(fibs(GameState.of(position, dice)))
     return lines
 
 
@@ -48,7 +48,7 @@ def contact(rng: random.Random) -> list[str]:
         dice = rng.randint(1, 6), rng.randint(1, 6)
         if not position.us.chequers or not position.them.chequers or not position.contact:
             position = Position(start, start)
-        lines.append(format_question(Question(position, dice)))
+        lines.append(fibs(GameState.of(position, dice)))
         plays = legal_plays(position, *dice)
         position = (rng.choice(plays).result if plays else position).swapped()
     return lines
@@ -66,8 +66,8 @@ def main() -> None:
         "race outside the tables (12 points)": races(rng, 7, 15, 12, False),
         "contact, by the rule": contact(rng),
     }
-    databases = [bgfmt.open(path) for path in paths]
-    with Server(Player(databases)).running() as port, socket.create_connection(("127.0.0.1", port)) as sock:
+    player = Player(Advisor(paths, outside="rule"))
+    with Server(player).running() as port, socket.create_connection(("127.0.0.1", port)) as sock:
         file = sock.makefile("rwb")
         for name, lines in kinds.items():
             slowest, begin = 0.0, time.perf_counter()

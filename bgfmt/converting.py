@@ -90,7 +90,12 @@ def convert(
             raise CapabilityError(str(target.together([table])))
         if lost and not lossy:
             raise LossError(lost)
-        if os.path.exists(destination) and os.path.samefile(source, destination) and not force:
+        if (
+            os.path.exists(source)
+            and os.path.exists(destination)
+            and os.path.samefile(source, destination)
+            and not force
+        ):
             raise CapabilityError(f"{os.fspath(destination)}: source and destination are one file")
         with create(destination, force=force) as sink:
             target.write(table, sink, progress=progress, **options)

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
 from bgfmt import formats
-from bgfmt.errors import CapabilityError, ClosedError, FormatError, NotCoveredError
+from bgfmt.errors import (
+    AmbiguousFormatError,
+    CapabilityError,
+    ClosedError,
+    FormatError,
+    NotCoveredError,
+    UnknownFormatError,
+)
 from bgfmt.formats import Extent, Fault, Format, Reading
 from bgfmt.formats.headerless import settle
 from bgfmt.formats.records import lasting
 from bgfmt.game.board import Position, Side
-from bgfmt.storage import PathLike, Source, open_source
+from bgfmt.storage import PathLike, Source, open_source, remote
 from bgfmt.tables import Answer, Table
 
 
@@ -113,7 +121,7 @@ class Database:
         if self.rest:
             notes.append(f"{self.rest:,} bytes at the end belong to no table")
         out |= table.facts() | details | host
-        return out | {"parts": 1 + len(self.others), "notes": notes}
+        return out | {"parts": 1 + len(self.others), "notes": notes} | self.source.facts()
 
     def close(self) -> None:
         """Close the file. Arrays already handed out keep their bytes."""
@@ -138,32 +146,49 @@ class _Closed:
 # -- the front door --------------------------------------------------------------------------------------
 
 
-def open_database(path: PathLike, *, format: str | None = None, part: int = 0, **described: Any) -> Database:
+def open_database(
+    path: PathLike | BinaryIO,
+    *,
+    format: str | None = None,
+    part: int = 0,
+    guard: bool = False,
+    **described: Any,
+) -> Database:
     """Open a database: recognised by its bytes, mapped, nothing decoded.
 
     Parameters
     ----------
     path
-        The file.
+        The file; or an http or https address, which is read by byte range (`pip install 'bgfmt[remote]'`); or an open
+        binary file that can seek.
     format
         Name of the format, to insist on one or where the file does not say; a description may follow it, as in
         "gnubg-ts:points=4,chequers=2".
     part
         Which database of a file that holds several, 0 the first.
+    guard
+        Read the file by the piece instead of mapping it: slower, but someone who cuts the file short meanwhile
+        causes a TruncatedError, not the end of this process. For processes that serve strangers.
     described
         What a missing header would have said: points, chequers, gammon, compressed, cubeful; as much of it as the
-        size and the content of the file leave open.
+        size and the content of the file leave open. For an address also page_bytes, cache_pages, whole_bytes,
+        timeout, retries and headers, see `bgfmt.storage.remote`.
 
     Raises
     ------
+    NetworkError, RangeNotSupportedError, SourceChangedError
+        Of addresses, then and later.
     FormatError
         The bytes are no database, are cut short, or break their format's rules; UnknownFormatError where a file
         without header could be more than one table (its `readings` are listed).
     """
-    source = open_source(path)
+    options = {name: described.pop(name) for name in remote.OPTIONS & described.keys()}
+    source = open_source(path, guard=guard, **options)
     try:
         db = read_source(source, format=format, part=part, **described)
-        db._again = lambda: (path, format, part, described)
+        if isinstance(path, (str, os.PathLike)):
+            again = path
+            db._again = lambda: (again, format, part, {"guard": guard, **described, **options})
         return db
     except BaseException:
         source.close()
@@ -176,7 +201,10 @@ def _again(path: PathLike, format: str | None, part: int, described: dict[str, A
 
 def read_source(source: Source, *, format: str | None = None, part: int = 0, **described: Any) -> Database:
     """The database in a source (a mapped file, or bytes in memory by `Source.from_bytes`)."""
+    source = _recognisable(source)
     chosen, described = settle(source, format, described)
+    if not chosen.by_range:
+        source = source.whole()
     first = chosen.read(source, **described)
     if described and first.extent.end != source.size:
         raise FormatError(
@@ -199,7 +227,21 @@ def read_source(source: Source, *, format: str | None = None, part: int = 0, **d
     return Database(source, *readings[part], others, source.size - end)
 
 
-def load(path: PathLike, *, format: str | None = None, part: int = 0, **described: Any) -> Table:
+def _recognisable(source: Source) -> Source:
+    """A source whose header says what it is, or one at hand, since what has no header is found out by its content."""
+    try:
+        formats.recognise(source)
+    except AmbiguousFormatError:
+        return source
+    except UnknownFormatError:
+        try:
+            return source.whole()
+        except CapabilityError:
+            return source
+    return source
+
+
+def load(path: PathLike | BinaryIO, *, format: str | None = None, part: int = 0, **described: Any) -> Table:
     """A whole table in memory, independent of its file."""
     with open_database(path, format=format, part=part, **described) as db:
         arrays: dict[str, Any] = {name: np.array(rows) for name, rows in db.table.arrays().items()}

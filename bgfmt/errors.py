@@ -12,9 +12,13 @@ BgfmtError
 │  └─ LossError                    .lost
 ├─ PositionError (ValueError)      not a legal side, position or identifier
 ├─ NotCoveredError (LookupError)   a fair question, the wrong database
+│  └─ TooMuchWorkError             calculating it is beyond the limit set   .work .limit
 ├─ OutputExistsError (ValueError)  the output is there already and nobody said to replace it
 ├─ SolverError (RuntimeError)      too little memory or disk, a size or recipe that there is no solver for
 │  └─ ScratchError                 a scratch file that is not to be used   .path .state
+├─ NetworkError (OSError)          a server or the way to it failed       .status
+├─ RangeNotSupportedError          a server sends whole files only, and this one is too large for that
+├─ SourceChangedError              a file was replaced while it was read
 ├─ VerificationError               .report
 ├─ ClosedError (ValueError)        used after close
 └─ MissingExtraError (ImportError) .install
@@ -104,6 +108,20 @@ class NotCoveredError(BgfmtError, LookupError):
     """A legal position that lies outside the database asked."""
 
 
+class TooMuchWorkError(NotCoveredError):
+    """No table covers a position, and calculating it takes more `work` than the `limit` allows.
+
+    Both count pairs of boards times cube states.
+    """
+
+    def __init__(self, message: str, work: int, limit: int) -> None:
+        super().__init__(
+            f"{message}: exact play needs {work:,} pairs of boards times cube states, more than the limit of "
+            f"{limit:,}"
+        )
+        self.work, self.limit = work, limit
+
+
 class OutputExistsError(BgfmtError, ValueError):
     """The output file exists and replacing it was not asked for."""
 
@@ -134,6 +152,22 @@ class VerificationError(BgfmtError):
 
 class ClosedError(BgfmtError, ValueError):
     """A database or source was used after it was closed."""
+
+
+class NetworkError(BgfmtError, OSError):
+    """A server, or the way to it, failed; `status` is that of its answer, None where there was none."""
+
+    def __init__(self, message: str, status: int | None = None) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+class RangeNotSupportedError(BgfmtError):
+    """The server sends whole files only, and this one is too large to be read whole."""
+
+
+class SourceChangedError(BgfmtError):
+    """The file was replaced by another while it was read."""
 
 
 class MissingExtraError(BgfmtError, ImportError):

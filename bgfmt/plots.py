@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -114,6 +114,24 @@ def cube_chart(path: PathLike, databases: Any, position: Position) -> None:
     axes.set_title(f"Cube actions; marked: {position}", fontsize=9)
     patches = [Patch(color=colours[k - 1], label=text) for k, text in LABELS.items()]
     figure.legend(handles=patches, loc="outside lower center", ncols=5, fontsize=7)
+    figure.savefig(path)
+
+
+def score_chart(path: PathLike, codes: Sequence[Sequence[str]]) -> None:
+    """Draw the actions of a position at every score, a code a cell; own points down, the other side's across."""
+    names = sorted({code for row in codes for code in row})
+    figure, axes = _figure(path, (1.5 + 0.6 * len(codes), 1 + 0.6 * len(codes)))
+    numbers = np.array([[names.index(code) for code in row] for row in codes])
+    axes.imshow(
+        numbers, cmap="Pastel1", vmin=0, vmax=8, extent=(0.5, len(codes) + 0.5, len(codes) + 0.5, 0.5)
+    )
+    for mine, row in enumerate(codes, 1):
+        for other, code in enumerate(row, 1):
+            axes.text(other, mine, code, ha="center", va="center", fontsize=8)
+    axes.set_xticks(range(1, len(codes) + 1))
+    axes.set_yticks(range(1, len(codes) + 1))
+    axes.set_xlabel("points the other side needs")
+    axes.set_ylabel("points the side on roll needs")
     figure.savefig(path)
 
 

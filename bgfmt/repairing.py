@@ -7,7 +7,9 @@ new file, which is what `bgfmt solve` is for.
 
 from __future__ import annotations
 
+import contextlib
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
@@ -19,8 +21,7 @@ from bgfmt import formats
 from bgfmt.database import read_source
 from bgfmt.errors import BgfmtError, VerificationError
 from bgfmt.formats import Format, Salvage
-from bgfmt.formats.outlets import Memory
-from bgfmt.storage import PathLike, Source, create, open_source
+from bgfmt.storage import MemorySink, PathLike, Source, create, open_source
 from bgfmt.tables import Hypergammon, MeanRolls, NormalOneSided, OneSided, Table, TwoSided
 from bgfmt.verifier.ladder import Climb, thread_count
 from bgfmt.verifier.proofs import Work
@@ -114,7 +115,7 @@ def _prove(data: bytes, name: str) -> Report:
 
 def _best(data: bytes, name: str) -> Mended | None:
     best: Mended | None = None
-    for form, found in formats.salvage(Source.from_bytes(data, name)):
+    for form, found in _candidates(data, name):
         try:
             mended = mend(form, found, data)
         except (BgfmtError, ValueError, IndexError, OverflowError):
@@ -126,13 +127,21 @@ def _best(data: bytes, name: str) -> Mended | None:
     return best
 
 
+def _candidates(data: bytes, name: str) -> Iterator[tuple[Format, Salvage]]:
+    """What the file may have been; last, what it reads as, where no program writes such a header."""
+    yield from formats.salvage(Source.from_bytes(data, name))
+    with contextlib.suppress(BgfmtError):
+        db = read_source(Source.from_bytes(data, name))
+        yield db.format, Salvage(db.table, 0.0)
+
+
 # -- putting it right ------------------------------------------------------------------------------------------
 
 
 def mend(form: Format, found: Salvage, data: bytes) -> Mended:
     """Recompute every wrong entry of a table, and write it as its format does."""
     right, changed = put_right(found.table)
-    memory = Memory()
+    memory = MemorySink()
     form.write(right, memory)  # type: ignore[arg-type]
     after = data[len(memory.data) :]
     return Mended(

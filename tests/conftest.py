@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parent.parent
 FIXTURES = ROOT / "fixtures"
 GOLDEN = FIXTURES / "golden"
 
-PROGRAMS = ("gnubg", "makebearoff", "makehyper", "bearoffdump", "jconsole", "cc")
+PROGRAMS = ("gnubg", "makebearoff", "makehyper", "bearoffdump", "jconsole", "cc", "node", "chromium")
 
 
 def find_program(name: str) -> str | None:
@@ -48,6 +48,12 @@ def find_j() -> str | None:
     return None
 
 
+def find_package(name: str) -> str | None:
+    """Folder of a package that `npm ci` has put into tests/web."""
+    folder = ROOT / "tests" / "web" / "node_modules" / name
+    return str(folder) if folder.is_dir() else None
+
+
 @pytest.fixture(scope="session")
 def oracle() -> Callable[[str], str]:
     """`oracle(name)`: path of a program, or name of an importable module; without it the test is skipped.
@@ -56,7 +62,9 @@ def oracle() -> Callable[[str], str]:
     """
 
     def ask(name: str) -> str:
-        if name in PROGRAMS:
+        if name.startswith("npm:"):
+            found = find_package(name.removeprefix("npm:"))
+        elif name in PROGRAMS:
             found = find_program(name)
         else:
             found = name if importlib.util.find_spec(name.removeprefix("py:")) else None

@@ -1,9 +1,17 @@
-"""Seeded damage: ways a database file goes wrong, for the tests of the verifier and of repair."""
+"""Seeded damage: ways a database file goes wrong, for the tests of the verifier and of repair.
+
+`KINDS` alter the bytes of a file, whatever they are; `VALUES` the numbers of a table, which is then written anew, so
+that sums, checksums and layout are right and the numbers alone are not.
+"""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
 
 HEADER = 40
 Damage = Callable[[bytearray, random.Random, bytes], bytes]
@@ -35,7 +43,7 @@ def unit(data: bytearray, rng: random.Random, other: bytes) -> bytes:
 def swap(data: bytearray, rng: random.Random, other: bytes) -> bytes:
     """Two blocks of the body exchanged."""
     size = rng.choice([2, 8, 64, 128, 512])
-    size = min(size, (len(data) - HEADER) // 4)
+    size = max(1, min(size, (len(data) - HEADER) // 4))
     slots = (len(data) - HEADER) // size
     for _ in range(100):
         a, b = (HEADER + size * k for k in rng.sample(range(slots), 2))
@@ -45,17 +53,44 @@ def swap(data: bytearray, rng: random.Random, other: bytes) -> bytes:
     return bytes(data)
 
 
+def regions(data: bytearray, rng: random.Random, other: bytes) -> bytes:
+    """Two large regions exchanged."""
+    size = max(1, (len(data) - HEADER) // rng.choice([2, 3, 5]))
+    a, b = HEADER, len(data) - size
+    data[a : a + size], data[b : b + size] = data[b : b + size], data[a : a + size]
+    return bytes(data)
+
+
 def header(data: bytearray, rng: random.Random, other: bytes) -> bytes:
-    """A wrong digit in the header."""
-    places = [k for k in range(6, 20) if chr(data[k]).isdigit()]
+    """A wrong digit in the header, or, without one, a wrong byte."""
+    places = [k for k in range(6, 20) if chr(data[k]).isdigit()] or list(range(min(20, len(data))))
     k = rng.choice(places)
     data[k] = rng.choice([c for c in b"0123456789" if c != data[k]])
+    return bytes(data)
+
+
+def front(data: bytearray, rng: random.Random, other: bytes) -> bytes:
+    """One bit flipped near the beginning, where headers and directories lie."""
+    k = rng.randrange(8 * min(len(data), rng.choice([16, 64, 512, 2048])))
+    data[k >> 3] ^= 1 << (k & 7)
+    return bytes(data)
+
+
+def back(data: bytearray, rng: random.Random, other: bytes) -> bytes:
+    """One bit flipped near the end, where archives keep their directory."""
+    k = rng.randrange(8 * min(len(data), rng.choice([16, 64, 512])))
+    data[-1 - (k >> 3)] ^= 1 << (k & 7)
     return bytes(data)
 
 
 def cut(data: bytearray, rng: random.Random, other: bytes) -> bytes:
     """Cut short."""
     return bytes(data[: rng.randrange(1, len(data))])
+
+
+def short(data: bytearray, rng: random.Random, other: bytes) -> bytes:
+    """A few bytes too short."""
+    return bytes(data[: -rng.randrange(1, min(len(data), 65))])
 
 
 def pad(data: bytearray, rng: random.Random, other: bytes) -> bytes:
@@ -91,9 +126,25 @@ def shift(data: bytearray, rng: random.Random, other: bytes) -> bytes:
     return bytes(data[:HEADER] + moved)
 
 
+def lost(data: bytearray, rng: random.Random, other: bytes) -> bytes:
+    """A stretch taken out, or put in twice."""
+    size = rng.choice([1, 2, 8, 28, 64, 128])
+    at = rng.randrange(HEADER, max(HEADER + 1, len(data) - size))
+    data[at : at + size] = b"" if rng.random() < 0.5 else data[at : at + size] * 2
+    return bytes(data)
+
+
 def zeros(data: bytearray, rng: random.Random, other: bytes) -> bytes:
     """All zeros under the header."""
     return bytes(data[:HEADER]) + bytes(len(data) - HEADER)
+
+
+def hole(data: bytearray, rng: random.Random, other: bytes) -> bytes:
+    """A stretch of zeros, as of a sparse copy."""
+    size = rng.choice([16, 512, 4096])
+    at = rng.randrange(HEADER, max(HEADER + 1, len(data) - size))
+    data[at : at + size] = bytes(len(data[at : at + size]))
+    return bytes(data)
 
 
 def bare(data: bytearray, rng: random.Random, other: bytes) -> bytes:
@@ -103,8 +154,12 @@ def bare(data: bytearray, rng: random.Random, other: bytes) -> bytes:
 
 KINDS: dict[str, Damage] = {
     f.__name__: f
-    for f in (bit, bits, unit, swap, header, cut, pad, foreign, swapped_bytes, shift, zeros, bare)
-}
+    for f in (
+        bit, bits, unit, swap, regions, header, front, back, cut, short, pad, foreign, swapped_bytes, shift, lost,
+        zeros, hole, bare,
+    )
+}  # fmt: skip
+ONCE = ("zeros", "bare", "swapped_bytes")  # of which there is one way only
 
 
 def damaged(original: bytes, kind: str, seed: int, other: bytes) -> bytes:
@@ -115,3 +170,126 @@ def damaged(original: bytes, kind: str, seed: int, other: bytes) -> bytes:
         if out != original:
             return out
     raise AssertionError(f"{kind} does not change this file")
+
+
+# -- numbers ---------------------------------------------------------------------------------------------------
+
+Array = Any
+
+
+def words(values: Array) -> Array:
+    """The numbers as unsigned integers of their own width, in place."""
+    return values.reshape(-1).view({1: "u1", 2: "u2", 4: "u4", 8: "u8"}[values.dtype.itemsize])
+
+
+def stretch(flat: Array, rng: random.Random) -> Array:
+    """All of an array, or some of it."""
+    if rng.random() < 0.4:
+        return flat
+    size = max(2, int(len(flat) * rng.choice([0.001, 0.01, 0.1, 0.5])))
+    at = rng.randrange(max(1, len(flat) - size))
+    return flat[at : at + size]
+
+
+def preserving(values: Array, rng: random.Random) -> None:
+    """Some units moved from one number to another: every sum is kept."""
+    rows = words(values).reshape(len(values), -1)
+    for _ in range(rng.choice([1, 1, 60])):
+        row = rows[rng.randrange(len(rows))]
+        a, b = rng.randrange(len(row)), rng.randrange(len(row))
+        by = rng.choice([1, 3, 150])
+        if row[a] >= by and row[b] <= np.iinfo(row.dtype).max - by:
+            row[a] -= by
+            row[b] += by
+
+
+def stuck(values: Array, rng: random.Random) -> None:
+    """A bit that is always set, or never."""
+    flat = stretch(words(values), rng)
+    mask = flat.dtype.type(1 << rng.randrange(8 * flat.dtype.itemsize))
+    if rng.random() < 0.5:
+        flat |= mask
+    else:
+        flat &= ~mask
+
+
+def scaled(values: Array, rng: random.Random) -> None:
+    """Numbers multiplied by something near one, or not near."""
+    flat = stretch(values.reshape(-1), rng)
+    flat[:] = (flat * rng.choice([0.5, 0.99, 0.9999, 1.0001])).astype(flat.dtype)
+
+
+def by_n(values: Array, rng: random.Random) -> None:
+    """Numbers up or down by a few units, all or some of them."""
+    flat = stretch(words(values), rng)
+    step = rng.choice([1, 1, 3, 300])
+    flat[::step] += flat.dtype.type(rng.choice([1, 3, np.iinfo(flat.dtype).max]))
+
+
+def turned(values: Array, rng: random.Random) -> None:
+    """Transposed where that can be, else from last to first."""
+    if values.ndim > 1 and values.shape[0] == values.shape[1]:
+        values[:] = values.swapaxes(0, 1).copy()
+    else:
+        values[:] = values[::-1].copy()
+
+
+def shuffled(values: Array, rng: random.Random) -> None:
+    """Rows in another order, all or some."""
+    some = stretch(values, rng)
+    some[:] = some[rng.sample(range(len(some)), len(some))]
+
+
+def exchanged(values: Array, rng: random.Random) -> None:
+    """Two rows, or two numbers, exchanged."""
+    where = values if rng.random() < 0.5 else values.reshape(-1)
+    a, b = rng.randrange(len(where)), rng.randrange(len(where))
+    where[[a, b]] = where[[b, a]]
+
+
+def mirrored(values: Array, rng: random.Random) -> None:
+    """Every bit the other way."""
+    flat = stretch(words(values), rng)
+    flat[:] = ~flat
+
+
+def columns(values: Array, rng: random.Random) -> None:
+    """Two columns exchanged, or one put in the place of another."""
+    wide = values.reshape(len(values), -1)
+    a, b = rng.randrange(wide.shape[1]), rng.randrange(wide.shape[1])
+    wide[:, a] = wide[:, b].copy()
+
+
+def flipped(values: Array, rng: random.Random) -> None:
+    """One bit of one number."""
+    flat = words(values)
+    flat[rng.randrange(len(flat))] ^= flat.dtype.type(1 << rng.randrange(8 * flat.dtype.itemsize))
+
+
+def random_numbers(values: Array, rng: random.Random) -> None:
+    """Noise."""
+    flat = stretch(values.reshape(-1).view(np.uint8), rng)
+    flat[:] = np.frombuffer(rng.randbytes(len(flat)), np.uint8)
+
+
+VALUES: dict[str, Callable[[Array, random.Random], None]] = {
+    f.__name__: f
+    for f in (
+        preserving, stuck, scaled, by_n, turned, shuffled, exchanged, mirrored, columns, flipped, random_numbers,
+    )
+}  # fmt: skip
+
+
+def damaged_table(table: Any, kind: str, seed: int) -> Any | None:
+    """A table with altered numbers; None where this kind of damage changes nothing of it."""
+    names = sorted(table.arrays())
+    for attempt in range(10):
+        rng = random.Random(f"{kind}-{seed}-{attempt}")
+        name = rng.choice(names)
+        values = np.array(table.arrays()[name])
+        before = values.tobytes()
+        with np.errstate(all="ignore"):
+            VALUES[kind](values, rng)
+        if values.tobytes() != before:
+            return replace(table, **{name: values})
+    return None

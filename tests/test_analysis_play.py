@@ -285,6 +285,6 @@ def test_what_is_refused():
     with pytest.raises(PositionError, match="nothing to play"):
         rank_plays(one_sided(), Side(), "21")
     with pytest.raises(NotCoveredError, match="passed"):
-        rank_plays(table, Position(Side(1), Side(*[0] * 23, 1)), "21")
+        rank_plays(table, Position(Side(0, 1), Side(*[0] * 23, 1)), "21")
     with pytest.raises(NotCoveredError, match="cubeful"):
         rank_many(one_sided(), [Side(1)], [Side(1)], [[2, 1]])

@@ -14,9 +14,8 @@ from bgfmt import Position, Side, formats
 from bgfmt.cli import run
 from bgfmt.database import read_source
 from bgfmt.errors import BgfmtError, CapabilityError, FormatError, LossError
-from bgfmt.formats.outlets import Memory
 from bgfmt.solver import gnubg2001
-from bgfmt.storage import Source
+from bgfmt.storage import MemorySink, Source
 from bgfmt.tables import OneSided, TwoSided, same_numbers
 
 from .conftest import GOLDEN
@@ -84,7 +83,9 @@ def test_half_a_file_is_not_written(file: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "x.bd").exists()
 
 
-@pytest.mark.parametrize("described", ["gnubg-os:points=6", "gnubg-ts:points=6,chequers=6,cubeful=no", "gnubg-ts"])
+@pytest.mark.parametrize(
+    "described", ["gnubg-os:points=6", "gnubg-ts:points=6,chequers=6,cubeful=no", "gnubg-ts"]
+)
 def test_no_wrong_answer_under_another_name(described: str, file: Path) -> None:
     with pytest.raises(BgfmtError):
         bgfmt.open(file, format=described)
@@ -138,8 +139,9 @@ def test_a_new_file_is_never_historic_by_its_suffix(tmp_path: Path) -> None:
 
 def test_bodies_in_any_order() -> None:
     form, one = formats.get("gnubg-2001"), parts().one_sided
-    store = Memory()
+    store = MemorySink()
     with form.body(store, one) as room:  # type: ignore[arg-type]
         room["bearoff"][::-1] = np.asarray(one.bearoff)[::-1]
+    store.flush()
     assert bytes(store.data) == np.asarray(one.bearoff).tobytes()
     assert isinstance(parts().two_sided, TwoSided)

@@ -20,9 +20,8 @@ from bgfmt.formats.j.form import E3, FORMS, JType
 from bgfmt.formats.j.jfile import JFile
 from bgfmt.formats.j.text import as_json
 from bgfmt.formats.j.write import Writer, compact
-from bgfmt.formats.outlets import Memory
 from bgfmt.formats.records import as_read
-from bgfmt.storage import Source
+from bgfmt.storage import MemorySink, Source
 
 from .j_nouns import DAMAGED, FILES, GOOD, JFILES, as_golden, container, contents, from_json, run_j, table
 
@@ -88,7 +87,7 @@ def test_faults_that_reading_survives_are_named() -> None:
 )
 def test_histories_give_the_same_bytes(said: dict[str, Any]) -> None:
     wide = not said["kind"].startswith("v32")
-    store = Memory()
+    store = MemorySink()
     for step in said["ops"]:
         nouns = [from_json(noun) for noun in step.get("nouns", ())]
         if step["op"] == "jcreate":
@@ -123,7 +122,7 @@ def test_each_step_of_the_worked_example(folder: str) -> None:
         ([5, 6, 7], [text("abc"), text(""), empty]),
         (None, [letter(b"p"), i(np.arange(6).reshape(2, 3)), boxed]),
     ]
-    store = Memory()
+    store = MemorySink()
     writer = Writer.create(store) if folder == "trace64" else Writer.create(store, V32L, E1)
     for k, row in enumerate(table(f"{folder}/trace.tsv")):
         assert bytes(store.data) == (JFILES / folder / row["file"]).read_bytes(), row["j_sentence"]
@@ -136,7 +135,7 @@ def test_each_step_of_the_worked_example(folder: str) -> None:
 
 
 def test_growing_directory_room_and_types() -> None:
-    grow, room, types = Memory(), Memory(), Memory()
+    grow, room, types = MemorySink(), MemorySink(), MemorySink()
     writer = Writer.create(grow)
     for k in range(70):
         writer.append([je.text("g" * k)])
@@ -150,11 +149,11 @@ def test_growing_directory_room_and_types() -> None:
 
 
 def test_compaction_and_upgrade() -> None:
-    small, store = container(JFILES / "small.ijf"), Memory()
+    small, store = container(JFILES / "small.ijf"), MemorySink()
     compact([small.noun(k) for k in range(len(small))], store)
     assert bytes(store.data) == (JFILES / "small_compacted.ijf").read_bytes()
     old = container(JFILES / "small_v32l.ijf")
-    upgraded = Memory(bytes(old.view))
+    upgraded = MemorySink(bytes(old.view))
     Writer.over(upgraded, old).append([je.text("from64")])
     assert bytes(upgraded.data) == (JFILES / "small_v32l_upgraded.ijf").read_bytes()
 
@@ -163,7 +162,7 @@ def test_compaction_and_upgrade() -> None:
 def test_going_on_with_foreign_layouts_or_refusing(path: Path) -> None:
     """What the library would damage is refused; the rest reads well after appending, replacing and growing."""
     file, reactions = container(path), {row["file"]: row for row in table("odd/REACTIONS.tsv")}
-    store = Memory(bytes(file.view))
+    store = MemorySink(bytes(file.view))
     before = [as_json(file.noun(k)) for k in range(len(file))]
     safe = reactions.get(path.name, {"all_later_changes": "ok"})["all_later_changes"] == "ok"
     if not safe or path.name == "fj01_trap.ijf":
@@ -185,12 +184,12 @@ def test_going_on_with_foreign_layouts_or_refusing(path: Path) -> None:
 def test_refusals_of_the_writer() -> None:
     for version in (V32L, V64L, VERSIONS["v32b"]):
         with pytest.raises(CapabilityError, match="without components"):
-            compact([], Memory(), version)
-    store = Memory()
+            compact([], MemorySink(), version)
+    store = MemorySink()
     Writer.create(store, V32L, E1)
     with pytest.raises(CapabilityError, match="without components"):
         Writer.over(store, Container(memoryview(bytes(store.data)), "x"))
-    writer = Writer.create(Memory())
+    writer = Writer.create(MemorySink())
     writer.append([je.text("a"), je.text("b")])
     with pytest.raises(CapabilityError, match="twice"):
         writer.replace([1, 1], [je.text("c")])
@@ -223,6 +222,13 @@ def test_files_of_4_byte_positions_end_at_2_gib() -> None:
 # -- hostile bytes -------------------------------------------------------------------------------------------
 
 
+def held(data: memoryview) -> MemorySink:
+    """A sink that holds these bytes already."""
+    sink = MemorySink()
+    sink.write(data)
+    return sink
+
+
 def use(data: bytes) -> None:
     """Everything that is done with a file: open, describe, decode and write it again."""
     source = Source.from_bytes(data, "mutant.ijf")
@@ -234,7 +240,7 @@ def use(data: bytes) -> None:
     assert kept is not None
     for rows in reading.table.arrays().values():
         rows[0:9]
-    compact([kept.noun(k, whole=True) for k in range(len(kept))], Memory(), V64B, FORMS[0xE2])
+    compact([kept.noun(k, whole=True) for k in range(len(kept))], MemorySink(), V64B, FORMS[0xE2])
 
 
 @pytest.mark.parametrize("path", [p for p in FILES if p.stat().st_size < 2700], ids=relative)
@@ -303,7 +309,7 @@ def test_mutants_give_a_result_or_one_clear_error() -> None:
 
 def test_many_entries_that_share_a_large_noun() -> None:
     """A directory of thousands of entries on one box noun is refused rather than walked thousands of times."""
-    store = Memory()
+    store = MemorySink()
     writer = Writer.create(store, room=20_000)
     writer.append([je.boxes([je.integers([1])] * 3000)])
     row = store.data[1024:1040]
@@ -352,7 +358,7 @@ b =: <. 2 ^ >. 2 ^. #d
 
 def test_j_reads_our_file_and_changes_it_as_we_do(oracle: Callable[[str], str], tmp_path: Path) -> None:
     jconsole = oracle("jconsole")
-    store = Memory()
+    store = MemorySink()
     nouns = [je.integers(np.arange(500).reshape(5, 100)), je.floats([0.5, 2.5]), je.boxes([je.text("abc")])]
     compact(nouns, store)
     path = tmp_path / "ours.ijf"

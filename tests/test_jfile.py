@@ -24,8 +24,8 @@ from bgfmt.formats.j.container import Container
 from bgfmt.formats.j.form import E3
 from bgfmt.formats.j.text import as_json
 from bgfmt.formats.j.write import compact
-from bgfmt.formats.outlets import Memory
 from bgfmt.game import board
+from bgfmt.storage import MemorySink
 from bgfmt.tables import Components, MeanRolls, OneSided, same_numbers
 
 from .conftest import GOLDEN
@@ -263,7 +263,7 @@ def test_components_of_other_files(tmp_path: Path) -> None:
 
 
 def test_further_components_of_a_table_survive_a_change_of_layout(tmp_path: Path) -> None:
-    file, store = container(BGNS), Memory()
+    file, store = container(BGNS), MemorySink()
     compact([file.noun(0), file.noun(1), je.text("a note")], store)
     path = tmp_path / "more.ijf"
     path.write_bytes(bytes(store.data))
@@ -276,7 +276,7 @@ def test_further_components_of_a_table_survive_a_change_of_layout(tmp_path: Path
 
 def test_large_files_are_not_decoded_when_opened() -> None:
     """A box noun deep inside a large file is not walked until it is asked for."""
-    store = Memory()
+    store = MemorySink()
     compact([je.integers(np.zeros(1 << 20, "i8")), je.boxes([je.integers([1])] * 3)], store)
     view = memoryview(bytes(store.data))
     file = Container(view, "x")
@@ -285,7 +285,7 @@ def test_large_files_are_not_decoded_when_opened() -> None:
 
 def test_many_components_through_a_file(tmp_path: Path) -> None:
     """Directories of many blanks, written behind, do not overtake the entries written over them."""
-    store = Memory()
+    store = MemorySink()
     compact([je.text("x" * (k % 50)) for k in range(18_000)], store)
     first, second, third = (tmp_path / f"{k}.ijf" for k in range(3))
     first.write_bytes(bytes(store.data))

@@ -32,7 +32,7 @@ from bgfmt.solving_match import solve_match_score
 from bgfmt.storage import Source
 from bgfmt.tables import MatchScore
 from bgfmt.tables.match_score import Cube
-from bgfmt.verifier.recurrence.match_score import differing
+from bgfmt.verifier.recurrence.match_score import balances_at, differing
 
 FIXTURES = Path(__file__).parent.parent / "fixtures" / "match"
 XG2 = met.load()
@@ -300,3 +300,31 @@ def test_known_format() -> None:
     assert set(entry.mwc) == set(table.names)
     assert "cubeless" in entry.describe()
     assert table.lookup_many([Side(1)], [Side(1)], column="cubeless")[0] == 1.0
+
+
+@pytest.mark.parametrize("name", ["a.bgm", "a.npz", "exact.npz"])
+def test_verify_proves_and_finds(name: str, tmp_path: Path) -> None:
+    path = tmp_path / name
+    dtype = np.float64 if name.startswith("exact") else np.float32
+    table = match_score(6, 3, (5, 9), XG2, dtype=dtype)
+    save(table, path)
+    recipe = "exact" if table.exact else "match"
+    for until in (None, "regenerate"):
+        report = bgfmt.verify(path, until=until)
+        assert report.exit_code == 0
+        assert report.verdict.startswith("proved: every one of 7,056 entries")
+        assert f"recipe {recipe}" in report.verdict
+    assert bgfmt.verify(path, sample=200).verdict.startswith("nothing wrong found in a sample")
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(bytes(data))
+    report = bgfmt.verify(path)
+    assert report.exit_code == 1
+    assert "1 of 7,056 entries do not follow from the others; first: position" in report.verdict
+
+
+def test_sampled_recurrence_is_the_whole_one() -> None:
+    for table in (match_score(6, 3, (3, 5), XG2), match_score(2, 15, (4, 2), UNEVEN)):
+        numbers = np.arange(table.positions**2)
+        right = balances_at(table, numbers)
+        assert np.array_equal(right, table.balance.reshape(right.shape))

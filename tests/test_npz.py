@@ -18,8 +18,7 @@ import bgfmt
 from bgfmt.database import read_source
 from bgfmt.errors import BgfmtError, CorruptError, FormatError
 from bgfmt.formats import archive
-from bgfmt.formats.outlets import Memory
-from bgfmt.storage import Source
+from bgfmt.storage import MemorySink, Source
 from bgfmt.tables import OneSided
 
 from .conftest import GOLDEN
@@ -29,7 +28,7 @@ TS = GOLDEN / "gnubg/ts_03x03.bd"
 
 def rebuilt(change: Callable[[str, bytes], tuple[str, bytes, dict[str, Any]] | None]) -> bytes:
     """An archive of ts_03x03 with members changed: name, bytes, how zipfile writes them; None leaves one out."""
-    store = Memory()
+    store = MemorySink()
     with bgfmt.open(TS) as db:
         bgfmt.formats.get("npz").write(db.table, store)  # type: ignore[arg-type]
     out = io.BytesIO()
@@ -190,7 +189,7 @@ def test_what_stands_beside_the_members() -> None:
 
 def test_every_flipped_bit_of_a_small_archive_is_found() -> None:
     """Outside the numbers by the reader or the audit; a number by the sum of its member."""
-    store = Memory()
+    store = MemorySink()
     with bgfmt.open(GOLDEN / "gnubg/ts_02x01.bd") as db:
         bgfmt.formats.get("npz").write(db.table, store)  # type: ignore[arg-type]
     data = bytes(store.data)
@@ -207,7 +206,7 @@ def test_every_flipped_bit_of_a_small_archive_is_found() -> None:
 def test_sizes_of_an_archive_are_those_zipfile_gives() -> None:
     for sizes in ([("bgfmt.json", 71, False)], [("bgfmt.json", 5, False), ("a.npy", 999, True)]):
         out = io.BytesIO()
-        tail = archive.Tail(Memory())
+        tail = archive.Tail(MemorySink())
         store = tail._sink
         with zipfile.ZipFile(tail, "w") as zip:  # type: ignore[call-overload]
             for name, size, wide in sizes:

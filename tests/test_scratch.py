@@ -25,6 +25,8 @@ from bgfmt.errors import CapabilityError, ScratchError, SolverError
 from bgfmt.solver import Scratch
 from bgfmt.storage import system
 
+from . import crash
+
 SIX_BY_FIVE = "8081f37ce8cc72d4a8f9cec5ed864ec9eef86593359e13cdf71385eeb7cdd875"  # file of makebearoff 1.07
 
 
@@ -319,3 +321,27 @@ def test_two_at_once_stopped_continued_and_killed(seed: int, tmp_path: Path) -> 
     assert hashlib.sha256((tmp_path / "t.bd").read_bytes()).hexdigest() == SIX_BY_SEVEN
     assert (tmp_path / "t.bd.scratch").read_bytes() == b"theirs"
     assert sorted(os.listdir(tmp_path)) == ["t.bd", "t.bd.scratch"]
+
+
+@pytest.mark.parametrize("fault", ["kill", "full"])
+def test_killed_or_without_room_at_every_change_of_the_folder(
+    fault: str, golden: Path, tmp_path: Path
+) -> None:
+    """The old file or the new one, and the same command makes it and leaves nothing else."""
+    start, work = tmp_path / "start", tmp_path / "work"
+    start.mkdir()
+    (start / "out.bd").write_bytes(b"old")
+    new = (golden / "gnubg/ts_04x04.bd").read_bytes()
+    arguments = ["solve", "two-sided", "4x4", "--scratch", str(work / "s"), "--resume", "--force", "--quiet"]
+    arguments += ["-o", str(work / "out.bd")]
+    count = 0
+    for number, ran in crash.every_kill(start, work, arguments, at_most=30, fault=fault):
+        count += 1
+        left = crash.listing(work)
+        assert left["out.bd"] in (b"old", new), number
+        if fault == "full" and ran.code:
+            assert (ran.code, ran.err.count("\n")) == (2, 1), ran.err
+            assert set(left) <= {"out.bd", "s"}
+        assert command(arguments) == 0
+        assert crash.listing(work) == {"out.bd": new}, number
+    assert count >= 5

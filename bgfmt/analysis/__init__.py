@@ -27,7 +27,7 @@ if TYPE_CHECKING:
         win_chances,
     )
     from bgfmt.analysis.bulk import RankedMany, rank_many
-    from bgfmt.analysis.choose import equities_many
+    from bgfmt.analysis.choose import Databases, equities_many
     from bgfmt.analysis.cube import CubeAction
     from bgfmt.analysis.cubes import CubeActions, cube_actions, judge_many
     from bgfmt.analysis.library import Library
@@ -45,6 +45,7 @@ _HOME = {
     "Advisor": "advisor",
     "CubeAction": "cube",
     "CubeActions": "cubes",
+    "Databases": "choose",
     "Decision": "answers",
     "Library": "library",
     "PositionEquities": "answers",
@@ -75,6 +76,7 @@ __all__ = [
     "Advisor",
     "CubeAction",
     "CubeActions",
+    "Databases",
     "Decision",
     "Library",
     "PositionEquities",

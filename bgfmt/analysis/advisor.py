@@ -34,9 +34,11 @@ from bgfmt.game.state import GameState
 from bgfmt.storage import PathLike
 
 if TYPE_CHECKING:
+    from bgfmt.analysis.ondemand import Grid
     from bgfmt.met import Met
     from bgfmt.met.score import Score
 
+EQUAL = 1e-11  # values nearer than this are not told apart
 Outside = Literal["refuse", "rule"] | rule.Engine
 
 
@@ -55,8 +57,8 @@ class Advisor:
     calculate
         "all" that no table covers and what a table leaves too close, what is "close" alone, or "nothing".
     limit
-        Most pairs of boards times cube states calculated for one question; by default `sources.MONEY_LIMIT` for
-        money and `sources.MATCH_LIMIT` in a match.
+        Most pairs of boards times cube states calculated for one question; by default the limits of
+        `bgfmt.analysis.sources`, less where a one-sided table could estimate, more in a match.
     outside
         What `decide` does where nothing covers the position: "refuse" raises NotCoveredError, "rule" goes by
         `bgfmt.analysis.rule`, and an engine is asked.
@@ -197,6 +199,21 @@ class Advisor:
         better = self.sources.calculated(state.position, jacoby=bool(state.jacoby))
         return action if better is None else _action(better, state, settled=True)
 
+    def scores(self, state: GameState, upto: int = 7) -> Grid:
+        """The cube actions of a position at all scores up to `upto`-away each, with the cube as it lies."""
+        from bgfmt.analysis.ondemand import scores_grid
+
+        return scores_grid(
+            state.position,
+            upto,
+            met=self.met,
+            player=self.met_player,
+            cube=state.cube_value,
+            owner=state.owner,
+            limit=self.sources.limit,
+            progress=self.sources.progress,
+        )
+
     # -- plays -------------------------------------------------------------------------------------------
 
     def plays(self, state: GameState, *, measure: str | None = None) -> RankedPlays:
@@ -233,11 +250,13 @@ class Advisor:
         worths = self.sources.worths(position, state.dice, results, cube or "cubeless", jacoby=jacoby)
         if worths is None:
             choose.check_race(position)
-            raise self.sources.refusal(position.us, position.them)
+            raise self.sources.refusal(position)
         values, bare = worths.values, worths.cubeless
         tidy = [tuple(-x for x in rule.race_score(result.us)) for result in results]
         # where the other side cashes whatever we play, the better chance to win comes first
-        order = sorted(range(len(plays)), key=lambda k: (-values[k], -bare[k], tidy[k]))
+        # (values nearer than float64 tells apart are equal)
+        near = [(-round(float(v), 11), -round(float(w), 11)) for v, w in zip(values, bare, strict=True)]
+        order = sorted(range(len(plays)), key=lambda k: (near[k], tidy[k]))
         return RankedPlays(
             **common,
             source=worths.source,
@@ -308,7 +327,7 @@ def _ranked(
     error: float | None,
 ) -> tuple[RankedPlay, ...]:
     best = values[order[0]]
-    losses = [float(abs(value - best)) for value in values]
+    losses = [float(abs(value - best)) if abs(value - best) > EQUAL else 0.0 for value in values]
     return tuple(
         RankedPlay(
             str(plays[k]),

@@ -19,7 +19,7 @@ from bgfmt.game.moves import Move
 from bgfmt.tables.scales import PIPS_PER_ROLL
 
 #: what answered: a kind of table, a calculation on demand, the only legal play, the rule or engine outside the tables
-Source = Literal["two-sided", "one-sided", "calculation", "forced", "rule", "engine"]
+Source = Literal["two-sided", "one-sided", "match-score", "calculation", "forced", "rule", "engine"]
 Gammons = Literal["none", "counted", "ignored"]
 Floats = NDArray[np.float64]
 COLUMNS = ("cubeless", "owned", "centered", "opponent")

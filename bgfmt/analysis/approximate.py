@@ -48,6 +48,7 @@ class TwoSidedEstimate:
         return 2 * self.win - 1 + (self.win_gammon or 0.0) - (self.lose_gammon or 0.0)
 
     def as_dict(self) -> dict[str, Any]:
+        """The chances and their known errors as plain values."""
         return {
             "position": str(self.position),
             "approximate": True,

@@ -1,7 +1,9 @@
-"""Cube and plays at a match score: calculated, or estimated where that is too much."""
+"""Cube and plays at a match score: by a table of the score, calculated, or estimated where that is too much."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bgfmt.analysis import rule
@@ -11,53 +13,69 @@ from bgfmt.analysis.sources import Sources
 from bgfmt.game.board import MAX_CHEQUERS
 from bgfmt.game.moves import Play
 from bgfmt.game.state import GameState
+from bgfmt.tables import MatchScore
 
 if TYPE_CHECKING:
+    from bgfmt.analysis.match import MatchCube, MatchPlay
     from bgfmt.met.score import Score
+
+
+@dataclass(frozen=True)
+class _Exact:
+    """A position at a score, by a table of it or calculated: the decision, and the plays of a roll."""
+
+    cube: MatchCube
+    plays: Callable[[int, int], list[MatchPlay]]
+    source: Source
+    table: str | None
+
+
+def _exact(sources: Sources, state: GameState, score: Score) -> _Exact | None:
+    """Exact numbers of a state, None where no table has them and calculating them is too much."""
+    from bgfmt.analysis import match_table
+
+    position = state.position
+    for table in sources.tables:
+        if isinstance(table, MatchScore) and match_table.refusal(table, position, score) is None:
+            decided = match_table.judge_from(table, position, score)
+
+            def ranked(high: int, low: int, table: MatchScore = table) -> list[MatchPlay]:
+                return match_table.rank_from(table, position, high, low, score)
+
+            return _Exact(decided, ranked, "match-score", sources.library.name(table))
+    solved = sources.match(position, score)
+    return None if solved is None else _Exact(solved.cube, solved.plays, "calculation", None)
 
 
 def cube(sources: Sources, state: GameState, score: Score) -> CubeAction:
     """The cube action of a match state."""
+    found = _exact(sources, state, score)
+    if found is not None:
+        return CubeAction.at_score(found.cube, state, found.source, found.table, approximate=False)
     from bgfmt.analysis import match, match_estimate
 
-    position = state.position
-    solved = sources.match(position, score)
-    if solved is not None:
-        return CubeAction.at_score(solved.cube, state, "calculation", None, approximate=False)
-    found = sources.equities(position)
-    win = (found.cubeless + 1) / 2 if found.win is None else found.win
-    rolling, taken = match_estimate.chances(win, score, match_estimate.life_of(found))
-    gammons = found.gammons != "none"
+    position, equities = state.position, sources.equities(state.position)
+    win = (equities.cubeless + 1) / 2 if equities.win is None else equities.win
+    rolling, taken = match_estimate.chances(win, score, match_estimate.life_of(equities))
+    gammons = equities.gammons != "none"
     decided = match.decide(position, score, rolling, taken, gammons=gammons, error=0.0, cubeless_win=win)
-    return CubeAction.at_score(decided, state, found.source, found.table, approximate=True)
+    return CubeAction.at_score(decided, state, equities.source, equities.table, approximate=True)
 
 
 def plays(sources: Sources, state: GameState, score: Score, legal: list[Play]) -> RankedPlays | None:
-    """The plays of a match state's roll: calculated, else estimated; None where nothing has all of them."""
-    assert state.dice is not None
-    solved = sources.match(state.position, score) if legal else None
-    if solved is None:
-        return _estimated(sources, state, score, legal) if legal else None
-    found = {play.result: play for play in solved.plays(*state.dice)}
-    order = sorted(legal, key=lambda p: (-found[p.result.us].mwc, [-x for x in rule.race_score(p.result.us)]))
-    ranked = []
-    for play in order:
-        worth = found[play.result.us]
-        ranked.append(
-            RankedPlay(
-                str(play),
-                play.result,
-                worth.emg,
-                worth.loss_emg,
-                play.moves,
-                "match",
-                close=worth.close,
-                mwc=worth.mwc,
-                loss_mwc=worth.loss_mwc,
-            )
-        )
-    error = {"mwc": solved.cube.error, "value": solved.cube.emg_loss(solved.cube.error)}
-    return _ranked(state, score, tuple(ranked), "calculation", None, error)
+    """The plays of a match state's roll, exact or else estimated; None where nothing has all, or there are none."""
+    if not legal or state.dice is None or state.position.contact:
+        return None
+    found = _exact(sources, state, score)
+    if found is None:
+        return _estimated(sources, state, score, legal)
+    worth = {play.result: play for play in found.plays(*state.dice)}
+    tidy = {play.result.us: [-x for x in rule.race_score(play.result.us)] for play in legal}
+    order = sorted(legal, key=lambda p: (-round(worth[p.result.us].mwc, 11), tidy[p.result.us]))
+    ranked = tuple(_ranked(play, worth[play.result.us]) for play in order)
+    error = found.cube.error
+    known = {"mwc": error, "value": found.cube.emg_loss(error)}
+    return _all(state, score, ranked, found.source, found.table, known)
 
 
 def _estimated(sources: Sources, state: GameState, score: Score, legal: list[Play]) -> RankedPlays | None:
@@ -100,10 +118,10 @@ def _estimated(sources: Sources, state: GameState, score: Score, legal: list[Pla
             )
         )
     known = None if error is None else {"mwc": error / scale if scale else 0.0, "value": error}
-    return _ranked(state, score, tuple(ranked), worths.source, worths.table, known)
+    return _all(state, score, tuple(ranked), worths.source, worths.table, known)
 
 
-def _ranked(
+def _all(
     state: GameState,
     score: Score,
     plays: tuple[RankedPlay, ...],
@@ -123,4 +141,18 @@ def _ranked(
         plays=plays,
         met=score.met.name,
         met_digest=score.met.digest,
+    )
+
+
+def _ranked(play: Play, worth: MatchPlay) -> RankedPlay:
+    return RankedPlay(
+        str(play),
+        play.result,
+        worth.emg,
+        worth.loss_emg,
+        play.moves,
+        "match",
+        close=worth.close,
+        mwc=worth.mwc,
+        loss_mwc=worth.loss_mwc,
     )

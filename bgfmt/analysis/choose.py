@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from bgfmt.database import Database
 from bgfmt.errors import NotCoveredError, PositionError
 from bgfmt.game.board import Position, Side
-from bgfmt.tables import MeanRolls, NormalOneSided, OneSided, Table, TwoSided
+from bgfmt.tables import EQUITY_COLUMNS, MeanRolls, NormalOneSided, OneSided, Table, TwoSided
 from bgfmt.tables.numbering import Numbered
 
 Asked = Database | Table
@@ -50,6 +50,23 @@ def known_error_of_rolls(table: Table) -> float:
     if table.exact:
         return 1e-12
     return 0.000197 * max(1.0, table.points / 6)
+
+
+def errors_of(table: Table) -> dict[str, float] | None:
+    """Greatest known error of the numbers of a table, by the name of the column; None where none is known."""
+    if isinstance(table, TwoSided):
+        errors = known_error(table)
+        named = {"win": errors[0] / 2} | dict(zip(EQUITY_COLUMNS, errors, strict=True))
+        return {
+            name: float(error)
+            for name, error in named.items()
+            if table.cubeful or name in ("win", "cubeless")
+        }
+    if isinstance(table, (OneSided, MeanRolls)):
+        return {"mean_rolls": known_error_of_rolls(table)}
+    if table.max_error is None:
+        return None
+    return {column.name: table.max_error for column in table.columns}
 
 
 def tables_of(databases: Databases) -> list[Table]:

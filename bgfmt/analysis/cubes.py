@@ -15,7 +15,7 @@ from bgfmt.errors import NotCoveredError, PositionError
 from bgfmt.game.board import Position, Side
 from bgfmt.tables import EQUITY_COLUMNS, Table, TwoSided
 
-SETTLE_LIMIT = 12_000_000
+SETTLE_LIMIT = 12_000_000  # pairs of boards times cube states
 
 
 @dataclass(frozen=True, eq=False)

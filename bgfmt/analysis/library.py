@@ -165,10 +165,15 @@ def standing(say: Say | None = None) -> Library:
         except (BgfmtError, OSError) as error:
             notes.append(f"{path} is left out: {error}")
     tables: list[Table] = []
-    for file, kind in DEFAULTS:
-        if any(isinstance(one.table, kind) for one in opened):
-            continue
-        found = _default(file, kind, say or _to_stderr)
+    missing = [(name, kind) for name, kind in DEFAULTS if not any(isinstance(o.table, kind) for o in opened)]
+    told = False
+    for name, kind in missing:
+        path = folder() / name
+        kept = _kept(path, kind)
+        if kept is None and not told:
+            (say or _to_stderr)(f"making the default tables in {path.parent}, once")
+            told = True
+        found = kept or _made(path, kind)
         if isinstance(found, Database):
             opened.append(found)
         else:
@@ -195,26 +200,29 @@ def folder() -> Path:
     return folders.user_data() / "bgfmt" / "tables"
 
 
-def _default(file: str, kind: type[Table], say: Say) -> Database | Table:
-    """A default table from the user's folder, made and kept there where it is missing or broken."""
-    path = folder() / file
+def _kept(path: Path, kind: type[Table]) -> Database | None:
+    """A default table kept earlier, None where it is missing or broken."""
     try:
         found = open_database(path)
-        if isinstance(found.table, kind):
-            return found
-        found.close()
     except (BgfmtError, OSError):
-        pass
+        return None
+    if isinstance(found.table, kind):
+        return found
+    found.close()
+    return None
+
+
+def _made(path: Path, kind: type[Table]) -> Database | Table:
+    """A default table, made and kept; where it cannot be kept it serves this once."""
     from bgfmt import solver
     from bgfmt.converting import save
 
-    say(f"making the default table {path}, once")
     table: Table = solver.one_sided(6) if kind is OneSided else solver.two_sided(6, 6)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         save(table, path, format="gnubg-os" if kind is OneSided else "gnubg-ts", force=True)
         return open_database(path)
-    except OSError:  # nowhere to keep it: it serves this once
+    except OSError:
         return table
 
 

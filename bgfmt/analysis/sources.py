@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from bgfmt.analysis import approximate, choose
 from bgfmt.analysis.answers import COLUMNS, Gammons, PositionEquities, Source
-from bgfmt.errors import NotCoveredError
+from bgfmt.errors import NotCoveredError, TooMuchWorkError
 from bgfmt.game.board import MAX_CHEQUERS, Position, Side
 from bgfmt.tables import OneSided, Table, TwoSided
 
@@ -31,10 +31,11 @@ Floats = NDArray[np.float64]
 Progress = Callable[[int, int], None]
 Calculate = Literal["all", "close", "nothing"]
 T = TypeVar("T")
-#: most pairs of boards times cube states calculated for one question of money play, about half a second
-MONEY_LIMIT = 12_000_000
-#: the same in a match, where no table knows the score: some twenty seconds of two cores
-MATCH_LIMIT = 400_000_000
+# Most pairs of boards times cube states calculated for one question, unless another limit is set:
+CLOSE_LIMIT = 12_000_000  # what a table leaves too close, about half a second
+ALONE_LIMIT = 4_000_000  # what no table covers; any six chequers against six on six points
+BESIDE_LIMIT = 400_000  # what a one-sided table could estimate, some milliseconds
+MATCH_LIMIT = 400_000_000  # in a match, some twenty seconds of two cores
 MONEY_COLUMNS = 4
 KEPT = 4  # calculated answers kept, as the cube and the play of one turn are asked one after the other
 
@@ -69,9 +70,24 @@ class Sources:
         """The tables asked."""
         return self.library.tables
 
-    def refusal(self, *sides: Side) -> NotCoveredError:
+    def refusal(self, position: Position) -> NotCoveredError:
         """The error for a question of two sides that nothing answers."""
-        return choose.not_covered(self.tables, *sides, wanted="both sides' equities")
+        reason = choose.not_covered(self.tables, position.us, position.them, wanted="both sides' equities")
+        needed = self.missing_work(position)
+        return reason if needed is None else TooMuchWorkError(str(reason), needed, self._limit(position))
+
+    def missing_work(self, position: Position) -> int | None:
+        """About the work that exact play for money takes, in the limit's unit, where it is beyond the limit."""
+        if self.calculate != "all" or position.contact:
+            return None
+        needed = _least_work(position) * MONEY_COLUMNS
+        return needed if needed > self._limit(position) else None
+
+    def _limit(self, position: Position) -> int:
+        if self.limit is not None:
+            return self.limit
+        beside = choose.one_sided_for(self.tables, position.us, position.them, distributions=True)
+        return ALONE_LIMIT if beside is None else BESIDE_LIMIT
 
     # -- money -------------------------------------------------------------------------------------------
 
@@ -81,7 +97,7 @@ class Sources:
         table = choose.two_sided_for(self.tables, position, cubeful=True)
         if table is not None:
             return self._stored(table, position)
-        found = self.calculated(position, jacoby=jacoby) if self.calculate == "all" else None
+        found = self._calculated(self._on_demand(position, jacoby))
         if found is not None:
             return found
         table = choose.two_sided_for(self.tables, position)
@@ -89,7 +105,7 @@ class Sources:
             return self._stored(table, position)
         one = choose.one_sided_for(self.tables, position.us, position.them, distributions=True)
         if not isinstance(one, OneSided):
-            raise self.refusal(position.us, position.them)
+            raise self.refusal(position)
         return self._estimated(one, position)
 
     def _stored(self, table: TwoSided, position: Position) -> PositionEquities:
@@ -132,10 +148,13 @@ class Sources:
         )
 
     def calculated(self, position: Position, *, jacoby: bool = False) -> PositionEquities | None:
-        """The exact equities of a race, None beyond the limit."""
-        solved = self._money(position, jacoby)
+        """The exact equities of a race whose stored ones are too close, None beyond the limit."""
+        return self._calculated(self._money(position, jacoby, CLOSE_LIMIT))
+
+    def _calculated(self, solved: MoneyAnswer | None) -> PositionEquities | None:
         if solved is None:
             return None
+        position = solved.position
         gammon = solved.gammons
         return PositionEquities(
             source="calculation",
@@ -151,8 +170,14 @@ class Sources:
             gammons=_gammons(position, counted=True),
         )
 
-    def _money(self, position: Position, jacoby: bool) -> MoneyAnswer | None:
-        limit = MONEY_LIMIT if self.limit is None else self.limit
+    def _on_demand(self, position: Position, jacoby: bool) -> MoneyAnswer | None:
+        """A race that no two-sided table covers, solved; None beyond the limit."""
+        if self.calculate != "all":
+            return None
+        return self._money(position, jacoby, self._limit(position))
+
+    def _money(self, position: Position, jacoby: bool, limit: int) -> MoneyAnswer | None:
+        limit = limit if self.limit is None else self.limit
         if self.calculate == "nothing" or position.contact:
             return None
 
@@ -162,7 +187,7 @@ class Sources:
                 return found
             return self.games.solve_money(position, jacoby, limit, self.progress)
 
-        return self._once((position, jacoby), solve)
+        return self._once((position, jacoby, limit), solve)
 
     def worths(
         self,
@@ -183,7 +208,7 @@ class Sources:
         table = choose.two_sided_for(self.tables, position, cubeful=cube != "cubeless", results=sides)
         if table is not None:
             return self._stored_worths(table, position.them, sides, cube)
-        solved = self._money(position, jacoby) if self.calculate == "all" else None
+        solved = self._on_demand(position, jacoby)
         if solved is not None:
             plays = {play.result: play.equity for play in solved.plays(*dice, cube)}
             bare = {play.result: play.equity for play in solved.plays(*dice, "cubeless")}

@@ -35,6 +35,8 @@ COMMANDS = {
     "matches": "bgfmt.cli.matches:matches",
     "annotate": "bgfmt.cli.annotate:annotate",
     "ubgi": "bgfmt.cli.ubgi:ubgi",
+    "serve": "bgfmt.cli.serve:serve",
+    "site": "bgfmt.cli.site:site",
 }
 GROUP = "bgfmt.commands"
 

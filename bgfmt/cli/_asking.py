@@ -63,7 +63,7 @@ def split(words: tuple[str, ...], *, roll: bool = False) -> Words:
 def _is_database(word: str) -> bool:
     if COUNTS.fullmatch(word) or word == STDIN:
         return False
-    return os.path.exists(word) or word.lower().endswith(SUFFIXES)
+    return "://" in word or os.path.exists(word) or word.lower().endswith(SUFFIXES)
 
 
 @contextmanager
@@ -89,7 +89,7 @@ def opened(paths: list[str], described: str | None, part: int | None) -> Iterato
 
 def calculation_options(function: F) -> F:
     """`--limit`, `--no-settle`, `--met`, `--extend-met`, `--met-player`."""
-    function = limit_options("12 million for money, 400 million in a match")(function)
+    function = limit_options("see docs/ask.md")(function)
     return met_options("Which player of an uneven match equity table is on roll.")(function)
 
 
@@ -267,7 +267,7 @@ def source_line(source: str, table: str | None, max_error: Any) -> str:
     """Where an answer comes from and how far it may err, in words."""
     where = "calculated exactly" if source == "calculation" else f"from {table}" if table else f"by {source}"
     if max_error is None:
-        return f"{where}; approximate, no bound of the error is known"
+        return f"{where}; approximate, no bound of the error is known (--limit N calculates what takes more)"
     worst = max(max_error.values(), default=0.0)
     return f"{where}; numbers err by at most {worst:.2g}" if worst > 1e-11 else f"{where}; exact"
 

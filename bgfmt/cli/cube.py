@@ -23,7 +23,10 @@ COLUMNS = ("cubeless", "owned", "centered", "opponent")
     "--plot",
     metavar="FILE",
     type=click.Path(dir_okay=False),
-    help="Draw the cube actions of all positions with as many chequers into FILE.",
+    help="Draw the cube actions of all positions with as many chequers, or with --scores of all scores, into FILE.",
+)
+@click.option(
+    "--scores", type=click.IntRange(1, 64), metavar="N", help="The action at all scores up to N-away."
 )
 @_asking.state_options
 @_asking.calculation_options
@@ -33,6 +36,7 @@ COLUMNS = ("cubeless", "owned", "centered", "opponent")
 def cube(
     words: tuple[str, ...],
     plot: str | None,
+    scores: int | None,
     cube: str | None,
     cube_value: int | None,
     away: str | None,
@@ -68,6 +72,8 @@ def cube(
         state = _asking.state_of(said.position, **around)  # type: ignore[arg-type]
         if state.dice is not None:
             _asking.note("the dice of the identifier are not looked at: a cube action comes before the roll")
+        if scores:
+            return _scores(advisor, state, scores, said.position, plot, as_json)
         if as_json:
             found = {"asked": said.position} | answer(advisor, state)
             options.echo_json(found)
@@ -78,6 +84,25 @@ def cube(
             from bgfmt import plots
 
             plots.cube_chart(plot, advisor.library.tables, state.position)
+    return 0
+
+
+def _scores(
+    advisor: Advisor, state: GameState, upto: int, asked: str, plot: str | None, as_json: bool
+) -> int:
+    from bgfmt.cli import scores
+
+    grid = advisor.scores(state, upto)
+    if as_json:
+        options.echo_json({"asked": asked} | scores.as_dict(state, grid))
+    else:
+        click.echo("\n".join([_asking.board_of(state.position), "", *scores.lines(state, grid)]))
+    if plot:
+        from bgfmt import plots
+
+        plots.score_chart(
+            plot, [[scores.code(grid[a, b, False]) for b in range(1, upto + 1)] for a in range(1, upto + 1)]
+        )
     return 0
 
 

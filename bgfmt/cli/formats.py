@@ -21,7 +21,7 @@ def formats(as_json: bool) -> None:
                 "name": f.name,
                 "title": f.title,
                 "suffixes": list(f.suffixes),
-                "kinds": [kind.kind for kind in f.carries],
+                "kinds": f.kinds(),
                 "options": {option.name: option.help for option in f.options},
             }
             for f in known.values()
@@ -30,7 +30,7 @@ def formats(as_json: bool) -> None:
         return
     for f in known.values():
         click.echo(f"{f.name:<12} {f.title}  ({', '.join(f.suffixes)})")
-        click.echo(f"{'':<12}   holds {', '.join(kind.kind for kind in f.carries)}")
+        click.echo(f"{'':<12}   holds {', '.join(f.kinds())}")
         for option in f.options:
             click.echo(f"{'':<12}   -O {option.name}=...  {option.help}")
     for b in broken:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from bgfmt.cli import options
+
+if TYPE_CHECKING:
+    from bgfmt.storage import Source
 
 
 @click.command()
@@ -52,7 +55,7 @@ def _facts(file: str, described: str | None, part: int | None, digest: bool) -> 
     with bgfmt.open(file, part=part or 0, **options.reading(described)) as db:
         facts = db.info()
         if digest:
-            facts |= _digests(file)
+            facts |= _digests(db.source)
         return str(db), facts
 
 
@@ -85,10 +88,10 @@ def _word(value: Any) -> str:
     )
 
 
-def _digests(path: str) -> dict[str, str]:
+def _digests(source: Source) -> dict[str, str]:
     sums = hashlib.md5(usedforsecurity=False), hashlib.sha256()
-    with open(path, "rb") as file:
-        while block := file.read(1 << 22):
-            for one in sums:
-                one.update(block)
+    for start in range(0, source.size, 1 << 22):
+        block = source.buffer[start : start + (1 << 22)]
+        for one in sums:
+            one.update(block)
     return {"md5": sums[0].hexdigest(), "sha256": sums[1].hexdigest()}

@@ -10,6 +10,8 @@ from typing import Any, TypeVar
 import click
 
 from bgfmt.cli import options
+from bgfmt.cli.solve_hypergammon import hypergammon
+from bgfmt.cli.solve_match import match as match_score
 from bgfmt.cli.terminal import Progress
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -32,6 +34,10 @@ def common(function: F) -> F:
 @click.group()
 def solve() -> None:
     """Make a database from the rules of the game, with the very bytes of the program it belongs to."""
+
+
+solve.add_command(hypergammon)
+solve.add_command(match_score)
 
 
 @solve.command("one-sided")
@@ -163,12 +169,8 @@ def _run(
 
 
 def _say(kind: str, points: int, chequers: int, facts: dict[str, Any], threads: int | None) -> None:
-    from bgfmt.cli.terminal import clock
+    from bgfmt.cli.terminal import echo_plan
     from bgfmt.solver.job import job
 
     plan = job(kind, points, chequers, **facts).plan(threads)
-    click.echo(plan.what)
-    click.echo(f"  time     about {clock(plan.seconds)} on this machine when it is idle")
-    click.echo(f"  memory   {plan.memory / 1e6:,.0f} MB" + ("" if plan.fits else " (more than is free now)"))
-    click.echo(f"  scratch  {plan.scratch / 1e6:,.0f} MB of disk until the table is whole")
-    click.echo(f"  output   {plan.output / 1e6:,.1f} MB")
+    echo_plan(plan)

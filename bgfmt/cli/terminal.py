@@ -5,6 +5,12 @@ from __future__ import annotations
 import sys
 import time
 from types import TracebackType
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from bgfmt.solver.plan import Plan
 
 
 class Progress:
@@ -71,3 +77,12 @@ def clock(seconds: float) -> str:
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"
+
+
+def echo_plan(plan: Plan) -> None:
+    """Print what a solve would take."""
+    click.echo(plan.what)
+    click.echo(f"  time     about {clock(plan.seconds)} on this machine when it is idle")
+    click.echo(f"  memory   {plan.memory / 1e6:,.0f} MB" + ("" if plan.fits else " (more than is free now)"))
+    click.echo(f"  scratch  {plan.scratch / 1e6:,.0f} MB of disk until the table is whole")
+    click.echo(f"  output   {plan.output / 1e6:,.1f} MB")

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgfmt.errors import BgfmtError, CapabilityError
-from bgfmt.formats.outlets import Compared, Outlet
+from bgfmt.formats.outlets import Outlet
 from bgfmt.formats.parts import (
     HEAD_BYTES,
     Extent,
@@ -25,8 +25,8 @@ from bgfmt.formats.parts import (
     shown,
 )
 from bgfmt.formats.records import Record
-from bgfmt.storage import Sink, Source
-from bgfmt.tables import Table
+from bgfmt.storage import ComparingSink, Sink, Source
+from bgfmt.tables import KINDS, Table
 
 __all__ = [
     "HEAD_BYTES",
@@ -63,6 +63,8 @@ class Format:
     headerless: ClassVar[Mapping[str, type]] = {}
     #: no program of today writes it: a new file is of this format only when it is asked for by name
     historic: ClassVar[bool] = False
+    #: whether it is read from a network by byte range; others are fetched whole
+    by_range: ClassVar[bool] = False
 
     # -- reading ----------------------------------------------------------------------------------------
 
@@ -117,11 +119,15 @@ class Format:
         """CapabilityError unless this format can hold this table, written with these options."""
         self.check_options(options)
         if not isinstance(table, self.carries):
-            kinds = ", ".join(kind.kind for kind in self.carries)
+            kinds = ", ".join(self.kinds())
             raise CapabilityError(f"{self.name} holds {kinds} tables, not {table.kind}")
         reason = self.refusal(table, options)
         if reason is not None:
             raise CapabilityError(reason)
+
+    def kinds(self) -> list[str]:
+        """Names of the kinds of table it can hold."""
+        return [name for name, kind in KINDS.items() if issubclass(kind, self.carries)]
 
     def refusal(self, table: Table, options: Options) -> str | None:
         """Why a table of the right kind cannot be held or written so; None when it can."""
@@ -184,10 +190,11 @@ class Format:
             layout = self.layout(plain, **options)
         except CapabilityError:
             layout = None
-        sink = Compared(source.buffer[extent.offset : extent.end])
-        if layout is not None and all(r.numbers or r.offset < len(layout.header) for r in layout.regions):
+        short = layout is not None and all(r.numbers or r.offset < len(layout.header) for r in layout.regions)
+        end = extent.offset + len(layout.header) if layout is not None and short else extent.end
+        sink = ComparingSink(source.buffer[extent.offset : end])
+        if layout is not None and short:
             sink.write(layout.header)
-            sink.skip(layout.size - len(layout.header))
         else:
             try:
                 self.write(plain, sink, **options)  # type: ignore[arg-type]

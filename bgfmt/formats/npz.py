@@ -28,8 +28,8 @@ from bgfmt import formats
 from bgfmt.errors import CorruptError
 from bgfmt.formats import archive, records
 from bgfmt.formats.base import Extent, Fault, Format, Head, Layout, Options, Reading, Region
-from bgfmt.formats.outlets import Memory, Outlet, size_of
-from bgfmt.storage import Sink, Source
+from bgfmt.formats.outlets import Outlet, size_of
+from bgfmt.storage import MemorySink, Sink, Source
 from bgfmt.tables import KINDS, Rows, Table
 
 META = "bgfmt.json"
@@ -61,6 +61,9 @@ class Npz(Format):
         return Reading(_table(source, meta, arrays), Extent(offset, source.size - offset))
 
     # -- writing ----------------------------------------------------------------------------------------
+
+    def kinds(self) -> list[str]:
+        return [name for name in super().kinds() if KINDS[name].rules(1, 1)]
 
     def refusal(self, table: Table, options: Options) -> str | None:
         return table.check() if table.arrays() else f"npz holds tables, not {table.kind}"
@@ -172,7 +175,7 @@ def _nbytes(rows: Rows) -> int:
 
 
 def _npy_header(rows: Rows) -> bytes:
-    out = Memory()
+    out = MemorySink()
     header = {
         "descr": npy.dtype_to_descr(_stored(rows)),
         "fortran_order": False,

@@ -1,18 +1,16 @@
-"""Where a format's bytes go: a sink with progress, memory, and one that compares instead of writing."""
+"""Where a format's bytes go: a sink with progress."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bgfmt.errors import CapabilityError
 from bgfmt.storage import Sink
 
 Data = bytes | bytearray | memoryview | NDArray[Any]
-MOST_RUNS = 1000
 
 
 def size_of(data: Data) -> int:
@@ -65,98 +63,3 @@ class Outlet:
     def flush(self) -> None:
         """Wait until everything is written."""
         self.sink.flush()
-
-
-class Compared:
-    """Takes what a format writes and holds it against bytes that are there already.
-
-    What is skipped and never written counts as equal. At most `MOST_RUNS` differences are kept apart; the rest
-    count as one.
-    """
-
-    def __init__(self, stored: memoryview, name: str = "<compared>") -> None:
-        self.stored = np.frombuffer(stored, np.uint8) if len(stored) else np.zeros(0, np.uint8)
-        self.written = 0
-        self.name = name
-        self._found: dict[int, tuple[bytes, bytes]] = {}
-        self._more: list[int] = []
-
-    def write(self, data: Data) -> None:
-        """Compare the next bytes."""
-        self.write_at(self.written, data)
-        self.written += size_of(data)
-
-    def write_at(self, offset: int, data: Data) -> None:
-        """Compare bytes at an offset."""
-        if isinstance(data, np.ndarray):
-            data = np.ascontiguousarray(data).reshape(-1).view(np.uint8)
-        mine = np.frombuffer(data, np.uint8) if len(data) else np.zeros(0, np.uint8)
-        there = self.stored[offset : offset + len(mine)]
-        same = mine[: len(there)]
-        if not np.array_equal(there, same):
-            differ = np.flatnonzero(there != same)
-            cuts = np.flatnonzero(np.diff(differ) > 1) + 1
-            for first, last in zip([0, *cuts.tolist()], [*(cuts - 1).tolist(), len(differ) - 1], strict=True):
-                a, b = int(differ[first]), int(differ[last]) + 1
-                if len(self._found) >= MOST_RUNS:
-                    self._more.append(offset + a)
-                    break
-                self._found[offset + a] = (same[a:b].tobytes(), there[a:b].tobytes())
-        if len(there) < len(mine) and len(self._found) < MOST_RUNS:
-            self._found[offset + len(there)] = (mine[len(there) : len(there) + 64].tobytes(), b"")
-
-    def skip(self, size: int) -> None:
-        """Leave room for what `write_at` compares later."""
-        self.written += size
-
-    def reserve(self, size: int) -> NDArray[np.uint8]:
-        """A comparing sink has no room to give."""
-        raise CapabilityError("what is compared is written in order")
-
-    def flush(self) -> None:
-        """Nothing waits."""
-
-    def runs(self) -> Iterator[tuple[int, bytes, bytes]]:
-        """(offset, expected, found) of each stretch that differs, in order; a longer or shorter end last."""
-        found = dict(self._found)
-        if len(self.stored) > self.written:
-            found[self.written] = (b"", self.stored[self.written : self.written + 64].tobytes())
-        for at in sorted(found):
-            yield at, *found[at]
-
-
-class Memory:
-    """Bytes in memory, for a format to write to; `data` are the bytes."""
-
-    def __init__(self, data: bytes = b"", name: str = "<memory>") -> None:
-        self.data, self.written, self.name = bytearray(data), len(data), name
-
-    def write(self, data: Data) -> None:
-        """Append bytes."""
-        at = self.written
-        self.written += size_of(data)
-        self.write_at(at, data)
-
-    def write_at(self, offset: int, data: Data) -> None:
-        """Write bytes at an offset."""
-        piece = np.ascontiguousarray(data).tobytes() if isinstance(data, np.ndarray) else bytes(data)
-        self._room(max(self.written, offset + len(piece)))
-        self.data[offset : offset + len(piece)] = piece
-
-    def skip(self, size: int) -> None:
-        """Leave room."""
-        self.written += size
-        self._room(self.written)
-
-    def reserve(self, size: int) -> NDArray[np.uint8]:
-        """Room that is filled later, through the array returned."""
-        start = self.written
-        self.skip(size)
-        return np.frombuffer(self.data, np.uint8)[start:]
-
-    def flush(self) -> None:
-        """Nothing waits."""
-
-    def _room(self, size: int) -> None:
-        if len(self.data) < size:
-            self.data.extend(bytes(size - len(self.data)))

@@ -39,7 +39,11 @@ def solve() -> Parts:
     chances = np.zeros((n, n), np.float64)
     _two_sided(_counts(TWO_SIDED), terms, chances)
     stored = (chances * 65535.5).astype(np.uint16)[..., None]
-    common: dict[str, Any] = {"points": POINTS, "provenance": f"solved by bgfmt, recipe {NAME}", "recipe": NAME}
+    common: dict[str, Any] = {
+        "points": POINTS,
+        "provenance": f"solved by bgfmt, recipe {NAME}",
+        "recipe": NAME,
+    }
     return Parts(
         OneSided(chequers=ONE_SIDED, bearoff=rows, **common),
         TwoSided(chequers=TWO_SIDED, equities=stored, **common),

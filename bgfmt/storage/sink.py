@@ -5,16 +5,16 @@ from __future__ import annotations
 import mmap
 import queue
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bgfmt.storage import system
-from bgfmt.storage.source import Source
 
 Data = bytes | bytearray | memoryview | NDArray[Any]
+MOST_RUNS = 1000
 
 
 class Sink(Protocol):
@@ -50,6 +50,10 @@ def view_of(data: Data) -> memoryview:
     if isinstance(data, np.ndarray):
         data = np.ascontiguousarray(data).reshape(-1).view(np.uint8).data
     return memoryview(data).cast("B")
+
+
+def _bytes(view: memoryview) -> NDArray[np.uint8]:
+    return np.frombuffer(view, np.uint8) if len(view) else np.zeros(0, np.uint8)
 
 
 class FileSink(Sink):
@@ -126,57 +130,72 @@ class _Held(Sink):
 
     def reserve(self, size: int) -> NDArray[np.uint8]:
         self._reserved.append((self.written, np.zeros(size, np.uint8)))
-        self.written += size
+        self.skip(size)
         return self._reserved[-1][1]
 
     def flush(self) -> None:
-        for offset, array in self._reserved:
+        reserved, self._reserved = self._reserved, []
+        for offset, array in reserved:
             self.write_at(offset, array)
-        self._reserved.clear()
 
 
 class MemorySink(_Held):
-    """Bytes kept in memory: `data`, complete after `flush`."""
+    """Bytes in memory, those in `data` first; `data` are all of them."""
 
-    def __init__(self, name: str = "<memory>") -> None:
+    def __init__(self, data: bytes = b"", name: str = "<memory>") -> None:
         super().__init__(name)
-        self.data = bytearray()
+        self._data, self.written = bytearray(data), len(data)
+
+    @property
+    def data(self) -> bytearray:
+        """The bytes so far, reserved arrays as they are filled now."""
+        self.flush()
+        return self._data
 
     def write_at(self, offset: int, data: Data) -> None:
         view = view_of(data)
-        self.data.extend(bytes(max(0, offset + len(view) - len(self.data))))
-        self.data[offset : offset + len(view)] = view
+        self._room(offset + len(view))
+        self._data[offset : offset + len(view)] = view
 
-    def flush(self) -> None:
-        super().flush()
-        self.data.extend(bytes(max(0, self.written - len(self.data))))
+    def skip(self, size: int) -> None:
+        super().skip(size)
+        self._room(self.written)
+
+    def _room(self, size: int) -> None:
+        self._data.extend(bytes(max(0, size - len(self._data))))
 
 
 class ComparingSink(_Held):
-    """Holds what is written against the bytes of `source` from `offset` on.
+    """Holds what is written against bytes that are there already.
 
-    wrong : how many differ or are missing there. first : (place in the source, the byte written, the byte there or
-    None at its end) of the first. Bytes before `begin`, and the ranges (first, past last) of `ignored`, both counted
-    from the start of what is written, are not compared.
+    What is skipped and never written counts as equal. At most `MOST_RUNS` differences are kept apart; the rest
+    count as one.
     """
 
-    def __init__(
-        self, source: Source, offset: int = 0, begin: int = 0, ignored: Sequence[tuple[int, int]] = ()
-    ) -> None:
-        super().__init__(source.name)
-        self.source, self.offset, self.begin, self.ignored = source, offset, begin, tuple(ignored)
-        self.wrong = 0
-        self.first: tuple[int, int, int | None] | None = None
+    def __init__(self, stored: bytes | memoryview, name: str = "<compared>") -> None:
+        super().__init__(name)
+        self.stored = _bytes(memoryview(stored))
+        self._found: dict[int, tuple[bytes, bytes]] = {}
 
     def write_at(self, offset: int, data: Data) -> None:
-        mine = np.frombuffer(view_of(data), np.uint8)
-        at = self.offset + offset
-        there = np.frombuffer(self.source.buffer[at : at + len(mine)], np.uint8)
-        differ = np.ones(len(mine), bool)
-        np.not_equal(there, mine[: len(there)], out=differ[: len(there)])
-        for first, last in ((0, self.begin), *self.ignored):
-            differ[max(0, first - offset) : max(0, last - offset)] = False
-        self.wrong += int(np.count_nonzero(differ))
-        k = int(differ.argmax()) if len(differ) else 0
-        if len(differ) and differ[k] and (self.first is None or at + k < self.first[0]):
-            self.first = (at + k, int(mine[k]), int(there[k]) if k < len(there) else None)
+        mine = _bytes(view_of(data))
+        there = self.stored[offset : offset + len(mine)]
+        same = mine[: len(there)]
+        if not np.array_equal(there, same):
+            differ = np.flatnonzero(there != same)
+            for run in np.split(differ, np.flatnonzero(np.diff(differ) > 1) + 1):
+                if len(self._found) >= MOST_RUNS:
+                    break
+                a, b = int(run[0]), int(run[-1]) + 1
+                self._found[offset + a] = (same[a:b].tobytes(), there[a:b].tobytes())
+        if len(there) < len(mine) and len(self._found) < MOST_RUNS:
+            self._found[offset + len(there)] = (mine[len(there) : len(there) + 64].tobytes(), b"")
+
+    def runs(self) -> Iterator[tuple[int, bytes, bytes]]:
+        """(offset, expected, found) of each stretch that differs, in order; a longer or shorter end last."""
+        self.flush()
+        found = dict(self._found)
+        if len(self.stored) > self.written:
+            found[self.written] = (b"", self.stored[self.written : self.written + 64].tobytes())
+        for at in sorted(found):
+            yield at, *found[at]

@@ -2,8 +2,8 @@
 
 >>> import bgfmt
 >>> from bgfmt.tables import KINDS
->>> sorted(KINDS)
-['components', 'hypergammon', 'match-score', 'mean-rolls', 'normal-distribution', 'one-sided', 'two-sided']
+>>> sorted(KINDS)[:5]
+['components', 'hypergammon', 'hypergammon-exact', 'match-score', 'mean-rolls']
 >>> [column.name for column in bgfmt.load("fixtures/golden/gnubg/ts_06x02.bd").columns]
 ['win', 'cubeless', 'owned', 'centered', 'opponent']
 """
@@ -20,6 +20,7 @@ from bgfmt.tables.base import (
     same_numbers,
 )
 from bgfmt.tables.components import Components
+from bgfmt.tables.exact_hypergammon import ExactHypergammon
 from bgfmt.tables.hypergammon import HYPER_EQUITIES, OUTCOMES, Hypergammon, HyperOutcome
 from bgfmt.tables.match_score import MatchEntry, MatchScore
 from bgfmt.tables.mean_rolls import MeanRolls
@@ -44,6 +45,7 @@ __all__ = [
     "Components",
     "Equities",
     "Estimate",
+    "ExactHypergammon",
     "HyperOutcome",
     "Hypergammon",
     "LazyRows",

@@ -33,10 +33,12 @@ class HyperOutcome:
     equities: dict[str, float]
 
     def as_dict(self) -> dict[str, Any]:
+        """The outcome as plain values, under the names of `bgfmt lookup --json`."""
         here = {"position": str(self.position), "position_number": self.number}
         return here | {"outcomes": self.outcomes, "equities": self.equities}
 
     def describe(self, who: str = "") -> str:
+        """Lines of text, as `bgfmt lookup` prints them; `who` names the side."""
         lines = [f"{self.position}  (number {self.number}{', ' + who if who else ''})"]
         lines += [f"{name.replace('_', ' '):<30}: {value:7.4f}" for name, value in self.outcomes.items()]
         lines += [
@@ -47,7 +49,31 @@ class HyperOutcome:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Hypergammon(OfBothSides):
+class HyperSides(OfBothSides):
+    """What hypergammon tables share: up to three chequers a side on 24 points and the bar, in contact or not."""
+
+    def covers_side(self, side: Side) -> str | None:
+        if side.chequers > self.chequers:
+            return f"{side} has {side.chequers} chequers, the table covers {self.chequers}"
+        return None
+
+    def side_number(self, side: Side) -> int:
+        return board.rank((*side.counts, *(0,) * (POINTS - 1 - len(side.counts)), side.bar))
+
+    def side(self, number: int) -> Side:
+        counts = board.unrank(number, POINTS)
+        return Side(*counts[:-1], bar=counts[-1])
+
+    @property
+    def cost(self) -> float:
+        return {1: 1.0, 2: 8.0}.get(self.chequers, 420.0)
+
+    def corner(self, rows: Rows, n: int, numbers: NDArray[np.int64] | None) -> Rows:
+        raise CapabilityError(f"a {self.kind} table cannot be cut down: fewer chequers are another game")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Hypergammon(HyperSides):
     """Hypergammon records: (n, n, 28) uint8, nine 24-bit numbers and a zero byte, indexed [us, them].
 
     Points are 25: the 24 points and the bar. Numbers: win, win gammon, win backgammon, lose gammon, lose
@@ -62,18 +88,6 @@ class Hypergammon(OfBothSides):
     def rules(cls, points: int, chequers: int) -> tuple[ArrayRule, ...]:
         n = board.count(points, chequers)
         return (ArrayRule("records", ((n, n, RECORD),), ("u1",)),)
-
-    def covers_side(self, side: Side) -> str | None:
-        if side.chequers > self.chequers:
-            return f"{side} has {side.chequers} chequers, the table covers {self.chequers}"
-        return None
-
-    def side_number(self, side: Side) -> int:
-        return board.rank((*side.counts, *(0,) * (POINTS - 1 - len(side.counts)), side.bar))
-
-    def side(self, number: int) -> Side:
-        counts = board.unrank(number, POINTS)
-        return Side(*counts[:-1], bar=counts[-1])
 
     def lookup(self, asked: Side | Position) -> HyperOutcome:
         number = self.number(asked)
@@ -118,10 +132,3 @@ class Hypergammon(OfBothSides):
     def breaches(self, start: int, block: dict[str, Array]) -> Iterator[Breach]:
         bad = block["records"][..., RECORD - 1].any(axis=1)
         yield Breach("zero byte", np.asarray(bad), "the last byte of a record is not zero")
-
-    @property
-    def cost(self) -> float:
-        return {1: 1.0, 2: 8.0}.get(self.chequers, 420.0)
-
-    def corner(self, rows: Rows, n: int, numbers: NDArray[np.int64] | None) -> Rows:
-        raise CapabilityError(f"a {self.kind} table cannot be cut down: fewer chequers are another game")

@@ -86,6 +86,7 @@ class Race(OneSideAnswer):
         return float(self.bearoff[: rolls + 1].sum(dtype=np.float64))
 
     def as_dict(self) -> dict[str, Any]:
+        """The race as plain values, under the names of `bgfmt lookup --json`."""
         out = self.heading() | {
             "std_rolls": self.std_rolls,
             "bearoff": [float(x) for x in self.bearoff],
@@ -96,6 +97,7 @@ class Race(OneSideAnswer):
         return out
 
     def describe(self, who: str = "") -> str:
+        """Lines of text, as `bgfmt lookup` prints them; `who` names the side."""
         both = [self.bearoff] if self.gammon is None else [self.bearoff, self.gammon]
         rolls = [i for i in range(len(self.bearoff)) if any(c[i] > 0 for c in both)]
         lines = [self.title(who), "Rolls   bearing off" + ("  at least one off" if len(both) > 1 else "")]

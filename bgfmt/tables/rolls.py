@@ -65,10 +65,12 @@ class Estimate(OneSideAnswer):
     gammon_std_rolls: float | None = None
 
     def as_dict(self) -> dict[str, Any]:
+        """The estimate as plain values, under the names of `bgfmt lookup --json`."""
         more = {name: getattr(self, name) for name in ("std_rolls", "gammon_mean_rolls", "gammon_std_rolls")}
         return self.heading() | {name: value for name, value in more.items() if value is not None}
 
     def describe(self, who: str = "") -> str:
+        """Lines of text, as `bgfmt lookup` prints them; `who` names the side."""
         lines = [self.title(who), f"{'Mean':<10}{self.mean_rolls:10.6g}"]
         if self.std_rolls is not None:
             lines.append(f"{'Std dev':<10}{self.std_rolls:10.3f}")

@@ -39,6 +39,7 @@ class Equities:
         return self.cubeless / 2 + 0.5
 
     def as_dict(self) -> dict[str, Any]:
+        """The equities as plain values, under the names of `bgfmt lookup --json`."""
         out: dict[str, Any] = {
             "position": str(self.position),
             "position_number": self.number,
@@ -47,6 +48,7 @@ class Equities:
         return out | {c: getattr(self, c) for c in EQUITY_COLUMNS if getattr(self, c) is not None}
 
     def describe(self, who: str = "") -> str:
+        """Lines of text, as `bgfmt lookup` prints them; `who` names the side."""
         lines = [f"{self.position}  (number {self.number}{', ' + who if who else ''})"]
         for name, column in zip(LABELS, EQUITY_COLUMNS, strict=True):
             value = getattr(self, column)

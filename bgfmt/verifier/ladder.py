@@ -16,7 +16,7 @@ from bgfmt.errors import (
     FormatError,
     UnknownFormatError,
 )
-from bgfmt.storage import PathLike, Source, open_source
+from bgfmt.storage import PathLike, Source, open_source, system
 from bgfmt.tables import Components, Table
 from bgfmt.verifier import causes, digests, proofs, readings, report, sense, structure, words
 from bgfmt.verifier.findings import RUNGS, Finding, Kind, Likely, Outcome, Rule, Seen
@@ -29,9 +29,7 @@ STARTING = 3.0  # seconds in which compiled code is loaded and plays are listed
 
 def thread_count(threads: int | None) -> int:
     """Threads to use: those asked for, or one for each core this process may run on."""
-    if threads is not None:
-        return max(1, threads)
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, threads) if threads is not None else system.cores()
 
 
 def verify(
@@ -63,7 +61,7 @@ def verify(
         moments, equity for hypergammon) that is let pass.
     threads, progress : cores to use; called with (done, total) during the long pass.
     announce : called before the recurrence with the seconds that it is likely to take.
-    exact : also measure how far the stored numbers are from the truth; see `bgfmt.measuring`.
+    exact : also measure how far the stored numbers are from the truth; see `bgfmt.verifier.measuring`.
     format, described : as for `bgfmt.open`, for files without header.
 
     Returns
@@ -236,5 +234,5 @@ class Climb:
 
 
 def _made_by(name: str, kind: str) -> list[Finding]:
-    plain = ("gnubg", "bgsage", "exact", "peelle")
+    plain = ("gnubg", "bgsage", "exact", "peelle", "match")
     return [] if name in plain else [Finding(Rule.MADE_BY, field=name, found=words.made_by(name, kind))]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from bgfmt.errors import SolverError
-from bgfmt.tables import MeanRolls, NormalOneSided, OneSided, Table, TwoSided
+from bgfmt.tables import MatchScore, MeanRolls, NormalOneSided, OneSided, Table, TwoSided
 from bgfmt.verifier.findings import Finding, Rule
 
 Progress = Callable[[int, int], None]
@@ -47,4 +47,21 @@ def _solved(table: Table, recipe: str, threads: int, progress: Progress | None) 
         return solver.one_sided(table.points, chequers=table.chequers, normal=True, **common)
     if isinstance(table, MeanRolls) and recipe == "peelle":
         return solver.expected_rolls(table.points, table.chequers, **common)
+    if isinstance(table, MatchScore):
+        return _match_score(table, common)
     return None
+
+
+def _match_score(table: MatchScore, common: dict[str, Any]) -> Table | None:
+    """Solved again with the match equity table that comes with bgfmt, where it is that one."""
+    from bgfmt import met
+    from bgfmt.solver.match import match_score
+
+    score = table.score
+    tables = (met.load(name) for name in met.names())
+    known = next((one for one in tables if one.digest == score.digest), None)
+    if known is None:
+        raise SolverError(f"the match equity table {score.met} is none of {', '.join(met.names())}")
+    dtype = np.float64 if table.exact else np.float32
+    size = (table.points, table.chequers)
+    return match_score(*size, score.away, known, player=score.player, dtype=dtype, **common)

@@ -129,7 +129,8 @@ def build(
     notes = [words.message(f) for f in seen.findings if f.rule.kind is Kind.NOTE]
     notes += [words.message(f) for f in seen.faults if f not in verdict.counted(seen)]
     if outcome is not None:
-        kept += outcome.findings
+        kept += [f for f in outcome.findings if f.rule.kind is not Kind.NOTE]
+        notes += [words.message(f) for f in outcome.findings if f.rule.kind is Kind.NOTE]
     failed = outcome is not None and outcome.failing
     return Report(
         file,

@@ -1,6 +1,6 @@
 """bgfmt's tables for the gnubg Python package's boards: (opponent, side on roll), 25 counts each, the bar last.
 
-`databases` is what `bgfmt.open` gives, or a list of those.
+`asked` is an adviser (`bgfmt.Advisor`), what `bgfmt.open` gives, or a list of those.
 """
 
 from __future__ import annotations
@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from bgfmt import Position, Side
-from bgfmt.analysis import equities, judge_cube, rank_plays, twosided_from_onesided
+from bgfmt import Advisor, GameState, Position, Side
+from bgfmt.analysis import CubeAction, Databases, PositionEquities, TwoSidedEstimate
 
 Board = tuple[Sequence[int], Sequence[int]]
 
@@ -26,30 +26,42 @@ def board(of: Position) -> tuple[tuple[int, ...], tuple[int, ...]]:
     return them, us
 
 
-def money(databases: Any, board: Board) -> Any:
-    """Cubeless and cubeful equities, from a two-sided table."""
-    return equities(databases, position(board))
+def adviser(asked: Advisor | Databases) -> Advisor:
+    """An adviser as it is; one over databases otherwise."""
+    return asked if isinstance(asked, Advisor) else Advisor(asked)
 
 
-def chances(databases: Any, board: Board) -> Any:
+def money(asked: Advisor | Databases, board: Board) -> PositionEquities:
+    """Chances, cubeless and cubeful equities for money."""
+    return adviser(asked).equities(position(board))
+
+
+def chances(asked: Advisor | Databases, board: Board) -> TwoSidedEstimate:
     """Win and gammon chances, from a one-sided table (each side plays alone)."""
-    return twosided_from_onesided(databases, position(board))
+    return adviser(asked).chances(position(board))
 
 
-def cube_action(databases: Any, board: Board, owner: str = "centered") -> Any:
-    """The cube action; `owner` is "centered" or "owned"."""
-    return judge_cube(databases, owner, position=position(board))
+def cube_action(
+    asked: Advisor | Databases, board: Board, owner: str = "centered", **state: Any
+) -> CubeAction:
+    """The cube action; `owner` is "centered" or "owned". `state` as of `bgfmt.GameState.of`, such as away=(3, 5)."""
+    return adviser(asked).cube(GameState.of(position(board), cube=owner, **state))
 
 
 def checker_play(
-    databases: Any, on: Board, die1: int, die2: int, cube: str = "centered"
-) -> list[tuple[Any, float]]:
-    """(board after the play, still the mover's view, and equity) of every play, best first."""
-    ranked = rank_plays(databases, position(on), (die1, die2), cube=cube)
-    return [(board(play.result), play.value) for play in ranked if isinstance(play.result, Position)]
+    asked: Advisor | Databases, on: Board, die1: int, die2: int, cube: str = "centered", **state: Any
+) -> list[tuple[tuple[tuple[int, ...], tuple[int, ...]], float]]:
+    """(board after the play, still the mover's view, and equity) of every play, best first; `state` as above."""
+    ranked = adviser(asked).plays(GameState.of(position(on), (die1, die2), cube=cube, **state))
+    found = [(play.result, play.value) for play in ranked.plays]
+    return [
+        (board(result), value)
+        for result, value in found
+        if isinstance(result, Position) and value is not None
+    ]
 
 
-def epc(database: Any, board: Board, player: int = 0) -> float:
+def epc(asked: Advisor | Databases, board: Board, player: int = 0) -> float:
     """Effective pip count of the side on roll (0) or of the other (1)."""
     sides = position(board)
-    return float(database.lookup(sides.them if player else sides.us).epc)
+    return adviser(asked).race(sides.them if player else sides.us).epc

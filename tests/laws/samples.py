@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 import bgfmt
-from bgfmt import formats
+from bgfmt import formats, met
 from bgfmt.errors import CapabilityError
 from bgfmt.formats import Format
-from bgfmt.formats.outlets import Memory
-from bgfmt.storage import Source
+from bgfmt.solver.match import match_score
+from bgfmt.storage import MemorySink, Source
 from bgfmt.tables import KINDS, OneSided, Table, TwoSided
 
 from ..conftest import GOLDEN
@@ -56,6 +56,7 @@ def tables() -> dict[str, Table]:
     assert isinstance(os6, OneSided)
     arrays = {"bearoff": os6.bearoff, "gammon": os6.gammon}
     found["one-sided race"] = made(OneSided, 6, 15, arrays, gammon_policy="race")
+    found["match-score 3x2"] = match_score(3, 2, (3, 5), met.load())
     for name, kind in KINDS.items():
         if not any(table.kind == name for table in found.values()):
             found[f"{name} of random numbers"] = random_table(kind, rng)
@@ -113,7 +114,7 @@ def samples() -> dict[str, Sample]:
             for options in layouts(form):
                 if form.together([table]) is not None:
                     continue
-                store = Memory()
+                store = MemorySink()
                 try:
                     form.write(table, store, **options)  # type: ignore[arg-type]
                 except CapabilityError:

@@ -10,11 +10,10 @@ import pytest
 
 from bgfmt import formats
 from bgfmt.errors import BgfmtError, CapabilityError, FormatError, TruncatedError
-from bgfmt.formats import Format, promised
+from bgfmt.formats import Format, Layout, Region, promised
 from bgfmt.formats.j.text import as_json
-from bgfmt.formats.outlets import Memory
 from bgfmt.formats.records import Record, facts_of
-from bgfmt.storage import Source
+from bgfmt.storage import MemorySink, RangeSource, Source
 from bgfmt.tables import Table, same_numbers
 
 from ..conftest import ROOT
@@ -35,7 +34,7 @@ def numbers_equal(a: Table, b: Table) -> bool:
 
 def written(sample: Sample, table: Table) -> bytes:
     """A table as the sample's format writes it, in the layout it was read with."""
-    store = Memory()
+    store = MemorySink()
     sample.format.write(table, store)  # type: ignore[arg-type]
     return bytes(store.data)
 
@@ -67,6 +66,26 @@ def test_what_is_written_is_read_again(sample: Sample) -> None:
 
 
 @every
+def test_a_source_of_ranges_gives_the_same(sample: Sample, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A table whose bytes are asked for is the same, and opening a file of plain rows asks for its header alone."""
+    asked: list[int] = []
+
+    def fetch(offset: int, size: int) -> bytes:
+        asked.append(size)
+        return sample.data[offset : offset + size]
+
+    monkeypatch.setattr("bgfmt.storage.source.AT_ONCE", 64)
+    source = RangeSource("ranges", len(sample.data), fetch)
+    table, extent = sample.format.read(source, **sample.described)
+    layout = layout_of(sample, sample.read().table)
+    if all(r.numbers or r.offset < len(layout.header) for r in layout.regions):
+        assert sum(asked) <= 2 * len(layout.header) + 200
+    assert extent.size == len(sample.data)
+    assert numbers_equal(table, sample.read().table)
+    assert [f for f in sample.format.audit(source, table, extent) if not f.carried] == []
+
+
+@every
 def test_its_own_bytes_have_no_fault(sample: Sample) -> None:
     table, extent = sample.read()
     faults = list(sample.format.audit(sample.source(), table, extent))
@@ -91,6 +110,14 @@ def test_every_truncation_is_refused(sample: Sample) -> None:
         assert "\n" not in str(caught.value)
 
 
+def layout_of(sample: Sample, table: Table) -> Layout:
+    """The layout of a file; one region without numbers where the format does not tell it."""
+    try:
+        return sample.format.layout(table)
+    except CapabilityError:
+        return Layout(b"", (Region("file", 0, len(sample.data)),), lambda entry, column, item: 0)
+
+
 def walked(sample: Sample, data: bytes) -> Table:
     """Read all of a file: every array, every noun."""
     table = sample.read(data).table
@@ -105,7 +132,7 @@ def walked(sample: Sample, data: bytes) -> Table:
 def test_a_changed_byte_outside_the_numbers_does_not_pass(sample: Sample) -> None:
     """It is an error, a fault of the audit, or another honest file: it says something else, and is written so."""
     table, _ = sample.read()
-    layout = sample.format.layout(table)
+    layout = layout_of(sample, table)
     rng = np.random.default_rng(3)
     places = [r.offset + k for r in layout.regions if not r.numbers for k in range(r.size)]
     if not sample.options.get("compressed", True) or len(places) > TRIES:
@@ -132,7 +159,7 @@ def test_a_changed_byte_outside_the_numbers_does_not_pass(sample: Sample) -> Non
 @every
 def test_a_changed_number_is_copied_as_it_stands(sample: Sample) -> None:
     table, _ = sample.read()
-    layout = sample.format.layout(table)
+    layout = layout_of(sample, table)
     numbers = [r for r in layout.regions if r.numbers and r.size]
     rng = np.random.default_rng(4)
     for region in numbers * 3:
@@ -144,13 +171,16 @@ def test_a_changed_number_is_copied_as_it_stands(sample: Sample) -> None:
         except FormatError:
             continue
         assert not numbers_equal(other, table)
-        assert written(sample, other) == changed or sample.format.name == "npz"
+        again = written(sample, other)  # what is not a number may be a sum of the numbers
+        assert all(
+            again[r.offset : r.offset + r.size] == changed[r.offset : r.offset + r.size] for r in numbers
+        )
 
 
 @every
 def test_the_layout_tells_size_and_places(sample: Sample) -> None:
     table, _ = sample.read()
-    layout = sample.format.layout(table)
+    layout = layout_of(sample, table)
     assert layout.size == len(sample.data)
     assert sample.data.startswith(layout.header)
     at = 0
@@ -158,6 +188,8 @@ def test_the_layout_tells_size_and_places(sample: Sample) -> None:
         assert region.offset == at
         at += region.size
     rng = np.random.default_rng(5)
+    if not any(region.numbers for region in layout.regions):
+        return
     for name, rows in table.arrays().items():
         stored = np.asarray(rows)
         for _ in range(5):
@@ -183,7 +215,7 @@ def test_progress_counts_the_bytes(sample: Sample) -> None:
     seen: list[tuple[int, int]] = []
     sample.format.write(
         sample.table,
-        Memory(),
+        MemorySink(),
         progress=lambda *p: seen.append(p),
         **sample.options,  # type: ignore[arg-type]
     )
@@ -200,7 +232,7 @@ def test_a_body_filled_backwards_is_the_same_file(sample: Sample) -> None:
     if not arrays:
         return
     facts: Any = replace(table, **arrays)  # type: ignore[arg-type]
-    store = Memory()
+    store = MemorySink()
     try:
         with sample.format.body(store, facts, **sample.options) as room:  # type: ignore[arg-type]
             assert set(room) == set(arrays)
@@ -208,6 +240,7 @@ def test_a_body_filled_backwards_is_the_same_file(sample: Sample) -> None:
                 wanted = np.asarray(table.arrays()[name])
                 for k in reversed(range(len(wanted))):
                     rows[k] = wanted[k]
+        store.flush()
     except CapabilityError:
         return
     assert bytes(store.data) == sample.data
@@ -231,7 +264,7 @@ def test_options_are_checked(form: Format) -> None:
     wrong: list[dict[str, Any]] = [{"no-such-option": True}]
     wrong += [{o.name: object()} for o in form.options]
     for options in wrong:
-        store = Memory()
+        store = MemorySink()
         with pytest.raises(CapabilityError):
             form.write(table, store, **options)  # type: ignore[arg-type]
         assert store.written == 0

@@ -41,8 +41,9 @@ FORMS = [
 def met(match: Match) -> list[tuple[object, ...]]:
     """The decisions of a match, by names, so that the order of the players does not matter."""
     return [
-        (d.game, d.kind, match.players[d.player].replace("_", " "), d.state.position, d.state.cube, d.cube,
-         d.state.crawford, sorted(d.state.scores), sorted(d.state.dice or ()), d.played and d.played.result)
+        (d.game, d.kind, match.players[d.player].replace("_", " "), d.state.position, d.state.cube_value,
+         d.state.owner, d.state.crawford, sorted(d.state.scores), sorted(d.state.dice or ()),
+         d.played and d.played.result)
         for d in decisions(match)
     ]  # fmt: skip
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bgfmt.errors import NotCoveredError
+from bgfmt.errors import NotCoveredError, TooMuchWorkError
 from bgfmt.game import board
 from bgfmt.game.board import Position, Side
 
@@ -27,7 +27,10 @@ EVER = (1 << 63) - 1
 #: most pairs times columns that are calculated unless more is asked for: some 20 seconds of two cores
 DEFAULT_LIMIT = 400_000_000
 BOARD_COST = 400  # finding a board of a side counts as this many of them
-RESULT_COST = 4  # and finding what a roll can make of it as this many
+RESULT_COST = 8  # and finding what a roll can make of it as this many
+UNREACHED = 8  # play makes more than one in so many of the boards with no chequer farther back
+SPARE = 10  # a calculation so many times the limit by that reckoning is not begun
+SPARSE = 50  # more than one in so many pairs of boards can be met
 LAST_TOLD = 61  # more rolls of a side than this are not told apart
 LANES = 128  # boards side by side times columns
 WEIGHTS = np.array([1.0 if a == b else 2.0 for a in range(6) for b in range(a + 1)])
@@ -96,11 +99,16 @@ def no_farther(side: Side) -> int:
     return int(sum(ways))
 
 
-def family(side: Side, *, alive: int = EVER, limit: int = DEFAULT_LIMIT) -> Family | None:
-    """The boards of a side (see `kernels.closure` for `alive`); None when they are too many for `limit`."""
+def family(
+    side: Side, *, alive: int = EVER, limit: int = DEFAULT_LIMIT, most: int = 1 << 40
+) -> Family | None:
+    """The boards of a side (see `kernels.closure` for `alive`).
+
+    None when they are too many for `limit`, or more than `most`, about.
+    """
     from bgfmt.analysis.ondemand import kernels
 
-    most, most_results = max(1000, limit // BOARD_COST), max(1_000_000, limit // RESULT_COST)
+    most, most_results = max(1000, min(most, limit // BOARD_COST)), max(1_000_000, limit // RESULT_COST)
     points, bound = max(6, side.highest), no_farther(side)
     if alive == EVER and bound > 4 * most:
         return None  # play to the end makes most of them
@@ -113,10 +121,11 @@ def family(side: Side, *, alive: int = EVER, limit: int = DEFAULT_LIMIT) -> Fami
         plies, order = np.zeros(room, np.int64), np.empty(room, np.int64)
         size = 1 << (2 * room).bit_length()
         keys, places = np.zeros(size, np.int64), np.empty(size, np.int32)
+        follow = np.full(room + side.pips + 1, -1, np.int64)
         starts = np.zeros(6 * room + 1, np.int64)
         targets, sources = np.empty(moves * room, np.int32), np.empty(moves * room + 1, np.int8)
         n = kernels.closure(
-            start, terms, alive, boards, plies, pending, order, keys, places, starts, targets, sources
+            start, terms, alive, boards, plies, pending, order, keys, places, follow, starts, targets, sources
         )
         if n > 0:
             break
@@ -135,7 +144,10 @@ def family(side: Side, *, alive: int = EVER, limit: int = DEFAULT_LIMIT) -> Fami
     expected = len(ends) * (4 + (points - 1) * (side.chequers - 1) // 6)
     while True:
         results = np.empty(min(expected, most_results), np.int32)
-        used = kernels.roll_results((plies & alive) != 0, member, starts, targets, sources, ends, results)
+        seen = np.full(n, -1, np.int64)
+        used = kernels.roll_results(
+            (plies & alive) != 0, member, starts, targets, sources, seen, ends, results
+        )
         if used >= 0:
             return Family(boards[whole], plies[whole], ends, results[:used].copy())
         if expected > most_results:
@@ -203,10 +215,7 @@ class Work:
         """NotCoveredError when this is more than `limit`."""
         most = DEFAULT_LIMIT if limit is None else limit
         if self.size > most:
-            raise NotCoveredError(
-                f"{self.position}: exact play needs {self.size:,} pairs of boards times cube states, "
-                f"more than the limit of {most:,}"
-            )
+            raise TooMuchWorkError(f"{self.position}", self.size, most)
 
 
 def check_race(position: Position) -> None:
@@ -227,8 +236,8 @@ def plan(position: Position, columns: int, *, limit: int | None = None) -> Work:
     check_race(position)
     limit = DEFAULT_LIMIT if limit is None else limit
 
-    def boards(side: Side, alive: int = EVER) -> Family:
-        found = family(side, alive=alive, limit=limit)
+    def boards(side: Side, alive: int = EVER, most: int = 1 << 40) -> Family:
+        found = None if hopeless else family(side, alive=alive, limit=limit, most=most)
         if found is None:
             raise NotCoveredError(
                 f"{position}: exact play would need too many boards of {side} for the limit of {limit:,} pairs of "
@@ -238,9 +247,13 @@ def plan(position: Position, columns: int, *, limit: int | None = None) -> Work:
 
     # the side that is off sooner says how far the other's boards are needed
     swapped = position.us.pips > position.them.pips
-    quick = boards(position.them if swapped else position.us)
+    first, second = (position.them, position.us) if swapped else (position.us, position.them)
+    # sides about as far from home both play nearly to the end, and play makes a good part of the boards it could
+    pairs = no_farther(first) * no_farther(second) // UNREACHED**2
+    hopeless = second.pips < 2 * first.pips and pairs * columns > SPARE * limit
+    quick = boards(first)
     alive = quick.alive if quick.alive < 1 << LAST_TOLD else EVER
-    slow = boards(position.us if swapped else position.them, alive)
+    slow = boards(second, alive, SPARSE * limit // (len(quick) * columns))
     ours, theirs = (slow, quick) if swapped else (quick, slow)
     rolling, waiting = _met(ours.plies, theirs.plies), _met(ours.plies >> 1, theirs.plies)
     rolling[-1] = waiting[-1] = 0

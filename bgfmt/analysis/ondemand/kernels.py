@@ -75,7 +75,7 @@ def _insert(
 @njit()
 def closure(
     start: Any, terms: Any, alive: int, boards: Any, plies: Any, pending: Any, order: Any, keys: Any, places: Any,
-    starts: Any, targets: Any, sources: Any,
+    follow: Any, starts: Any, targets: Any, sources: Any,
 ) -> int:  # fmt: skip
     """All boards that play can make of `start` (points,) int64, those between two dice of a roll included.
 
@@ -84,19 +84,23 @@ def closure(
     bits of the numbers of whole rolls after which a board can come up; order (room,): the discoveries by falling
     pips, all off last; and for the board at x of `order` and each die d the moves
     starts[6 x + d - 1] : starts[6 x + d], from the highest point down, as targets int32 and sources int8.
-    pending (room, 6, 3) int64 zero, keys zero and places: scratch. Returns the number of boards, -1 for no room.
+    Scratch: pending (room, 6, 3) int64 zero, keys zero and places, follow (room + pips + 1,) int64 all -1.
+    Returns the number of boards, -1 for no room.
     """
     points, room = start.size, boards.shape[0]
     counts = start.copy()
     pips = 0
     for k in range(points):
         pips += (k + 1) * counts[k]
-    heads = np.full(pips + 1, -1, np.int64)
-    follow = np.full(room, -1, np.int64)
-    n = 1 + _insert(_number(counts, terms), counts, 0, boards, follow, heads, keys, places)
+    heads = follow[room:]
+    n: Any = np.int64(0)
+    for _ in range(2):  # the side itself, and all off
+        n = 1 + _insert(_number(counts, terms), counts, n, boards, follow, heads, keys, places)
+        counts[:] = 0
     plies[0] = 1
-    counts[:] = 0
-    n += _insert(0, counts, n, boards, follow, heads, keys, places)
+    # named, since a kernel is compiled anew for every constant it is called with
+    there: Any = np.int64(1)
+    back: Any = np.int64(-1)
     used = 0
     out = 0
     for p in range(pips, -1, -1):
@@ -120,10 +124,10 @@ def closure(
                 for i in range(points - 1, -1, -1):
                     if not _may_move(counts, i, die):
                         continue
-                    _shift(counts, i, die, 1)
+                    _shift(counts, i, die, there)
                     number = _number(counts, terms)
                     found = _insert(number, counts, n, boards, follow, heads, keys, places)
-                    _shift(counts, i, die, -1)
+                    _shift(counts, i, die, back)
                     n = max(n, found + 1)
                     targets[used], sources[used] = found, i
                     used += 1
@@ -139,21 +143,20 @@ def closure(
             out += 1
             board = follow[board]
     starts[6 * n] = used
-    return n
+    return n  # type: ignore[no-any-return]
 
 
 @njit()
 def roll_results(
-    played: Any, member: Any, starts: Any, targets: Any, sources: Any, ends: Any, results: Any
+    played: Any, member: Any, starts: Any, targets: Any, sources: Any, seen: Any, ends: Any, results: Any
 ) -> int:
     """Results of the 21 rolls of the boards that `played` (n,) bool marks, as numbers that `member` (n,) gives.
 
     starts, targets, sources : moves as `closure` gives them, targets as places in order of falling pips, of which
-    the last is all off. Filled are ends (21 m + 1,), m the members, and results int32. Returns how many there are,
-    -1 when they find too little room.
+    the last is all off. seen (n,) int64 all -1: scratch. Filled are ends (21 m + 1,), m the members, and results
+    int32. Returns how many there are, -1 when they find too little room.
     """
     n = played.size
-    seen = np.full(n, -1, np.int64)
     node = np.zeros(4, np.int64)
     at = np.zeros(4, np.int64)
     used = 0
@@ -247,8 +250,9 @@ def solve_rows(
                 best_rolls(total[:lanes], best[:lanes], rows, ends_a, results_a, u, low * k, high * k)
                 turned(near[low:high, u - first], total[:lanes].reshape(high - low, k), *doubling_a)
     lanes = width * k
+    none: Any = np.int64(0)
     for t in range(begin, end):
         if ends_b[21 * t] == ends_b[21 * t + 1]:
             continue  # a board of B that no more is played on
-        best_rolls(total[:lanes], best[:lanes], flat, ends_b, results_b, t, 0, lanes)
+        best_rolls(total[:lanes], best[:lanes], flat, ends_b, results_b, t, none, lanes)
         turned(after[first:last, t], total[:lanes].reshape(width, k), *doubling_b)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -12,6 +11,7 @@ from bgfmt.analysis.ondemand.engine import LANES, WEIGHTS, Array, Family, Progre
 from bgfmt.errors import SolverError
 from bgfmt.game.board import Position
 from bgfmt.solver.columns import Columns
+from bgfmt.solver.machine import thread_count
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,9 +126,7 @@ def solve(
     fixed = (
         work.rolling, work.waiting, ours.ends, ours.results, theirs.ends, theirs.results, gains, a, b, won, after,
     )  # fmt: skip
-    threads = threads or (
-        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    )
+    threads = thread_count(threads)
     each = max(1, LANES // k)
     cuts = np.flatnonzero(np.diff(ours.pips)) + 1
     done, total = 0, max(1, work.pairs)

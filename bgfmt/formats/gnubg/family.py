@@ -23,6 +23,7 @@ class GnubgFormat(Format):
 
     kind: ClassVar[str]
     suffixes = (".bd",)
+    by_range = True
     records: ClassVar[tuple[type[Record], ...]] = (GnubgHeader,)
 
     def said_of(self, table: Table, options: Options) -> Said:

@@ -19,7 +19,7 @@ from bgfmt.formats.j.container import HEAD, VERSIONS, Container
 from bgfmt.formats.j.form import OFFSETS, Form, JType
 from bgfmt.formats.j.noun import Noun
 from bgfmt.formats.j.write import AREA, FREE, Writer, block_size, compact
-from bgfmt.formats.outlets import Compared, Memory
+from bgfmt.storage import ComparingSink, MemorySink
 
 MOST_COMPARED = 64 << 20
 REMAINS = "what a reused block held before"
@@ -47,7 +47,7 @@ def derived(file: Container, nouns: Sequence[Noun]) -> Iterator[Fault]:
     for k in (1, 4):
         form, at, stored = file.form(k), int(file.entries[k, 0]), file.noun(k)
         head = len(je.head_of(stored, form))
-        sink = Compared(file.view[at + head : at + head + stored.count * form.size(stored.type)])
+        sink = ComparingSink(file.view[at + head : at + head + stored.count * form.size(stored.type)])
         for number, piece in enumerate(je.pieces(nouns[k], form)):
             if number and len(piece) and not isinstance(piece, bytes):
                 sink.write(piece)
@@ -81,7 +81,7 @@ def _compacted(file: Container, length: int) -> bool:
     version = VERSIONS.get(file.header.version.name)
     if length > MOST_COMPARED or version is None or not len(file):
         return False
-    form, store = file.form(0), Memory()
+    form, store = file.form(0), MemorySink()
     if not form.first:
         return False
     try:
@@ -134,7 +134,7 @@ def _header(file: Container, length: int, grown: bool) -> Iterator[Fault]:
         return
     first = int(file.blocks([])[0, 0])
     area = bytes(file.view[:first])
-    store = Memory()
+    store = MemorySink()
     Writer.create(store, head.version, head.form)
     behind = bytes(store.data[len(noun) : AREA])[: max(0, first - len(noun))]
     cleared = bytes(max(0, HEAD - len(noun))) + b" " * max(0, first - HEAD)
@@ -242,7 +242,7 @@ def _behind(file: Container, start: int, end: int, grown: bool, what: str) -> It
 
 
 def _differences(at: int, wanted: bytes, found: bytes, rule: str) -> Iterator[Fault]:
-    sink = Compared(memoryview(found))
+    sink = ComparingSink(memoryview(found))
     sink.write(wanted)
     for offset, expected, there in sink.runs():
         yield Fault(at + offset, max(len(expected), len(there)), rule, shown(expected), shown(there))

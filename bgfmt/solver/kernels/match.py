@@ -68,8 +68,9 @@ def solve_block(
             at = (u - first) * k
             turned(near[low:high, at : at + k], value[: high - low], *doubling_a)
     lanes = width * k
+    none: Any = np.int64(0)  # named: a kernel is compiled anew for every constant it is called with
     for t in range(1, n):
-        best_rolls(total[:lanes], best[:lanes], near, ends, results, t, 0, lanes)
+        best_rolls(total[:lanes], best[:lanes], near, ends, results, t, none, lanes)
         row = out[numbers[t]]
         for u in range(first, last):
             for c in range(k):

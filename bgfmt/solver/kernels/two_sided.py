@@ -241,7 +241,7 @@ def down(
                 )  # fmt: skip
             else:
                 turn(1, value, value, value, value, back, back, back, back)
-            tile[u - first] = back
+            copy(tile[u - first], back)  # numba compiles an assignment of rows with all of its string code
         for x in range(width):
             t = low + x
             for k in range(columns):

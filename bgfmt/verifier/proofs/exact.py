@@ -30,7 +30,8 @@ class Tally:
         bad = np.flatnonzero((stored.view(np.int64) != right.view(np.int64)).any(axis=1))
         self.failing += len(bad)
         if len(bad):
-            gap = np.abs(stored[bad] - right[bad])
+            with np.errstate(invalid="ignore"):
+                gap = np.abs(stored[bad] - right[bad])
             self.largest = max(self.largest, float(np.nan_to_num(gap, nan=np.inf).max()))
         return bad
 

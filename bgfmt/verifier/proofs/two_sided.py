@@ -138,11 +138,10 @@ def _rivals(table: TwoSided) -> Iterator[tuple[str, Array]]:
         ("f8", "float64-truncated", "float64"),
     ):
         for divide in (True, False):
-            stored = (recurrence.remade_in_floats(*size, width, divide=divide) + 1).astype(
-                np.float64
-            ) * 32767.5
-            yield truncated, np.trunc(stored).astype(np.uint16)
-            yield rounded, np.floor(stored + 0.5).astype(np.uint16)
+            made = recurrence.remade_in_floats(*size, width, divide=divide)
+            for stored in ((made.astype(np.float64) + 1) * 32767.5, (made + 1) * made.dtype.type(32767.5)):
+                yield truncated, np.trunc(stored).astype(np.uint16)
+                yield rounded, np.floor(stored + made.dtype.type(0.5)).astype(np.uint16)
 
 
 def _in_contact_only(table: TwoSided, found: recurrence.Pass) -> bool:

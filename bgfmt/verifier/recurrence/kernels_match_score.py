@@ -62,3 +62,29 @@ def expected_tile(starts: Array, results: Array, tile: Array, out: Array) -> Non
                 roll += 1
         for i in range(lanes):
             out[u, i] = total[i] / 36.0
+
+
+@njit()
+def expected_at(
+    table: Array, us: Array, them: Array, doubling: Array, place: Array, ends: Array, starts: Array, results: Array,
+    out: Array,
+) -> None:  # fmt: skip
+    """out[i] (C,) = what follows for the entry (us[i], them[i]), neither 0; ends (m, C) as in `moved_tile`."""
+    columns = out.shape[1]
+    best, total, one = np.empty(columns, out.dtype), np.empty(columns), np.empty((2, columns), out.dtype)
+    pair = np.empty((1, 2, columns), out.dtype)
+    for i in range(len(us)):
+        total[:] = 0.0
+        roll = 21 * us[i]
+        for a in range(6):
+            for b in range(a + 1):
+                best[:] = -np.inf
+                for q in range(starts[roll], starts[roll + 1]):
+                    x = results[q]
+                    pair[0, 1] = table[them[i], x]
+                    moved_tile(pair, doubling, place, ends[i : i + 1], one)
+                    _raise(best, one[1 if x else 0])
+                _weigh(total, best, 1.0 if a == b else 2.0)
+                roll += 1
+        for c in range(columns):
+            out[i, c] = total[c] / 36.0

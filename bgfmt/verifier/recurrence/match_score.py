@@ -65,8 +65,7 @@ def balances(
     starts, results = rules.plays(table.points, table.chequers)
     doubling, place = _doubling(table.score)
     won, lost = _won(table.score)
-    full = board.unrank_array(np.arange(n), table.points).sum(axis=1) == board.MAX_CHEQUERS
-    gains = 1 + full.astype(np.int64)
+    gains = _gains(table)
     step = max(1, LANES // columns)
     dtype = np.dtype(table.balance.dtype).newbyteorder("=")
 
@@ -104,3 +103,30 @@ def differing(
         us, them = np.nonzero((stored.view(bits) != expected.view(bits)).any(axis=2))
         if len(us):
             yield us * n + them + some.start, stored[us, them], expected[us, them]
+
+
+def balances_at(table: MatchScore, numbers: Array) -> Array:
+    """(m, columns): what follows for the entries `numbers` (us * n + them)."""
+    from bgfmt.verifier.recurrence import kernels_match_score as kernels
+
+    n, dtype = table.positions, np.dtype(table.balance.dtype).newbyteorder("=")
+    starts, results = rules.plays(table.points, table.chequers)
+    won, lost = _won(table.score)
+    us, them = np.divmod(numbers, n)
+    out = np.empty((len(numbers), len(table.score.states)), dtype)
+    ends = np.ascontiguousarray(won[:, _gains(table)[them]].T)
+    inner = np.flatnonzero((us > 0) & (them > 0))
+    right = np.empty((len(inner), out.shape[1]), dtype)
+    doubling, place = _doubling(table.score)
+    rows = np.asarray(table.balance)
+    kernels.expected_at(rows, us[inner], them[inner], doubling, place, ends[inner], starts, results, right)
+    out[inner] = right
+    out[them == 0] = lost[:, _gains(table)[us[them == 0]]].T
+    out[us == 0] = ends[us == 0]
+    return out
+
+
+def _gains(table: MatchScore) -> Array:
+    """(n,) what the other side wins against a side: 1, a gammon 2; nobody stands far enough back for more."""
+    counts = board.unrank_array(np.arange(table.positions), table.points)
+    return np.asarray(1 + (counts.sum(axis=1) == board.MAX_CHEQUERS), np.int64)

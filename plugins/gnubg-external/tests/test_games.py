@@ -14,10 +14,11 @@ import pytest
 
 import bgfmt
 from bgfmt import Position, Side
-from bgfmt.analysis import bulk
+from bgfmt.analysis import Advisor
+from bgfmt.analysis.approximate import turned
 from bgfmt.game.moves import legal_plays
-from bgfmt.hosts.external import Question, format_play
-from bgfmt.hosts.player import Decision, Player
+from bgfmt.game.state import GameState
+from bgfmt.hosts.external import Player, Reply, format_play
 from bgfmt.hosts.server import Server
 
 HERE = Path(__file__).parent
@@ -33,13 +34,13 @@ class Recorder(Player):
     """A player that keeps what it was asked and what it answered."""
 
     def __init__(self, databases: Any, **more: Any) -> None:
-        super().__init__(databases, **more)
-        self.asked: list[tuple[Question, Decision, bool]] = []
+        super().__init__(Advisor(databases, outside="rule"), **more)
+        self.asked: list[tuple[GameState, Reply]] = []
 
-    def answer(self, question: Question, *, cube_in_use: bool = True) -> Decision:
-        decision = super().answer(question, cube_in_use=cube_in_use)
-        self.asked.append((question, decision, cube_in_use))
-        return decision
+    def answer(self, state: GameState) -> Reply:
+        reply = super().answer(state)
+        self.asked.append((state, reply))
+        return reply
 
 
 def position_id(position: Position) -> str:
@@ -79,7 +80,7 @@ def check_answers(recorder: Recorder, two_sided: bgfmt.Database) -> dict[str, in
     """Every answer is legal, was taken by gnubg as meant, and is exact where the two-sided table covers it."""
     seen = {"play": 0, "cube": 0, "take": 0, "covered": 0, "followed": 0}
     table = two_sided.table
-    for k, (question, decision, in_use) in enumerate(recorder.asked):
+    for k, (question, decision) in enumerate(recorder.asked):
         seen[question.kind] += 1
         position = question.position
         covered = two_sided.covers(position)
@@ -96,7 +97,8 @@ def check_answers(recorder: Recorder, two_sided: bgfmt.Database) -> dict[str, in
                     assert (decision.text == "take") == (2 * e.opponent <= 1 + 1e-9)
             continue
         plays = {
-            format_play((m.start, m.end) for m in p.moves): p for p in legal_plays(position, *question.dice)
+            format_play((m.start, m.end) for m in p.moves): p
+            for p in legal_plays(position, *(question.dice or (0, 0)))
         }
         assert decision.text in (plays or {"": None})
         if not plays:
@@ -104,13 +106,13 @@ def check_answers(recorder: Recorder, two_sided: bgfmt.Database) -> dict[str, in
         after = plays[decision.text].result
         if covered:
             seen["covered"] += 1
-            cube = (
-                question.owner if in_use and not question.length and any(question.may_double) else "cubeless"
-            )
+            if question.length:
+                continue
+            cube = question.owner if question.cube_in_use else "cubeless"
             results = [p.result for p in plays.values()]
             theirs = np.full(len(results), position.them.number(6))
             ours = np.array([r.us.number(6) for r in results])
-            values = bulk.turned(two_sided.lookup_many(theirs, ours), cube)
+            values = turned(two_sided.lookup_many(theirs, ours), cube)
             assert values[list(plays).index(decision.text)] == values.max()
         if after.us.chequers and k + 1 < len(recorder.asked):
             following = recorder.asked[k + 1][0]
@@ -122,7 +124,7 @@ def check_answers(recorder: Recorder, two_sided: bgfmt.Database) -> dict[str, in
     return seen
 
 
-def _continues(after: Position, following: Question) -> bool:
+def _continues(after: Position, following: GameState) -> bool:
     """Whether the next question is of the same game: the other side has only moved on."""
     return (
         following.position.them.chequers <= after.them.chequers

@@ -18,7 +18,8 @@ from pathlib import Path
 import pytest
 
 import bgfmt
-from bgfmt.hosts.player import Player
+from bgfmt.analysis import Advisor
+from bgfmt.hosts.external import Player
 from bgfmt.hosts.server import Limits, Server
 
 ROLL = (
@@ -38,13 +39,13 @@ def port(tables: list[Path]) -> Iterator[int]:
     with (
         bgfmt.open(tables[0]) as two,
         bgfmt.open(tables[1]) as one,
-        Server(Player([two, one]), limits=LIMITS).running() as number,
+        Server(Player(Advisor([two, one], outside="rule")), limits=LIMITS).running() as number,
     ):
         yield number
 
 
 def connect(port: int) -> socket.socket:
-    return socket.create_connection(("127.0.0.1", port), timeout=5)
+    return socket.create_connection(("127.0.0.1", port), timeout=60)
 
 
 def ask(sock: socket.socket, line: str) -> str:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import bgfmt
-from bgfmt.analysis import judge_cube, rank_plays
+from bgfmt.analysis import Advisor, judge_cube, rank_plays
 from bgfmt.game.board import Position, Side
 from bgfmt.game.identifiers import position_id
 
@@ -90,6 +90,18 @@ def test_lookup_and_plays(gnubg: str, table: Path, tmp_path: Path) -> None:
     assert f"  {action.action}\n" in said
     for play in ranked:
         assert f"{play.notation:<24} {play.value:+.5f}" in said
+
+
+def test_one_sided_tables_answer_too(gnubg: str, tmp_path: Path) -> None:
+    """A one-sided table gives rolls and an estimate; in a match the answers are those of the score."""
+    golden = Path(__file__).resolve().parents[3] / "fixtures" / "golden" / "gnubg" / "os_p06.bd"
+    said = ask(gnubg, golden, tmp_path, *BY_HAND, ">bearoff_lookup()", "set dice 2 1", ">bearoff_plays()")
+    with bgfmt.open(golden) as database:
+        race = Advisor(database).race(POSITION.us)
+    assert f"on roll: mean {race.mean_rolls:.4f} rolls, EPC {race.epc:.3f}" in said
+    assert "bearoff: " in said
+    match = [*BY_HAND[:-3], "new match 5", "set turn 1", BY_HAND[-1]]
+    assert "match winning chance" in ask(gnubg, golden, tmp_path, *match, ">bearoff_lookup()")
 
 
 def test_annotations_are_saved(gnubg: str, table: Path, tmp_path: Path) -> None:

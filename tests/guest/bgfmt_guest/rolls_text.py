@@ -10,10 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from bgfmt.errors import CorruptError, HeaderError
-from bgfmt.formats.base import Extent, Format, Head
+from bgfmt.errors import CorruptError, HeaderError, TruncatedError
+from bgfmt.formats import Extent, Format, Head, Reading
 from bgfmt.game import board
-from bgfmt.storage import Sink, Source
 from bgfmt.tables import MeanRolls, Table
 
 
@@ -26,27 +25,29 @@ class RollsText(Format):
     def recognise(self, head: Head) -> bool:
         return head.bytes.startswith(b"rolls ")
 
-    def read(self, source: Source, offset: int = 0, **described: Any) -> Table:
-        lines = source.bytes(offset, source.size - offset).split(b"\n")
+    def read(self, source: Any, offset: int = 0, **described: Any) -> Reading:
+        text = source.bytes(offset, source.size - offset)
+        if not text.endswith(b"\n"):
+            raise TruncatedError(source.name, source.size + 1, source.size, "last line")
+        lines = text.split(b"\n")[:-1]
         try:
-            points, chequers = (int(word) for word in lines[0].split()[1:])
+            word, *numbers = lines[0].split()
+            points, chequers = map(int, numbers)
         except ValueError:
-            raise HeaderError(
-                source.name, "first line", offset, "rolls POINTS CHEQUERS", lines[0][:40]
-            ) from None
-        if not (1 <= points <= 15 and 1 <= chequers <= 15):
-            raise HeaderError(source.name, "first line", offset, "1 to 15 points and chequers", lines[0][:40])
+            raise HeaderError(source.name, "line 1", offset, "rolls POINTS CHEQUERS", lines[0][:40]) from None
+        if word != b"rolls" or not (1 <= points <= 15 and 1 <= chequers <= 15):
+            raise HeaderError(source.name, "line 1", offset, "1 to 15 points and chequers", lines[0][:40])
         many = board.count(points, chequers)
+        if len(lines) <= many:
+            raise TruncatedError(source.name, source.size + 1, source.size, f"list of {many} numbers")
         try:
             means = np.array([float(line) for line in lines[1 : many + 1]])
         except ValueError as error:
             raise CorruptError(source.name, offset, "a number in every line", str(error)) from None
-        if len(means) != many:
-            raise CorruptError(source.name, source.size, f"{many} numbers", f"{len(means)}")
-        extra = {"extent": Extent(offset, source.size - offset)}
-        return MeanRolls(points=points, chequers=chequers, means=means, extra=extra)
+        table = MeanRolls(points=points, chequers=chequers, means=means, provenance=source.name)
+        return Reading(table, Extent(offset, sum(len(line) + 1 for line in lines[: many + 1])))
 
-    def write(self, table: Table, sink: Sink, **options: Any) -> None:
+    def emit(self, table: Table, sink: Any, options: Any) -> None:
         assert isinstance(table, MeanRolls)
         sink.write(f"rolls {table.points} {table.chequers}\n".encode())
         sink.write("".join(f"{float(mean)!r}\n" for mean in table.means[:]).encode())

@@ -1,0 +1,184 @@
+// The answer in words and numbers: cube action, plays, all rolls, race, tables.
+
+import { el, one, redraw, table } from "./dom.js";
+import { chart } from "./chart.js";
+import { after, points, rollOf, toAddress, total } from "./state.js";
+
+const fixed = (value, decimals) => value.toFixed(decimals);
+/** An equity, with its sign. */
+export const equity = (value) => (value < 0 ? "" : "+") + fixed(value, 4);
+const known = (value, decimals) => (value === null || value === undefined ? "not known" : fixed(value, decimals));
+const dashed = (roll) => `${roll[0]}-${roll[1]}`;
+
+const body = (id) => one(`#${id} .body`);
+const none = (reason) => el("p", { class: "none" }, `Not covered: ${reason}`);
+const roughly = (answer) => (answer.approximate ? el("p", { class: "rough" }, "approximate: each side playing its own race") : null);
+const from = (answer) => (answer.table ? el("p", { class: "soft" }, `From ${answer.table}${within(answer)}.`) : null);
+
+const worst = (answer) => {
+  const errors = Object.values(answer.max_error ?? {}).filter((e) => typeof e === "number");
+  return errors.length ? Math.max(...errors) : null;
+};
+/** An error rounded up to two digits, since it is a bound. */
+const bound = (value) => {
+  const unit = 10 ** (Math.floor(Math.log10(value)) - 1);
+  return (Math.ceil(value / unit - 1e-9) * unit).toFixed(Math.max(0, -Math.round(Math.log10(unit))));
+};
+const significant = (value) => (value < 1e-9 ? "exact" : `within ${bound(value)}`);
+const within = (answer) => {
+  if (answer.approximate) return ", approximate";
+  const error = worst(answer);
+  return error === null ? "" : `, numbers ${significant(error)}`;
+};
+
+/** Which table answered, for the status line. */
+export function answered({ cube, play, race }) {
+  const main = cube ?? play ?? race;
+  const other = race && main !== race && race.table !== main.table ? ` The race is from ${race.table}.` : "";
+  const money = main.score_ignored ? " The match score is not looked at: these are answers for money." : "";
+  return `Answered by ${main.table ?? "calculation"}${within(main)}.${other}${money}`;
+}
+
+/** What table would answer, where one could. */
+export function remedy(state) {
+  const most = Math.max(total(state.us), total(state.them));
+  const wide = Math.max(6, points(state.us), points(state.them));
+  if (!total(state.us) || points(state.us) + points(state.them) > 24) return "";
+  if (most <= 11 && wide <= 12 && total(state.them)) {
+    const size = `${wide}x${most}`;
+    return `${most} chequers: needs a two-sided table of ${wide} points and ${most} chequers; "bgfmt solve two-sided ${size}" makes it`;
+  }
+  return `${most} chequers: needs a one-sided table of ${wide} points; "bgfmt solve one-sided ${wide}" makes it`;
+}
+
+// -- cube ---------------------------------------------------------------------------------------------------------
+
+/** The action of the cube chosen, null where there is none. */
+export function actionOf(cube, owner) {
+  if (!cube) return null;
+  if (cube.emg) return { ...cube, ...cube.emg, mwc: cube.mwc }; // at a match score
+  if (owner !== "opponent") return cube[`${owner}_cube`] ?? null;
+  if (cube.opponent_cube) return cube.opponent_cube;
+  if (cube.opponent === undefined || cube.opponent === null) return null;
+  const value = cube.opponent;
+  return { action: "The other side owns the cube", no_double: value, best: value, certainty: "no decision to make", may: false };
+}
+
+export function drawCube(state, probe, reason) {
+  const cube = probe?.cube;
+  if (!cube) return redraw(body("action"), none(reason("cube")));
+  const action = actionOf(cube, state.cube);
+  if (!action) return redraw(body("action"), none("the table holds cubeless equities only"), el("p", {}, `Cubeless ${equity(cube.cubeless)}`), from(cube));
+  const word = state.cube === "owned" ? "redouble" : "double";
+  const own = word === "double" ? "Double" : "Redouble";
+  const rows = [[`No ${word}`, action.no_double]];
+  if (state.cube !== "opponent") rows.push([`${own}, take`, action.double_take], [`${own}, pass`, action.double_pass]);
+  const there = rows.filter(([, value]) => typeof value === "number");
+  const line = ([name, value]) => {
+    const best = Math.abs(value - action.best) < 1e-12;
+    return { best, cells: [name, equity(value), best ? "best" : ""] };
+  };
+  const sure = `${action.certainty}${action.settled ? " (calculated exactly)" : ""}`;
+  const chances = cube.win === null || cube.win === undefined ? "" : ` Wins ${fixed(100 * cube.win, 2)} %.`;
+  return redraw(
+    body("action"),
+    el("p", { class: "verdict" }, action.action),
+    table("Equities", null, there.map(line), "numbers"),
+    el("p", {}, sure),
+    cube.approximate ? el("p", { class: "rough" }, "approximate") : null,
+    matchLine(action),
+    el("p", { class: "soft" }, `From ${cube.table ?? "calculation"}${within(cube)}.${chances}`),
+  );
+}
+
+const matchLine = (action) => {
+  const names = [["no_double", "no double"], ["double_take", "double, take"], ["double_pass", "double, pass"]];
+  const known = names.filter(([key]) => typeof action.mwc?.[key] === "number");
+  const said = known.map(([key, name]) => `${name} ${fixed(100 * action.mwc[key], 2)} %`);
+  return said.length ? el("p", { class: "soft" }, `Chances to win the match: ${said.join(", ")}.`) : null;
+};
+
+// -- plays --------------------------------------------------------------------------------------------------------
+
+const worth = (value, measure) => (["money", "cubeless", "match"].includes(measure) ? equity(value) : fixed(value, 4));
+const measures = { money: "equity", cubeless: "cubeless equity", match: "equity at the score", mean: "rolls to go" };
+
+export function drawPlays(state, probe, reason) {
+  const roll = rollOf(state);
+  one("#plays").hidden = !roll;
+  if (!roll) return;
+  one("#plays h2").textContent = `Plays of ${dashed(roll)}`;
+  const play = probe?.play;
+  if (!play) return redraw(body("plays"), none(reason("play")));
+  const rows = play.plays.map((p, k) => {
+    const where = toAddress(after(state, p.result), location.search);
+    const link = el("a", { href: where, "data-key": p.result }, p.play);
+    const close = k && p.close ? el("span", { class: "soft" }, "within the table's error") : "";
+    return { best: !k, cells: [link, worth(p.value, play.measure), k ? `-${fixed(Math.abs(p.loss), 4)}` : "", close] };
+  });
+  const heads = ["Play", measures[play.measure] ?? play.measure, "loss", ""];
+  const said = rows.length ? table("Plays", heads, rows, "numbers") : el("p", {}, "no play");
+  redraw(body("plays"), roughly(play), el("div", { class: "scroll" }, said), from(play));
+}
+
+export function drawRolls(state, rolls, reason, choose) {
+  if (!rolls) return redraw(body("rolls"), none(reason("play")));
+  const now = rollOf(state);
+  const rows = rolls.rolls.map(({ roll, plays: [best] }) => {
+    const button = el("button", { type: "button", class: "roll", "data-key": roll, "aria-pressed": String(roll === now) }, roll);
+    button.addEventListener("click", () => choose(roll));
+    return { best: roll === now, cells: [button, best ? best.play : "no play", best ? worth(best.value, rolls.measure) : ""] };
+  });
+  redraw(body("rolls"), roughly(rolls), table("All rolls", ["Roll", "best play", measures[rolls.measure] ?? rolls.measure], rows, "numbers dense"), from(rolls));
+}
+
+// -- race ---------------------------------------------------------------------------------------------------------
+
+const FACTS = [["Pips", "pips", 0], ["Mean rolls", "mean_rolls", 4], ["Standard deviation", "std_rolls", 4], ["EPC", "epc", 3], ["Wastage", "wastage", 3]];
+
+export function drawRace(state, probe, reason) {
+  const race = probe?.race;
+  if (!race) return redraw(body("race"), none(reason("race")));
+  const sides = [race.on_roll ?? race, race.other_side ?? null];
+  const rows = FACTS.map(([name, key, decimals]) => ({ cells: [name, ...sides.map((side) => known(side?.[key], decimals))] }));
+  const distributions = sides.map((side) => side?.bearoff ?? null);
+  const drawn = distributions.some(Boolean);
+  redraw(
+    body("race"),
+    table("Race", ["", "You", "They"], rows, "numbers"),
+    drawn ? chart(distributions) : null,
+    drawn ? asNumbers(distributions) : null,
+    from(race.on_roll ?? race) ?? from(race),
+  );
+}
+
+function asNumbers(distributions) {
+  const used = (roll) => distributions.some((d) => (d?.[roll] ?? 0) > 0);
+  const rolls = Array.from({ length: Math.max(...distributions.map((d) => d?.length ?? 0)) }, (_, k) => k);
+  const last = Math.max(...rolls.filter(used));
+  const first = Math.min(...rolls.filter(used));
+  const rows = rolls.slice(first, last + 1).map((roll) => ({ cells: [String(roll), ...distributions.map((d) => known(d?.[roll], 4))] }));
+  return el("details", {}, el("summary", {}, "As numbers"), table("Distribution", ["Rolls", "You", "They"], rows, "numbers dense"));
+}
+
+// -- tables -------------------------------------------------------------------------------------------------------
+
+function bytes(n) {
+  const units = ["bytes", "KB", "MB", "GB"];
+  let k = 0;
+  let value = n;
+  for (; value >= 1000 && k < 3; k++) value /= 1000;
+  return `${k ? value.toPrecision(3) : value} ${units[k]}`;
+}
+
+export function drawTables(tables) {
+  const rows = tables.map((t) => {
+    const link = t.url ? el("a", { href: t.url.replace(/^\//, ""), "aria-label": `Download ${t.name}` }, "Download") : "";
+    const error = worst(t);
+    const said = error === null ? "not known" : error < 1e-9 ? "exact" : bound(error);
+    const size = typeof t.size === "number" ? bytes(t.size) : "not known";
+    return { cells: [t.name, t.kind ?? "not known", String(t.points ?? ""), String(t.chequers ?? ""), size, said, link] };
+  });
+  const heads = ["Name", "Kind", "Points", "Chequers", "Size", "Greatest error", "File"];
+  redraw(body("tables"), table("Tables", heads, rows, "wide"));
+}

@@ -1,0 +1,162 @@
+// The state of the page, and its address. Board, box, controls and answer are all drawn from the state.
+//
+// A state is one plain object: us, them (24 counts each), roll ("61" or null), dice (the two radios, perhaps one of
+// them null), cube, and for match play away ([us, them] or null), crawford, cube_value, met.
+
+import { MOST_CHEQUERS, POINTS } from "./limits.js";
+import { PositionError, parse } from "./bgfmt.js";
+
+export const EXAMPLE = "0,1,0,0,1/0,1,1";
+const OURS = ["p", "roll", "cube", "away", "crawford", "cube_value", "met"];
+const OWNERS = ["centered", "owned", "opponent"];
+
+const wide = (side) => [...side.slice(0, POINTS), ...new Array(Math.max(0, POINTS - side.length)).fill(0)];
+export const total = (side) => side.reduce((sum, c) => sum + c, 0);
+export const pips = (side) => side.reduce((sum, c, i) => sum + c * (i + 1), 0);
+/** The highest occupied point, 0 for an empty side. */
+export const points = (side) => side.findLastIndex((c) => c > 0) + 1;
+
+export function blank() {
+  const none = () => new Array(POINTS).fill(0);
+  return { us: none(), them: none(), dice: [null, null], cube: "centered", away: null, crawford: false, cube_value: 1, met: null };
+}
+
+/** The two dice as the address has them, the larger first; null without both. */
+export function rollOf({ dice: [a, b] }) {
+  return a && b ? `${Math.max(a, b)}${Math.min(a, b)}` : null;
+}
+
+export function diceOf(roll) {
+  const found = /^([1-6])[- ]?([1-6])$/.exec(roll ?? "");
+  return found ? [Number(found[1]), Number(found[2])] : [null, null];
+}
+
+/** Counts with trailing zeros left out. */
+const short = (side) => side.slice(0, Math.max(1, points(side))).join(",");
+
+/** A position as the page writes it: "0,1,0,0,1/0,1,1", or one side alone. */
+export function textOf({ us, them }) {
+  return total(them) ? `${short(us)}/${short(them)}` : short(us);
+}
+
+/** What an ID looks like after its way through an address: "+" as a blank, "-" and "_" for "+" and "/". */
+function mended(text) {
+  const found = /^([A-Za-z0-9+/ _-]{14})(?::([A-Za-z0-9+/ _-]{12}))?$/.exec(text);
+  if (!found || /^[\d\s]+$/.test(text)) return text;
+  return text.replace(/[ -]/g, "+").replace(/_/g, "/");
+}
+
+/**
+ * The state that a text stands for, on top of another state: sides, and what an identifier says of dice, cube and
+ * score. Counts of two sides may collide or be unpassed; everything else that is no position is a PositionError.
+ */
+export function read(text, before = blank()) {
+  const said = text.trim();
+  const counts = /^[\d\s,]*\/[\d\s,]*$/.test(said) ? said.split("/").map(side) : null;
+  if (counts) return { ...before, us: counts[0], them: counts[1] };
+  const found = parse(mended(said));
+  const beyond = [found.us, found.them ?? []].some((one) => one[POINTS]);
+  if (beyond) throw new PositionError("a chequer on the bar: the page sets points 1 to 24");
+  const state = { ...before, us: wide(found.us), them: wide(found.them ?? []) };
+  if (found.cube) Object.assign(state, { cube: found.cube, dice: diceOf(found.roll), cube_value: found.cube_value });
+  if (found.cube) Object.assign(state, { away: found.score?.away ?? null, crawford: found.score?.crawford ?? false });
+  return state;
+}
+
+function side(text) {
+  const counts = (text.match(/\d+/g) ?? []).map(Number);
+  if (counts.length > POINTS) throw new PositionError(`${counts.length} counts: a side has 24 points`);
+  if (total(counts) > MOST_CHEQUERS) throw new PositionError(`a side has at most 15 chequers, not ${total(counts)}`);
+  return wide(counts);
+}
+
+/** Pairs of an address's query as they stand: [key, value, raw]. */
+function pairs(search) {
+  const decode = (text) => {
+    try {
+      return decodeURIComponent(text.replace(/\+/g, " "));
+    } catch {
+      return text;
+    }
+  };
+  const parts = search.replace(/^\?/, "").split("&").filter(Boolean);
+  return parts.map((raw) => {
+    const at = raw.indexOf("=");
+    return [decode(at < 0 ? raw : raw.slice(0, at)), at < 0 ? "" : decode(raw.slice(at + 1)), raw];
+  });
+}
+
+/** What an address says: {state, example, wrong}; `wrong` is {text, reason} where it cannot be read. */
+export function fromAddress(search) {
+  const said = Object.fromEntries(pairs(search).filter(([key]) => OURS.includes(key)));
+  const example = said.p === undefined;
+  let state;
+  try {
+    state = read(example ? EXAMPLE : said.p);
+  } catch (error) {
+    return { state: blank(), example: false, wrong: { text: said.p, reason: error.message } };
+  }
+  if (diceOf(said.roll)[0]) state.dice = diceOf(said.roll);
+  if (OWNERS.includes(said.cube)) state.cube = said.cube;
+  const away = /^(\d{1,2})-(\d{1,2})$/.exec(said.away ?? "");
+  if (away) state.away = [Number(away[1]), Number(away[2])];
+  if (said.crawford !== undefined) state.crawford = said.crawford === "true";
+  if (/^\d{1,4}$/.test(said.cube_value ?? "")) state.cube_value = Number(said.cube_value);
+  if (said.met) state.met = said.met;
+  return { state, example, wrong: null };
+}
+
+/** The query of a state's address; parameters that are not ours stay as they are. */
+export function toAddress(state, search = "") {
+  const others = pairs(search).filter(([key]) => !OURS.includes(key)).map(([, , raw]) => raw);
+  const own = [`p=${textOf(state)}`];
+  if (rollOf(state)) own.push(`roll=${rollOf(state)}`);
+  if (state.cube !== "centered") own.push(`cube=${state.cube}`);
+  own.push(...matchParameters(state));
+  return `?${[...own, ...others].join("&")}`;
+}
+
+function matchParameters({ away, crawford, cube_value, met }) {
+  if (!away) return [];
+  const out = [`away=${away.join("-")}`];
+  if (crawford) out.push("crawford=true");
+  if (cube_value !== 1) out.push(`cube_value=${cube_value}`);
+  if (met) out.push(`met=${encodeURIComponent(met)}`);
+  return out;
+}
+
+/** What is asked of the tables: the position and the parameters of the API's routes, as texts. */
+export function questionOf(state) {
+  const match = Object.fromEntries(matchParameters(state).map((pair) => pair.split("=").map(decodeURIComponent)));
+  return { position: textOf(state), roll: rollOf(state), cube: total(state.them) ? state.cube : "centered", match };
+}
+
+const ACROSS = { centered: "centered", owned: "opponent", opponent: "owned" };
+
+/** The other side on roll, without dice. */
+export function swapped(state) {
+  const away = state.away && [state.away[1], state.away[0]];
+  return { ...state, us: state.them, them: state.us, dice: [null, null], cube: ACROSS[state.cube], away };
+}
+
+/** The state after a play, `result` being the counts that the API gives: the other side is on roll. */
+export function after(state, result) {
+  const [us, them] = result.split("/").map((text) => side(text));
+  return them === undefined ? { ...state, us, dice: [null, null] } : swapped({ ...state, us, them });
+}
+
+/** As many chequers as fit on a point of a side: 15 less those on other points. */
+export const room = (counts, point) => MOST_CHEQUERS - total(counts) + counts[point - 1];
+
+/** A state with `n` chequers, or as many as fit, on a point of "us" or "them". */
+export function put(state, who, point, n) {
+  const counts = state[who].slice();
+  counts[point - 1] = Math.max(0, Math.min(n, room(counts, point)));
+  return { ...state, [who]: counts };
+}
+
+/** How many points the board shows: 6, 12, 18 or 24. */
+export function width(state, tables) {
+  const most = Math.max(points(state.us), points(state.them), ...tables.map((t) => t.points ?? 0));
+  return Math.min(POINTS, 6 * Math.max(1, Math.ceil(most / 6)));
+}

@@ -1,0 +1,70 @@
+"""Every error as HTTP says it: a status, a code, one plain line."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from bgfmt.errors import BgfmtError, NotCoveredError, PositionError
+
+STATUSES = {
+    "bad_request": 400,
+    "bad_position": 400,
+    "bad_parameter": 400,
+    "bad_body": 400,
+    "not_covered": 404,
+    "no_such_table": 404,
+    "no_such_route": 404,
+    "method_not_allowed": 405,
+    "too_slow": 408,
+    "too_large": 413,
+    "unsupported_type": 415,
+    "bad_range": 416,
+    "bad_host": 421,
+    "head_too_large": 431,
+    "internal": 500,
+    "busy": 503,
+}
+MESSAGE = 600  # characters of a message; texts of strangers in it are cut with it
+
+
+@dataclass
+class Refusal(Exception):
+    """An answer that is an error.
+
+    parameter, row : what is to blame, where one thing is. headers : sent with it.
+    """
+
+    code: str
+    message: str
+    parameter: str | None = None
+    row: int | None = None
+    headers: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def status(self) -> int:
+        """The HTTP status."""
+        return STATUSES[self.code]
+
+    def as_dict(self) -> dict[str, Any]:
+        """The value of "error" in the body."""
+        message = " ".join(self.message.split())
+        out: dict[str, Any] = {"status": self.status, "code": self.code, "message": message[:MESSAGE]}
+        if self.parameter is not None:
+            out["parameter"] = self.parameter
+        if self.row is not None:
+            out["row"] = self.row
+        return out
+
+    def body(self) -> dict[str, Any]:
+        """The body."""
+        return {"error": self.as_dict()}
+
+
+def refusal_of(error: BgfmtError) -> Refusal:
+    """The refusal that an error of bgfmt's stands for."""
+    if isinstance(error, NotCoveredError):
+        return Refusal("not_covered", str(error), "position")
+    if isinstance(error, PositionError):
+        return Refusal("bad_position", str(error), "position")
+    raise error

@@ -1,0 +1,319 @@
+"""The hypergammon solver: value iteration over all positions of one, two or three chequers a side.
+
+Positions go round in circles, so there is no order in which each follows from finished ones: every record is renewed
+from the others, sweep after sweep, until none changes by more than a threshold. makehyper renews in place, row by
+row, and its bytes depend on that order. Here the rows are taken in blocks. A record that needs no row of its block is
+made by any thread at any time; the others, some in a hundred, are made in order afterwards. So the number of threads
+cannot change a number, and recipe ``gnubg`` has makehyper's bytes after every sweep.
+
+Recipe ``exact`` is float64, and right where makehyper is not: a side that cannot move gets what the other side's turn
+is worth to it, the cube's owner and the right to double exchanged. Sources: experiments with makehyper 1.07; the
+rules of backgammon. See docs/theory/hypergammon.md.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgfmt.errors import SolverError
+from bgfmt.game import board
+from bgfmt.tables import ExactHypergammon, Hypergammon
+
+Array = NDArray[Any]
+Sweeping = Callable[[int, float], None]
+PLACES = 25
+RECORD = 28
+THRESHOLDS = {"gnubg": 1e-5, "exact": 1e-12}
+MOST_SWEEPS = 1000
+SCALE = 16777215
+#: bytes a record: values, turned and swapped in the recipe's floats, the class, and what a block holds
+COST = {"gnubg": 20 * 4 + 2, "exact": 20 * 8 + 4}
+
+
+@dataclass(frozen=True)
+class Iteration:
+    """Where a solve stands.
+
+    values : (n, n, 10) of [us, them], float32 or, under ``exact``, float64: the chances of win, win gammon, win
+        backgammon, lose gammon, lose backgammon; money equities cubeless, cube owned, centered, centered with Jacoby,
+        opponent's cube.
+    sweeps : how many were made. change : the greatest change of a number in the last one. converged : whether
+        that is within the threshold.
+    """
+
+    chequers: int
+    recipe: str
+    values: Array
+    sweeps: int
+    change: float
+    converged: bool
+
+    @property
+    def table(self) -> Hypergammon | ExactHypergammon:
+        """The numbers as makehyper writes them, cut off to 24 bits; under ``exact`` as they are."""
+        how: dict[str, Any] = {
+            "points": PLACES, "chequers": self.chequers, "recipe": self.recipe,
+            "provenance": f"solved by bgfmt, recipe {self.recipe}, {self.sweeps} sweeps",
+        }  # fmt: skip
+        if self.recipe == "exact":
+            return ExactHypergammon(float64=self.values, **how)
+        n = len(self.values)
+        records = np.empty((n, n, RECORD), np.uint8)
+        _encode(self.values.reshape(n * n, 10), records.reshape(n * n, RECORD))
+        return Hypergammon(records=records, **how)
+
+
+def hypergammon(
+    chequers: int,
+    *,
+    recipe: Literal["gnubg", "exact"] = "gnubg",
+    threshold: float | None = None,
+    restart: Hypergammon | Iteration | None = None,
+    most_sweeps: int = MOST_SWEEPS,
+    threads: int | None = None,
+    sweeping: Sweeping | None = None,
+) -> Iteration:
+    """Solve hypergammon of 1, 2 or 3 chequers a side.
+
+    Parameters
+    ----------
+    recipe
+        ``gnubg`` makes the numbers of gnubg's makehyper; ``exact`` float64 and the rules of backgammon throughout.
+    threshold
+        Sweeps go on while a number changes by more (default 1e-5 under ``gnubg``, as makehyper's, 1e-12 under
+        ``exact``). 0 may never be reached.
+    restart
+        Numbers to begin with: a table, as makehyper's `-r`, or an `Iteration`, which goes on as if never left.
+    most_sweeps
+        Sweeps after which to stop in any case; the result says whether it has converged.
+    sweeping
+        Called after each sweep with its number and the greatest change.
+
+    Raises
+    ------
+    SolverError
+        No such number of chequers, recipe or threshold; a restart from another kind of numbers; too little memory.
+    """
+    last = None
+    for last in sweeps(
+        chequers,
+        recipe=recipe,
+        threshold=threshold,
+        restart=restart,
+        most_sweeps=most_sweeps,
+        threads=threads,
+    ):
+        if sweeping is not None:
+            sweeping(last.sweeps, last.change)
+    assert last is not None
+    return last
+
+
+def sweeps(
+    chequers: int,
+    *,
+    recipe: Literal["gnubg", "exact"] = "gnubg",
+    threshold: float | None = None,
+    restart: Hypergammon | Iteration | None = None,
+    most_sweeps: int = MOST_SWEEPS,
+    threads: int | None = None,
+) -> Iterator[Iteration]:
+    """As `hypergammon`, but gives the state after every sweep; its values are changed by the next one."""
+    limit = _threshold(recipe, threshold)
+    _check(chequers, recipe, restart)
+    solve = _Solve(chequers, recipe, restart, threads or os.cpu_count() or 1)
+    done = restart.sweeps if isinstance(restart, Iteration) else 0
+    for _ in range(max(1, most_sweeps)):
+        change = solve.sweep()
+        done += 1
+        converged = not change > limit
+        yield Iteration(chequers, recipe, solve.values, done, float(change), converged)
+        if converged:
+            return
+
+
+def memory_needed(chequers: int, recipe: str = "gnubg") -> int:
+    """Bytes a solve holds."""
+    return int(board.count(PLACES, chequers) ** 2 * COST[recipe])
+
+
+def _threshold(recipe: str, threshold: float | None) -> Any:
+    if recipe not in THRESHOLDS:
+        raise SolverError(f"no recipe {recipe!r} of hypergammon; there are {', '.join(THRESHOLDS)}")
+    asked = THRESHOLDS[recipe] if threshold is None else threshold
+    if not 0 <= asked <= 1:
+        raise SolverError(f"a threshold lies between 0 and 1, not at {asked}")
+    return np.float32(asked) if recipe == "gnubg" else float(asked)
+
+
+def _check(chequers: int, recipe: str, restart: Hypergammon | Iteration | None) -> None:
+    if chequers not in (1, 2, 3):
+        raise SolverError(f"hypergammon has 1, 2 or 3 chequers a side, not {chequers}")
+    if restart is None:
+        return
+    if restart.chequers != chequers:
+        raise SolverError(f"a solve of {chequers} chequers cannot begin with numbers of {restart.chequers}")
+    if isinstance(restart, Iteration) and restart.recipe != recipe:
+        raise SolverError(f"a solve by recipe {recipe} cannot go on from one by recipe {restart.recipe}")
+
+
+@dataclass
+class _Solve:
+    """The arrays of a solve, and a sweep over them."""
+
+    chequers: int
+    recipe: str
+    restart: Hypergammon | Iteration | None
+    threads: int
+    values: Array = field(init=False)
+
+    def __post_init__(self) -> None:
+        from bgfmt.solver.kernels import hypergammon as kernels
+
+        self._kernels = kernels
+        n = self.n = board.count(PLACES, self.chequers)
+        self._boards = board.unrank_array(np.arange(n), PLACES).astype(np.int64)
+        terms = _terms(self.chequers)
+        self._sides = _sides(kernels, self._boards, terms)
+        self._plays = _plays(kernels, self._boards, terms, self.threads)
+        kind = np.float32 if self.recipe == "gnubg" else np.float64
+        try:
+            self.values = self._begin(kind)
+            self._state = kernels.State(
+                values=self.values,
+                turned=np.empty((n * n, 5), kind),
+                swapped=np.empty((n * n, 5), kind),
+                kinds=np.empty((n, n), np.uint8),
+                one=kind(1),
+                share=kind(1) / kind(36),
+                as_is=self.recipe == "gnubg",
+            )
+            self._block = min(n, max(8, n // 26))
+            self._made = np.empty((self._block, n, 10), kind)
+        except MemoryError:
+            raise SolverError(
+                f"too little memory: {memory_needed(self.chequers, self.recipe):,} bytes needed"
+            ) from None
+        self._each(
+            [
+                (
+                    self._kernels.begin,
+                    (self._state, self._boards, self.chequers, first, last, self.restart is not None),
+                )
+                for first, last in _shares(n, 8 * self.threads)
+            ]
+        )
+
+    def _begin(self, kind: Any) -> Array:
+        n = self.n
+        if isinstance(self.restart, Iteration):
+            return np.array(self.restart.values, kind)
+        if self.restart is None:
+            return np.empty((n, n, 10), kind)
+        out = np.empty((n, n, 10), np.float32)
+        for us in range(n):
+            self._kernels.decode(np.ascontiguousarray(self.restart.records[us]), out[us])
+        return out.astype(kind, copy=False)
+
+    def sweep(self) -> Any:
+        """Renew every record once; the greatest change of a number."""
+        greatest = self._state.one - self._state.one
+        thems = np.array([0, self.n, 1])
+        for first, last in _shares(self.n, -(-self.n // self._block)):
+            block = np.array([first, last])
+            if self.n > 2 * self._block:
+                self._each(
+                    [
+                        (
+                            self._kernels.row,
+                            (self._state, self._plays, self._sides, us, thems, block, self._made[us - first]),
+                        )
+                        for us in range(first, last)
+                    ]
+                )
+            else:  # nearly every record needs its block's rows
+                block = np.array([0, self.n])
+            change = self._kernels.settle(
+                self._state, self._plays, self._sides, self._boards, self.chequers, block, self._made
+            )
+            greatest = max(greatest, change)
+            if block[1] == self.n and block[0] == 0:
+                break
+        return greatest
+
+    def _each(self, calls: list[tuple[Any, tuple[Any, ...]]]) -> None:
+        if self.threads == 1:
+            for function, arguments in calls:
+                function(*arguments)
+            return
+        with ThreadPoolExecutor(self.threads) as pool:
+            for done in [pool.submit(function, *arguments) for function, arguments in calls]:
+                done.result()
+
+
+def _shares(total: int, parts: int) -> list[tuple[int, int]]:
+    cuts = np.linspace(0, total, min(total, max(1, parts)) + 1).astype(int)
+    return [(int(a), int(b)) for a, b in itertools.pairwise(cuts)]
+
+
+def _terms(chequers: int) -> Array:
+    """terms[k, s]: what s chequers on the k + 1 highest indices add to a position number."""
+    return np.ascontiguousarray(board.number_terms(PLACES)[:, : chequers + 1]).astype(np.int64)
+
+
+def _sides(kernels: Any, boards: Array, terms: Array) -> Any:
+    n = len(boards)
+    sides = kernels.Sides(
+        np.empty(n, np.int64), np.empty(n, np.int64), np.empty((n, 3), np.int64), np.empty((n, 8), np.int64)
+    )
+    kernels.meet_sides(boards, terms, sides)
+    return sides
+
+
+def _plays(kernels: Any, boards: Array, terms: Array, threads: int) -> Any:
+    """The lists of all plays: counted, then filled."""
+    n = len(boards)
+    steps = kernels.Steps(
+        np.zeros((n, 6), np.int64), np.zeros((n, 6, 3), np.int64), np.zeros((n, 6, 3), np.int64)
+    )
+    kernels.count_steps(boards, terms, steps)
+    lists = n * PLACES * kernels.ROLLS
+    counts = np.zeros((lists, 2), np.int64)
+    none = np.zeros(0, np.int64)
+    empty = kernels.Plays(
+        none,
+        none.astype(np.uint16),
+        none.astype(np.uint32),
+        none,
+        none.astype(np.uint16),
+        np.zeros(n * PLACES, np.int64),
+    )
+    shares = _shares(n, 8 * threads)
+    with ThreadPoolExecutor(threads) as pool:
+        list(pool.map(lambda s: kernels.list_plays(steps, s[0], s[1], False, counts, empty), shares))
+        first, bare = (np.concatenate([[0], np.cumsum(counts[:, k])]) for k in range(2))
+        plays = kernels.Plays(
+            first,
+            np.empty(first[-1], np.uint16),
+            np.empty(first[-1], np.uint32),
+            bare,
+            np.empty(bare[-1], np.uint16),
+            empty.touched,
+        )
+        list(pool.map(lambda s: kernels.list_plays(steps, s[0], s[1], True, counts, plays), shares))
+    return plays
+
+
+def _encode(values: Array, records: Array) -> None:
+    from bgfmt.solver.kernels import hypergammon as kernels
+
+    one = np.float32(1)
+    kernels.encode(values, one / np.float32(6), one / 2, np.float32(SCALE), records)

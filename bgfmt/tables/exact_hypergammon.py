@@ -1,0 +1,111 @@
+"""Hypergammon in float64, nothing rounded: what the solver makes by recipe ``exact``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgfmt.game import board
+from bgfmt.game.board import Position, Side
+from bgfmt.tables.base import ArrayRule, Breach, Coarser, Column
+from bgfmt.tables.hypergammon import HYPER_EQUITIES, OUTCOMES, RECORD, Hypergammon, HyperOutcome, HyperSides
+from bgfmt.tables.rows import Array, LazyRows, Rows
+from bgfmt.tables.scales import Floats
+
+EXACT_EQUITIES = ("cubeless", *HYPER_EQUITIES)
+UNITS = 16777215
+SLACK = 1e-9
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ExactHypergammon(HyperSides):
+    """(n, n, 10) float64, indexed [us, them]: five chances, then money equities.
+
+    win, win gammon, win backgammon, lose gammon, lose backgammon; equities cubeless, owned, centered, centered with
+    Jacoby, opponent. Illegal pairs (both sides on one point) hold zeros.
+    """
+
+    kind: ClassVar[str] = "hypergammon-exact"
+    unit: ClassVar[str] = "equity"
+    float64: Rows
+
+    @classmethod
+    def rules(cls, points: int, chequers: int) -> tuple[ArrayRule, ...]:
+        n = board.count(points, chequers)
+        return (ArrayRule("float64", ((n, n, 10),), ("f8",)),)
+
+    def lookup(self, asked: Side | Position) -> HyperOutcome:
+        number = self.number(asked)
+        assert isinstance(asked, Position)
+        us, them = divmod(number, self.positions)
+        row = [float(x) for x in np.asarray(self.float64[us, them])]
+        return HyperOutcome(
+            asked,
+            number,
+            dict(zip(OUTCOMES, row[:5], strict=True)),
+            dict(zip(EXACT_EQUITIES, row[5:], strict=True)),
+        )
+
+    def lookup_many(self, us: Any, them: Any = None, *, column: str | None = None) -> Floats:
+        """(N, 10) float64 chances and equities of many pairs of sides as `numbers` takes them; (N,) of one `column`.
+
+        An equity's name has "equity_" before it.
+        """
+        place = self._column(column, tuple(c.name for c in self.columns))
+        ours, theirs = self.pairs(us, them)
+        rows = np.asarray(self.float64[ours, theirs])
+        return rows if place is None else rows[:, place]
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        chances = [
+            Column(name, "chance", ("  " if k == 0 else "") + " %12.9f", group="outcomes", key=name)
+            for k, name in enumerate(OUTCOMES)
+        ]
+        money = [
+            Column(f"equity_{name}", "equity", " %+12.9f", group="equities", key=name)
+            for name in EXACT_EQUITIES
+        ]
+        return (*chances, *money)
+
+    def values(self, numbers: NDArray[np.int64]) -> NDArray[np.float64]:
+        return np.asarray(self.at(self.float64, numbers), np.float64)
+
+    def breaches(self, start: int, block: dict[str, Array]) -> Iterator[Breach]:
+        rows = block["float64"]
+        chances, money = rows[..., :5], rows[..., 5:]
+        inside = ((chances >= 0) & (chances <= 1 + SLACK) & (np.abs(money) <= 3 + SLACK)).all(axis=(1, 2))
+        yield Breach(
+            "bounds", np.asarray(~inside), "a chance is not from 0 to 1, or an equity not from -3 to 3"
+        )
+        owned, centered, opponent = rows[..., 6], rows[..., 7], rows[..., 9]
+        ordered = ((owned + SLACK >= centered) & (centered + SLACK >= opponent)).all(axis=1)
+        what = "owning the cube is worth less than the centre, or that less than facing it"
+        yield Breach("cube", np.asarray(~ordered), what)
+
+    def coarser(self) -> tuple[Coarser, ...]:
+        return (
+            Coarser(Hypergammon, self.rounded, "numbers are rounded to 24 bits, cubeless equities dropped"),
+        )
+
+    def rounded(self) -> Hypergammon:
+        """The numbers as gnubg's files hold them, rounded to 24 bits."""
+        n = self.positions
+        records = LazyRows(
+            (n, n, RECORD), np.dtype("u1"), lambda a, b: _records(np.asarray(self.float64[a:b]))
+        )
+        return Hypergammon(points=self.points, chequers=self.chequers, records=records, **self._kept())
+
+
+def _records(rows: NDArray[np.float64]) -> NDArray[np.uint8]:
+    parts = np.concatenate([rows[..., :5], rows[..., 6:] / 6 + 0.5], axis=-1)
+    legal = (rows != 0).any(axis=-1)
+    whole = np.where(legal[..., None], np.rint(parts * UNITS), np.floor(parts * UNITS)).astype(np.uint32)
+    out = np.zeros((*rows.shape[:-1], RECORD), np.uint8)
+    for k in range(3):
+        out[..., k : RECORD - 1 : 3] = whole >> 8 * k & 255
+    return out

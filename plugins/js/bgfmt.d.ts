@@ -1,0 +1,181 @@
+/** Counts of chequers from the ace point up; at most 25, the 25th being the bar. */
+export type Counts = number[];
+
+export interface Position {
+  us: Counts;
+  /** `null` for one side alone. */
+  them: Counts | null;
+}
+
+export type CubeOwner = "centered" | "owned" | "opponent";
+
+/** What an identifier stands for; what it does not say is missing. */
+export interface Parsed extends Position {
+  cube?: CubeOwner;
+  cube_value?: number;
+  roll?: string;
+  /** Whether beavers are played, where a money position of an XGID says so. */
+  beavers?: boolean;
+  score?: { away: [number, number]; crawford: boolean };
+}
+
+/** Text (an identifier or counts), both sides, one side's counts, or a position number. */
+export type Asked = string | { us: ArrayLike<number>; them?: ArrayLike<number> | null } | ArrayLike<number> | number | bigint;
+
+export type Kind = "one-sided" | "normal-distribution" | "two-sided";
+
+export interface TwoSidedAnswer {
+  position: string;
+  position_number: number;
+  win: number;
+  cubeless: number;
+  /** Missing at run time, as the two below, where the table is not `cubeful`. */
+  owned: number;
+  centered: number;
+  opponent: number;
+}
+
+export interface OneSidedAnswer {
+  side: string;
+  position_number: number;
+  pips: number;
+  mean_rolls: number;
+  std_rolls: number;
+  epc: number;
+  wastage: number;
+  /** Chances to bear off the last chequer in exactly 0 to 31 rolls; missing at run time in normal distributions. */
+  bearoff: number[];
+  gammon_mean_rolls?: number;
+  gammon_std_rolls?: number;
+  gammon?: number[];
+}
+
+/**
+ * The keys and numbers of `bgfmt lookup --json`. Which of them are there follows from the table's `kind`, which
+ * whoever asks knows: those of the other kind are missing at run time.
+ */
+export type Answer = TwoSidedAnswer & OneSidedAnswer;
+
+export interface ReadOptions {
+  signal?: AbortSignal;
+}
+
+/** Anything else that can be read by range. */
+export interface ByteSource {
+  size: number;
+  name?: string;
+  read(offset: number, length: number, options: { signal: AbortSignal }): Uint8Array | Promise<Uint8Array>;
+  close?(): void;
+}
+
+export type Source = string | URL | ArrayBuffer | ArrayBufferView | Blob | ByteSource;
+
+export interface Layout {
+  kind: Kind;
+  points: number;
+  chequers?: number;
+  cubeful?: boolean;
+  gammon?: boolean;
+  compressed?: boolean;
+}
+
+export interface OpenOptions {
+  /** Size of a page, a power of two from 4096. Default 65536. */
+  pageBytes?: number;
+  /** Pages kept, the least recently used go first. Default 256. */
+  cachePages?: number;
+  /** Missing pages with no more than this many others between them are asked for together. Default 1. */
+  gapPages?: number;
+  /** Requests under way at once. Default 4. */
+  concurrency?: number;
+  /** Without ranges: read the whole file if it is no larger. Default 64 MiB. */
+  wholeBytes?: number;
+  /** Further tries after a network failure, 429 or 5xx. Default 2. */
+  retries?: number;
+  /** Milliseconds for one request. Default 30000. */
+  timeout?: number;
+  headers?: HeadersInit;
+  fetch?: typeof fetch;
+  cache?: RequestCache;
+  signal?: AbortSignal;
+  /** A file without header. */
+  layout?: Layout;
+  /** Where in the file the table begins. Default 0. */
+  offset?: number;
+  /** What messages and answers call the table. Default: the URL or the file's name. */
+  name?: string;
+}
+
+export interface Stats {
+  requests: number;
+  bytes: number;
+  hits: number;
+  misses: number;
+  pages: number;
+}
+
+export class Table {
+  private constructor();
+  readonly name: string;
+  readonly size: number;
+  readonly kind: Kind;
+  readonly points: number;
+  readonly chequers: number;
+  readonly positions: number;
+  readonly cubeful: boolean;
+  readonly gammon: boolean;
+  readonly compressed: boolean;
+  /** Counts decide; nothing is fetched. */
+  covers(asked: Asked): boolean;
+  /** NotCoveredError outside the table. */
+  lookup(asked: Asked, options?: ReadOptions): Promise<Answer>;
+  /** `null` outside the table. */
+  get(asked: Asked, options?: ReadOptions): Promise<Answer | null>;
+  /** The same order; all pages they need are fetched together, `gapPages` for this question alone. */
+  lookupMany(asked: ArrayLike<Asked>, options?: ReadOptions & { gapPages?: number }): Promise<(Answer | null)[]>;
+  /** Tables in memory alone. */
+  lookupSync(asked: Asked): Answer;
+  stats(): Stats;
+  close(): void;
+}
+
+export function open(source: Source, options?: OpenOptions): Promise<Table>;
+
+export function parse(text: string): Parsed;
+export function positionId(position: { us: ArrayLike<number>; them?: ArrayLike<number> | null }): string;
+export function xgid(
+  position: { us: ArrayLike<number>; them?: ArrayLike<number> | null },
+  more?: { cube?: CubeOwner; cube_value?: number; roll?: string | null; away?: [number, number] | null; crawford?: boolean },
+): string;
+export function countsText(position: { us: ArrayLike<number>; them?: ArrayLike<number> | null }): string;
+export function rank(counts: ArrayLike<number>, points: number): number;
+export function unrank(number: number | bigint, points: number): Counts;
+export function count(points: number, chequers: number): number;
+export function sideOf(counts: ArrayLike<number>): Counts;
+export function chequers(side: Counts): number;
+export function pips(side: Counts): number;
+export function highest(side: Counts): number;
+export function contact(position: { us: Counts; them: Counts }): boolean;
+export const PIPS_PER_ROLL: number;
+
+export type ErrorCode =
+  | "format" | "truncated" | "corrupt" | "bad_position" | "not_covered" | "network" | "no_ranges" | "changed" | "closed" | "not_in_memory";
+
+export class BgfmtError extends Error {
+  constructor(message: string, code?: string, options?: { cause?: unknown });
+  readonly code: ErrorCode | string;
+}
+export class FormatError extends BgfmtError { constructor(message: string); }
+export class TruncatedError extends BgfmtError { constructor(message: string); }
+export class CorruptError extends BgfmtError { constructor(message: string); }
+export class PositionError extends BgfmtError { constructor(message: string); }
+export class NotCoveredError extends BgfmtError { constructor(message: string); }
+export class NetworkError extends BgfmtError {
+  constructor(message: string, status?: number, cause?: unknown);
+  /** Where there was an answer. */
+  readonly status?: number;
+}
+export class RangeNotSupportedError extends BgfmtError { constructor(message: string); }
+export class SourceChangedError extends BgfmtError { constructor(message: string); }
+export class ClosedError extends BgfmtError { constructor(message: string); }
+export class NotInMemoryError extends BgfmtError { constructor(message: string); }

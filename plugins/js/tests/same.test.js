@@ -1,0 +1,129 @@
+// The same bits as Python: `tests/test_js_reader.py` writes what bgfmt answers into the folder BGFMT_EXPECTED.
+
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
+import { test } from "node:test";
+
+import * as ask from "../ask.js";
+import { open, parse, positionId, unrank, xgid } from "../bgfmt.js";
+import { openFile } from "../node.js";
+import { ranged, serve } from "./server.js";
+
+const FOLDER = process.env.BGFMT_EXPECTED;
+const skip = FOLDER ? false : "BGFMT_EXPECTED names no folder of expectations";
+const lines = (name) => readFileSync(`${FOLDER}/${name}`, "utf8").split("\n").filter(Boolean).map(JSON.parse);
+const CLOSE = 1e-12;
+
+/** Equal, numbers to within `CLOSE`. */
+function near(found, expected, path) {
+  if (typeof expected === "number" && typeof found === "number") {
+    assert.ok(Math.abs(found - expected) <= CLOSE, `${path}: ${found}, expected ${expected}`);
+  } else if (expected !== null && typeof expected === "object") {
+    assert.ok(found !== null && typeof found === "object", `${path}: ${found}`);
+    assert.deepEqual(Object.keys(found).sort(), Object.keys(expected).sort(), path);
+    for (const key of Object.keys(expected)) near(found[key], expected[key], `${path}.${key}`);
+  } else assert.equal(found, expected, path);
+}
+
+test("every golden file, every way of reading it", { skip }, async (t) => {
+  const files = lines("files.jsonl");
+  assert.ok(files.length > 30);
+  for (const { path, answers, layout } of files) {
+    const bytes = readFileSync(path);
+    const options = { layout, pageBytes: 4096 };
+    const server = await serve(bytes);
+    t.after(() => server.close());
+    const tables = [await open(bytes, options), await openFile(path, options), await open(server.url, options)];
+    for (const table of tables) {
+      const found = await table.lookupMany(answers.map((a) => a.position_number));
+      answers.forEach((expected, k) => assert.deepEqual(found[k], expected, `${path} ${k}`));
+      table.close();
+    }
+  }
+});
+
+test("random positions", { skip }, async () => {
+  const [{ path, columns, count }] = lines("random.jsonl");
+  const raw = readFileSync(`${FOLDER}/random.bin`);
+  const values = new Float64Array(raw.buffer.slice(raw.byteOffset, raw.byteOffset + raw.length));
+  const width = columns.length + 1;
+  assert.equal(values.length, count * width);
+  const table = await open(readFileSync(path));
+  for (let k = 0; k < count; k++) {
+    const answer = table.lookupSync(values[k * width]);
+    for (let c = 0; c < columns.length; c++) {
+      if (!Object.is(answer[columns[c]], values[k * width + 1 + c])) assert.fail(`${columns[c]} of ${values[k * width]}`);
+    }
+  }
+});
+
+test("a table of 23.6 GB by range", { skip }, async (t) => {
+  const [{ path, answers, probed }] = lines("large.jsonl");
+  const local = await openFile(path);
+  assert.equal(local.size, 23556653608);
+  const found = await local.lookupMany(answers.map((a) => a.position_number));
+  answers.forEach((expected, k) => assert.deepEqual(found[k], expected));
+  const { openSync, readSync } = await import("node:fs");
+  const file = openSync(path, "r");
+  const at = (offset, length) => {
+    const bytes = Buffer.alloc(length);
+    readSync(file, bytes, 0, length, offset);
+    return bytes;
+  };
+  const server = await serve(Buffer.alloc(0), (request, response) => {
+    ranged(request, response, { body: Buffer.alloc(0), tag: '"large"', size: local.size, at });
+    return true;
+  });
+  t.after(() => server.close());
+  for (const { position, answer } of probed) {
+    const table = await open(server.url, { name: "large.bd" });
+    const before = table.stats();
+    near(await ask.probe([table], position, { roll: "all" }), answer, position);
+    const after = table.stats();
+    assert.ok(after.requests - before.requests <= 2, `${after.requests - before.requests} stretches`);
+    assert.ok(after.bytes - before.bytes < 600000, `${after.bytes - before.bytes} bytes`);
+    table.close();
+  }
+  local.close();
+});
+
+test("identifiers", { skip }, () => {
+  for (const { text, us, them, id, xgid: said, cube, roll, away } of lines("identifiers.jsonl")) {
+    const found = parse(text);
+    assert.deepEqual([found.us, found.them], [us, them], text);
+    assert.equal(positionId(found), id);
+    assert.equal(xgid(found), said);
+    if (text.includes(":")) {
+      assert.equal(found.cube, cube, text);
+      assert.deepEqual(found.roll ?? null, roll, text);
+      assert.deepEqual(found.score?.away ?? null, away, text);
+    }
+  }
+});
+
+test("what a player asks", { skip }, async () => {
+  const opened = new Map();
+  for (const { tables, question, answer, error } of lines("asked.jsonl")) {
+    const [name, ...more] = question;
+    const list = [];
+    for (const path of tables) {
+      if (!opened.has(path)) opened.set(path, await open(readFileSync(path), { name: path.split("/").pop() }));
+      list.push(opened.get(path));
+    }
+    const what = JSON.stringify(question);
+    if (error) await assert.rejects(ask[name](list, ...more), { code: error }, what);
+    else near(await ask[name](list, ...more), answer, what);
+  }
+});
+
+test("plays of a roll", { skip }, () => {
+  for (const { counts, roll, plays } of lines("plays.jsonl")) {
+    const found = ask.plays(counts, roll).map((p) => [p.notation, p.result.join(" ")]);
+    assert.deepEqual(found, plays);
+  }
+});
+
+test("the tests found what they need", { skip }, () => {
+  assert.ok(readdirSync(FOLDER).length >= 6);
+  assert.deepEqual(unrank(0, 6), [0, 0, 0, 0, 0, 0]);
+});

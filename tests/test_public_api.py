@@ -1,0 +1,77 @@
+"""The front door: what a plain import shows, typed for a user, described for `help()`, and still light."""
+
+from __future__ import annotations
+
+import inspect
+import subprocess
+import sys
+import types
+from pathlib import Path
+
+import pytest
+
+import bgfmt
+
+from .conftest import GOLDEN, ROOT
+
+CLIENT = ROOT / "tests" / "client" / "program.py"
+
+
+def _fresh(code: str) -> None:
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+
+
+def test_every_name_is_an_attribute_after_a_plain_import() -> None:
+    _fresh(
+        "import bgfmt\nfor name in bgfmt.__all__: getattr(bgfmt, name)\nassert set(bgfmt.__all__) <= set(dir(bgfmt))"
+    )
+    _fresh(
+        "import bgfmt; bgfmt.errors.PositionError, bgfmt.tables.TwoSided, bgfmt.moves.ROLLS, bgfmt.solver.plan"
+    )
+
+
+def test_importing_loads_nothing_heavy() -> None:
+    heavy = {
+        "numba",
+        "rich",
+        "matplotlib",
+        "starlette",
+        "uvicorn",
+        "urllib3",
+        "asyncio",
+        "construct",
+        "click",
+    }
+    _fresh(f"import sys, bgfmt; found = {heavy!r} & set(sys.modules); assert not found, found")
+
+
+@pytest.mark.parametrize(
+    "name", [n for n in bgfmt.__all__ if not isinstance(getattr(bgfmt, n), types.ModuleType)]
+)
+def test_help_describes_it(name: str) -> None:
+    thing = getattr(bgfmt, name)
+    assert inspect.getdoc(thing)
+    if inspect.isclass(thing) and not issubclass(thing, Exception):
+        for key, value in vars(thing).items():
+            if not key.startswith("_") and (callable(value) or isinstance(value, (property, classmethod))):
+                assert inspect.getdoc(getattr(thing, key)), f"{name}.{key}"
+
+
+def test_a_client_is_accepted_by_strict_types(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(tmp_path), str(CLIENT)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
+    assert done.returncode == 0, done.stdout
+    text = CLIENT.read_text()
+    missing = [name for name in (*bgfmt.__all__, *bgfmt.analysis.__all__) if name not in text]
+    assert missing in ([], ["Library"], ["Decision", "Library", "Races", "RankedMany", "Resignation"]), (
+        missing
+    )
+
+
+def test_a_client_runs() -> None:
+    done = subprocess.run(
+        [sys.executable, str(CLIENT), str(GOLDEN / "gnubg")],
+        capture_output=True, text=True, check=False, timeout=200, cwd=ROOT,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr

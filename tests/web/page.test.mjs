@@ -1,0 +1,364 @@
+// The probe page in headless Chromium, by roles and names. BGFMT_PAGES: JSON of {served, static} addresses;
+// BGFMT_CHROMIUM: the browser; BGFMT_SHOTS: a folder for screenshots, if any. Run by tests/test_page.py.
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { after, before, describe, test } from "node:test";
+
+import { chromium } from "playwright-core";
+
+const PAGES = JSON.parse(process.env.BGFMT_PAGES);
+const AXE = readFileSync(new URL("node_modules/axe-core/axe.min.js", import.meta.url), "utf8");
+const SHOTS = process.env.BGFMT_SHOTS;
+let browser;
+
+before(async () => {
+  browser = await chromium.launch({ executablePath: process.env.BGFMT_CHROMIUM, args: ["--no-sandbox", "--disable-dev-shm-usage"] });
+});
+after(() => browser?.close());
+
+/** Run with a page of its own; it fails on anything in the console and on any request to another origin. */
+async function visit(base, query, see, options = {}) {
+  const { width = 1280, height = 900, ...more } = options;
+  const context = await browser.newContext({ viewport: { width, height }, bypassCSP: Boolean(more.axe), ...more });
+  const page = await context.newPage();
+  const wrong = [];
+  page.on("console", (m) => wrong.push(`${m.type()}: ${m.text()} ${m.location().url}`));
+  page.on("pageerror", (e) => wrong.push(e.stack));
+  page.on("request", (r) => {
+    if (!r.url().startsWith("data:") && new URL(r.url()).origin !== new URL(base).origin) wrong.push(`asked ${r.url()}`);
+  });
+  page.setDefaultTimeout(15000);
+  try {
+    await page.goto(base + query);
+    await settled(page);
+    await see(page);
+    const expected = options.expected ?? /$^/;
+    assert.deepEqual(wrong.filter((line) => !expected.test(line)), []);
+  } finally {
+    await context.close();
+  }
+}
+
+async function settled(page) {
+  for (let k = 0; k < 300; k++) {
+    await page.waitForTimeout(20);
+    if ((await page.getByRole("main").getAttribute("aria-busy")) === "false") return;
+  }
+  assert.fail("the page stays busy");
+}
+
+const status = (page) => page.getByRole("status").textContent();
+const point = (page, who, n) => page.getByRole("spinbutton", { name: `${who} ${n} point`, exact: true });
+const count = async (page, who, n) => Number(await point(page, who, n).getAttribute("aria-valuenow"));
+const search = (page) => new URL(page.url()).search;
+const table = (page, name) => page.getByRole("table", { name, exact: true });
+const cells = (page, name) => table(page, name).getByRole("row").evaluateAll((rows) => rows.map((r) => [...r.children].map((c) => c.textContent)));
+const region = (page, name) => page.getByRole("region", { name, exact: true });
+
+async function set(page, text) {
+  const box = page.getByRole("textbox", { name: "Position" });
+  await box.fill(text);
+  await box.press("Enter");
+  await settled(page);
+}
+
+for (const [mode, base] of Object.entries(PAGES)) {
+  describe(`${mode} page`, () => {
+    test("opens with an example and says so", () =>
+      visit(base, "", async (page) => {
+        assert.equal(search(page), "");
+        assert.ok(await page.getByText("This is an example").isVisible());
+        assert.match(await status(page), /^Answered by ts_06x04\.bd, numbers within 0\.00013\./);
+        assert.equal(await page.title(), "Double, take · 0 1 0 0 1 0 / 0 1 1 0 0 0 · Bearoff tablebase");
+        assert.equal(await page.getByRole("heading", { level: 1 }).textContent(), "Bearoff tablebase");
+        assert.match(await region(page, "Cube action").textContent(), /Double, take/);
+        assert.deepEqual((await cells(page, "Equities")).map((r) => r.slice(0, 2)), [["No double", "+0.1605"], ["Double, take", "+0.3210"], ["Double, pass", "+1.0000"]]);
+        assert.equal((await cells(page, "Equities"))[1][2], "best");
+        const rolls = (await cells(page, "All rolls")).slice(1).map((r) => r[0]);
+        assert.equal(rolls.join(" "), "11 21 22 31 32 33 41 42 43 44 51 52 53 54 55 61 62 63 64 65 66");
+        const race = Object.fromEntries((await cells(page, "Race")).map(([name, ...numbers]) => [name, numbers]));
+        assert.deepEqual(race.Pips, ["7", "5"]);
+        assert.equal(race.EPC[0].split(".")[1].length, 3);
+        assert.equal(race["Mean rolls"][1].split(".")[1].length, 4);
+        assert.ok(await page.getByRole("img", { name: "Chances to be off, by rolls" }).isVisible());
+        assert.equal(await region(page, "Plays").count(), 0);
+        assert.equal((await cells(page, "Tables")).length, 3);
+        assert.ok(await page.getByRole("link", { name: "Download ts_06x04.bd" }).isVisible());
+        for (const name of ["Board", "Cube action", "All rolls", "Race", "Tables"]) assert.equal(await region(page, name).count(), 1, name);
+      }));
+
+    test("an identifier brings dice and cube with it", () =>
+      visit(base, "", async (page) => {
+        await set(page, "XGID=--A--A----------------aa--:0:1:1:61:0:0:0:0:10");
+        assert.equal(search(page), "?p=0,1,0,0,1/0,1,1&roll=61&cube=owned");
+        assert.ok(await page.getByRole("radio", { name: "First die 6" }).isChecked());
+        assert.ok(await page.getByRole("radio", { name: "Second die 1" }).isChecked());
+        assert.ok(await page.getByRole("radio", { name: "You own the cube" }).isChecked());
+        assert.match(await region(page, "Cube action").textContent(), /No redouble, take/);
+        assert.deepEqual((await cells(page, "Equities")).map((r) => r[0]), ["No redouble", "Redouble, take", "Redouble, pass"]);
+        assert.equal(await page.getByRole("heading", { name: "Plays of 6-1" }).count(), 1);
+        const rows = (await cells(page, "Plays")).slice(1);
+        assert.deepEqual(rows.map((r) => r[0]), ["5/off 2/1", "5/off"]);
+        assert.equal(rows[0][2], "");
+        assert.equal(rows[1][2], "-0.0000");
+        await set(page, "CgAAEAEAAAAAAA");
+        assert.equal(await count(page, "Their", 3), 1);
+        await page.getByRole("radio", { name: "They own the cube" }).check();
+        await settled(page);
+        assert.deepEqual((await cells(page, "Equities")).map((r) => r[0]), ["No double"]);
+      }));
+
+    test("what cannot be read is marked and changes nothing", () =>
+      visit(base, "?p=1,2/3", async (page) => {
+        const box = page.getByRole("textbox", { name: "Position" });
+        await set(page, "nonsense");
+        assert.equal(await box.getAttribute("aria-invalid"), "true");
+        assert.match(await status(page), /^Cannot read that: /);
+        assert.equal(search(page), "?p=1,2/3");
+        assert.equal(await count(page, "Your", 2), 2);
+        await box.press("Escape");
+        assert.equal(await box.inputValue(), "1,2/3");
+        assert.equal(await box.getAttribute("aria-invalid"), null);
+        await page.getByRole("heading", { level: 1 }).click();
+        await page.keyboard.press("/");
+        assert.ok(await box.evaluate((e) => e === document.activeElement));
+      }));
+
+    test("an address that cannot be read shows no board of its own making", () =>
+      visit(base, "?p=rubbish&x=1", async (page) => {
+        assert.equal(await page.getByRole("textbox", { name: "Position" }).inputValue(), "rubbish");
+        assert.equal(await page.getByRole("textbox", { name: "Position" }).getAttribute("aria-invalid"), "true");
+        assert.match(await status(page), /^Cannot read that: /);
+        for (let n = 1; n <= 6; n++) assert.equal(await count(page, "Your", n), 0);
+        assert.equal(search(page), "?p=rubbish&x=1");
+        await set(page, "1/1");
+        assert.equal(search(page), "?p=1/1&x=1");
+      }));
+
+    test("points are set by mouse", () =>
+      visit(base, "?p=0,1/0,1", async (page) => {
+        await point(page, "Your", 3).click();
+        await settled(page);
+        assert.equal(search(page), "?p=0,1,1/0,1");
+        assert.equal(await point(page, "Your", 3).getAttribute("aria-valuetext"), "1 chequer");
+        await point(page, "Your", 3).click();
+        await point(page, "Your", 3).click({ modifiers: ["Shift"] });
+        await point(page, "Your", 2).click({ button: "right" });
+        await settled(page);
+        assert.equal(search(page), "?p=0,0,1/0,1");
+        await drag(page, point(page, "Your", 3), point(page, "Your", 5));
+        await settled(page);
+        assert.equal(search(page), "?p=0,0,0,0,1/0,1");
+        await drag(page, point(page, "Their", 2), page.getByRole("heading", { level: 1 }));
+        await settled(page);
+        assert.equal(search(page), "?p=0,0,0,0,1");
+        assert.match(await region(page, "Cube action").textContent(), /Not covered: the cube needs both sides/);
+        await page.goBack();
+        await settled(page);
+        assert.equal(search(page), "?p=0,0,0,0,1/0,1");
+        assert.equal(await count(page, "Their", 2), 1);
+      }));
+
+    test("points are set by keyboard", () =>
+      visit(base, "?p=0,1/0,1", async (page) => {
+        await point(page, "Your", 1).focus();
+        await page.keyboard.press("ArrowUp");
+        await page.keyboard.press("ArrowRight");
+        await page.keyboard.press("ArrowRight");
+        await page.keyboard.press("ArrowUp");
+        await page.keyboard.press("ArrowUp");
+        await page.keyboard.press("ArrowDown");
+        await settled(page);
+        assert.equal(search(page), "?p=1,1,1/0,1");
+        assert.equal(await page.evaluate(() => document.activeElement.getAttribute("aria-label")), "Your 3 point");
+        const before = await page.evaluate(() => history.length);
+        await page.keyboard.press("1");
+        await page.keyboard.press("2");
+        await settled(page);
+        assert.equal(search(page), "?p=1,1,12/0,1");
+        assert.equal(await page.evaluate(() => history.length), before + 1);
+        assert.equal(await point(page, "Your", 3).getAttribute("aria-valuemax"), "13");
+        await page.keyboard.press("End");
+        await settled(page);
+        assert.equal(await count(page, "Your", 3), 13);
+        await page.keyboard.press("ArrowUp");
+        assert.equal(await count(page, "Your", 3), 13);
+        await page.keyboard.press("Delete");
+        await settled(page);
+        assert.equal(search(page), "?p=1,1/0,1");
+        const reached = await page.locator('[role="spinbutton"][tabindex="0"]').evaluateAll((all) => all.map((e) => e.getAttribute("aria-label")));
+        assert.deepEqual(reached.map((n) => n.split(" ")[0]).sort(), ["Their", "Your"]);
+      }));
+
+    test("points are set by finger", () =>
+      visit(base, "?p=0,1/0,1", async (page) => {
+        await point(page, "Your", 4).tap();
+        await settled(page);
+        assert.equal(search(page), "?p=0,1,0,1/0,1");
+        await page.getByRole("button", { name: "One more" }).tap();
+        await page.getByRole("button", { name: "One more" }).tap();
+        await page.getByRole("button", { name: "One fewer" }).tap();
+        await settled(page);
+        assert.equal(await count(page, "Your", 4), 2);
+        assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 360);
+      }, { width: 360, height: 740, hasTouch: true, isMobile: true }));
+
+    test("a bearoff is walked forward and back", () =>
+      visit(base, "?p=0,1,0,0,1/0,1,1", async (page) => {
+        await page.getByRole("button", { name: "41", exact: true }).click();
+        await settled(page);
+        assert.equal(search(page), "?p=0,1,0,0,1/0,1,1&roll=41");
+        const link = page.getByRole("link", { name: "5/1 2/1", exact: true });
+        assert.equal(await link.getAttribute("href"), "?p=0,1,1/2");
+        await link.click();
+        await settled(page);
+        assert.equal(search(page), "?p=0,1,1/2");
+        assert.equal(await count(page, "Your", 3), 1);
+        assert.equal(await count(page, "Their", 1), 2);
+        await page.getByRole("radio", { name: "First die 6" }).check();
+        await page.getByRole("radio", { name: "Second die 5" }).check();
+        await settled(page);
+        await page.getByRole("link").filter({ hasText: "off" }).first().click();
+        await settled(page);
+        assert.match(search(page), /^\?p=2$|^\?p=2\//);
+        await page.goBack();
+        await settled(page);
+        await page.goBack();
+        await settled(page);
+        await page.goBack();
+        await settled(page);
+        assert.equal(search(page), "?p=0,1,0,0,1/0,1,1&roll=41");
+        assert.equal(await page.getByRole("link", { name: "5/1 2/1", exact: true }).count(), 1);
+        await page.getByRole("button", { name: "No dice" }).click();
+        await settled(page);
+        assert.equal(search(page), "?p=0,1,0,0,1/0,1,1");
+      }));
+
+    test("swap, clear, copy", () =>
+      visit(base, "?p=0,1/1,1&cube=owned", async (page) => {
+        await page.getByRole("button", { name: "Swap sides" }).click();
+        await settled(page);
+        assert.equal(search(page), "?p=1,1/0,1&cube=opponent");
+        await page.getByRole("button", { name: "Copy link" }).click();
+        await page.getByRole("button", { name: "Clear" }).click();
+        await settled(page);
+        assert.match(search(page), /^\?p=0(&|$)/);
+        assert.equal(await status(page), "Not covered: set some chequers");
+      }));
+
+    test("what no table has is said, with what would have it", () =>
+      visit(base, "?p=7,1/1", async (page) => {
+        if (mode === "static") assert.match(await status(page), /^Answered by os_p06\.bd, approximate/);
+        await set(page, "0,0,0,0,0,0,3/2");
+        const said = await status(page);
+        if (mode === "static") assert.match(said, /^Not covered: .*two-sided table of 7 points and 3 chequers; "bgfmt solve two-sided 7x3" makes it/);
+        await set(page, "0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,1/1");
+        assert.match(await status(page), /^Not covered: /);
+        assert.equal(await point(page, "Your", 24).count(), 1);
+        await set(page, "0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,1/0,0,0,0,1");
+        assert.match(await status(page), /^Not covered: .*passed/);
+      }));
+
+    test("approximate answers say so", () =>
+      visit(base, "?p=2,3,3,3,2,2/1,2,4,2,3,3&roll=31", async (page) => {
+        assert.match(await status(page), /^Answered by os_p06\.bd, approximate/);
+        for (const name of ["Cube action", "Plays", "All rolls"]) assert.match(await region(page, name).textContent(), /approximate/, name);
+      }));
+
+    test("one side alone is ranked by mean rolls", () =>
+      visit(base, "?p=0,2,2,2,0,4&roll=61", async (page) => {
+        assert.match(await region(page, "Plays").textContent(), /rolls to go/);
+        assert.match(await region(page, "Cube action").textContent(), /Not covered/);
+        assert.equal((await cells(page, "Race"))[1][2], "not known");
+        assert.equal(await page.title(), "0 2 2 2 0 4 · Bearoff tablebase");
+      }));
+
+    for (const [name, width] of [["wide", 1280], ["narrow", 360]]) {
+      for (const colorScheme of ["light", "dark"]) {
+        if (mode === "static" && (name === "wide") === (colorScheme === "dark")) continue; // one of each will do
+        test(`axe finds nothing, ${name} and ${colorScheme}`, async () => {
+          for (const [k, query] of ["?p=0,1,0,0,1/0,1,1&roll=61", "?p=2,3,3,3,2,2/1,2,4,2,3,3", "?p=1,0,0,2,0,0,1/4", "?p=nonsense"].entries()) {
+            await visit(base, query, async (page) => {
+              if (k === 0) await page.getByText("As numbers").click();
+              await page.addScriptTag({ content: AXE });
+              const { violations } = await page.evaluate(() => globalThis.axe.run());
+              assert.deepEqual(violations.map((v) => `${v.id}: ${v.nodes.map((n) => n.html).join(" ")}`), []);
+              assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), width);
+              if (SHOTS && k < 2) await page.screenshot({ path: `${SHOTS}/${mode}-${name}-${colorScheme}-${k}.png`, fullPage: true });
+            }, { width, colorScheme, axe: true });
+          }
+        });
+      }
+    }
+
+    test("all of the page is small", () =>
+      visit(base, "", async (page) => {
+        const urls = await page.evaluate(() => performance.getEntriesByType("resource").map((r) => r.name));
+        const { gzipSync } = await import("node:zlib");
+        let size = 0;
+        for (const url of [page.url(), ...urls.filter((u) => /assets/.test(u))]) size += gzipSync(Buffer.from(await (await fetch(url)).arrayBuffer()), { level: 9 }).length;
+        assert.ok(size > 20000 && size < 60000, `${size} bytes`);
+      }));
+  });
+}
+
+async function drag(page, from, to) {
+  const [a, b] = [await from.boundingBox(), await to.boundingBox()];
+  await page.mouse.move(a.x + a.width / 2, a.y + a.height / 2);
+  await page.mouse.down();
+  await page.mouse.move(a.x + a.width / 2 + 12, a.y + a.height / 2 + 4, { steps: 3 });
+  await page.mouse.move(b.x + b.width / 2, b.y + b.height / 2, { steps: 5 });
+  await page.mouse.up();
+}
+
+test("served and static say the same", async () => {
+  const said = {};
+  for (const [mode, base] of Object.entries(PAGES)) {
+    await visit(base, "?p=1,1,0,1/0,2,1&roll=53&cube=owned", async (page) => {
+      said[mode] = [await status(page), await page.title()];
+      for (const name of ["Equities", "Plays", "All rolls", "Race"]) said[mode].push(await cells(page, name));
+    });
+  }
+  assert.deepEqual(said.served, said.static);
+});
+
+test("a match score is taken over, set and left again", () =>
+  visit(PAGES.served, "?p=0,1,0,0,1/0,1,1&away=2-3", async (page) => {
+    const group = page.getByRole("group", { name: "Match score" });
+    assert.ok(await group.getByRole("checkbox", { name: "Match play" }).isChecked());
+    assert.equal(await group.getByRole("spinbutton", { name: "They need" }).inputValue(), "3");
+    assert.match(await region(page, "Cube action").textContent(), /Chances to win the match: no double \d/);
+    await group.getByRole("spinbutton", { name: "You need" }).fill("1");
+    await group.getByRole("spinbutton", { name: "You need" }).press("Tab");
+    await group.getByRole("checkbox", { name: "Crawford game" }).check();
+    await settled(page);
+    assert.equal(search(page), "?p=0,1,0,0,1/0,1,1&away=1-3&crawford=true");
+    assert.match(await region(page, "Cube action").textContent(), /No double/);
+    assert.equal(await group.getByRole("combobox", { name: "Match equity table" }).inputValue(), "Kazaross-XG2");
+    await group.getByRole("checkbox", { name: "Match play" }).uncheck();
+    await settled(page);
+    assert.equal(search(page), "?p=0,1,0,0,1/0,1,1");
+  }));
+
+test("a late answer is dropped", () =>
+  visit(PAGES.served, "?p=1/1", async (page) => {
+    await page.route("**/v1/probe*position=1%2C1*", async (route) => {
+      await new Promise((go) => setTimeout(go, 600));
+      await route.continue().catch(() => {});
+    });
+    await point(page, "Your", 2).click();
+    await page.waitForTimeout(250);
+    await point(page, "Your", 3).click();
+    await settled(page);
+    await page.waitForTimeout(700);
+    assert.match(await page.title(), /1 1 1 0 0 0 \/ 1/);
+  }));
+
+test("a server that fails is named", () =>
+  visit(PAGES.served, "?p=1/1", async (page) => {
+    await page.route("**/v1/probe*", (route) => route.abort());
+    await point(page, "Your", 2).click();
+    await settled(page);
+    assert.match(await status(page), /^No answer: /);
+  }, { expected: /ERR_FAILED/ }));

@@ -1,0 +1,83 @@
+// State and address of the probe page, without a browser. The page's modules import their neighbours by name, as they
+// lie together when served; here they are laid together in a folder of their own.
+
+import assert from "node:assert/strict";
+import { cpSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { fileURLToPath } from "node:url";
+
+const folder = mkdtempSync(join(tmpdir(), "bgfmt-page-"));
+after(() => rmSync(folder, { recursive: true }));
+const root = fileURLToPath(new URL("../../", import.meta.url));
+for (const name of ["state.js", "limits.js"]) cpSync(`${root}bgfmt/page/${name}`, join(folder, name));
+cpSync(`${root}plugins/js/bgfmt.js`, join(folder, "bgfmt.js"));
+cpSync(`${root}plugins/js/package.json`, join(folder, "package.json"));
+const { positionId } = await import(join(folder, "bgfmt.js"));
+const { after: played, blank, fromAddress, put, questionOf, read, room, swapped, textOf, toAddress, width } = await import(join(folder, "state.js"));
+
+const of = (text) => ({ ...blank(), ...read(text) });
+
+test("an address and back", () => {
+  for (const query of ["?p=0,1,0,0,1/0,1,1", "?p=0,1/1&roll=61", "?p=1/1&cube=owned", "?p=0,2,2,2,0,4&roll=31", "?p=0", "?p=0/1",
+    "?p=1/1&away=3-5&crawford=true&cube_value=4&met=g11"]) {
+    const { state, example, wrong } = fromAddress(query);
+    assert.equal(wrong, null);
+    assert.equal(example, false);
+    assert.equal(toAddress(state), query);
+  }
+  assert.equal(toAddress(fromAddress("?utm=a%20b&p=1/1&x").state, "?utm=a%20b&p=1/1&x"), "?p=1/1&utm=a%20b&x");
+});
+
+test("without p there is an example; what cannot be read is told", () => {
+  const { state, example } = fromAddress("?roll=61");
+  assert.ok(example);
+  assert.equal(textOf(state), "0,1,0,0,1/0,1,1");
+  for (const p of ["", "x", "16", "1,1/0,99", "dwMAAN4FAAAAA", "%"]) {
+    const { wrong } = fromAddress(`?p=${p}`);
+    assert.ok(wrong.reason, p);
+  }
+});
+
+test("identifiers survive an address", () => {
+  const text = "4HPwATDgc/ABMA";
+  for (const p of [text, encodeURIComponent(text), text.replace("/", "_")]) assert.equal(fromAddress(`?p=${p}`).wrong, null, p);
+  const all = Array.from({ length: 4000 }, (_, k) => positionId({ us: [k % 9, k % 5, k % 3], them: [k % 2, k % 6, k % 7] }));
+  const found = all.filter((id) => id.includes("+"));
+  assert.ok(found.length);
+  for (const id of found) assert.deepEqual(read(id.replaceAll("+", " ")), read(id));
+  const state = read("XGID=-DCA------------------bcc-:1:1:1:52:3:4:0:7:10");
+  assert.deepEqual([state.cube, state.cube_value, state.away, state.dice], ["owned", 2, [4, 3], [5, 2]]);
+  assert.equal(fromAddress("?p=XGID=-DCA------------------bcc-:1:1:1:52:0:0:0:0:10&cube=centered&roll=66").state.cube, "centered");
+});
+
+test("plays and swaps turn the board round", () => {
+  const state = { ...of("0,1,0,0,1/0,1,1"), dice: [6, 1], cube: "owned", away: [3, 5] };
+  const next = played(state, "1 0 0 0 0 0 / 0 1 1 0 0 0");
+  assert.deepEqual([textOf(next), next.cube, next.away, next.dice], ["0,1,1/1", "opponent", [5, 3], [null, null]]);
+  assert.equal(textOf(played(of("0,2"), "1 1 0 0 0 0")), "1,1");
+  assert.equal(textOf(played(of("1/0,1"), "0 0 0 0 0 0 / 0 1 0 0 0 0")), "0,1");
+  assert.deepEqual(swapped(swapped(state)), { ...state, dice: [null, null] });
+});
+
+test("no more chequers than fit", () => {
+  const state = of("3,12/1");
+  assert.equal(room(state.us, 1), 3);
+  assert.equal(put(state, "us", 1, 9).us[0], 3);
+  assert.equal(put(state, "us", 2, -1).us[1], 0);
+  assert.equal(put(state, "them", 24, 99).them[23], 14);
+});
+
+test("as many points as are needed", () => {
+  assert.equal(width(of("1/1"), []), 6);
+  assert.equal(width(of("1/1"), [{ points: 8 }]), 12);
+  assert.equal(width(of("1/0,0,0,0,0,0,0,0,0,0,0,0,1"), []), 18);
+  assert.equal(width(put(blank(), "us", 24, 1), [{ points: null }]), 24);
+});
+
+test("what is asked", () => {
+  assert.deepEqual(questionOf({ ...of("1/1"), dice: [1, 6], cube: "owned" }), { position: "1/1", roll: "61", cube: "owned", match: {} });
+  assert.deepEqual(questionOf({ ...of("1,1"), cube: "owned" }).cube, "centered");
+  assert.deepEqual(questionOf({ ...of("1/1"), away: [1, 3], crawford: true }).match, { away: "1-3", crawford: "true" });
+});
