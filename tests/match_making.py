@@ -83,7 +83,7 @@ class MatchPrices:
         score = Score(now.away, met.load(), now.crawford, *cube)
         low, high = sorted(now.away)
         if (low, high) not in self.tables:
-            self.tables[low, high] = match_score(Score((low, high), met.load()), self.points, self.chequers)
+            self.tables[low, high] = match_score(self.points, self.chequers, (low, high), met.load())
         return self.tables[low, high], score
 
     def cube(self, position: Position, now: Now) -> dict[str, float]:

@@ -191,15 +191,19 @@ class Judge:
         return self._advisors[0].met
 
     def judge(self, decision: Decision) -> Judgement:
-        """The judgement of one decision.
+        """The judgement of one decision, as `judge`."""
+        return judge(decision, self._advisors[decision.state.turn])
 
-        Raises
-        ------
-        NotCoveredError for a position with contact, and where neither tables nor the limit reach; PositionError for
-        what cannot be.
-        """
-        advisor = self._advisors[decision.state.turn]
-        return _play(decision, advisor) if decision.kind == "play" else _cube(decision, advisor)
+
+def judge(decision: Decision, advisor: Advisor) -> Judgement:
+    """The judgement of one decision as an adviser answers it.
+
+    Raises
+    ------
+    NotCoveredError for a position with contact, and where neither tables nor the limit reach; PositionError for what
+    cannot be.
+    """
+    return _play(decision, advisor) if decision.kind == "play" else _cube(decision, advisor)
 
 
 def _play(decision: Decision, advisor: Advisor) -> Judgement:
