@@ -1,4 +1,4 @@
-"""What keeps the house in order, measured on its source: who asks a table its kind, who names a format, file sizes."""
+"""What keeps the house in order, measured on its source: kinds of tables, names of formats, lengths."""
 
 from __future__ import annotations
 

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bgfmt import bounds
 from bgfmt.analysis import choose
 from bgfmt.analysis.choose import Databases
 from bgfmt.analysis.cube import EXACT
 from bgfmt.errors import NotCoveredError, PositionError
 from bgfmt.game.board import Position, Side
 from bgfmt.tables import EQUITY_COLUMNS, Table, TwoSided, of_kind
-from bgfmt.tables.two_sided import KNOWN_ERRORS
 
 SETTLE_LIMIT = 12_000_000  # pairs of boards times cube states
 
@@ -85,7 +85,7 @@ def cube_actions(equities: ArrayLike, error: float | Table | None = None) -> Cub
     if isinstance(error, Table):
         error = max(error.errors().values(), default=None)
     if error is None:
-        error = 0.0 if values.dtype == np.float64 else max(KNOWN_ERRORS[8])
+        error = 0.0 if values.dtype == np.float64 else max(bounds.stored_error(6, 8))
     width = values.dtype.type if values.dtype.kind == "f" else np.float64
     owned, centered, opponent = np.ascontiguousarray(values.T[1:], width)
     taken = opponent * width(2)

@@ -5,6 +5,7 @@ Each makes an adviser of the databases it is given; who asks often makes one `Ad
 
 from __future__ import annotations
 
+from bgfmt import bounds
 from bgfmt.analysis.advisor import Advisor
 from bgfmt.analysis.answers import PositionEquities, RankedPlay, SideRace
 from bgfmt.analysis.choose import Databases
@@ -16,7 +17,6 @@ from bgfmt.game.board import Position, Side
 from bgfmt.game.moves import ROLLS, parse_roll
 from bgfmt.game.state import GameState, cube_owner
 from bgfmt.tables import Equities
-from bgfmt.tables.two_sided import KNOWN_ERRORS
 
 Roll = tuple[int, int]
 
@@ -78,7 +78,7 @@ def judge_cube(
         return Advisor(asked, calculate=calculate).cube(GameState.of(position, cube=owner))
     if asked.owned is None or asked.centered is None or asked.opponent is None:
         raise NotCoveredError(f"{asked.position}: only cubeless equities are known")
-    known = max(KNOWN_ERRORS[8]) if error is None else error
+    known = max(bounds.stored_error(6, 8)) if error is None else error
     rolling = {"owned": asked.owned, "centered": asked.centered, "opponent": asked.opponent}[owner]
     return CubeAction(asked.position, owner, rolling, 2 * asked.opponent, error=known)
 

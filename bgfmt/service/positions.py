@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from bgfmt.cli import _asking
 from bgfmt.errors import PositionError
 from bgfmt.game.board import Position, Side
 from bgfmt.game.identifiers import parse_position, parse_side, position_id, xgid
 from bgfmt.game.state import GameState
+from bgfmt.hosts import asking
 from bgfmt.service.refusals import Refusal
 
 
@@ -41,10 +41,10 @@ def number_in(text: str) -> int:
 
 def one_or_two(text: str, *, keep: bool = False) -> Side | Position:
     """A side or a position; with `keep` one whose other side is empty stays a position."""
-    one = _asking.one_or_two(text)
+    one = asking.one_or_two(text)
     if isinstance(one, Position):
         return one
-    if keep and ("/" in text or not _asking.COUNTS.fullmatch(text.replace(" ", ""))):
+    if keep and ("/" in text or not asking.COUNTS.fullmatch(text.replace(" ", ""))):
         return parse_position(text)
     return one if not keep else parse_side(text)
 

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from bgfmt import bounds
 from bgfmt.game import board
 from bgfmt.game.board import Position, Side
 from bgfmt.tables.base import ArrayRule, Breach, Coarser, Column
@@ -43,8 +44,9 @@ class NormalOneSided(OfRolls):
         rows = np.asarray(self.moments[self.alone(us, them)])
         return rows if place is None else rows[:, place]
 
-    def errors(self) -> dict[str, float]:
-        return {}
+    @property
+    def rolls_error(self) -> float:
+        return bounds.mean_error(self.points, normal=True)
 
     def rolls(self, which: Which) -> Rolls:
         rows = np.asarray(self.moments[which])

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from bgfmt import bounds
 from bgfmt.game import board
 from bgfmt.game.board import Side
 from bgfmt.tables.base import Column
@@ -18,7 +19,6 @@ from bgfmt.tables.scales import CHANCE_WHOLE, PIPS_PER_ROLL, Floats
 if TYPE_CHECKING:
     from bgfmt.tables.mean_rolls import MeanRolls
 
-KNOWN_ERROR = 0.000197  # greatest of the mean rolls on six points, measured; scaled for others
 Which = int | NDArray[np.int64]
 
 
@@ -51,7 +51,7 @@ class OfRolls(OfOneSide):
     @property
     def rolls_error(self) -> float:
         """Greatest error of the mean rolls that follow from distributions in a file's integers."""
-        return 1e-12 if self.exact else KNOWN_ERROR * max(1.0, self.points / 6)
+        return 1e-12 if self.exact else bounds.mean_error(self.points)
 
     def errors(self) -> dict[str, float]:
         return {"mean_rolls": self.rolls_error}

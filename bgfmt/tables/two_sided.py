@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from bgfmt import bounds
 from bgfmt.errors import NotCoveredError
 from bgfmt.game import board
 from bgfmt.game.board import Position, Side
@@ -20,17 +21,6 @@ from bgfmt.tables.scales import EQUITY_HALF, Floats, equities
 EQUITY_COLUMNS = ("cubeless", "owned", "centered", "opponent")
 LABELS = ("Cubeless equity", "Owned cube", "Centered cube", "Opponent owns cube")
 SLACK = 8  # units by which truncation may bend the order of the cubeful columns
-
-
-#: greatest |stored - exact| of the columns cubeless, owned, centered, opponent over all pairs of a table of six
-#: points and up to this many chequers: measured, rounded up (each step of the recipe truncates, so it grows)
-KNOWN_ERRORS = {
-    6: (0.000114, 0.000107, 0.000129, 0.000126),
-    8: (0.000144, 0.000133, 0.000183, 0.000178),
-    10: (0.00023, 0.00023, 0.00023, 0.00023),
-}
-#: for ten chequers, a tenth above the measured; larger tables are given more, chequer by chequer
-BEYOND = 0.00025
 
 
 @dataclass(frozen=True)
@@ -169,19 +159,10 @@ class TwoSided(OfBothSides):
 
     @property
     def known_errors(self) -> NDArray[np.float64]:
-        """Greatest error of the four equities, float64 of shape (4,).
-
-        Measured for six points with six, eight and ten chequers; a table inside one of them is its corner. Others are
-        given a greater one, scaled up by chequers or by points times chequers: tables of 3x10, 4x9, 8x4, 10x3 and
-        12x2 stay within that, larger ones are extrapolated. Tables of exact numbers err by 1e-12 at most.
-        """
+        """Greatest error of the four equities, float64 of shape (4,); see `bgfmt.bounds`."""
         if self.exact:
-            return np.full(4, 1e-12)
-        for chequers, errors in KNOWN_ERRORS.items():
-            if self.points <= 6 and self.chequers <= chequers:
-                return np.array(errors)
-        scale = max(1.0, self.chequers / 10, self.points * self.chequers / 60)
-        return np.full(4, BEYOND * scale)
+            return np.full(4, bounds.float64_error(self.points, self.chequers))
+        return np.array(bounds.stored_error(self.points, self.chequers))
 
     def errors(self) -> dict[str, float]:
         known = self.known_errors.tolist()
