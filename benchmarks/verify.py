@@ -32,15 +32,7 @@ def main(large: bool) -> None:
         for name, size in SMALL + (LARGE if large else ()):
             if isinstance(size, tuple):
                 bgfmt.save(solver.two_sided(*size), path, format="gnubg-ts", force=True)
-                command: list[str | Path] = [
-                    *BGFMT,
-                    "solve",
-                    "two-sided",
-                    f"{size[0]}x{size[1]}",
-                    "-o",
-                    path,
-                    "--force",
-                ]
+                command = [*BGFMT, "solve", "two-sided", f"{size[0]}x{size[1]}", "-o", str(path), "--force"]
             else:
                 bgfmt.save(solver.one_sided(size), path, format="gnubg-os", force=True)
                 command = [*BGFMT, "solve", "one-sided", str(size), "-o", str(path), "--force"]
