@@ -79,9 +79,9 @@ def mean_error(points: int, *, normal: bool = False) -> float:
 def sign(margin: float, error: float) -> int:
     """1 or -1 where a margin is certainly positive or negative, 0 where its error leaves that open.
 
-    Of equities of recipe exact with errors up to e = `float64_error`: take while 1 - 2 * opponent is not negative has
-    error 2 e, doubling while min(1, 2 * opponent) - centered is not, 3 e. The smallest margins that are no ties lie far
-    above: `Measured.margins`. What is left open is a tie only where fractions prove it.
+    With equities of recipe exact, wrong by e = `float64_error` at most, the margin of a take, 1 - 2 * opponent, is
+    wrong by 2 e, that of a double, min(1, 2 * opponent) - centered, by 3 e. The smallest margins that are no ties lie
+    far above (`Measured.margins`). What is left open is a tie only where fractions prove it.
     """
     return (margin > error) - (margin < -error)
 

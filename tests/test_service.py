@@ -35,7 +35,8 @@ class Client:
 
     def __init__(self, base: str) -> None:
         parts = urllib.parse.urlsplit(base)
-        assert parts.hostname and parts.port
+        assert parts.hostname
+        assert parts.port
         self.host, self.port = parts.hostname, parts.port
         self.kept = HTTPConnection(self.host, self.port, timeout=60)
 
@@ -89,6 +90,11 @@ def base() -> Iterator[str]:
     with served(
         "--max-rows", "10000", "--settle", "200000", str(TS), str(OS), f"again.bd={TS}", str(TS)
     ) as address:
+        client = Client(address)
+        for _ in range(200):  # until what calculates has been compiled
+            if "max-age" in client.get("/v1/cube?position=5,5/5,5")[1].get("cache-control", ""):
+                break
+            time.sleep(0.3)
         yield address
 
 
@@ -413,7 +419,7 @@ def test_limits_are_named(client: Client) -> None:
     got, _, data = client.post("/v1/cube", {"positions": ["1/1"] * 10_001})
     assert got == 413
     assert "10,000" in json.loads(data)["error"]["message"]
-    got, headers, data = client.post("/v1/cube", b" " * ((4 << 20) + 1))
+    got, _, data = client.post("/v1/cube", b" " * ((4 << 20) + 1))
     assert (got, json.loads(data)["error"]["code"]) == (413, "too_large")
     assert "4,194,304" in json.loads(data)["error"]["message"]
     bomb = gzip.compress(b" " * (32 << 20))
@@ -533,7 +539,7 @@ def test_other_origins() -> None:
 
 def test_counters(client: Client) -> None:
     client.get("/x%0ay")
-    status, headers, data = client.get("/metrics")
+    _, headers, data = client.get("/metrics")
     text = data.decode()
     assert headers["content-type"].startswith("text/plain; version=0.0.4")
     for name in (
@@ -641,7 +647,8 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
         text=True,
         cwd=ROOT,
     )
-    assert process.stdout and process.stderr
+    assert process.stdout
+    assert process.stderr
     line = process.stdout.readline()
     address = line.split()[-1]
     assert line == f"bgfmt serves 1 table on {address}\n"
@@ -656,8 +663,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
 
 
 def test_starlette_is_for_this_command_alone() -> None:
-    code = "import sys, bgfmt, bgfmt.cli; bgfmt.cli.run(['--version']); bgfmt.cli.run(['info', %r]); " % str(
-        TS
-    )
+    info = f"bgfmt.cli.run(['info', {str(TS)!r}])"
+    code = f"import sys, bgfmt, bgfmt.cli; bgfmt.cli.run(['--version']); {info}; "
     code += "assert not {'starlette', 'uvicorn', 'urllib3'} & sys.modules.keys()"
     subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, cwd=ROOT)

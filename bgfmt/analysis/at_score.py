@@ -13,7 +13,7 @@ from bgfmt.analysis.sources import Sources
 from bgfmt.game.board import MAX_CHEQUERS
 from bgfmt.game.moves import Play
 from bgfmt.game.state import GameState
-from bgfmt.tables import MatchScore
+from bgfmt.tables import MatchScore, of_kind
 
 if TYPE_CHECKING:
     from bgfmt.analysis.match import MatchCube, MatchPlay
@@ -35,8 +35,8 @@ def _exact(sources: Sources, state: GameState, score: Score) -> _Exact | None:
     from bgfmt.analysis import match_table
 
     position = state.position
-    for table in sources.tables:
-        if isinstance(table, MatchScore) and match_table.refusal(table, position, score) is None:
+    for table in of_kind(sources.tables, MatchScore):
+        if match_table.refusal(table, position, score) is None:
             decided = match_table.judge_from(table, position, score)
 
             def ranked(high: int, low: int, table: MatchScore = table) -> list[MatchPlay]:

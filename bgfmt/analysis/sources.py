@@ -86,7 +86,7 @@ class Sources:
     def _limit(self, position: Position) -> int:
         if self.limit is not None:
             return self.limit
-        beside = choose.one_sided_for(self.tables, position.us, position.them, distributions=True)
+        beside = choose.distributions_for(self.tables, position.us, position.them)
         return ALONE_LIMIT if beside is None else BESIDE_LIMIT
 
     # -- money -------------------------------------------------------------------------------------------
@@ -103,8 +103,8 @@ class Sources:
         table = choose.two_sided_for(self.tables, position)
         if table is not None:
             return self._stored(table, position)
-        one = choose.one_sided_for(self.tables, position.us, position.them, distributions=True)
-        if not isinstance(one, OneSided):
+        one = choose.distributions_for(self.tables, position.us, position.them)
+        if one is None:
             raise self.refusal(position)
         return self._estimated(one, position)
 
@@ -217,8 +217,8 @@ class Sources:
         table = choose.two_sided_for(self.tables, position, results=sides)
         if table is not None:
             return self._stored_worths(table, position.them, sides, cube)
-        one = choose.one_sided_for(self.tables, position.them, *sides, distributions=True)
-        if not isinstance(one, OneSided):
+        one = choose.distributions_for(self.tables, position.them, *sides)
+        if one is None:
             return None
         values, cubeless = approximate.worth_of_results(one, position.them, sides, cube)
         return Worths(values, cubeless, None, "one-sided", self.library.name(one))

@@ -8,14 +8,11 @@ from typing import Any
 from bgfmt.analysis import choose
 from bgfmt.analysis.advisor import Advisor
 from bgfmt.analysis.library import Library
-from bgfmt.cli import _asking
-from bgfmt.cli import cube as cubes
-from bgfmt.cli import play as plays
-from bgfmt.cli import race as races
 from bgfmt.errors import BgfmtError, NotCoveredError, PositionError
 from bgfmt.game.board import Position, Side
 from bgfmt.game.identifiers import parse_position, parse_side, position_id, xgid
 from bgfmt.game.state import GameState
+from bgfmt.hosts import asking
 from bgfmt.service.holdings import Holding, Holdings
 from bgfmt.service.parameters import Question
 from bgfmt.service.refusals import Refusal, refusal_of
@@ -82,7 +79,7 @@ class Answers:
     def race(self, asked: Question) -> Plain:
         """Rolls, effective pips and wastage of one side or two."""
         adviser = self._adviser(asked)
-        return races.answer(adviser, _one_or_two(self._text(asked)))
+        return asking.race(adviser, _one_or_two(self._text(asked)))
 
     def cube(self, asked: Question) -> Plain:
         """The cube action."""
@@ -93,7 +90,7 @@ class Answers:
             return not answer["approximate"] and all(action["sure"] for action in actions)
 
         return self._calculated(
-            asked, lambda adviser: cubes.answer(adviser, state), sure, match=not state.money
+            asked, lambda adviser: asking.cube(adviser, state), sure, match=not state.money
         )
 
     def play(self, asked: Question) -> Plain:
@@ -107,12 +104,12 @@ class Answers:
         }
         if asked.roll is None and not self._has_dice(text):
             raise Refusal("bad_parameter", "say the roll to play: 61, or all", "roll")
-        about, rolls = plays._question(text, asked.roll, around)
+        about, rolls = asking.rolls_of(text, asked.roll, around)
         match = isinstance(about, GameState) and not about.money
 
         def answer(adviser: Advisor) -> Plain:
-            ranked = {dice: plays._ranked(adviser, about, dice, asked.measure) for dice in rolls}
-            return plays._as_dict(about, ranked)
+            ranked = {dice: asking.ranked(adviser, about, dice, asked.measure) for dice in rolls}
+            return asking.plays(about, ranked)
 
         found = self._calculated(asked, answer, lambda one: not one["approximate"], match=match)
         if asked.top is not None:
@@ -315,10 +312,10 @@ def _number(text: str) -> int:
 
 def _one_or_two(text: str, *, keep: bool = False) -> Side | Position:
     """A side or a position; with `keep` one whose other side is empty stays a position."""
-    one = _asking.one_or_two(text)
+    one = asking.one_or_two(text)
     if isinstance(one, Position):
         return one
-    if keep and ("/" in text or not _asking.COUNTS.fullmatch(text.replace(" ", ""))):
+    if keep and ("/" in text or not asking.COUNTS.fullmatch(text.replace(" ", ""))):
         return parse_position(text)
     return one if not keep else parse_side(text)
 
@@ -338,7 +335,7 @@ def _away(asked: Question) -> str | None:
 
 
 def _state(text: str, asked: Question) -> GameState:
-    return _asking.state_of(
+    return asking.state_of(
         text, cube=asked.cube, cube_value=asked.cube_value, away=_away(asked), crawford=bool(asked.crawford)
     )
 

@@ -154,10 +154,7 @@ class Service:
         found = list(bulk.answer_all(self.answers, route, items, common))
         missing = sum(one.get("error", {}).get("code") == "not_covered" for one in found)
         self.metrics.asked(f"/v1/{route}", len(found), missing)
-        if lines:
-            body = b"".join(to_json(one) + b"\n" for one in found)
-        else:
-            body = to_json({"results": found})
+        body = b"".join(to_json(one) + b"\n" for one in found) if lines else to_json({"results": found})
         return _packed(
             body, LINES if lines else JSON, accepted, {"Cache-Control": "no-store", "Vary": "Accept-Encoding"}
         )
