@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from bgfmt.solving import solve
     from bgfmt.verifier import verify
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 #: name -> module it lives in; ":" and another name where it is called otherwise there, ":" alone for the module
 _HOME = {

@@ -84,8 +84,17 @@ def _block(text: str, language: str = "") -> list[str]:
 
 def _class(name: str, thing: type) -> list[str]:
     short = f"class {name.rsplit('.')[-1]}"
-    bare = issubclass(thing, BaseException) or enum.Enum in thing.__mro__ or getattr(thing, "_is_protocol", False)
-    lines = [f"### {name}", "", *_block(short if bare else _head(short, thing)), *_block(_doc(name, thing), "text")]
+    bare = (
+        issubclass(thing, BaseException)
+        or enum.Enum in thing.__mro__
+        or getattr(thing, "_is_protocol", False)
+    )
+    lines = [
+        f"### {name}",
+        "",
+        *_block(short if bare else _head(short, thing)),
+        *_block(_doc(name, thing), "text"),
+    ]
     own = {f.name for f in dataclasses.fields(thing)} if dataclasses.is_dataclass(thing) else set()
     for key, value in vars(thing).items():
         if key.startswith("_") or key in own:
@@ -105,7 +114,12 @@ def _entry(name: str, thing: Any) -> list[str]:
     if inspect.isclass(thing):
         return _class(name, thing)
     if callable(thing):
-        return [f"### {name}", "", *_block(_head(name.rsplit(".")[-1], thing)), *_block(_doc(name, thing), "text")]
+        return [
+            f"### {name}",
+            "",
+            *_block(_head(name.rsplit(".")[-1], thing)),
+            *_block(_doc(name, thing), "text"),
+        ]
     return []
 
 
@@ -147,7 +161,9 @@ def commands_page() -> str:
     lines = ["# Command reference", "", "The help of every command, as `bgfmt COMMAND --help` prints it.", ""]
 
     def add(command: click.Command, path: str, parent: click.Context | None) -> None:
-        context = click.Context(command, info_name=path.rsplit(" ", maxsplit=1)[-1], parent=parent, **settings)
+        context = click.Context(
+            command, info_name=path.rsplit(" ", maxsplit=1)[-1], parent=parent, **settings
+        )
         lines.extend([f"## {path}", "", "```text", command.get_help(context), "```", ""])
         if isinstance(command, click.Group):
             for name in command.list_commands(context):

@@ -31,6 +31,7 @@ FILES = {
     "hyper1.bd": GOLDEN / "gnubg/hyper1.bd",
     "evening.xg": ROOT / "fixtures/matches/gv-XCu3RJ0UvDg_Tldl.xg",
     "evening.mat": ROOT / "fixtures/matches/gv-XCu3RJ0UvDg_Tldl.mat",
+    "club.mat": ROOT / "fixtures/matches/lazybg-match1.mat",
     "bgns.ijf": GOLDEN / "jfile/bgns.ijf",
     "gnubg_ts0.bd": "bgfmt solve two-sided 6x6 --quiet -o {target}",
 }

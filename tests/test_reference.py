@@ -50,7 +50,7 @@ def test_every_public_name_is_there(maker: ModuleType) -> None:
 
 def test_a_name_without_docstring_fails(maker: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bgfmt.Side, "pips", property(lambda side: 0))
-    with pytest.raises(maker.Undocumented, match="Side.pips"):
+    with pytest.raises(maker.Undocumented, match=r"Side\.pips"):
         maker.python_page()
 
 

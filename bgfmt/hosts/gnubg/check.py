@@ -29,6 +29,8 @@ KINDS = {
     "TS": "two-sided",
     "H": "hypergammon",
 }
+#: the same as kinds of table
+TABLES = KINDS | {"ND": "normal-distribution"}
 
 
 @dataclass
@@ -75,6 +77,7 @@ class Examination:
         return ", ".join([f"{KINDS[self.kind]}, {size}", *named])
 
     def as_dict(self) -> dict[str, Any]:
+        """All of it as plain values; `kind` is the kind of table, as `bgfmt info` names it."""
         names = (
             "file",
             "size",
@@ -87,7 +90,10 @@ class Examination:
             "refusals",
             "warnings",
         )
-        return {"ok": self.ok} | {n: getattr(self, n) for n in (*names, "hosts", "verified", "verdict")}
+        kind = {"kind": TABLES.get(self.kind, "")}
+        return (
+            {"ok": self.ok} | {n: getattr(self, n) for n in (*names, "hosts", "verified", "verdict")} | kind
+        )
 
 
 def examine(path: str | os.PathLike[str], *, until: str | None = "recurrence") -> Examination:
