@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from bgfmt.annotate.judging import ERROR, Judgement
+from bgfmt.annotate.judgement import ERROR, Judgement
 from bgfmt.annotate.report import WORST, MatchReport, Report, Total
 from bgfmt.game.drawing import draw, many
 from bgfmt.game.identifiers import position_id

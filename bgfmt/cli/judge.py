@@ -62,7 +62,7 @@ def judge(
       bgfmt judge "1 0 1 0 0 2 / 2 2" --roll 61 --played "6/5 6/off"
       bgfmt judge "1 0 0 1 1 0 / 0 0 1 1" --away 2-4 --double
     """
-    from bgfmt.annotate.judging import judge as judged
+    from bgfmt.annotate import judge as judged
 
     if (played is None) == (did is None):
         raise click.UsageError(
