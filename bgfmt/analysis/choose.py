@@ -57,7 +57,11 @@ def errors_of(table: Table) -> dict[str, float] | None:
     if isinstance(table, TwoSided):
         errors = known_error(table)
         named = {"win": errors[0] / 2} | dict(zip(EQUITY_COLUMNS, errors, strict=True))
-        return {name: float(error) for name, error in named.items() if table.cubeful or name in ("win", "cubeless")}
+        return {
+            name: float(error)
+            for name, error in named.items()
+            if table.cubeful or name in ("win", "cubeless")
+        }
     if isinstance(table, (OneSided, MeanRolls)):
         return {"mean_rolls": known_error_of_rolls(table)}
     if table.max_error is None:
