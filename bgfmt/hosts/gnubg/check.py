@@ -17,9 +17,9 @@ from typing import Any
 from bgfmt.errors import BgfmtError, FormatError
 from bgfmt.folders import HOSTS
 from bgfmt.formats import gnubg
+from bgfmt.formats.gnubg import FOUR_GIB
 from bgfmt.hosts.gnubg.content import is_regular
 
-FOUR_GIB = 1 << 32
 PURE_POINTS = 12  # beyond, the two sides' points overlap
 
 KINDS = {
@@ -164,7 +164,7 @@ def _other(name: str) -> str:
 
     try:
         with bgfmt.open(name) as db:
-            if db.format.name.startswith("gnubg"):
+            if db.info().get("header") is False:
                 return f"it is a {db.format.title} file without header: bgfmt convert --header adds one"
             return f"it is a {db.format.title} file: bgfmt convert makes a gnubg file of it"
     except (BgfmtError, OSError):
