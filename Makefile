@@ -15,7 +15,7 @@ demo: .venv/installed
 	$(BIN)/bgfmt verify demo/gnubg_os0.bd demo/gnubg_ts0.bd
 	$(BIN)/bgfmt cube demo/gnubg_ts0.bd "0 1 0 0 1 0 / 0 1 1 0 0 0"
 
-test: .venv/tested lint
+test: .venv/tested .venv/web lint
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
 
 lint: .venv/tested
@@ -42,8 +42,13 @@ bench: .venv/installed
 	@touch $@
 
 .venv/tested: .venv/installed
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test,lint,oracles]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[serve,remote,test,lint,oracles]'
+	@touch $@
+
+# what the tests of plugins/js and of the probe page need from npm; without npm those tests are skipped
+.venv/web: .venv/created tests/web/package-lock.json
+	@if command -v npm >/dev/null; then npm ci --prefix tests/web --no-progress --silent; fi
 	@touch $@
 
 clean:
-	rm -rf .venv demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv demo tests/web/node_modules .pytest_cache .mypy_cache .ruff_cache .hypothesis

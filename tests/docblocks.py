@@ -116,10 +116,12 @@ class Reader:
                 ["bash", "-c", f"exec {command[:-2]}"],
                 cwd=self.here,
                 env=self.environment,
-                stderr=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
             )
             self._running.append(process)
-            said = next((line for line in process.stderr or () if b"listening" in line), b"")
+            ready = (b"listening", b" serves ")
+            said = next((line for line in process.stdout or () if any(word in line for word in ready)), b"")
             return subprocess.CompletedProcess(command, 0 if said else 1, "", said.decode())
         return subprocess.run(
             ["bash", "-c", command],

@@ -350,3 +350,14 @@ def test_reports_are_json_or_html_and_replace_nothing(
         assert run(["verify", str(path), "--report", name, "--force"]) == 2
     assert path.read_bytes() == (golden / "gnubg" / "ts_06x03.bd").read_bytes()
     assert run(["verify", str(golden / "gnubg" / "ts_03x03.bd"), "--report", str(data), "--force"]) == 0
+
+
+def test_the_iteration_of_hypergammon_run_again(golden: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the last rung does for three chequers, with one."""
+    from bgfmt.verifier import remaking
+
+    monkeypatch.setattr(remaking, "RUN_AGAIN_MOST", 0)
+    for name, said in (("hyper1.bd", "the same numbers throughout"), ("h1_restart.bd", "not solved again")):
+        report = bgfmt.verify(golden / "gnubg" / name, until="regenerate")
+        assert (report.status, report.rung) == ("proved", "regenerate")
+        assert any(said in note for note in report.notes)

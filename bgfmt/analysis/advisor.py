@@ -250,7 +250,7 @@ class Advisor:
         worths = self.sources.worths(position, state.dice, results, cube or "cubeless", jacoby=jacoby)
         if worths is None:
             choose.check_race(position)
-            raise self.sources.refusal(position.us, position.them)
+            raise self.sources.refusal(position)
         values, bare = worths.values, worths.cubeless
         tidy = [tuple(-x for x in rule.race_score(result.us)) for result in results]
         # where the other side cashes whatever we play, the better chance to win comes first

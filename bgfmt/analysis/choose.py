@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bgfmt import bounds
 from bgfmt.database import Database
 from bgfmt.errors import NotCoveredError, PositionError
 from bgfmt.game.board import Position, Side
@@ -17,39 +18,19 @@ from bgfmt.tables.numbering import Numbered
 Asked = Database | Table
 Databases = Asked | Sequence[Asked]
 
-#: greatest |stored - exact| of the columns cubeless, owned, centered, opponent over all pairs of a table of six
-#: points and up to this many chequers: measured, rounded up (each step of the recipe truncates, so it grows)
-KNOWN_ERRORS = {
-    6: (0.000114, 0.000107, 0.000129, 0.000126),
-    8: (0.000144, 0.000133, 0.000183, 0.000178),
-    10: (0.00023, 0.00023, 0.00023, 0.00023),
-}
-BEYOND = (
-    0.00025  # for ten chequers, a tenth above the measured; larger tables are given more, chequer by chequer
-)
-
 
 def known_error(table: Table) -> NDArray[np.float64]:
-    """Greatest error of the four equities of a two-sided table, float64 of shape (4,).
-
-    Measured for six points with six, eight and ten chequers; a table inside one of them is its corner. Others are
-    given a greater one, scaled up by chequers or by points times chequers: tables of 3x10, 4x9, 8x4, 10x3 and 12x2
-    stay within that, larger ones are extrapolated. Tables of exact numbers err by 1e-12 at most.
-    """
+    """Greatest error of the four equities of a two-sided table, float64 of shape (4,); see `bgfmt.bounds`."""
     if table.exact:
-        return np.full(4, 1e-12)
-    for chequers, errors in KNOWN_ERRORS.items():
-        if table.points <= 6 and table.chequers <= chequers:
-            return np.array(errors)
-    scale = max(1.0, table.chequers / 10, table.points * table.chequers / 60)
-    return np.full(4, BEYOND * scale)
+        return np.full(4, bounds.float64_error(table.points, table.chequers))
+    return np.array(bounds.stored_error(table.points, table.chequers))
 
 
 def known_error_of_rolls(table: Table) -> float:
-    """Greatest error of the mean rolls of a one-sided table: 0.000197 on six points, measured; others scaled."""
+    """Greatest error of the mean rolls of a one-sided table; see `bgfmt.bounds`."""
     if table.exact:
         return 1e-12
-    return 0.000197 * max(1.0, table.points / 6)
+    return bounds.mean_error(table.points, normal=isinstance(table, NormalOneSided))
 
 
 def errors_of(table: Table) -> dict[str, float] | None:

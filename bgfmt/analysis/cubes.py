@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bgfmt import bounds
 from bgfmt.analysis import choose
 from bgfmt.analysis.choose import Databases
 from bgfmt.analysis.cube import EXACT
@@ -84,7 +85,7 @@ def cube_actions(equities: ArrayLike, error: float | Table | None = None) -> Cub
     if isinstance(error, Table):
         error = float(choose.known_error(error).max())
     if error is None:
-        error = 0.0 if values.dtype == np.float64 else max(choose.KNOWN_ERRORS[8])
+        error = 0.0 if values.dtype == np.float64 else max(bounds.stored_error(6, 8))
     width = values.dtype.type if values.dtype.kind == "f" else np.float64
     owned, centered, opponent = np.ascontiguousarray(values.T[1:], width)
     taken = opponent * width(2)

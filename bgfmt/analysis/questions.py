@@ -5,9 +5,10 @@ Each makes an adviser of the databases it is given; who asks often makes one `Ad
 
 from __future__ import annotations
 
+from bgfmt import bounds
 from bgfmt.analysis.advisor import Advisor
 from bgfmt.analysis.answers import PositionEquities, RankedPlay, SideRace
-from bgfmt.analysis.choose import KNOWN_ERRORS, Databases
+from bgfmt.analysis.choose import Databases
 from bgfmt.analysis.cube import CubeAction
 from bgfmt.analysis.library import Library
 from bgfmt.analysis.sources import Calculate, Sources
@@ -77,7 +78,7 @@ def judge_cube(
         return Advisor(asked, calculate=calculate).cube(GameState.of(position, cube=owner))
     if asked.owned is None or asked.centered is None or asked.opponent is None:
         raise NotCoveredError(f"{asked.position}: only cubeless equities are known")
-    known = max(KNOWN_ERRORS[8]) if error is None else error
+    known = max(bounds.stored_error(6, 8)) if error is None else error
     rolling = {"owned": asked.owned, "centered": asked.centered, "opponent": asked.opponent}[owner]
     return CubeAction(asked.position, owner, rolling, 2 * asked.opponent, error=known)
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from bgfmt.analysis import approximate, choose
 from bgfmt.analysis.answers import COLUMNS, Gammons, PositionEquities, Source
-from bgfmt.errors import NotCoveredError
+from bgfmt.errors import NotCoveredError, TooMuchWorkError
 from bgfmt.game.board import MAX_CHEQUERS, Position, Side
 from bgfmt.tables import OneSided, Table, TwoSided
 
@@ -68,9 +68,24 @@ class Sources:
         """The tables asked."""
         return self.library.tables
 
-    def refusal(self, *sides: Side) -> NotCoveredError:
+    def refusal(self, position: Position) -> NotCoveredError:
         """The error for a question of two sides that nothing answers."""
-        return choose.not_covered(self.tables, *sides, wanted="both sides' equities")
+        reason = choose.not_covered(self.tables, position.us, position.them, wanted="both sides' equities")
+        needed = self.missing_work(position)
+        return reason if needed is None else TooMuchWorkError(str(reason), needed, self._limit(position))
+
+    def missing_work(self, position: Position) -> int | None:
+        """About the work that exact play for money takes, in the limit's unit, where it is beyond the limit."""
+        if self.calculate != "all" or position.contact:
+            return None
+        needed = _least_work(position) * MONEY_COLUMNS
+        return needed if needed > self._limit(position) else None
+
+    def _limit(self, position: Position) -> int:
+        if self.limit is not None:
+            return self.limit
+        beside = choose.one_sided_for(self.tables, position.us, position.them, distributions=True)
+        return ALONE_LIMIT if beside is None else BESIDE_LIMIT
 
     # -- money -------------------------------------------------------------------------------------------
 
@@ -88,7 +103,7 @@ class Sources:
             return self._stored(table, position)
         one = choose.one_sided_for(self.tables, position.us, position.them, distributions=True)
         if not isinstance(one, OneSided):
-            raise self.refusal(position.us, position.them)
+            raise self.refusal(position)
         return self._estimated(one, position)
 
     def _stored(self, table: TwoSided, position: Position) -> PositionEquities:
@@ -157,8 +172,7 @@ class Sources:
         """A race that no two-sided table covers, solved; None beyond the limit."""
         if self.calculate != "all":
             return None
-        beside = choose.one_sided_for(self.tables, position.us, position.them, distributions=True)
-        return self._money(position, jacoby, ALONE_LIMIT if beside is None else BESIDE_LIMIT)
+        return self._money(position, jacoby, self._limit(position))
 
     def _money(self, position: Position, jacoby: bool, limit: int) -> MoneyAnswer | None:
         limit = limit if self.limit is None else self.limit

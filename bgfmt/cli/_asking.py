@@ -6,23 +6,24 @@ import os
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from bgfmt.errors import PositionError
 from bgfmt.game.board import Position, Side
 from bgfmt.game.state import OWNERS, GameState
+from bgfmt.hosts.asking import COUNTS, facts, one_or_two, parse_away, state_of
 
 if TYPE_CHECKING:
     from bgfmt.analysis.advisor import Advisor
     from bgfmt.analysis.library import Library
 
+__all__ = ["facts", "one_or_two", "parse_away", "state_of"]  # of `bgfmt.hosts.asking`, for the commands
+
 F = TypeVar("F", bound=Callable[..., Any])
 SUFFIXES = (".bd", ".ijf", ".db", ".npz", ".bin", ".gz")
 ROLL = re.compile(r"\d[-,]?\d|all", re.IGNORECASE)
-COUNTS = re.compile(r"[\d,/]+|bar")  # a part of counts written without quotes
 STDIN = "-"
 
 
@@ -132,60 +133,6 @@ def adviser(
         )
 
 
-def parse_away(text: str) -> tuple[int, int]:
-    """The two numbers of "5-9"."""
-    found = re.fullmatch(r"\s*(\d{1,4})\s*[-,: ]\s*(\d{1,4})\s*", text)
-    if not found:
-        raise PositionError(f"a score is the points both need, the side on roll first, as 5-9, not {text!r}")
-    return int(found[1]), int(found[2])
-
-
-def state_of(
-    text: str,
-    *,
-    cube: str | None = None,
-    cube_value: int | None = None,
-    away: str | None = None,
-    crawford: bool = False,
-) -> GameState:
-    """The state that a text and the options stand for; options replace what the text says."""
-    from bgfmt.game.identifiers import parse
-
-    asked = one_or_two(text)
-    if isinstance(asked, Side):
-        raise PositionError(f"{text!r} is one side; give both, the side on roll first: side / side")
-    state = parse(text)
-    if cube is not None:
-        owner = {"centered": None, "owned": state.turn, "opponent": 1 - state.turn}[cube]
-        state = replace(state, cube_owner=owner)
-    if cube_value is not None:
-        state = replace(state, cube_value=cube_value)
-    if away is not None:
-        mine, other = parse_away(away)
-        if min(mine, other) < 1:
-            raise PositionError(f"both sides need at least one point, not {away}")
-        length = max(mine, other)
-        scores = (length - other, length - mine)
-        state = replace(state, length=length, scores=scores if state.turn else scores[::-1], crawford=False)
-    if crawford:
-        if state.away is None or 1 not in state.away:
-            raise PositionError("in the Crawford game one side needs one point; say the score")
-        state = replace(state, crawford=True)
-    return state
-
-
-def facts(state: GameState) -> dict[str, Any]:
-    """The state beside the position, for JSON."""
-    out: dict[str, Any] = {
-        "position": str(state.position),
-        "cube": state.owner,
-        "cube_value": state.cube_value,
-    }
-    if state.away is not None:
-        out |= {"away": list(state.away), "crawford": state.crawford}
-    return out
-
-
 def title(state: GameState) -> str:
     """The state beside the position, in words, empty for plain money play."""
     said = []
@@ -198,23 +145,6 @@ def title(state: GameState) -> str:
     if state.cube_value > 1 or state.owner != "centered":
         said.append(f"cube at {state.cube_value}, {state.owner}")
     return ", ".join(said)
-
-
-def one_or_two(text: str) -> Side | Position:
-    """A side from one list of counts, else a position; one whose other side is empty counts as one side."""
-    from bgfmt.game.identifiers import parse_position, parse_side
-
-    if "/" not in text and COUNTS.fullmatch(text.replace(" ", "")):
-        return parse_side(text)
-    try:
-        position = parse_position(text)
-    except ValueError:
-        try:
-            return parse_side(text)
-        except ValueError:
-            pass
-        raise
-    return position if position.them.chequers else position.us
 
 
 # -- answers ---------------------------------------------------------------------------------------------
@@ -236,7 +166,7 @@ def source_line(source: str, table: str | None, max_error: Any) -> str:
     """Where an answer comes from and how far it may err, in words."""
     where = "calculated exactly" if source == "calculation" else f"from {table}" if table else f"by {source}"
     if max_error is None:
-        return f"{where}; approximate, no bound of the error is known"
+        return f"{where}; approximate, no bound of the error is known (--limit N calculates what takes more)"
     worst = max(max_error.values(), default=0.0)
     return f"{where}; numbers err by at most {worst:.2g}" if worst > 1e-11 else f"{where}; exact"
 

@@ -89,9 +89,12 @@ def hint(error: BaseException) -> str:
         LossError,
         OutputExistsError,
         ScratchError,
+        TooMuchWorkError,
         UnknownFormatError,
     )
 
+    if isinstance(error, TooMuchWorkError):
+        return "(--limit N calculates it)"
     if isinstance(error, LossError):
         return "(--lossy allows it)"
     if isinstance(error, OutputExistsError):

@@ -118,7 +118,7 @@ def by_suffix(path: str) -> Format | None:
 
 
 def home(table: Table) -> Format:
-    """The format in which a new table is written where nobody says which."""
+    """The format in which a new table is written where no format is named."""
     found = [f for f in _load()[0].values() if f.home_of(table)]
     if len(found) != 1:
         names = ", ".join(f.name for f in found or _load()[0].values() if isinstance(table, f.carries))

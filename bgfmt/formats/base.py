@@ -151,7 +151,7 @@ class Format:
         return []
 
     def home_of(self, table: Table) -> bool:
-        """Whether a new table of this kind and recipe is written in this format where nobody says which."""
+        """Whether a new table of this kind and recipe is written in this format where no format is named."""
         return False
 
     def together(self, tables: Sequence[Table]) -> str | None:
@@ -190,10 +190,11 @@ class Format:
             layout = self.layout(plain, **options)
         except CapabilityError:
             layout = None
-        sink = ComparingSink(source.buffer[extent.offset : extent.end])
-        if layout is not None and all(r.numbers or r.offset < len(layout.header) for r in layout.regions):
+        short = layout is not None and all(r.numbers or r.offset < len(layout.header) for r in layout.regions)
+        end = extent.offset + len(layout.header) if layout is not None and short else extent.end
+        sink = ComparingSink(source.buffer[extent.offset : end])
+        if layout is not None and short:
             sink.write(layout.header)
-            sink.skip(layout.size - len(layout.header))
         else:
             try:
                 self.write(plain, sink, **options)  # type: ignore[arg-type]

@@ -73,8 +73,8 @@ class Bgsage(Format):
             raise HeaderError(source.name, "gammon_rows", offset + 24, f"at most {N}", rows)
         at = offset + SIZE
         bearoff = source.array("<u2", (N, ROLLS), at, "distributions")
-        means = source.array("<f4", (N,), at + 64 * N, "means")
-        where = source.array("<i4", (N,), at + 68 * N, "gammon index")
+        means = np.asarray(source.array("<f4", (N,), at + 64 * N, "means"))
+        where = np.asarray(source.array("<i4", (N,), at + 68 * N, "gammon index"))
         survival = source.array("<u2", (rows, ROLLS), at + 72 * N, "gammon section")
         bad = (where < -1) | (where >= rows)
         if bad.any():
@@ -140,7 +140,7 @@ class Bgsage(Format):
         parts = kept or _sections(bearoff, table.gammon if gammon else None)
         sink.write(HEADER.build({"gammon_rows": len(parts.survival)}))
         for array in (bearoff.astype("<u2", copy=False), parts.means, parts.where, parts.survival):
-            sink.write(array)
+            sink.write(np.asarray(array))
 
     # -- every byte -------------------------------------------------------------------------------------
 

@@ -93,7 +93,7 @@ class BgfmtMatch(Format):
         rows = source.array(
             "<f4", (n, n, said.columns), start, f"{said.points}x{said.chequers} match-score table"
         )
-        end = start + rows.nbytes + 4 * -(-n // said.block_rows)
+        end = start + 4 * n * n * said.columns + 4 * -(-n // said.block_rows)
         source.need(end, "sums of the blocks")
         table = MatchScore(
             points=said.points,

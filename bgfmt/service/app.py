@@ -14,7 +14,7 @@ from starlette.types import ASGIApp
 
 from bgfmt import __version__
 from bgfmt.service import bulk, files, openapi, page, wildbg
-from bgfmt.service.answers import Answers
+from bgfmt.service.answers import UNSETTLED, Answers
 from bgfmt.service.door import Door, packed, to_json
 from bgfmt.service.files import matches
 from bgfmt.service.holdings import Holdings
@@ -91,6 +91,12 @@ class Service:
             if matches(request.headers.get("if-none-match"), tag):
                 return Response(status_code=304, headers=self._kept(tag))
             answer = await self._answer(route, asked, given["position"])
+            sections = [
+                answer,
+                *(answer[name] for name in ("cube", "play") if route == "probe" and answer[name]),
+            ]
+            if sum(one.pop(UNSETTLED, False) for one in sections):  # not to be kept: it can be better
+                return _json(request, answer, {"Cache-Control": "no-store", "Vary": "Accept-Encoding"})
             return _json(request, answer, self._kept(tag))
 
         return ask
@@ -148,10 +154,7 @@ class Service:
         found = list(bulk.answer_all(self.answers, route, items, common))
         missing = sum(one.get("error", {}).get("code") == "not_covered" for one in found)
         self.metrics.asked(f"/v1/{route}", len(found), missing)
-        if lines:
-            body = b"".join(to_json(one) + b"\n" for one in found)
-        else:
-            body = to_json({"results": found})
+        body = b"".join(to_json(one) + b"\n" for one in found) if lines else to_json({"results": found})
         return _packed(
             body, LINES if lines else JSON, accepted, {"Cache-Control": "no-store", "Vary": "Accept-Encoding"}
         )

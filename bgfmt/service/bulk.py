@@ -20,6 +20,7 @@ from bgfmt.tables import OneSided, Table, TwoSided
 from bgfmt.tables.numbering import CHUNK, Numbered
 
 DEEPEST = 20
+DRAINED = 64 << 20  # bytes of a body that is too large that are read and let go before it is refused
 
 
 # -- the body --------------------------------------------------------------------------------------------
@@ -27,24 +28,30 @@ DEEPEST = 20
 
 async def body_of(request: Request, most: int) -> bytes:
     """The body, unpacked; Refusal "too_large" as soon as it is known to be."""
-    too_large = Refusal(
-        "too_large", f"a body has at most {most:,} bytes (--max-body)", headers=(("Connection", "close"),)
-    )
-    said = request.headers.get("content-length", "")
-    if said.isdigit() and int(said[:20]) > most:
-        raise too_large
+    too_large = Refusal("too_large", f"a body has at most {most:,} bytes (--max-body)")
     coding = request.headers.get("content-encoding", "identity").strip().lower()
     if coding not in ("identity", "gzip", "deflate", ""):
         raise Refusal("unsupported_type", "a body is sent plain, or packed as gzip or deflate")
-    pieces, length = [], 0
+    said = request.headers.get("content-length", "")
+    expected = int(said[:20]) if said.isdigit() else 0
+    pieces: list[bytes] = []
+    length = 0
     try:
+        if expected > DRAINED:
+            raise too_large
         async for piece in request.stream():
             length += len(piece)
-            if length > most:
+            if max(length, expected) <= most:
+                pieces.append(piece)
+            elif length > DRAINED:
                 raise too_large
-            pieces.append(piece)
     except ClientDisconnect:
         raise Refusal("bad_body", "the body ended early") from None
+    except Refusal as refusal:
+        refusal.headers = (("Connection", "close"),)
+        raise
+    if max(length, expected) > most:
+        raise too_large  # read to its end first: a client that is still sending would not see the answer
     data = b"".join(pieces)
     if coding in ("identity", ""):
         return data

@@ -6,6 +6,7 @@ import hashlib
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,7 @@ class Holding:
         """The table."""
         return self.database.table
 
-    @property
+    @cached_property
     def max_error(self) -> dict[str, float] | None:
         """The greatest error of its numbers by name, None where it is not known."""
         return max_error(self.table)

@@ -49,7 +49,7 @@ def moves(answers: Answers, given: Mapping[str, str]) -> dict[str, Any]:
     position, one_point = _position(given), _one_point(given)
     dice = tuple(_whole(given.get(name), name, 1, 6) for name in ("die1", "die2"))
     tables = [one.table for one in answers.holdings]
-    found = []
+    found: list[dict[str, Any]] = []
     try:
         choose.check_race(position)
         for play in legal_plays(position, *dice):

@@ -1,4 +1,4 @@
-"""Files on web servers, read by byte range through urllib3 (the extra `bgfmt[remote]`).
+"""Files on web servers, read by byte range through urllib3 (the extra `remote`).
 
 The first request is a GET of the first page, never HEAD, since some servers answer HEAD with the length of a packed
 body. Every later answer is checked: the range asked for, the length, and that the file is still the one that was
@@ -10,9 +10,9 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from threading import Lock
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 from bgfmt.errors import (
@@ -25,6 +25,7 @@ from bgfmt.errors import (
 from bgfmt.storage.paged import AT_ONCE, CACHE_PAGES, PAGE_BYTES, PagedSource
 from bgfmt.storage.source import MemorySource, Source
 
+T = TypeVar("T")
 WHOLE_BYTES = 64 << 20
 TIMEOUT = 30.0
 RETRIES = 2
@@ -206,7 +207,7 @@ class Web:
 
     # -- one request -------------------------------------------------------------------------------------
 
-    def _tried(self, ask: Any) -> Any:
+    def _tried(self, ask: Callable[[], T]) -> T:
         """What `ask` gives, tried again after failures of the network."""
         for tries in range(self.retries + 1):
             try:
@@ -306,7 +307,7 @@ def _urllib3() -> Any:
     try:
         import urllib3
     except ModuleNotFoundError:
-        install = "pip install 'bgfmt[remote]'"
+        install = "pip install urllib3"
         raise MissingExtraError(f"reading over the network needs urllib3: {install}", install) from None
     return urllib3
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,7 +68,9 @@ class HyperSides(OfBothSides):
     def cost(self) -> float:
         return {1: 1.0, 2: 8.0}.get(self.chequers, 420.0)
 
-    def corner(self, rows: Rows, n: int, numbers: NDArray[np.int64] | None) -> Rows:
+    def cut(self, points: int | None = None, chequers: int | None = None) -> Self:
+        if (points or self.points, chequers or self.chequers) == (self.points, self.chequers):
+            return self
         raise CapabilityError(f"a {self.kind} table cannot be cut down: fewer chequers are another game")
 
 

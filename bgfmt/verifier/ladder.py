@@ -16,7 +16,7 @@ from bgfmt.errors import (
     FormatError,
     UnknownFormatError,
 )
-from bgfmt.storage import PathLike, Source, open_source
+from bgfmt.storage import PathLike, Source, open_source, system
 from bgfmt.tables import Components, Table
 from bgfmt.verifier import causes, digests, proofs, readings, report, sense, structure, words
 from bgfmt.verifier.findings import RUNGS, Finding, Kind, Likely, Outcome, Rule, Seen
@@ -29,9 +29,7 @@ STARTING = 3.0  # seconds in which compiled code is loaded and plays are listed
 
 def thread_count(threads: int | None) -> int:
     """Threads to use: those asked for, or one for each core this process may run on."""
-    if threads is not None:
-        return max(1, threads)
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, threads) if threads is not None else system.cores()
 
 
 def verify(

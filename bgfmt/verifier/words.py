@@ -149,7 +149,7 @@ def _proof(outcome: Outcome, kind: str) -> str:
             f"{every} reproduces itself in one step of makehyper's iteration to its threshold of "
             f"{facts['threshold']:.0e}, races and finished games to the last bit"
         )
-    elif outcome.recipe in ("exact", "bgfmt"):
+    elif outcome.recipe in ("exact", "match"):
         text = f"{every} follows from the rules to the last bit"
     else:
         text = f"{every} follows from the rules"

@@ -38,9 +38,9 @@ def test_damaged_files(name: str) -> None:
     ends = set()
     for _ in range(int(os.environ.get("BGFMT_FUZZ", "150"))):
         copy = repacked(data, source)
-        begin = time.perf_counter()
+        begin = time.process_time()
         ends.add(one(copy))
-        assert time.perf_counter() - begin < 5
+        assert time.process_time() - begin < 5
     assert "FormatError" in ends or "UnknownFormatError" in ends
 
 
@@ -97,12 +97,12 @@ def test_time_grows_with_the_size(name: str) -> None:
         data = LONG[name](size)
         best = 9.0
         for _ in range(2):
-            begin = time.perf_counter()
+            begin = time.process_time()
             try:
                 read(data)
             except BgfmtError as error:
                 assert str(error).isprintable()
-            best = min(best, time.perf_counter() - begin)
+            best = min(best, time.process_time() - begin)
         return best
 
     short, long = took(50_000), took(200_000)

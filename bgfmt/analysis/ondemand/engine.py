@@ -9,7 +9,6 @@ what B's boards lead to. Pairs in which a side on roll has several cube states h
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -19,10 +18,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bgfmt.errors import NotCoveredError, SolverError
+from bgfmt.errors import NotCoveredError, SolverError, TooMuchWorkError
 from bgfmt.game import board
 from bgfmt.game.board import Position, Side
 from bgfmt.solver.columns import Columns
+from bgfmt.solver.machine import thread_count
 
 Array = NDArray[Any]
 Progress = Callable[[int, int], None]
@@ -209,10 +209,7 @@ class Work:
         """NotCoveredError when this is more than `limit`."""
         most = DEFAULT_LIMIT if limit is None else limit
         if self.size > most:
-            raise NotCoveredError(
-                f"{self.position}: exact play needs {self.size:,} pairs of boards times cube states, "
-                f"more than the limit of {most:,}"
-            )
+            raise TooMuchWorkError(f"{self.position}", self.size, most)
 
 
 def check_race(position: Position) -> None:
@@ -305,9 +302,7 @@ def solve(
     fixed = (
         work.rolling, work.waiting, ours.ends, ours.results, theirs.ends, theirs.results, gains, a, b, won, after,
     )  # fmt: skip
-    threads = threads or (
-        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    )
+    threads = thread_count(threads)
     each = max(1, LANES // k)
     cuts = np.flatnonzero(np.diff(ours.pips)) + 1
     done, total = 0, max(1, work.pairs)

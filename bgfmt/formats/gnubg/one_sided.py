@@ -36,7 +36,7 @@ from bgfmt.formats.outlets import Outlet
 from bgfmt.formats.records import AsRead, as_read
 from bgfmt.game import board
 from bgfmt.storage import Source
-from bgfmt.tables import OneSided, Rows, Table
+from bgfmt.tables import LazyRows, OneSided, Rows, Table
 
 
 class GnubgOneSided(GnubgFormat):
@@ -108,8 +108,8 @@ class GnubgOneSided(GnubgFormat):
             rows = source.array(
                 "<u2", (n, (1 + gammon) * ROLLS), start, f"{said.points}-point one-sided table"
             )
-            bearoff, second = rows[:, :ROLLS], rows[:, ROLLS:] if gammon else None
-            size = rows.nbytes
+            bearoff, second = _half(rows, 0), _half(rows, 1) if gammon else None
+            size = n * (1 + gammon) * 2 * ROLLS
         table = OneSided(
             points=said.points,
             chequers=said.chequers,
@@ -291,6 +291,15 @@ def _entry(table: OneSided, gammon: bool) -> int:
     rows = table.record(GnubgRows)
     old = not gammon and table.gammon is None and rows is not None and rows.entry == 8
     return 8 if gammon or old else 6
+
+
+def _half(rows: Rows, part: int) -> Rows:
+    """The bearoff (0) or gammon (1) distributions of rows that hold both, or bearoff alone."""
+    columns = slice(part * ROLLS, (part + 1) * ROLLS)
+    if isinstance(rows, np.ndarray):
+        return rows[:, columns]
+    shape = (len(rows), ROLLS)
+    return LazyRows(shape, rows.dtype, lambda a, b: rows[a:b][:, columns], lambda k: rows[k][:, columns])
 
 
 def _joined(block: Mapping[str, NDArray[Any]], gammon: bool) -> NDArray[np.uint16]:

@@ -1,0 +1,91 @@
+"""How wrong stored numbers can be, and from when on float64 tells two numbers apart.
+
+Measured table by table against unrounded arithmetic and kept in `data/bounds.toml`, which says how; a table inside a
+measured one is its corner and errs no more. Beyond what was measured the bounds grow by chequers and points, from a
+line that lies a twentieth or more above everything that was measured.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from functools import cache
+from importlib.resources import files
+from typing import Any, NamedTuple
+
+Four = tuple[float, float, float, float]
+#: per chequer and per point, of a table that no measured one contains
+STORED = (2.5e-5, 4.5e-6)
+FLOAT64 = (5.5e-15, 1.7e-15)
+#: at no points, and per point
+MEAN = (6.5e-5, 3.4e-5)
+NORMAL_MEAN = (2.0e-6, 5.0e-7)
+
+
+class Measured(NamedTuple):
+    """A two-sided table that was measured.
+
+    stored : greatest errors of recipe gnubg's integers, as equities: cubeless, owned, centered, opponent. float64 :
+    greatest error that its own arithmetic can have left in recipe exact. margins : the smallest margins of the cube
+    decisions that are no ties.
+    """
+
+    points: int
+    chequers: int
+    stored: Four
+    float64: float
+    margins: dict[str, float]
+
+
+@cache
+def measured() -> tuple[Measured, ...]:
+    """The two-sided tables that were measured."""
+    return tuple(
+        Measured(e["points"], e["chequers"], tuple(e["stored"]), e["float64"], e["margins"])
+        for e in _data()["two_sided"]
+    )
+
+
+@cache
+def stored_error(points: int, chequers: int) -> Four:
+    """Greatest error of the four equities of a two-sided table of integers, recipe gnubg.
+
+    >>> stored_error(6, 6)
+    (0.000113, 0.0001061, 0.0001282, 0.0001249)
+    """
+    inside = [m for m in measured() if points <= m.points and chequers <= m.chequers]
+    if not inside:
+        error = STORED[0] * chequers + STORED[1] * points
+        return (error, error, error, error)
+    a, b, c, d = (min(errors) for errors in zip(*(m.stored for m in inside), strict=True))
+    return (a, b, c, d)
+
+
+@cache
+def float64_error(points: int, chequers: int) -> float:
+    """Greatest error of an equity of recipe exact, from the rounding of float64 alone."""
+    inside = [m.float64 for m in measured() if points <= m.points and chequers <= m.chequers]
+    return min(inside, default=FLOAT64[0] * chequers + FLOAT64[1] * points)
+
+
+@cache
+def mean_error(points: int, *, normal: bool = False) -> float:
+    """Greatest error of the mean rolls of a one-sided table of up to 15 chequers; of a `normal` one, recipe gnubg."""
+    name = "normal" if normal else "mean"
+    inside = [entry[name] for entry in _data()["one_sided"] if points <= entry["points"]]
+    first, more = NORMAL_MEAN if normal else MEAN
+    return min(inside, default=first + more * points)
+
+
+def sign(margin: float, error: float) -> int:
+    """1 or -1 where a margin is certainly positive or negative, 0 where its error leaves that open.
+
+    With equities of recipe exact, wrong by e = `float64_error` at most, the margin of a take, 1 - 2 * opponent, is
+    wrong by 2 e, that of a double, min(1, 2 * opponent) - centered, by 3 e. The smallest margins that are no ties lie
+    far above (`Measured.margins`). What is left open is a tie only where fractions prove it.
+    """
+    return (margin > error) - (margin < -error)
+
+
+@cache
+def _data() -> dict[str, Any]:
+    return tomllib.loads((files("bgfmt") / "data" / "bounds.toml").read_text("utf-8"))
