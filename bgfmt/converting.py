@@ -107,7 +107,7 @@ def convert(
 
 def prepare(
     table: Table,
-    target: Format,
+    target: Format[Any],
     *,
     points: int | None = None,
     chequers: int | None = None,
@@ -136,7 +136,7 @@ def prepare(
     return table, lost + target.losses(table, options)
 
 
-def target_of(path: PathLike, name: str | None, table: Table, own: Format | None = None) -> Format:
+def target_of(path: PathLike, name: str | None, table: Table, own: Format[Any] | None = None) -> Format[Any]:
     """The format to write: as named, the source's own where the suffix fits it, else by the suffix."""
     if name is not None:
         return formats.get(name)

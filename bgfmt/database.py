@@ -30,9 +30,10 @@ class Database:
     """One table of an opened file. A context manager; made by `bgfmt.open`."""
 
     def __init__(
-        self, source: Source, format: Format, reading: Reading, others: list[Extent], rest: int
+        self, source: Source, format: Format[Any], reading: Reading[Any], others: list[Extent], rest: int
     ) -> None:
-        self.source, self.format, self._table = source, format, reading.table
+        self.source, self.format = source, format
+        self._table: Table = reading.table
         #: where the table lies in the file
         self.extent = reading.extent
         #: other databases found in the same file, and bytes at its end that belong to none
@@ -46,7 +47,7 @@ class Database:
         return self._table
 
     @property
-    def reading(self) -> Reading:
+    def reading(self) -> Reading[Any]:
         """The table and where it lies in the file."""
         return Reading(self.table, self.extent)
 
@@ -211,7 +212,7 @@ def read_source(source: Source, *, format: str | None = None, part: int = 0, **d
             f"{source.name}: described so, the table takes {first.extent.size:,} bytes; "
             f"the file has {source.size:,}"
         )
-    readings: list[tuple[Format, Reading]] = [(chosen, first)]
+    readings: list[tuple[Format[Any], Reading[Any]]] = [(chosen, first)]
     end = first.extent.end
     while end < source.size:
         try:

@@ -7,6 +7,8 @@ equities where they are exact or stored, so that in a position decided by the ne
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
 from bgfmt.analysis.answers import PositionEquities
@@ -23,6 +25,14 @@ def life_of(equities: PositionEquities) -> float:
     if abs(live - equities.cubeless) < 1e-3:
         return USUAL_LIFE
     return float(np.clip((equities.opponent - equities.cubeless) / (live - equities.cubeless), 0, 1))
+
+
+def turn(win: float, score: Score, life: float = USUAL_LIFE) -> float:
+    """Match winning chance of the player on roll before it doubles or rolls, from its chance to win the game."""
+    rolling, taken = chances(win, score, life)
+    if not score.may_double(0):
+        return rolling
+    return max(rolling, min(taken, score.after(0, score.cube)))
 
 
 def chances(win: float, score: Score, life: float = USUAL_LIFE) -> tuple[float, float]:
@@ -75,6 +85,7 @@ def _take_point(score: Score, side: int, cube: int) -> float:
     return float(np.clip((drop - lost) / max(won - lost, 1e-12), 0.0, 0.99))
 
 
+@lru_cache(maxsize=1024)
 def _cash_point(score: Score, side: int, life: float) -> float:
     """A side's winning chance from which its double is passed."""
     passed = score.after(side, score.cube)

@@ -18,6 +18,7 @@ from bgfmt.hosts.asking import COUNTS, facts, one_or_two, parse_away, state_of
 if TYPE_CHECKING:
     from bgfmt.analysis.advisor import Advisor
     from bgfmt.analysis.library import Library
+    from bgfmt.met import Met
 
 __all__ = ["facts", "one_or_two", "parse_away", "state_of"]  # of `bgfmt.hosts.asking`, for the commands
 
@@ -88,15 +89,43 @@ def opened(paths: list[str], described: str | None, part: int | None) -> Iterato
 
 
 def calculation_options(function: F) -> F:
-    """`--limit`, `--no-settle`, `--met`, `--met-player`."""
-    text = "Most pairs of boards times cube states to calculate for one question (default: see docs/ask.md)."
-    function = click.option("--limit", type=click.IntRange(0), metavar="N", help=text)(function)
-    text = "Calculate nothing: answer from the tables alone, however close or approximate."
-    function = click.option("--no-settle", is_flag=True, help=text)(function)
-    text = "Which player of an uneven match equity table is on roll."
-    function = click.option("--met-player", type=click.IntRange(0, 1), default=0, help=text)(function)
-    text = "Match equity table: a name or a file (default: Kazaross-XG2)."
-    return click.option("--met", metavar="NAME|FILE", help=text)(function)
+    """`--limit`, `--no-settle`, `--met`, `--extend-met`, `--met-player`."""
+    function = limit_options("see docs/ask.md")(function)
+    return met_options("Which player of an uneven match equity table is on roll.")(function)
+
+
+def limit_options(default: str) -> Callable[[F], F]:
+    """`--limit`, `--no-settle`."""
+
+    def decorate(function: F) -> F:
+        text = f"Most pairs of boards times cube states to calculate for one question (default: {default})."
+        function = click.option("--limit", type=click.IntRange(0), metavar="N", help=text)(function)
+        text = "Calculate nothing: answer from the tables alone, however close or approximate."
+        return click.option("--no-settle", is_flag=True, help=text)(function)
+
+    return decorate
+
+
+def met_options(player: str) -> Callable[[F], F]:
+    """`--met`, `--extend-met`, `--met-player`; `player` says what the last is about."""
+
+    def decorate(function: F) -> F:
+        function = click.option("--met-player", type=click.IntRange(0, 1), default=0, help=player)(function)
+        text = "Answer scores beyond the match equity table too, up to 64-away, by a normal approximation."
+        function = click.option("--extend-met", is_flag=True, help=text)(function)
+        text = "Match equity table: a name or a file (default: Kazaross-XG2)."
+        return click.option("--met", metavar="NAME|FILE", help=text)(function)
+
+    return decorate
+
+
+def equity_table(met: str | None, extend: bool) -> Met | str | None:
+    """What `Advisor` takes for `--met` and `--extend-met`."""
+    if not extend:
+        return met
+    from bgfmt.met import DEFAULT, load
+
+    return load(met or DEFAULT, extend=True)
 
 
 def state_options(function: F) -> F:
@@ -120,6 +149,7 @@ def adviser(
     limit: int | None = None,
     no_settle: bool = False,
     met: str | None = None,
+    extend_met: bool = False,
     met_player: int = 0,
 ) -> Iterator[Advisor]:
     """An adviser over the databases named, or those of this machine, with progress on a terminal."""
@@ -128,8 +158,9 @@ def adviser(
 
     with opened(paths, described, part) as library, Progress("calculating", " pairs") as progress:
         calculate: Any = "nothing" if no_settle else "all"
+        table = equity_table(met, extend_met)
         yield Advisor(
-            library, met=met, met_player=met_player, calculate=calculate, limit=limit, progress=progress
+            library, met=table, met_player=met_player, calculate=calculate, limit=limit, progress=progress
         )
 
 

@@ -44,6 +44,7 @@ def cube(
     limit: int | None,
     no_settle: bool,
     met: str | None,
+    extend_met: bool,
     met_player: int,
     described: str | None,
     part: int | None,
@@ -63,7 +64,8 @@ def cube(
     """
     said = _asking.split(words)
     around = {"cube": cube, "cube_value": cube_value, "away": away, "crawford": crawford}
-    calculation = {"limit": limit, "no_settle": no_settle, "met": met, "met_player": met_player}
+    calculation = {"limit": limit, "no_settle": no_settle, "met": met, "extend_met": extend_met}
+    calculation["met_player"] = met_player
     with _asking.adviser(said.paths, described, part, **calculation) as advisor:  # type: ignore[arg-type]
         if said.many:
             return _asking.one_by_one(lambda text: asking.cube(advisor, _asking.state_of(text, **around)))  # type: ignore[arg-type]

@@ -34,7 +34,6 @@ def lookup(
       bgfmt lookup gnubg_ts0.bd - < positions.txt
     """
     import bgfmt
-    from bgfmt.analysis.choose import errors_of
     from bgfmt.errors import NotCoveredError
 
     if len(positions) > 1 and all(p.isdigit() for p in positions) and len(positions) <= 24:
@@ -42,7 +41,7 @@ def lookup(
     answers: list[dict[str, Any]] = []
     uncovered = 0
     with bgfmt.open(file, part=part or 0, **options.reading(described)) as db:
-        source = {"table": db.name, "max_error": errors_of(db.table)}
+        source = {"table": db.name, "max_error": db.table.errors() or None}
         if positions == ("-",):
             return options.each_line(
                 lambda text: [

@@ -41,6 +41,7 @@ def play(
     limit: int | None,
     no_settle: bool,
     met: str | None,
+    extend_met: bool,
     met_player: int,
     described: str | None,
     part: int | None,
@@ -60,7 +61,8 @@ def play(
     """
     said = _asking.split(words, roll=True)
     around = {"cube": cube, "cube_value": cube_value, "away": away, "crawford": crawford}
-    calculation = {"limit": limit, "no_settle": no_settle, "met": met, "met_player": met_player}
+    calculation = {"limit": limit, "no_settle": no_settle, "met": met, "extend_met": extend_met}
+    calculation["met_player"] = met_player
     with _asking.adviser(said.paths, described, part, **calculation) as advisor:  # type: ignore[arg-type]
 
         def answer(text: str, roll: str | None) -> tuple[Side | GameState, Ranked]:

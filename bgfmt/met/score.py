@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -71,6 +71,11 @@ class Score:
     def beyond(self) -> bool:
         """Whether the score lies beyond the table, so that its extension is used."""
         return max(self.away) > self.met.length
+
+    def turned(self) -> Score:
+        """The same score as the other side sees it."""
+        owner = {"owned": "opponent", "opponent": "owned"}.get(self.owner, self.owner)
+        return replace(self, away=self.away[::-1], owner=owner, player=1 - self.player)
 
     @property
     def state(self) -> CubeState:

@@ -10,10 +10,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from bgfmt.analysis import choose
 from bgfmt.database import Database, open_database
 from bgfmt.errors import CapabilityError
-from bgfmt.tables import EQUITY_COLUMNS, MeanRolls, NormalOneSided, OneSided, Table, TwoSided
+from bgfmt.tables import Table
 
 BLOCKS, BLOCK = 16, 64 << 10
 
@@ -62,13 +61,7 @@ class Holding:
 
 def max_error(table: Table) -> dict[str, float] | None:
     """The greatest error of a table's numbers by name, None where it is not known."""
-    if isinstance(table, TwoSided):
-        columns = EQUITY_COLUMNS if table.cubeful else EQUITY_COLUMNS[:1]
-        return {name: float(e) for name, e in zip(columns, choose.known_error(table), strict=False)}
-    if isinstance(table, (OneSided, MeanRolls, NormalOneSided)):
-        error = choose.known_error_of_rolls(table)
-        return None if error is None else {"mean_rolls": float(error)}
-    return None
+    return table.errors() or None
 
 
 class Holdings(Sequence[Holding]):

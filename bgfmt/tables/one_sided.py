@@ -15,8 +15,7 @@ from bgfmt.game.board import Position, Side
 from bgfmt.tables.base import ArrayRule, Breach, Coarser, Column
 from bgfmt.tables.mean_rolls import MeanRolls
 from bgfmt.tables.normal import NormalOneSided
-from bgfmt.tables.numbering import OfOneSide
-from bgfmt.tables.rolls import OneSideAnswer, rolls_columns, rolls_values
+from bgfmt.tables.rolls import OfRolls, OneSideAnswer, Rolls, Which, rolls_columns, rolls_of, rolls_values
 from bgfmt.tables.rows import Array, LazyRows, Rows
 from bgfmt.tables.scales import (
     CHANCE_WHOLE,
@@ -115,7 +114,7 @@ class Race(OneSideAnswer):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class OneSided(OfOneSide):
+class OneSided(OfRolls):
     """Distributions of the number of rolls one side needs.
 
     bearoff : (n, 32) uint16, parts of 65535 (or float64 probabilities), rolls to bear off all chequers.
@@ -159,6 +158,18 @@ class OneSided(OfOneSide):
         if rows is None:
             raise NotCoveredError(f"the table has no {column} distributions")
         return chances(rows[numbers])
+
+    def rolls(self, which: Which) -> Rolls:
+        return rolls_of(np.asarray(self.bearoff[which]))
+
+    def first_rolls(self, which: Which) -> Rolls | None:
+        return None if self.gammon is None else rolls_of(np.asarray(self.gammon[which]))
+
+    def answers(self, column: str | None = None) -> list[str]:
+        rows = self.arrays().get(column or "bearoff")
+        if rows is None:
+            raise NotCoveredError(f"the table has no {column} distributions")
+        return [str(k) for k in range(rows.shape[1])]
 
     @property
     def columns(self) -> tuple[Column, ...]:

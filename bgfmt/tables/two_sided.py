@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from bgfmt import bounds
 from bgfmt.errors import NotCoveredError
 from bgfmt.game import board
 from bgfmt.game.board import Position, Side
@@ -118,6 +119,11 @@ class TwoSided(OfBothSides):
             out[part] = equities(flat.take(where, mode="clip").view(np.uint16).reshape(-1, columns))
         return out
 
+    def answers(self, column: str | None = None) -> list[str]:
+        names = EQUITY_COLUMNS[: self.equities.shape[2]]
+        place = self._column(column, names)
+        return list(names) if place is None else [names[place]]
+
     @property
     def columns(self) -> tuple[Column, ...]:
         names = EQUITY_COLUMNS[: self.equities.shape[2]]
@@ -150,6 +156,17 @@ class TwoSided(OfBothSides):
             )
             what = "owning the cube is worth less than the centre, or that less than facing it"
             yield Breach("cube", bad, what)
+
+    @property
+    def known_errors(self) -> NDArray[np.float64]:
+        """Greatest error of the four equities, float64 of shape (4,); see `bgfmt.bounds`."""
+        if self.exact:
+            return np.full(4, bounds.float64_error(self.points, self.chequers))
+        return np.array(bounds.stored_error(self.points, self.chequers))
+
+    def errors(self) -> dict[str, float]:
+        known = self.known_errors.tolist()
+        return {"win": known[0] / 2} | dict(zip(self.answers(), known, strict=False))
 
     @property
     def cost(self) -> float:

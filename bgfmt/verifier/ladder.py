@@ -17,7 +17,7 @@ from bgfmt.errors import (
     UnknownFormatError,
 )
 from bgfmt.storage import PathLike, Source, open_source, system
-from bgfmt.tables import Components, Table
+from bgfmt.tables import Table
 from bgfmt.verifier import causes, digests, proofs, readings, report, sense, structure, words
 from bgfmt.verifier.findings import RUNGS, Finding, Kind, Likely, Outcome, Rule, Seen
 from bgfmt.verifier.report import Report
@@ -197,10 +197,10 @@ class Climb:
     def _wanted(self, rung: str, db: Database, outcome: Outcome | None) -> bool:
         if not self.reaches(rung):
             return False
-        if isinstance(db.table, Components):
+        if not db.table.columns:
             return rung == "recurrence"
         if rung == "sense":  # the recurrence covers it, where there is one to be run whole
-            return self.until == "sense" or self.sample is not None or not isinstance(db.table, proofs.KINDS)
+            return self.until == "sense" or self.sample is not None or not proofs.known(db.table)
         return rung != "regenerate" or (outcome is not None and bool(outcome.recipe))
 
     def _step(self, rung: str, db: Database, outcome: Outcome | None) -> tuple[list[Finding], Outcome | None]:
@@ -214,7 +214,7 @@ class Climb:
         return [remaking.check(db.table, outcome.recipe, self.threads, self.progress)], outcome
 
     def _recurrence(self, db: Database) -> tuple[list[Finding], Outcome | None]:
-        if isinstance(db.table, Components):
+        if not db.table.columns:
             return [Finding(Rule.NO_TABLE, found="it holds no table that bgfmt knows")], None
         if self.announce is not None:
             self.announce(self._seconds(db.table))

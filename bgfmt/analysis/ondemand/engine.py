@@ -10,7 +10,6 @@ what B's boards lead to. Pairs in which a side on roll has several cube states h
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -18,11 +17,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bgfmt.errors import NotCoveredError, SolverError, TooMuchWorkError
+from bgfmt.errors import NotCoveredError, TooMuchWorkError
 from bgfmt.game import board
 from bgfmt.game.board import Position, Side
-from bgfmt.solver.columns import Columns
-from bgfmt.solver.machine import thread_count
 
 Array = NDArray[Any]
 Progress = Callable[[int, int], None]
@@ -75,9 +72,18 @@ class Family:
         """The side at a place."""
         return Side(*(int(c) for c in self.counts[place]))
 
-    def plays(self, roll: int) -> Array:
-        """Places of what the side itself can make of roll number 0..20."""
-        return self.results[self.ends[roll] : self.ends[roll + 1]]
+    def place(self, side: Side) -> int | None:
+        """The place of a side, None where play cannot make it."""
+        points = self.counts.shape[1]
+        if side.highest > points:
+            return None
+        found = np.flatnonzero((self.counts == np.array(side.padded(points), np.int8)).all(axis=1))
+        return int(found[0]) if len(found) else None
+
+    def plays(self, roll: int, place: int = 0) -> Array:
+        """Places of what can be made of roll number 0..20 by a board, by default the side itself."""
+        first = 21 * place + roll
+        return self.results[self.ends[first] : self.ends[first + 1]]
 
 
 def no_farther(side: Side) -> int:
@@ -263,65 +269,3 @@ def _met(ours: Array, theirs: Array) -> Array:
         if len(found):
             spans[i] = found[0], found[-1] + 1
     return spans[which.reshape(-1)]
-
-
-@dataclass(frozen=True, eq=False)
-class Solved:
-    """The position solved.
-
-    on_roll (K,): values of the side on roll before it doubles or rolls, not doubling. after (boards, K): what each
-    of our boards is worth to us when the other side is on roll with the board it has now.
-    """
-
-    work: Work
-    columns: Columns
-    on_roll: Array
-    after: Array
-
-    @property
-    def error(self) -> float:
-        """No value is farther than this from the truth: 23 roundings a roll of numbers below the greatest value."""
-        return 23 * 2.0**-52 * self.work.rolls * float(np.abs(self.columns.won[:, :, 1:]).max())
-
-
-def solve(
-    work: Work, columns: Columns, *, threads: int | None = None, progress: Progress | None = None
-) -> Solved:
-    """Calculate what `work` plans; `progress(done, total)` counts pairs."""
-    from bgfmt.analysis.ondemand import kernels
-
-    if len(columns) != work.columns:
-        raise SolverError(f"planned for {work.columns} columns, not {len(columns)}")
-    ours, theirs = work.ours, work.theirs
-    k = len(columns)
-    after = np.zeros((len(ours), len(theirs), k))
-    after[-1] = columns.won[0][:, theirs.gains].T
-    gains = ours.gains
-    a, b = (tuple(np.ascontiguousarray(array[side]) for array in columns.doubling) for side in (0, 1))
-    won = np.ascontiguousarray(columns.won[1])
-    fixed = (
-        work.rolling, work.waiting, ours.ends, ours.results, theirs.ends, theirs.results, gains, a, b, won, after,
-    )  # fmt: skip
-    threads = thread_count(threads)
-    each = max(1, LANES // k)
-    cuts = np.flatnonzero(np.diff(ours.pips)) + 1
-    done, total = 0, max(1, work.pairs)
-    lengths = (work.waiting[:, 1] - work.waiting[:, 0]).clip(0)
-    with ThreadPoolExecutor(threads) as pool:
-        # layers of equal pips from the fewest on; the first board is the position itself, the last all off
-        for start, stop in zip(cuts[-2::-1], cuts[:0:-1], strict=True):
-            step = min(each, -(-int(stop - start) // threads))
-            jobs = [
-                pool.submit(kernels.solve_rows, low, min(low + step, int(stop)), *fixed)
-                for low in range(int(start), int(stop), step)
-            ]
-            for job in jobs:
-                job.result()
-            done += int(lengths[start:stop].sum())
-            if progress is not None:
-                progress(done, total)
-    here = np.ascontiguousarray(after[:, 0])
-    on_roll = np.zeros(k)
-    for roll in range(21):
-        on_roll += WEIGHTS[roll] * here[ours.plays(roll)].max(axis=0)
-    return Solved(work, columns, on_roll / 36, here)
