@@ -1,4 +1,4 @@
-"""docs/json.md against real answers of every command: no field is missing on the page, none is listed that never comes."""
+"""docs/json.md against real answers of every command: no field is missing there, none is listed that never comes."""
 
 from __future__ import annotations
 
