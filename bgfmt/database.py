@@ -160,8 +160,8 @@ def open_database(
     Parameters
     ----------
     path
-        The file; or an http or https address, which is read by byte range (`pip install urllib3`); or an open binary
-        file that can seek.
+        The file; or an http or https address, which is read by byte range (the extra `remote`, in a checkout
+        `pip install '.[remote]'`); or an open binary file that can seek.
     format
         Name of the format, to insist on one or where the file does not say; a description may follow it, as in
         "gnubg-ts:points=4,chequers=2".

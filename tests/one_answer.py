@@ -20,7 +20,7 @@ from typing import Any
 
 from bgfmt import GameState, Position, Side
 from bgfmt.analysis import Advisor
-from bgfmt.annotate.judging import Judgement, judge
+from bgfmt.annotate import Judgement, judge
 from bgfmt.errors import NotCoveredError
 from bgfmt.game.identifiers import fibs, gnubg_id, xgid
 from bgfmt.game.moves import Play, legal_plays

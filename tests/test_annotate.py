@@ -16,7 +16,7 @@ from click.testing import CliRunner
 import bgfmt
 from bgfmt.analysis import Advisor, judge_cube, rank_plays
 from bgfmt.annotate import Judge, MatchReport, Report, annotate_file, judge_match, text
-from bgfmt.annotate.judging import judge as judge_one
+from bgfmt.annotate import judge as judge_one
 from bgfmt.cli import cli, run
 from bgfmt.errors import BgfmtError
 from bgfmt.game.board import Position, Side
@@ -249,7 +249,7 @@ KEYS = {
     "problems",
     "decision": "file match game record player name decision kind position_id gnubg_id position dice cube cube_owner "
     "away crawford did best verdict equity best_equity equity_lost mwc best_mwc loss_mwc loss_emg points_lost "
-    "cubeless_equity_lost choices forced error close approximate measure source table gammons note",
+    "cubeless_equity_lost choices forced error close approximate measure source table max_error gammons note",
     "total": "player name decisions plays unforced_plays cube_decisions unforced forced right close approximate "
     "illegal errors play_errors cube_errors equity_lost mwc_lost points_lost approximate_lost error_rate",
 }

@@ -7,7 +7,8 @@ for match, judgement in report.worst(5):
 """
 
 from bgfmt.annotate.files import Annotated, annotate, annotate_all, annotate_file, find
-from bgfmt.annotate.judging import LIMIT, Judge, Judgement
+from bgfmt.annotate.judgement import Judgement
+from bgfmt.annotate.judging import LIMIT, Judge, judge
 from bgfmt.annotate.report import MatchReport, Report, Total, judge_match
 
 __all__ = [
@@ -22,5 +23,6 @@ __all__ = [
     "annotate_all",
     "annotate_file",
     "find",
+    "judge",
     "judge_match",
 ]

@@ -1,14 +1,10 @@
-"""One decision judged: what was done, what was best, what the difference costs, and how sure that is.
-
-Equities are those of the player who decides. For money they are for a cube at 1; in a match they are EMG (losing a
-single game at the present cube is -1, winning it +1), beside the chance to win the match (MWC).
-"""
+"""Decisions judged by an adviser."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Literal
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 from bgfmt.analysis.advisor import Advisor
 from bgfmt.analysis.answers import RankedPlay, Source
@@ -17,126 +13,18 @@ from bgfmt.analysis.cube import CubeAction
 from bgfmt.analysis.library import Library
 from bgfmt.analysis.match import MatchCube
 from bgfmt.analysis.sources import Progress
+from bgfmt.annotate.judgement import ERROR, Judgement
 from bgfmt.errors import NotCoveredError
 from bgfmt.game.board import Position
-from bgfmt.game.identifiers import gnubg_id, position_id
 from bgfmt.game.state import GameState
 from bgfmt.matches.decisions import Decision
 from bgfmt.met import Met
 
-ERROR = 1e-7  # a smaller loss is none
 #: most pairs of boards times cube states calculated for one question, about a tenth of a second; what comes up later
 #: in the game is answered from it
 LIMIT = 2_000_000
 
-Verdict = Literal["forced", "right", "close", "error", "approximate", "illegal"]
 DOUBLING = ("double", "no double")
-
-
-@dataclass(frozen=True)
-class Judgement:
-    """One decision and its price.
-
-    did, best : what was done and what was best, in words.
-    equity, best_equity, loss : of what was done, of the best, and the difference, never negative; None for an
-        illegal play. mwc, best_mwc, loss_mwc : the same as chances to win the match, None for money.
-    cubeless_loss : what a wrong play for money loses without the cube.
-    choices : how many different ones there were.
-    close : the loss is no more than the error of the numbers can make of nothing; approximate : no bound of their
-        error is known. Neither counts as an error.
-    source, table : where the numbers come from. gammons : "none", "counted" or "ignored".
-    """
-
-    decision: Decision
-    did: str
-    best: str
-    equity: float | None
-    best_equity: float | None
-    loss: float | None
-    mwc: float | None = None
-    best_mwc: float | None = None
-    loss_mwc: float | None = None
-    cubeless_loss: float | None = None
-    choices: int = 2
-    close: bool = False
-    approximate: bool = False
-    measure: str = "money"
-    source: Source = "two-sided"
-    table: str | None = None
-    gammons: str = "none"
-    note: str = ""
-
-    @property
-    def verdict(self) -> Verdict:
-        """What the decision counts as."""
-        if self.loss is None:
-            return "illegal"
-        if self.choices < 2:
-            return "forced"
-        if self.approximate:
-            return "approximate"
-        if self.loss <= ERROR:
-            return "right"
-        return "close" if self.close else "error"
-
-    @property
-    def error(self) -> bool:
-        """Whether it surely cost something."""
-        return self.verdict == "error"
-
-    @property
-    def points(self) -> float | None:
-        """What it cost for money at the cube of that moment, in points; None in a match."""
-        if self.loss is None or not self.decision.state.money:
-            return None
-        return self.loss * self.decision.state.cube_value
-
-    @property
-    def forced(self) -> bool:
-        """Whether there was one choice only."""
-        return self.verdict == "forced"
-
-    def as_dict(self) -> dict[str, Any]:
-        """The judgement as plain values."""
-        decision, state = self.decision, self.decision.state
-        return {
-            "game": decision.game + 1,
-            "record": decision.record + 1,
-            "player": decision.player,
-            "name": state.names[decision.player],
-            "decision": decision.kind,
-            "kind": "play" if decision.kind == "play" else "cube",
-            "position_id": position_id(state.position),
-            "gnubg_id": gnubg_id(state),
-            "position": str(state.position),
-            "dice": list(state.dice) if state.dice else None,
-            "cube": state.cube_value,
-            "cube_owner": decision.cube,
-            "away": None if state.away is None else list(state.away),
-            "crawford": state.crawford,
-            "did": self.did,
-            "best": self.best,
-            "verdict": self.verdict,
-            "equity": self.equity,
-            "best_equity": self.best_equity,
-            "equity_lost": self.loss,
-            "mwc": self.mwc,
-            "best_mwc": self.best_mwc,
-            "loss_mwc": self.loss_mwc,
-            "loss_emg": None if state.money else self.loss,
-            "points_lost": self.points,
-            "cubeless_equity_lost": self.cubeless_loss,
-            "choices": self.choices,
-            "forced": self.forced,
-            "error": self.error,
-            "close": self.close,
-            "approximate": self.approximate,
-            "measure": self.measure,
-            "source": self.source,
-            "table": self.table,
-            "gammons": self.gammons,
-            "note": self.note,
-        }
 
 
 class Judge:
@@ -218,6 +106,7 @@ def _play(decision: Decision, advisor: Advisor) -> Judgement:
         "measure": ranked.measure,
         "source": ranked.source,
         "table": ranked.table,
+        "max_error": _named(ranked.max_error),
         "gammons": _gammons(state.position, ranked.source),
         "best_equity": best.value,
         "best_mwc": best.mwc,
@@ -248,6 +137,10 @@ def _play(decision: Decision, advisor: Advisor) -> Judgement:
         close=close,
         **common,
     )
+
+
+def _named(errors: Mapping[str, float] | None) -> dict[str, float] | None:
+    return None if errors is None else {"equity" if k == "value" else k: x for k, x in errors.items()}
 
 
 def _loss_of(plays: Sequence[RankedPlay], result: Position) -> float | None:
@@ -283,8 +176,10 @@ def _cube(decision: Decision, advisor: Advisor) -> Judgement:
     loss = worth[best] - worth[did]
     if loss <= ERROR:
         best = did
+    error: dict[str, float] | None = None if action.error is None else {"equity": action.error}
     mwc = {}
-    if chances is not None:
+    if chances is not None and decided is not None:
+        error = error and error | {"mwc": decided.error}
         mwc = {"mwc": chances[did], "best_mwc": chances[best], "loss_mwc": chances[best] - chances[did]}
     return Judgement(
         decision,
@@ -300,6 +195,7 @@ def _cube(decision: Decision, advisor: Advisor) -> Judgement:
         measure="money" if decided is None else "match",
         source=action.source,
         table=action.table,
+        max_error=error,
         gammons=_gammons(state.position, action.source),
         note=note,
     )

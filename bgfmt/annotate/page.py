@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from html import escape
 
 from bgfmt.annotate import svg, text
-from bgfmt.annotate.judging import Judgement
+from bgfmt.annotate.judgement import Judgement
 from bgfmt.annotate.report import WORST, MatchReport, Report, Total
 from bgfmt.game.drawing import many
 from bgfmt.game.identifiers import gnubg_id

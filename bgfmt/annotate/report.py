@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from bgfmt.annotate.judging import Judge, Judgement
+from bgfmt.annotate.judgement import Judgement
+from bgfmt.annotate.judging import Judge
 from bgfmt.errors import NotCoveredError, PositionError
 from bgfmt.game.state import GameState
 from bgfmt.matches import Match, printable

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from bgfmt.annotate.judging import Judgement
+from bgfmt.annotate.judgement import ERROR, Judgement
 from bgfmt.annotate.report import WORST, MatchReport, Report, Total
 from bgfmt.game.drawing import draw, many
 from bgfmt.game.identifiers import position_id
@@ -23,7 +23,7 @@ def worth(equity: float | None, mwc: float | None, *, about: bool = False) -> st
 
 def lost(one: Judgement) -> str:
     """The loss in brackets, a negative number: "(-1.655 %, -0.033)"; empty where there is none."""
-    if one.loss is None or one.loss <= 1e-7:
+    if one.loss is None or one.loss <= ERROR:
         return ""
     sign = "~" if one.approximate else ""
     if one.loss_mwc is None:
@@ -52,6 +52,36 @@ def line(one: Judgement) -> str:
     else:
         text += ", right"
     return text + (f" ({'; '.join(notes)})" if notes else "")
+
+
+def verdict(one: Judgement) -> str:
+    """A judgement in a sentence."""
+    if one.verdict == "forced":
+        return f"Forced: {one.did} is the only play."
+    about = "about " if one.approximate else ""
+    if one.loss is None or one.loss <= ERROR:
+        right = "Probably right" if one.approximate else "Right"
+        return (
+            f"{right}: no play is better than {one.did}."
+            if one.decision.kind == "play"
+            else f"{right}: {one.did}."
+        )
+    loss = f"{about}{one.loss:.5f} points of equity at a cube of 1"
+    if one.loss_mwc is not None:
+        loss = f"{about}{100 * one.loss_mwc:.3f} % of the chance to win the match, {one.loss:.3f} EMG"
+    first = {"error": "Wrong", "close": "Too close to say", "approximate": "Probably wrong"}[one.verdict]
+    return f"{first}: {one.best} is best, {one.did} loses {loss}."
+
+
+def certainty(one: Judgement) -> str:
+    """How sure a judgement is."""
+    if one.verdict == "forced":
+        return "no decision to make"
+    if one.approximate:
+        return "approximate: no bound of the error is known"
+    if one.verdict == "close":
+        return "closer than the error of the numbers"
+    return "exact" if one.source == "calculation" else "sure: the numbers cannot err by as much"
 
 
 def title(report: MatchReport) -> str:

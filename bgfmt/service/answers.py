@@ -10,11 +10,11 @@ from bgfmt.analysis.advisor import Advisor
 from bgfmt.analysis.library import Library
 from bgfmt.errors import BgfmtError, NotCoveredError, PositionError
 from bgfmt.game.board import Position, Side
-from bgfmt.game.identifiers import parse_position, parse_side, position_id, xgid
 from bgfmt.game.state import GameState
 from bgfmt.hosts import asking
 from bgfmt.service.holdings import Holding, Holdings
 from bgfmt.service.parameters import Question
+from bgfmt.service.positions import describe, number_in, one_or_two, said_by
 from bgfmt.service.refusals import Refusal, refusal_of
 from bgfmt.service.work import OneAtATime
 from bgfmt.tables import Table
@@ -61,11 +61,11 @@ class Answers:
                 raise Refusal(
                     "bad_position", "a position number needs a table: say which with table", "position"
                 )
-            number = _number(text)
+            number = number_in(text)
             entry = holding.table.asked(number)
             sides: list[tuple[str, Side | Position]] = [("", entry)]
         else:
-            one = _one_or_two(text, keep=True)
+            one = one_or_two(text, keep=True)
             holding = holding or self._best(one)
             sides = [("", one)]
             if isinstance(one, Position) and holding.table.sides == 1:
@@ -79,7 +79,7 @@ class Answers:
     def race(self, asked: Question) -> Plain:
         """Rolls, effective pips and wastage of one side or two."""
         adviser = self._adviser(asked)
-        return asking.race(adviser, _one_or_two(self._text(asked)))
+        return asking.race(adviser, one_or_two(self._text(asked)))
 
     def cube(self, asked: Question) -> Plain:
         """The cube action."""
@@ -119,8 +119,8 @@ class Answers:
     def probe(self, asked: Question) -> Plain:
         """All of it for one position, and why a section is missing."""
         text = self._text(asked)
-        one = _one_or_two(text)
-        said = _said(text)
+        one = one_or_two(text)
+        said = said_by(text)
         roll = asked.roll or (said and said.dice and f"{max(said.dice)}{min(said.dice)}") or None
         out: Plain = {
             "question": {
@@ -207,7 +207,7 @@ class Answers:
                 if not wanted or sure(found):
                     return found
             except NotCoveredError as error:
-                if not wanted or not isinstance(_one_or_two(self._text(asked)), Position):
+                if not wanted or not isinstance(one_or_two(self._text(asked)), Position):
                     raise
                 refused = error
         try:
@@ -274,60 +274,13 @@ class Answers:
         holding = self._holding(asked.table)
         if holding is None:
             raise Refusal("bad_position", "a position number needs a table: say which with table", "position")
-        return str(holding.table.asked(_number(asked.position)))
+        return str(holding.table.asked(number_in(asked.position)))
 
     @staticmethod
     def _has_dice(text: str) -> bool:
-        one = _one_or_two(text)
-        said = None if isinstance(one, Side) else _said(text)
+        one = one_or_two(text)
+        said = None if isinstance(one, Side) else said_by(text)
         return said is not None and said.dice is not None
-
-
-def describe(asked: Side | Position) -> Plain:
-    """A position as programs need it."""
-    us, them = (asked, Side()) if isinstance(asked, Side) else (asked.us, asked.them)
-    both = Position(us, them)
-    return {
-        "us": _counts(us),
-        "them": None if isinstance(asked, Side) else _counts(them),
-        "counts": str(asked),
-        "position_id": position_id(both),
-        "xgid": xgid(GameState.of(both)),
-        "pips": [us.pips, them.pips],
-        "chequers": [us.chequers, them.chequers],
-        "contact": both.contact,
-    }
-
-
-def _counts(side: Side) -> list[int]:
-    counts = [*side.counts, *(0,) * (6 - len(side.counts))]
-    return [*counts, *(0,) * (24 - len(counts)), side.bar] if side.bar else counts
-
-
-def _number(text: str) -> int:
-    if not (text[1:].isascii() and text[1:].isdigit() and len(text) < 40):
-        raise Refusal("bad_position", f"{text[:40]!r} is no position number such as #7407", "position")
-    return int(text[1:])
-
-
-def _one_or_two(text: str, *, keep: bool = False) -> Side | Position:
-    """A side or a position; with `keep` one whose other side is empty stays a position."""
-    one = asking.one_or_two(text)
-    if isinstance(one, Position):
-        return one
-    if keep and ("/" in text or not asking.COUNTS.fullmatch(text.replace(" ", ""))):
-        return parse_position(text)
-    return one if not keep else parse_side(text)
-
-
-def _said(text: str) -> GameState | None:
-    """What an identifier of two sides says beside them."""
-    from bgfmt.game.identifiers import parse
-
-    try:
-        return parse(text)
-    except PositionError:
-        return None
 
 
 def _away(asked: Question) -> str | None:

@@ -48,6 +48,7 @@ class Service:
         self.holdings, self.settings = holdings, settings
         self.answers = Answers(holdings, settings.settle)
         self.workers = Workers()
+        self._near = all(one.fd is not None for one in holdings)  # none that waits for a network
         self.metrics = Metrics(__version__, [(one.name, one.size) for one in holdings])
         self._stamp = f"{__version__} {holdings.fingerprints} {settings.settle}"
 
@@ -67,7 +68,7 @@ class Service:
         from bgfmt import met
 
         features = ["match"] if self.settings.settle == 0 else ["settle", "match"]
-        entries = [one.entry(self.url(one.name)) for one in self.holdings]
+        entries = [one.entry(None if one.fd is None else self.url(one.name)) for one in self.holdings]
         return {"version": __version__, "features": features, "mets": list(met.names()), "tables": entries}
 
     # -- questions ---------------------------------------------------------------------------------------
@@ -103,7 +104,7 @@ class Service:
 
     async def _answer(self, route: str, asked: Question, text: str) -> dict[str, Any]:
         try:
-            if route in QUICK:
+            if route in QUICK and self._near:
                 answer = self.answers.answer(route, asked)
             else:
                 answer = await self.workers.run(self.answers.answer, route, asked)
@@ -199,7 +200,7 @@ class Service:
         """`/tables/{name}`."""
         _template(request, "/tables/{name}")
         held = self.holdings.by_name.get(request.path_params["name"])
-        if held is None or not self.settings.download:
+        if held is None or held.fd is None or not self.settings.download:
             raise Refusal("no_such_table", "there is no table of that name; /v1/tables lists them")
         return files.send(request, held, self.workers)
 

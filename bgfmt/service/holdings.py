@@ -9,9 +9,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from bgfmt.database import Database, open_database
 from bgfmt.errors import CapabilityError
+from bgfmt.storage import remote
 from bgfmt.tables import Table
 
 BLOCKS, BLOCK = 16, 64 << 10
@@ -19,11 +21,14 @@ BLOCKS, BLOCK = 16, 64 << 10
 
 @dataclass(frozen=True, eq=False)
 class Holding:
-    """One table: `name` as it is asked for, the opened database, its file's descriptor to send bytes from."""
+    """One table: `name` as it is asked for, the opened database, its file's descriptor to send bytes from.
+
+    fd : None for a table that lies on another server.
+    """
 
     name: str
     database: Database
-    fd: int
+    fd: int | None
     size: int
     fingerprint: str
 
@@ -98,7 +103,8 @@ class Holdings(Sequence[Holding]):
         """Close all files."""
         for one in self._held:
             one.database.close()
-            os.close(one.fd)
+            if one.fd is not None:
+                os.close(one.fd)
         self._held.clear()
 
     def __enter__(self) -> Holdings:
@@ -115,7 +121,7 @@ def split_name(text: str) -> tuple[str, str]:
         if name.startswith(".") or not name.isprintable():
             raise CapabilityError(f"{name!r} cannot name a table")
         return name, path
-    return Path(text).name, text
+    return (Path(urlsplit(text).path).name or text) if remote.is_url(text) else Path(text).name, text
 
 
 def _open(text: str, taken: set[str], reading: dict[str, Any]) -> Holding:
@@ -124,6 +130,10 @@ def _open(text: str, taken: set[str], reading: dict[str, Any]) -> Holding:
     while name in taken:
         name, k = f"{wanted}-{k}", k + 1
     database = open_database(path, **reading)
+    if remote.is_url(path):
+        size = database.source.size
+        made = hashlib.sha256(f"{database.format.name} {size} {database.name}".encode())
+        return Holding(name, database, None, size, made.hexdigest()[:32])
     try:
         fd = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0))
     except BaseException:

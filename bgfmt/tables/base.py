@@ -26,7 +26,6 @@ BLOCK_BYTES = 8 << 20
 R = TypeVar("R")
 K = TypeVar("K", bound="Table")
 
-KEPT = ("format", "gnubg_header", "compressed", "gammon_policy", "extent", "jlayout")
 KINDS: dict[str, type[Table]] = {}
 """Every kind of table there is, by name; a class of a new kind enters itself."""
 
@@ -122,7 +121,6 @@ class Table:
     provenance: str = ""
     recipe: str = ""
     carried: tuple[object, ...] = field(default=(), repr=False)
-    extra: Mapping[str, Any] = field(default_factory=dict, repr=False)
     release: Callable[[], None] | None = field(default=None, repr=False)
 
     def __init_subclass__(cls) -> None:
@@ -307,8 +305,7 @@ class Table:
     def _kept(self) -> dict[str, Any]:
         """Of what a file said beyond the numbers, the part that stays true when they are rearranged."""
         kept = [getattr(record, "rearranged", lambda: None)() for record in self.carried]
-        extra = {key: self.extra[key] for key in KEPT if key in self.extra}
-        return {"carried": tuple(record for record in kept if record is not None), "extra": extra}
+        return {"carried": tuple(record for record in kept if record is not None)}
 
 
 def of_kind(tables: Iterable[Table], kind: type[K]) -> list[K]:
