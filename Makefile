@@ -7,13 +7,16 @@ BIN := .venv/bin
 
 demo: .venv/installed
 	@mkdir -p demo
+	$(BIN)/bgfmt cube "0 1 0 0 1 / 0 1 1"
 	@cp fixtures/golden/gnubg/os_p06.bd demo/gnubg_os0.bd
 	$(BIN)/bgfmt info demo/gnubg_os0.bd
 	$(BIN)/bgfmt convert demo/gnubg_os0.bd demo/bearoff.ijf --force
 	$(BIN)/bgfmt lookup demo/bearoff.ijf "0 2 2 2 0 4"
 	$(BIN)/bgfmt solve two-sided 6x6 -o demo/gnubg_ts0.bd --force
 	$(BIN)/bgfmt verify demo/gnubg_os0.bd demo/gnubg_ts0.bd
-	$(BIN)/bgfmt cube demo/gnubg_ts0.bd "0 1 0 0 1 0 / 0 1 1 0 0 0"
+	$(BIN)/bgfmt play demo/gnubg_ts0.bd "0 1 0 0 1 / 0 1 1" 21
+	$(BIN)/bgfmt cube "0 1 0 0 1 / 0 1 1" --away 3-5
+	$(BIN)/bgfmt matches fixtures/matches/lazybg-match1.mat
 
 test: .venv/tested .venv/web lint
 	$(BIN)/python -m pytest $(PYTEST_ARGS)

@@ -168,7 +168,7 @@ def _opened(
 
 
 def _rest(db: Database) -> Iterator[memoryview]:
-    """What follows the first table of a file: further databases, or bytes nobody knows, carried unchanged."""
+    """What follows the first table of a file: further databases, or unknown bytes, carried unchanged."""
     for start in range(db.extent.end, db.source.size, STEP):
         yield db.source.buffer[start : min(start + STEP, db.source.size)]
         with contextlib.suppress(ValueError):

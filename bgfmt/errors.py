@@ -2,8 +2,8 @@
 
 BgfmtError
 ├─ FormatError (ValueError)        these bytes are not what they claim
-│  ├─ UnknownFormatError           nobody recognised them            .asked .readings
-│  ├─ AmbiguousFormatError         more than one did                 .claimed_by
+│  ├─ UnknownFormatError           no format recognises them         .asked .readings
+│  ├─ AmbiguousFormatError         more than one format does         .claimed_by
 │  ├─ HeaderError                  a header field is wrong           .field .offset .expected .found
 │  ├─ TruncatedError               shorter than the header promises  .expected_size .found_size
 │  └─ CorruptError                 an entry breaks its own rules     .offset .position_number
@@ -13,7 +13,7 @@ BgfmtError
 ├─ PositionError (ValueError)      not a legal side, position or identifier
 ├─ NotCoveredError (LookupError)   a fair question, the wrong database
 │  └─ TooMuchWorkError             calculating it is beyond the limit set   .work .limit
-├─ OutputExistsError (ValueError)  the output is there already and nobody said to replace it
+├─ OutputExistsError (ValueError)  the output is there already
 ├─ SolverError (RuntimeError)      too little memory or disk, a size or recipe that there is no solver for
 │  └─ ScratchError                 a scratch file that is not to be used   .path .state
 ├─ NetworkError (OSError)          a server or the way to it failed       .status

@@ -83,7 +83,7 @@ def _block(text: str, language: str = "") -> list[str]:
 
 
 def _class(name: str, thing: type) -> list[str]:
-    short = f"class {name.rsplit('.')[-1]}"
+    short = f"class {name.rsplit('.', maxsplit=1)[-1]}"
     bare = (
         issubclass(thing, BaseException)
         or enum.Enum in thing.__mro__
@@ -117,7 +117,7 @@ def _entry(name: str, thing: Any) -> list[str]:
         return [
             f"### {name}",
             "",
-            *_block(_head(name.rsplit(".")[-1], thing)),
+            *_block(_head(name.rsplit(".", maxsplit=1)[-1], thing)),
             *_block(_doc(name, thing), "text"),
         ]
     return []

@@ -124,7 +124,7 @@ def homes(table: Table) -> list[Format[Any]]:
 
 
 def home(table: Table) -> Format[Any]:
-    """The format in which a new table is written where nobody says which."""
+    """The format in which a new table is written where no format is named."""
     found = homes(table)
     if len(found) != 1:
         names = ", ".join(f.name for f in found or _load()[0].values() if isinstance(table, f.carries))

@@ -153,7 +153,7 @@ class Format(Generic[T]):
         return []
 
     def home_of(self, table: T) -> bool:
-        """Whether a new table of this kind and recipe is written in this format where nobody says which."""
+        """Whether a new table of this kind and recipe is written in this format where no format is named."""
         return False
 
     def together(self, tables: Sequence[Table]) -> str | None:

@@ -5,7 +5,7 @@ is read, since touching a map beyond its file ends the process. A map is also lo
 short, so a process that serves strangers opens its files with `guard`, which reads instead of mapping.
 
 `mmap.mmap` with `np.frombuffer`, not `np.memmap`: closing a memmap's map under a live view crashes the
-interpreter, while `mmap.close()` refuses politely.
+interpreter, while `mmap.close()` refuses.
 """
 
 from __future__ import annotations

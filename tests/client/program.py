@@ -14,6 +14,7 @@ from bgfmt import Advisor, BgfmtError, Database, GameState, Position, Side
 from bgfmt.analysis import (
     CubeAction,
     CubeActions,
+    Databases,
     Decision,
     Library,
     PositionEquities,
@@ -96,7 +97,8 @@ def answers(databases: list[Database], position: Position) -> None:
         value = advisor.equities(state)
         assert_type(value, PositionEquities)
     assert_type(plays, RankedPlays)
-    one = judge_cube(databases, "centered", position=position)
+    asked: Databases = databases
+    one = judge_cube(asked, "centered", position=position)
     assert_type(one, CubeAction)
     print(one.action, one.double_margin, one.sure, one.as_dict())
     ranked = rank_plays(databases, position, "21")

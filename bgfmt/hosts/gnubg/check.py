@@ -165,7 +165,7 @@ def _other(name: str) -> str:
     try:
         with bgfmt.open(name) as db:
             if db.info().get("header") is False:
-                return f"it is a {db.format.title} file without header: bgfmt convert --header adds one"
+                return f"it is a {db.format.title} file without header; a copy with header is needed"
             return f"it is a {db.format.title} file: bgfmt convert makes a gnubg file of it"
     except (BgfmtError, OSError):
         return "bgfmt does not know it either"

@@ -198,5 +198,5 @@ def free_name(folder: Path, name: str) -> str:
 
 
 def hidden_name(name: str) -> str:
-    """A name that nobody else uses, for what is not in place yet."""
+    """A name that is not in use, for what is not in place yet."""
     return f".{name.lstrip('.')}.bgfmt-{secrets.token_hex(8)}"
