@@ -13,14 +13,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bgfmt.tables import Hypergammon, MatchScore, MeanRolls, NormalOneSided, OneSided, Table, TwoSided
+from bgfmt.tables import (
+    ExactHypergammon,
+    Hypergammon,
+    MatchScore,
+    MeanRolls,
+    NormalOneSided,
+    OneSided,
+    Table,
+    TwoSided,
+)
 from bgfmt.verifier.findings import Outcome
 
 Progress = Callable[[int, int], None]
 Locate = Callable[..., int | None]
 NUMBERS_MOST = 1 << 63
 #: kinds of table that a rule is known of
-KINDS = (OneSided, TwoSided, NormalOneSided, MeanRolls, Hypergammon, MatchScore)
+KINDS = (OneSided, TwoSided, NormalOneSided, MeanRolls, Hypergammon, ExactHypergammon, MatchScore)
 
 
 def nowhere(entry: int, column: str = "", item: int = 0) -> int | None:
@@ -62,7 +71,16 @@ def prove(table: Table, work: Work) -> Outcome | None:
 
 
 def _prove(table: Table, work: Work) -> Outcome | None:
-    from bgfmt.verifier.proofs import exact, hypergammon, match_score, means, normal, one_sided, two_sided
+    from bgfmt.verifier.proofs import (
+        exact,
+        exact_hypergammon,
+        hypergammon,
+        match_score,
+        means,
+        normal,
+        one_sided,
+        two_sided,
+    )
 
     if isinstance(table, (OneSided, TwoSided)) and table.exact:
         return exact.prove(table, work)
@@ -72,6 +90,7 @@ def _prove(table: Table, work: Work) -> Outcome | None:
         NormalOneSided: normal.prove,
         MeanRolls: means.prove,
         Hypergammon: hypergammon.prove,
+        ExactHypergammon: exact_hypergammon.prove,
         MatchScore: match_score.prove,
     }
     way = ways.get(type(table))
