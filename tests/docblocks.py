@@ -189,8 +189,7 @@ def _check(page: Path, reader: Reader) -> int:
 def fill(page: Path) -> None:
     """Write into a page what its commands print."""
     text = page.read_text(encoding="utf-8")
-    with tempfile.TemporaryDirectory() as folder:
-        reader = Reader(Path(folder), given(page))
+    with tempfile.TemporaryDirectory() as folder, Reader(Path(folder), given(page)) as reader:
         pieces: list[str] = []
         at = 0
         for block in blocks(page):

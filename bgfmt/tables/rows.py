@@ -59,6 +59,8 @@ class LazyRows:
         if isinstance(key, tuple):
             first, rest = key[0], key[1:]
             rows = self[first]
+            if isinstance(first, np.ndarray) and rest and isinstance(rest[0], np.ndarray):
+                return rows[(np.arange(len(rows)), *rest)]  # pairs, as an ndarray indexes
             return rows[rest] if isinstance(first, (int, np.integer)) else rows[(slice(None), *rest)]
         if isinstance(key, (int, np.integer)):
             number = int(key) + (len(self) if key < 0 else 0)
