@@ -8,6 +8,7 @@ equities where they are exact or stored, so that in a position decided by the ne
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -64,17 +65,20 @@ def chances(win: float, score: Score, life: float = USUAL_LIFE) -> tuple[float, 
             rolling = (1 - life) * rolling + life * live
     elif score.owner == "opponent" and score.away[1] > cube:
         rolling = _other_owns(win, score, 0, cube, life)
-    return rolling, _other_owns(win, score, 0, 2 * cube, life)
+    return float(rolling), float(_other_owns(win, score, 0, 2 * cube, life))
 
 
-def _other_owns(win: float, score: Score, side: int, cube: int, life: float) -> float:
-    """A side's match chance with the cube at `cube` on the other side, not turned again before that pays."""
+def _other_owns(win: Any, score: Score, side: int, cube: int, life: float) -> Any:
+    """A side's match chance with the cube at `cube` on the other side, not turned again before that pays.
+
+    `win` may be an array.
+    """
     won, lost = score.after(side, cube), score.after(side, -cube)
     dead = win * won + (1 - win) * lost
     if score.away[1 - side] <= cube:  # a redouble would gain the other side nothing
         return dead
     low = _take_point(score, side, cube)
-    live = lost + float(np.clip((win - low) / (1 - low), 0, 1)) * (won - lost)
+    live = lost + np.clip((win - low) / (1 - low), 0, 1) * (won - lost)
     return (1 - life) * dead + life * live
 
 
@@ -90,5 +94,4 @@ def _cash_point(score: Score, side: int, life: float) -> float:
     """A side's winning chance from which its double is passed."""
     passed = score.after(side, score.cube)
     grid = np.linspace(0, 1, 101)
-    worth = [_other_owns(float(p), score, side, 2 * score.cube, life) for p in grid]
-    return float(np.interp(passed, worth, grid))
+    return float(np.interp(passed, _other_owns(grid, score, side, 2 * score.cube, life), grid))

@@ -22,7 +22,7 @@ from bgfmt.met import Met
 
 #: most pairs of boards times cube states calculated for one question, about a tenth of a second; what comes up later
 #: in the game is answered from it
-LIMIT = 2_000_000
+LIMIT = 3_000_000
 
 DOUBLING = ("double", "no double")
 

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -86,17 +87,15 @@ class Family:
         return self.results[self.ends[first] : self.ends[first + 1]]
 
 
+@lru_cache(maxsize=1 << 12)
 def no_farther(side: Side) -> int:
     """How many boards have every chequer where it stands or nearer to home: no fewer than play can make."""
-    ways = np.zeros(
-        board.MAX_CHEQUERS + 1, object
-    )  # by chequers placed so far, on points from the highest down
-    ways[0] = 1
+    ways = [1]  # by chequers placed so far, on points from the highest down
     may = 0
     for counts in reversed(side.counts):
         may += counts
-        ways = np.array([sum(ways[: c + 1]) if c <= may else 0 for c in range(len(ways))], object)
-    return int(sum(ways))
+        ways = list(accumulate(ways + [0] * (may + 1 - len(ways))))
+    return sum(ways)
 
 
 def family(
@@ -114,7 +113,7 @@ def family(
         return None  # play to the end makes most of them
     terms = np.ascontiguousarray(board.number_terms(points))
     start = np.array(side.padded(points), np.int64)
-    room = min(bound, 1 << 16) + 6 * points + 2
+    room = min(bound, most, 1 << 16) + 6 * points + 2
     moves = 6 * min(points, side.chequers)
     while True:
         boards, pending = np.zeros((room, points), np.int8), np.zeros((room, 6, 3), np.int64)
