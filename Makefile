@@ -7,15 +7,18 @@ BIN := .venv/bin
 
 demo: .venv/installed
 	@mkdir -p demo
+	$(BIN)/bgfmt cube "0 1 0 0 1 / 0 1 1"
 	@cp fixtures/golden/gnubg/os_p06.bd demo/gnubg_os0.bd
 	$(BIN)/bgfmt info demo/gnubg_os0.bd
 	$(BIN)/bgfmt convert demo/gnubg_os0.bd demo/bearoff.ijf --force
 	$(BIN)/bgfmt lookup demo/bearoff.ijf "0 2 2 2 0 4"
 	$(BIN)/bgfmt solve two-sided 6x6 -o demo/gnubg_ts0.bd --force
 	$(BIN)/bgfmt verify demo/gnubg_os0.bd demo/gnubg_ts0.bd
-	$(BIN)/bgfmt cube demo/gnubg_ts0.bd "0 1 0 0 1 0 / 0 1 1 0 0 0"
+	$(BIN)/bgfmt play demo/gnubg_ts0.bd "0 1 0 0 1 / 0 1 1" 21
+	$(BIN)/bgfmt cube "0 1 0 0 1 / 0 1 1" --away 3-5
+	$(BIN)/bgfmt matches fixtures/matches/lazybg-match1.mat
 
-test: .venv/tested lint
+test: .venv/tested .venv/web lint
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
 
 lint: .venv/tested
@@ -42,8 +45,13 @@ bench: .venv/installed
 	@touch $@
 
 .venv/tested: .venv/installed
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test,lint,oracles]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[serve,remote,test,lint,oracles]'
+	@touch $@
+
+# what the tests of plugins/js and of the probe page need from npm; without npm those tests are skipped
+.venv/web: .venv/created tests/web/package-lock.json
+	@if command -v npm >/dev/null; then npm ci --prefix tests/web --no-progress --silent; fi
 	@touch $@
 
 clean:
-	rm -rf .venv demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv demo tests/web/node_modules .pytest_cache .mypy_cache .ruff_cache .hypothesis

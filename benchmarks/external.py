@@ -43,7 +43,8 @@ def races(rng: random.Random, low: int, high: int, points: int, cube: bool) -> l
 
 def contact(rng: random.Random) -> list[str]:
     start = Side(0, 0, 0, 0, 0, 5, 0, 3, 0, 0, 0, 0, 5, *(0,) * 10, 2)
-    lines, position = [], Position(start, start)
+    lines: list[str] = []
+    position = Position(start, start)
     while len(lines) < QUESTIONS:
         dice = rng.randint(1, 6), rng.randint(1, 6)
         if not position.us.chequers or not position.them.chequers or not position.contact:
@@ -56,7 +57,7 @@ def contact(rng: random.Random) -> list[str]:
 
 def main() -> None:
     rng = random.Random(1)
-    paths = sys.argv[1:] or [FIXTURES / "ts_06x04.bd", FIXTURES / "os_p06.bd"]
+    paths = sys.argv[1:] or [str(FIXTURES / name) for name in ("ts_06x04.bd", "os_p06.bd")]
     few = 4 if len(sys.argv) < 2 else 6
     kinds = {
         f"two-sided plays (up to {few} chequers)": races(rng, 1, few, 6, False),

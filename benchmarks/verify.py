@@ -32,12 +32,12 @@ def main(large: bool) -> None:
         for name, size in SMALL + (LARGE if large else ()):
             if isinstance(size, tuple):
                 bgfmt.save(solver.two_sided(*size), path, format="gnubg-ts", force=True)
-                command = [*BGFMT, "solve", "two-sided", f"{size[0]}x{size[1]}", "-o", path, "--force"]
+                command = [*BGFMT, "solve", "two-sided", f"{size[0]}x{size[1]}", "-o", str(path), "--force"]
             else:
                 bgfmt.save(solver.one_sided(size), path, format="gnubg-os", force=True)
-                command = [*BGFMT, "solve", "one-sided", str(size), "-o", path, "--force"]
+                command = [*BGFMT, "solve", "one-sided", str(size), "-o", str(path), "--force"]
             solve = run(command)
-            verify = run([*BGFMT, "verify", "--until", "recurrence", path])
+            verify = run([*BGFMT, "verify", "--until", "recurrence", str(path)])
             print(
                 f"{name:<24} {path.stat().st_size:>14,} {solve.seconds:>9.2f} {verify.seconds:>9.2f} "
                 f"{verify.megabytes:>6.0f}"

@@ -16,7 +16,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from bgfmt import analysis, errors, formats, solver, tables
+    from bgfmt import analysis, errors, formats, matches, met, solver, tables
     from bgfmt.analysis.advisor import Advisor
     from bgfmt.comparing import diff
     from bgfmt.converting import convert, save
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from bgfmt.solving import solve
     from bgfmt.verifier import verify
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 #: name -> module it lives in; ":" and another name where it is called otherwise there, ":" alone for the module
 _HOME = {
@@ -54,6 +54,8 @@ _HOME = {
     "errors": "bgfmt.errors:",
     "formats": "bgfmt.formats:",
     "identifiers": "bgfmt.game.identifiers:",
+    "matches": "bgfmt.matches:",
+    "met": "bgfmt.met:",
     "moves": "bgfmt.game.moves:",
     "orders": "bgfmt.game.orders:",
     "solve": "bgfmt.solving",
@@ -75,6 +77,8 @@ __all__ = [
     "formats",
     "identifiers",
     "load",
+    "matches",
+    "met",
     "moves",
     "open",
     "orders",

@@ -107,7 +107,7 @@ def convert(
 
 def prepare(
     table: Table,
-    target: Format,
+    target: Format[Any],
     *,
     points: int | None = None,
     chequers: int | None = None,
@@ -136,7 +136,7 @@ def prepare(
     return table, lost + target.losses(table, options)
 
 
-def target_of(path: PathLike, name: str | None, table: Table, own: Format | None = None) -> Format:
+def target_of(path: PathLike, name: str | None, table: Table, own: Format[Any] | None = None) -> Format[Any]:
     """The format to write: as named, the source's own where the suffix fits it, else by the suffix."""
     if name is not None:
         return formats.get(name)
@@ -168,7 +168,7 @@ def _opened(
 
 
 def _rest(db: Database) -> Iterator[memoryview]:
-    """What follows the first table of a file: further databases, or bytes nobody knows, carried unchanged."""
+    """What follows the first table of a file: further databases, or unknown bytes, carried unchanged."""
     for start in range(db.extent.end, db.source.size, STEP):
         yield db.source.buffer[start : min(start + STEP, db.source.size)]
         with contextlib.suppress(ValueError):

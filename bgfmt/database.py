@@ -30,9 +30,10 @@ class Database:
     """One table of an opened file. A context manager; made by `bgfmt.open`."""
 
     def __init__(
-        self, source: Source, format: Format, reading: Reading, others: list[Extent], rest: int
+        self, source: Source, format: Format[Any], reading: Reading[Any], others: list[Extent], rest: int
     ) -> None:
-        self.source, self.format, self._table = source, format, reading.table
+        self.source, self.format = source, format
+        self._table: Table = reading.table
         #: where the table lies in the file
         self.extent = reading.extent
         #: other databases found in the same file, and bytes at its end that belong to none
@@ -46,7 +47,7 @@ class Database:
         return self._table
 
     @property
-    def reading(self) -> Reading:
+    def reading(self) -> Reading[Any]:
         """The table and where it lies in the file."""
         return Reading(self.table, self.extent)
 
@@ -147,20 +148,28 @@ class _Closed:
 
 
 def open_database(
-    path: PathLike | BinaryIO, *, format: str | None = None, part: int = 0, **described: Any
+    path: PathLike | BinaryIO,
+    *,
+    format: str | None = None,
+    part: int = 0,
+    guard: bool = False,
+    **described: Any,
 ) -> Database:
     """Open a database: recognised by its bytes, mapped, nothing decoded.
 
     Parameters
     ----------
     path
-        The file; or an http or https address, which is read by byte range (`pip install 'bgfmt[remote]'`); or an open
-        binary file that can seek.
+        The file; or an http or https address, which is read by byte range (the extra `remote`, in a checkout
+        `pip install '.[remote]'`); or an open binary file that can seek.
     format
         Name of the format, to insist on one or where the file does not say; a description may follow it, as in
         "gnubg-ts:points=4,chequers=2".
     part
         Which database of a file that holds several, 0 the first.
+    guard
+        Read the file by the piece instead of mapping it: slower, but someone who cuts the file short meanwhile
+        causes a TruncatedError, not the end of this process. For processes that serve strangers.
     described
         What a missing header would have said: points, chequers, gammon, compressed, cubeful; as much of it as the
         size and the content of the file leave open. For an address also page_bytes, cache_pages, whole_bytes,
@@ -175,12 +184,12 @@ def open_database(
         without header could be more than one table (its `readings` are listed).
     """
     options = {name: described.pop(name) for name in remote.OPTIONS & described.keys()}
-    source = open_source(path, **options)
+    source = open_source(path, guard=guard, **options)
     try:
         db = read_source(source, format=format, part=part, **described)
         if isinstance(path, (str, os.PathLike)):
             again = path
-            db._again = lambda: (again, format, part, described | options)
+            db._again = lambda: (again, format, part, {"guard": guard, **described, **options})
         return db
     except BaseException:
         source.close()
@@ -203,7 +212,7 @@ def read_source(source: Source, *, format: str | None = None, part: int = 0, **d
             f"{source.name}: described so, the table takes {first.extent.size:,} bytes; "
             f"the file has {source.size:,}"
         )
-    readings: list[tuple[Format, Reading]] = [(chosen, first)]
+    readings: list[tuple[Format[Any], Reading[Any]]] = [(chosen, first)]
     end = first.extent.end
     while end < source.size:
         try:

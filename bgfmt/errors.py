@@ -2,8 +2,8 @@
 
 BgfmtError
 ├─ FormatError (ValueError)        these bytes are not what they claim
-│  ├─ UnknownFormatError           nobody recognised them            .asked .readings
-│  ├─ AmbiguousFormatError         more than one did                 .claimed_by
+│  ├─ UnknownFormatError           no format recognises them         .asked .readings
+│  ├─ AmbiguousFormatError         more than one format does         .claimed_by
 │  ├─ HeaderError                  a header field is wrong           .field .offset .expected .found
 │  ├─ TruncatedError               shorter than the header promises  .expected_size .found_size
 │  └─ CorruptError                 an entry breaks its own rules     .offset .position_number
@@ -12,7 +12,8 @@ BgfmtError
 │  └─ LossError                    .lost
 ├─ PositionError (ValueError)      not a legal side, position or identifier
 ├─ NotCoveredError (LookupError)   a fair question, the wrong database
-├─ OutputExistsError (ValueError)  the output is there already and nobody said to replace it
+│  └─ TooMuchWorkError             calculating it is beyond the limit set   .work .limit
+├─ OutputExistsError (ValueError)  the output is there already
 ├─ SolverError (RuntimeError)      too little memory or disk, a size or recipe that there is no solver for
 │  └─ ScratchError                 a scratch file that is not to be used   .path .state
 ├─ NetworkError (OSError)          a server or the way to it failed       .status
@@ -105,6 +106,20 @@ class PositionError(BgfmtError, ValueError):
 
 class NotCoveredError(BgfmtError, LookupError):
     """A legal position that lies outside the database asked."""
+
+
+class TooMuchWorkError(NotCoveredError):
+    """No table covers a position, and calculating it takes more `work` than the `limit` allows.
+
+    Both count pairs of boards times cube states.
+    """
+
+    def __init__(self, message: str, work: int, limit: int) -> None:
+        super().__init__(
+            f"{message}: exact play needs {work:,} pairs of boards times cube states, more than the limit of "
+            f"{limit:,}"
+        )
+        self.work, self.limit = work, limit
 
 
 class OutputExistsError(BgfmtError, ValueError):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
@@ -127,7 +127,7 @@ def _best(data: bytes, name: str) -> Mended | None:
     return best
 
 
-def _candidates(data: bytes, name: str) -> Iterator[tuple[Format, Salvage]]:
+def _candidates(data: bytes, name: str) -> Iterator[tuple[Format[Any], Salvage]]:
     """What the file may have been; last, what it reads as, where no program writes such a header."""
     yield from formats.salvage(Source.from_bytes(data, name))
     with contextlib.suppress(BgfmtError):
@@ -138,7 +138,7 @@ def _candidates(data: bytes, name: str) -> Iterator[tuple[Format, Salvage]]:
 # -- putting it right ------------------------------------------------------------------------------------------
 
 
-def mend(form: Format, found: Salvage, data: bytes) -> Mended:
+def mend(form: Format[Any], found: Salvage, data: bytes) -> Mended:
     """Recompute every wrong entry of a table, and write it as its format does."""
     right, changed = put_right(found.table)
     memory = MemorySink()
@@ -156,20 +156,10 @@ def mend(form: Format, found: Salvage, data: bytes) -> Mended:
 
 def put_right(table: Table) -> tuple[Table, int]:
     """(the table with every wrong entry recomputed, how many entries that changed)."""
-    if isinstance(table, (OneSided, TwoSided)) and table.exact:
-        return _exact(table)
-    if isinstance(table, TwoSided):
-        return _two_sided(table)
-    if isinstance(table, OneSided):
-        return _one_sided(table)
-    if isinstance(table, NormalOneSided):
-        return _normal(table)
-    if isinstance(table, MeanRolls):
-        means = exact.means_of(table.points, table.chequers)
-        return replace(table, means=means), int((means != np.asarray(table.means)).sum())
-    if isinstance(table, Hypergammon):
-        return _hypergammon(table)
-    raise VerificationError(f"a {table.kind} table cannot be recomputed")
+    ways = {**WAYS, **EXACT} if table.exact else WAYS
+    if table.kind not in ways:
+        raise VerificationError(f"a {table.kind} table cannot be recomputed")
+    return ways[table.kind](table)
 
 
 def _two_sided(table: TwoSided) -> tuple[Table, int]:
@@ -209,13 +199,21 @@ def _normal(table: NormalOneSided) -> tuple[Table, int]:
     return replace(table, moments=right), int(changed.sum())
 
 
-def _exact(table: OneSided | TwoSided) -> tuple[Table, int]:
-    """A table of float64 numbers is made again by the verifier's own rule."""
-    if isinstance(table, TwoSided):
-        columns = table.equities.shape[2]
-        made = two_sided.remade_in_floats(table.points, table.chequers, columns, "f8")
-        differ = (made.view(np.int64) != np.ascontiguousarray(table.equities).view(np.int64)).any(axis=2)
-        return replace(table, equities=made), int(differ.sum())
+def _means(table: MeanRolls) -> tuple[Table, int]:
+    means = exact.means_of(table.points, table.chequers)
+    return replace(table, means=means), int((means != np.asarray(table.means)).sum())
+
+
+def _exact_two_sided(table: TwoSided) -> tuple[Table, int]:
+    """Float64 equities are made again by the verifier's own rule."""
+    columns = table.equities.shape[2]
+    made = two_sided.remade_in_floats(table.points, table.chequers, columns, "f8")
+    differ = (made.view(np.int64) != np.ascontiguousarray(table.equities).view(np.int64)).any(axis=2)
+    return replace(table, equities=made), int(differ.sum())
+
+
+def _exact_one_sided(table: OneSided) -> tuple[Table, int]:
+    """Float64 distributions are made again by the verifier's own rule."""
     work = replace(
         table,
         bearoff=np.array(table.bearoff),
@@ -248,3 +246,17 @@ def _hypergammon(table: Hypergammon) -> tuple[Table, int]:
     if proof is not None:
         return table, 0
     return replace(table, records=nearest.records), nearest.differ
+
+
+#: how the wrong entries of a kind of table are recomputed, and those of its exact numbers where that is another way
+WAYS: dict[str, Callable[[Any], tuple[Table, int]]] = {
+    OneSided.kind: _one_sided,
+    TwoSided.kind: _two_sided,
+    NormalOneSided.kind: _normal,
+    MeanRolls.kind: _means,
+    Hypergammon.kind: _hypergammon,
+}
+EXACT: dict[str, Callable[[Any], tuple[Table, int]]] = {
+    OneSided.kind: _exact_one_sided,
+    TwoSided.kind: _exact_two_sided,
+}

@@ -106,7 +106,7 @@ def solve(
 def _through_scratch(
     made: Job,
     blank: Table,
-    target: Format,
+    target: Format[Any],
     options: dict[str, Any],
     path: Path,
     kept: Path,
@@ -147,12 +147,12 @@ def _scratch_path(path: PathLike, scratch: PathLike | None, resume: bool, large:
     return beside
 
 
-def _target(path: PathLike, name: str | None, blank: Table, made: Job) -> Format:
+def _target(path: PathLike, name: str | None, blank: Table, made: Job) -> Format[Any]:
     """The format to write: as named; else as the suffix says, the table's own first; else the table's own."""
     if name is not None:
         return formats.get(name)
     suffix = Path(path).suffix.lower()
-    homes = [f for f in formats.known().values() if f.home_of(blank)]
+    homes = formats.homes(blank)
     if not suffix:
         return formats.home(blank)
     fitting = [f for f in formats.known().values() if suffix in f.suffixes and not f.historic]

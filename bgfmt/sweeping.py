@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 from typing import Literal
 
+from bgfmt import formats
 from bgfmt.converting import save
 from bgfmt.database import load
 from bgfmt.errors import OutputExistsError, SolverError
@@ -75,7 +76,7 @@ def solve_hypergammon(
             states.keep(last, state, begun)
             written = time.monotonic()
     assert last is not None
-    save(last.table, path, format=format or ("npz" if recipe == "exact" else "gnubg-hyper"), force=force)
+    save(last.table, path, format=format or formats.home(last.table).name, force=force)
     if states.is_state(state):
         state.unlink()
     return Path(path)

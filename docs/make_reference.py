@@ -17,7 +17,10 @@ import bgfmt
 
 HERE = Path(__file__).parent / "reference"
 #: the modules a page describes beside the front door, in this order
-MODULES = ("analysis", "errors", "formats", "identifiers", "moves", "orders", "solver", "tables")
+MODULES = (
+    "analysis", "errors", "formats", "identifiers", "matches", "met", "moves", "orders", "solver", "tables"
+)  # fmt: skip
+WIDE = 100
 
 
 class Undocumented(Exception):
@@ -31,16 +34,67 @@ def _doc(name: str, thing: Any) -> str:
     return text
 
 
+class _Bare(str):
+    """An annotation, shown without quotes."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
 def _signature(thing: Any) -> str:
     try:
-        return str(inspect.signature(thing)).replace("'", "")
+        found = inspect.signature(thing)
     except (TypeError, ValueError):
         return ""
 
+    def bare(annotation: Any) -> Any:
+        return _Bare(annotation) if isinstance(annotation, str) else annotation
+
+    parameters = [p.replace(annotation=bare(p.annotation)) for p in found.parameters.values()]
+    return str(found.replace(parameters=parameters, return_annotation=bare(found.return_annotation)))
+
+
+def _head(name: str, thing: Any) -> str:
+    """A name with its signature, a parameter a line where it is long."""
+    text = name + _signature(thing)
+    if len(text) <= WIDE:
+        return text
+    shown = _signature(thing)
+    end = shown.rindex(")")
+    pieces = _parted(shown[1:end])
+    return "\n".join([f"{name}(", *(f"    {piece}," for piece in pieces), f"){shown[end + 1 :]}"])
+
+
+def _parted(text: str) -> list[str]:
+    """The parameters of a signature: parted at the commas outside all brackets."""
+    pieces, depth, begin = [], 0, 0
+    for at, letter in enumerate(text):
+        depth += (letter in "([{") - (letter in ")]}")
+        if letter == "," and not depth:
+            pieces.append(text[begin:at].strip())
+            begin = at + 1
+    return [*pieces, text[begin:].strip()]
+
+
+def _block(text: str, language: str = "") -> list[str]:
+    return [f"```{language}", *text.splitlines(), "```", ""]
+
 
 def _class(name: str, thing: type) -> list[str]:
-    fields = "" if issubclass(thing, BaseException) or enum.Enum in thing.__mro__ else _signature(thing)
-    lines = [f"### {name}", "", "```", f"class {name.rsplit('.')[-1]}{fields}", "```", "", _doc(name, thing), ""]
+    short = f"class {name.rsplit('.', maxsplit=1)[-1]}"
+    bare = (
+        issubclass(thing, BaseException)
+        or enum.Enum in thing.__mro__
+        or getattr(thing, "_is_protocol", False)
+    )
+    lines = [
+        f"### {name}",
+        "",
+        *_block(short if bare else _head(short, thing)),
+        *_block(_doc(name, thing), "text"),
+    ]
     own = {f.name for f in dataclasses.fields(thing)} if dataclasses.is_dataclass(thing) else set()
     for key, value in vars(thing).items():
         if key.startswith("_") or key in own:
@@ -60,8 +114,12 @@ def _entry(name: str, thing: Any) -> list[str]:
     if inspect.isclass(thing):
         return _class(name, thing)
     if callable(thing):
-        head = [f"### {name}", "", "```", f"{name.rsplit('.')[-1]}{_signature(thing)}", "```", ""]
-        return [*head, _doc(name, thing), ""]
+        return [
+            f"### {name}",
+            "",
+            *_block(_head(name.rsplit(".", maxsplit=1)[-1], thing)),
+            *_block(_doc(name, thing), "text"),
+        ]
     return []
 
 
@@ -79,14 +137,14 @@ def _public(module: types.ModuleType) -> list[str]:
 def python_page() -> str:
     """The page of the Python API."""
     lines = ["# Python reference", "", "Made from the docstrings by `python docs/make_reference.py`.", ""]
-    lines += ["## bgfmt", "", _doc("bgfmt", bgfmt), ""]
+    lines += ["## bgfmt", "", *_block(_doc("bgfmt", bgfmt), "text")]
     for name in sorted(bgfmt.__all__, key=str.lower):
         thing = getattr(bgfmt, name)
         if not isinstance(thing, types.ModuleType):
             lines += _entry(f"bgfmt.{name}", thing)
     for name in MODULES:
         module = getattr(bgfmt, name)
-        lines += [f"## bgfmt.{name}", "", _doc(name, module), ""]
+        lines += [f"## bgfmt.{name}", "", *_block(_doc(name, module), "text")]
         for inner in _public(module):
             thing = getattr(module, inner)
             if not isinstance(thing, types.ModuleType):
@@ -103,7 +161,9 @@ def commands_page() -> str:
     lines = ["# Command reference", "", "The help of every command, as `bgfmt COMMAND --help` prints it.", ""]
 
     def add(command: click.Command, path: str, parent: click.Context | None) -> None:
-        context = click.Context(command, info_name=path.rsplit(" ", maxsplit=1)[-1], parent=parent, **settings)
+        context = click.Context(
+            command, info_name=path.rsplit(" ", maxsplit=1)[-1], parent=parent, **settings
+        )
         lines.extend([f"## {path}", "", "```text", command.get_help(context), "```", ""])
         if isinstance(command, click.Group):
             for name in command.list_commands(context):

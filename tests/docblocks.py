@@ -31,6 +31,7 @@ FILES = {
     "hyper1.bd": GOLDEN / "gnubg/hyper1.bd",
     "evening.xg": ROOT / "fixtures/matches/gv-XCu3RJ0UvDg_Tldl.xg",
     "evening.mat": ROOT / "fixtures/matches/gv-XCu3RJ0UvDg_Tldl.mat",
+    "club.mat": ROOT / "fixtures/matches/lazybg-match1.mat",
     "bgns.ijf": GOLDEN / "jfile/bgns.ijf",
     "gnubg_ts0.bd": "bgfmt solve two-sided 6x6 --quiet -o {target}",
 }
@@ -115,10 +116,12 @@ class Reader:
                 ["bash", "-c", f"exec {command[:-2]}"],
                 cwd=self.here,
                 env=self.environment,
-                stderr=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
             )
             self._running.append(process)
-            said = next((line for line in process.stderr or () if b"listening" in line), b"")
+            ready = (b"listening", b" serves ")
+            said = next((line for line in process.stdout or () if any(word in line for word in ready)), b"")
             return subprocess.CompletedProcess(command, 0 if said else 1, "", said.decode())
         return subprocess.run(
             ["bash", "-c", command],
@@ -186,8 +189,7 @@ def _check(page: Path, reader: Reader) -> int:
 def fill(page: Path) -> None:
     """Write into a page what its commands print."""
     text = page.read_text(encoding="utf-8")
-    with tempfile.TemporaryDirectory() as folder:
-        reader = Reader(Path(folder), given(page))
+    with tempfile.TemporaryDirectory() as folder, Reader(Path(folder), given(page)) as reader:
         pieces: list[str] = []
         at = 0
         for block in blocks(page):

@@ -1,6 +1,7 @@
 """Makes matches with planted errors, and says what each covered decision should be found to cost.
 
-The price is worked out here from the table's four numbers alone, by other code than the one tested.
+Money prices are worked out here from a two-sided table's four numbers alone; those at a score come from whole tables
+of the score (`bgfmt.solver.match`), other code than what judges matches.
 """
 
 from __future__ import annotations
@@ -9,44 +10,112 @@ import random
 from dataclasses import dataclass, field
 from typing import Any
 
+from bgfmt import met
+from bgfmt.analysis.match_table import judge_from, rank_from
 from bgfmt.game.board import Position, Side
 from bgfmt.game.identifiers import position_id
 from bgfmt.game.moves import BAR, OFF, Play, legal_plays
 from bgfmt.matches.model import START
+from bgfmt.met.score import Score
+from bgfmt.solver.match import match_score
 
 Expected = tuple[int, int, str, str, float]  # game, player, kind, Position ID, equity lost
+
+
+@dataclass(frozen=True)
+class Now:
+    """The cube as the player on roll sees it, and the score."""
+
+    cube: int
+    lies: str
+    away: tuple[int, int] | None
+    crawford: bool
+
+
+class MoneyPrices:
+    """Losses from a two-sided table."""
+
+    def __init__(self, table: Any) -> None:
+        self.table = table
+        self.points, self.chequers = table.points, table.chequers
+
+    def equities(self, position: Position) -> list[float]:
+        us, them = (s.number(self.points) for s in (position.us, position.them))
+        return [float(x) / 32767.5 - 1 for x in self.table.equities[us, them]]
+
+    def cube(self, position: Position, now: Now) -> dict[str, float]:
+        _, owned, centered, opponent = self.equities(position)
+        rolling, taken = (owned if now.lies == "owned" else centered), 2 * opponent
+        doubled = min(1.0, taken)
+        best = max(rolling, doubled)
+        return {
+            "double": best - doubled,
+            "no double": best - rolling,
+            "take": max(0.0, taken - 1),
+            "pass": max(0.0, 1 - taken),
+        }
+
+    def plays(self, position: Position, dice: tuple[int, int], plays: list[Play], now: Now) -> list[float]:
+        worth = [self.worth(play.result, now.lies) for play in plays]
+        return [max(worth) - value for value in worth]
+
+    def worth(self, result: Position, lies: str) -> float:
+        """To the player who has just come to `result`, his side first."""
+        if not result.us.chequers:
+            return 1.0
+        _, owned, centered, opponent = self.equities(result.swapped())
+        if lies == "owned":
+            return -opponent
+        rolling = centered if lies == "centered" else owned
+        return -max(rolling, min(1.0, 2 * opponent))
+
+
+class MatchPrices:
+    """Losses in EMG from tables of the scores, made when they come up."""
+
+    def __init__(self, points: int = 6, chequers: int = 3) -> None:
+        self.points, self.chequers = points, chequers
+        self.tables: dict[tuple[int, int], Any] = {}
+
+    def score(self, now: Now) -> tuple[Any, Score]:
+        assert now.away is not None
+        cube = (1, "centered") if now.crawford else (now.cube, now.lies)
+        score = Score(now.away, met.load(), now.crawford, *cube)
+        low, high = sorted(now.away)
+        if (low, high) not in self.tables:
+            self.tables[low, high] = match_score(self.points, self.chequers, (low, high), met.load())
+        return self.tables[low, high], score
+
+    def cube(self, position: Position, now: Now) -> dict[str, float]:
+        table, score = self.score(now)
+        decided = judge_from(table, position, score)
+        assert decided.losses is not None
+        return {
+            name.replace("_", " "): decided.emg_loss(loss) for name, loss in decided.losses.as_dict().items()
+        }
+
+    def plays(self, position: Position, dice: tuple[int, int], plays: list[Play], now: Now) -> list[float]:
+        table, score = self.score(now)
+        found = {one.result: one.loss_emg for one in rank_from(table, position, *dice, score)}
+        return [found[play.result.us] for play in plays]
 
 
 @dataclass
 class Maker:
     """Plays games by chance: sensible while there is contact, carelessly in the bearoff."""
 
-    table: Any
+    prices: Any
     seed: int = 1
     length: int = 0
     expected: list[Expected] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.random = random.Random(self.seed)
-        self.points, self.chequers = self.table.points, self.table.chequers
 
     def covered(self, position: Position) -> bool:
         sides = (position.us, position.them)
-        return all(0 < s.chequers <= self.chequers and s.highest <= self.points for s in sides)
-
-    def equities(self, position: Position) -> list[float]:
-        us, them = (s.number(self.points) for s in (position.us, position.them))
-        return [float(x) / 32767.5 - 1 for x in self.table.equities[us, them]]
-
-    def worth(self, result: Position, cube: str) -> float:
-        """To the player who has just come to `result`, his side first."""
-        if not result.us.chequers:
-            return 1.0
-        _, owned, centered, opponent = self.equities(result.swapped())
-        if cube == "owned":
-            return -opponent
-        rolling = centered if cube == "centered" else owned
-        return -max(rolling, min(1.0, 2 * opponent))
+        few = all(0 < s.chequers <= self.prices.chequers and s.highest <= self.prices.points for s in sides)
+        return few and not position.contact
 
     # -- one game ----------------------------------------------------------------------------------------
 
@@ -59,27 +128,27 @@ class Maker:
         while True:
             position = Position(sides[player], sides[1 - player])
             lies = "centered" if owner is None else "owned" if owner == player else "opponent"
+            away = (self.length - scores[player], self.length - scores[1 - player]) if self.length else None
+            now = Now(cube, lies, away, crawford)
             access = not first and lies != "opponent" and not crawford and cube < 64
-            if self.length:
-                access = access and self.length - scores[player] > cube
-            if access and not position.contact and self.covered(position):
-                _, owned, centered, opponent = self.equities(position)
-                rolling, taken = (owned if lies == "owned" else centered), 2 * opponent
-                doubled = min(1.0, taken)
-                best = max(rolling, doubled)
+            if away:
+                access = access and away[0] > cube
+            if access and self.covered(position):
+                price = self.prices.cube(position, now)
                 where = position_id(position)
                 if self.random.random() < 0.3:
-                    self.expected.append((number, player, "double", where, best - doubled))
+                    self.expected.append((number, player, "double", where, price["double"]))
                     actions.append((player, f" Doubles => {2 * cube}"))
                     takes = self.random.random() < 0.6
-                    lost = max(0.0, taken - 1) if takes else max(0.0, 1 - taken)
+                    lost = price["take" if takes else "pass"]
                     self.expected.append((number, 1 - player, "take" if takes else "pass", where, lost))
                     actions.append((1 - player, " Takes" if takes else " Drops"))
                     if not takes:
                         return actions, player, cube
                     cube, owner, lies = 2 * cube, 1 - player, "opponent"
+                    now = Now(cube, lies, away, crawford)
                 else:
-                    self.expected.append((number, player, "no double", where, best - rolling))
+                    self.expected.append((number, player, "no double", where, price["no double"]))
             dice = (self.random.randint(1, 6), self.random.randint(1, 6))
             while first and dice[0] == dice[1]:
                 dice = (self.random.randint(1, 6), self.random.randint(1, 6))
@@ -87,10 +156,8 @@ class Maker:
             plays = legal_plays(position, *dice)
             if plays:
                 play = self.choose(position, plays)
-                if not position.contact and self.covered(position):
-                    lies = "cubeless" if crawford else lies
-                    values = [self.price(p.result, lies) for p in plays]
-                    lost = max(values) - self.price(play.result, lies)
+                if self.covered(position):
+                    lost = self.prices.plays(position, dice, plays, now)[plays.index(play)]
                     self.expected.append((number, player, "play", position_id(position), lost))
                 sides[player], sides[1 - player] = play.result.us, play.result.them
                 cell = " ".join(
@@ -105,13 +172,8 @@ class Maker:
                 return actions, player, cube * gammon
             player = 1 - player
 
-    def price(self, result: Position, cube: str) -> float:
-        if cube == "cubeless" and result.us.chequers:
-            return -self.equities(result.swapped())[0]
-        return self.worth(result, cube)
-
     def choose(self, position: Position, plays: list[Play]) -> Play:
-        if not position.contact and self.covered(position):
+        if self.covered(position):
             return self.random.choice(plays)
         return max(plays, key=lambda p: (-_exposed(p.result), p.result.them.bar, -_spread(p.result.us)))
 

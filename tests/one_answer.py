@@ -20,10 +20,10 @@ from typing import Any
 
 from bgfmt import GameState, Position, Side
 from bgfmt.analysis import Advisor
+from bgfmt.annotate import Judgement, judge
 from bgfmt.errors import NotCoveredError
 from bgfmt.game.identifiers import fibs, gnubg_id, xgid
-from bgfmt.game.moves import legal_plays
-from bgfmt.hosts.annotate import judge
+from bgfmt.game.moves import Play, legal_plays
 from bgfmt.hosts.external import Player, Session
 from bgfmt.hosts.ubgi import Engine
 from bgfmt.matches.decisions import Decision
@@ -108,9 +108,16 @@ def through_annotate(advisor: Advisor, asked: GameState, best: str | None) -> An
     """What the annotator calls best: a play that is best by another door must lose nothing."""
     plays = {str(play.result): play for play in legal_plays(asked.position, *(asked.dice or (0, 0)))}
     played = plays[best] if best else next(iter(plays.values()), None)
-    found = judge(Decision(0, 0, "play", asked.turn, asked, played), advisor) if played else None
-    doubled = judge(Decision(0, 0, "double", asked.turn, asked.before_roll()), advisor)
-    taken = judge(Decision(0, 0, "take", 1 - asked.turn, replace(asked, dice=None, doubled=True)), advisor)
+
+    def judged(kind: str, player: int, state: GameState, play: Play | None = None) -> Judgement | None:
+        try:
+            return judge(Decision(0, 0, kind, player, state, play), advisor)
+        except NotCoveredError:
+            return None
+
+    found = judged("play", asked.turn, asked, played) if played else None
+    doubled = judged("double", asked.turn, asked.before_roll())
+    taken = judged("take", 1 - asked.turn, replace(asked, dice=None, doubled=True))
     return {
         "doubles": doubled and doubled.loss == 0,
         "takes": taken and taken.loss == 0,

@@ -10,12 +10,12 @@ import pytest
 
 from bgfmt.analysis import rank_all_rolls, rank_many, rank_plays
 from bgfmt.analysis.bulk import results_of
-from bgfmt.analysis.races import moments
 from bgfmt.errors import NotCoveredError, PositionError
 from bgfmt.game import board
 from bgfmt.game.board import Position, Side
 from bgfmt.game.moves import parse_roll, side_plays
 from bgfmt.tables import TwoSided
+from bgfmt.tables.rolls import rolls_of
 
 sys.path.insert(0, str(Path(__file__).parent))
 from analysis_tables import exact_two_sided, means, one_sided, stored_two_sided
@@ -182,7 +182,7 @@ def test_measures_of_one_side():
         for play in plays:
             assert isinstance(play.result, Side)
             row = np.asarray(table.bearoff[play.result.number(6)]) / 65535
-            value = moments(row)[0] if within is None else row[: within + 1].sum()
+            value = rolls_of(row)[0] if within is None else row[: within + 1].sum()
             assert play.value == pytest.approx(float(value), abs=1e-6)
         values = [p.value for p in plays]
         assert values == sorted(values, reverse=within is not None)

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import bgfmt
 from bgfmt import Position, Side, formats
 from bgfmt.errors import CapabilityError, FormatError, HeaderError, TruncatedError, UnknownFormatError
-from bgfmt.storage import Source
+from bgfmt.storage import Source, open_source
 
 from .conftest import GOLDEN
 
@@ -338,7 +338,7 @@ def test_a_file_of_the_real_makebearoff(oracle: Callable[[str], str], tmp_path: 
 
 def test_recognition_is_unambiguous() -> None:
     for path in FILES:
-        with Source(path) as source:
+        with open_source(path) as source:
             head = formats.Head(path.name, source.size, bytes(source.buffer[:512]))
             claims = [f.name for f in formats.known().values() if f.recognise(head)]
         assert len(claims) == (0 if path.stem.endswith("H") else 1), (path, claims)

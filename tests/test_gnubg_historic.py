@@ -142,5 +142,6 @@ def test_bodies_in_any_order() -> None:
     store = MemorySink()
     with form.body(store, one) as room:  # type: ignore[arg-type]
         room["bearoff"][::-1] = np.asarray(one.bearoff)[::-1]
+    store.flush()
     assert bytes(store.data) == np.asarray(one.bearoff).tobytes()
     assert isinstance(parts().two_sided, TwoSided)

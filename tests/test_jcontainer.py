@@ -222,6 +222,13 @@ def test_files_of_4_byte_positions_end_at_2_gib() -> None:
 # -- hostile bytes -------------------------------------------------------------------------------------------
 
 
+def held(data: memoryview) -> MemorySink:
+    """A sink that holds these bytes already."""
+    sink = MemorySink()
+    sink.write(data)
+    return sink
+
+
 def use(data: bytes) -> None:
     """Everything that is done with a file: open, describe, decode and write it again."""
     source = Source.from_bytes(data, "mutant.ijf")
@@ -287,7 +294,7 @@ def mutants(count: int, seed: int) -> Any:
 def test_mutants_give_a_result_or_one_clear_error() -> None:
     survived = 0
     for k, data in enumerate(mutants(FUZZ, seed=20)):
-        start = time.monotonic()
+        start = time.process_time()
         try:
             use(data)
             survived += 1
@@ -296,7 +303,7 @@ def test_mutants_give_a_result_or_one_clear_error() -> None:
                 raise AssertionError(f"mutant {k}: a message of several lines") from error
         except Exception as error:
             raise AssertionError(f"mutant {k}: {type(error).__name__}: {error}") from error
-        assert time.monotonic() - start < 2, f"mutant {k} took long"
+        assert time.process_time() - start < 2, f"mutant {k} took long"
     assert 0 < survived < FUZZ
 
 
@@ -312,10 +319,10 @@ def test_many_entries_that_share_a_large_noun() -> None:
         for x in (V64B.number, 0, 10_000, writer.length, writer.directory, writer.list_at, 1)
     ])  # fmt: skip
     store.data[:408] = je.encode(header, E3)
-    start = time.monotonic()
+    start = time.process_time()
     with pytest.raises(CorruptError, match="share"):
         JFile().read(Source.from_bytes(bytes(store.data)))
-    assert time.monotonic() - start < 2
+    assert time.process_time() - start < 2
 
 
 def test_messages() -> None:

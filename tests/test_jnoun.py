@@ -145,12 +145,12 @@ def chain(depth: int, width: int) -> bytes:
 
 def test_shared_boxes_do_not_explode() -> None:
     assert decode(memoryview(chain(3, 2))).count == 2
-    start = time.monotonic()
+    start = time.process_time()
     with pytest.raises(CorruptError, match="unfold"):
         decode(memoryview(chain(60, 2)))
     with pytest.raises(CorruptError, match="nested"):
         decode(memoryview(chain(500, 1)))
-    assert time.monotonic() - start < 2
+    assert time.process_time() - start < 2
 
 
 def test_shared_numbers_do_not_explode() -> None:
@@ -164,11 +164,11 @@ def test_long_old_numbers_take_no_time() -> None:
     digits = np.full(40_000, 9999, "<i8")
     inner = je.encode(je.integers(digits), E3)
     head = np.array([64, 1, 0, 40], "<i8")
-    start = time.monotonic()
+    start = time.process_time()
     noun = decode(memoryview(b"\xe3" + bytes(7) + head.tobytes() + inner))
     assert noun.data[0] == 10**160_000 - 1
     assert describe(noun).startswith("extended atom: 0x")
-    assert time.monotonic() - start < 2
+    assert time.process_time() - start < 2
 
 
 def test_sizes_that_overflow() -> None:

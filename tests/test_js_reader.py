@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import bgfmt
-from bgfmt import Position, Side
+from bgfmt import Position, Side, bounds
 from bgfmt.errors import NotCoveredError, PositionError
 from bgfmt.game import board
 from bgfmt.game.identifiers import gnubg_id, position_id, xgid
@@ -188,6 +188,21 @@ def questions(text: str, roll: str, cube: str, measure: str | None) -> Iterable[
     yield "probe", [{"roll": roll, **options}], {"roll": roll, **options}
 
 
+def errors(folder: Path, random: np.random.Generator) -> None:
+    sizes = [(points, chequers) for points in range(1, 24) for chequers in range(1, 16)]
+    found = [
+        {
+            "points": points,
+            "chequers": chequers,
+            "stored": bounds.stored_error(points, chequers),
+            "mean": bounds.mean_error(points),
+            "normal": bounds.mean_error(points, normal=True),
+        }
+        for points, chequers in sizes
+    ]
+    lines(folder / "bounds.jsonl", found)
+
+
 def plays(folder: Path, random: np.random.Generator) -> None:
     found = []
     for k in range(300):
@@ -216,7 +231,7 @@ def node_tests(folder: Path | None, node: str) -> None:
 def test_the_reader_and_python_say_the_same(tmp_path: Path, oracle: Callable[[str], str]) -> None:
     node = oracle("node")
     random = np.random.default_rng(13)
-    for write in (golden_answers, random_answers, large_answers, identifiers, asked, plays):
+    for write in (golden_answers, random_answers, large_answers, identifiers, asked, errors, plays):
         write(tmp_path, random)
     node_tests(tmp_path, node)
 

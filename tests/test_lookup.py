@@ -101,3 +101,14 @@ def test_what_is_not_covered(golden: Path) -> None:
             db.lookup_many(np.array([1.5]), np.array([1]))
     with pytest.raises(ClosedError):
         db.lookup(Position(Side(1), Side(1)))
+
+
+def test_many_of_a_table_cut_down() -> None:
+    """Rows made on demand are indexed by pairs of arrays as an ndarray is."""
+    with bgfmt.open(TS) as db:
+        small = db.table.cut(4, 3)
+        us, them = np.array([3, 20, 11]), np.array([7, 1, 30])
+        assert np.array_equal(
+            small.lookup_many(us, them),
+            db.lookup_many(unrank_array(us, 4), unrank_array(them, 4)),
+        )

@@ -72,7 +72,9 @@ def run_node(node: str, test: Path, **environment: str) -> None:
         check=False,
     )
     failed = re.findall(r"^ *not ok .*?(?=^ *\.\.\.)", run.stdout, re.M | re.S)
-    assert run.returncode == 0, "\n".join(text[:1500] for text in failed[:6]) or run.stdout[-3000:] + run.stderr[-2000:]
+    assert run.returncode == 0, (
+        "\n".join(text[:1500] for text in failed[:6]) or run.stdout[-3000:] + run.stderr[-2000:]
+    )
 
 
 @pytest.mark.timeout(400)
@@ -100,7 +102,9 @@ def test_the_page_is_small_and_strict() -> None:
     text = html.decode()
     assert not re.search(r"<script(?![^>]*src=)|\sstyle=|\son\w+=|https?://(?!www\.w3\.org)", text)
     for name, data in page.assets().items():
-        assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(", data.decode()), name
+        assert not re.search(
+            r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(", data.decode()
+        ), name
         for imported in re.findall(r'from "\./([^"]+)"', data.decode()):
             assert imported in page.assets(), (name, imported)
 

@@ -23,6 +23,7 @@ NEEDS = {
     "gnubg-python": ("gnubg",),
     "gnubg-slots": ("gnubg",),
     "j": ("jconsole",),
+    "js": ("node",),
     "pygnubg": ("py:gnubg",),
 }
 READMES = sorted((ROOT / "plugins").glob("*/README.md"))

@@ -213,7 +213,7 @@ def test_cut_connections_and_busy_servers() -> None:
         assert np.array_equal(far.lookup_many([190], [190]), near.lookup_many([190], [190]))
         assert len(server.asked) == 4
         left[0] = 100
-        with pytest.raises(NetworkError, match="cut|IncompleteRead|closed"):
+        with pytest.raises(NetworkError, match=r"cut|IncompleteRead|closed"):
             far.lookup_many([100], [100])
 
     def busy(handler: Handler, number: int) -> bool:

@@ -16,6 +16,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+import bgfmt
 from bgfmt.errors import CapabilityError, ClosedError, OutputExistsError, TruncatedError
 from bgfmt.storage import (
     ComparingSink,
@@ -31,6 +32,7 @@ from bgfmt.storage import (
     system,
 )
 from bgfmt.storage.sink import MOST_RUNS
+from bgfmt.tables import same_numbers
 
 
 def test_a_file_appears_whole(tmp_path: Path) -> None:
@@ -173,12 +175,14 @@ def test_every_source_keeps_the_laws(kind: str, tmp_path: Path, monkeypatch: pyt
         assert source.bytes(998, 7) == DATA[998:1005]
         whole = np.frombuffer(DATA, "<u2").reshape(-1, 4, 2)
         assert np.array_equal(source.array("<u2", whole.shape, 0), whole)
-        monkeypatch.setattr("bgfmt.storage.source.AT_ONCE", 100)
+        monkeypatch.setattr("bgfmt.storage.ranges.AT_ONCE", 100)
         rows = source.array("<u2", whole.shape, 0)
         assert rows.shape == whole.shape
         numbers = np.array([300, 2, 2, 319, 0, 17])
         for key in (3, slice(7, 90), slice(0, 0), numbers):
             assert np.array_equal(rows[key], whole[key])
+        for pair in ((3, 2), (numbers, 3), (numbers, numbers % 4), (7, slice(1, 3))):
+            assert np.array_equal(rows[pair], whole[pair])
         assert np.array_equal(np.asarray(rows), whole)
         assert source.array("<u2", (0, 4), len(DATA)).shape == (0, 4)
         source.release()
@@ -193,11 +197,35 @@ def test_every_source_keeps_the_laws(kind: str, tmp_path: Path, monkeypatch: pyt
 
 
 def test_a_guarded_source_survives_a_file_cut_short(tmp_path: Path) -> None:
-    with Source(_file(tmp_path), guard=True) as source:  # type: ignore[misc]
+    with open_source(_file(tmp_path), guard=True) as source:
         os.truncate(tmp_path / "data", 2000)
         assert source.bytes(0, 2000) == DATA[:2000]
         with pytest.raises(TruncatedError, match="cut short at byte 2000"):
             source.bytes(1000, 2000)
+
+
+@pytest.mark.parametrize("name", ["ts_06x04.bd", "os_p03.bd", "os_p03_c.bd", "hyper1.bd", "os_p03_nd.bd"])
+def test_a_guarded_database_answers_alike(
+    name: str, golden: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Even of large files, of which nothing is read before it is asked for; until they are cut short."""
+    monkeypatch.setattr("bgfmt.storage.ranges.AT_ONCE", 1000)
+    path = tmp_path / name
+    path.write_bytes((golden / "gnubg" / name).read_bytes())
+    with bgfmt.open(path) as mapped, bgfmt.open(path, guard=True) as guarded:
+        numbers = range(0, mapped.table.entries, max(1, mapped.table.entries // 300))
+        asked = [mapped.table.asked(number) for number in numbers]
+        wanted = [mapped.lookup(one).as_dict() for one in asked]
+        assert [guarded.lookup(one).as_dict() for one in asked] == wanted
+        assert same_numbers(mapped.table, guarded.table)
+        last = [mapped.table.asked(mapped.table.entries - k) for k in range(1, 4)]
+        if mapped.table.sides == 2:
+            us, them = [one.us for one in asked], [one.them for one in asked]
+            assert np.array_equal(guarded.lookup_many(us, them), mapped.lookup_many(us, them))
+        os.truncate(path, path.stat().st_size // 2)
+        for one in last:
+            with pytest.raises(TruncatedError):
+                guarded.lookup(one)
 
 
 def test_a_folder_knows_its_files(tmp_path: Path) -> None:
@@ -349,6 +377,10 @@ def test_files_are_made_and_read_without(name: str, tmp_path: Path, monkeypatch:
         for guard in (False, True):
             with open_source(tmp_path / "a", guard=guard) as source:
                 assert source.bytes(0, source.size) == wanted
+        with open(tmp_path / "a", "rb") as file:
+            room = bytearray(len(wanted) + 5)
+            assert system.read_into(file.fileno(), memoryview(room), 2) == len(wanted) - 2
+            assert room[: len(wanted) - 2] == wanted[2:]
     with pytest.raises(OutputExistsError), create(tmp_path / "b") as sink:
         (tmp_path / "b").write_bytes(b"theirs")
     with pytest.raises(RuntimeError), create(tmp_path / "c") as sink:
@@ -380,7 +412,7 @@ def test_room_is_taken_without_fallocate(tmp_path: Path, monkeypatch: pytest.Mon
 
 def test_drafts_are_new_and_follow_no_link(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(os, "O_TMPFILE")
-    monkeypatch.setattr("bgfmt.storage.draft.secrets.token_hex", lambda size: "guessed")
+    monkeypatch.setattr("bgfmt.storage.draft.os.urandom", bytes)
     (tmp_path / "victim").write_bytes(b"theirs")
     with create(tmp_path / "a") as sink:
         sink.write(b"x")

@@ -121,7 +121,7 @@ class Advisor:
         """Name of the table that has numbers for both sides of a race, None where none does."""
         tables = self.library.tables
         table = choose.two_sided_for(tables, position)
-        found = table or choose.one_sided_for(tables, position.us, position.them, distributions=True)
+        found = table or choose.distributions_for(tables, position.us, position.them)
         return None if found is None else self.library.name(found)
 
     # -- one side ----------------------------------------------------------------------------------------
@@ -158,7 +158,8 @@ class Advisor:
         if not one_sided:
             raise PositionError(f"{measure!r} needs both sides, the one on roll first (side / side)")
         sides, tables = [play.result.us for play in plays], self.library.tables
-        table = choose.one_sided_for(tables, *sides, distributions=rolls is not None)
+        best = choose.one_sided_for if rolls is None else choose.distributions_for
+        table = best(tables, *sides)
         if table is None:
             raise choose.not_covered(tables, *sides, wanted="what one side needs")
         numbers = np.array([side.number(table.points) for side in sides], np.int64)
@@ -250,7 +251,7 @@ class Advisor:
         worths = self.sources.worths(position, state.dice, results, cube or "cubeless", jacoby=jacoby)
         if worths is None:
             choose.check_race(position)
-            raise self.sources.refusal(position.us, position.them)
+            raise self.sources.refusal(position)
         values, bare = worths.values, worths.cubeless
         tidy = [tuple(-x for x in rule.race_score(result.us)) for result in results]
         # where the other side cashes whatever we play, the better chance to win comes first

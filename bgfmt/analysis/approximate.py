@@ -18,7 +18,7 @@ from bgfmt.analysis import choose
 from bgfmt.analysis.choose import Databases
 from bgfmt.game import board
 from bgfmt.game.board import Position, Side
-from bgfmt.tables import OneSided
+from bgfmt.tables import OneSided, of_kind
 from bgfmt.tables.scales import CHANCE_WHOLE
 
 WORST_ERROR = 0.0139
@@ -48,6 +48,7 @@ class TwoSidedEstimate:
         return 2 * self.win - 1 + (self.win_gammon or 0.0) - (self.lose_gammon or 0.0)
 
     def as_dict(self) -> dict[str, Any]:
+        """The chances and their known errors as plain values."""
         return {
             "position": str(self.position),
             "approximate": True,
@@ -117,9 +118,7 @@ def outcome_chances(
 def _solved_first(points: int) -> Any:
     from bgfmt import solver
 
-    table = solver.one_sided(points)
-    assert isinstance(table, OneSided)
-    return table.gammon
+    return solver.one_sided(points).arrays()["gammon"]
 
 
 def first_chequer(table: OneSided) -> Any:
@@ -132,10 +131,9 @@ def first_chequer(table: OneSided) -> Any:
 def twosided_from_onesided(databases: Databases, position: Position) -> TwoSidedEstimate:
     """Win and gammon chances of a race from the best one-sided table that covers both sides, approximate."""
     choose.check_race(position)
-    table = choose.one_sided_for(databases, position.us, position.them, distributions=True)
+    table = choose.distributions_for(databases, position.us, position.them)
     if table is None:
         raise choose.not_covered(databases, position.us, position.them, wanted="the distributions of rolls")
-    assert isinstance(table, OneSided)
     win, won, lost = (float(x) for x in twosided_many(table, [position.us], [position.them])[0])
     return TwoSidedEstimate(position, win, None if np.isnan(won) else won, None if np.isnan(lost) else lost)
 
@@ -146,7 +144,7 @@ def twosided_many(databases: Databases, us: Any, them: Any) -> NDArray[np.float6
     `us` and `them` are counts (N, points); the first one-sided table with distributions answers. Gammon chances
     are NaN where they matter and no gammon data is to be had.
     """
-    tables = [t for t in choose.tables_of(databases) if isinstance(t, OneSided)]
+    tables = of_kind(choose.tables_of(databases), OneSided)
     if not tables:
         raise choose.not_covered(databases, wanted="the distributions of rolls")
     table = tables[0]

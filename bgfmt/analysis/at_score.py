@@ -10,9 +10,10 @@ from bgfmt.analysis import rule
 from bgfmt.analysis.answers import RankedPlay, RankedPlays, Source
 from bgfmt.analysis.cube import CubeAction
 from bgfmt.analysis.sources import Sources
+from bgfmt.game.board import MAX_CHEQUERS
 from bgfmt.game.moves import Play
 from bgfmt.game.state import GameState
-from bgfmt.tables import MatchScore
+from bgfmt.tables import MatchScore, of_kind
 
 if TYPE_CHECKING:
     from bgfmt.analysis.match import MatchCube, MatchPlay
@@ -34,8 +35,8 @@ def _exact(sources: Sources, state: GameState, score: Score) -> _Exact | None:
     from bgfmt.analysis import match_table
 
     position = state.position
-    for table in sources.tables:
-        if isinstance(table, MatchScore) and match_table.refusal(table, position, score) is None:
+    for table in of_kind(sources.tables, MatchScore):
+        if match_table.refusal(table, position, score) is None:
             decided = match_table.judge_from(table, position, score)
 
             def ranked(high: int, low: int, table: MatchScore = table) -> list[MatchPlay]:
@@ -62,26 +63,82 @@ def cube(sources: Sources, state: GameState, score: Score) -> CubeAction:
 
 
 def plays(sources: Sources, state: GameState, score: Score, legal: list[Play]) -> RankedPlays | None:
-    """The plays of a match state's roll by exact match play, None where `_exact` has nothing or there are none."""
+    """The plays of a match state's roll, exact or else estimated; None where nothing has all, or there are none."""
     if not legal or state.dice is None or state.position.contact:
         return None
     found = _exact(sources, state, score)
     if found is None:
-        return None
+        return _estimated(sources, state, score, legal)
     worth = {play.result: play for play in found.plays(*state.dice)}
     tidy = {play.result.us: [-x for x in rule.race_score(play.result.us)] for play in legal}
     order = sorted(legal, key=lambda p: (-round(worth[p.result.us].mwc, 11), tidy[p.result.us]))
-    ranked = [_ranked(play, worth[play.result.us]) for play in order]
+    ranked = tuple(_ranked(play, worth[play.result.us]) for play in order)
     error = found.cube.error
+    known = {"mwc": error, "value": found.cube.emg_loss(error)}
+    return _all(state, score, ranked, found.source, found.table, known)
+
+
+def _estimated(sources: Sources, state: GameState, score: Score, legal: list[Play]) -> RankedPlays | None:
+    """Plays by their cubeless chances: exact but for the table's rounding where the cube is dead, else estimated."""
+    from bgfmt.analysis import match_estimate
+
+    position = state.position
+    assert state.dice is not None
+    worths = sources.worths(position, state.dice, [p.result for p in legal], "cubeless", jacoby=False)
+    if worths is None:
+        return None
+    lose, win = score.after(0, -score.cube), score.after(0, score.cube)
+    gammons = MAX_CHEQUERS in (position.us.chequers, position.them.chequers)
+    sure = worths.error is not None and not score.live(score.state) and not gammons
+    chances = [(1 + worth) / 2 for worth in worths.values.tolist()]
+    if sure:
+        values = [lose + (win - lose) * chance for chance in chances]
+    else:
+        other = score.turned()
+        values = [1 - match_estimate.turn(1 - min(1.0, chance), other) for chance in chances]
+    scale = 2 / (win - lose) if win != lose else 0.0
+    error = worths.error if sure else None
+    tidy = [[-x for x in rule.race_score(play.result.us)] for play in legal]
+    order = sorted(range(len(legal)), key=lambda k: (-values[k], -chances[k], tidy[k]))
+    ranked = []
+    for k in order:
+        loss = values[order[0]] - values[k]
+        ranked.append(
+            RankedPlay(
+                str(legal[k]),
+                legal[k].result,
+                scale * (values[k] - lose) - 1,
+                scale * loss,
+                legal[k].moves,
+                "match",
+                approximate=error is None,
+                close=error is not None and scale * loss <= 2 * error,
+                mwc=values[k],
+                loss_mwc=loss,
+            )
+        )
+    known = None if error is None else {"mwc": error / scale if scale else 0.0, "value": error}
+    return _all(state, score, tuple(ranked), worths.source, worths.table, known)
+
+
+def _all(
+    state: GameState,
+    score: Score,
+    plays: tuple[RankedPlay, ...],
+    source: Source,
+    table: str | None,
+    error: dict[str, float] | None,
+) -> RankedPlays:
+    assert state.dice is not None
     return RankedPlays(
-        source=found.source,
-        table=found.table,
-        max_error={"mwc": error, "value": found.cube.emg_loss(error)},
+        source=source,
+        table=table,
+        max_error=error,
         asked=state.position,
         dice=state.dice,
         measure="match",
         cube=state.owner,
-        plays=tuple(ranked),
+        plays=plays,
         met=score.met.name,
         met_digest=score.met.digest,
     )

@@ -12,11 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 from bgfmt.analysis import choose
 from bgfmt.analysis.approximate import turned
 from bgfmt.analysis.choose import Databases
-from bgfmt.analysis.races import moments
 from bgfmt.errors import NotCoveredError, PositionError
 from bgfmt.game import board
 from bgfmt.game.state import cube_owner
-from bgfmt.tables import MeanRolls, OneSided, Table, TwoSided
+from bgfmt.tables import OfRolls, TwoSided, of_kind
 from bgfmt.tables.numbering import Numbered
 
 Floats = NDArray[Any]
@@ -132,27 +131,31 @@ def rank_many(
         "centered", "owned" or "opponent".
     """
     owner = cube_owner(cube)
-    one_sided, within = parse_measure(measure)
-    table = _table_for(databases, one_sided, cubeful=measure == "money")
-    if owner != "centered" and isinstance(table, TwoSided) and not table.cubeful and measure == "money":
-        raise NotCoveredError("the table holds cubeless equities only")
+    alone, within = parse_measure(measure)
+    if alone:
+        one = _one_sided(databases)
+        starts, pair, results = _plays(one, us, rolls)
+        values = side_values(one, results, within)
+        order = np.lexsort((values if within is None else -values, pair))
+        return RankedMany(starts, results[order], values[order])
+    both = _two_sided(databases, cubeful=measure == "money")
+    starts, pair, results = _plays(both, us, rolls)
+    equities = both.lookup_many(both.numbers(them)[pair], results)
+    values = turned(equities, owner if measure == "money" else "cubeless")
+    # where the other side cashes whatever is played, the better chance to win comes first
+    order = np.lexsort((equities[:, 0], -values, pair))
+    return RankedMany(starts, results[order], values[order])
+
+
+def _plays(table: Numbered, us: Any, rolls: ArrayLike) -> tuple[NDArray[np.int64], ...]:
+    """Where the plays of each pair begin, (N + 1,); of each play the pair it belongs to, and its result."""
     ours = table.numbers(us)
     dice = np.asarray(rolls)
     if dice.shape != (len(ours), 2):
         raise PositionError(f"need rolls (N, 2) for {len(ours)} positions, not {dice.shape}")
     lengths, results = results_of(board.unrank_array(ours, table.points), dice)
     starts = np.concatenate([[0], np.cumsum(lengths)])
-    pair = np.repeat(np.arange(len(ours)), lengths)
-    if isinstance(table, TwoSided):
-        theirs = np.repeat(table.numbers(them), lengths)
-        equities = table.lookup_many(theirs, results)
-        values = turned(equities, owner if measure == "money" else "cubeless")
-        # where the other side cashes whatever is played, the better chance to win comes first
-        order = np.lexsort((equities[:, 0], -values, pair))
-    else:
-        values = side_values(table, results, within)
-        order = np.lexsort((values if within is None else -values, pair))
-    return RankedMany(starts, results[order], values[order])
+    return starts, np.repeat(np.arange(len(ours)), lengths), results
 
 
 def parse_measure(measure: str) -> tuple[bool, int | None]:
@@ -167,28 +170,31 @@ def parse_measure(measure: str) -> tuple[bool, int | None]:
     raise PositionError(f"plays are ranked by money, cubeless, mean or off:n (n rolls), not {measure!r}")
 
 
-def side_values(table: Table, numbers: NDArray[np.int64], within: int | None) -> Floats:
+def side_values(table: OfRolls, numbers: NDArray[np.int64], within: int | None) -> Floats:
     """Mean rolls of positions of a one-sided table, or their chance to be off within `within` rolls."""
     unique, back = np.unique(numbers, return_inverse=True)
-    if isinstance(table, OneSided):
-        mean, _, chances = moments(np.asarray(table.bearoff[unique]))
-        values = mean if within is None else chances[:, : within + 1].sum(axis=1)
-    elif within is not None:
+    found = table.rolls(unique)
+    if within is None:
+        values = found.mean
+    elif found.chances is None:
         raise NotCoveredError(f"a {table.kind} table does not say the chance to be off in {within} rolls")
     else:
-        stored = table.lookup_many(unique)
-        values = stored if isinstance(table, MeanRolls) else stored[:, 0]
+        values = found.chances[:, : within + 1].sum(axis=1)
     return np.asarray(values)[back.reshape(-1)]
 
 
-def _table_for(databases: Databases, one_sided: bool, cubeful: bool) -> Numbered:
+def _one_sided(databases: Databases) -> OfRolls:
     tables = choose.tables_of(databases)
-    if one_sided:
-        fitting: list[Numbered] = [t for t in map(choose.one_sided_for, tables) if t is not None]
-        wanted = "what one side needs"
-    else:
-        fitting = [t for t in tables if isinstance(t, TwoSided) and (t.cubeful or not cubeful)]
-        wanted = "both sides' cubeful equities" if cubeful else "both sides' equities"
+    fitting = choose.of_rolls(tables)
     if not fitting:
+        raise choose.not_covered(tables, wanted="what one side needs")
+    return min(fitting, key=lambda t: not t.exact)
+
+
+def _two_sided(databases: Databases, cubeful: bool) -> TwoSided:
+    tables = choose.tables_of(databases)
+    fitting = [t for t in of_kind(tables, TwoSided) if t.cubeful or not cubeful]
+    if not fitting:
+        wanted = "both sides' cubeful equities" if cubeful else "both sides' equities"
         raise choose.not_covered(tables, wanted=wanted)
     return min(fitting, key=lambda t: not t.exact)

@@ -8,29 +8,27 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bgfmt import bounds
 from bgfmt.database import Database
 from bgfmt.errors import NotCoveredError, PositionError
 from bgfmt.game.board import Position, Side
-from bgfmt.tables import MeanRolls, NormalOneSided, OneSided, Table, TwoSided
+from bgfmt.tables import MeanRolls, NormalOneSided, OfRolls, OneSided, Table, TwoSided, of_kind
 from bgfmt.tables.numbering import Numbered
 
 Asked = Database | Table
 Databases = Asked | Sequence[Asked]
 
-
-def known_error(table: Table) -> NDArray[np.float64]:
-    """Greatest error of the four equities of a two-sided table, float64 of shape (4,); see `bgfmt.bounds`."""
-    if table.exact:
-        return np.full(4, bounds.float64_error(table.points, table.chequers))
-    return np.array(bounds.stored_error(table.points, table.chequers))
+#: which kinds of one-sided tables answer questions, the best first
+RANK = {OneSided.kind: 0, MeanRolls.kind: 1, NormalOneSided.kind: 2}
 
 
-def known_error_of_rolls(table: Table) -> float:
-    """Greatest error of the mean rolls of a one-sided table; see `bgfmt.bounds`."""
-    if table.exact:
-        return 1e-12
-    return bounds.mean_error(table.points, normal=isinstance(table, NormalOneSided))
+def known_error(table: TwoSided) -> NDArray[np.float64]:
+    """Greatest error of the four equities of a two-sided table, float64 of shape (4,)."""
+    return table.known_errors
+
+
+def known_error_of_rolls(table: OfRolls) -> float:
+    """Greatest error of the mean rolls of a one-sided table."""
+    return table.rolls_error
 
 
 def tables_of(databases: Databases) -> list[Table]:
@@ -57,29 +55,28 @@ def two_sided_for(
     sides = [position.them, *([position.us] if results is None else results)]
     fitting = [
         table
-        for table in tables_of(databases)
-        if isinstance(table, TwoSided)
-        and (table.cubeful or not cubeful)
-        and not any(table.covers_side(side) for side in sides)
+        for table in of_kind(tables_of(databases), TwoSided)
+        if (table.cubeful or not cubeful) and not any(table.covers_side(side) for side in sides)
     ]
     return min(fitting, key=lambda t: (not t.cubeful, not t.exact, float(known_error(t).max())), default=None)
 
 
-def one_sided_for(
-    databases: Databases, *sides: Side, distributions: bool = False
-) -> OneSided | NormalOneSided | MeanRolls | None:
+def one_sided_for(databases: Databases, *sides: Side) -> OfRolls | None:
     """The best one-sided table that covers all of these sides, or None: distributions, means, normal ones."""
-    kinds = (OneSided,) if distributions else (OneSided, MeanRolls, NormalOneSided)
-    fitting = [
-        table
-        for table in tables_of(databases)
-        if isinstance(table, kinds) and not any(table.covers_side(side) for side in sides)
-    ]
-    return min(
-        fitting,
-        key=lambda t: (kinds.index(type(t)), not t.exact, getattr(t, "gammon", None) is None),
-        default=None,
-    )
+    fitting = [table for table in of_rolls(databases) if not any(table.covers_side(side) for side in sides)]
+    return min(fitting, key=lambda t: (RANK[t.kind], not t.exact, "gammon" not in t.arrays()), default=None)
+
+
+def distributions_for(databases: Databases, *sides: Side) -> OneSided | None:
+    """The best table of distributions that covers all of these sides, or None."""
+    one = one_sided_for(of_kind(tables_of(databases), OneSided), *sides)
+    return next(iter(of_kind([] if one is None else [one], OneSided)), None)
+
+
+def of_rolls(databases: Databases) -> list[OfRolls]:
+    """The one-sided tables of a kind that questions are answered from."""
+    found = of_kind(tables_of(databases), OfRolls)  # type: ignore[type-abstract]
+    return [table for table in found if table.kind in RANK]
 
 
 def not_covered(databases: Databases, *sides: Side, wanted: str = "") -> NotCoveredError:
@@ -98,7 +95,6 @@ def _outside(table: Table, side: Side) -> str | None:
 
 def equities_many(databases: Databases, us: Any, them: Any) -> NDArray[Any]:
     """(N, 4) or (N, 1) equities of many positions, counts (N, points), from the first two-sided table given."""
-    for table in sorted(tables_of(databases), key=lambda t: not t.exact):
-        if isinstance(table, TwoSided):
-            return table.lookup_many(us, them)
+    for table in sorted(of_kind(tables_of(databases), TwoSided), key=lambda t: not t.exact):
+        return table.lookup_many(us, them)
     raise not_covered(databases, wanted="both sides' equities")

@@ -14,7 +14,7 @@ from bgfmt.analysis.choose import Databases
 from bgfmt.analysis.cube import EXACT
 from bgfmt.errors import NotCoveredError, PositionError
 from bgfmt.game.board import Position, Side
-from bgfmt.tables import EQUITY_COLUMNS, Table, TwoSided
+from bgfmt.tables import EQUITY_COLUMNS, Table, TwoSided, of_kind
 
 SETTLE_LIMIT = 12_000_000  # pairs of boards times cube states
 
@@ -83,7 +83,7 @@ def cube_actions(equities: ArrayLike, error: float | Table | None = None) -> Cub
     if values.ndim != 2 or values.shape[1] != 4:
         raise PositionError(f"cube actions need equities of shape (N, 4), not {values.shape}")
     if isinstance(error, Table):
-        error = float(choose.known_error(error).max())
+        error = max(error.errors().values(), default=None)
     if error is None:
         error = 0.0 if values.dtype == np.float64 else max(bounds.stored_error(6, 8))
     width = values.dtype.type if values.dtype.kind == "f" else np.float64
@@ -118,7 +118,7 @@ def judge_many(
     With `settle`, each position that the table leaves too close is calculated exactly, up to `limit` pairs of boards
     times cube states.
     """
-    tables = [t for t in choose.tables_of(databases) if isinstance(t, TwoSided) and t.cubeful]
+    tables = [t for t in of_kind(choose.tables_of(databases), TwoSided) if t.cubeful]
     if not tables:
         raise choose.not_covered(databases, wanted="both sides' cubeful equities")
     table = min(tables, key=lambda t: not t.exact)

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from bgfmt import folders
+from bgfmt import folders, formats
 from bgfmt.analysis.choose import Asked
 from bgfmt.database import Database, open_database
 from bgfmt.errors import BgfmtError, NotCoveredError, UnknownFormatError
@@ -26,7 +26,7 @@ from bgfmt.tables import OneSided, Table, TwoSided
 
 VARIABLE = "BGFMT_DB"
 #: the default tables: file name, kind of table
-DEFAULTS: tuple[tuple[str, type[Table]], ...] = (("gnubg_os0.bd", OneSided), ("gnubg_ts0.bd", TwoSided))
+DEFAULTS = (("gnubg_os0.bd", OneSided.kind), ("gnubg_ts0.bd", TwoSided.kind))
 #: gnubg's files of ordinary backgammon, the larger ones of each kind beside those it always has
 GNUBG_FILES = ("gnubg_ts.bd", "gnubg_ts0.bd", "gnubg_os.bd", "gnubg_os0.bd")
 
@@ -165,7 +165,8 @@ def standing(say: Say | None = None) -> Library:
         except (BgfmtError, OSError) as error:
             notes.append(f"{path} is left out: {error}")
     tables: list[Table] = []
-    missing = [(name, kind) for name, kind in DEFAULTS if not any(isinstance(o.table, kind) for o in opened)]
+    there = {one.table.kind for one in opened}
+    missing = [(name, kind) for name, kind in DEFAULTS if kind not in there]
     told = False
     for name, kind in missing:
         path = folder() / name
@@ -200,27 +201,31 @@ def folder() -> Path:
     return folders.user_data() / "bgfmt" / "tables"
 
 
-def _kept(path: Path, kind: type[Table]) -> Database | None:
+def _kept(path: Path, kind: str) -> Database | None:
     """A default table kept earlier, None where it is missing or broken."""
     try:
         found = open_database(path)
     except (BgfmtError, OSError):
         return None
-    if isinstance(found.table, kind):
+    if found.table.kind == kind:
         return found
     found.close()
     return None
 
 
-def _made(path: Path, kind: type[Table]) -> Database | Table:
+def _made(path: Path, kind: str) -> Database | Table:
     """A default table, made and kept; where it cannot be kept it serves this once."""
     from bgfmt import solver
     from bgfmt.converting import save
 
-    table: Table = solver.one_sided(6) if kind is OneSided else solver.two_sided(6, 6)
+    ways: dict[str, Callable[[], Table]] = {
+        OneSided.kind: lambda: solver.one_sided(6),
+        TwoSided.kind: lambda: solver.two_sided(6, 6),
+    }
+    table = ways[kind]()
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        save(table, path, format="gnubg-os" if kind is OneSided else "gnubg-ts", force=True)
+        save(table, path, format=formats.home(table).name, force=True)
         return open_database(path)
     except OSError:
         return table

@@ -226,7 +226,7 @@ class MatchCube:
             "response": self.response,
             "loss_mwc": losses and losses.as_dict(),
             "loss_emg": losses and {k: self.emg_loss(v) for k, v in losses.as_dict().items()},
-            "gammons": self.gammons,
+            "gammons": "counted" if self.gammons else "none",
             "error": self.error,
             "close": self.close,
             "cubeless_win": self.cubeless_win,

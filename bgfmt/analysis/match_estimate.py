@@ -7,6 +7,9 @@ equities where they are exact or stored, so that in a position decided by the ne
 
 from __future__ import annotations
 
+from functools import lru_cache
+from typing import Any
+
 import numpy as np
 
 from bgfmt.analysis.answers import PositionEquities
@@ -23,6 +26,14 @@ def life_of(equities: PositionEquities) -> float:
     if abs(live - equities.cubeless) < 1e-3:
         return USUAL_LIFE
     return float(np.clip((equities.opponent - equities.cubeless) / (live - equities.cubeless), 0, 1))
+
+
+def turn(win: float, score: Score, life: float = USUAL_LIFE) -> float:
+    """Match winning chance of the player on roll before it doubles or rolls, from its chance to win the game."""
+    rolling, taken = chances(win, score, life)
+    if not score.may_double(0):
+        return rolling
+    return max(rolling, min(taken, score.after(0, score.cube)))
 
 
 def chances(win: float, score: Score, life: float = USUAL_LIFE) -> tuple[float, float]:
@@ -54,17 +65,20 @@ def chances(win: float, score: Score, life: float = USUAL_LIFE) -> tuple[float, 
             rolling = (1 - life) * rolling + life * live
     elif score.owner == "opponent" and score.away[1] > cube:
         rolling = _other_owns(win, score, 0, cube, life)
-    return rolling, _other_owns(win, score, 0, 2 * cube, life)
+    return float(rolling), float(_other_owns(win, score, 0, 2 * cube, life))
 
 
-def _other_owns(win: float, score: Score, side: int, cube: int, life: float) -> float:
-    """A side's match chance with the cube at `cube` on the other side, not turned again before that pays."""
+def _other_owns(win: Any, score: Score, side: int, cube: int, life: float) -> Any:
+    """A side's match chance with the cube at `cube` on the other side, not turned again before that pays.
+
+    `win` may be an array.
+    """
     won, lost = score.after(side, cube), score.after(side, -cube)
     dead = win * won + (1 - win) * lost
     if score.away[1 - side] <= cube:  # a redouble would gain the other side nothing
         return dead
     low = _take_point(score, side, cube)
-    live = lost + float(np.clip((win - low) / (1 - low), 0, 1)) * (won - lost)
+    live = lost + np.clip((win - low) / (1 - low), 0, 1) * (won - lost)
     return (1 - life) * dead + life * live
 
 
@@ -75,9 +89,9 @@ def _take_point(score: Score, side: int, cube: int) -> float:
     return float(np.clip((drop - lost) / max(won - lost, 1e-12), 0.0, 0.99))
 
 
+@lru_cache(maxsize=1024)
 def _cash_point(score: Score, side: int, life: float) -> float:
     """A side's winning chance from which its double is passed."""
     passed = score.after(side, score.cube)
     grid = np.linspace(0, 1, 101)
-    worth = [_other_owns(float(p), score, side, 2 * score.cube, life) for p in grid]
-    return float(np.interp(passed, worth, grid))
+    return float(np.interp(passed, _other_owns(grid, score, side, 2 * score.cube, life), grid))

@@ -14,54 +14,34 @@ from bgfmt.analysis.choose import Databases
 from bgfmt.errors import NotCoveredError
 from bgfmt.game import board
 from bgfmt.game.board import Side
-from bgfmt.tables import MeanRolls, NormalOneSided, OneSided
-from bgfmt.tables.scales import CHANCE_WHOLE, PIPS_PER_ROLL
+from bgfmt.tables import OfRolls, Rolls
+from bgfmt.tables.scales import PIPS_PER_ROLL
 
 Floats = NDArray[Any]
+NOTHING: Any = Rolls(None)  # type: ignore[arg-type]
 
 
-def side_race(table: OneSided | MeanRolls | NormalOneSided, side: Side, name: str | None = None) -> SideRace:
+def side_race(table: OfRolls, side: Side, name: str | None = None) -> SideRace:
     """What a one-sided table that covers a side says of it, in float64."""
     number = side.number(table.points)
-    error = {"mean_rolls": choose.known_error_of_rolls(table)}
-    if isinstance(table, OneSided):
-        mean, deviation, chances = moments(np.asarray(table.bearoff[number]))
-        gammon = None if table.gammon is None else moments(np.asarray(table.gammon[number]))
-        return SideRace(
-            source="one-sided",
-            table=name,
-            max_error=error,
-            side=side,
-            number=number,
-            mean_rolls=float(mean),
-            std_rolls=float(deviation),
-            gammon_mean_rolls=None if gammon is None else float(gammon[0]),
-            gammon_std_rolls=None if gammon is None else float(gammon[1]),
-            bearoff=chances,
-            gammon=None if gammon is None else gammon[2],
-        )
-    if isinstance(table, NormalOneSided):
-        numbers = [float(x) for x in table.moments[number]]
-        keys = ("mean_rolls", "std_rolls", "gammon_mean_rolls", "gammon_std_rolls")
-        known = dict(zip(keys, numbers, strict=True))
-        return SideRace(source="one-sided", table=name, side=side, number=number, **known)  # type: ignore[arg-type]
-    mean_rolls = float(table.means[number])
+    last, first = table.rolls(number), table.first_rolls(number) or NOTHING
     return SideRace(
-        source="one-sided", table=name, max_error=error, side=side, number=number, mean_rolls=mean_rolls
+        source="one-sided",
+        table=name,
+        max_error=table.errors() or None,
+        side=side,
+        number=number,
+        mean_rolls=float(last.mean),
+        std_rolls=_float(last.deviation),
+        gammon_mean_rolls=_float(first.mean),
+        gammon_std_rolls=_float(first.deviation),
+        bearoff=last.chances,
+        gammon=first.chances,
     )
 
 
-def moments(rows: Floats) -> tuple[Floats, Floats, Floats]:
-    """Mean, standard deviation and chances, in float64, of stored distributions (..., rolls).
-
-    Sums of the stored integers are exact; each mean is divided once.
-    """
-    scale = 1.0 if rows.dtype == np.float64 else float(CHANCE_WHOLE)
-    rolls = np.arange(rows.shape[-1], dtype=np.float64)
-    chances = rows.astype(np.float64) / scale
-    mean = rows @ rolls / scale
-    square = rows @ (rolls * rolls) / scale
-    return mean, np.sqrt(np.maximum(square - mean * mean, 0.0)), chances
+def _float(value: Any) -> float | None:
+    return None if value is None else float(value)
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,18 +84,13 @@ class Races:
 
 def race_many(databases: Databases, sides: Any) -> Races:
     """Races of many sides, counts (N, points), numbers (N,) or Side objects, from the first one-sided table."""
-    kinds = (OneSided, MeanRolls, NormalOneSided)
-    fitting = [table for table in choose.tables_of(databases) if isinstance(table, kinds)]
+    fitting = choose.of_rolls(databases)
     if not fitting:
         raise choose.not_covered(databases, wanted="the rolls of one side")
-    table = min(fitting, key=lambda t: kinds.index(type(t)))
+    table = min(fitting, key=lambda t: choose.RANK[t.kind])
     numbers = table.numbers(sides)
     pips = board.unrank_array(numbers, table.points).astype(np.int64) @ np.arange(1, table.points + 1)
-    if isinstance(table, OneSided):
-        mean, deviation, chances = moments(np.asarray(table.bearoff[numbers]))
-        gammon = None if table.gammon is None else moments(np.asarray(table.gammon[numbers]))[2]
-        return Races(pips, mean, deviation, chances, gammon)
-    stored = table.lookup_many(numbers)
-    if isinstance(table, NormalOneSided):
-        return Races(pips, stored[:, 0], stored[:, 1])
-    return Races(pips, stored, None)
+    last = table.rolls(numbers)
+    first = table.first_rolls(numbers) if last.chances is not None else None
+    gammon = None if first is None else first.chances
+    return Races(pips, last.mean, last.deviation, last.chances, gammon)

@@ -17,13 +17,14 @@ from numpy.typing import NDArray
 
 from bgfmt.analysis import approximate, choose
 from bgfmt.analysis.answers import COLUMNS, Gammons, PositionEquities, Source
-from bgfmt.errors import NotCoveredError
+from bgfmt.errors import NotCoveredError, TooMuchWorkError
 from bgfmt.game.board import MAX_CHEQUERS, Position, Side
 from bgfmt.tables import OneSided, Table, TwoSided
 
 if TYPE_CHECKING:
     from bgfmt.analysis.library import Library
     from bgfmt.analysis.ondemand import MatchAnswer, MoneyAnswer
+    from bgfmt.analysis.ondemand.kept import Kept
     from bgfmt.met.score import Score
 
 Floats = NDArray[np.float64]
@@ -62,15 +63,31 @@ class Sources:
     ) -> None:
         self.library, self.calculate, self.limit, self.progress = library, calculate, limit, progress
         self._kept: dict[Any, Any] = {}
+        self._games: Kept | None = None
 
     @property
     def tables(self) -> list[Table]:
         """The tables asked."""
         return self.library.tables
 
-    def refusal(self, *sides: Side) -> NotCoveredError:
+    def refusal(self, position: Position) -> NotCoveredError:
         """The error for a question of two sides that nothing answers."""
-        return choose.not_covered(self.tables, *sides, wanted="both sides' equities")
+        reason = choose.not_covered(self.tables, position.us, position.them, wanted="both sides' equities")
+        needed = self.missing_work(position)
+        return reason if needed is None else TooMuchWorkError(str(reason), needed, self._limit(position))
+
+    def missing_work(self, position: Position) -> int | None:
+        """About the work that exact play for money takes, in the limit's unit, where it is beyond the limit."""
+        if self.calculate != "all" or position.contact:
+            return None
+        needed = _least_work(position) * MONEY_COLUMNS
+        return needed if needed > self._limit(position) else None
+
+    def _limit(self, position: Position) -> int:
+        if self.limit is not None:
+            return self.limit
+        beside = choose.distributions_for(self.tables, position.us, position.them)
+        return ALONE_LIMIT if beside is None else BESIDE_LIMIT
 
     # -- money -------------------------------------------------------------------------------------------
 
@@ -86,9 +103,9 @@ class Sources:
         table = choose.two_sided_for(self.tables, position)
         if table is not None:
             return self._stored(table, position)
-        one = choose.one_sided_for(self.tables, position.us, position.them, distributions=True)
-        if not isinstance(one, OneSided):
-            raise self.refusal(position.us, position.them)
+        one = choose.distributions_for(self.tables, position.us, position.them)
+        if one is None:
+            raise self.refusal(position)
         return self._estimated(one, position)
 
     def _stored(self, table: TwoSided, position: Position) -> PositionEquities:
@@ -157,18 +174,18 @@ class Sources:
         """A race that no two-sided table covers, solved; None beyond the limit."""
         if self.calculate != "all":
             return None
-        beside = choose.one_sided_for(self.tables, position.us, position.them, distributions=True)
-        return self._money(position, jacoby, ALONE_LIMIT if beside is None else BESIDE_LIMIT)
+        return self._money(position, jacoby, self._limit(position))
 
     def _money(self, position: Position, jacoby: bool, limit: int) -> MoneyAnswer | None:
         limit = limit if self.limit is None else self.limit
-        too_much = _least_work(position) * MONEY_COLUMNS > limit
-        if self.calculate == "nothing" or position.contact or too_much:
+        if self.calculate == "nothing" or position.contact:
             return None
-        from bgfmt.analysis import ondemand
 
-        def solve() -> MoneyAnswer:
-            return ondemand.solve_money(position, jacoby=jacoby, limit=limit, progress=self.progress)
+        def solve() -> MoneyAnswer | None:
+            found = self.games.money(position, jacoby)
+            if found is not None or _least_work(position) * MONEY_COLUMNS > limit:
+                return found
+            return self.games.solve_money(position, jacoby, limit, self.progress)
 
         return self._once((position, jacoby, limit), solve)
 
@@ -200,8 +217,8 @@ class Sources:
         table = choose.two_sided_for(self.tables, position, results=sides)
         if table is not None:
             return self._stored_worths(table, position.them, sides, cube)
-        one = choose.one_sided_for(self.tables, position.them, *sides, distributions=True)
-        if not isinstance(one, OneSided):
+        one = choose.distributions_for(self.tables, position.them, *sides)
+        if one is None:
             return None
         values, cubeless = approximate.worth_of_results(one, position.them, sides, cube)
         return Worths(values, cubeless, None, "one-sided", self.library.name(one))
@@ -223,20 +240,33 @@ class Sources:
     def match(self, position: Position, score: Score) -> MatchAnswer | None:
         """A race solved at a score, None beyond the limit."""
         limit = MATCH_LIMIT if self.limit is None else self.limit
-        if self.calculate != "all" or position.contact or _least_work(position) > limit:
+        if self.calculate != "all" or position.contact:
             return None
-        from bgfmt.analysis import ondemand
 
-        def solve() -> MatchAnswer:
-            return ondemand.solve_match(position, score, limit=limit, progress=self.progress)
+        def solve() -> MatchAnswer | None:
+            from bgfmt.analysis.ondemand.answers import match_columns
+
+            found = self.games.match(position, score)
+            if found is not None or _least_work(position) * len(match_columns(position, score)) > limit:
+                return found
+            return self.games.solve_match(position, score, limit, self.progress)
 
         return self._once((position, score), solve)
 
-    def _once(self, key: Any, solve: Callable[[], T]) -> T | None:
+    @property
+    def games(self) -> Kept:
+        """The last calculations, which answer for what comes up later in their games."""
+        if self._games is None:
+            from bgfmt.analysis.ondemand.kept import Kept
+
+            self._games = Kept()
+        return self._games
+
+    def _once(self, key: Any, solve: Callable[[], T | None]) -> T | None:
         """The calculated answer, from those kept where it is among them; None where it is beyond the limit."""
         if key not in self._kept:
             try:
-                found: T | None = solve()
+                found = solve()
             except NotCoveredError:
                 found = None
             while len(self._kept) >= KEPT:

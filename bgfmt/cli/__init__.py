@@ -34,6 +34,7 @@ COMMANDS = {
     "gnubg-external": "bgfmt.cli.gnubg_external:gnubg_external",
     "matches": "bgfmt.cli.matches:matches",
     "annotate": "bgfmt.cli.annotate:annotate",
+    "judge": "bgfmt.cli.judge:judge",
     "ubgi": "bgfmt.cli.ubgi:ubgi",
     "serve": "bgfmt.cli.serve:serve",
     "site": "bgfmt.cli.site:site",

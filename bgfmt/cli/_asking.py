@@ -6,23 +6,25 @@ import os
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from bgfmt.errors import PositionError
 from bgfmt.game.board import Position, Side
 from bgfmt.game.state import OWNERS, GameState
+from bgfmt.hosts.asking import COUNTS, facts, one_or_two, parse_away, state_of
 
 if TYPE_CHECKING:
     from bgfmt.analysis.advisor import Advisor
     from bgfmt.analysis.library import Library
+    from bgfmt.met import Met
+
+__all__ = ["facts", "one_or_two", "parse_away", "state_of"]  # of `bgfmt.hosts.asking`, for the commands
 
 F = TypeVar("F", bound=Callable[..., Any])
 SUFFIXES = (".bd", ".ijf", ".db", ".npz", ".bin", ".gz")
 ROLL = re.compile(r"\d[-,]?\d|all", re.IGNORECASE)
-COUNTS = re.compile(r"[\d,/]+|bar")  # a part of counts written without quotes
 STDIN = "-"
 
 
@@ -66,13 +68,18 @@ def _is_database(word: str) -> bool:
 
 
 @contextmanager
-def opened(paths: list[str], described: str | None, part: int | None) -> Iterator[Library]:
-    """The databases named, or those of this machine, closed again at the end; what was left out is said."""
+def opened(
+    paths: list[str], described: str | None, part: int | None, *, guard: bool = False
+) -> Iterator[Library]:
+    """The databases named, or those of this machine, closed again at the end; what was left out is said.
+
+    guard : files named are read rather than mapped, so that no one who cuts them short ends this process.
+    """
     from bgfmt.analysis import library
     from bgfmt.cli import options
 
     if paths:
-        found = library.named(paths, part=part or 0, **options.reading(described))
+        found = library.named(paths, part=part or 0, guard=guard, **options.reading(described))
     else:
         if described or part:
             raise click.UsageError("which file is meant? name the database")
@@ -87,15 +94,43 @@ def opened(paths: list[str], described: str | None, part: int | None) -> Iterato
 
 
 def calculation_options(function: F) -> F:
-    """`--limit`, `--no-settle`, `--met`, `--met-player`."""
-    text = "Most pairs of boards times cube states to calculate for one question (default: see docs/ask.md)."
-    function = click.option("--limit", type=click.IntRange(0), metavar="N", help=text)(function)
-    text = "Calculate nothing: answer from the tables alone, however close or approximate."
-    function = click.option("--no-settle", is_flag=True, help=text)(function)
-    text = "Which player of an uneven match equity table is on roll."
-    function = click.option("--met-player", type=click.IntRange(0, 1), default=0, help=text)(function)
-    text = "Match equity table: a name or a file (default: Kazaross-XG2)."
-    return click.option("--met", metavar="NAME|FILE", help=text)(function)
+    """`--limit`, `--no-settle`, `--met`, `--extend-met`, `--met-player`."""
+    function = limit_options("see docs/ask.md")(function)
+    return met_options("Which player of an uneven match equity table is on roll.")(function)
+
+
+def limit_options(default: str) -> Callable[[F], F]:
+    """`--limit`, `--no-settle`."""
+
+    def decorate(function: F) -> F:
+        text = f"Most pairs of boards times cube states to calculate for one question (default: {default})."
+        function = click.option("--limit", type=click.IntRange(0), metavar="N", help=text)(function)
+        text = "Calculate nothing: answer from the tables alone, however close or approximate."
+        return click.option("--no-settle", is_flag=True, help=text)(function)
+
+    return decorate
+
+
+def met_options(player: str) -> Callable[[F], F]:
+    """`--met`, `--extend-met`, `--met-player`; `player` says what the last is about."""
+
+    def decorate(function: F) -> F:
+        function = click.option("--met-player", type=click.IntRange(0, 1), default=0, help=player)(function)
+        text = "Answer scores beyond the match equity table too, up to 64-away, by a normal approximation."
+        function = click.option("--extend-met", is_flag=True, help=text)(function)
+        text = "Match equity table: a name or a file (default: Kazaross-XG2)."
+        return click.option("--met", metavar="NAME|FILE", help=text)(function)
+
+    return decorate
+
+
+def equity_table(met: str | None, extend: bool) -> Met | str | None:
+    """What `Advisor` takes for `--met` and `--extend-met`."""
+    if not extend:
+        return met
+    from bgfmt.met import DEFAULT, load
+
+    return load(met or DEFAULT, extend=True)
 
 
 def state_options(function: F) -> F:
@@ -119,6 +154,7 @@ def adviser(
     limit: int | None = None,
     no_settle: bool = False,
     met: str | None = None,
+    extend_met: bool = False,
     met_player: int = 0,
 ) -> Iterator[Advisor]:
     """An adviser over the databases named, or those of this machine, with progress on a terminal."""
@@ -127,63 +163,10 @@ def adviser(
 
     with opened(paths, described, part) as library, Progress("calculating", " pairs") as progress:
         calculate: Any = "nothing" if no_settle else "all"
+        table = equity_table(met, extend_met)
         yield Advisor(
-            library, met=met, met_player=met_player, calculate=calculate, limit=limit, progress=progress
+            library, met=table, met_player=met_player, calculate=calculate, limit=limit, progress=progress
         )
-
-
-def parse_away(text: str) -> tuple[int, int]:
-    """The two numbers of "5-9"."""
-    found = re.fullmatch(r"\s*(\d{1,4})\s*[-,: ]\s*(\d{1,4})\s*", text)
-    if not found:
-        raise PositionError(f"a score is the points both need, the side on roll first, as 5-9, not {text!r}")
-    return int(found[1]), int(found[2])
-
-
-def state_of(
-    text: str,
-    *,
-    cube: str | None = None,
-    cube_value: int | None = None,
-    away: str | None = None,
-    crawford: bool = False,
-) -> GameState:
-    """The state that a text and the options stand for; options replace what the text says."""
-    from bgfmt.game.identifiers import parse
-
-    asked = one_or_two(text)
-    if isinstance(asked, Side):
-        raise PositionError(f"{text!r} is one side; give both, the side on roll first: side / side")
-    state = parse(text)
-    if cube is not None:
-        owner = {"centered": None, "owned": state.turn, "opponent": 1 - state.turn}[cube]
-        state = replace(state, cube_owner=owner)
-    if cube_value is not None:
-        state = replace(state, cube_value=cube_value)
-    if away is not None:
-        mine, other = parse_away(away)
-        if min(mine, other) < 1:
-            raise PositionError(f"both sides need at least one point, not {away}")
-        length = max(mine, other)
-        scores = (length - other, length - mine)
-        state = replace(state, length=length, scores=scores if state.turn else scores[::-1], crawford=False)
-    if crawford:
-        if state.away is None or 1 not in state.away:
-            raise PositionError("in the Crawford game one side needs one point; say the score")
-        state = replace(state, crawford=True)
-    return state
-
-
-def facts(state: GameState) -> dict[str, Any]:
-    """The state beside the position, for JSON."""
-    out: dict[str, Any] = {
-        "position": str(state.position),
-        "cube": state.owner,
-        "cube_value": state.cube_value,
-    }
-    if state.away is not None:
-        out |= {"away": list(state.away), "crawford": state.crawford}
-    return out
 
 
 def title(state: GameState) -> str:
@@ -198,23 +181,6 @@ def title(state: GameState) -> str:
     if state.cube_value > 1 or state.owner != "centered":
         said.append(f"cube at {state.cube_value}, {state.owner}")
     return ", ".join(said)
-
-
-def one_or_two(text: str) -> Side | Position:
-    """A side from one list of counts, else a position; one whose other side is empty counts as one side."""
-    from bgfmt.game.identifiers import parse_position, parse_side
-
-    if "/" not in text and COUNTS.fullmatch(text.replace(" ", "")):
-        return parse_side(text)
-    try:
-        position = parse_position(text)
-    except ValueError:
-        try:
-            return parse_side(text)
-        except ValueError:
-            pass
-        raise
-    return position if position.them.chequers else position.us
 
 
 # -- answers ---------------------------------------------------------------------------------------------
@@ -236,7 +202,7 @@ def source_line(source: str, table: str | None, max_error: Any) -> str:
     """Where an answer comes from and how far it may err, in words."""
     where = "calculated exactly" if source == "calculation" else f"from {table}" if table else f"by {source}"
     if max_error is None:
-        return f"{where}; approximate, no bound of the error is known"
+        return f"{where}; approximate, no bound of the error is known (--limit N calculates what takes more)"
     worst = max(max_error.values(), default=0.0)
     return f"{where}; numbers err by at most {worst:.2g}" if worst > 1e-11 else f"{where}; exact"
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from bgfmt.cli import _asking, options
+from bgfmt.hosts import asking
 
 if TYPE_CHECKING:
     from bgfmt.analysis.advisor import Advisor
-    from bgfmt.analysis.answers import PositionEquities
     from bgfmt.analysis.cube import CubeAction
     from bgfmt.game.state import GameState
 
@@ -44,6 +44,7 @@ def cube(
     limit: int | None,
     no_settle: bool,
     met: str | None,
+    extend_met: bool,
     met_player: int,
     described: str | None,
     part: int | None,
@@ -63,17 +64,18 @@ def cube(
     """
     said = _asking.split(words)
     around = {"cube": cube, "cube_value": cube_value, "away": away, "crawford": crawford}
-    calculation = {"limit": limit, "no_settle": no_settle, "met": met, "met_player": met_player}
+    calculation = {"limit": limit, "no_settle": no_settle, "met": met, "extend_met": extend_met}
+    calculation["met_player"] = met_player
     with _asking.adviser(said.paths, described, part, **calculation) as advisor:  # type: ignore[arg-type]
         if said.many:
-            return _asking.one_by_one(lambda text: answer(advisor, _asking.state_of(text, **around)))  # type: ignore[arg-type]
+            return _asking.one_by_one(lambda text: asking.cube(advisor, _asking.state_of(text, **around)))  # type: ignore[arg-type]
         state = _asking.state_of(said.position, **around)  # type: ignore[arg-type]
         if state.dice is not None:
             _asking.note("the dice of the identifier are not looked at: a cube action comes before the roll")
         if scores:
             return _scores(advisor, state, scores, said.position, plot, as_json)
         if as_json:
-            found = {"asked": said.position} | answer(advisor, state)
+            found = {"asked": said.position} | asking.cube(advisor, state)
             options.echo_json(found)
         else:
             lines = match_lines(advisor, state) if state.away else money_lines(advisor, state)
@@ -104,32 +106,6 @@ def _scores(
     return 0
 
 
-def answer(advisor: Advisor, state: GameState) -> dict[str, Any]:
-    """The cube action of a state as plain values."""
-    if not state.money:
-        action = advisor.cube(state)
-        error = None if action.approximate or action.match is None else {"mwc": action.match.error}
-        return _asking.facts(state) | action.as_dict() | {"max_error": error}
-    from bgfmt.analysis.cube import LABELS, label_of
-
-    found, action, both = _money(advisor, state)
-    label = label_of(both["centered"], both["owned"])
-    names = "action doubles takes beavers sure settled certainty"
-    out = _asking.facts(state) | found.as_dict() | {name: getattr(action, name) for name in names.split()}
-    out |= {f"{owner}_cube": one.as_dict() for owner, one in both.items()}
-    return out | {"label": label, "label_text": LABELS[label]}
-
-
-def _money(advisor: Advisor, state: GameState) -> tuple[PositionEquities, CubeAction, dict[str, CubeAction]]:
-    """Equities, the action with the cube as it lies, and those with a centered and with an owned cube."""
-    from dataclasses import replace
-
-    owners = {"centered": None, "owned": state.turn}
-    both = {name: advisor.cube(replace(state, cube_owner=owner)) for name, owner in owners.items()}
-    action = both.get(state.owner) or advisor.cube(state)
-    return advisor.equities(state), action, both
-
-
 def heading(state: GameState) -> list[str]:
     """The board, who is on roll, and the cube and score where there is something to say of them."""
     from bgfmt.game.drawing import many
@@ -142,7 +118,7 @@ def heading(state: GameState) -> list[str]:
 
 def money_lines(advisor: Advisor, state: GameState) -> list[str]:
     """The cube action for money as lines of text."""
-    found, action, both = _money(advisor, state)
+    found, action, both = asking.money(advisor, state)
     lines = heading(state)
     about = "approximately " if found.approximate else ""
     if found.win is not None:

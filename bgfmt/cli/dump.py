@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from bgfmt.tables import Column, Components, Table
+    from bgfmt.tables import Column, Listing, Table
 
 CHUNK = 1 << 13
 
@@ -45,19 +45,18 @@ def dump(
     """
     import bgfmt
     from bgfmt.errors import CapabilityError, NotCoveredError
-    from bgfmt.tables import Components
 
     with bgfmt.open(file, part=part or 0, **options.reading(described)) as db:
         table = db.table
-        if not table.columns and not isinstance(table, Components):
+        if not table.columns and table.listing is None:
             raise CapabilityError(f"{file}: a {table.kind} file holds no positions to dump")
         if start >= max(1, table.entries):
             raise NotCoveredError(
                 f"{file}: position number {start} lies beyond the last, {table.entries - 1}"
             )
         stop = table.entries if count is None else min(table.entries, start + count)
-        if isinstance(table, Components):
-            pieces = _components(table, start, stop, style)
+        if table.listing is not None:
+            pieces = _listed(table.listing, start, stop, style)
         else:
             pieces = _entries(table, start, stop, style)
         for piece in pieces:
@@ -124,9 +123,8 @@ def _record(table: Table, columns: tuple[Column, ...], number: int, row: list[fl
     return out
 
 
-def _components(table: Components, start: int, stop: int, style: str) -> Iterator[str]:
-    """The nouns of a J component file: a line each, or all of them as JSON."""
-    nouns = table.nouns
+def _listed(nouns: Listing, start: int, stop: int, style: str) -> Iterator[str]:
+    """What holds no positions, as a J component file: a line each, or all of it as JSON."""
     if style == "json":
         records = (json.dumps({"component": k, **nouns.as_json(k)}) for k in range(start, stop))
         yield "["

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from bgfmt.cli import options
@@ -24,13 +26,14 @@ def matches(files: tuple[str, ...], as_json: bool) -> int:
     from bgfmt.errors import BgfmtError
     from bgfmt.matches import printable, read
 
-    out = []
+    out: list[dict[str, Any]] = []
     code = 0
     for path in files:
         try:
             found = read(path)
         except (BgfmtError, OSError) as error:
-            click.echo(f"bgfmt: {printable(' '.join(str(error).split()), 400)}", err=True)
+            click.echo(f"bgfmt: {printable(options.message_of(error), 400)}", err=True)
+            out.append({"file": path, "error": options.as_error(error)})
             code = 2
             continue
         for match in found:

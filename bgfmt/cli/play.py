@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from bgfmt.cli import _asking, options
-from bgfmt.errors import PositionError
 from bgfmt.game.board import Position, Side
 from bgfmt.game.state import GameState
+from bgfmt.hosts import asking
 
 if TYPE_CHECKING:
-    from bgfmt.analysis.advisor import Advisor
     from bgfmt.analysis.answers import RankedPlay, RankedPlays
 
 Ranked = dict[tuple[int, int], "RankedPlays"]
@@ -42,6 +41,7 @@ def play(
     limit: int | None,
     no_settle: bool,
     met: str | None,
+    extend_met: bool,
     met_player: int,
     described: str | None,
     part: int | None,
@@ -61,18 +61,19 @@ def play(
     """
     said = _asking.split(words, roll=True)
     around = {"cube": cube, "cube_value": cube_value, "away": away, "crawford": crawford}
-    calculation = {"limit": limit, "no_settle": no_settle, "met": met, "met_player": met_player}
+    calculation = {"limit": limit, "no_settle": no_settle, "met": met, "extend_met": extend_met}
+    calculation["met_player"] = met_player
     with _asking.adviser(said.paths, described, part, **calculation) as advisor:  # type: ignore[arg-type]
 
         def answer(text: str, roll: str | None) -> tuple[Side | GameState, Ranked]:
-            asked, rolls = _question(text, roll, around)
-            return asked, {dice: _ranked(advisor, asked, dice, measure) for dice in rolls}
+            asked, rolls = asking.rolls_of(text, roll, around)
+            return asked, {dice: asking.ranked(advisor, asked, dice, measure) for dice in rolls}
 
         if said.many:
-            return _asking.one_by_one(lambda line: _as_dict(*answer(*_parts(line, said.roll))))
+            return _asking.one_by_one(lambda line: asking.plays(*answer(*_parts(line, said.roll))))
         asked, ranked = answer(said.position, said.roll)
         if as_json:
-            options.echo_json({"asked": said.position} | _as_dict(asked, ranked))
+            options.echo_json({"asked": said.position} | asking.plays(asked, ranked))
         else:
             click.echo("\n".join(_lines(asked, ranked)))
     return 0
@@ -84,45 +85,6 @@ def _parts(line: str, roll: str | None) -> tuple[str, str | None]:
     if len(words) > 1 and _asking.ROLL.fullmatch(words[-1]):
         return " ".join(words[:-1]), words[-1]
     return line, roll
-
-
-def _question(
-    text: str, roll: str | None, around: dict[str, Any]
-) -> tuple[Side | GameState, list[tuple[int, int]]]:
-    """The side or state asked about, and the rolls to play."""
-    from bgfmt.game.moves import ROLLS, parse_roll
-
-    side = _asking.one_or_two(text)
-    asked: Side | GameState = side if isinstance(side, Side) else _asking.state_of(text, **around)
-    if roll is not None and roll.lower() == "all":
-        return asked, [(high, low) for high, low, _ in ROLLS]
-    if roll is not None:
-        return asked, [parse_roll(roll)]
-    dice = asked.dice if isinstance(asked, GameState) else None
-    if dice is None:
-        raise PositionError(f"{text!r} says no dice; say the roll to play")
-    return asked, [(max(dice), min(dice))]
-
-
-def _ranked(
-    advisor: Advisor, asked: Side | GameState, dice: tuple[int, int], measure: str | None
-) -> RankedPlays:
-    if isinstance(asked, Side):
-        return advisor.side_plays(asked, dice, measure or "mean")
-    return advisor.plays(asked.rolled(dice), measure=measure)
-
-
-def _as_dict(asked: Side | GameState, ranked: Ranked) -> dict[str, Any]:
-    first = next(iter(ranked.values()))
-    around = _asking.facts(asked) if isinstance(asked, GameState) else {}
-    if first.cube is None:
-        around.pop("cube", None)
-    out = first.as_dict() | around
-    if len(ranked) > 1:
-        del out["roll"], out["plays"]
-        rolls = [one.as_dict() for one in ranked.values()]
-        out["rolls"] = [{"roll": one["roll"], "plays": one["plays"]} for one in rolls]
-    return out
 
 
 def _lines(asked: Side | GameState, ranked: Ranked) -> list[str]:

@@ -9,11 +9,11 @@ import click
 from bgfmt.cli import _asking, options
 from bgfmt.errors import NotCoveredError
 from bgfmt.game.board import Position, Side
+from bgfmt.hosts import asking
 
 if TYPE_CHECKING:
     from bgfmt.analysis.advisor import Advisor
     from bgfmt.analysis.answers import SideRace
-    from bgfmt.analysis.approximate import TwoSidedEstimate
 
 
 @click.command()
@@ -41,40 +41,16 @@ def race(
     said = _asking.split(words)
     with _asking.adviser(said.paths, described, part) as advisor:
         if said.many:
-            return _asking.one_by_one(lambda text: answer(advisor, _asking.one_or_two(text)))
+            return _asking.one_by_one(lambda text: asking.race(advisor, _asking.one_or_two(text)))
         asked = _asking.one_or_two(said.position)
         _ignored(said.position)
         if plot:
-            _plot(plot, _sides(advisor, asked).values())
+            _plot(plot, asking.sides(advisor, asked).values())
         if as_json:
-            options.echo_json({"asked": said.position} | answer(advisor, asked))
+            options.echo_json({"asked": said.position} | asking.race(advisor, asked))
         else:
             click.echo("\n".join(_lines(advisor, asked)))
     return 0
-
-
-def answer(advisor: Advisor, asked: Side | Position) -> dict[str, Any]:
-    """The race of one side or two as plain values."""
-    sides = {who: one.as_dict() for who, one in _sides(advisor, asked).items()}
-    if isinstance(asked, Side):
-        return sides["side"]
-    first = sides["on_roll"]
-    origin = {name: first[name] for name in ("source", "table", "approximate", "max_error")}
-    estimate = _estimate(advisor, asked)
-    return {"position": str(asked)} | sides | {"two_sided": estimate and estimate.as_dict()} | origin
-
-
-def _sides(advisor: Advisor, asked: Side | Position) -> dict[str, SideRace]:
-    if isinstance(asked, Side):
-        return {"side": advisor.race(asked)}
-    return {"on_roll": advisor.race(asked.us), "other_side": advisor.race(asked.them)}
-
-
-def _estimate(advisor: Advisor, position: Position) -> TwoSidedEstimate | None:
-    try:
-        return advisor.chances(position)
-    except NotCoveredError:
-        return None  # means alone do not give chances
 
 
 def _ignored(text: str) -> None:
@@ -106,9 +82,9 @@ def _plot(path: str, found: Any) -> None:
 def _lines(advisor: Advisor, asked: Side | Position) -> list[str]:
     names = {"side": "", "on_roll": "On roll: ", "other_side": "Other side: "}
     lines = [_asking.board_of(asked)]
-    for who, one in _sides(advisor, asked).items():
+    for who, one in asking.sides(advisor, asked).items():
         lines += ["", f"{names[who]}{one.side}", *describe(one)]
-    estimate = _estimate(advisor, asked) if isinstance(asked, Position) else None
+    estimate = asking.estimate(advisor, asked) if isinstance(asked, Position) else None
     if estimate is None:
         return lines
     lines += ["", "The side on roll, approximately (each side playing alone):"]

@@ -38,7 +38,9 @@ def as_dict(state: GameState, grid: Grid) -> dict[str, Any]:
         for (mine, other, crawford), cell in grid.cells.items()
     ]
     met = {"name": grid.met.name, "digest": grid.met.digest}
-    return _asking.facts(state) | {"scores": grid.upto, "cells": cells, "met": met}
+    worst = max(cell.error for cell in grid.cells.values())
+    origin = {"source": "calculation", "table": None, "approximate": False, "max_error": {"mwc": worst}}
+    return _asking.facts(state) | {"scores": grid.upto, "cells": cells, "met": met} | origin
 
 
 def lines(state: GameState, grid: Grid) -> list[str]:

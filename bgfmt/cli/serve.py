@@ -67,7 +67,7 @@ def serve(
     """Answer questions about the tables DB over HTTP, and show a page that asks them, until interrupted.
 
     DB is a file, or NAME=FILE to serve it under another name. The page is at /, the routes are listed at
-    /openapi.json. Needs the extra bgfmt[serve].
+    /openapi.json. Needs starlette, uvicorn and httptools.
 
     \b
     Example:
@@ -81,7 +81,7 @@ def serve(
         from bgfmt.service.server import hosts_of
         from bgfmt.service.server import serve as run
     except ModuleNotFoundError as error:
-        install = "pip install 'bgfmt[serve]'"
+        install = "pip install '.[serve]' in a checkout of bgfmt"
         raise MissingExtraError(f"serving needs {error.name}: {install}", install) from None
     settings = Settings(
         hosts=hosts_of(host, tuple(name.lower() for name in allow_host)),

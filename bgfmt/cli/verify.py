@@ -75,6 +75,7 @@ def verify(
     write = _report_writer(report_file, [*files, *([against] if against else [])], force)
     worst = 0
     reports: list[Any] = []
+    failed: list[dict[str, Any]] = []
     for file in files:
         reading = options.reading(described)
         try:
@@ -88,6 +89,7 @@ def verify(
             if len(files) == 1:
                 raise
             click.echo(f"bgfmt: {error.filename or file}: {error.strerror or error}", err=True)
+            failed.append({"file": file, "error": options.as_error(error)})
             worst = max(worst, 2)
             continue
         worst = max(worst, report.exit_code)
@@ -95,8 +97,8 @@ def verify(
         if not as_json:
             _show(file, report, many=len(files) > 1)
     if as_json:
-        plain = [report.as_dict() for report in reports]
-        options.echo_json(plain[0] if len(files) == 1 and plain else plain)
+        plain = [*(report.as_dict() for report in reports), *failed]
+        options.echo_json(plain[0] if len(files) == 1 else plain)
     if write is not None:
         write(reports)
     return worst

@@ -48,6 +48,7 @@ __all__ = [
     "get",
     "guesses",
     "home",
+    "homes",
     "known",
     "promised",
     "recognise",
@@ -57,8 +58,8 @@ __all__ = [
 
 
 @cache
-def _load() -> tuple[dict[str, Format], tuple[Broken, ...]]:
-    found: dict[str, Format] = {}
+def _load() -> tuple[dict[str, Format[Any]], tuple[Broken, ...]]:
+    found: dict[str, Format[Any]] = {}
     broken: list[Broken] = []
     for entry in sorted(entry_points(group=GROUP), key=lambda e: e.name):
         try:
@@ -68,7 +69,7 @@ def _load() -> tuple[dict[str, Format], tuple[Broken, ...]]:
     return found, tuple(broken)
 
 
-def known() -> dict[str, Format]:
+def known() -> dict[str, Format[Any]]:
     """All formats that loaded, by name."""
     return dict(_load()[0])
 
@@ -78,7 +79,7 @@ def broken() -> tuple[Broken, ...]:
     return _load()[1]
 
 
-def get(name: str) -> Format:
+def get(name: str) -> Format[Any]:
     """The format of that name."""
     try:
         return _load()[0][name]
@@ -92,7 +93,7 @@ def head_of(source: Source, offset: int = 0) -> Head:
     return Head(source.name, source.size - offset, first, offset)
 
 
-def recognise(source: Source, offset: int = 0) -> Format:
+def recognise(source: Source, offset: int = 0) -> Format[Any]:
     """The one format that recognises the bytes at `offset`."""
     head = head_of(source, offset)
     claims = [f for f in _load()[0].values() if f.recognise(head)]
@@ -106,20 +107,25 @@ def recognise(source: Source, offset: int = 0) -> Format:
     raise UnknownFormatError(f"{source.name}: no known format; {what} (asked: {', '.join(asked)})", asked)
 
 
-def guesses(source: Source) -> list[tuple[Format, dict[str, Any]]]:
+def guesses(source: Source) -> list[tuple[Format[Any], dict[str, Any]]]:
     """Every reading of a file without header that its size and content allow: format and description."""
     return [(f, guess) for f in _load()[0].values() for guess in f.guess(source)]
 
 
-def by_suffix(path: str) -> Format | None:
+def by_suffix(path: str) -> Format[Any] | None:
     """The one format that uses this file name's suffix, if there is exactly one."""
     matches = [f for f in _load()[0].values() if path.lower().endswith(f.suffixes)] if path else []
     return matches[0] if len(matches) == 1 else None
 
 
-def home(table: Table) -> Format:
-    """The format in which a new table is written where nobody says which."""
-    found = [f for f in _load()[0].values() if f.home_of(table)]
+def homes(table: Table) -> list[Format[Any]]:
+    """The formats that offer to be a new table's home."""
+    return [f for f in _load()[0].values() if isinstance(table, f.carries) and f.home_of(table)]
+
+
+def home(table: Table) -> Format[Any]:
+    """The format in which a new table is written where no format is named."""
+    found = homes(table)
     if len(found) != 1:
         names = ", ".join(f.name for f in found or _load()[0].values() if isinstance(table, f.carries))
         raise FormatNeededError(f"say in which format to write a {table.kind} table ({names})")
@@ -132,11 +138,11 @@ def carried(facts: Mapping[str, Any]) -> tuple[records.Record, ...]:
     return records.records_from(facts, iter(sorted(kinds, key=lambda kind: kind.__name__)))
 
 
-def salvage(source: Source) -> Iterator[tuple[Format, Salvage]]:
+def salvage(source: Source) -> Iterator[tuple[Format[Any], Salvage]]:
     """What a damaged file may have been, of all formats, the likeliest first."""
     from heapq import merge
 
-    def of(order: int, form: Format) -> Iterator[tuple[float, int, Salvage]]:
+    def of(order: int, form: Format[Any]) -> Iterator[tuple[float, int, Salvage]]:
         return ((-found.near, order, found) for found in form.salvage(source))
 
     every = list(_load()[0].values())

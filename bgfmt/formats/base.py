@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Generic
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ from bgfmt.formats.parts import (
     Reading,
     Region,
     Salvage,
+    T,
     promised,
     shown,
 )
@@ -41,6 +42,7 @@ __all__ = [
     "Reading",
     "Region",
     "Salvage",
+    "T",
     "promised",
     "shown",
 ]
@@ -49,8 +51,8 @@ Progress = Callable[[int, int], None]
 Options = Mapping[str, Any]
 
 
-class Format:
-    """One file format. A subclass is one module, one entry point, one page in docs/formats."""
+class Format(Generic[T]):
+    """One file format, of tables of type T. A subclass is one module, one entry point, one page in docs/formats."""
 
     name: ClassVar[str]
     title: ClassVar[str]
@@ -76,15 +78,15 @@ class Format:
         """Descriptions (as `headerless` names them) that a file without header fits by size and content."""
         return []
 
-    def read(self, source: Source, offset: int = 0, **described: Any) -> Reading:
+    def read(self, source: Source, offset: int = 0, **described: Any) -> Reading[T]:
         """The table at `offset`, over the source's own bytes; `described` replaces a missing header."""
         raise NotImplementedError
 
-    def info(self, reading: Reading) -> dict[str, Any]:
+    def info(self, reading: Reading[T]) -> dict[str, Any]:
         """Facts of this format beyond kind, points and chequers, for `bgfmt info`."""
         return {}
 
-    def host_facts(self, reading: Reading) -> dict[str, Any]:
+    def host_facts(self, reading: Reading[T]) -> dict[str, Any]:
         """What the programs that read such files make of this one.
 
         gnubg_name : the name under which GNU Backgammon looks for it, or None. gnubg_reads : whether it can use it.
@@ -92,13 +94,13 @@ class Format:
         """
         return {"gnubg_name": None, "gnubg_reads": False, "notes": []}
 
-    def beside(self, reading: Reading) -> list[str]:
+    def beside(self, reading: Reading[T]) -> list[str]:
         """What the file holds beside the table that only a copy in this format keeps, a line each."""
         return []
 
     # -- writing ----------------------------------------------------------------------------------------
 
-    def write(self, table: Table, sink: Sink, *, progress: Progress | None = None, **options: Any) -> None:
+    def write(self, table: T, sink: Sink, *, progress: Progress | None = None, **options: Any) -> None:
         """Write the table. Options left out follow the table's own file where it is of this format.
 
         `progress` is called with (bytes written, bytes in all). Raises CapabilityError before anything is written
@@ -111,11 +113,11 @@ class Format:
         self.emit(table, outlet, options)
         outlet.done()
 
-    def emit(self, table: Table, sink: Outlet, options: Options) -> None:
+    def emit(self, table: T, sink: Outlet, options: Options) -> None:
         """Put the bytes out; table and options were checked."""
         raise NotImplementedError
 
-    def check(self, table: Table, options: Options) -> None:
+    def check(self, table: T, options: Options) -> None:
         """CapabilityError unless this format can hold this table, written with these options."""
         self.check_options(options)
         if not isinstance(table, self.carries):
@@ -129,7 +131,7 @@ class Format:
         """Names of the kinds of table it can hold."""
         return [name for name, kind in KINDS.items() if issubclass(kind, self.carries)]
 
-    def refusal(self, table: Table, options: Options) -> str | None:
+    def refusal(self, table: T, options: Options) -> str | None:
         """Why a table of the right kind cannot be held or written so; None when it can."""
         return None
 
@@ -146,12 +148,12 @@ class Format:
                 wanted = {bool: "yes or no", int: "a whole number"}.get(kind, "a word")
                 raise CapabilityError(f"{self.name}: {name} is {wanted}, not {value!r}")
 
-    def losses(self, table: Table, options: Options) -> list[str]:
+    def losses(self, table: T, options: Options) -> list[str]:
         """One line for each thing that writing this table with these options would lose."""
         return []
 
-    def home_of(self, table: Table) -> bool:
-        """Whether a new table of this kind and recipe is written in this format where nobody says which."""
+    def home_of(self, table: T) -> bool:
+        """Whether a new table of this kind and recipe is written in this format where no format is named."""
         return False
 
     def together(self, tables: Sequence[Table]) -> str | None:
@@ -160,7 +162,7 @@ class Format:
 
     # -- every byte -------------------------------------------------------------------------------------
 
-    def layout(self, table: Table, **options: Any) -> Layout:
+    def layout(self, table: T, **options: Any) -> Layout:
         """Where everything lies in a file of this table; only shape and dtype of its arrays are looked at.
 
         A table just read from a file of a layout that depends on its numbers or history is laid out as it was read.
@@ -168,18 +170,18 @@ class Format:
         """
         raise CapabilityError(f"the layout of {self.name} files is not told beforehand")
 
-    def size_of(self, table: Table, options: Options) -> int | None:
+    def size_of(self, table: T, options: Options) -> int | None:
         """Bytes that writing takes; None where that depends on the numbers."""
         try:
             return self.layout(table, **options).size
         except CapabilityError:
             return None
 
-    def as_written(self, table: Table) -> tuple[Table, Options]:
+    def as_written(self, table: T) -> tuple[T, Options]:
         """The same numbers without what is carried along, and the options that give the layout it was read with."""
         return table, {}
 
-    def audit(self, source: Source, table: Table, extent: Extent) -> Iterator[Fault]:
+    def audit(self, source: Source, table: T, extent: Extent) -> Iterator[Fault]:
         """Account for every byte of a table's extent: what yields no fault is as written, or part of a number.
 
         Bytes outside the numbers are compared with what this format writes for the same numbers. A pass over the
@@ -190,10 +192,11 @@ class Format:
             layout = self.layout(plain, **options)
         except CapabilityError:
             layout = None
-        sink = ComparingSink(source.buffer[extent.offset : extent.end])
-        if layout is not None and all(r.numbers or r.offset < len(layout.header) for r in layout.regions):
+        short = layout is not None and all(r.numbers or r.offset < len(layout.header) for r in layout.regions)
+        end = extent.offset + len(layout.header) if layout is not None and short else extent.end
+        sink = ComparingSink(source.buffer[extent.offset : end])
+        if layout is not None and short:
             sink.write(layout.header)
-            sink.skip(layout.size - len(layout.header))
         else:
             try:
                 self.write(plain, sink, **options)  # type: ignore[arg-type]
@@ -227,7 +230,7 @@ class Format:
         return self.recognise(Head("", len(head), head[:HEAD_BYTES]))
 
     @contextlib.contextmanager
-    def body(self, sink: Sink, table: Table, **options: Any) -> Iterator[dict[str, NDArray[Any]]]:
+    def body(self, sink: Sink, table: T, **options: Any) -> Iterator[dict[str, NDArray[Any]]]:
         """Room in a new file for a table's arrays, by name, to be filled in any order.
 
         `table` says kind, sizes and dtypes; its numbers are not looked at (`bgfmt.formats.promised` makes one).
@@ -241,7 +244,7 @@ class Format:
         room = sink.reserve(layout.size - len(layout.header))
         yield self.arrays_in(room, table, options)
 
-    def takes_body(self, table: Table, options: Options) -> bool:
+    def takes_body(self, table: T, options: Options) -> bool:
         """Whether `body` makes room for this table, written with these options."""
         if type(self).arrays_in is Format.arrays_in:
             return False
@@ -251,6 +254,6 @@ class Format:
             return False
         return all(r.numbers or r.offset < len(layout.header) for r in layout.regions)
 
-    def arrays_in(self, room: NDArray[np.uint8], table: Table, options: Options) -> dict[str, NDArray[Any]]:
+    def arrays_in(self, room: NDArray[np.uint8], table: T, options: Options) -> dict[str, NDArray[Any]]:
         """The arrays of a table in the bytes behind the header."""
         raise CapabilityError(f"{self.name} files are written in order only")

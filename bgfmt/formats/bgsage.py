@@ -27,7 +27,7 @@ from bgfmt.formats.outlets import Outlet
 from bgfmt.formats.records import AsRead, as_read, lasting
 from bgfmt.game import board
 from bgfmt.storage import Source
-from bgfmt.tables import LazyRows, OneSided, Rows, Table
+from bgfmt.tables import LazyRows, OneSided, Rows
 
 POINTS, CHEQUERS, ROLLS = 6, 15, 32
 N = board.count(POINTS, CHEQUERS)
@@ -55,7 +55,7 @@ class Sections:
     survival: NDArray[Any]
 
 
-class Bgsage(Format):
+class Bgsage(Format[OneSided]):
     name = "bgsage"
     title = "bgsage one-sided"
     suffixes = (".db",)
@@ -67,14 +67,14 @@ class Bgsage(Format):
     def recognise(self, head: Head) -> bool:
         return head.bytes.startswith(MAGIC)
 
-    def read(self, source: Source, offset: int = 0, **described: Any) -> Reading:
+    def read(self, source: Source, offset: int = 0, **described: Any) -> Reading[OneSided]:
         rows = source.header(HEADER, SIZE, offset).gammon_rows
         if rows > N:
             raise HeaderError(source.name, "gammon_rows", offset + 24, f"at most {N}", rows)
         at = offset + SIZE
         bearoff = source.array("<u2", (N, ROLLS), at, "distributions")
-        means = source.array("<f4", (N,), at + 64 * N, "means")
-        where = source.array("<i4", (N,), at + 68 * N, "gammon index")
+        means = np.asarray(source.array("<f4", (N,), at + 64 * N, "means"))
+        where = np.asarray(source.array("<i4", (N,), at + 68 * N, "gammon index"))
         survival = source.array("<u2", (rows, ROLLS), at + 72 * N, "gammon section")
         bad = (where < -1) | (where >= rows)
         if bad.any():
@@ -98,15 +98,13 @@ class Bgsage(Format):
         )
         return Reading(table, Extent(offset, SIZE + 72 * N + 64 * rows))
 
-    def host_facts(self, reading: Reading) -> dict[str, Any]:
-        assert isinstance(reading.table, OneSided)
+    def host_facts(self, reading: Reading[OneSided]) -> dict[str, Any]:
         note = "its gammon part follows the race's plays (gnubg's follows those that save the gammon)"
         return super().host_facts(reading) | {"notes": [note] if reading.table.gammon is not None else []}
 
     # -- writing ----------------------------------------------------------------------------------------
 
-    def refusal(self, table: Table, options: Options) -> str | None:
-        assert isinstance(table, OneSided)
+    def refusal(self, table: OneSided, options: Options) -> str | None:
         if (table.points, table.chequers) != (POINTS, CHEQUERS):
             return f"bgsage holds 6 points and 15 chequers only, not {table.points} and {table.chequers}"
         if table.exact:
@@ -117,8 +115,7 @@ class Bgsage(Format):
             return "the table has no gammon distributions; solve it anew to get them"
         return None
 
-    def losses(self, table: Table, options: Options) -> list[str]:
-        assert isinstance(table, OneSided)
+    def losses(self, table: OneSided, options: Options) -> list[str]:
         if table.gammon is None:
             return []
         if options.get("gammon") is False:
@@ -130,22 +127,20 @@ class Bgsage(Format):
             ]
         return []
 
-    def home_of(self, table: Table) -> bool:
-        return isinstance(table, OneSided) and not table.exact and table.gammon_policy == "race"
+    def home_of(self, table: OneSided) -> bool:
+        return not table.exact and table.gammon_policy == "race"
 
-    def emit(self, table: Table, sink: Outlet, options: Options) -> None:
-        assert isinstance(table, OneSided)
+    def emit(self, table: OneSided, sink: Outlet, options: Options) -> None:
         bearoff, gammon = np.asarray(table.bearoff), _gammon(table, options)
         kept = as_read(table, Sections) if gammon == (table.gammon is not None) else None
         parts = kept or _sections(bearoff, table.gammon if gammon else None)
         sink.write(HEADER.build({"gammon_rows": len(parts.survival)}))
         for array in (bearoff.astype("<u2", copy=False), parts.means, parts.where, parts.survival):
-            sink.write(array)
+            sink.write(np.asarray(array))
 
     # -- every byte -------------------------------------------------------------------------------------
 
-    def layout(self, table: Table, **options: Any) -> Layout:
-        assert isinstance(table, OneSided)
+    def layout(self, table: OneSided, **options: Any) -> Layout:
         kept = as_read(table, Sections)
         rows = N - FULL if _gammon(table, options) else 0
         if kept is not None and _gammon(table, options):
@@ -167,7 +162,7 @@ class Bgsage(Format):
 
         return Layout(bytes(HEADER.build({"gammon_rows": rows})), regions, place)
 
-    def as_written(self, table: Table) -> tuple[Table, Options]:
+    def as_written(self, table: OneSided) -> tuple[OneSided, Options]:
         return replace(table, carried=lasting(table)), {}
 
     def resembles(self, head: bytes) -> bool:

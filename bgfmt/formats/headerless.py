@@ -20,7 +20,9 @@ BLOCKS = 64  # of a table, that are held against theory
 YES, NO = {"1", "yes", "true", "on"}, {"0", "no", "false", "off"}
 
 
-def settle(source: Source, name: str | None, described: Mapping[str, Any]) -> tuple[Format, dict[str, Any]]:
+def settle(
+    source: Source, name: str | None, described: Mapping[str, Any]
+) -> tuple[Format[Any], dict[str, Any]]:
     """The format to read a source with, and the description that a file without header needs (empty for others).
 
     name : of a format, perhaps with a description behind it ("gnubg-os:points=3"), or None to find it.
@@ -79,12 +81,14 @@ def fitting(source: Source, name: str | None, hints: Mapping[str, Any]) -> dict[
     return wanted if fits or not guesses else {}
 
 
-def spelled(form: Format, described: Mapping[str, Any]) -> str:
+def spelled(form: Format[Any], described: Mapping[str, Any]) -> str:
     """A description as it is typed: gnubg-ts:points=4,chequers=2,cubeful=1."""
     return f"{form.name}:{','.join(f'{key}={value:d}' for key, value in described.items())}"
 
 
-def _only(source: Source, candidates: list[tuple[Format, dict[str, Any]]]) -> tuple[Format, dict[str, Any]]:
+def _only(
+    source: Source, candidates: list[tuple[Format[Any], dict[str, Any]]]
+) -> tuple[Format[Any], dict[str, Any]]:
     """The one candidate whose numbers make sense; UnknownFormatError where none or more than one does."""
     if len(candidates) > 1:
         candidates = [(f, d) for f, d in candidates if _sensible(source, f, d)] or candidates
@@ -97,7 +101,7 @@ def _only(source: Source, candidates: list[tuple[Format, dict[str, Any]]]) -> tu
     )
 
 
-def _sensible(source: Source, form: Format, described: Mapping[str, Any]) -> bool:
+def _sensible(source: Source, form: Format[Any], described: Mapping[str, Any]) -> bool:
     """Whether the first blocks of a table break no rule of theory."""
     try:
         table = form.read(source, **described).table
@@ -114,7 +118,7 @@ def _parsed(text: str) -> dict[str, str]:
     return {key.strip(): value.strip() or "yes" for key, _, value in pairs}
 
 
-def _typed(form: Format, described: Mapping[str, Any]) -> dict[str, Any]:
+def _typed(form: Format[Any], described: Mapping[str, Any]) -> dict[str, Any]:
     """A description in the types and bounds its format has; what is None is left out."""
     unknown = sorted(set(described) - set(form.headerless))
     if unknown:

@@ -32,7 +32,7 @@ from bgfmt.formats.base import Extent, Format, Head, Layout, Options, Reading, R
 from bgfmt.formats.outlets import Outlet
 from bgfmt.game import board
 from bgfmt.storage import Sink, Source
-from bgfmt.tables import MatchScore, Table
+from bgfmt.tables import MatchScore
 from bgfmt.tables.match_score import Results, ScoreFacts, State
 
 MAGIC = b"BGMATCH\x1a"
@@ -58,7 +58,7 @@ COLUMN = Struct("roller" / Int8ul, "owner" / Int8ul, "cube" / Int16ul)
 RESULT = Struct("points" / Int32ul, "win" / Float64l, "lose" / Float64l)
 
 
-class BgfmtMatch(Format):
+class BgfmtMatch(Format[MatchScore]):
     name = "bgfmt-match"
     title = "bgfmt match score"
     suffixes = (".bgm",)
@@ -69,7 +69,7 @@ class BgfmtMatch(Format):
     def recognise(self, head: Head) -> bool:
         return head.bytes.startswith(MAGIC)
 
-    def read(self, source: Source, offset: int = 0, **described: Any) -> Reading:
+    def read(self, source: Source, offset: int = 0, **described: Any) -> Reading[MatchScore]:
         said = source.header(FIRST, FIXED, offset)
 
         def refuse(field: str, at: int, expected: object, found: object) -> HeaderError:
@@ -93,7 +93,7 @@ class BgfmtMatch(Format):
         rows = source.array(
             "<f4", (n, n, said.columns), start, f"{said.points}x{said.chequers} match-score table"
         )
-        end = start + rows.nbytes + 4 * -(-n // said.block_rows)
+        end = start + 4 * n * n * said.columns + 4 * -(-n // said.block_rows)
         source.need(end, "sums of the blocks")
         table = MatchScore(
             points=said.points,
@@ -106,23 +106,20 @@ class BgfmtMatch(Format):
         )
         return Reading(table, Extent(offset, end - offset))
 
-    def info(self, reading: Reading) -> dict[str, Any]:
-        assert isinstance(reading.table, MatchScore)
+    def info(self, reading: Reading[MatchScore]) -> dict[str, Any]:
         return {"columns": list(reading.table.names)}
 
     # -- writing ----------------------------------------------------------------------------------------
 
-    def refusal(self, table: Table, options: Options) -> str | None:
-        assert isinstance(table, MatchScore)
+    def refusal(self, table: MatchScore, options: Options) -> str | None:
         if table.exact:
             return "bgfmt-match holds float32 numbers, not exact float64 ones; npz holds those"
         return table.check()
 
-    def home_of(self, table: Table) -> bool:
-        return isinstance(table, MatchScore) and not table.exact
+    def home_of(self, table: MatchScore) -> bool:
+        return not table.exact
 
-    def emit(self, table: Table, sink: Outlet, options: Options) -> None:
-        assert isinstance(table, MatchScore)
+    def emit(self, table: MatchScore, sink: Outlet, options: Options) -> None:
         sink.write(_header(table))
         n, step = table.positions, _block_rows(table)
         sums = []
@@ -135,9 +132,8 @@ class BgfmtMatch(Format):
         sink.write(np.array(sums, "<u4"))
 
     @contextlib.contextmanager
-    def body(self, sink: Sink, table: Table, **options: Any) -> Iterator[dict[str, NDArray[Any]]]:
+    def body(self, sink: Sink, table: MatchScore, **options: Any) -> Iterator[dict[str, NDArray[Any]]]:
         self.check(table, options)
-        assert isinstance(table, MatchScore)
         _, numbers, sums = (region.size for region in self.layout(table).regions)
         sink.write(_header(table))
         room = sink.reserve(numbers + sums)
@@ -149,8 +145,7 @@ class BgfmtMatch(Format):
 
     # -- every byte -------------------------------------------------------------------------------------
 
-    def layout(self, table: Table, **options: Any) -> Layout:
-        assert isinstance(table, MatchScore)
+    def layout(self, table: MatchScore, **options: Any) -> Layout:
         header, n, columns = _header(table), table.positions, len(table.score.states)
         size = 4 * n * n * columns
         regions = (

@@ -41,7 +41,7 @@ NPY = re.compile(
 )
 
 
-class Npz(Format):
+class Npz(Format[Table]):
     name = "npz"
     title = "NumPy archive"
     suffixes = (".npz",)
@@ -52,7 +52,7 @@ class Npz(Format):
     def recognise(self, head: Head) -> bool:
         return head.bytes.startswith(archive.LOCAL)
 
-    def read(self, source: Source, offset: int = 0, **described: Any) -> Reading:
+    def read(self, source: Source, offset: int = 0, **described: Any) -> Reading[Table]:
         found = archive.members(source, offset)
         meta = found.pop(META, None)
         if meta is None or meta.size > MOST_META:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from numpy.typing import NDArray
 
@@ -12,6 +12,7 @@ from bgfmt.errors import CapabilityError
 from bgfmt.tables import LazyRows, Table
 
 HEAD_BYTES = 512
+T = TypeVar("T", bound=Table)
 
 
 @dataclass(frozen=True)
@@ -49,10 +50,10 @@ class Extent:
         return self.offset + self.size
 
 
-class Reading(NamedTuple):
+class Reading(NamedTuple, Generic[T]):
     """A table and where it lies in its file."""
 
-    table: Table
+    table: T
     extent: Extent
 
 

@@ -83,6 +83,17 @@ class Side:
         text = " ".join(map(str, self.counts + (0,) * (6 - len(self.counts))))
         return f"{text} bar {self.bar}" if self.bar else text
 
+    @classmethod
+    def _made(cls, counts: tuple[int, ...], bar: int = 0) -> Side:
+        """A side of counts that are known to be right."""
+        end = len(counts)
+        while end and not counts[end - 1]:
+            end -= 1
+        side = object.__new__(cls)
+        object.__setattr__(side, "counts", counts[:end])
+        object.__setattr__(side, "bar", bar)
+        return side
+
     @property
     def chequers(self) -> int:
         """Chequers on the board or the bar."""

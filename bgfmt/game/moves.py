@@ -178,7 +178,7 @@ class _Board(NamedTuple):
         )
 
     def position(self) -> Position:
-        return Position(*(Side(*side[1:BAR], bar=side[BAR]) for side in self))
+        return Position(*(Side._made(side[1:BAR], side[BAR]) for side in self))
 
     def steps(self, die: int) -> Iterator[tuple[Move, _Board]]:
         """Every move by one die, highest start first, with the board after it."""

@@ -1,4 +1,4 @@
-"""Reads matches written as text: Jellyfish's `.mat`, which every server and program writes with an accent of its own.
+"""Reads matches written as text: Jellyfish's `.mat`, which every server and program writes in its own way.
 
 Cells are told apart by how they begin and a lone one by whose turn it is, never by columns. Every pattern looks at a
 character a bounded number of times, so reading takes time in proportion to the text.

@@ -40,7 +40,7 @@ class Record:
     moves : of a play: die by die where it is legal, else as written.
     after : the board after a play, the player who moved first.
     legal : False for a play the rules do not allow.
-    implied : a take nobody wrote down, known by the roll that follows.
+    implied : a take that is not written down, known by the roll that follows.
     points : of a resignation, what is given up, 0 where not said.
     at : where in the file: a line, a byte or a record, by `Match.unit`.
     """

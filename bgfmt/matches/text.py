@@ -1,4 +1,4 @@
-"""Text from files of strangers: decoded whatever the bytes."""
+"""Text from files: decoded whatever the bytes."""
 
 from __future__ import annotations
 

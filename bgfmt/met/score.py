@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from bgfmt.errors import PositionError
@@ -72,6 +72,11 @@ class Score:
         """Whether the score lies beyond the table, so that its extension is used."""
         return max(self.away) > self.met.length
 
+    def turned(self) -> Score:
+        """The same score as the other side sees it."""
+        owner = {"owned": "opponent", "opponent": "owned"}.get(self.owner, self.owner)
+        return replace(self, away=self.away[::-1], owner=owner, player=1 - self.player)
+
     @property
     def state(self) -> CubeState:
         """The cube as it is now."""
@@ -79,8 +84,7 @@ class Score:
 
     def after(self, side: int, points: int) -> float:
         """Match winning chance of a side (0 on roll, 1 the other) after it wins points, or loses them if negative."""
-        mine, other = self.away if side == 0 else self.away[::-1]
-        return self.met.after((mine, other), points, player=self.player ^ side)
+        return _after(self.met, self.away if side == 0 else self.away[::-1], points, self.player ^ side)
 
     def may_double(self, side: int, state: CubeState | None = None) -> bool:
         """Whether a side on roll may double: it has access to the cube, and wins no match with it as it is."""
@@ -101,3 +105,8 @@ class Score:
                 if self.may_double(side, state) and doubled not in found:
                     found.append(doubled)
         return tuple(found)
+
+
+@lru_cache(maxsize=1 << 14)
+def _after(met: Met, away: tuple[int, int], points: int, player: int) -> float:
+    return met.after(away, points, player=player)

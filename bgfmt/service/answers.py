@@ -8,20 +8,19 @@ from typing import Any
 from bgfmt.analysis import choose
 from bgfmt.analysis.advisor import Advisor
 from bgfmt.analysis.library import Library
-from bgfmt.cli import _asking
-from bgfmt.cli import cube as cubes
-from bgfmt.cli import play as plays
-from bgfmt.cli import race as races
 from bgfmt.errors import BgfmtError, NotCoveredError, PositionError
 from bgfmt.game.board import Position, Side
-from bgfmt.game.identifiers import parse_position, parse_side, position_id, xgid
 from bgfmt.game.state import GameState
-from bgfmt.service.holdings import Holding, Holdings, max_error
+from bgfmt.hosts import asking
+from bgfmt.service.holdings import Holding, Holdings
 from bgfmt.service.parameters import Question
+from bgfmt.service.positions import describe, number_in, one_or_two, said_by
 from bgfmt.service.refusals import Refusal, refusal_of
 from bgfmt.service.work import OneAtATime
 from bgfmt.tables import Table
 
+UNSETTLED = "unsettled"  # marks an answer that another calculation kept from being calculated
+MATCH_LIMIT = 24_000_000  # pairs times states of the cube calculated for one question at a match score
 COLUMNS = 4  # states of the cube that a calculation for money takes for each pair
 Plain = dict[str, Any]
 
@@ -49,7 +48,8 @@ class Answers:
     def __init__(self, holdings: Holdings, settle: int | None = None) -> None:
         self.holdings, self.settle = holdings, settle
         self._one = OneAtATime()
-        self._advisers: dict[tuple[str | None, str | None, bool], Advisor] = {}
+        self._by_size: dict[tuple[tuple[int, int], ...], Holding] = {}
+        self._advisers: dict[tuple[str | None, str | None, bool, int | None], Advisor] = {}
 
     # -- the five questions ------------------------------------------------------------------------------
 
@@ -61,11 +61,11 @@ class Answers:
                 raise Refusal(
                     "bad_position", "a position number needs a table: say which with table", "position"
                 )
-            number = _number(text)
+            number = number_in(text)
             entry = holding.table.asked(number)
             sides: list[tuple[str, Side | Position]] = [("", entry)]
         else:
-            one = _one_or_two(text, keep=True)
+            one = one_or_two(text, keep=True)
             holding = holding or self._best(one)
             sides = [("", one)]
             if isinstance(one, Position) and holding.table.sides == 1:
@@ -74,12 +74,12 @@ class Answers:
         for who, entry in sides:
             said = {"player": who} if who else {}
             found.append(said | holding.table.lookup(entry).as_dict())
-        return {"table": holding.name, "max_error": max_error(holding.table), "answers": found}
+        return {"table": holding.name, "max_error": holding.max_error, "answers": found}
 
     def race(self, asked: Question) -> Plain:
         """Rolls, effective pips and wastage of one side or two."""
         adviser = self._adviser(asked)
-        return races.answer(adviser, _one_or_two(self._text(asked)))
+        return asking.race(adviser, one_or_two(self._text(asked)))
 
     def cube(self, asked: Question) -> Plain:
         """The cube action."""
@@ -90,7 +90,7 @@ class Answers:
             return not answer["approximate"] and all(action["sure"] for action in actions)
 
         return self._calculated(
-            asked, lambda adviser: cubes.answer(adviser, state), sure, match=not state.money
+            asked, lambda adviser: asking.cube(adviser, state), sure, match=not state.money
         )
 
     def play(self, asked: Question) -> Plain:
@@ -104,12 +104,12 @@ class Answers:
         }
         if asked.roll is None and not self._has_dice(text):
             raise Refusal("bad_parameter", "say the roll to play: 61, or all", "roll")
-        about, rolls = plays._question(text, asked.roll, around)
+        about, rolls = asking.rolls_of(text, asked.roll, around)
         match = isinstance(about, GameState) and not about.money
 
         def answer(adviser: Advisor) -> Plain:
-            ranked = {dice: plays._ranked(adviser, about, dice, asked.measure) for dice in rolls}
-            return plays._as_dict(about, ranked)
+            ranked = {dice: asking.ranked(adviser, about, dice, asked.measure) for dice in rolls}
+            return asking.plays(about, ranked)
 
         found = self._calculated(asked, answer, lambda one: not one["approximate"], match=match)
         if asked.top is not None:
@@ -119,8 +119,8 @@ class Answers:
     def probe(self, asked: Question) -> Plain:
         """All of it for one position, and why a section is missing."""
         text = self._text(asked)
-        one = _one_or_two(text)
-        said = _said(text)
+        one = one_or_two(text)
+        said = said_by(text)
         roll = asked.roll or (said and said.dice and f"{max(said.dice)}{min(said.dice)}") or None
         out: Plain = {
             "question": {
@@ -179,7 +179,10 @@ class Answers:
             return
         from bgfmt.analysis import exact_equities
 
-        exact_equities(Position(Side(1, 1), Side(1, 1)))
+        def compile() -> None:
+            exact_equities(Position(Side(1, 1), Side(1, 1)))
+
+        self._one.do(compile, lambda: None)
 
     # -- which adviser, and when it calculates -----------------------------------------------------------
 
@@ -204,24 +207,31 @@ class Answers:
                 if not wanted or sure(found):
                     return found
             except NotCoveredError as error:
-                if not wanted or not isinstance(_one_or_two(self._text(asked)), Position):
+                if not wanted or not isinstance(one_or_two(self._text(asked)), Position):
                     raise
                 refused = error
         try:
-            return self._one.do(lambda: answer(self._adviser(asked, calculate=True)), quick)[0]
-        except NotCoveredError:
-            raise refused or NotCoveredError(
-                "no table covers it, and calculating it is too much work"
-            ) from None
+            found, exact = self._one.do(
+                lambda: answer(self._adviser(asked, calculate=True, match=match)), quick
+            )
+        except NotCoveredError as error:
+            if self._one.busy:
+                raise Refusal(
+                    "busy", "another calculation is under way", headers=(("Retry-After", "1"),)
+                ) from None
+            raise refused or error from None
+        return found if exact else found | {UNSETTLED: True}
 
-    def _adviser(self, asked: Question, *, calculate: bool = False) -> Advisor:
-        key = (asked.table, asked.met, calculate)
+    def _adviser(self, asked: Question, *, calculate: bool = False, match: bool = False) -> Advisor:
+        limit = None if self.settle is None else self.settle * COLUMNS
+        if match:
+            limit = MATCH_LIMIT if limit is None else min(limit, MATCH_LIMIT)
+        key = (asked.table, asked.met, calculate, limit)
         if key not in self._advisers:
             if asked.met is not None and asked.met not in _mets():
                 raise Refusal("bad_parameter", f"met is one of {', '.join(_mets())}", "met")
             holding = self._holding(asked.table)
             library = Named(list(self.holdings) if holding is None else [holding])
-            limit = None if self.settle is None else self.settle * COLUMNS
             mode: Any = "all" if calculate else "nothing"
             self._advisers[key] = Advisor(library, met=asked.met, calculate=mode, limit=limit)
         return self._advisers[key]
@@ -234,7 +244,14 @@ class Answers:
         return self.holdings.by_name[name]
 
     def _best(self, asked: Side | Position) -> Holding:
-        """The table that answers for a side or a position."""
+        """The table that answers for a side or a position; which it is depends on their sizes alone."""
+        sides = (asked,) if isinstance(asked, Side) else (asked.us, asked.them)
+        size = tuple((side.highest, side.chequers) for side in sides)
+        if size not in self._by_size:
+            self._by_size[size] = self._chosen(asked)
+        return self._by_size[size]
+
+    def _chosen(self, asked: Side | Position) -> Holding:
         tables = [one.table for one in self.holdings]
         sides = [asked] if isinstance(asked, Side) else [asked.us, asked.them]
         best: Table | None = None
@@ -257,60 +274,13 @@ class Answers:
         holding = self._holding(asked.table)
         if holding is None:
             raise Refusal("bad_position", "a position number needs a table: say which with table", "position")
-        return str(holding.table.asked(_number(asked.position)))
+        return str(holding.table.asked(number_in(asked.position)))
 
     @staticmethod
     def _has_dice(text: str) -> bool:
-        one = _one_or_two(text)
-        said = None if isinstance(one, Side) else _said(text)
+        one = one_or_two(text)
+        said = None if isinstance(one, Side) else said_by(text)
         return said is not None and said.dice is not None
-
-
-def describe(asked: Side | Position) -> Plain:
-    """A position as programs need it."""
-    us, them = (asked, Side()) if isinstance(asked, Side) else (asked.us, asked.them)
-    both = Position(us, them)
-    return {
-        "us": _counts(us),
-        "them": None if isinstance(asked, Side) else _counts(them),
-        "counts": str(asked),
-        "position_id": position_id(both),
-        "xgid": xgid(GameState.of(both)),
-        "pips": [us.pips, them.pips],
-        "chequers": [us.chequers, them.chequers],
-        "contact": both.contact,
-    }
-
-
-def _counts(side: Side) -> list[int]:
-    counts = [*side.counts, *(0,) * (6 - len(side.counts))]
-    return [*counts, *(0,) * (24 - len(counts)), side.bar] if side.bar else counts
-
-
-def _number(text: str) -> int:
-    if not (text[1:].isascii() and text[1:].isdigit() and len(text) < 40):
-        raise Refusal("bad_position", f"{text[:40]!r} is no position number such as #7407", "position")
-    return int(text[1:])
-
-
-def _one_or_two(text: str, *, keep: bool = False) -> Side | Position:
-    """A side or a position; with `keep` one whose other side is empty stays a position."""
-    one = _asking.one_or_two(text)
-    if isinstance(one, Position):
-        return one.check()
-    if keep and ("/" in text or not _asking.COUNTS.fullmatch(text.replace(" ", ""))):
-        return parse_position(text)
-    return one if not keep else parse_side(text)
-
-
-def _said(text: str) -> GameState | None:
-    """What an identifier of two sides says beside them."""
-    from bgfmt.game.identifiers import parse
-
-    try:
-        return parse(text)
-    except PositionError:
-        return None
 
 
 def _away(asked: Question) -> str | None:
@@ -318,7 +288,7 @@ def _away(asked: Question) -> str | None:
 
 
 def _state(text: str, asked: Question) -> GameState:
-    return _asking.state_of(
+    return asking.state_of(
         text, cube=asked.cube, cube_value=asked.cube_value, away=_away(asked), crawford=bool(asked.crawford)
     )
 

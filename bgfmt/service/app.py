@@ -14,7 +14,7 @@ from starlette.types import ASGIApp
 
 from bgfmt import __version__
 from bgfmt.service import bulk, files, openapi, page, wildbg
-from bgfmt.service.answers import Answers
+from bgfmt.service.answers import UNSETTLED, Answers
 from bgfmt.service.door import Door, packed, to_json
 from bgfmt.service.files import matches
 from bgfmt.service.holdings import Holdings
@@ -48,6 +48,7 @@ class Service:
         self.holdings, self.settings = holdings, settings
         self.answers = Answers(holdings, settings.settle)
         self.workers = Workers()
+        self._near = all(one.fd is not None for one in holdings)  # none that waits for a network
         self.metrics = Metrics(__version__, [(one.name, one.size) for one in holdings])
         self._stamp = f"{__version__} {holdings.fingerprints} {settings.settle}"
 
@@ -67,7 +68,7 @@ class Service:
         from bgfmt import met
 
         features = ["match"] if self.settings.settle == 0 else ["settle", "match"]
-        entries = [one.entry(self.url(one.name)) for one in self.holdings]
+        entries = [one.entry(None if one.fd is None else self.url(one.name)) for one in self.holdings]
         return {"version": __version__, "features": features, "mets": list(met.names()), "tables": entries}
 
     # -- questions ---------------------------------------------------------------------------------------
@@ -91,13 +92,19 @@ class Service:
             if matches(request.headers.get("if-none-match"), tag):
                 return Response(status_code=304, headers=self._kept(tag))
             answer = await self._answer(route, asked, given["position"])
+            sections = [
+                answer,
+                *(answer[name] for name in ("cube", "play") if route == "probe" and answer[name]),
+            ]
+            if sum(one.pop(UNSETTLED, False) for one in sections):  # not to be kept: it can be better
+                return _json(request, answer, {"Cache-Control": "no-store", "Vary": "Accept-Encoding"})
             return _json(request, answer, self._kept(tag))
 
         return ask
 
     async def _answer(self, route: str, asked: Question, text: str) -> dict[str, Any]:
         try:
-            if route in QUICK:
+            if route in QUICK and self._near:
                 answer = self.answers.answer(route, asked)
             else:
                 answer = await self.workers.run(self.answers.answer, route, asked)
@@ -148,10 +155,7 @@ class Service:
         found = list(bulk.answer_all(self.answers, route, items, common))
         missing = sum(one.get("error", {}).get("code") == "not_covered" for one in found)
         self.metrics.asked(f"/v1/{route}", len(found), missing)
-        if lines:
-            body = b"".join(to_json(one) + b"\n" for one in found)
-        else:
-            body = to_json({"results": found})
+        body = b"".join(to_json(one) + b"\n" for one in found) if lines else to_json({"results": found})
         return _packed(
             body, LINES if lines else JSON, accepted, {"Cache-Control": "no-store", "Vary": "Accept-Encoding"}
         )
@@ -196,7 +200,7 @@ class Service:
         """`/tables/{name}`."""
         _template(request, "/tables/{name}")
         held = self.holdings.by_name.get(request.path_params["name"])
-        if held is None or not self.settings.download:
+        if held is None or held.fd is None or not self.settings.download:
             raise Refusal("no_such_table", "there is no table of that name; /v1/tables lists them")
         return files.send(request, held, self.workers)
 

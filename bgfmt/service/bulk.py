@@ -16,10 +16,12 @@ from bgfmt.game import board
 from bgfmt.service.answers import Answers
 from bgfmt.service.parameters import ROUTES, Question, from_object, question
 from bgfmt.service.refusals import Refusal
-from bgfmt.tables import OneSided, Table, TwoSided
+from bgfmt.tables import Table
 from bgfmt.tables.numbering import CHUNK, Numbered
 
 DEEPEST = 20
+DISTRIBUTIONS = {"bearoff", "gammon"}
+DRAINED = 64 << 20  # bytes of a body that is too large that are read and let go before it is refused
 
 
 # -- the body --------------------------------------------------------------------------------------------
@@ -27,24 +29,30 @@ DEEPEST = 20
 
 async def body_of(request: Request, most: int) -> bytes:
     """The body, unpacked; Refusal "too_large" as soon as it is known to be."""
-    too_large = Refusal(
-        "too_large", f"a body has at most {most:,} bytes (--max-body)", headers=(("Connection", "close"),)
-    )
-    said = request.headers.get("content-length", "")
-    if said.isdigit() and int(said[:20]) > most:
-        raise too_large
+    too_large = Refusal("too_large", f"a body has at most {most:,} bytes (--max-body)")
     coding = request.headers.get("content-encoding", "identity").strip().lower()
     if coding not in ("identity", "gzip", "deflate", ""):
         raise Refusal("unsupported_type", "a body is sent plain, or packed as gzip or deflate")
-    pieces, length = [], 0
+    said = request.headers.get("content-length", "")
+    expected = int(said[:20]) if said.isdigit() else 0
+    pieces: list[bytes] = []
+    length = 0
     try:
+        if expected > DRAINED:
+            raise too_large
         async for piece in request.stream():
             length += len(piece)
-            if length > most:
+            if max(length, expected) <= most:
+                pieces.append(piece)
+            elif length > DRAINED:
                 raise too_large
-            pieces.append(piece)
     except ClientDisconnect:
         raise Refusal("bad_body", "the body ended early") from None
+    except Refusal as refusal:
+        refusal.headers = (("Connection", "close"),)
+        raise
+    if max(length, expected) > most:
+        raise too_large  # read to its end first: a client that is still sending would not see the answer
     data = b"".join(pieces)
     if coding in ("identity", ""):
         return data
@@ -195,19 +203,14 @@ class Binary:
         if table.sides == 2 and table.points > 12:
             self._part_contact()
         self.not_covered = int(self.rows - self.good.sum())
-        self.columns = self._columns()
+        self.columns = self.table.answers(self.column)
 
     def _checked(self, column: str | None) -> str | None:
-        if isinstance(self.table, OneSided):
-            if column not in (None, "bearoff", "gammon") or (
-                column == "gammon" and self.table.gammon is None
-            ):
-                raise Refusal(
-                    "bad_parameter", "the table's columns are bearoff and, where known, gammon", "column"
-                )
-        elif column is not None:
-            raise Refusal("bad_parameter", "column is for tables of distributions", "column")
-        return column
+        names = DISTRIBUTIONS & self.table.arrays().keys()
+        if column is None or column in names:
+            return column
+        known = "the table's columns are bearoff and, where known, gammon"
+        raise Refusal("bad_parameter", known if names else "column is for tables of distributions", "column")
 
     def _numbers(self, data: bytes) -> list[tuple[NDArray[np.int64], NDArray[np.bool_]]]:
         rows = np.frombuffer(data, "<u4").reshape(self.rows, self.table.sides).astype(np.int64)
@@ -231,14 +234,6 @@ class Binary:
             top = np.where(counts.any(axis=1), counts.shape[1] - counts[:, ::-1].argmax(axis=1), 0)
             high.append(top)
         self.good &= high[0] + high[1] <= 24
-
-    def _columns(self) -> list[str]:
-        if isinstance(self.table, TwoSided):
-            return ["cubeless", "owned", "centered", "opponent"][: self.table.equities.shape[2]]
-        if isinstance(self.table, OneSided):
-            return [str(k) for k in range(self.table.bearoff.shape[1])]
-        names = ["mean_rolls", "std_rolls", "gammon_mean_rolls", "gammon_std_rolls"]
-        return names if self.table.kind == "normal-distribution" else names[:1]
 
     @property
     def size(self) -> int:

@@ -80,9 +80,10 @@ def _ascii(name: str) -> str:
 
 
 async def _pieces(held: Holding, first: int, last: int, workers: Workers) -> AsyncIterator[bytes]:
-    at = first
+    at, fd = first, held.fd
+    assert fd is not None
     while at <= last:
-        piece = await workers.read(os.pread, held.fd, min(PIECE, last - at + 1), at)
+        piece = await workers.read(os.pread, fd, min(PIECE, last - at + 1), at)
         if not piece:
             raise OSError(f"{held.name} was cut short while it was sent")
         yield piece

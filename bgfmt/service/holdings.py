@@ -6,24 +6,29 @@ import hashlib
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
-from bgfmt.analysis import choose
 from bgfmt.database import Database, open_database
 from bgfmt.errors import CapabilityError
-from bgfmt.tables import EQUITY_COLUMNS, MeanRolls, NormalOneSided, OneSided, Table, TwoSided
+from bgfmt.storage import remote
+from bgfmt.tables import Table
 
 BLOCKS, BLOCK = 16, 64 << 10
 
 
 @dataclass(frozen=True, eq=False)
 class Holding:
-    """One table: `name` as it is asked for, the opened database, its file's descriptor to send bytes from."""
+    """One table: `name` as it is asked for, the opened database, its file's descriptor to send bytes from.
+
+    fd : None for a table that lies on another server.
+    """
 
     name: str
     database: Database
-    fd: int
+    fd: int | None
     size: int
     fingerprint: str
 
@@ -32,7 +37,7 @@ class Holding:
         """The table."""
         return self.database.table
 
-    @property
+    @cached_property
     def max_error(self) -> dict[str, float] | None:
         """The greatest error of its numbers by name, None where it is not known."""
         return max_error(self.table)
@@ -61,13 +66,7 @@ class Holding:
 
 def max_error(table: Table) -> dict[str, float] | None:
     """The greatest error of a table's numbers by name, None where it is not known."""
-    if isinstance(table, TwoSided):
-        columns = EQUITY_COLUMNS if table.cubeful else EQUITY_COLUMNS[:1]
-        return {name: float(e) for name, e in zip(columns, choose.known_error(table), strict=False)}
-    if isinstance(table, (OneSided, MeanRolls, NormalOneSided)):
-        error = choose.known_error_of_rolls(table)
-        return None if error is None else {"mean_rolls": float(error)}
-    return None
+    return table.errors() or None
 
 
 class Holdings(Sequence[Holding]):
@@ -104,7 +103,8 @@ class Holdings(Sequence[Holding]):
         """Close all files."""
         for one in self._held:
             one.database.close()
-            os.close(one.fd)
+            if one.fd is not None:
+                os.close(one.fd)
         self._held.clear()
 
     def __enter__(self) -> Holdings:
@@ -121,7 +121,7 @@ def split_name(text: str) -> tuple[str, str]:
         if name.startswith(".") or not name.isprintable():
             raise CapabilityError(f"{name!r} cannot name a table")
         return name, path
-    return Path(text).name, text
+    return (Path(urlsplit(text).path).name or text) if remote.is_url(text) else Path(text).name, text
 
 
 def _open(text: str, taken: set[str], reading: dict[str, Any]) -> Holding:
@@ -129,7 +129,11 @@ def _open(text: str, taken: set[str], reading: dict[str, Any]) -> Holding:
     name, k = wanted, 2
     while name in taken:
         name, k = f"{wanted}-{k}", k + 1
-    database = open_database(path, **reading)
+    database = open_database(path, guard=True, **reading)
+    if remote.is_url(path):
+        size = database.source.size
+        made = hashlib.sha256(f"{database.format.name} {size} {database.name}".encode())
+        return Holding(name, database, None, size, made.hexdigest()[:32])
     try:
         fd = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0))
     except BaseException:

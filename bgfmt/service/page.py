@@ -71,5 +71,5 @@ def html(mode: str, *, title: str = "", connect: tuple[str, ...] = ()) -> bytes:
 def _without(text: str, start: str, end: str) -> str:
     """A static folder has no API to name where there is no JavaScript."""
     first, last = text.index(start), text.index(end) + len(end)
-    said = '<noscript><p class="notice">This page needs JavaScript. Its tables are in the folder tables/.</p></noscript>'
-    return text[:first] + said + text[last:]
+    said = '<p class="notice">This page needs JavaScript. Its tables are in the folder tables/.</p>'
+    return f"{text[:first]}<noscript>{said}</noscript>{text[last:]}"

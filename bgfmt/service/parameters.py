@@ -39,6 +39,22 @@ class Question:
     cube_value: int | None = None
     met: str | None = None
 
+    def about(self, position: str) -> Question:
+        """The same question of another position."""
+        return Question(
+            position,
+            self.table,
+            self.roll,
+            self.cube,
+            self.measure,
+            self.top,
+            self.settle,
+            self.away,
+            self.crawford,
+            self.cube_value,
+            self.met,
+        )
+
     def key(self) -> str:
         """The question as one text, for an ETag."""
         return repr(self)
@@ -92,13 +108,16 @@ def _shown(name: str) -> str:
 def question(given: Mapping[str, str], base: Question | None = None) -> Question:
     """The question that texts stand for, on top of common parameters; Refusal for one out of range."""
     changes: dict[str, Any] = {}
+    base = base or Question()
     for name, text in given.items():
         if not text.strip():
             raise Refusal("bad_parameter", f"{name} is empty", name)
         if len(text) > MOST_TEXT:
             raise Refusal("bad_parameter", f"{name} has more than {MOST_TEXT} characters", name)
         changes[name] = _READERS[name](text.strip(), name)
-    return replace(base or Question(), **changes)
+    if changes.keys() == {"position"}:
+        return base.about(changes["position"])
+    return replace(base, **changes)
 
 
 def _text(text: str, name: str) -> str:

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import ipaddress
 import logging
+import os
 import signal
 import socket
 import sys
@@ -123,7 +124,12 @@ def serve(
     try:
         asyncio.run(_run(_Server(config), made, holdings, host, say))
     finally:
+        working = service.workers.under_way > 0
         service.close()
+        if working:  # a calculation cannot be stopped half-way, and none may keep the process
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(0)
 
 
 async def _run(

@@ -20,7 +20,7 @@ from bgfmt.game.state import GameState
 from bgfmt.service.answers import Answers
 from bgfmt.service.parameters import Question
 from bgfmt.service.refusals import Refusal, refusal_of
-from bgfmt.tables import OneSided, Table
+from bgfmt.tables import OneSided, Table, of_kind
 
 POINTS = tuple(f"p{k}" for k in range(26))
 AWAY = ("x_away", "o_away")
@@ -49,7 +49,7 @@ def moves(answers: Answers, given: Mapping[str, str]) -> dict[str, Any]:
     position, one_point = _position(given), _one_point(given)
     dice = tuple(_whole(given.get(name), name, 1, 6) for name in ("die1", "die2"))
     tables = [one.table for one in answers.holdings]
-    found = []
+    found: list[dict[str, Any]] = []
     try:
         choose.check_race(position)
         for play in legal_plays(position, *dice):
@@ -101,9 +101,9 @@ def _chances(tables: list[Table], position: Position, one_point: bool) -> dict[s
 
 
 def _distributions(tables: list[Table], position: Position, gammons: bool) -> OneSided:
-    fitting = [t for t in tables if not gammons or not isinstance(t, OneSided) or t.gammon is not None]
-    one = choose.one_sided_for(fitting, position.us, position.them, distributions=True)
-    if not isinstance(one, OneSided):
+    fitting = [t for t in of_kind(tables, OneSided) if not gammons or t.gammon is not None]
+    one = choose.distributions_for(fitting, position.us, position.them)
+    if one is None:
         wanted = "the chances of gammons" if gammons else "both sides' chances"
         raise choose.not_covered(tables, position.us, position.them, wanted=wanted)
     return one

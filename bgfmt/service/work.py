@@ -53,6 +53,11 @@ class OneAtATime:
     def __init__(self) -> None:
         self._lock = threading.Lock()
 
+    @property
+    def busy(self) -> bool:
+        """Whether one is under way."""
+        return self._lock.locked()
+
     def do(self, exact: Callable[[], T], otherwise: Callable[[], T]) -> tuple[T, bool]:
         """(answer, whether it is the exact one)."""
         if not self._lock.acquire(timeout=PATIENCE):

@@ -57,6 +57,13 @@ class Columns:
         doubled = np.minimum(d.add + d.times * values[..., d.source], d.passed)
         return np.where(d.may, np.maximum(values, doubled), values)
 
+    def exchanged(self) -> Columns:
+        """The same with the sides exchanged: the other side of the question first."""
+        states = tuple(
+            s and CubeState(s.value, s.owner if s.owner == NOBODY else 1 - s.owner) for s in self.states
+        )
+        return Columns(states, Doubling(*(array[::-1] for array in self.doubling)), self.won[::-1])
+
 
 def _blank(states: Sequence[CubeState | None]) -> Columns:
     k = len(states)

@@ -182,8 +182,8 @@ class _Solve:
         n = self.n = board.count(PLACES, self.chequers)
         self._boards = board.unrank_array(np.arange(n), PLACES).astype(np.int64)
         terms = _terms(self.chequers)
-        self._sides = _sides(kernels, self._boards, terms)
-        self._plays = _plays(kernels, self._boards, terms, self.threads)
+        self._sides = _sides(self._boards, terms)
+        self._plays = _plays(self._boards, terms, self.threads)
         kind = np.float32 if self.recipe == "gnubg" else np.float64
         try:
             self.values = self._begin(kind)
@@ -269,7 +269,9 @@ def _terms(chequers: int) -> Array:
     return np.ascontiguousarray(board.number_terms(PLACES)[:, : chequers + 1]).astype(np.int64)
 
 
-def _sides(kernels: Any, boards: Array, terms: Array) -> Any:
+def _sides(boards: Array, terms: Array) -> Any:
+    from bgfmt.solver.kernels import hypergammon_plays as kernels
+
     n = len(boards)
     sides = kernels.Sides(
         np.empty(n, np.int64), np.empty(n, np.int64), np.empty((n, 3), np.int64), np.empty((n, 8), np.int64)
@@ -278,8 +280,10 @@ def _sides(kernels: Any, boards: Array, terms: Array) -> Any:
     return sides
 
 
-def _plays(kernels: Any, boards: Array, terms: Array, threads: int) -> Any:
+def _plays(boards: Array, terms: Array, threads: int) -> Any:
     """The lists of all plays: counted, then filled."""
+    from bgfmt.solver.kernels import hypergammon_plays as kernels
+
     n = len(boards)
     steps = kernels.Steps(
         np.zeros((n, 6), np.int64), np.zeros((n, 6, 3), np.int64), np.zeros((n, 6, 3), np.int64)

@@ -1,7 +1,7 @@
 """The scratch file of a large two-sided solve: finished layers with checksums, from which an ended run goes on.
 
 offset  content
-0       what it is for and who is at it, see `bgfmt.storage.claim`
+0       what it is for and which process has it, see `bgfmt.storage.claim`
 4096    journal, 32 bytes a layer: 1 when finished, sum of its rows, sum of its strips, check of these three; u64
 ...     for each layer from 1 on: rows, the records (u, t) of u in the layer and t from the layer on; then strips,
         the records (u, t) of t in the layer and u beyond it; uint16, places in pip order

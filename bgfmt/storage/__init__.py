@@ -1,16 +1,9 @@
 """Where bytes come from and go: sources, sinks, and files that appear whole or not at all."""
 
 from bgfmt.storage.draft import check_output, create
+from bgfmt.storage.ranges import FolderSource, GuardedSource, RangeSource, open_source
 from bgfmt.storage.sink import ComparingSink, FileSink, MemorySink, Sink
-from bgfmt.storage.source import (
-    FolderSource,
-    GuardedSource,
-    MappedSource,
-    MemorySource,
-    RangeSource,
-    Source,
-    open_source,
-)
+from bgfmt.storage.source import MappedSource, MemorySource, Source
 from bgfmt.storage.system import PathLike
 
 __all__ = [

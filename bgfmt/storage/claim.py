@@ -1,4 +1,4 @@
-"""A work file that one process uses at a time, mapped, and that says what it is for and who is at it.
+"""A work file that one process uses at a time, mapped, and that says what it is for and which process has it.
 
 offset  content
 0       a line of JSON: what the file is for, padded with blanks to 2048 bytes; written once

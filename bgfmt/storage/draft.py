@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import secrets
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -123,7 +122,7 @@ class Draft:
             os.close(fd)
 
     def _new_name(self) -> Path:
-        return self.folder / f"{self._prefix}{secrets.token_hex(8)}.part"
+        return self.folder / f"{self._prefix}{os.urandom(8).hex()}.part"
 
     def _link(self, to: Path, name: str) -> None:
         """Name the nameless file. Only with a folder's descriptor does `os.link` follow the link in /proc."""

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgfmt.errors import ClosedError
-from bgfmt.storage.source import RangeSource, _length
-from bgfmt.tables.rows import LazyRows, Rows
+from bgfmt.storage.ranges import RangeRows, RangeSource
+from bgfmt.storage.source import length_of
 
 PAGE_BYTES = 64 << 10
 CACHE_PAGES = 256
@@ -73,11 +73,11 @@ class PagedSource(RangeSource):
 
     def array(self, dtype: Any, shape: tuple[int, ...], offset: int, what: str = "table") -> NDArray[Any]:
         kind = np.dtype(dtype)
-        size = _length(shape) * kind.itemsize
+        size = length_of(shape) * kind.itemsize
         self.need(offset + size, what)
         if size <= self.page_bytes:
             return np.frombuffer(self.read(offset, size, what), kind).reshape(shape)
-        return cast(NDArray[Any], PagedRows(self, kind, shape, offset))
+        return cast(NDArray[Any], RangeRows(self, kind, shape, offset))
 
     # -- pages -------------------------------------------------------------------------------------------
 
@@ -179,81 +179,3 @@ def _touched(first: NDArray[np.int64], last: NDArray[np.int64]) -> NDArray[np.in
     news = last - np.maximum(first - 1, np.concatenate([[-1], last[:-1]]))
     out: NDArray[np.int64] = np.cumsum(np.maximum(news, 0))
     return out
-
-
-class PagedRows(LazyRows):
-    """An array of a paged source: rows and records are fetched when they are asked for."""
-
-    def __init__(
-        self, source: PagedSource, dtype: np.dtype[Any], shape: tuple[int, ...], offset: int
-    ) -> None:
-        self._source, self._offset = source, offset
-        row = _length(shape[1:]) * dtype.itemsize
-
-        def fetch(start: int, stop: int) -> NDArray[Any]:
-            data = source.read(offset + start * row, (stop - start) * row)
-            return np.frombuffer(data, dtype).reshape(stop - start, *shape[1:])
-
-        def pick(numbers: NDArray[np.int64]) -> NDArray[Any]:
-            data = source.pick(offset, row, np.asarray(numbers, np.int64))
-            return data.view(dtype).reshape(len(numbers), *shape[1:])
-
-        super().__init__(shape, dtype, fetch, pick)
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes it takes in the file."""
-        return _length(self.shape) * self.dtype.itemsize
-
-    def __getitem__(self, key: Any, /) -> Any:
-        """As of an ndarray; one entry, or arrays of entries, along the first two axes fetch these records alone."""
-        if (
-            isinstance(key, tuple)
-            and len(self.shape) > 2
-            and len(key) >= 2
-            and _numbers(key[0])
-            and _numbers(key[1])
-        ):
-            us, them = np.broadcast_arrays(
-                *(_wrapped(k, n) for k, n in zip(key[:2], self.shape[:2], strict=True))
-            )
-            width = _length(self.shape[2:]) * self.dtype.itemsize
-            flat = (us.astype(np.int64) * self.shape[1] + them).reshape(-1)
-            found = self._source.pick(self._offset, width, flat).view(self.dtype)
-            rows = found.reshape(*us.shape, *self.shape[2:])
-            return rows[(..., *key[2:])] if len(key) > 2 else rows
-        if (
-            isinstance(key, tuple)
-            and len(self.shape) == 2
-            and len(key) == 2
-            and key[0] == slice(None)
-            and isinstance(key[1], slice)
-        ):
-            return _columns(self, key[1])
-        if isinstance(key, np.ndarray) and key.dtype.kind in "iu":
-            assert self._pick is not None
-            rows = self._pick(_wrapped(key, len(self)).reshape(-1))
-            return rows.reshape(*key.shape, *self.shape[1:])
-        return super().__getitem__(key)
-
-
-def _columns(rows: Rows, columns: slice) -> LazyRows:
-    """Some columns of two-dimensional rows, still on demand."""
-    width = len(range(*columns.indices(rows.shape[1])))
-    return LazyRows(
-        (rows.shape[0], width), rows.dtype, lambda a, b: rows[a:b][:, columns], lambda k: rows[k][:, columns]
-    )
-
-
-def _numbers(key: Any) -> bool:
-    return isinstance(key, (int, np.integer)) or (
-        isinstance(key, (np.ndarray, list)) and np.asarray(key).dtype.kind in "iu"
-    )
-
-
-def _wrapped(key: Any, size: int) -> NDArray[np.int64]:
-    numbers = np.asarray(key, np.int64)
-    numbers = np.where(numbers < 0, numbers + size, numbers)
-    if numbers.size and (numbers.min() < 0 or numbers.max() >= size):
-        raise IndexError(f"an index lies outside 0 to {size - 1}")
-    return numbers

@@ -6,7 +6,7 @@ import io
 from threading import Lock
 from typing import BinaryIO
 
-from bgfmt.storage.source import RangeSource
+from bgfmt.storage.ranges import RangeSource
 
 
 class ReadableSource(RangeSource):

@@ -1,4 +1,4 @@
-"""Files on web servers, read by byte range through urllib3 (the extra `bgfmt[remote]`).
+"""Files on web servers, read by byte range through urllib3 (the extra `remote`).
 
 The first request is a GET of the first page, never HEAD, since some servers answer HEAD with the length of a packed
 body. Every later answer is checked: the range asked for, the length, and that the file is still the one that was
@@ -7,13 +7,12 @@ opened, by its ETag, else its Last-Modified, else its size.
 
 from __future__ import annotations
 
-import os
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from threading import Lock
-from typing import Any
-from urllib.parse import unquote, urlsplit, urlunsplit
+from typing import Any, TypeVar
+from urllib.parse import urlsplit
 
 from bgfmt.errors import (
     CapabilityError,
@@ -23,8 +22,10 @@ from bgfmt.errors import (
     SourceChangedError,
 )
 from bgfmt.storage.paged import AT_ONCE, CACHE_PAGES, PAGE_BYTES, PagedSource
+from bgfmt.storage.responses import mark, reason, retry_after, shorn
 from bgfmt.storage.source import MemorySource, Source
 
+T = TypeVar("T")
 WHOLE_BYTES = 64 << 20
 TIMEOUT = 30.0
 RETRIES = 2
@@ -135,7 +136,7 @@ class Web:
         self._mark: str | None = None
         self._lock = Lock()
         self._urllib3 = _urllib3()
-        self.url, self.name, own = _shorn(url, self._urllib3)
+        self.url, self.name, own = shorn(url, self._urllib3)
         self._headers = {"Accept-Encoding": "identity", "User-Agent": "bgfmt", **own, **headers}
         self._pool = self._manager()
 
@@ -181,7 +182,7 @@ class Web:
                 raise NetworkError(f"{self.name}: the server does not say how large the file is", 206)
             if last != min(size, total) - 1:
                 raise self._wrong(response, f"bytes 0 to {last}", 0, size)
-            self.size, self._mark = total, _mark(response)
+            self.size, self._mark = total, mark(response)
             return self._body(response, last + 1), None
         finally:
             response.release_conn()
@@ -189,7 +190,7 @@ class Web:
     def _range(self, offset: int, size: int) -> bytes:
         response = self._get(offset, size)
         try:
-            if response.status in (200, 416) or _mark(response) != self._mark:
+            if response.status in (200, 416) or mark(response) != self._mark:
                 raise SourceChangedError(
                     f"{self.name}: the file was replaced while it was read; open it again"
                 )
@@ -206,7 +207,7 @@ class Web:
 
     # -- one request -------------------------------------------------------------------------------------
 
-    def _tried(self, ask: Any) -> Any:
+    def _tried(self, ask: Callable[[], T]) -> T:
         """What `ask` gives, tried again after failures of the network."""
         for tries in range(self.retries + 1):
             try:
@@ -228,13 +229,13 @@ class Web:
                 "GET", self.url, headers=headers, preload_content=False, retries=retries, timeout=timeout
             )
         except self._urllib3.exceptions.HTTPError as error:
-            raise _Again(NetworkError(f"{self.name}: {_reason(error)}")) from None
+            raise _Again(NetworkError(f"{self.name}: {reason(error)}")) from None
         if response.status in (200, 206, 416):
             return response
         response.release_conn()
         failed = NetworkError(f"{self.name}: the server answered {response.status}", response.status)
         if response.status == 429 or response.status >= 500:
-            raise _Again(failed, _retry_after(response))
+            raise _Again(failed, retry_after(response))
         raise failed
 
     def _said(self, response: Any, offset: int) -> tuple[int, int, int | None]:
@@ -273,7 +274,7 @@ class Web:
                 length += len(piece)
         except (self._urllib3.exceptions.HTTPError, OSError) as error:
             response.close()
-            raise _Again(NetworkError(f"{self.name}: {_reason(error)}")) from None
+            raise _Again(NetworkError(f"{self.name}: {reason(error)}")) from None
         finally:
             with self._lock:
                 self.bytes_fetched += length
@@ -306,54 +307,6 @@ def _urllib3() -> Any:
     try:
         import urllib3
     except ModuleNotFoundError:
-        install = "pip install 'bgfmt[remote]'"
+        install = "pip install urllib3"
         raise MissingExtraError(f"reading over the network needs urllib3: {install}", install) from None
     return urllib3
-
-
-def _shorn(url: str, urllib3: Any) -> tuple[str, str, dict[str, str]]:
-    """The address without user and password, its name in messages, and the header that carries them."""
-    try:
-        parts = urlsplit(url)
-        host, port = parts.hostname, parts.port
-    except ValueError as error:
-        raise NetworkError(f"{url.rpartition('@')[2][:200]}: {error}") from None
-    if not host:
-        raise NetworkError(f"{url[:200]}: names no server")
-    shown = (f"[{host}]" if ":" in host else host) + (f":{port}" if port is not None else "")
-    clean = urlunsplit((parts.scheme.lower(), shown, parts.path or "/", parts.query, ""))
-    if parts.username is None:
-        return clean, clean, {}
-    user = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
-    return clean, clean, dict(urllib3.make_headers(basic_auth=user))
-
-
-def _mark(response: Any) -> str:
-    """What tells a replaced file: ETag, else Last-Modified, else the size."""
-    tag = response.headers.get("ETag") or response.headers.get("Last-Modified")
-    if tag is None:
-        tag = response.headers.get("Content-Range", "").rpartition("/")[2]
-    return str(tag).removeprefix("W/")
-
-
-def _retry_after(response: Any) -> float:
-    """Seconds that a server asks to wait."""
-    from email.utils import parsedate_to_datetime
-
-    said = response.headers.get("Retry-After", "").strip()
-    if said.isdigit():
-        return float(said[:9])
-    try:
-        return max(0.0, parsedate_to_datetime(said).timestamp() - time.time())
-    except (TypeError, ValueError):
-        return 0.0
-
-
-def _reason(error: BaseException) -> str:
-    """An error of the network in a few words."""
-    inner: Any = getattr(error, "reason", None) or error
-    inner = getattr(inner, "reason", None) or inner
-    if isinstance(inner, OSError) and inner.errno is not None:
-        return os.strerror(inner.errno)
-    text = str(inner).rpartition(": ")[2] or type(inner).__name__
-    return " ".join(text.split())[:200]

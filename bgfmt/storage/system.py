@@ -80,6 +80,23 @@ def read_at(fd: int, size: int, offset: int) -> bytes:
     return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
 
+def read_into(fd: int, out: memoryview, offset: int) -> int:
+    """Fill `out` from an offset, without a copy where the system can; bytes read, fewer only where the file ends."""
+    done = 0
+    while done < len(out):
+        rest = out[done : done + (1 << 30)]
+        if hasattr(os, "preadv"):
+            got = os.preadv(fd, [rest], offset + done)
+        else:
+            piece = read_at(fd, len(rest), offset + done)
+            got = len(piece)
+            rest[:got] = piece
+        if got == 0:
+            break
+        done += got
+    return done
+
+
 def sync_data(fd: int) -> None:
     """Bring the file's data to the disk."""
     if hasattr(os, "fdatasync"):

@@ -16,7 +16,9 @@ from bgfmt.tables.base import (
     Breach,
     Coarser,
     Column,
+    Listing,
     Table,
+    of_kind,
     same_numbers,
 )
 from bgfmt.tables.components import Components
@@ -27,7 +29,7 @@ from bgfmt.tables.mean_rolls import MeanRolls
 from bgfmt.tables.normal import NormalOneSided
 from bgfmt.tables.numbering import OfBothSides, OfOneSide
 from bgfmt.tables.one_sided import OneSided, Race
-from bgfmt.tables.rolls import Estimate, OneSideAnswer
+from bgfmt.tables.rolls import Estimate, OfRolls, OneSideAnswer, Rolls
 from bgfmt.tables.rows import LazyRows, Rows
 from bgfmt.tables.two_sided import EQUITY_COLUMNS, Equities, TwoSided
 
@@ -49,17 +51,21 @@ __all__ = [
     "HyperOutcome",
     "Hypergammon",
     "LazyRows",
+    "Listing",
     "MatchEntry",
     "MatchScore",
     "MeanRolls",
     "NormalOneSided",
     "OfBothSides",
     "OfOneSide",
+    "OfRolls",
     "OneSideAnswer",
     "OneSided",
     "Race",
+    "Rolls",
     "Rows",
     "Table",
     "TwoSided",
+    "of_kind",
     "same_numbers",
 ]

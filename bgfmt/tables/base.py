@@ -10,7 +10,7 @@ brings gets all of it.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, NamedTuple, Protocol, Self, TypeVar
 
@@ -24,8 +24,8 @@ from bgfmt.tables.rows import Array, Rows
 
 BLOCK_BYTES = 8 << 20
 R = TypeVar("R")
+K = TypeVar("K", bound="Table")
 
-KEPT = ("format", "gnubg_header", "compressed", "gammon_policy", "extent", "jlayout")
 KINDS: dict[str, type[Table]] = {}
 """Every kind of table there is, by name; a class of a new kind enters itself."""
 
@@ -76,6 +76,17 @@ class Coarser(NamedTuple):
     lost: str
 
 
+class Listing(Protocol):
+    """Entries that are no positions, decoded when asked for."""
+
+    def __len__(self) -> int: ...
+    def describe(self, k: int) -> str:
+        """Entry k in a line."""
+
+    def as_json(self, k: int) -> dict[str, Any]:
+        """Entry k as plain values."""
+
+
 class Answer(Protocol):
     """What a table says of one entry."""
 
@@ -110,7 +121,6 @@ class Table:
     provenance: str = ""
     recipe: str = ""
     carried: tuple[object, ...] = field(default=(), repr=False)
-    extra: Mapping[str, Any] = field(default_factory=dict, repr=False)
     release: Callable[[], None] | None = field(default=None, repr=False)
 
     def __init_subclass__(cls) -> None:
@@ -165,6 +175,11 @@ class Table:
         return sum(
             int(np.prod(r.shape, dtype=object)) * np.dtype(r.dtype).itemsize for r in self.arrays().values()
         )
+
+    @property
+    def listing(self) -> Listing | None:
+        """What it holds where that is no positions: entries that can only be listed."""
+        return None
 
     def told(self) -> dict[str, str | int | bool]:
         """What the kind says of itself beside its numbers, as flat facts that any format can carry."""
@@ -240,6 +255,10 @@ class Table:
         """Greatest known distance of its numbers from the truth, None where it was never measured."""
         return 1e-12 if self.exact else None
 
+    def errors(self) -> dict[str, float]:
+        """Greatest known distance of its numbers from the truth, by name; empty where none was measured."""
+        return {} if self.max_error is None else dict.fromkeys((c.name for c in self.columns), self.max_error)
+
     def stored(self, name: str, rows: Array) -> Array:
         """Rows of an array as numbers that compare: one number a column, integers where the file has integers."""
         return rows
@@ -286,8 +305,12 @@ class Table:
     def _kept(self) -> dict[str, Any]:
         """Of what a file said beyond the numbers, the part that stays true when they are rearranged."""
         kept = [getattr(record, "rearranged", lambda: None)() for record in self.carried]
-        extra = {key: self.extra[key] for key in KEPT if key in self.extra}
-        return {"carried": tuple(record for record in kept if record is not None), "extra": extra}
+        return {"carried": tuple(record for record in kept if record is not None)}
+
+
+def of_kind(tables: Iterable[Table], kind: type[K]) -> list[K]:
+    """Those of the tables that are of one kind, in order."""
+    return [table for table in tables if isinstance(table, kind)]
 
 
 def _fits(shape: tuple[int, ...], allowed: tuple[int | None, ...]) -> bool:

@@ -3,25 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bgfmt.errors import NotCoveredError
 from bgfmt.game.board import Position, Side
-from bgfmt.tables.base import Answer, ArrayRule, Column, Table
-
-
-class Nouns(Protocol):
-    """The components of a file, decoded when asked for."""
-
-    def __len__(self) -> int: ...
-    def describe(self, k: int) -> str:
-        """Component k in a line."""
-
-    def as_json(self, k: int) -> dict[str, Any]:
-        """Component k as plain values."""
+from bgfmt.tables.base import Answer, ArrayRule, Column, Listing, Table
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -29,7 +18,7 @@ class Components(Table):
     """The components of a J file: `nouns` decodes component k on demand. It has no positions."""
 
     kind: ClassVar[str] = "components"
-    nouns: Nouns
+    nouns: Listing
 
     @classmethod
     def rules(cls, points: int, chequers: int) -> tuple[ArrayRule, ...]:
@@ -38,6 +27,10 @@ class Components(Table):
     @property
     def entries(self) -> int:
         return len(self.nouns)
+
+    @property
+    def listing(self) -> Listing:
+        return self.nouns
 
     def covers(self, asked: Side | Position) -> str | None:
         return f"a {self.kind} file holds no positions to look up"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,10 +33,12 @@ class HyperOutcome:
     equities: dict[str, float]
 
     def as_dict(self) -> dict[str, Any]:
+        """The outcome as plain values, under the names of `bgfmt lookup --json`."""
         here = {"position": str(self.position), "position_number": self.number}
         return here | {"outcomes": self.outcomes, "equities": self.equities}
 
     def describe(self, who: str = "") -> str:
+        """Lines of text, as `bgfmt lookup` prints them; `who` names the side."""
         lines = [f"{self.position}  (number {self.number}{', ' + who if who else ''})"]
         lines += [f"{name.replace('_', ' '):<30}: {value:7.4f}" for name, value in self.outcomes.items()]
         lines += [
@@ -66,7 +68,9 @@ class HyperSides(OfBothSides):
     def cost(self) -> float:
         return {1: 1.0, 2: 8.0}.get(self.chequers, 420.0)
 
-    def corner(self, rows: Rows, n: int, numbers: NDArray[np.int64] | None) -> Rows:
+    def cut(self, points: int | None = None, chequers: int | None = None) -> Self:
+        if (points or self.points, chequers or self.chequers) == (self.points, self.chequers):
+            return self
         raise CapabilityError(f"a {self.kind} table cannot be cut down: fewer chequers are another game")
 
 

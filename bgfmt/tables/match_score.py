@@ -152,9 +152,11 @@ class MatchEntry:
     mwc: Mapping[str, float]
 
     def as_dict(self) -> dict[str, Any]:
+        """The entry as plain values, under the names of `bgfmt lookup --json`."""
         return {"position": str(self.position), "position_number": self.number, **self.mwc}
 
     def describe(self, who: str = "") -> str:
+        """Lines of text, as `bgfmt lookup` prints them; `who` names the side."""
         lines = [f"{self.position}  (number {self.number}{', ' + who if who else ''})"]
         lines += [f"{name:<30}: {100 * chance:8.4f} %" for name, chance in self.mwc.items()]
         return "\n".join(lines) + "\n"

@@ -12,14 +12,13 @@ from numpy.typing import NDArray
 from bgfmt.game import board
 from bgfmt.game.board import Position, Side
 from bgfmt.tables.base import ArrayRule, Breach, Column
-from bgfmt.tables.numbering import OfOneSide
-from bgfmt.tables.rolls import Estimate, rolls_columns, rolls_values
+from bgfmt.tables.rolls import Estimate, OfRolls, Rolls, Which, rolls_columns, rolls_values
 from bgfmt.tables.rows import Array, Rows
 from bgfmt.tables.scales import Floats
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class MeanRolls(OfOneSide):
+class MeanRolls(OfRolls):
     """Expected rolls of each position: `means`, (n,) float64 in order of position number."""
 
     kind: ClassVar[str] = "mean-rolls"
@@ -39,6 +38,16 @@ class MeanRolls(OfOneSide):
         """(N,) mean rolls of many sides, as `numbers` takes them."""
         self._column(column, ("mean_rolls",))
         return np.asarray(self.means[self.alone(us, them)])
+
+    def rolls(self, which: Which) -> Rolls:
+        return Rolls(np.asarray(self.means[which]))
+
+    def to_mean_rolls(self) -> MeanRolls:
+        return self
+
+    def answers(self, column: str | None = None) -> list[str]:
+        self._column(column, ("mean_rolls",))
+        return ["mean_rolls"]
 
     @property
     def columns(self) -> tuple[Column, ...]:

@@ -9,12 +9,12 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from bgfmt import bounds
 from bgfmt.game import board
 from bgfmt.game.board import Position, Side
 from bgfmt.tables.base import ArrayRule, Breach, Coarser, Column
 from bgfmt.tables.mean_rolls import MeanRolls
-from bgfmt.tables.numbering import OfOneSide
-from bgfmt.tables.rolls import Estimate, rolls_columns, rolls_values
+from bgfmt.tables.rolls import Estimate, OfRolls, Rolls, Which, rolls_columns, rolls_values
 from bgfmt.tables.rows import Array, LazyRows, Rows
 from bgfmt.tables.scales import Floats
 
@@ -22,7 +22,7 @@ NAMES = ("mean_rolls", "std_rolls", "gammon_mean_rolls", "gammon_std_rolls")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class NormalOneSided(OfOneSide):
+class NormalOneSided(OfRolls):
     """Normal approximations: (n, 4) float32, mean and standard deviation of rolls to bear off all, and the first."""
 
     kind: ClassVar[str] = "normal-distribution"
@@ -43,6 +43,22 @@ class NormalOneSided(OfOneSide):
         place = self._column(column, NAMES)
         rows = np.asarray(self.moments[self.alone(us, them)])
         return rows if place is None else rows[:, place]
+
+    @property
+    def rolls_error(self) -> float:
+        return bounds.mean_error(self.points, normal=True)
+
+    def rolls(self, which: Which) -> Rolls:
+        rows = np.asarray(self.moments[which])
+        return Rolls(rows[..., 0], rows[..., 1])
+
+    def first_rolls(self, which: Which) -> Rolls:
+        rows = np.asarray(self.moments[which])
+        return Rolls(rows[..., 2], rows[..., 3])
+
+    def answers(self, column: str | None = None) -> list[str]:
+        place = self._column(column, NAMES)
+        return list(NAMES) if place is None else [NAMES[place]]
 
     @property
     def columns(self) -> tuple[Column, ...]:

@@ -93,6 +93,11 @@ class Numbered(Table):
             raise NotCoveredError(f"position number {number} lies beyond the last, {self.entries - 1}")
         return number
 
+    def answers(self, column: str | None = None) -> list[str]:
+        """Names of the numbers that `lookup_many` gives of an entry; NotCoveredError for a column it has not."""
+        names = [c.name for c in self.columns]
+        return names if column is None else [names[self._column(column, tuple(names)) or 0]]
+
     def _column(self, name: str | None, offered: tuple[str, ...]) -> int | None:
         """The place of a column asked for; NotCoveredError when there is none of that name."""
         if name is None:

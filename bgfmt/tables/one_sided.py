@@ -15,8 +15,7 @@ from bgfmt.game.board import Position, Side
 from bgfmt.tables.base import ArrayRule, Breach, Coarser, Column
 from bgfmt.tables.mean_rolls import MeanRolls
 from bgfmt.tables.normal import NormalOneSided
-from bgfmt.tables.numbering import OfOneSide
-from bgfmt.tables.rolls import OneSideAnswer, rolls_columns, rolls_values
+from bgfmt.tables.rolls import OfRolls, OneSideAnswer, Rolls, Which, rolls_columns, rolls_of, rolls_values
 from bgfmt.tables.rows import Array, LazyRows, Rows
 from bgfmt.tables.scales import (
     CHANCE_WHOLE,
@@ -86,6 +85,7 @@ class Race(OneSideAnswer):
         return float(self.bearoff[: rolls + 1].sum(dtype=np.float64))
 
     def as_dict(self) -> dict[str, Any]:
+        """The race as plain values, under the names of `bgfmt lookup --json`."""
         out = self.heading() | {
             "std_rolls": self.std_rolls,
             "bearoff": [float(x) for x in self.bearoff],
@@ -96,6 +96,7 @@ class Race(OneSideAnswer):
         return out
 
     def describe(self, who: str = "") -> str:
+        """Lines of text, as `bgfmt lookup` prints them; `who` names the side."""
         both = [self.bearoff] if self.gammon is None else [self.bearoff, self.gammon]
         rolls = [i for i in range(len(self.bearoff)) if any(c[i] > 0 for c in both)]
         lines = [self.title(who), "Rolls   bearing off" + ("  at least one off" if len(both) > 1 else "")]
@@ -113,7 +114,7 @@ class Race(OneSideAnswer):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class OneSided(OfOneSide):
+class OneSided(OfRolls):
     """Distributions of the number of rolls one side needs.
 
     bearoff : (n, 32) uint16, parts of 65535 (or float64 probabilities), rolls to bear off all chequers.
@@ -157,6 +158,18 @@ class OneSided(OfOneSide):
         if rows is None:
             raise NotCoveredError(f"the table has no {column} distributions")
         return chances(rows[numbers])
+
+    def rolls(self, which: Which) -> Rolls:
+        return rolls_of(np.asarray(self.bearoff[which]))
+
+    def first_rolls(self, which: Which) -> Rolls | None:
+        return None if self.gammon is None else rolls_of(np.asarray(self.gammon[which]))
+
+    def answers(self, column: str | None = None) -> list[str]:
+        rows = self.arrays().get(column or "bearoff")
+        if rows is None:
+            raise NotCoveredError(f"the table has no {column} distributions")
+        return [str(k) for k in range(rows.shape[1])]
 
     @property
     def columns(self) -> tuple[Column, ...]:

@@ -2,17 +2,72 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bgfmt import bounds
 from bgfmt.game import board
 from bgfmt.game.board import Side
 from bgfmt.tables.base import Column
 from bgfmt.tables.numbering import OfOneSide
-from bgfmt.tables.scales import PIPS_PER_ROLL, Floats
+from bgfmt.tables.scales import CHANCE_WHOLE, PIPS_PER_ROLL, Floats
+
+if TYPE_CHECKING:
+    from bgfmt.tables.mean_rolls import MeanRolls
+
+Which = int | NDArray[np.int64]
+
+
+class Rolls(NamedTuple):
+    """Rolls that sides need: mean and standard deviation (...,), and chances (..., rolls) to need exactly i of them.
+
+    None where a table does not say.
+    """
+
+    mean: Floats
+    deviation: Floats | None = None
+    chances: Floats | None = None
+
+
+class OfRolls(OfOneSide):
+    """Tables of the rolls that one side needs."""
+
+    @abstractmethod
+    def rolls(self, which: Which) -> Rolls:
+        """Rolls to bear off the last chequer, by position number."""
+
+    def first_rolls(self, which: Which) -> Rolls | None:
+        """Rolls to bear off the first chequer, None where the table does not say."""
+        return None
+
+    @abstractmethod
+    def to_mean_rolls(self) -> MeanRolls:
+        """Mean rolls, float64, of each position."""
+
+    @property
+    def rolls_error(self) -> float:
+        """Greatest error of the mean rolls that follow from distributions in a file's integers."""
+        return 1e-12 if self.exact else bounds.mean_error(self.points)
+
+    def errors(self) -> dict[str, float]:
+        return {"mean_rolls": self.rolls_error}
+
+
+def rolls_of(rows: Floats) -> Rolls:
+    """Rolls, in float64, of stored distributions (..., rolls).
+
+    Sums of the stored integers are exact; each mean is divided once.
+    """
+    scale = 1.0 if rows.dtype == np.float64 else float(CHANCE_WHOLE)
+    rolls = np.arange(rows.shape[-1], dtype=np.float64)
+    chances = rows.astype(np.float64) / scale
+    mean = rows @ rolls / scale
+    square = rows @ (rolls * rolls) / scale
+    return Rolls(mean, np.sqrt(np.maximum(square - mean * mean, 0.0)), chances)
 
 
 class OneSideAnswer:
@@ -65,10 +120,12 @@ class Estimate(OneSideAnswer):
     gammon_std_rolls: float | None = None
 
     def as_dict(self) -> dict[str, Any]:
+        """The estimate as plain values, under the names of `bgfmt lookup --json`."""
         more = {name: getattr(self, name) for name in ("std_rolls", "gammon_mean_rolls", "gammon_std_rolls")}
         return self.heading() | {name: value for name, value in more.items() if value is not None}
 
     def describe(self, who: str = "") -> str:
+        """Lines of text, as `bgfmt lookup` prints them; `who` names the side."""
         lines = [self.title(who), f"{'Mean':<10}{self.mean_rolls:10.6g}"]
         if self.std_rolls is not None:
             lines.append(f"{'Std dev':<10}{self.std_rolls:10.3f}")

@@ -18,9 +18,13 @@ class Rows(Protocol):
     """What every array of a table promises: rows along the first axis."""
 
     @property
-    def shape(self) -> tuple[int, ...]: ...
+    def shape(self) -> tuple[int, ...]:
+        """Rows first, then what a row holds."""
+
     @property
-    def dtype(self) -> np.dtype[Any]: ...
+    def dtype(self) -> np.dtype[Any]:
+        """Of every number."""
+
     def __len__(self) -> int: ...
     def __getitem__(self, key: Any, /) -> Any: ...
     def __array__(self) -> Any: ...
@@ -55,6 +59,8 @@ class LazyRows:
         if isinstance(key, tuple):
             first, rest = key[0], key[1:]
             rows = self[first]
+            if isinstance(first, np.ndarray) and rest and isinstance(rest[0], np.ndarray):
+                return rows[(np.arange(len(rows)), *rest)]  # pairs, as an ndarray indexes
             return rows[rest] if isinstance(first, (int, np.integer)) else rows[(slice(None), *rest)]
         if isinstance(key, (int, np.integer)):
             number = int(key) + (len(self) if key < 0 else 0)
@@ -65,15 +71,25 @@ class LazyRows:
             start, stop, step = key.indices(len(self))
             if step > 0:
                 return self._fetch(start, max(start, stop))[::step]
-        numbers = np.arange(len(self))[key]
+        numbers = self._numbers(key)
         flat = numbers.reshape(-1)
         if self._pick is not None:
             rows = self._pick(flat)
         else:
             rows = np.empty((len(flat), *self.shape[1:]), self.dtype)
-            for i, number in enumerate(flat):
-                rows[i] = self._fetch(int(number), int(number) + 1)[0]
+            for i, one in enumerate(flat):
+                rows[i] = self._fetch(int(one), int(one) + 1)[0]
         return rows.reshape(numbers.shape + self.shape[1:])
+
+    def _numbers(self, key: Any) -> NDArray[np.int64]:
+        """The numbers of rows that any further index stands for."""
+        if isinstance(key, np.ndarray) and key.dtype.kind in "iu" and key.size:
+            asked: NDArray[np.int64] = key.astype(np.int64)
+            if -len(self) <= int(asked.min()) and int(asked.max()) < len(self):
+                asked[asked < 0] += len(self)
+                return asked
+        found: NDArray[np.int64] = np.arange(len(self))[key]
+        return found
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         return np.asarray(self._fetch(0, len(self)), dtype)

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from bgfmt import bounds
 from bgfmt.errors import NotCoveredError
 from bgfmt.game import board
 from bgfmt.game.board import Position, Side
@@ -39,6 +40,7 @@ class Equities:
         return self.cubeless / 2 + 0.5
 
     def as_dict(self) -> dict[str, Any]:
+        """The equities as plain values, under the names of `bgfmt lookup --json`."""
         out: dict[str, Any] = {
             "position": str(self.position),
             "position_number": self.number,
@@ -47,6 +49,7 @@ class Equities:
         return out | {c: getattr(self, c) for c in EQUITY_COLUMNS if getattr(self, c) is not None}
 
     def describe(self, who: str = "") -> str:
+        """Lines of text, as `bgfmt lookup` prints them; `who` names the side."""
         lines = [f"{self.position}  (number {self.number}{', ' + who if who else ''})"]
         for name, column in zip(LABELS, EQUITY_COLUMNS, strict=True):
             value = getattr(self, column)
@@ -116,6 +119,11 @@ class TwoSided(OfBothSides):
             out[part] = equities(flat.take(where, mode="clip").view(np.uint16).reshape(-1, columns))
         return out
 
+    def answers(self, column: str | None = None) -> list[str]:
+        names = EQUITY_COLUMNS[: self.equities.shape[2]]
+        place = self._column(column, names)
+        return list(names) if place is None else [names[place]]
+
     @property
     def columns(self) -> tuple[Column, ...]:
         names = EQUITY_COLUMNS[: self.equities.shape[2]]
@@ -148,6 +156,17 @@ class TwoSided(OfBothSides):
             )
             what = "owning the cube is worth less than the centre, or that less than facing it"
             yield Breach("cube", bad, what)
+
+    @property
+    def known_errors(self) -> NDArray[np.float64]:
+        """Greatest error of the four equities, float64 of shape (4,); see `bgfmt.bounds`."""
+        if self.exact:
+            return np.full(4, bounds.float64_error(self.points, self.chequers))
+        return np.array(bounds.stored_error(self.points, self.chequers))
+
+    def errors(self) -> dict[str, float]:
+        known = self.known_errors.tolist()
+        return {"win": known[0] / 2} | dict(zip(self.answers(), known, strict=False))
 
     @property
     def cost(self) -> float:

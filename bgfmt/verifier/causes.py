@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -53,21 +53,39 @@ def of_table(db: Database, outcome: Outcome | None) -> Likely | None:
         return Likely(Cause.ZEROS)
     if (body == 255).all():
         return Likely(Cause.ONES)
-    if (db.rest or db.others) and isinstance(table, (OneSided, NormalOneSided)):
-        fits = db.format.fitting(source)
-        if fits:
-            return Likely(Cause.OTHER_SIZE, f"its size fits {' or '.join(fits)}")
-    if isinstance(table, TwoSided) and not table.exact:
-        wrong = 0 if outcome is None else outcome.failing if outcome.wrong is None else outcome.wrong
-        few = outcome is None or wrong < max(8, outcome.entries // 50)
-        return None if few else _of_equities(table, source, start, end)
-    if isinstance(table, NormalOneSided) and end >= start + 20:
-        first = source.bytes(start + 16, 4)
-        return Likely(Cause.BYTE_ORDER) if first == b"\x3f\x80\x00\x00" else None
-    if isinstance(table, OneSided) and not table.exact:
-        width = regions[0].size // table.positions
-        return _of_rows(source, start, end, width) if width in (64, 128) else None
-    return None
+    way = PATTERNS.get(table.kind)
+    return None if table.exact or way is None else way(db, outcome, start, end)
+
+
+def _of_size_behind(db: Database) -> Likely | None:
+    """A header that says less than the file holds: what its size fits."""
+    fits = db.format.fitting(db.source) if db.rest or db.others else []
+    return Likely(Cause.OTHER_SIZE, f"its size fits {' or '.join(fits)}") if fits else None
+
+
+def _two_sided(db: Database, outcome: Outcome | None, start: int, end: int) -> Likely | None:
+    wrong = 0 if outcome is None else outcome.failing if outcome.wrong is None else outcome.wrong
+    few = outcome is None or wrong < max(8, outcome.entries // 50)
+    return None if few else _of_equities(db.table, db.source, start, end)
+
+
+def _normal(db: Database, outcome: Outcome | None, start: int, end: int) -> Likely | None:
+    turned = end >= start + 20 and db.source.bytes(start + 16, 4) == b"\x3f\x80\x00\x00"
+    return _of_size_behind(db) or (Likely(Cause.BYTE_ORDER) if turned else None)
+
+
+def _one_sided(db: Database, outcome: Outcome | None, start: int, end: int) -> Likely | None:
+    size = _of_size_behind(db)
+    width = sum(r.size for r in db.format.layout(db.table).regions if r.numbers) // db.table.positions
+    return size or (_of_rows(db.source, start, end, width) if width in (64, 128) else None)
+
+
+#: what the numbers of a kind of table tell, rounded ones: (database, outcome of the proof, first byte, end)
+PATTERNS: dict[str, Callable[[Database, Outcome | None, int, int], Likely | None]] = {
+    OneSided.kind: _one_sided,
+    TwoSided.kind: _two_sided,
+    NormalOneSided.kind: _normal,
+}
 
 
 def _of_rows(source: Source, start: int, end: int, width: int) -> Likely | None:
@@ -96,7 +114,7 @@ def _shifts() -> Iterator[int]:
         yield -size
 
 
-def _of_equities(table: TwoSided, source: Source, start: int, end: int) -> Likely | None:
+def _of_equities(table: Any, source: Source, start: int, end: int) -> Likely | None:
     n, columns, points = table.positions, table.equities.shape[2], table.points
     chequers = min(CORNER, table.chequers)
     if _corner_fits(source, start, end, points, chequers, n, columns):

@@ -16,8 +16,8 @@ from bgfmt.errors import (
     FormatError,
     UnknownFormatError,
 )
-from bgfmt.storage import PathLike, Source, open_source
-from bgfmt.tables import Components, Table
+from bgfmt.storage import PathLike, Source, open_source, system
+from bgfmt.tables import Table
 from bgfmt.verifier import causes, digests, proofs, readings, report, sense, structure, words
 from bgfmt.verifier.findings import RUNGS, Finding, Kind, Likely, Outcome, Rule, Seen
 from bgfmt.verifier.report import Report
@@ -29,9 +29,7 @@ STARTING = 3.0  # seconds in which compiled code is loaded and plays are listed
 
 def thread_count(threads: int | None) -> int:
     """Threads to use: those asked for, or one for each core this process may run on."""
-    if threads is not None:
-        return max(1, threads)
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, threads) if threads is not None else system.cores()
 
 
 def verify(
@@ -63,7 +61,7 @@ def verify(
         moments, equity for hypergammon) that is let pass.
     threads, progress : cores to use; called with (done, total) during the long pass.
     announce : called before the recurrence with the seconds that it is likely to take.
-    exact : also measure how far the stored numbers are from the truth; see `bgfmt.measuring`.
+    exact : also measure how far the stored numbers are from the truth; see `bgfmt.verifier.measuring`.
     format, described : as for `bgfmt.open`, for files without header.
 
     Returns
@@ -199,10 +197,10 @@ class Climb:
     def _wanted(self, rung: str, db: Database, outcome: Outcome | None) -> bool:
         if not self.reaches(rung):
             return False
-        if isinstance(db.table, Components):
+        if not db.table.columns:
             return rung == "recurrence"
         if rung == "sense":  # the recurrence covers it, where there is one to be run whole
-            return self.until == "sense" or self.sample is not None or not isinstance(db.table, proofs.KINDS)
+            return self.until == "sense" or self.sample is not None or not proofs.known(db.table)
         return rung != "regenerate" or (outcome is not None and bool(outcome.recipe))
 
     def _step(self, rung: str, db: Database, outcome: Outcome | None) -> tuple[list[Finding], Outcome | None]:
@@ -216,7 +214,7 @@ class Climb:
         return [remaking.check(db.table, outcome.recipe, self.threads, self.progress)], outcome
 
     def _recurrence(self, db: Database) -> tuple[list[Finding], Outcome | None]:
-        if isinstance(db.table, Components):
+        if not db.table.columns:
             return [Finding(Rule.NO_TABLE, found="it holds no table that bgfmt knows")], None
         if self.announce is not None:
             self.announce(self._seconds(db.table))

@@ -73,25 +73,42 @@ def _hypergammon(
 
 
 def _solved(table: Table, recipe: str, threads: int, progress: Progress | None) -> Table | None:
+    way = WAYS.get(table.kind)
+    return None if way is None else way(table, recipe, {"threads": threads, "progress": progress})
+
+
+def _two_sided(table: TwoSided, recipe: str, common: dict[str, Any]) -> Table | None:
     from bgfmt import solver
 
-    common: dict[str, Any] = {"threads": threads, "progress": progress}
-    if isinstance(table, TwoSided) and recipe in ("gnubg", "exact"):
-        return solver.two_sided(table.points, table.chequers, cubeful=table.cubeful, recipe=recipe, **common)
-    if isinstance(table, OneSided) and recipe in ("gnubg", "bgsage", "exact"):
-        return solver.one_sided(
-            table.points, chequers=table.chequers, gammon=table.gammon is not None, recipe=recipe, **common
-        )
-    if isinstance(table, NormalOneSided) and recipe == "gnubg":
-        return solver.one_sided(table.points, chequers=table.chequers, normal=True, **common)
-    if isinstance(table, MeanRolls) and recipe == "peelle":
-        return solver.expected_rolls(table.points, table.chequers, **common)
-    if isinstance(table, MatchScore):
-        return _match_score(table, common)
-    return None
+    if recipe not in ("gnubg", "exact"):
+        return None
+    return solver.two_sided(table.points, table.chequers, cubeful=table.cubeful, recipe=recipe, **common)
 
 
-def _match_score(table: MatchScore, common: dict[str, Any]) -> Table | None:
+def _one_sided(table: OneSided, recipe: str, common: dict[str, Any]) -> Table | None:
+    from bgfmt import solver
+
+    if recipe not in ("gnubg", "bgsage", "exact"):
+        return None
+    gammon = table.gammon is not None
+    return solver.one_sided(table.points, chequers=table.chequers, gammon=gammon, recipe=recipe, **common)
+
+
+def _normal(table: NormalOneSided, recipe: str, common: dict[str, Any]) -> Table | None:
+    from bgfmt import solver
+
+    if recipe != "gnubg":
+        return None
+    return solver.one_sided(table.points, chequers=table.chequers, normal=True, **common)
+
+
+def _means(table: MeanRolls, recipe: str, common: dict[str, Any]) -> Table | None:
+    from bgfmt import solver
+
+    return solver.expected_rolls(table.points, table.chequers, **common) if recipe == "peelle" else None
+
+
+def _match_score(table: MatchScore, recipe: str, common: dict[str, Any]) -> Table | None:
     """Solved again with the match equity table that comes with bgfmt, where it is that one."""
     from bgfmt import met
     from bgfmt.solver.match import match_score
@@ -104,3 +121,13 @@ def _match_score(table: MatchScore, common: dict[str, Any]) -> Table | None:
     dtype = np.float64 if table.exact else np.float32
     size = (table.points, table.chequers)
     return match_score(*size, score.away, known, player=score.player, dtype=dtype, **common)
+
+
+#: how the tables of a kind are solved again: (table, recipe, threads and progress); None where no solver makes them
+WAYS: dict[str, Callable[[Any, str, dict[str, Any]], Table | None]] = {
+    OneSided.kind: _one_sided,
+    TwoSided.kind: _two_sided,
+    NormalOneSided.kind: _normal,
+    MeanRolls.kind: _means,
+    MatchScore.kind: _match_score,
+}

@@ -224,7 +224,7 @@ def truth(exact: Mapping[str, Any]) -> Iterator[str]:
         left = exact["wrong_decisions_left_out"]
         listed = len(exact["wrong_decisions"])
         if listed:
-            yield f"  --json lists {listed} of them" + (f", and leaves out {left:,}" if left else "")
+            yield f"  the JSON report lists {listed} of them" + (f", and leaves out {left:,}" if left else "")
     if "greatest_error_of_the_mean" in exact:
         worst = exact["worst"][0]
         yield (

@@ -23,7 +23,7 @@ import gnubg
 if TYPE_CHECKING:
     from bgfmt import Advisor, GameState
     from bgfmt.analysis import CubeAction, RankedPlays
-    from bgfmt.hosts.annotate import Report
+    from bgfmt.annotate import Report
 
 R = TypeVar("R")
 SHOWN = 10
@@ -134,7 +134,7 @@ def bearoff_annotate() -> Report | None:
     adviser = _adviser()
     if adviser is None:
         return None
-    from bgfmt.hosts.annotate import judge_match, read_match
+    from bgfmt.annotate import Judge, Report, annotate_file, text
 
     with tempfile.TemporaryDirectory() as folder:
         before, after = os.path.join(folder, "before.sgf"), os.path.join(folder, "after.sgf")
@@ -142,12 +142,12 @@ def bearoff_annotate() -> Report | None:
         if not os.path.exists(before):
             print("bearoff: there is no match to annotate")
             return None
-        file = read_match(before)
-        report = judge_match(file.match, adviser)
+        done = annotate_file(before, Judge(adviser.library))
         with open(after, "wb") as out:
-            out.write(file.annotated(report))
+            out.write(done.sgf())
         gnubg.command("set confirm new off")  # the same match is loaded back, nothing is lost
         gnubg.command(f'load match "{after}"')
         gnubg.command("set confirm new on")
-    print(report.text(), end="")
+    report = Report(done.reports)
+    print(text.text(report), end="")
     return report

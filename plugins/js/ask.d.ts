@@ -164,3 +164,7 @@ export function cube(tables: Tables, asked: AskedPosition, options?: CubeOptions
 export function play(tables: Tables, asked: AskedPosition, roll: Roll | "all", options?: PlayOptions): Promise<PlayAnswer>;
 export function probe(tables: Tables, asked: AskedPosition, options?: PlayOptions & { roll?: Roll | "all" }): Promise<ProbeAnswer>;
 export function describe(asked: AskedPosition): ProbeAnswer["position"];
+/** Greatest error of the four equities of a two-sided table of that size. */
+export function storedErrors(points: number, chequers: number): number[];
+/** Greatest error of the mean rolls of a one-sided table. */
+export function meanError(points: number, normal?: boolean): number;

@@ -103,21 +103,40 @@ const compare = (a, b) => a.map((x, k) => x - b[k]).find(Boolean) ?? 0;
 // -- which table answers, and how far it can be off --------------------------------------------------------------
 
 const COLUMNS = ["cubeless", "owned", "centered", "opponent"];
-// greatest error of the columns in tables of six points and up to so many chequers: measured, as bgfmt knows them
-const KNOWN_ERRORS = [
-  [6, [0.000114, 0.000107, 0.000129, 0.000126]],
-  [8, [0.000144, 0.000133, 0.000183, 0.000178]],
-  [10, [0.00023, 0.00023, 0.00023, 0.00023]],
+// What bgfmt has measured, `bgfmt.bounds`: points, chequers, greatest error of each of the four equities; a table inside
+// such a one errs no more. Then, for 1, 2, ... points, of mean rolls from distributions and from normal ones.
+const MEASURED = [
+  [1, 15, 8.53e-05, 0.0001039, 0.0001212, 0.0001003], [2, 15, 0.0001481, 0.0001723, 0.0002186, 0.0002051],
+  [3, 10, 0.0001128, 0.0001749, 0.0001833, 0.0001843], [3, 15, 0.0001705, 0.0002018, 0.0002279, 0.0002427],
+  [4, 4, 6.43e-05, 6.77e-05, 8.41e-05, 8.82e-05], [4, 9, 0.0001196, 0.0001749, 0.0001897, 0.0001843],
+  [4, 12, 0.0001608, 0.0001799, 0.0002237, 0.00021], [5, 5, 8.05e-05, 8.01e-05, 0.0001162, 0.0001155],
+  [5, 7, 0.0001125, 0.0001074, 0.0001524, 0.0001475], [5, 9, 0.0001355, 0.0001749, 0.0001898, 0.0001843],
+  [6, 3, 6.52e-05, 6e-05, 8.41e-05, 8.41e-05], [6, 4, 8.29e-05, 7.12e-05, 8.95e-05, 9.01e-05],
+  [6, 6, 0.000113, 0.0001061, 0.0001282, 0.0001249], [6, 7, 0.0001263, 0.0001182, 0.0001524, 0.0001538],
+  [6, 8, 0.0001434, 0.0001322, 0.0001818, 0.0001769], [7, 5, 0.0001065, 9.72e-05, 0.0001325, 0.0001287],
+  [7, 6, 0.000127, 0.0001194, 0.0001585, 0.0001535], [8, 4, 9.55e-05, 8.73e-05, 0.0001153, 0.0001042],
+  [8, 5, 0.0001165, 0.0001088, 0.0001386, 0.0001313], [9, 3, 8.21e-05, 7.48e-05, 9.34e-05, 9.34e-05],
+  [9, 4, 0.0001029, 9.47e-05, 0.0001153, 0.0001081], [10, 3, 8.69e-05, 7.9e-05, 9.34e-05, 9.34e-05],
+  [12, 2, 7.41e-05, 6.95e-05, 7.98e-05, 8.08e-05], [12, 3, 0.0001034, 9.27e-05, 0.0001151, 0.0001179],
 ];
-const BEYOND = 0.00025;
+const MEANS = [8.47e-05, 8.53e-05, 8.99e-05, 0.0001245, 0.000167, 0.0002048, 0.0002482, 0.0002675];
+const NORMAL_MEANS = [1.99e-06, 2.15e-06, 2.26e-06, 2.56e-06, 2.86e-06, 3.17e-06, 3.94e-06, 4.71e-06];
 
 /** Greatest error of the four equities of a two-sided table. */
-function errorsOf({ points, chequers: most }) {
-  for (const [size, errors] of KNOWN_ERRORS) if (points <= 6 && most <= size) return errors;
-  return COLUMNS.map(() => BEYOND * Math.max(1, most / 10, (points * most) / 60));
+export function storedErrors(points, most) {
+  const inside = MEASURED.filter(([p, c]) => points <= p && most <= c);
+  if (!inside.length) return COLUMNS.map(() => 2.5e-5 * most + 4.5e-6 * points);
+  return COLUMNS.map((_, k) => Math.min(...inside.map((m) => m[k + 2])));
 }
 
-const errorOfRolls = (table) => 0.000197 * Math.max(1, table.points / 6);
+/** Greatest error of the mean rolls of a one-sided table. */
+export function meanError(points, normal = false) {
+  const known = (normal ? NORMAL_MEANS : MEANS).slice(points - 1);
+  return known.length ? Math.min(...known) : normal ? 2e-6 + 5e-7 * points : 6.5e-5 + 3.4e-5 * points;
+}
+
+const errorsOf = (table) => storedErrors(table.points, table.chequers);
+const errorOfRolls = (table) => meanError(table.points, table.kind === "normal-distribution");
 
 const uncovered = (table, side) => {
   const has = chequers(side);
@@ -208,7 +227,7 @@ const within = (chances) => {
 
 function raceOf(table, found) {
   const { side, position_number, pips } = found;
-  const known = table.kind === "one-sided" ? { mean_rolls: errorOfRolls(table) } : null;
+  const known = { mean_rolls: errorOfRolls(table) };
   const [mean, std] = found.bearoff ? moments(found.bearoff) : [found.mean_rolls, found.std_rolls];
   const epc = mean * bgfmt.PIPS_PER_ROLL;
   const out = { side, position_number, pips, mean_rolls: mean, std_rolls: std, epc, wastage: epc - pips };

@@ -14,6 +14,7 @@ from bgfmt import Advisor, BgfmtError, Database, GameState, Position, Side
 from bgfmt.analysis import (
     CubeAction,
     CubeActions,
+    Databases,
     Decision,
     Library,
     PositionEquities,
@@ -39,6 +40,8 @@ from bgfmt.analysis import (
     twosided_many,
     win_chances,
 )
+
+MATCH = b" 3 point match\n\n Game 1\n Ann : 0           Bob : 0\n  1) 31: 8/5 6/5     64: 24/14\n"
 
 
 def files(folder: Path, golden: Path) -> tuple[Path, Path]:
@@ -94,7 +97,8 @@ def answers(databases: list[Database], position: Position) -> None:
         value = advisor.equities(state)
         assert_type(value, PositionEquities)
     assert_type(plays, RankedPlays)
-    one = judge_cube(databases, "centered", position=position)
+    asked: Databases = databases
+    one = judge_cube(asked, "centered", position=position)
     assert_type(one, CubeAction)
     print(one.action, one.double_margin, one.sure, one.as_dict())
     ranked = rank_plays(databases, position, "21")
@@ -122,6 +126,8 @@ def names(position: Position) -> None:
     assert bgfmt.parse_position(str(position)) == bgfmt.identifiers.parse(position.xgid).position
     print(bgfmt.moves.legal_plays(position, 6, 1)[0].result, len(bgfmt.moves.ROLLS), bgfmt.orders.__name__)
     print(bgfmt.solver.RECIPES["gnubg"].summary, bgfmt.solver.plan("two-sided", 6, 6).seconds)
+    met: bgfmt.met.Met = bgfmt.met.load()
+    print(met.mwc((3, 5)), [game.scores for match in bgfmt.matches.read(MATCH, "m") for game in match.games])
     try:
         Side(99)
     except bgfmt.errors.PositionError as error:

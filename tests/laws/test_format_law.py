@@ -13,7 +13,7 @@ from bgfmt.errors import BgfmtError, CapabilityError, FormatError, TruncatedErro
 from bgfmt.formats import Format, Layout, Region, promised
 from bgfmt.formats.j.text import as_json
 from bgfmt.formats.records import Record, facts_of
-from bgfmt.storage import MemorySink, Source
+from bgfmt.storage import MemorySink, RangeSource, Source
 from bgfmt.tables import Table, same_numbers
 
 from ..conftest import ROOT
@@ -63,6 +63,26 @@ def test_what_is_written_is_read_again(sample: Sample) -> None:
     assert numbers_equal(table, kept(sample))
     assert (extent.offset, extent.size) == (0, len(sample.data))
     assert written(sample, table) == sample.data
+
+
+@every
+def test_a_source_of_ranges_gives_the_same(sample: Sample, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A table whose bytes are asked for is the same, and opening a file of plain rows asks for its header alone."""
+    asked: list[int] = []
+
+    def fetch(offset: int, size: int) -> bytes:
+        asked.append(size)
+        return sample.data[offset : offset + size]
+
+    monkeypatch.setattr("bgfmt.storage.ranges.AT_ONCE", 64)
+    source = RangeSource("ranges", len(sample.data), fetch)
+    table, extent = sample.format.read(source, **sample.described)
+    layout = layout_of(sample, sample.read().table)
+    if all(r.numbers or r.offset < len(layout.header) for r in layout.regions):
+        assert sum(asked) <= 2 * len(layout.header) + 200
+    assert extent.size == len(sample.data)
+    assert numbers_equal(table, sample.read().table)
+    assert [f for f in sample.format.audit(source, table, extent) if not f.carried] == []
 
 
 @every
@@ -220,6 +240,7 @@ def test_a_body_filled_backwards_is_the_same_file(sample: Sample) -> None:
                 wanted = np.asarray(table.arrays()[name])
                 for k in reversed(range(len(wanted))):
                     rows[k] = wanted[k]
+        store.flush()
     except CapabilityError:
         return
     assert bytes(store.data) == sample.data

@@ -69,7 +69,7 @@ for (const [mode, base] of Object.entries(PAGES)) {
       visit(base, "", async (page) => {
         assert.equal(search(page), "");
         assert.ok(await page.getByText("This is an example").isVisible());
-        assert.match(await status(page), /^Answered by ts_06x04\.bd, numbers within 0\.00013\./);
+        assert.match(await status(page), /^Answered by ts_06x04\.bd, numbers within 0\.000091\./);
         assert.equal(await page.title(), "Double, take · 0 1 0 0 1 0 / 0 1 1 0 0 0 · Bearoff tablebase");
         assert.equal(await page.getByRole("heading", { level: 1 }).textContent(), "Bearoff tablebase");
         assert.match(await region(page, "Cube action").textContent(), /Double, take/);

@@ -6,19 +6,20 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bgfmt.analysis.match import MatchCube, MatchPlay, decide, rank
-from bgfmt.analysis.ondemand import engine
-from bgfmt.analysis.ondemand.engine import Progress, Solved, Work
+from bgfmt.analysis.ondemand import engine, solving
+from bgfmt.analysis.ondemand.engine import Progress, Work
+from bgfmt.analysis.ondemand.solving import Solved
 from bgfmt.game.board import MAX_CHEQUERS, Position, Side
 from bgfmt.game.state import cube_owner
-from bgfmt.met.score import Score
+from bgfmt.met.score import OWNERS, CubeState, Score
 from bgfmt.solver import columns
 from bgfmt.solver.columns import Columns
 
 if TYPE_CHECKING:
     from bgfmt.analysis.cube import CubeAction
 
-#: columns of money answers, as the cube is seen by the side on roll
-MONEY = ("cubeless", "centered", "owned", "opponent")
+#: the cube of money answers, as the side on roll sees it
+MONEY = {"cubeless": None, **{owner: CubeState(1, place) for owner, place in OWNERS.items()}}
 
 
 def gammons(position: Position) -> bool:
@@ -55,11 +56,11 @@ class MatchAnswer:
 
     def plays(self, high: int, low: int) -> list[MatchPlay]:
         """All plays of a roll, best first, chosen for this score and cube."""
-        places = self.work.ours.plays(roll_number(high, low))
+        places = self.solved.plays(roll_number(high, low))
         chances = _chances(
             self.score, self.solved, self.place, self.solved.after[places, self.place].tolist()
         )
-        sides = [self.work.ours.side(int(place)) for place in places]
+        sides = [self.solved.ours.side(int(place)) for place in places]
         return rank(self.cube, zip(sides, chances, strict=True))
 
 
@@ -98,21 +99,26 @@ def solve_match(
     kept = match_columns(position, score)
     work = engine.plan(position, len(kept), limit=limit)
     work.check(limit)
-    solved = engine.solve(work, kept, threads=threads, progress=progress)
-    place = kept.place(score.state)
-    return MatchAnswer(position, score, judge(solved, score, place), solved, place)
+    solved = solving.solve(work, kept, threads=threads, progress=progress).start()
+    return match_answer(solved, score)
+
+
+def match_answer(solved: Solved, score: Score) -> MatchAnswer:
+    """The answer for a position solved at a score, seen by the side on roll."""
+    place = solved.columns.place(score.state)
+    return MatchAnswer(solved.position, score, judge(solved, score, place), solved, place)
 
 
 def judge(solved: Solved, score: Score, place: int) -> MatchCube:
     """The cube decision at a score, whose cube as it is has column `place`."""
-    position, doubling = solved.work.position, solved.columns.doubling
-    counted = gammons(position)
+    position, doubling = solved.position, solved.columns.doubling
     (no_double,) = _chances(score, solved, place, [float(solved.on_roll[place])])
     taken = None
     if score.may_double(0):
         value = float(solved.on_roll[doubling.source[0, place]])
         taken = (1 + float(doubling.add[0, place]) + float(doubling.times[0, place]) * value) / 2
-    win = None if counted else (1 + float(solved.on_roll[0])) / 2
+    win = (1 + float(solved.on_roll[0])) / 2 if solved.columns.states[0] is None else None
+    counted = gammons(position)
     return decide(position, score, no_double, taken, gammons=counted, error=solved.error, cubeless_win=win)
 
 
@@ -162,12 +168,15 @@ class MoneyAnswer:
     @property
     def owned(self) -> float:
         """Equity of rolling on when the side on roll owns the cube."""
-        return float(self.solved.on_roll[2])
+        return float(self.solved.on_roll[self._column("owned")])
 
     @property
     def opponent(self) -> float:
         """Equity when the other side owns the cube."""
-        return float(self.solved.on_roll[3])
+        return float(self.solved.on_roll[self._column("opponent")])
+
+    def _column(self, cube: str) -> int:
+        return self.solved.columns.states.index(MONEY[cube]) if cube in MONEY else 0
 
     @property
     def gammons(self) -> bool:
@@ -188,20 +197,20 @@ class MoneyAnswer:
         """The cube decision, as from any table of exact equities."""
         from bgfmt.analysis.cube import CubeAction
 
-        rolling = float(self.solved.on_roll[MONEY.index(owner)])
+        rolling = float(self.solved.on_roll[self._column(owner)])
         return CubeAction(self.position, cube_owner(owner), rolling, 2 * self.opponent, error=self.error)
 
     def plays(self, high: int, low: int, cube: str = "centered") -> list[MoneyPlay]:
         """All plays of a roll, best first; `cube` is "centered", "owned", "opponent" or "cubeless"."""
-        places = self.work.ours.plays(roll_number(high, low))
-        values = self.solved.after[places, MONEY.index(cube)]
+        places = self.solved.plays(roll_number(high, low))
+        values = self.solved.after[places, self._column(cube)]
         wins = self.solved.after[places, 0]
         # where the other side passes or wins whatever we play, the better chance without a cube comes first
         order = sorted(range(len(places)), key=lambda i: (-values[i], -wins[i]))
         best = float(values.max())
         return [
             MoneyPlay(
-                self.work.ours.side(int(places[i])),
+                self.solved.ours.side(int(places[i])),
                 float(values[i]),
                 best - float(values[i]),
                 bool(best - values[i] <= 2 * self.error),
@@ -227,4 +236,5 @@ def solve_money(
     kept = columns.for_money(jacoby=jacoby)
     work = engine.plan(position, len(kept), limit=limit)
     work.check(limit)
-    return MoneyAnswer(position, jacoby, engine.solve(work, kept, threads=threads, progress=progress))
+    solved = solving.solve(work, kept, threads=threads, progress=progress).start()
+    return MoneyAnswer(position, jacoby, solved)

@@ -9,20 +9,18 @@ what B's boards lead to. Pairs in which a side on roll has several cube states h
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bgfmt.errors import NotCoveredError, SolverError
+from bgfmt.errors import NotCoveredError, TooMuchWorkError
 from bgfmt.game import board
 from bgfmt.game.board import Position, Side
-from bgfmt.solver.columns import Columns
 
 Array = NDArray[Any]
 Progress = Callable[[int, int], None]
@@ -75,22 +73,29 @@ class Family:
         """The side at a place."""
         return Side(*(int(c) for c in self.counts[place]))
 
-    def plays(self, roll: int) -> Array:
-        """Places of what the side itself can make of roll number 0..20."""
-        return self.results[self.ends[roll] : self.ends[roll + 1]]
+    def place(self, side: Side) -> int | None:
+        """The place of a side, None where play cannot make it."""
+        points = self.counts.shape[1]
+        if side.highest > points:
+            return None
+        found = np.flatnonzero((self.counts == np.array(side.padded(points), np.int8)).all(axis=1))
+        return int(found[0]) if len(found) else None
+
+    def plays(self, roll: int, place: int = 0) -> Array:
+        """Places of what can be made of roll number 0..20 by a board, by default the side itself."""
+        first = 21 * place + roll
+        return self.results[self.ends[first] : self.ends[first + 1]]
 
 
+@lru_cache(maxsize=1 << 12)
 def no_farther(side: Side) -> int:
     """How many boards have every chequer where it stands or nearer to home: no fewer than play can make."""
-    ways = np.zeros(
-        board.MAX_CHEQUERS + 1, object
-    )  # by chequers placed so far, on points from the highest down
-    ways[0] = 1
+    ways = [1]  # by chequers placed so far, on points from the highest down
     may = 0
     for counts in reversed(side.counts):
         may += counts
-        ways = np.array([sum(ways[: c + 1]) if c <= may else 0 for c in range(len(ways))], object)
-    return int(sum(ways))
+        ways = list(accumulate(ways + [0] * (may + 1 - len(ways))))
+    return sum(ways)
 
 
 def family(
@@ -108,7 +113,7 @@ def family(
         return None  # play to the end makes most of them
     terms = np.ascontiguousarray(board.number_terms(points))
     start = np.array(side.padded(points), np.int64)
-    room = min(bound, 1 << 16) + 6 * points + 2
+    room = min(bound, most, 1 << 16) + 6 * points + 2
     moves = 6 * min(points, side.chequers)
     while True:
         boards, pending = np.zeros((room, points), np.int8), np.zeros((room, 6, 3), np.int64)
@@ -209,10 +214,7 @@ class Work:
         """NotCoveredError when this is more than `limit`."""
         most = DEFAULT_LIMIT if limit is None else limit
         if self.size > most:
-            raise NotCoveredError(
-                f"{self.position}: exact play needs {self.size:,} pairs of boards times cube states, "
-                f"more than the limit of {most:,}"
-            )
+            raise TooMuchWorkError(f"{self.position}", self.size, most)
 
 
 def check_race(position: Position) -> None:
@@ -266,67 +268,3 @@ def _met(ours: Array, theirs: Array) -> Array:
         if len(found):
             spans[i] = found[0], found[-1] + 1
     return spans[which.reshape(-1)]
-
-
-@dataclass(frozen=True, eq=False)
-class Solved:
-    """The position solved.
-
-    on_roll (K,): values of the side on roll before it doubles or rolls, not doubling. after (boards, K): what each
-    of our boards is worth to us when the other side is on roll with the board it has now.
-    """
-
-    work: Work
-    columns: Columns
-    on_roll: Array
-    after: Array
-
-    @property
-    def error(self) -> float:
-        """No value is farther than this from the truth: 23 roundings a roll of numbers below the greatest value."""
-        return 23 * 2.0**-52 * self.work.rolls * float(np.abs(self.columns.won[:, :, 1:]).max())
-
-
-def solve(
-    work: Work, columns: Columns, *, threads: int | None = None, progress: Progress | None = None
-) -> Solved:
-    """Calculate what `work` plans; `progress(done, total)` counts pairs."""
-    from bgfmt.analysis.ondemand import kernels
-
-    if len(columns) != work.columns:
-        raise SolverError(f"planned for {work.columns} columns, not {len(columns)}")
-    ours, theirs = work.ours, work.theirs
-    k = len(columns)
-    after = np.zeros((len(ours), len(theirs), k))
-    after[-1] = columns.won[0][:, theirs.gains].T
-    gains = ours.gains
-    a, b = (tuple(np.ascontiguousarray(array[side]) for array in columns.doubling) for side in (0, 1))
-    won = np.ascontiguousarray(columns.won[1])
-    fixed = (
-        work.rolling, work.waiting, ours.ends, ours.results, theirs.ends, theirs.results, gains, a, b, won, after,
-    )  # fmt: skip
-    threads = threads or (
-        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    )
-    each = max(1, LANES // k)
-    cuts = np.flatnonzero(np.diff(ours.pips)) + 1
-    done, total = 0, max(1, work.pairs)
-    lengths = (work.waiting[:, 1] - work.waiting[:, 0]).clip(0)
-    with ThreadPoolExecutor(threads) as pool:
-        # layers of equal pips from the fewest on; the first board is the position itself, the last all off
-        for start, stop in zip(cuts[-2::-1], cuts[:0:-1], strict=True):
-            step = min(each, -(-int(stop - start) // threads))
-            jobs = [
-                pool.submit(kernels.solve_rows, low, min(low + step, int(stop)), *fixed)
-                for low in range(int(start), int(stop), step)
-            ]
-            for job in jobs:
-                job.result()
-            done += int(lengths[start:stop].sum())
-            if progress is not None:
-                progress(done, total)
-    here = np.ascontiguousarray(after[:, 0])
-    on_roll = np.zeros(k)
-    for roll in range(21):
-        on_roll += WEIGHTS[roll] * here[ours.plays(roll)].max(axis=0)
-    return Solved(work, columns, on_roll / 36, here)

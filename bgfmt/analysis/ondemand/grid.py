@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from bgfmt.analysis.match import MatchCube
-from bgfmt.analysis.ondemand import engine
+from bgfmt.analysis.ondemand import engine, solving
 from bgfmt.analysis.ondemand.answers import gammons, judge, match_columns
 from bgfmt.analysis.ondemand.engine import Progress
 from bgfmt.errors import PositionError
@@ -92,7 +92,7 @@ def scores_grid(
             taken += 1
         here, asked = asked[:taken], asked[taken:]
         kept, places = joined([part for _, _, part in here])
-        solved = engine.solve(work.of(len(kept)), kept, threads=threads)
+        solved = solving.solve(work.of(len(kept)), kept, threads=threads).start()
         for (cell, score, part), place in zip(here, places, strict=True):
             cells[cell] = judge(solved, score, int(place[part.place(score.state)]))
         done += used - shared

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from bgfmt.errors import CapabilityError
-from bgfmt.formats.base import Format, Head, Layout, Option, Options, Reading, Region, Salvage
+from bgfmt.formats.base import Format, Head, Layout, Option, Options, Reading, Region, Salvage, T
 from bgfmt.formats.gnubg import header, salvage
 from bgfmt.formats.gnubg.header import GnubgHeader, Said
 from bgfmt.formats.outlets import Outlet
@@ -18,7 +18,7 @@ from bgfmt.tables import Table
 HEADER_OPTION = Option("header", bool, "write the 40 header bytes")
 
 
-class GnubgFormat(Format):
+class GnubgFormat(Format[T]):
     """One of gnubg's kinds of file, by the letters its header says it with."""
 
     kind: ClassVar[str]
@@ -26,7 +26,7 @@ class GnubgFormat(Format):
     by_range = True
     records: ClassVar[tuple[type[Record], ...]] = (GnubgHeader,)
 
-    def said_of(self, table: Table, options: Options) -> Said:
+    def said_of(self, table: T, options: Options) -> Said:
         """What the header of this table's file says."""
         raise NotImplementedError
 
@@ -50,10 +50,10 @@ class GnubgFormat(Format):
         said, raw = header.checked(source, offset, self.kind)
         return said, GnubgHeader(raw), offset + header.SIZE
 
-    def info(self, reading: Reading) -> dict[str, Any]:
+    def info(self, reading: Reading[T]) -> dict[str, Any]:
         return {"header": header.headed(reading.table)}
 
-    def host_facts(self, reading: Reading) -> dict[str, Any]:
+    def host_facts(self, reading: Reading[T]) -> dict[str, Any]:
         limit = header.slot_limits(reading.extent.size)
         headed = header.headed(reading.table)
         notes = [] if headed else ["it has no header"]
@@ -62,7 +62,7 @@ class GnubgFormat(Format):
 
     # -- writing ----------------------------------------------------------------------------------------
 
-    def refusal(self, table: Table, options: Options) -> str | None:
+    def refusal(self, table: T, options: Options) -> str | None:
         most = header.most_points(self.kind)
         if not (1 <= table.points <= most and 1 <= table.chequers <= 15):
             return f"{self.name} holds up to {most} points and 15 chequers, not {table.points} and {table.chequers}"
@@ -71,26 +71,26 @@ class GnubgFormat(Format):
     def together(self, tables: Sequence[Table]) -> str | None:
         return None if tables else "no table was given"
 
-    def header_of(self, table: Table, options: Options) -> bytes:
+    def header_of(self, table: T, options: Options) -> bytes:
         """The header bytes to write for this table: its file's own, the canonical ones, or none."""
         return header.choose(table, self.said_of(table, options).canonical, options)
 
-    def emit(self, table: Table, sink: Outlet, options: Options) -> None:
+    def emit(self, table: T, sink: Outlet, options: Options) -> None:
         sink.write(self.header_of(table, options))
         self.emit_numbers(table, sink, options)
 
-    def emit_numbers(self, table: Table, sink: Outlet, options: Options) -> None:
+    def emit_numbers(self, table: T, sink: Outlet, options: Options) -> None:
         """The bytes behind the header."""
         raise NotImplementedError
 
     # -- every byte -------------------------------------------------------------------------------------
 
-    def as_written(self, table: Table) -> tuple[Table, Options]:
+    def as_written(self, table: T) -> tuple[T, Options]:
         record = table.record(GnubgHeader)
         kept = tuple(r for r in table.carried if r is not record)
         return replace(table, carried=kept), {"header": record is None or bool(record.raw)}
 
-    def layout(self, table: Table, **options: Any) -> Layout:
+    def layout(self, table: T, **options: Any) -> Layout:
         first = self.header_of(table, options)
         size = self.numbers(self.said_of(table, options))
         if size is None:
@@ -102,7 +102,7 @@ class GnubgFormat(Format):
         body = Region("numbers", len(first), size, numbers=True)
         return Layout(first, (*header.regions(first), body), place)
 
-    def place(self, table: Table, options: Options, entry: int, column: str, item: int) -> int:
+    def place(self, table: T, options: Options, entry: int, column: str, item: int) -> int:
         """Where a number lies behind the header; see `Layout.offset_of`."""
         raise NotImplementedError
 

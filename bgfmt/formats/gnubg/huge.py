@@ -25,7 +25,7 @@ SIZE, ROLLS, CHEQUERS, MOST = 22, 32, 15, 18
 MAGIC = re.compile(rb"([0-9]{2})x{19}\n")
 
 
-class GnubgHuge(Format):
+class GnubgHuge(Format[OneSided]):
     name = "gnubg-huge"
     title = "GNU Backgammon one-sided, autumn 2002"
     suffixes = (".bd",)
@@ -37,7 +37,7 @@ class GnubgHuge(Format):
     def recognise(self, head: Head) -> bool:
         return MAGIC.match(head.bytes) is not None
 
-    def read(self, source: Source, offset: int = 0, **described: Any) -> Reading:
+    def read(self, source: Source, offset: int = 0, **described: Any) -> Reading[OneSided]:
         said = MAGIC.match(source.bytes(offset, SIZE, "header"))
         points = int(said.group(1)) if said else 0
         if not 1 <= points <= MOST:
@@ -54,32 +54,30 @@ class GnubgHuge(Format):
         )
         return Reading(table, Extent(offset, SIZE + 64 * n))
 
-    def host_facts(self, reading: Reading) -> dict[str, Any]:
+    def host_facts(self, reading: Reading[OneSided]) -> dict[str, Any]:
         note = "read by GNU Backgammon in autumn 2002 only, as gnubg_huge_os.bd; no genuine file was seen"
         return {"gnubg_name": None, "gnubg_reads": False, "notes": [note]}
 
     # -- writing ----------------------------------------------------------------------------------------
 
-    def refusal(self, table: Table, options: Options) -> str | None:
-        assert isinstance(table, OneSided)
+    def refusal(self, table: OneSided, options: Options) -> str | None:
         if table.exact:
             return f"{self.name} holds 16-bit integers, not exact float64 chances; npz holds those"
         if table.chequers != CHEQUERS or table.points > MOST or table.bearoff.shape[1] != ROLLS:
             return f"{self.name} holds 15 chequers on up to {MOST} points and 32 rolls"
         return None
 
-    def losses(self, table: Table, options: Options) -> list[str]:
-        assert isinstance(table, OneSided)
+    def losses(self, table: OneSided, options: Options) -> list[str]:
         return [] if table.gammon is None else ["the gammon distributions are dropped"]
 
-    def emit(self, table: Table, sink: Outlet, options: Options) -> None:
+    def emit(self, table: OneSided, sink: Outlet, options: Options) -> None:
         sink.write(_header(table))
         for _, block in table.blocks():
             sink.write(np.ascontiguousarray(block["bearoff"].astype("<u2", copy=False)))
 
     # -- every byte -------------------------------------------------------------------------------------
 
-    def layout(self, table: Table, **options: Any) -> Layout:
+    def layout(self, table: OneSided, **options: Any) -> Layout:
         size = 64 * board.count(table.points, CHEQUERS)
         return Layout(
             _header(table),
@@ -87,7 +85,9 @@ class GnubgHuge(Format):
             lambda entry, column, item: SIZE + 64 * entry + 2 * item,
         )
 
-    def arrays_in(self, room: NDArray[np.uint8], table: Table, options: Options) -> dict[str, NDArray[Any]]:
+    def arrays_in(
+        self, room: NDArray[np.uint8], table: OneSided, options: Options
+    ) -> dict[str, NDArray[Any]]:
         return {"bearoff": room.view("<u2").reshape(-1, ROLLS)}
 
 

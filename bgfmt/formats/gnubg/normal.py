@@ -20,13 +20,13 @@ from bgfmt.formats.gnubg.header import Said
 from bgfmt.formats.outlets import Outlet
 from bgfmt.game import board
 from bgfmt.storage import Source
-from bgfmt.tables import NormalOneSided, Table
+from bgfmt.tables import NormalOneSided
 
 FIRST_ROWS = bytes(16) + b"\x00\x00\x80\x3f" + bytes(12)
 ROW = 16
 
 
-class GnubgNormal(GnubgFormat):
+class GnubgNormal(GnubgFormat[NormalOneSided]):
     kind = "ND"
     name = "gnubg-nd"
     title = "GNU Backgammon one-sided, normal distributions"
@@ -46,7 +46,7 @@ class GnubgNormal(GnubgFormat):
     def described(self, given: dict[str, Any]) -> Said:
         return Said("ND", given["points"], given.get("chequers", 15))
 
-    def read(self, source: Source, offset: int = 0, **described: Any) -> Reading:
+    def read(self, source: Source, offset: int = 0, **described: Any) -> Reading[NormalOneSided]:
         said, record, start = self.opening(source, offset, described)
         n = board.count(said.points, said.chequers)
         what = f"{said.points}-point normal-distribution table"
@@ -60,32 +60,34 @@ class GnubgNormal(GnubgFormat):
         )
         return Reading(table, Extent(offset, start - offset + ROW * n))
 
-    def host_facts(self, reading: Reading) -> dict[str, Any]:
+    def host_facts(self, reading: Reading[NormalOneSided]) -> dict[str, Any]:
         crash = "gnubg 1.07 crashes when this is installed as gnubg_os.bd; bearoffdump reads it"
         notes = super().host_facts(reading)["notes"]
         return {"gnubg_name": None, "gnubg_reads": False, "notes": [crash, *notes]}
 
     # -- writing ----------------------------------------------------------------------------------------
 
-    def home_of(self, table: Table) -> bool:
-        return isinstance(table, NormalOneSided)
+    def home_of(self, table: NormalOneSided) -> bool:
+        return True
 
-    def emit_numbers(self, table: Table, sink: Outlet, options: Options) -> None:
+    def emit_numbers(self, table: NormalOneSided, sink: Outlet, options: Options) -> None:
         for _, block in table.blocks():
             sink.write(block["moments"].astype("<f4", copy=False))
 
     # -- every byte -------------------------------------------------------------------------------------
 
-    def said_of(self, table: Table, options: Options) -> Said:
+    def said_of(self, table: NormalOneSided, options: Options) -> Said:
         return Said("ND", table.points, table.chequers, gammon=True)
 
     def numbers(self, said: Said) -> int:
         return board.count(said.points, said.chequers) * ROW
 
-    def place(self, table: Table, options: Options, entry: int, column: str, item: int) -> int:
+    def place(self, table: NormalOneSided, options: Options, entry: int, column: str, item: int) -> int:
         return ROW * entry + 4 * item
 
-    def arrays_in(self, room: NDArray[np.uint8], table: Table, options: Options) -> dict[str, NDArray[Any]]:
+    def arrays_in(
+        self, room: NDArray[np.uint8], table: NormalOneSided, options: Options
+    ) -> dict[str, NDArray[Any]]:
         return {"moments": room.view("<f4").reshape(-1, 4)}
 
     def every(self) -> Iterator[Said]:

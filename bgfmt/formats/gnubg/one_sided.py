@@ -36,10 +36,10 @@ from bgfmt.formats.outlets import Outlet
 from bgfmt.formats.records import AsRead, as_read
 from bgfmt.game import board
 from bgfmt.storage import Source
-from bgfmt.tables import OneSided, Rows, Table
+from bgfmt.tables import LazyRows, OneSided, Rows, Table
 
 
-class GnubgOneSided(GnubgFormat):
+class GnubgOneSided(GnubgFormat[OneSided]):
     kind = "OS"
     name = "gnubg-os"
     title = "GNU Backgammon one-sided"
@@ -91,7 +91,7 @@ class GnubgOneSided(GnubgFormat):
         gammon, compressed = given.get("gammon", True), given.get("compressed", True)
         return Said("OS", given["points"], given.get("chequers", 15), gammon, compressed)
 
-    def read(self, source: Source, offset: int = 0, **described: Any) -> Reading:
+    def read(self, source: Source, offset: int = 0, **described: Any) -> Reading[OneSided]:
         said, record, start = self.opening(source, offset, described)
         n, gammon = board.count(said.points, said.chequers), said.gammon
         bearoff: Rows
@@ -108,8 +108,8 @@ class GnubgOneSided(GnubgFormat):
             rows = source.array(
                 "<u2", (n, (1 + gammon) * ROLLS), start, f"{said.points}-point one-sided table"
             )
-            bearoff, second = rows[:, :ROLLS], rows[:, ROLLS:] if gammon else None
-            size = rows.nbytes
+            bearoff, second = _half(rows, 0), _half(rows, 1) if gammon else None
+            size = n * (1 + gammon) * 2 * ROLLS
         table = OneSided(
             points=said.points,
             chequers=said.chequers,
@@ -129,12 +129,11 @@ class GnubgOneSided(GnubgFormat):
         """
         return source.size >= start + 12 and _old(source.bytes(start, 12), n)
 
-    def info(self, reading: Reading) -> dict[str, Any]:
+    def info(self, reading: Reading[OneSided]) -> dict[str, Any]:
         return {"compressed": _compressed(reading.table, {})} | super().info(reading)
 
-    def host_facts(self, reading: Reading) -> dict[str, Any]:
+    def host_facts(self, reading: Reading[OneSided]) -> dict[str, Any]:
         table, facts = reading.table, super().host_facts(reading)
-        assert isinstance(table, OneSided)
         notes, reads = facts["notes"], facts["gnubg_reads"]
         if table.gammon is None and _entry(table, False) == 8 and _compressed(table, {}):
             notes.append("8-byte index entries, as written before March 2009; gnubg 1.07 misreads them")
@@ -146,8 +145,7 @@ class GnubgOneSided(GnubgFormat):
 
     # -- writing ----------------------------------------------------------------------------------------
 
-    def refusal(self, table: Table, options: Options) -> str | None:
-        assert isinstance(table, OneSided)
+    def refusal(self, table: OneSided, options: Options) -> str | None:
         if table.exact:
             return "gnubg-os holds 16-bit integers, not exact float64 chances; npz holds those"
         if table.bearoff.shape[1] != ROLLS:
@@ -156,8 +154,7 @@ class GnubgOneSided(GnubgFormat):
             return "the table has no gammon distributions; solve it anew to get them"
         return super().refusal(table, options)
 
-    def losses(self, table: Table, options: Options) -> list[str]:
-        assert isinstance(table, OneSided)
+    def losses(self, table: OneSided, options: Options) -> list[str]:
         if table.gammon is None:
             return []
         if options.get("gammon") is False:
@@ -169,11 +166,10 @@ class GnubgOneSided(GnubgFormat):
             ]
         return []
 
-    def home_of(self, table: Table) -> bool:
-        return isinstance(table, OneSided) and not table.exact and table.gammon_policy != "race"
+    def home_of(self, table: OneSided) -> bool:
+        return not table.exact and table.gammon_policy != "race"
 
-    def emit_numbers(self, table: Table, sink: Outlet, options: Options) -> None:
-        assert isinstance(table, OneSided)
+    def emit_numbers(self, table: OneSided, sink: Outlet, options: Options) -> None:
         gammon = _gammon(table, options)
         if not _compressed(table, options):
             for _, block in table.blocks():
@@ -194,8 +190,7 @@ class GnubgOneSided(GnubgFormat):
 
     # -- every byte -------------------------------------------------------------------------------------
 
-    def said_of(self, table: Table, options: Options) -> Said:
-        assert isinstance(table, OneSided)
+    def said_of(self, table: OneSided, options: Options) -> Said:
         gammon, compressed = _gammon(table, options), _compressed(table, options)
         return Said("OS", table.points, table.chequers, gammon, compressed)
 
@@ -204,12 +199,11 @@ class GnubgOneSided(GnubgFormat):
             return None
         return board.count(said.points, said.chequers) * (128 if said.gammon else 64)
 
-    def place(self, table: Table, options: Options, entry: int, column: str, item: int) -> int:
-        assert isinstance(table, OneSided)
+    def place(self, table: OneSided, options: Options, entry: int, column: str, item: int) -> int:
         both = _gammon(table, options)
         return (128 if both else 64) * entry + (64 if column == "gammon" else 0) + 2 * item
 
-    def layout(self, table: Table, **options: Any) -> Layout:
+    def layout(self, table: OneSided, **options: Any) -> Layout:
         packed = as_read(table, CompressedRows)
         if packed is None or not _compressed(table, options) or options.get("gammon") is False:
             return super().layout(table, **options)
@@ -222,7 +216,9 @@ class GnubgOneSided(GnubgFormat):
         body = Region("index", head, index), Region("values", head + index, packed.size - index)
         return Layout(first, (*header.regions(first), *body), place)
 
-    def arrays_in(self, room: NDArray[np.uint8], table: Table, options: Options) -> dict[str, NDArray[Any]]:
+    def arrays_in(
+        self, room: NDArray[np.uint8], table: OneSided, options: Options
+    ) -> dict[str, NDArray[Any]]:
         rows = room.view("<u2").reshape(table.positions, -1)
         parts = {"bearoff": rows[:, :ROLLS], "gammon": rows[:, ROLLS:]}
         return {name: part for name, part in parts.items() if part.shape[1]}
@@ -291,6 +287,15 @@ def _entry(table: OneSided, gammon: bool) -> int:
     rows = table.record(GnubgRows)
     old = not gammon and table.gammon is None and rows is not None and rows.entry == 8
     return 8 if gammon or old else 6
+
+
+def _half(rows: Rows, part: int) -> Rows:
+    """The bearoff (0) or gammon (1) distributions of rows that hold both, or bearoff alone."""
+    columns = slice(part * ROLLS, (part + 1) * ROLLS)
+    if isinstance(rows, np.ndarray):
+        return rows[:, columns]
+    shape = (len(rows), ROLLS)
+    return LazyRows(shape, rows.dtype, lambda a, b: rows[a:b][:, columns], lambda k: rows[k][:, columns])
 
 
 def _joined(block: Mapping[str, NDArray[Any]], gammon: bool) -> NDArray[np.uint16]:

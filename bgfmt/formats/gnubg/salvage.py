@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,7 +26,7 @@ MOST = 12  # headers of one kind that are tried
 MOST_BYTES = 2 << 30
 
 
-def candidates(form: GnubgFormat, source: Source) -> Iterator[Salvage]:
+def candidates(form: GnubgFormat[Any], source: Source) -> Iterator[Salvage]:
     """The tables of one of gnubg's formats that a file may have been, the likeliest first."""
     if source.size < SIZE or source.size > MOST_BYTES:
         return
@@ -46,7 +46,7 @@ def candidates(form: GnubgFormat, source: Source) -> Iterator[Salvage]:
             yield from _read(form, said, bytes(by) + body, source.name, later, own, how)
 
 
-def _near(form: GnubgFormat, own: bytes, size: int) -> Iterator[tuple[float, Said]]:
+def _near(form: GnubgFormat[Any], own: bytes, size: int) -> Iterator[tuple[float, Said]]:
     for said in form.every():
         same = sum(a == b for a, b in zip(own, said.canonical, strict=True))
         if same >= LEAST_SAME:
@@ -56,7 +56,7 @@ def _near(form: GnubgFormat, own: bytes, size: int) -> Iterator[tuple[float, Sai
 
 
 def _read(
-    form: GnubgFormat, said: Said, body: bytes, name: str, near: float, own: bytes, how: str = ""
+    form: GnubgFormat[Any], said: Said, body: bytes, name: str, near: float, own: bytes, how: str = ""
 ) -> Iterator[Salvage]:
     try:
         found = form.from_body(said, body, name)
@@ -66,7 +66,7 @@ def _read(
         yield replace(found, near=near, sure=said.canonical[:20] == own[:20], how=how)
 
 
-def fitting(form: GnubgFormat, source: Source) -> Iterator[str]:
+def fitting(form: GnubgFormat[Any], source: Source) -> Iterator[str]:
     """Tables, in words, whose file of this format would have just this size, header included."""
     for said in form.every():
         numbers = form.numbers(said)

@@ -21,13 +21,13 @@ from bgfmt.formats.gnubg.header import Said
 from bgfmt.formats.outlets import Outlet
 from bgfmt.game import board
 from bgfmt.storage import Source
-from bgfmt.tables import Table, TwoSided
+from bgfmt.tables import TwoSided
 
 MAX_PLAIN_POINTS = 12  # beyond, the sides' points overlap and makebearoff itself is no longer exact
 COLUMNS = ("cubeless", "owned", "centered", "opponent")
 
 
-class GnubgTwoSided(GnubgFormat):
+class GnubgTwoSided(GnubgFormat[TwoSided]):
     kind = "TS"
     name = "gnubg-ts"
     title = "GNU Backgammon two-sided"
@@ -53,7 +53,7 @@ class GnubgTwoSided(GnubgFormat):
     def described(self, given: dict[str, Any]) -> Said:
         return Said("TS", given["points"], given["chequers"], cubeful=given.get("cubeful", True))
 
-    def read(self, source: Source, offset: int = 0, **described: Any) -> Reading:
+    def read(self, source: Source, offset: int = 0, **described: Any) -> Reading[TwoSided]:
         said, record, start = self.opening(source, offset, described)
         n, values = board.count(said.points, said.chequers), 4 if said.cubeful else 1
         what = f"{said.points}x{said.chequers} two-sided table"
@@ -67,13 +67,11 @@ class GnubgTwoSided(GnubgFormat):
         )
         return Reading(table, Extent(offset, start - offset + n * n * values * 2))
 
-    def info(self, reading: Reading) -> dict[str, Any]:
-        assert isinstance(reading.table, TwoSided)
+    def info(self, reading: Reading[TwoSided]) -> dict[str, Any]:
         return {"cubeful": reading.table.cubeful} | super().info(reading)
 
-    def host_facts(self, reading: Reading) -> dict[str, Any]:
+    def host_facts(self, reading: Reading[TwoSided]) -> dict[str, Any]:
         table, facts = reading.table, super().host_facts(reading)
-        assert isinstance(table, TwoSided)
         notes = facts["notes"]
         if not table.cubeful:
             notes.append("bearoffdump prints 2e - 1 for cubeless files, and gnubg finds no cubeful equities")
@@ -90,42 +88,39 @@ class GnubgTwoSided(GnubgFormat):
 
     # -- writing ----------------------------------------------------------------------------------------
 
-    def refusal(self, table: Table, options: Options) -> str | None:
+    def refusal(self, table: TwoSided, options: Options) -> str | None:
         if table.exact:
             return "gnubg-ts holds 16-bit integers, not exact float64 equities; npz holds those"
-        assert isinstance(table, TwoSided)
         if options.get("cubeful") and not table.cubeful:
             return "a cubeless table has no cubeful equities; solve it anew to get them"
         return super().refusal(table, options)
 
-    def losses(self, table: Table, options: Options) -> list[str]:
-        assert isinstance(table, TwoSided)
+    def losses(self, table: TwoSided, options: Options) -> list[str]:
         dropped = table.cubeful and options.get("cubeful") is False
         return ["the cubeful equities are dropped"] if dropped else []
 
-    def home_of(self, table: Table) -> bool:
-        return isinstance(table, TwoSided) and not table.exact
+    def home_of(self, table: TwoSided) -> bool:
+        return not table.exact
 
-    def emit_numbers(self, table: Table, sink: Outlet, options: Options) -> None:
-        assert isinstance(table, TwoSided)
+    def emit_numbers(self, table: TwoSided, sink: Outlet, options: Options) -> None:
         columns = slice(None) if _cubeful(table, options) == table.cubeful else slice(0, 1)
         for _, block in table.blocks():
             sink.write(block["equities"][..., columns].astype("<u2", copy=False))
 
     # -- every byte -------------------------------------------------------------------------------------
 
-    def said_of(self, table: Table, options: Options) -> Said:
-        assert isinstance(table, TwoSided)
+    def said_of(self, table: TwoSided, options: Options) -> Said:
         return Said("TS", table.points, table.chequers, cubeful=_cubeful(table, options))
 
     def numbers(self, said: Said) -> int:
         return board.count(said.points, said.chequers) ** 2 * (8 if said.cubeful else 2)
 
-    def place(self, table: Table, options: Options, entry: int, column: str, item: int) -> int:
-        assert isinstance(table, TwoSided)
+    def place(self, table: TwoSided, options: Options, entry: int, column: str, item: int) -> int:
         return 2 * (entry * (4 if _cubeful(table, options) else 1) + item)
 
-    def arrays_in(self, room: NDArray[np.uint8], table: Table, options: Options) -> dict[str, NDArray[Any]]:
+    def arrays_in(
+        self, room: NDArray[np.uint8], table: TwoSided, options: Options
+    ) -> dict[str, NDArray[Any]]:
         n = table.positions
         return {"equities": room.view("<u2").reshape(n, n, -1)}
 

@@ -31,9 +31,25 @@ FIRST, SECOND = 64 * SIDES, 2 * PAIRED * PAIRED
 SIZE = FIRST + SECOND
 ALL_OFF = b"\xff\xff" + bytes(62)
 WON = b"\xff" * 512
+#: of each kind of part: chequers, numbers of an entry, bytes, and what is said of it
+PARTS = {
+    OneSided.kind: (
+        15,
+        ROLLS,
+        FIRST,
+        "one-sided part of a gnubg-2001 file has 6 points, 15 chequers and 32 rolls",
+    ),
+    TwoSided.kind: (
+        6,
+        1,
+        SECOND,
+        "two-sided part of a gnubg-2001 file has 6 points, 6 chequers and one column",
+    ),
+}
+Part = OneSided | TwoSided
 
 
-class Gnubg2001(Format):
+class Gnubg2001(Format[Part]):
     name = "gnubg-2001"
     title = "GNU Backgammon, until November 2002"
     suffixes = (".bd",)
@@ -47,7 +63,7 @@ class Gnubg2001(Format):
             return head.size == SIZE and head.bytes.startswith(ALL_OFF)
         return (head.offset, head.size) == (FIRST, SECOND) and head.bytes == WON
 
-    def read(self, source: Source, offset: int = 0, **described: Any) -> Reading:
+    def read(self, source: Source, offset: int = 0, **described: Any) -> Reading[Part]:
         if source.size < SIZE:
             raise TruncatedError(source.name, SIZE, source.size, "file of two tables")
         if offset not in (0, FIRST) or source.size > SIZE:
@@ -59,7 +75,7 @@ class Gnubg2001(Format):
         pairs = source.array("<u2", (PAIRED, PAIRED, 1), FIRST)
         return Reading(TwoSided(chequers=6, equities=pairs, **common), Extent(FIRST, SECOND))
 
-    def host_facts(self, reading: Reading) -> dict[str, Any]:
+    def host_facts(self, reading: Reading[Part]) -> dict[str, Any]:
         note = "read by GNU Backgammon until November 2002, as gnubg.bd; it has no header"
         notes = [note]
         if reading.extent.offset:
@@ -68,38 +84,34 @@ class Gnubg2001(Format):
 
     # -- writing ----------------------------------------------------------------------------------------
 
-    def refusal(self, table: Table, options: Options) -> str | None:
+    def refusal(self, table: Part, options: Options) -> str | None:
         if table.exact:
             return f"{self.name} holds 16-bit integers, not exact float64 numbers; npz holds those"
-        if isinstance(table, OneSided):
-            if (table.points, table.chequers, table.bearoff.shape[1]) != (POINTS, 15, ROLLS):
-                return f"the one-sided part of a {self.name} file has 6 points, 15 chequers and 32 rolls"
-            return None if table.gammon is None else f"{self.name} holds no gammon distributions"
-        assert isinstance(table, TwoSided)
-        if (table.points, table.chequers) != (POINTS, 6) or table.cubeful:
-            return f"the two-sided part of a {self.name} file has 6 points, 6 chequers and one column"
-        return None
+        chequers, width, _, what = PARTS[table.kind]
+        first, *more = table.arrays().values()
+        if (table.points, table.chequers, first.shape[-1]) != (POINTS, chequers, width):
+            return f"the {what}"
+        return f"{self.name} holds no gammon distributions" if more else None
 
     def together(self, tables: Sequence[Table]) -> str | None:
-        if [type(table) for table in tables] == [OneSided, TwoSided]:
+        if [table.kind for table in tables] == list(PARTS):
             return None
         return f"a {self.name} file holds a one-sided table and a two-sided one behind it"
 
-    def emit(self, table: Table, sink: Outlet, options: Options) -> None:
+    def emit(self, table: Part, sink: Outlet, options: Options) -> None:
         for _, block in table.blocks():
             for rows in block.values():
                 sink.write(rows.astype("<u2", copy=False))
 
     # -- every byte -------------------------------------------------------------------------------------
 
-    def layout(self, table: Table, **options: Any) -> Layout:
-        one = isinstance(table, OneSided)
-        width = ROLLS if one else 1
+    def layout(self, table: Part, **options: Any) -> Layout:
+        _, width, size, _ = PARTS[table.kind]
         return Layout(
             b"",
-            (Region("numbers", 0, FIRST if one else SECOND, numbers=True),),
+            (Region("numbers", 0, size, numbers=True),),
             lambda entry, column, item: 2 * (width * entry + item),
         )
 
-    def arrays_in(self, room: NDArray[np.uint8], table: Table, options: Options) -> dict[str, NDArray[Any]]:
+    def arrays_in(self, room: NDArray[np.uint8], table: Part, options: Options) -> dict[str, NDArray[Any]]:
         return {name: room.view("<u2").reshape(rows.shape) for name, rows in table.arrays().items()}

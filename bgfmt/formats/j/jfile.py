@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import prod
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -28,12 +28,13 @@ from bgfmt.formats.j.write import Nowhere, compact
 from bgfmt.formats.outlets import Outlet
 from bgfmt.formats.records import AsRead, as_read
 from bgfmt.storage import Source
-from bgfmt.tables import Components, MeanRolls, OneSided, Table
+from bgfmt.tables import Components, MeanRolls, OneSided
 
 STEP = 8 << 20
 LISTED = 1000  # components that `info` describes
 CHECKED = 4 << 20  # bytes of a file up to which every noun is walked when it is opened
-OWN = {MeanRolls: 2, OneSided: 5}  # components of a table
+Kind = MeanRolls | OneSided | Components
+OWN = {MeanRolls.kind: 2, OneSided.kind: 5}  # components of a table
 NUMBERS = {"means": 1, "bearoff": 2, "gammon": 3}  # components of its arrays
 
 
@@ -60,7 +61,7 @@ class JComponents(Sequence[Noun]):
         return as_json(self[k])
 
 
-class JFile(Format):
+class JFile(Format[Kind]):
     name = "jfile"
     title = "J component file"
     suffixes = (".ijf",)
@@ -79,7 +80,7 @@ class JFile(Format):
 
     # -- reading ----------------------------------------------------------------------------------------
 
-    def read(self, source: Source, offset: int = 0, **described: Any) -> Reading:
+    def read(self, source: Source, offset: int = 0, **described: Any) -> Reading[Kind]:
         if offset:
             raise FormatError(f"{source.name}: a J component file begins at byte 0, not {offset}")
         file = Container(source.buffer[:], source.name)
@@ -90,7 +91,7 @@ class JFile(Format):
         more["carried"] = (JLayout(file.header.version.name, own.word, own.order),)
         size = layout.size_of(file)
         said = None if size is None else layout.description(file)
-        table: Table
+        table: Kind
         if size is None:
             table = Components(points=0, chequers=0, nouns=JComponents(file), **more)
         elif said is None:
@@ -100,7 +101,7 @@ class JFile(Format):
         behind = AsRead(records.contents(table), file)
         return Reading(replace(table, carried=(*table.carried, behind)), Extent(0, file.end))
 
-    def info(self, reading: Reading) -> dict[str, Any]:
+    def info(self, reading: Reading[Kind]) -> dict[str, Any]:
         file, table = as_read(reading.table, Container), reading.table
         if file is None:
             return {}
@@ -113,9 +114,12 @@ class JFile(Format):
             free = sum(size for _, size in file.free_rows)
         except FormatError:
             free = 0
-        contents = {MeanRolls: "ncodes and ns, as in Peelle's article", OneSided: "a whole one-sided table"}
+        contents = {
+            MeanRolls.kind: "ncodes and ns, as in Peelle's article",
+            OneSided.kind: "a whole one-sided table",
+        }
         return {
-            "contents": contents.get(type(table), "no table bgfmt knows"),
+            "contents": contents.get(table.kind, "no table bgfmt knows"),
             "container": head.version.name,
             "nouns": ", ".join(forms) or head.form.name,
             "calls": head.calls,
@@ -124,37 +128,38 @@ class JFile(Format):
             "notes": notes + self.beside(reading),
         }
 
-    def beside(self, reading: Reading) -> list[str]:
+    def beside(self, reading: Reading[Kind]) -> list[str]:
         file = as_read(reading.table, Container)
-        more = 0 if file is None else len(file) - OWN.get(type(reading.table), len(file))
+        more = 0 if file is None else len(file) - OWN.get(reading.table.kind, len(file))
         if more <= 0:
             return []
         return [f"{more} more component{'s' * (more > 1)} follow{'s' * (more == 1)} the table's own"]
 
     # -- writing ----------------------------------------------------------------------------------------
 
-    def refusal(self, table: Table, options: Options) -> str | None:
-        if not isinstance(table, Components) and not jo.holds(table.points, table.chequers):
+    def refusal(self, table: Kind, options: Options) -> str | None:
+        if table.arrays() and not jo.holds(table.points, table.chequers):
             return (
                 f"the ncodes of {table.points} points and {table.chequers} chequers exceed J's 64-bit integers; "
                 "npz holds this table"
             )
         if options.get("kind") not in (None, table.kind):
             return f"a {table.kind} table cannot be written as {options['kind']}; convert it first"
-        if options.get("gammon") and not (isinstance(table, OneSided) and table.gammon is not None):
+        if options.get("gammon") and "gammon" not in table.arrays():
             return "the table has no gammon distributions; solve it anew to get them"
-        if isinstance(table, OneSided) and not table.exact and table.bearoff.shape[1] != layout.ROLLS:
-            return f"jfile holds 32 rolls a position, not {table.bearoff.shape[1]}; npz holds these"
+        rows = table.arrays().get("bearoff")
+        if rows is not None and not table.exact and rows.shape[1] != layout.ROLLS:
+            return f"jfile holds 32 rolls a position, not {rows.shape[1]}; npz holds these"
         _layout(options, table.record(JLayout))
         return None
 
-    def losses(self, table: Table, options: Options) -> list[str]:
+    def losses(self, table: Kind, options: Options) -> list[str]:
         return ["the gammon distributions are dropped"] if _dropped(table, options) else []
 
-    def home_of(self, table: Table) -> bool:
-        return isinstance(table, (MeanRolls, Components))
+    def home_of(self, table: Kind) -> bool:
+        return table.kind != OneSided.kind
 
-    def emit(self, table: Table, sink: Outlet, options: Options) -> None:
+    def emit(self, table: Kind, sink: Outlet, options: Options) -> None:
         file = as_read(table, Container)
         version, form = _layout(options, table.record(JLayout))
         if file is not None and not _dropped(table, options) and _copied(file, options, version, form):
@@ -166,20 +171,18 @@ class JFile(Format):
         compact(self._nouns(table, options), sink, version, form, table.release)
 
     @staticmethod
-    def _nouns(table: Table, options: Options) -> Sequence[Noun]:
+    def _nouns(table: Kind, options: Options) -> Sequence[Noun]:
         file = as_read(table, Container)
         if file is not None and not _dropped(table, options):
             return JComponents(file)
-        if isinstance(table, Components):
-            return cast(Any, table.nouns)  # type: ignore[no-any-return]
-        assert isinstance(table, (MeanRolls, OneSided))
-        if isinstance(table, OneSided) and _dropped(table, options):
-            table = replace(table, gammon=None, gammon_policy="")
+        if _dropped(table, options):
+            without: dict[str, Any] = {"gammon": None, "gammon_policy": ""}
+            table = replace(table, **without)
         return layout.nouns_of(table)
 
     # -- every byte -------------------------------------------------------------------------------------
 
-    def layout(self, table: Table, **options: Any) -> Layout:
+    def layout(self, table: Kind, **options: Any) -> Layout:
         """Where the numbers of a file lie; all between them belongs to the container."""
         file = as_read(table, Container)
         version, form = _layout(options, table.record(JLayout))
@@ -206,7 +209,7 @@ class JFile(Format):
             regions += [Region("container", at, start - at), Region(name, start, size, numbers=True)]
             at = start + size
         regions.append(Region("container", at, end - at))
-        order = None if isinstance(table, Components) else jo.order(table.points, table.chequers)
+        order = jo.order(table.points, table.chequers) if table.arrays() else None
 
         def place(entry: int, column: str, item: int) -> int:
             name = column or next(iter(own))
@@ -219,23 +222,25 @@ class JFile(Format):
 
         return Layout(b"", tuple(regions), place)
 
-    def audit(self, source: Source, table: Table, extent: Extent) -> Iterator[Fault]:
+    def audit(self, source: Source, table: Kind, extent: Extent) -> Iterator[Fault]:
         file = as_read(table, Container)
         if file is None:
             file = Container(source.buffer[:], source.name)
         yield from audit.container(file, extent.size)
-        if isinstance(table, OneSided):
+        if (
+            "bearoff" in table.arrays()
+        ):  # whole tables hold what follows from their numbers, and a description
             yield from audit.derived(file, layout.nouns_of(table))
             for said in records.unknown(table):
                 at, size = map(int, file.entries[4])
                 yield Fault(at, size, "description", "what a program writes", said)
-        for k in range(OWN.get(type(table), len(file)), len(file)):
+        for k in range(OWN.get(table.kind, len(file)), len(file)):
             at, size = map(int, file.entries[k])
             yield Fault(at, size, "further component", "a table's own components", f"one more, {k}", True)
 
 
-def _dropped(table: Table, options: Options) -> bool:
-    return isinstance(table, OneSided) and table.gammon is not None and options.get("gammon") is False
+def _dropped(table: Kind, options: Options) -> bool:
+    return "gammon" in table.arrays() and options.get("gammon") is False
 
 
 def _copied(file: Container, options: Options, version: Version, form: Form) -> bool:

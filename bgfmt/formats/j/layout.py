@@ -12,7 +12,7 @@ All rows in ascending ncode (Peelle's order), so that his look-up `N` reads both
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -28,7 +28,7 @@ from bgfmt.formats.j.container import Container
 from bgfmt.formats.j.form import JType
 from bgfmt.formats.j.noun import Noun
 from bgfmt.formats.records import Fact, Record
-from bgfmt.tables import LazyRows, MeanRolls, OneSided, Rows
+from bgfmt.tables import Components, LazyRows, MeanRolls, OneSided, Rows, Table
 
 TITLE = "bgfmt one-sided"
 ROLLS = 32
@@ -66,9 +66,14 @@ class JLayout(Record):
 # -- writing -----------------------------------------------------------------------------------------------
 
 
-def nouns_of(table: MeanRolls | OneSided) -> list[Noun]:
+def nouns_of(table: Table) -> Sequence[Noun]:
     """The components that hold a table."""
-    order = jo.order(table.points, table.chequers)
+    nouns: Sequence[Noun] = NOUNS[table.kind](table)
+    return nouns
+
+
+def _rows_of(table: Table, order: jo.Order) -> Callable[..., LazyRows]:
+    """Arrays made in J's order of positions: of this shape and dtype, by a function of position numbers."""
 
     def rows(shape: tuple[int, ...], dtype: str, make: Callable[[NDArray[np.int64]], Any]) -> LazyRows:
         def fetch(start: int, stop: int) -> NDArray[Any]:
@@ -79,9 +84,21 @@ def nouns_of(table: MeanRolls | OneSided) -> list[Noun]:
 
         return LazyRows((order.count, *shape), np.dtype(dtype), fetch)
 
-    codes = LazyRows((order.count,), np.dtype("i8"), lambda a, b: order.codes(np.arange(a, b)))
-    if isinstance(table, MeanRolls):
-        return [je.integers(codes), je.floats(rows((), "f8", lambda k: table.means[k]))]
+    return rows
+
+
+def _codes(order: jo.Order) -> Noun:
+    return je.integers(LazyRows((order.count,), np.dtype("i8"), lambda a, b: order.codes(np.arange(a, b))))
+
+
+def _of_means(table: MeanRolls) -> Sequence[Noun]:
+    order = jo.order(table.points, table.chequers)
+    return [_codes(order), je.floats(_rows_of(table, order)((), "f8", lambda k: table.means[k]))]
+
+
+def _of_distributions(table: OneSided) -> Sequence[Noun]:
+    order = jo.order(table.points, table.chequers)
+    rows = _rows_of(table, order)
     bearoff, gammon = table.bearoff, table.gammon
     plain = je.floats if table.exact else je.integers
     width = bearoff.shape[1:]
@@ -89,12 +106,20 @@ def nouns_of(table: MeanRolls | OneSided) -> list[Noun]:
     if gammon is not None:
         second = plain(rows(width, "f8", lambda k: gammon[k]))
     return [
-        je.integers(codes),
+        _codes(order),
         je.floats(rows((), "f8", lambda k: means(np.asarray(bearoff[k])))),
         plain(rows(width, "f8", lambda k: bearoff[k])),
         second,
         je.text(_describe(table)),
     ]
+
+
+#: how the components of each kind of table are made
+NOUNS: dict[str, Callable[[Any], Sequence[Noun]]] = {
+    MeanRolls.kind: _of_means,
+    OneSided.kind: _of_distributions,
+    Components.kind: lambda table: table.nouns,
+}
 
 
 def _gathered(

@@ -16,11 +16,10 @@ from typing import Any
 
 from bgfmt.errors import BgfmtError, FormatError
 from bgfmt.folders import HOSTS
-from bgfmt.formats.gnubg import header
-from bgfmt.game import board
+from bgfmt.formats import gnubg
+from bgfmt.formats.gnubg import FOUR_GIB
 from bgfmt.hosts.gnubg.content import is_regular
 
-FOUR_GIB = 1 << 32
 PURE_POINTS = 12  # beyond, the two sides' points overlap
 
 KINDS = {
@@ -29,6 +28,8 @@ KINDS = {
     "TS": "two-sided",
     "H": "hypergammon",
 }
+#: the same as kinds of table
+TABLES = KINDS | {"ND": "normal-distribution"}
 
 
 @dataclass
@@ -75,6 +76,7 @@ class Examination:
         return ", ".join([f"{KINDS[self.kind]}, {size}", *named])
 
     def as_dict(self) -> dict[str, Any]:
+        """All of it as plain values; `kind` is the kind of table, as `bgfmt info` names it."""
         names = (
             "file",
             "size",
@@ -87,7 +89,10 @@ class Examination:
             "refusals",
             "warnings",
         )
-        return {"ok": self.ok} | {n: getattr(self, n) for n in (*names, "hosts", "verified", "verdict")}
+        kind = {"kind": TABLES.get(self.kind, "")}
+        return (
+            {"ok": self.ok} | {n: getattr(self, n) for n in (*names, "hosts", "verified", "verdict")} | kind
+        )
 
 
 def examine(path: str | os.PathLike[str], *, until: str | None = "recurrence") -> Examination:
@@ -106,9 +111,9 @@ def examine(path: str | os.PathLike[str], *, until: str | None = "recurrence") -
     if not is_regular(Path(path)):
         raise OSError(errno.EINVAL, "not a regular file", name)
     with open(path, "rb") as file:
-        head = file.read(header.SIZE)
+        head = file.read(gnubg.SIZE)
         size = os.fstat(file.fileno()).st_size
-    found = Examination(name, size, header.kind(head))
+    found = Examination(name, size, gnubg.kind_of(head))
     found.refusals += _loading(found, head)
     if not found.refusals:
         found.refusals += _using(found)
@@ -133,25 +138,24 @@ def _loading(found: Examination, head: bytes) -> Iterator[str]:
         else:
             yield f"it has no gnubg header (expected 'gnubg', found {head[:5]!r}); {what}; {_other(found.file)}"
         return
-    if found.size < header.SIZE:
+    if found.size < gnubg.SIZE:
         yield f"it is cut short inside the header: {found.size} of 40 bytes; gnubg ignores it"
         return
+    said = gnubg.read_header(head)
+    assert said is not None
+    found.points, found.chequers = said.points, said.chequers
     if found.kind == "H":
-        spec = header.HYPER.parse(head)
-        found.points, found.chequers = 25, spec.chequers
-        if not 1 <= found.chequers <= 3:
-            yield f"its header says {found.chequers} chequers; hypergammon has 1, 2 or 3, and gnubg does not check"
+        if not 1 <= said.chequers <= 3:
+            yield f"its header says {said.chequers} chequers; hypergammon has 1, 2 or 3, and gnubg does not check"
         return
-    spec = header.SIDED.parse(head)
-    found.points, found.chequers = spec.points, spec.chequers
-    if not 1 <= spec.points <= 23:
-        yield f"its header says {spec.points} points; gnubg takes 1 to 23 ('incomplete bearoff database')"
-    if not 1 <= spec.chequers <= 15:
-        yield f"its header says {spec.chequers} chequers; gnubg takes 1 to 15 ('incomplete bearoff database')"
+    if not 1 <= said.points <= 23:
+        yield f"its header says {said.points} points; gnubg takes 1 to 23 ('incomplete bearoff database')"
+    if not 1 <= said.chequers <= 15:
+        yield f"its header says {said.chequers} chequers; gnubg takes 1 to 15 ('incomplete bearoff database')"
     if found.kind == "TS":
-        found.options = {"cubeful": bool(spec.flag15)}
+        found.options = {"cubeful": said.cubeful}
     elif found.kind == "OS":
-        found.options = {"gammon": bool(spec.flag15), "compressed": bool(spec.flag17)}
+        found.options = {"gammon": said.gammon, "compressed": said.compressed}
 
 
 def _other(name: str) -> str:
@@ -160,8 +164,8 @@ def _other(name: str) -> str:
 
     try:
         with bgfmt.open(name) as db:
-            if db.format.name.startswith("gnubg"):
-                return f"it is a {db.format.title} file without header: bgfmt convert --header adds one"
+            if db.info().get("header") is False:
+                return f"it is a {db.format.title} file without header; a copy with header is needed"
             return f"it is a {db.format.title} file: bgfmt convert makes a gnubg file of it"
     except (BgfmtError, OSError):
         return "bgfmt does not know it either"
@@ -190,16 +194,7 @@ def _using(found: Examination) -> Iterator[str]:
 
 def _expected_size(found: Examination) -> int | None:
     """Bytes the header promises; None for a compressed table, whose index has to be read."""
-    n = board.count(found.points, found.chequers)
-    if found.kind == "TS":
-        return header.SIZE + n * n * (8 if found.options["cubeful"] else 2)
-    if found.kind == "H":
-        return header.SIZE + n * n * 28
-    if found.kind == "ND":
-        return header.SIZE + n * 16
-    if found.options["compressed"]:
-        return None
-    return header.SIZE + n * (128 if found.options["gammon"] else 64)
+    return gnubg.size_said(gnubg.Said(found.kind, found.points, found.chequers, **found.options))
 
 
 def _add_size(found: Examination) -> None:

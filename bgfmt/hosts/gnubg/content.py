@@ -1,4 +1,4 @@
-"""What installing does with files: digests, copies that reach the disk, small files of strangers read safely."""
+"""What installing does with files: digests, copies that reach the disk, small files of others read safely."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from bgfmt.folders import DEBIAN_STATE, PACKAGES, SLOTS, InstallError, Place, own_folders, program
 from bgfmt.hosts.gnubg.content import copy_new
-from bgfmt.hosts.gnubg.journal import KEPT, read_record
+from bgfmt.hosts.gnubg.record import KEPT, read_record
 
 LAUNCHER, WINDOWS_LAUNCHER = "start-gnubg", "start-gnubg.cmd"
 

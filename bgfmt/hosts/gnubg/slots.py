@@ -15,8 +15,9 @@ from bgfmt.hosts.gnubg import check as gnubg_check
 from bgfmt.hosts.gnubg import journal
 from bgfmt.hosts.gnubg.check import Examination
 from bgfmt.hosts.gnubg.content import copy_new, digest_of
-from bgfmt.hosts.gnubg.journal import Entry, NotAllowedError, Step, Transaction, read_record, unfinished
+from bgfmt.hosts.gnubg.journal import NotAllowedError, unfinished
 from bgfmt.hosts.gnubg.private import how_to_start, prepare
+from bgfmt.hosts.gnubg.record import RECORD, Entry, Step, Transaction, free_name, hidden_name, read_record
 
 __all__ = [
     "InstallError",
@@ -141,19 +142,19 @@ def _slot(examined: Examination, slot: str | None, host: str) -> str:
 def _installing(folder: Path, names: list[str], entry: Entry) -> Transaction:
     """Put one file under each of the names; what bgfmt has not put there itself is kept."""
     before = read_record(folder)
-    after, steps, token = dict(before), [], journal.hidden_name(journal.RECORD)
+    after, steps, token = dict(before), [], hidden_name(RECORD)
     for name in names:
         old, keep = before.get(name), None
         if os.path.lexists(folder / name):
             _need_file(folder / name)
             if old is None or not old.describes(folder / name):
-                keep = journal.free_name(folder, name)
+                keep = free_name(folder, name)
         older = old.older if old else ()
         if old and old.kept and keep:
             older = (*older, old.kept)
         kept = keep or (old.kept if old else None)
         after[name] = Entry(entry.source, entry.sha256, entry.size, entry.link, kept, older, token)
-        steps.append(Step(name, journal.hidden_name(name), keep))
+        steps.append(Step(name, hidden_name(name), keep))
     return Transaction("install", before, after, tuple(steps), token)
 
 
@@ -205,7 +206,7 @@ def _take_out(folder: Path, names: list[str], force: bool) -> list[str]:
             if not force:
                 raise InstallError(f"{target}: has been changed since bgfmt installed it")
             _need_file(target)
-            keep = journal.free_name(folder, name)
+            keep = free_name(folder, name)
         back = entry.kept if entry.kept and os.path.lexists(folder / entry.kept) else None
         steps.append(Step(name, back, keep))
         line = f"{target}: {'the file from before is back' if back else 'removed'}"
@@ -215,7 +216,7 @@ def _take_out(folder: Path, names: list[str], force: bool) -> list[str]:
         lines.append(line + (f"; kept beside it: {', '.join(aside)}" if aside else ""))
     journal.carry_out(
         folder,
-        Transaction("uninstall", before, after, tuple(steps), journal.hidden_name(journal.RECORD)),
+        Transaction("uninstall", before, after, tuple(steps), hidden_name(RECORD)),
         lambda step: None,
     )
     return lines

@@ -6,6 +6,7 @@ a side has no chequers left are left out.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from bgfmt.tables import MeanRolls, NormalOneSided, OneSided, Table, TwoSided
@@ -18,8 +19,12 @@ def measure(table: Table, *, threads: int | None = None) -> dict[str, Any]:
     """
     from bgfmt.verifier.measuring import one_sided, two_sided
 
-    if isinstance(table, TwoSided):
-        return two_sided.measure(table, threads)
-    if isinstance(table, (OneSided, NormalOneSided, MeanRolls)):
-        return one_sided.measure(table, threads)
-    return {"note": f"no exact recipe for {table.kind} tables"}
+    ways: dict[str, Callable[[Any, int | None], dict[str, Any]]] = {
+        TwoSided.kind: two_sided.measure,
+        OneSided.kind: one_sided.measure,
+        NormalOneSided.kind: one_sided.measure,
+        MeanRolls.kind: one_sided.measure,
+    }
+    if table.kind not in ways:
+        return {"note": f"no exact recipe for {table.kind} tables"}
+    return ways[table.kind](table, threads)

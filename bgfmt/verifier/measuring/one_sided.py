@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from bgfmt.game import board
-from bgfmt.tables import MeanRolls, NormalOneSided, OneSided, Table
+from bgfmt.tables import OfRolls
 from bgfmt.verifier.measuring import rational
 
 WORST = 5
@@ -15,12 +15,12 @@ NEAR = 1e-9
 SMALL = 4  # chequers of the corner that is measured in rational arithmetic
 
 
-def measure(table: OneSided | NormalOneSided | MeanRolls, threads: int | None) -> dict[str, Any]:
+def measure(table: OfRolls, threads: int | None) -> dict[str, Any]:
     """See `bgfmt.verifier.measuring`."""
     from bgfmt import solver
 
     truth = np.asarray(solver.expected_rolls(table.points, table.chequers, threads=threads).means)
-    stored = np.asarray(_means(table), np.float64)
+    stored = np.asarray(table.to_mean_rolls().means, np.float64)
     off = stored - truth
     size = np.abs(off)
     top = np.argsort(-size, kind="stable")[:WORST]
@@ -45,11 +45,3 @@ def measure(table: OneSided | NormalOneSided | MeanRolls, threads: int | None) -
             "greatest_error_of_the_mean": max(abs(float(stored[x]) - float(m)) for x, m in enumerate(means)),
         }
     return out
-
-
-def _means(table: Table) -> Any:
-    if isinstance(table, MeanRolls):
-        return table.means
-    made = next(way.make() for way in table.coarser() if way.kind is MeanRolls)
-    assert isinstance(made, MeanRolls)
-    return made.means

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from importlib import import_module
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,8 +28,17 @@ from bgfmt.verifier.findings import Outcome
 Progress = Callable[[int, int], None]
 Locate = Callable[..., int | None]
 NUMBERS_MOST = 1 << 63
-#: kinds of table that a rule is known of
-KINDS = (OneSided, TwoSided, NormalOneSided, MeanRolls, Hypergammon, ExactHypergammon, MatchScore)
+#: the module that knows the rules of a kind of table, and that of its exact numbers where it is another
+WAYS = {
+    OneSided.kind: "one_sided",
+    TwoSided.kind: "two_sided",
+    NormalOneSided.kind: "normal",
+    MeanRolls.kind: "means",
+    Hypergammon.kind: "hypergammon",
+    ExactHypergammon.kind: "exact_hypergammon",
+    MatchScore.kind: "match_score",
+}
+EXACT = {OneSided.kind: "exact", TwoSided.kind: "exact"}
 
 
 def nowhere(entry: int, column: str = "", item: int = 0) -> int | None:
@@ -62,6 +71,11 @@ class Work:
         return np.unique(self.rng().integers(0, count, self.sample))
 
 
+def known(table: Table) -> bool:
+    """Whether a rule is known of tables of this kind."""
+    return table.kind in WAYS
+
+
 def prove(table: Table, work: Work) -> Outcome | None:
     """Hold a table against its own rule; None for kinds that no rule is known of."""
     found = _prove(table, work)
@@ -71,27 +85,8 @@ def prove(table: Table, work: Work) -> Outcome | None:
 
 
 def _prove(table: Table, work: Work) -> Outcome | None:
-    from bgfmt.verifier.proofs import (
-        exact,
-        exact_hypergammon,
-        hypergammon,
-        match_score,
-        means,
-        normal,
-        one_sided,
-        two_sided,
-    )
-
-    if isinstance(table, (OneSided, TwoSided)) and table.exact:
-        return exact.prove(table, work)
-    ways: dict[type[Table], Any] = {
-        OneSided: one_sided.prove,
-        TwoSided: two_sided.prove,
-        NormalOneSided: normal.prove,
-        MeanRolls: means.prove,
-        Hypergammon: hypergammon.prove,
-        ExactHypergammon: exact_hypergammon.prove,
-        MatchScore: match_score.prove,
-    }
-    way = ways.get(type(table))
-    return None if way is None else way(table, work)
+    ways = {**WAYS, **EXACT} if table.exact else WAYS
+    if table.kind not in ways:
+        return None
+    found: Outcome | None = import_module(f"bgfmt.verifier.proofs.{ways[table.kind]}").prove(table, work)
+    return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -39,12 +40,8 @@ class Tally:
 def prove(table: OneSided | TwoSided, work: Work) -> Outcome:
     """Every number, held against the file's own smaller ones."""
     tally = Tally()
-    if isinstance(table, TwoSided):
-        entries = table.positions**2
-        checked = _two_sided(table, work, tally)
-    else:
-        entries = table.positions
-        checked = _one_sided(table, work, tally)
+    entries = table.entries
+    checked = HELD[table.kind](table, work, tally)
     if tally.failing == 0:
         return Outcome(entries, checked, "exact")
     systematic = tally.largest <= LAST_BITS and tally.failing > max(20, checked // 50)
@@ -89,6 +86,10 @@ def _two_sided(table: TwoSided, work: Work, tally: Tally) -> int:
         here = (np.arange(n)[:, None] * n + np.arange(them.start, them.stop)).reshape(-1)
         _keep(table, tally, tally.add(flat, right), here, flat, right)
     return n * n
+
+
+#: how entries of each kind are held against the rule; each gives how many it looked at
+HELD: dict[str, Callable[[Any, Work, Tally], int]] = {OneSided.kind: _one_sided, TwoSided.kind: _two_sided}
 
 
 def _keep(table: TwoSided, tally: Tally, bad: Array, numbers: Array, stored: Array, right: Array) -> None:

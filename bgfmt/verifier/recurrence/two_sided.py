@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bgfmt.storage import system
 from bgfmt.tables import TwoSided
 from bgfmt.verifier.recurrence import rules
 
@@ -85,12 +86,8 @@ class Grid:
 
     def _read(self, out: Array, at: int) -> None:
         view = out.reshape(-1).view(np.uint8).data
-        done = 0
-        while done < len(view):
-            got = os.preadv(self._fd, [view[done : done + (1 << 30)]], self._offset + at + done)
-            if got <= 0:
-                raise OSError("the file became shorter while it was read")
-            done += got
+        if system.read_into(self._fd, view, self._offset + at) < len(view):
+            raise OSError("the file became shorter while it was read")
 
     def close(self) -> None:
         """Let the file go."""

@@ -45,7 +45,7 @@ def port(tables: list[Path]) -> Iterator[int]:
 
 
 def connect(port: int) -> socket.socket:
-    return socket.create_connection(("127.0.0.1", port), timeout=5)
+    return socket.create_connection(("127.0.0.1", port), timeout=60)
 
 
 def ask(sock: socket.socket, line: str) -> str:

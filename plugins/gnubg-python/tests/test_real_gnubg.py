@@ -113,8 +113,8 @@ def test_annotations_are_saved(gnubg: str, table: Path, tmp_path: Path) -> None:
     )  # fmt: skip
     saved = (tmp_path / "out.sgf").read_text()
     assert saved.count("bgfmt: ") == 3
-    assert f"loses {worst.loss:.5f}" in saved
-    assert f"loses {worst.loss:.5f}" in said
+    assert f"(-{worst.loss:.5f})" in saved
+    assert f"(-{worst.loss:.5f})" in said
 
 
 def test_without_a_game_or_a_table_it_says_so(gnubg: str, table: Path, tmp_path: Path) -> None:

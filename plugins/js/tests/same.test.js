@@ -116,6 +116,13 @@ test("what a player asks", { skip }, async () => {
   }
 });
 
+test("how far numbers can be off", { skip }, () => {
+  for (const { points, chequers, stored, mean, normal } of lines("bounds.jsonl")) {
+    assert.deepEqual(ask.storedErrors(points, chequers), stored, `${points}x${chequers}`);
+    assert.deepEqual([ask.meanError(points), ask.meanError(points, true)], [mean, normal], `${points}`);
+  }
+});
+
 test("plays of a roll", { skip }, () => {
   for (const { counts, roll, plays } of lines("plays.jsonl")) {
     const found = ask.plays(counts, roll).map((p) => [p.notation, p.result.join(" ")]);

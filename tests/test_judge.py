@@ -1,0 +1,130 @@
+"""`bgfmt judge`: one decision, for money and at a score, in words and as JSON."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from bgfmt import met
+from bgfmt.analysis.ondemand import solve_match, solve_money
+from bgfmt.cli import run
+from bgfmt.game.board import Position, Side
+from bgfmt.met.score import Score
+
+XG2 = met.load()
+POSITION = "1 0 0 1 1 0 / 0 0 1 1"
+SIDES = Position(Side(1, 0, 0, 1, 1), Side(0, 0, 1, 1))
+
+
+@pytest.fixture(autouse=True)
+def no_tables(tmp_path: Any, monkeypatch: pytest.MonkeyPatch, golden: Any) -> None:
+    monkeypatch.setenv("BGFMT_DB", str(golden / "gnubg" / "os_p06.bd"))
+
+
+def asked(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
+    assert run(["judge", *arguments, "--json"]) == 0
+    found: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return found
+
+
+def test_a_wrong_double(capsys: pytest.CaptureFixture[str]) -> None:
+    """The case of docs/theory/match-play.md: a double against an automatic redouble."""
+    found = asked(capsys, POSITION, "--away", "2-4", "--double")
+    exact = solve_match(SIDES, Score((2, 4), XG2)).cube
+    assert exact.losses is not None
+    assert found["best"] == "no double"
+    assert found["verdict"] == "error"
+    assert found["loss_mwc"] == pytest.approx(exact.losses.double, abs=1e-12)
+    assert found["loss_emg"] == pytest.approx(exact.emg_loss(exact.losses.double), abs=1e-12)
+    assert (round(found["mwc"], 4), round(found["best_mwc"], 4)) == (0.5556, 0.7136)
+    assert found["met"] == {"name": "Kazaross-XG2", "digest": XG2.digest}
+    assert found["certainty"] == "exact"
+    assert run(["judge", POSITION, "--away", "2-4", "--double"]) == 0
+    out = capsys.readouterr().out
+    assert "Wrong: no double is best, double loses 15.809 % of the chance to win the match, 1.471 EMG." in out
+
+
+@pytest.mark.parametrize("away", ["2-4", "5-3", "1-3", "7-7"])
+@pytest.mark.parametrize("played", ["5/2 1/off", "5/1", "4/1 1/off", "4/1 5/4", "4/off"])
+def test_plays_at_a_score(capsys: pytest.CaptureFixture[str], away: str, played: str) -> None:
+    mine, other = map(int, away.split("-"))
+    plays = solve_match(SIDES, Score((mine, other), XG2)).plays(3, 1)
+    found = asked(capsys, POSITION, "--away", away, "--roll", "13", "--played", played)
+    after = {
+        "5/2 1/off": Side(0, 1, 0, 1),
+        "5/1": Side(2, 0, 0, 1),
+        "4/1 1/off": Side(1, 0, 0, 0, 1),
+        "4/1 5/4": Side(2, 0, 0, 1),
+        "4/off": Side(1, 0, 0, 0, 1),
+    }[played]
+    (expected,) = [play for play in plays if play.result == after]
+    assert found["loss_mwc"] == pytest.approx(expected.loss_mwc, abs=1e-12)
+    assert found["mwc"] == pytest.approx(expected.mwc, abs=1e-12)
+    assert found["best_mwc"] == pytest.approx(plays[0].mwc, abs=1e-12)
+
+
+def test_money(capsys: pytest.CaptureFixture[str]) -> None:
+    exact = solve_money(SIDES)
+    taken, rolling = 2 * exact.opponent, exact.centered
+    for did, equity, best in (
+        ("--double", min(1.0, taken), max(rolling, min(1.0, taken))),
+        ("--no-double", rolling, max(rolling, min(1.0, taken))),
+        ("--take", -taken, max(-taken, -1.0)),
+        ("--pass", -1.0, max(-taken, -1.0)),
+    ):
+        found = asked(capsys, POSITION, did)
+        assert found["equity"] == pytest.approx(equity, abs=1e-12)
+        assert found["equity_lost"] == pytest.approx(best - equity, abs=1e-12)
+        assert found["mwc"] is None
+        assert found["met"] is None
+    # an identifier's dice, cube and score
+    xgid = "XGID=-A--AA---------------aa---:2:1:1:31:0:0:0:0:10"
+    found = asked(capsys, xgid, "--played", "5/1")
+    assert found["cube"] == 4
+    assert found["cube_owner"] == "owned"
+    assert found["dice"] == [3, 1]
+    assert found["points_lost"] == pytest.approx(4 * found["equity_lost"])
+
+
+def test_the_only_play(capsys: pytest.CaptureFixture[str]) -> None:
+    found = asked(capsys, "1 / 3", "--roll", "21", "--played", "1/off")
+    assert found["verdict"] == "forced"
+    assert found["text"] == "Forced: 1/off is the only play."
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ([POSITION], "what was done"),
+        ([POSITION, "--double", "--played", "5/1"], "what was done"),
+        ([POSITION, "--played", "5/1"], "no dice"),
+        ([POSITION, "--roll", "31", "--played", "5/2"], "not a legal play"),
+        ([POSITION, "--roll", "31", "--played", "6/2"], "no chequer stands on 6"),
+        ([POSITION, "--roll", "31", "--played", "nonsense"], "written as"),
+        ([POSITION, "--roll", "77", "--played", "5/1"], "roll is two dice"),
+        ([POSITION, "--roll", "31", "--double"], "before the roll"),
+        ([POSITION, "--double", "--away", "1-3", "--crawford"], "Crawford"),
+        ([POSITION, "--double", "--cube", "opponent"], "the other side owns the cube"),
+        ([POSITION, "--beaver", "--away", "3-3"], "no beavers"),
+        ([POSITION, "--double", "--away", "30-3"], "goes to 25"),
+    ],
+)
+def test_misuse_is_one_line(arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["judge", *arguments]) in (1, 2)
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert said in captured.err
+    assert len(captured.err.splitlines()) == 1
+
+
+def test_beyond_the_table_when_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+    found = asked(capsys, POSITION, "--double", "--away", "30-3", "--extend-met")
+    assert found["loss_mwc"] >= 0
+    for verb in ("cube", "play"):
+        arguments = [verb, POSITION, *(["31"] if verb == "play" else []), "--away", "30-3"]
+        assert run(arguments) == 1
+        assert run([*arguments, "--extend-met", "--json"]) == 0
+    answer = capsys.readouterr().out
+    assert "loss_mwc" in answer
