@@ -352,12 +352,30 @@ def test_reports_are_json_or_html_and_replace_nothing(
     assert run(["verify", str(golden / "gnubg" / "ts_03x03.bd"), "--report", str(data), "--force"]) == 0
 
 
-def test_the_iteration_of_hypergammon_run_again(golden: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the last rung does for three chequers, with one."""
-    from bgfmt.verifier import remaking
-
-    monkeypatch.setattr(remaking, "RUN_AGAIN_MOST", 0)
+def test_the_iteration_of_hypergammon_run_again(golden: Path) -> None:
     for name, said in (("hyper1.bd", "the same numbers throughout"), ("h1_restart.bd", "not solved again")):
         report = bgfmt.verify(golden / "gnubg" / name, until="regenerate")
         assert (report.status, report.rung) == ("proved", "regenerate")
         assert any(said in note for note in report.notes)
+
+
+def test_hypergammon_in_float64(tmp_path: Path) -> None:
+    from bgfmt.solver.hypergammon import hypergammon
+    from bgfmt.verifier.proofs import Work, prove
+
+    table = hypergammon(1, recipe="exact").table
+    outcome = prove(table, Work())
+    assert outcome is not None
+    assert (outcome.recipe, outcome.facts["sweeps"]) == ("exact", 30)
+    sampled = prove(table, Work(sample=300))
+    assert sampled is not None
+    assert sampled.recipe == "exact"
+    for where, mask in (((300, 6), 1), ((57, 0), 1 << 63), ((480, 9), 1 << 40)):
+        values = np.array(table.arrays()["float64"])
+        values.reshape(-1, 10).view(np.int64)[where] ^= (
+            np.int64(mask) if mask < 1 << 63 else np.int64(-(1 << 63))
+        )
+        damaged = prove(replace(table, float64=values), Work())
+        assert damaged is not None
+        assert (damaged.recipe, damaged.failing) == ("", 1)
+        assert damaged.findings[0].entry == where[0]

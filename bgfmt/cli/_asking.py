@@ -68,13 +68,18 @@ def _is_database(word: str) -> bool:
 
 
 @contextmanager
-def opened(paths: list[str], described: str | None, part: int | None) -> Iterator[Library]:
-    """The databases named, or those of this machine, closed again at the end; what was left out is said."""
+def opened(
+    paths: list[str], described: str | None, part: int | None, *, guard: bool = False
+) -> Iterator[Library]:
+    """The databases named, or those of this machine, closed again at the end; what was left out is said.
+
+    guard : files named are read rather than mapped, so that no one who cuts them short ends this process.
+    """
     from bgfmt.analysis import library
     from bgfmt.cli import options
 
     if paths:
-        found = library.named(paths, part=part or 0, **options.reading(described))
+        found = library.named(paths, part=part or 0, guard=guard, **options.reading(described))
     else:
         if described or part:
             raise click.UsageError("which file is meant? name the database")

@@ -58,7 +58,7 @@ def gnubg_external(
         from bgfmt.hosts.engine import GnubgEngine
 
         outside = GnubgEngine()
-    with _asking.opened(list(databases), described, None) as library:
+    with _asking.opened(list(databases), described, None, guard=True) as library:
         for line in library.lines():
             click.echo(line, err=True)
         player = Player(Advisor(library, outside=outside), resign=resign)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -116,8 +117,7 @@ def each_line(answer: Callable[[str], Any]) -> int:
     from bgfmt.errors import BgfmtError
 
     failed = 0
-    stdin = click.get_text_stream("stdin")  # type: ignore[operator]
-    for raw in stdin:
+    for raw in sys.stdin:
         text = raw.strip()
         if not text:
             continue

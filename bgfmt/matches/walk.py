@@ -1,4 +1,4 @@
-"""Walks a game as a reader meets it: boards, cube and turn are worked out here and nothing in a file is taken for granted.
+"""Walks a game as a reader meets it: boards, cube and turn are worked out here, whatever a file says of them.
 
 A reader makes a `GameWalk` for each game, tells it what happened in order, and takes the finished game. What does not
 fit is put into words; a position or cube that the file has and that differs is named, and the walk goes on from it.

@@ -40,7 +40,9 @@ def write_sgf(match: Match, comments: Mapping[tuple[int, int], Sequence[str]] | 
                 and not record.moves
                 and record.after != record.position
             ):
-                assert record.after is not None  # a play that is not written down: the board it left stands instead
+                assert (
+                    record.after is not None
+                )  # a play that is not written down: the board it left stands instead
                 out.append(b"\n;" + _board(record.after, record.player) + b"PL[%c]" % b"BW"[record.player])
         out.append(b")\n")
     return b"".join(out)

@@ -129,7 +129,7 @@ def _open(text: str, taken: set[str], reading: dict[str, Any]) -> Holding:
     name, k = wanted, 2
     while name in taken:
         name, k = f"{wanted}-{k}", k + 1
-    database = open_database(path, **reading)
+    database = open_database(path, guard=True, **reading)
     if remote.is_url(path):
         size = database.source.size
         made = hashlib.sha256(f"{database.format.name} {size} {database.name}".encode())

@@ -65,6 +65,7 @@ RECIPES = (
     Recipe("exact", "two-sided", "float64 throughout, nothing rounded", "bgfmt solve --recipe exact"),
     Recipe("match", "match-score", "match winning chances in float32, sums in float64", "bgfmt solve match"),
     Recipe("exact", "match-score", "float64 throughout, nothing rounded", "bgfmt solve match --recipe exact"),
+    Recipe("exact", "hypergammon-exact", "float64 throughout, nothing rounded", "bgfmt solve --recipe exact"),
     Recipe("gnubg", "hypergammon", "GNU Backgammon's makehyper", "files of makehyper 1.07"),
     Recipe(
         "gnubg-division", "hypergammon", "makehyper built with true division by 36", "builds without fast-math"

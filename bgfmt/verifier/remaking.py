@@ -8,20 +8,28 @@ from typing import Any
 import numpy as np
 
 from bgfmt.errors import SolverError
-from bgfmt.tables import Hypergammon, MatchScore, MeanRolls, NormalOneSided, OneSided, Table, TwoSided
+from bgfmt.tables import (
+    ExactHypergammon,
+    Hypergammon,
+    MatchScore,
+    MeanRolls,
+    NormalOneSided,
+    OneSided,
+    Table,
+    TwoSided,
+)
 from bgfmt.verifier.findings import Finding, Rule
-from bgfmt.verifier.proofs.hypergammon import RUN_AGAIN_MOST
 
 Progress = Callable[[int, int], None]
-RUN_AGAIN_BYTES = 8_000_000_000  # that makehyper's iteration takes with three chequers
-GLANCED = 10_000  # records by which a sweep is compared before all are
+EXPECTED = 80  # sweeps, for the progress alone
+ROWS = 64  # rows of hypergammon that are compared together
 
 
 def check(table: Table, recipe: str, threads: int, progress: Progress | None) -> Finding:
     """Compare with a fresh solve by the recipe under which the table was proved."""
     try:
-        if isinstance(table, Hypergammon) and table.chequers > RUN_AGAIN_MOST:
-            return _run_again(table, recipe, threads, progress)
+        if isinstance(table, (Hypergammon, ExactHypergammon)):
+            return _hypergammon(table, recipe, threads, progress)
         solved = _solved(table, recipe, threads, progress)
     except SolverError as error:
         return Finding(Rule.NOT_REMADE, found=str(error))
@@ -38,27 +46,30 @@ def check(table: Table, recipe: str, threads: int, progress: Progress | None) ->
     return Finding(Rule.SAME_REMADE, field=recipe)
 
 
-def _run_again(table: Hypergammon, recipe: str, threads: int, progress: Progress | None) -> Finding:
-    """Whether makehyper's iteration, run again from its beginning, comes to just these records after some sweep."""
-    from bgfmt.solver.machine import check_memory
-    from bgfmt.verifier.proofs.hypergammon import SWEEPS
-    from bgfmt.verifier.recurrence.hypergammon import Iteration, encode
+def _hypergammon(
+    table: Hypergammon | ExactHypergammon, recipe: str, threads: int, progress: Progress | None
+) -> Finding:
+    """Whether the solver's iteration comes to just these records after some sweep."""
+    from bgfmt.solver.hypergammon import MOST_SWEEPS, hypergammon
 
-    check_memory(RUN_AGAIN_BYTES, "three-chequer hypergammon")
-    iteration = Iteration.begin(table.chequers, threads=threads)
-    stored = np.asarray(table.records).reshape(-1, 28)
-    some = iteration.live[:: max(1, len(iteration.live) // GLANCED)]
-    for sweeps in range(1, SWEEPS + 1):
-        change = iteration.sweep()
+    name, stored = next(iter(table.arrays().items()))
+    exact = isinstance(table, ExactHypergammon)
+
+    def sweeping(sweep: int, change: float) -> None:
         if progress is not None:
-            progress(sweeps, SWEEPS)
-        if np.array_equal(encode(iteration.values[some]), stored[some]) and np.array_equal(
-            iteration.live_records(), stored[iteration.live]
-        ):
-            return Finding(Rule.SAME_REMADE, field=recipe)
-        if change == 0:
-            break
-    return Finding(Rule.NOT_REMADE, found=f"no sweep of {sweeps} from the beginning gives just these records")
+            progress(min(sweep, EXPECTED - 1), EXPECTED)
+
+    solved = hypergammon(
+        table.chequers, recipe="exact" if exact else "gnubg", threads=threads, sweeping=sweeping,
+        most_sweeps=MOST_SWEEPS,
+    )  # fmt: skip
+    made = solved.table.arrays()[name]
+    for start in range(0, table.positions, ROWS):
+        rows = slice(start, start + ROWS)
+        if np.asarray(made[rows]).tobytes() != np.asarray(stored[rows]).tobytes():
+            why = f"the solver's iteration, which stops after {solved.sweeps} sweeps, ends elsewhere"
+            return Finding(Rule.NOT_REMADE, found=why)
+    return Finding(Rule.SAME_REMADE, field=recipe)
 
 
 def _solved(table: Table, recipe: str, threads: int, progress: Progress | None) -> Table | None:

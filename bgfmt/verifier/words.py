@@ -143,17 +143,22 @@ def _proof(outcome: Outcome, kind: str) -> str:
     every, facts = f"every one of {plural(outcome.entries, 'entry')}", outcome.facts
     if "sweeps" in facts:
         again = "" if "restarts" not in facts else f", restarted after {plural(facts['restarts'], 'sweep')}"
-        text = f"{every} is what makehyper's iteration gives after {plural(facts['sweeps'], 'sweep')}{again}"
+        text = f"{every} is what {_whose(outcome)} iteration gives after {plural(facts['sweeps'], 'sweep')}{again}"
     elif "threshold" in facts:
+        ended = "finished games" if outcome.recipe == "exact" else "races and finished games"
         text = (
-            f"{every} reproduces itself in one step of makehyper's iteration to its threshold of "
-            f"{facts['threshold']:.0e}, races and finished games to the last bit"
+            f"{every} reproduces itself in one step of {_whose(outcome)} iteration to its threshold of "
+            f"{facts['threshold']:.0e}, {ended} to the last bit"
         )
     elif outcome.recipe in ("exact", "match"):
         text = f"{every} follows from the rules to the last bit"
     else:
         text = f"{every} follows from the rules"
     return f"{text} (recipe {outcome.recipe})"
+
+
+def _whose(outcome: Outcome) -> str:
+    return "the" if outcome.recipe == "exact" else "makehyper's"
 
 
 def _share(outcome: Outcome) -> str:

@@ -13,7 +13,16 @@ from importlib import import_module
 import numpy as np
 from numpy.typing import NDArray
 
-from bgfmt.tables import Hypergammon, MatchScore, MeanRolls, NormalOneSided, OneSided, Table, TwoSided
+from bgfmt.tables import (
+    ExactHypergammon,
+    Hypergammon,
+    MatchScore,
+    MeanRolls,
+    NormalOneSided,
+    OneSided,
+    Table,
+    TwoSided,
+)
 from bgfmt.verifier.findings import Outcome
 
 Progress = Callable[[int, int], None]
@@ -26,6 +35,7 @@ WAYS = {
     NormalOneSided.kind: "normal",
     MeanRolls.kind: "means",
     Hypergammon.kind: "hypergammon",
+    ExactHypergammon.kind: "exact_hypergammon",
     MatchScore.kind: "match_score",
 }
 EXACT = {OneSided.kind: "exact", TwoSided.kind: "exact"}

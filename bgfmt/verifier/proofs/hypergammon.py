@@ -7,7 +7,6 @@ record must reproduce itself in one step to the threshold at which makehyper sto
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,25 +27,31 @@ FIELDS = (
 )  # fmt: skip
 RUN_AGAIN_MOST = 2  # chequers
 SWEEPS = 60
-RESTARTS = {1: 30, 2: 3}  # sweeps after a restart that are tried, by chequers
+#: the change at which the iteration stays where it is, by chequers
+SETTLED = {1: 0.0, 2: 3e-7}
+AFTER, MOST_RESTARTS = 4, {1: 200, 2: 6}  # sweeps after a restart, and restarts, that are tried
+LOOKS_LIKE = 0.05  # part of the records glanced at that may differ before all are compared
+DIVISION = (0.3, 0.95)  # part of the records that true division changes
+NEAR_UNITS = (
+    2000  # by which nine in ten records differ at most from a state of another build or after a restart
+)
 THRESHOLD = 1e-5  # at which makehyper stops unless told otherwise
 #: what truncation to 24 bits adds in one step: a unit of an equity twice, since a double doubles it, and its own
 TRUNCATION = 3 * 6 / recurrence.WHOLE
 #: plays whose cubeless values lie no further apart may have changed places since the program saw them
 SLACK = 2 * (THRESHOLD + TRUNCATION)
-GLANCED = 5000  # entries of a large table that are looked at before all are
+GLANCED = 5000  # entries that are looked at before all are
 HOPELESS = 10  # of so many of them one may fail before the rest is left
-FEW = 200  # of so many records one may be wrong and the nearest sweep still be the one meant
+FEW = 20  # of so many records one may be wrong and the nearest sweep still be the one meant
 LEAST_FEW = 20  # and so many in any case
 
 
 @dataclass
 class Nearest:
-    """The state of the iteration that a file is nearest to."""
+    """The state of the iteration that a file is nearest to: its records, and how many differ."""
 
     records: Array
     differ: int
-    divide: bool
 
 
 def prove(table: Hypergammon, work: Work) -> Outcome:
@@ -59,10 +64,9 @@ def prove(table: Hypergammon, work: Work) -> Outcome:
         if proof is not None:
             return proof
         if nearest.differ <= _few(n * n):
-            return _damaged(
-                table, work, np.argwhere((nearest.records != stored).any(axis=2)), nearest.records
-            )
-    elif which is None:
+            where = np.argwhere((nearest.records != stored).any(axis=2))
+            return _damaged(table, work, where, nearest.records)
+    if which is None and n * n > GLANCED:
         first = _one_step(table, work, np.arange(0, n * n, n * n // GLANCED))
         if first.failing > first.checked // HOPELESS:
             return first
@@ -71,59 +75,74 @@ def prove(table: Hypergammon, work: Work) -> Outcome:
 
 def run_again(table: Hypergammon, work: Work) -> tuple[Outcome | None, Nearest]:
     """(the proof where some state of the iteration equals the file, else None; the nearest state)."""
-    n, stored = table.positions, np.asarray(table.records)
-    nearest = Nearest(stored, n * n + 1, False)
-    states: list[Array] = []
-    for divide, name in ((False, "gnubg"), (True, "gnubg-division")):
-        iteration = recurrence.Iteration.begin(table.chequers, divide=divide, threads=work.threads)
-        worse, best = 0, n * n + 1
-        for sweeps, records in _sweeps(iteration):
-            differ = int((records != stored).any(axis=2).sum())
-            if differ == 0:
-                return Outcome(n * n, n * n, name, facts={"sweeps": sweeps}), nearest
-            if differ < nearest.differ:
-                nearest = Nearest(records, differ, divide)
-            worse, best = (0, differ) if differ < best else (worse + 1, best)
-            if not divide:
-                states.append(records)
-                if work.progress is not None:
-                    work.progress(sweeps, SWEEPS)
-            if worse > 3 and best <= _few(n * n):
-                break
-        if nearest.differ <= _few(n * n) or _far(stored, states[-1]):
-            return None, nearest
+    n, stored = table.positions, np.asarray(table.records).reshape(-1, 28)
     iteration = recurrence.Iteration.begin(table.chequers, threads=work.threads)
-    for k, state in enumerate(states, 1):
-        iteration.restart(state)
-        for sweeps in range(1, RESTARTS[table.chequers] + 1):
+    some = iteration.live[:: max(1, len(iteration.live) // GLANCED)]
+    glance = recurrence.numbers_of(stored[some])
+    nearest = Nearest(np.asarray(table.records), n * n + 1)
+    distances: list[float] = []
+    apart = 1.0
+
+    def equal(name: str, facts: dict[str, int]) -> Outcome | None:
+        """The proof where the iteration stands at the file; the nearest state is kept."""
+        nonlocal apart
+        off = np.abs(recurrence.numbers_of(recurrence.encode(iteration.values[some])) - glance)
+        apart = float((off > 0).any(axis=1).mean())
+        distances.append(float(np.quantile(off.max(axis=1), 0.9)))
+        if apart > LOOKS_LIKE:
+            return None
+        records = iteration.records()
+        differ = int((records.reshape(-1, 28) != stored).any(axis=1).sum())
+        if differ < nearest.differ:
+            nearest.records, nearest.differ = records, differ
+        return Outcome(n * n, n * n, name, facts=facts) if differ == 0 else None
+
+    for name in ("gnubg", "gnubg-division"):
+        if name == "gnubg-division":
+            if not DIVISION[0] < apart < DIVISION[1] or min(distances) > NEAR_UNITS:
+                break
+            iteration.begin_again(divide=True)
+        for sweeps in range(1, SWEEPS + 1):
+            change = iteration.sweep()
+            found = equal(name, {"sweeps": sweeps})
+            if found is not None:
+                return found, nearest
+            if work.progress is not None and name == "gnubg":
+                work.progress(sweeps, SWEEPS)
+            if change <= SETTLED[table.chequers]:
+                break
+        if nearest.differ <= _few(n * n):
+            return None, nearest
+    iteration.begin_again(divide=False)
+    walked = 0
+    for before, sweeps in _restarts(distances, table.chequers):
+        while walked < before:
             iteration.sweep()
-            records = iteration.records()
-            differ = int((records != stored).any(axis=2).sum())
-            if differ == 0:
-                return Outcome(n * n, n * n, "gnubg", facts={"sweeps": sweeps, "restarts": k}), nearest
-            if differ < nearest.differ:
-                nearest = Nearest(records, differ, False)
+            walked += 1
+        kept = iteration.values.copy()
+        iteration.restart(iteration.records())
+        for _ in range(sweeps):
+            iteration.sweep()
+        found = equal("gnubg", {"sweeps": sweeps, "restarts": before})
+        if found is not None:
+            return found, nearest
+        iteration.go_on(kept)
     return None, nearest
+
+
+def _restarts(distances: list[float], chequers: int) -> list[tuple[int, int]]:
+    """(sweeps before, sweeps after) a restart that may have led to a file, from its distance to each sweep.
+
+    A restart rounds the numbers once, so that a file after it is near the state without it.
+    """
+    near = [k for k, distance in enumerate(distances, 1) if distance <= NEAR_UNITS]
+    near.sort(key=lambda k: distances[k - 1])
+    tried = [(k - after, after) for k in near for after in range(1, AFTER + 1) if k > after]
+    return sorted(tried[: MOST_RESTARTS[chequers]])
 
 
 def _few(entries: int) -> int:
     return max(LEAST_FEW, entries // FEW)
-
-
-def _sweeps(iteration: recurrence.Iteration) -> Iterator[tuple[int, Array]]:
-    for sweeps in range(1, SWEEPS + 1):
-        change = iteration.sweep()
-        yield sweeps, iteration.records()
-        if change == 0:
-            return
-
-
-def _far(stored: Array, state: Array) -> bool:
-    """Whether a file is nowhere near the iteration's end: no restart or other build ends so."""
-    a, b = recurrence.numbers_of(stored), recurrence.numbers_of(state)
-    # with the first sweeps of a restart half the numbers may still move; garbage moves nearly all
-    near = np.abs(a[..., 5:] - b[..., 5:]) < recurrence.WHOLE // 8
-    return float(near.mean()) < 0.8
 
 
 def _one_step(table: Hypergammon, work: Work, which: Array | None) -> Outcome:

@@ -89,14 +89,24 @@ class Iteration:
 
     @classmethod
     def begin(
-        cls, chequers: int, *, contact: bool = True, divide: bool = False, threads: int = 1
+        cls,
+        chequers: int,
+        *,
+        contact: bool = True,
+        divide: bool = False,
+        exact: bool = False,
+        threads: int = 1,
     ) -> Iteration:
-        """The state before the first sweep; without `contact`, of races alone."""
+        """The state before the first sweep; without `contact`, of races alone.
+
+        `exact` : in float64, and a side that cannot move leaves everything as it was, which makehyper gets wrong.
+        """
         from bgfmt.verifier.recurrence import kernels_hypergammon as kernels
 
         boards, terms = boards_of(chequers), terms_of()
         n = len(boards)
-        values, turned = np.zeros((n * n, 10), np.float32), np.zeros((n * n, 10), np.float32)
+        width = np.float64 if exact else np.float32
+        values, turned = np.zeros((n * n, 10), width), np.zeros((n * n, 10), width)
         kinds = np.zeros(n * n, np.uint8)
         kernels.start_values(boards, chequers, values, kinds)
         kernels.turn_all(values, turned)
@@ -106,7 +116,9 @@ class Iteration:
         rooms = [np.zeros(21 * len(part), np.int64) for part in parts]
         with ThreadPoolExecutor(threads) as pool:
             lists = list(
-                pool.map(lambda k: kernels.play_lists(boards, parts[k], terms, rooms[k]), range(len(parts)))
+                pool.map(
+                    lambda k: kernels.play_lists(boards, parts[k], terms, exact, rooms[k]), range(len(parts))
+                )
             )
         before = np.cumsum([0] + [len(found) for found in lists])
         starts = np.concatenate(
@@ -116,11 +128,26 @@ class Iteration:
             chequers, divide, boards, live, over, values[over], values, turned, starts, np.concatenate(lists)
         )  # fmt: skip
 
+    def begin_again(self, *, divide: bool) -> None:
+        """Back to the state before the first sweep."""
+        from bgfmt.verifier.recurrence import kernels_hypergammon as kernels
+
+        self.divide = divide
+        kernels.start_values(self.boards, self.chequers, self.values, np.zeros(len(self.values), np.uint8))
+        kernels.turn_all(self.values, self.turned)
+
     def restart(self, records: Array) -> None:
         """Go on from the records of a file, as makehyper -r does."""
         from bgfmt.verifier.recurrence import kernels_hypergammon as kernels
 
         self.values[:] = decode(records.reshape(-1, 28))
+        kernels.turn_all(self.values, self.turned)
+
+    def go_on(self, values: Array) -> None:
+        """Go on from values that were kept."""
+        from bgfmt.verifier.recurrence import kernels_hypergammon as kernels
+
+        self.values[:] = values
         kernels.turn_all(self.values, self.turned)
 
     def sweep(self) -> float:
@@ -161,21 +188,25 @@ def steps(
     *,
     slack: float = 0.0,
     divide: bool = False,
+    exact: bool = False,
     threads: int = 1,
     progress: Progress | None = None,
 ) -> Iterator[Steps]:
     """One step of the iteration for the records `which` (all when None) of (n, n, 28) uint8, some at a time.
 
-    Plays whose cubeless values are within `slack` of each other count as equally good.
+    Plays whose cubeless values are within `slack` of each other count as equally good. `exact` : the records are
+    (n, n, 10) float64, and the step is that of recipe exact.
     """
     from bgfmt.verifier.recurrence import kernels_hyper_steps, kernels_hypergammon
 
     boards, terms = boards_of(chequers), terms_of()
     n = len(boards)
-    values = np.empty((n * n, 10), np.float32)
+    width = np.float64 if exact else np.float32
+    values = np.empty((n * n, 10), width)
     for start in range(0, n, 64):
         stop = min(n, start + 64)
-        values[start * n : stop * n] = decode(np.asarray(stored[start:stop])).reshape(-1, 10)
+        rows = np.asarray(stored[start:stop])
+        values[start * n : stop * n] = (rows if exact else decode(rows)).reshape(-1, 10)
     kinds = np.zeros(n * n, np.uint8)
     kernels_hypergammon.classes(boards, kinds)
     total = n * n if which is None else len(which)
@@ -183,9 +214,9 @@ def steps(
     def work(start: int) -> Steps:
         stop = min(total, start + PART)
         some = np.arange(start, stop) if which is None else which[start:stop]
-        right, off = np.zeros((len(some), 10), np.float32), np.zeros(len(some), np.float32)
+        right, off = np.zeros((len(some), 10), width), np.zeros(len(some), width)
         kernels_hyper_steps.residual(
-            values, kinds, boards, terms, chequers, some, np.float32(slack), divide, right, off
+            values, kinds, boards, terms, chequers, some, width(slack), exact, divide, right, off
         )
         return Steps(some, right, off, kinds[some])
 

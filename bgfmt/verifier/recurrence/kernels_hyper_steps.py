@@ -30,6 +30,7 @@ def step_met(
     terms: Array,
     plays: Array,
     slack: Any,
+    stay: bool,
     total: Array,
     best: Array,
     low: Array,
@@ -44,19 +45,22 @@ def step_met(
     total[:] = 0
     low[:] = 0
     high[:] = 0
-    some_low = np.zeros(NUMBERS, np.float32)
-    some_high = np.zeros(NUMBERS, np.float32)
-    one = np.zeros(NUMBERS, np.float32)
+    some_low = np.zeros(NUMBERS, values.dtype)
+    some_high = np.zeros(NUMBERS, values.dtype)
+    one = np.zeros(NUMBERS, values.dtype)
+    whole = values.dtype.type(1)
     for a in range(1, 7):
         for b in range(1, a + 1):
             count = plays_of(u, t, a, b, terms, plays)
+            if count == 0 and stay:
+                plays[0, 0], plays[0, 1], count = x // n, x % n, 1
             if count == 0:
                 no_play(values[(x % n) * n + x // n], best)
                 some_low[:] = best
                 some_high[:] = best
             else:
                 for k in range(5, NUMBERS):
-                    best[k] = np.float32(-1e9)
+                    best[k] = values.dtype.type(-1e9)
                 which = 0
                 for p in range(count):
                     e = values[plays[p, 1] * n + plays[p, 0]]
@@ -64,9 +68,9 @@ def step_met(
                         best[5] = -e[5]
                         which = p
                     best[6] = max(best[6], -e[9])
-                    best[7] = max(best[7], -hand(e[7], e[9]))
-                    best[8] = max(best[8], -hand(e[8], e[9]))
-                    best[9] = max(best[9], -hand(e[6], e[9]))
+                    best[7] = max(best[7], -hand(e[7], e[9], whole))
+                    best[8] = max(best[8], -hand(e[8], e[9], whole))
+                    best[9] = max(best[9], -hand(e[6], e[9], whole))
                 no_play(values[plays[which, 1] * n + plays[which, 0]], one)
                 for k in range(5):
                     best[k] = one[k]
@@ -96,21 +100,22 @@ def residual(
     chequers: int,
     which: Array,
     slack: Any,
+    stay: bool,
     divide: bool,
     right: Array,
     off: Array,
 ) -> None:
     """One step of the iteration for the records `which`, from the stored ones.
 
-    right : (m, 10) float32, what the step gives; off : (m,) float32, the greatest difference to what is stored, of
+    right : (m, 10), what the step gives; off : (m,), the greatest difference to what is stored, of
     an equity (the cubeless one too, which follows from the chances) or of a chance from where `step_met` allows it.
     """
     n = len(boards)
     plays = np.zeros((MOST_PLAYS, 2), np.int64)
-    total = np.zeros(NUMBERS, np.float32)
-    best = np.zeros(NUMBERS, np.float32)
-    low = np.zeros(NUMBERS, np.float32)
-    high = np.zeros(NUMBERS, np.float32)
+    total = np.zeros(NUMBERS, values.dtype)
+    best = np.zeros(NUMBERS, values.dtype)
+    low = np.zeros(NUMBERS, values.dtype)
+    high = np.zeros(NUMBERS, values.dtype)
     u = np.zeros(PLACES, np.int64)
     t = np.zeros(PLACES, np.int64)
     for i in range(len(which)):
@@ -126,14 +131,14 @@ def residual(
             low[:] = total
             high[:] = total
         else:
-            step_met(x, n, values, u, t, terms, plays, slack, total, best, low, high, divide)
-        most = np.float32(0)
+            step_met(x, n, values, u, t, terms, plays, slack, stay, total, best, low, high, divide)
+        most = values.dtype.type(0)
         for k in range(NUMBERS):
             right[i, k] = total[k]
             gap = abs(total[k] - values[x, k])
             if k < 5:
-                gap = max(np.float32(0), low[k] - values[x, k], values[x, k] - high[k])
+                gap = max(values.dtype.type(0), low[k] - values[x, k], values[x, k] - high[k])
             elif k == 5 and kinds[x] == ILLEGAL:
-                gap = np.float32(0)  # its stored chances are all nought, which no equity follows from
+                gap = values.dtype.type(0)  # its stored chances are all nought, which no equity follows from
             most = max(most, gap)
         off[i] = most

@@ -1,7 +1,8 @@
-"""Compiled hypergammon iteration, float32 step by step: finished games, lists of plays, whole sweeps.
+"""Compiled hypergammon iteration, step by step in the float type of its arrays: finished games, plays, sweeps.
 
 A record holds ten numbers: win, win gammon, win backgammon, lose gammon, lose backgammon, then the equities
-cubeless, owned, centered, centered with Jacoby, opponent. `values` is (n * n, 10) float32, record us * n + them.
+cubeless, owned, centered, centered with Jacoby, opponent. `values` is (n * n, 10) float32 or float64, record
+us * n + them.
 """
 
 from __future__ import annotations
@@ -25,9 +26,8 @@ NUMBERS = 10
 
 
 @njit()
-def hand(nd: Any, dt: Any) -> Any:
-    """The side on roll with its best cube action, float32."""
-    one = np.float32(1)
+def hand(nd: Any, dt: Any, one: Any) -> Any:
+    """The side on roll with its best cube action; `one` is 1 in the type of the others."""
     two = dt + dt
     if two >= nd and one >= nd:
         return one if two >= one else two
@@ -55,10 +55,11 @@ def over_values(u: Array, t: Array, chequers: int, out: Array) -> None:
             out[1] = 1
             if far:
                 out[2] = 1
-    equity = np.float32(2) * out[0] - np.float32(1) + (out[1] - out[3]) + (out[2] - out[4])
+    one = out.dtype.type(1)
+    equity = (out[0] + out[0]) - one + (out[1] - out[3]) + (out[2] - out[4])
     for k in range(5, NUMBERS):
         out[k] = equity
-    out[8] = np.float32(2) * out[0] - np.float32(1)
+    out[8] = (out[0] + out[0]) - one
 
 
 @njit()
@@ -91,16 +92,17 @@ def classes(boards: Array, kinds: Array) -> None:
 @njit()
 def set_turned(x: Array, g: Array) -> None:
     """g = what a record x of the opponent's is worth to the side that moved into it; columns as best play asks."""
-    g[0] = np.float32(1) - x[0]
+    one = x.dtype.type(1)
+    g[0] = one - x[0]
     g[1] = x[3]
     g[2] = x[4]
     g[3] = x[1]
     g[4] = x[2]
     g[5] = -x[5]
     g[6] = -x[9]
-    g[7] = -hand(x[7], x[9])
-    g[8] = -hand(x[8], x[9])
-    g[9] = -hand(x[6], x[9])
+    g[7] = -hand(x[7], x[9], one)
+    g[8] = -hand(x[8], x[9], one)
+    g[9] = -hand(x[6], x[9], one)
 
 
 @njit()
@@ -123,7 +125,7 @@ def add_roll(total: Array, best: Array, double: bool) -> None:
 @njit()
 def no_play(x: Array, best: Array) -> None:
     """The numbers where the side on roll cannot move: the opponent's record as it stands, each number by itself."""
-    best[0] = np.float32(1) - x[0]
+    best[0] = x.dtype.type(1) - x[0]
     best[1] = x[3]
     best[2] = x[4]
     best[3] = x[1]
@@ -135,17 +137,18 @@ def no_play(x: Array, best: Array) -> None:
 @njit()
 def finish(total: Array, divide: bool) -> None:
     """The mean over 36 rolls: times the reciprocal, as the common build has it, or divided."""
-    reciprocal = np.float32(1 / 36)
-    whole = np.float32(36)
+    whole = total.dtype.type(36)
+    reciprocal = total.dtype.type(1) / whole
     for k in range(NUMBERS):
         total[k] = total[k] / whole if divide else total[k] * reciprocal
 
 
 @njit()
-def play_lists(boards: Array, live: Array, terms: Array, ends: Array) -> Any:
+def play_lists(boards: Array, live: Array, terms: Array, stay: bool, ends: Array) -> Any:
     """Where each roll leads from the records `live`: int32 records, in which the opponent is on roll.
 
-    ends[21 * k + roll] takes where the list of the roll of record live[k] ends.
+    ends[21 * k + roll] takes where the list of the roll of record live[k] ends. With `stay` a side that cannot move
+    is listed as one that leaves everything as it was.
     """
     n = len(boards)
     plays = np.zeros((MOST_PLAYS, 2), np.int64)
@@ -160,6 +163,8 @@ def play_lists(boards: Array, live: Array, terms: Array, ends: Array) -> Any:
         for high in range(1, 7):
             for low in range(1, high + 1):
                 count = plays_of(u, t, high, low, terms, plays)
+                if count == 0 and stay:
+                    plays[0, 0], plays[0, 1], count = x // n, x % n, 1
                 if used + count > len(found):
                     larger = np.empty(2 * len(found) + count, np.int32)
                     larger[:used] = found[:used]
@@ -194,11 +199,7 @@ def step_listed(
             if begin == end:
                 no_play(values[(x % n) * n + x // n], best)
             else:
-                most = np.float32(-1e9)
-                owned = np.float32(-1e9)
-                centered = np.float32(-1e9)
-                jacoby = np.float32(-1e9)
-                opponent = np.float32(-1e9)
+                most = owned = centered = jacoby = opponent = total.dtype.type(-1e9)
                 which = 0
                 for q in range(begin, end):
                     g = results[q]
@@ -236,9 +237,9 @@ def sweep(
     Finished games, the records `over`, get their values `fixed` when their turn comes: after a restart they hold
     rounded ones until then.
     """
-    most = np.float32(0)
-    total = np.zeros(NUMBERS, np.float32)
-    best = np.zeros(NUMBERS, np.float32)
+    most = values.dtype.type(0)
+    total = np.zeros(NUMBERS, values.dtype)
+    best = np.zeros(NUMBERS, values.dtype)
     o = 0
     for k in range(len(live)):
         x = live[k]
