@@ -16,7 +16,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from bgfmt import analysis, errors, formats, matches, met, solver, tables
+    from bgfmt import analysis, annotate, errors, formats, matches, met, solver, tables
     from bgfmt.analysis.advisor import Advisor
     from bgfmt.comparing import diff
     from bgfmt.converting import convert, save
@@ -51,6 +51,7 @@ _HOME = {
     "repair": "bgfmt.repairing",
     "diff": "bgfmt.comparing",
     "analysis": "bgfmt.analysis:",
+    "annotate": "bgfmt.annotate:",
     "errors": "bgfmt.errors:",
     "formats": "bgfmt.formats:",
     "identifiers": "bgfmt.game.identifiers:",
@@ -71,6 +72,7 @@ __all__ = [
     "Position",
     "Side",
     "analysis",
+    "annotate",
     "convert",
     "diff",
     "errors",

@@ -27,8 +27,15 @@ def lost(one: Judgement) -> str:
         return ""
     sign = "~" if one.approximate else ""
     if one.loss_mwc is None:
-        return f"({sign}{-one.loss:.5f})"
-    return f"({sign}{-100 * one.loss_mwc:.3f} %, {-one.loss:.3f})"
+        return f"({sign}-{_seen(one.loss, 5)})"
+    return f"({sign}-{_seen(100 * one.loss_mwc, 3)} %, -{_seen(one.loss, 3)})"
+
+
+def _seen(number: float, digits: int) -> str:
+    """A number above 0 to so many digits, or to the first that is not 0."""
+    while digits < 12 and not float(f"{number:.{digits}f}"):
+        digits += 1
+    return f"{number:.{digits}f}"
 
 
 def line(one: Judgement) -> str:
@@ -66,9 +73,9 @@ def verdict(one: Judgement) -> str:
             if one.decision.kind == "play"
             else f"{right}: {one.did}."
         )
-    loss = f"{about}{one.loss:.5f} points of equity at a cube of 1"
+    loss = f"{about}{_seen(one.loss, 5)} points of equity at a cube of 1"
     if one.loss_mwc is not None:
-        loss = f"{about}{100 * one.loss_mwc:.3f} % of the chance to win the match, {one.loss:.3f} EMG"
+        loss = f"{about}{_seen(100 * one.loss_mwc, 3)} % of the chance to win the match, {_seen(one.loss, 3)} EMG"
     first = {"error": "Wrong", "close": "Too close to say", "approximate": "Probably wrong"}[one.verdict]
     return f"{first}: {one.best} is best, {one.did} loses {loss}."
 
@@ -118,10 +125,10 @@ def total_line(total: Total) -> str:
     kinds += [f"{total.approximate} approximate"] if total.approximate else []
     text = f"{printable(total.name) or '(no name)'}: {many(total.decisions, 'decision')} judged "
     text += f"({', '.join(kinds)}), "
-    text += f"{many(total.errors, 'error')} ({total.play_errors} plays, {total.cube_errors} cube), "
+    text += f"{many(total.errors, 'error')} ({many(total.play_errors, 'play')}, {total.cube_errors} cube), "
     text += f"equity lost {total.equity_lost:.5f}"
-    more = [f"match winning chance {100 * total.mwc_lost:.3f} %"] if total.mwc_lost else []
-    more += [f"{total.points_lost:.5f} points"] if total.points_lost else []
+    more = [f"match winning chance {100 * total.mwc_lost:.3f} %"] if total.mwc_lost >= 5e-6 else []
+    more += [f"{total.points_lost:.5f} points"] if total.points_lost >= 5e-6 else []
     text += f" ({', '.join(more)})" if more else ""
     if total.rate is not None:
         text += f", {1000 * total.rate:.2f} thousandths a decision"

@@ -128,6 +128,10 @@ def names(position: Position) -> None:
     print(bgfmt.solver.RECIPES["gnubg"].summary, bgfmt.solver.plan("two-sided", 6, 6).seconds)
     met: bgfmt.met.Met = bgfmt.met.load()
     print(met.mwc((3, 5)), [game.scores for match in bgfmt.matches.read(MATCH, "m") for game in match.games])
+    with bgfmt.annotate.Judge([], met=met) as judge:
+        judged = [bgfmt.annotate.judge_match(match, judge) for match in bgfmt.matches.read(MATCH, "m")]
+    report = bgfmt.annotate.Report(judged)
+    print([(total.name, total.errors, total.rate) for total in report.totals], report.worst(1))
     try:
         Side(99)
     except bgfmt.errors.PositionError as error:
