@@ -18,7 +18,8 @@ import bgfmt
 HERE = Path(__file__).parent / "reference"
 #: the modules a page describes beside the front door, in this order
 MODULES = (
-    "analysis", "annotate", "errors", "formats", "identifiers", "matches", "met", "moves", "orders", "solver", "tables"
+    "analysis", "annotate", "errors", "formats", "identifiers", "matches", "met", "moves", "orders", "solver",
+    "tables",
 )  # fmt: skip
 WIDE = 100
 
