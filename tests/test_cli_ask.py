@@ -57,21 +57,6 @@ def examples() -> list[str]:
     return lines
 
 
-GUIDE = (Path(__file__).parent.parent / "docs" / "ask.md").read_text(encoding="utf-8")
-
-
-@pytest.mark.parametrize(
-    "line", [x.removeprefix("    bgfmt ") for x in GUIDE.splitlines() if x.startswith("    bgfmt ")]
-)
-def test_examples_of_the_guide(ask, line):
-    assert ask(line)[0] == 0
-
-
-def test_python_of_the_guide(folder, monkeypatch):
-    monkeypatch.chdir(folder)
-    exec(compile(GUIDE.split("```python\n")[1].split("```")[0], "docs/ask.md", "exec"), {})
-
-
 @pytest.mark.parametrize("line", examples())
 def test_examples_of_the_help_pages(ask, line):
     code, out, err = ask(line)
