@@ -172,7 +172,7 @@ def commands_page() -> str:
                 if inner is not None and not inner.hidden:
                     add(inner, f"{path} {name}", context)
 
-    settings: dict[str, Any] = {"terminal_width": 100, "max_content_width": 100}
+    settings: dict[str, Any] = {"terminal_width": 100, **cli.context_settings}
     top = click.Context(cli, info_name="bgfmt", **settings)
     for name in COMMANDS:
         found = cli.get_command(top, name)

@@ -203,7 +203,7 @@ def judge_match(match: Match, judge: Judge, *, file: str = "", number: int = 1) 
             report.beyond += 1
             _odd(report, decision.state, error)
         except PositionError as error:
-            report.odd.append(f"game {decision.game + 1}: {error}")
+            _say(report, f"game {decision.game + 1}: {error}")
     return report
 
 
@@ -211,6 +211,9 @@ def _odd(report: MatchReport, state: GameState, error: NotCoveredError) -> None:
     """A score beyond the match equity table is said, once; that tables end somewhere is not."""
     met = report.met
     if met is not None and state.away is not None and max(state.away) > met.longest:
-        text = str(error)
-        if text not in report.odd:
-            report.odd.append(text)
+        _say(report, str(error))
+
+
+def _say(report: MatchReport, text: str) -> None:
+    if text not in report.odd:
+        report.odd.append(text)

@@ -83,9 +83,9 @@ class LazyRows:
 
     def _numbers(self, key: Any) -> NDArray[np.int64]:
         """The numbers of rows that any further index stands for."""
-        if isinstance(key, np.ndarray) and key.dtype.kind in "iu" and key.size:
+        if isinstance(key, np.ndarray) and key.dtype.kind in "iu":
             asked: NDArray[np.int64] = key.astype(np.int64)
-            if -len(self) <= int(asked.min()) and int(asked.max()) < len(self):
+            if not asked.size or (-len(self) <= int(asked.min()) and int(asked.max()) < len(self)):
                 asked[asked < 0] += len(self)
                 return asked
         found: NDArray[np.int64] = np.arange(len(self))[key]

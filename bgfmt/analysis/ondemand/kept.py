@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from threading import Lock
 from typing import Any
 
 from bgfmt.analysis.ondemand import answers, engine, solving
@@ -43,10 +44,11 @@ class Kept:
     def __init__(self, most: int = MOST_BYTES) -> None:
         self.most = most
         self._games: list[tuple[_Key, Game]] = []
+        self._lock = Lock()
 
     def match(self, position: Position, score: Score) -> MatchAnswer | None:
         """The answer at a score from a calculation kept, None where there is none."""
-        for key, game in reversed(self._games):
+        for key, game in reversed(tuple(self._games)):
             for first in (True, False):
                 if key == _Key.of(score, first=first):
                     solved = game.find(position, first=first)
@@ -56,7 +58,7 @@ class Kept:
 
     def money(self, position: Position, jacoby: bool) -> MoneyAnswer | None:
         """The answer for money from a calculation kept, None where there is none."""
-        for key, game in reversed(self._games):
+        for key, game in reversed(tuple(self._games)):
             if key == _Key(jacoby=jacoby):
                 solved = game.find(position, first=True) or game.find(position, first=False)
                 if solved is not None:
@@ -87,9 +89,11 @@ class Kept:
         work.check(limit)
         game = solving.solve(work, kept, progress=progress)
         if work.memory <= self.most:
-            self._games.append((key, game))
-            while len(self._games) > MOST or sum(one.work.memory for _, one in self._games) > self.most:
-                self._games.pop(0)
+            with self._lock:
+                games = [*self._games, (key, game)][-MOST:]
+                while sum(one.work.memory for _, one in games) > self.most:
+                    del games[0]
+                self._games = games
         return game.start()
 
 
