@@ -26,7 +26,7 @@ from bgfmt.analysis.answers import (
 from bgfmt.analysis.choose import Asked
 from bgfmt.analysis.cube import CubeAction
 from bgfmt.analysis.library import Library
-from bgfmt.analysis.sources import Calculate, Progress, Sources
+from bgfmt.analysis.sources import Calculate, Limits, Progress, Sources
 from bgfmt.errors import NotCoveredError, PositionError
 from bgfmt.game.board import Position, Side
 from bgfmt.game.moves import Play, legal_plays
@@ -57,8 +57,8 @@ class Advisor:
     calculate
         "all" that no table covers and what a table leaves too close, what is "close" alone, or "nothing".
     limit
-        Most pairs of boards times cube states calculated for one question; by default the limits of
-        `bgfmt.analysis.sources`, less where a one-sided table could estimate, more in a match.
+        Most pairs of boards times cube states calculated for one question, a number or `Limits`; by default less
+        where a one-sided table could estimate, more in a match.
     outside
         What `decide` does where nothing covers the position: "refuse" raises NotCoveredError, "rule" goes by
         `bgfmt.analysis.rule`, and an engine is asked.
@@ -76,7 +76,7 @@ class Advisor:
         met: Met | PathLike | None = None,
         met_player: int = 0,
         calculate: Calculate = "all",
-        limit: int | None = None,
+        limit: int | Limits | None = None,
         outside: Outside = "refuse",
         progress: Progress | None = None,
     ) -> None:
@@ -211,7 +211,7 @@ class Advisor:
             player=self.met_player,
             cube=state.cube_value,
             owner=state.owner,
-            limit=self.sources.limit,
+            limit=self.sources.limits.match,
             progress=self.sources.progress,
         )
 

@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -156,16 +156,23 @@ def adviser(
     met: str | None = None,
     extend_met: bool = False,
     met_player: int = 0,
+    many: bool = False,
 ) -> Iterator[Advisor]:
-    """An adviser over the databases named, or those of this machine, with progress on a terminal."""
+    """An adviser over the databases named, or those of this machine, with progress on a terminal.
+
+    many : many questions come, none of which may keep the others waiting for long.
+    """
     from bgfmt.analysis.advisor import Advisor
+    from bgfmt.analysis.sources import ASKED, Limits
     from bgfmt.cli.terminal import Progress
 
     with opened(paths, described, part) as library, Progress("calculating", " pairs") as progress:
         calculate: Any = "nothing" if no_settle else "all"
         table = equity_table(met, extend_met)
+        usual = Limits() if many else replace(ASKED, beside=Limits.beside) if paths else ASKED
+        most = usual if limit is None else limit
         yield Advisor(
-            library, met=table, met_player=met_player, calculate=calculate, limit=limit, progress=progress
+            library, met=table, met_player=met_player, calculate=calculate, limit=most, progress=progress
         )
 
 

@@ -65,7 +65,7 @@ def cube(
     said = _asking.split(words)
     around = {"cube": cube, "cube_value": cube_value, "away": away, "crawford": crawford}
     calculation = {"limit": limit, "no_settle": no_settle, "met": met, "extend_met": extend_met}
-    calculation["met_player"] = met_player
+    calculation |= {"met_player": met_player, "many": said.many}
     with _asking.adviser(said.paths, described, part, **calculation) as advisor:  # type: ignore[arg-type]
         if said.many:
             return _asking.one_by_one(lambda text: asking.cube(advisor, _asking.state_of(text, **around)))  # type: ignore[arg-type]

@@ -62,7 +62,7 @@ def play(
     said = _asking.split(words, roll=True)
     around = {"cube": cube, "cube_value": cube_value, "away": away, "crawford": crawford}
     calculation = {"limit": limit, "no_settle": no_settle, "met": met, "extend_met": extend_met}
-    calculation["met_player"] = met_player
+    calculation |= {"met_player": met_player, "many": said.many}
     with _asking.adviser(said.paths, described, part, **calculation) as advisor:  # type: ignore[arg-type]
 
         def answer(text: str, roll: str | None) -> tuple[Side | GameState, Ranked]:
