@@ -53,7 +53,8 @@ class Advisor:
     met
         The match equity table: a name, a file, or what `bgfmt.met.load` gives; Kazaross-XG2 when None.
     met_player
-        Which player of that table, 0 or 1, is on roll; it matters for uneven tables only.
+        Which player of that table, 0 or 1, is on roll, None for the state's own numbers; it matters for uneven
+        tables only.
     calculate
         "all" that no table covers and what a table leaves too close, what is "close" alone, or "nothing".
     limit
@@ -74,7 +75,7 @@ class Advisor:
         tables: Library | Asked | PathLike | Sequence[Asked | PathLike] | None = None,
         *,
         met: Met | PathLike | None = None,
-        met_player: int = 0,
+        met_player: int | None = 0,
         calculate: Calculate = "all",
         limit: int | Limits | None = None,
         outside: Outside = "refuse",
@@ -112,10 +113,11 @@ class Advisor:
             raise PositionError("there is no score in money play")
         if min(state.away) < 1:
             raise PositionError(f"the match to {state.length} is over")
+        player = state.turn if self.met_player is None else self.met_player
         if state.crawford and 1 in state.away:
-            return Score(state.away, self.met, crawford=True, player=self.met_player)
+            return Score(state.away, self.met, crawford=True, player=player)
         owner = "centered" if state.doubled and state.owner == "opponent" else state.owner
-        return Score(state.away, self.met, cube=state.cube_value, owner=owner, player=self.met_player)
+        return Score(state.away, self.met, cube=state.cube_value, owner=owner, player=player)
 
     def covering(self, position: Position) -> str | None:
         """Name of the table that has numbers for both sides of a race, None where none does."""
@@ -208,7 +210,7 @@ class Advisor:
             state.position,
             upto,
             met=self.met,
-            player=self.met_player,
+            player=state.turn if self.met_player is None else self.met_player,
             cube=state.cube_value,
             owner=state.owner,
             limit=self.sources.limits.match,

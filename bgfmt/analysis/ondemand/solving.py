@@ -133,7 +133,7 @@ def solve(
         )  # fmt: skip
     else:
         fixed = (*engine.met_alike(ours.plies), ours.ends, ours.results, a, b, mirror, after)
-    kernel = kernels.solve_rows if mirror is None else kernels.solve_alike
+    kernel: Any = kernels.solve_rows if mirror is None else kernels.solve_alike
     threads = thread_count(threads)
     each = max(1, LANES // k)
     lanes = max(len(theirs), each) * k
