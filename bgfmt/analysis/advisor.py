@@ -117,7 +117,7 @@ class Advisor:
         if state.crawford and 1 in state.away:
             return Score(state.away, self.met, crawford=True, player=player)
         owner = "centered" if state.doubled and state.owner == "opponent" else state.owner
-        return Score(state.away, self.met, cube=state.cube_value, owner=owner, player=player)
+        return Score(state.away, self.met, False, state.cube_value, owner, player, state.cube_in_use)
 
     def covering(self, position: Position) -> str | None:
         """Name of the table that has numbers for both sides of a race, None where none does."""
