@@ -30,6 +30,7 @@ COMMANDS = {
     "race": "bgfmt.cli.race:race",
     "cube": "bgfmt.cli.cube:cube",
     "play": "bgfmt.cli.play:play",
+    "study": "bgfmt.cli.study:study",
     "gnubg": "bgfmt.cli.gnubg:gnubg",
     "gnubg-external": "bgfmt.cli.gnubg_external:gnubg_external",
     "matches": "bgfmt.cli.matches:matches",

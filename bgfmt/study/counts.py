@@ -71,26 +71,27 @@ def _thorp(side: ArrayLike) -> Integers:
     return np.asarray(pips(counts) + 2 * counts.sum(axis=-1) + counts[..., 0] - held)
 
 
-def keith(us: ArrayLike, them: ArrayLike) -> Integers:
-    """Tom Keith's count: theirs less ours with its seventh added, rounded down.
+def keith(us: ArrayLike, them: ArrayLike, *, down: bool = False) -> Integers:
+    """Tom Keith's count, in sevenths of a pip: theirs less ours with its seventh added (`down`: rounded down).
 
     Pips; 2 more for each chequer beyond one on the ace point, 1 for each beyond one on the 2 point, 1 for each beyond
     three on the 3 point, 1 for each of the points 4, 5 and 6 that is empty.
 
     >>> int(keith([5, 2, 3, 3, 2], [3, 3, 3, 2, 2, 2]))
-    -3
+    -22
+    >>> int(keith([5, 2, 3, 3, 2], [3, 3, 3, 2, 2, 2], down=True)) / 7
+    -3.0
     """
     own, other = _keith(us), _keith(them)
-    return np.asarray(other - own - own // 7)
+    added = 7 * (own // 7) if down else own
+    return np.asarray(7 * other - 7 * own - added)
 
 
 def _keith(side: ArrayLike) -> Integers:
     counts = of_chequers(side)
     one, two, three = (counts[..., k] for k in range(3))
     gaps = (counts[..., 3:HOME] == 0).sum(axis=-1)
-    return np.asarray(
-        pips(counts) + 2 * _beyond(one, 1) + _beyond(two, 1) + _beyond(three, 3) + gaps
-    )
+    return np.asarray(pips(counts) + 2 * _beyond(one, 1) + _beyond(two, 1) + _beyond(three, 3) + gaps)
 
 
 def ward(us: ArrayLike, them: ArrayLike) -> Integers:

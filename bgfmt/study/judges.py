@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 
 from bgfmt.analysis import match_table
 from bgfmt.analysis.answers import Source
+from bgfmt.analysis.approximate import MEAN_ERROR, WORST_ERROR, cubeful_of_chances
+from bgfmt.analysis.match_estimate import chances
 from bgfmt.errors import NotCoveredError, PositionError
 from bgfmt.met.score import Score
 from bgfmt.study.rules import Decisions, Pairs, Rule
@@ -23,9 +25,9 @@ from bgfmt.tables.match_score import NOBODY, Cube
 
 TIE = 1e-9  # a decision is wrong when it costs more than this, by exact numbers
 GRID = np.linspace(0, 1, 2001)
-#: how far the estimate errs, measured over all pairs of six points and six chequers, for money: winning chances, and
-#: equities (all four, in points) at most and on average
-ESTIMATE_WIN = (0.0139, 0.00088)
+#: how far the estimate's equity of not doubling errs over all pairs of six points and six chequers, measured: at
+#: most, where the next roll decides, and on average
+WORST_EQUITY, MEAN_EQUITY = 0.3723, 0.0347
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +35,8 @@ class Judge:
     """A source of what positions are worth.
 
     title : in words. source, table : as answers name their origin. points, chequers : what it covers. worths : of
-    pairs. ties : what a double, an answer to one may cost without being wrong.
+    pairs. ties : what a double, an answer to one may cost without being wrong. max_error, mean_error : of its numbers
+    by name; the estimate's are those measured for money over six points and six chequers.
     """
 
     title: str
@@ -43,6 +46,8 @@ class Judge:
     chequers: int
     worths: Callable[[Pairs], Worths]
     ties: tuple[float, float] = (TIE, TIE)
+    max_error: dict[str, float] | None = None
+    mean_error: dict[str, float] | None = None
 
 
 def of_table(table: Table, name: str | None, score: Score | None) -> Judge:
@@ -72,7 +77,7 @@ def by_equities(table: TwoSided, name: str | None) -> Judge:
     error = float(table.known_errors.max())
     ties = (TIE, TIE) if table.exact else (3 * error, 2 * error)
     words = "exact equities" if table.exact else f"equities that err by {error:.2g} at most"
-    return Judge(words, "two-sided", name, table.points, table.chequers, worths, ties)
+    return Judge(words, "two-sided", name, table.points, table.chequers, worths, ties, table.errors())
 
 
 def at_score(table: MatchScore, name: str | None, score: Score) -> Judge:
@@ -100,36 +105,36 @@ def at_score(table: MatchScore, name: str | None, score: Score) -> Judge:
         centered, taken = (worth(stored, cube, 1) for cube in (middle, Cube(2, 1 - roller)))
         if not redoubles:
             return Worths(centered, None, taken, None)
-        return Worths(
-            centered, worth(stored, owned, 2), taken, worth(stored, Cube(4, 1 - roller), 2)
-        )
+        return Worths(centered, worth(stored, owned, 2), taken, worth(stored, Cube(4, 1 - roller), 2))
 
     scale = 2 / min(facts.worth(roller, k) - facts.worth(roller, -k) for k in ((1, 2) if redoubles else (1,)))
     error = 2 * scale * (table.max_error or 0.0)
     ties = (TIE, TIE) if table.exact else (3 * error, 2 * error)
     words = "exact chances to win the match" if table.exact else f"chances that err by {table.max_error:.2g}"
-    return Judge(words, "match-score", name, table.points, table.chequers, worths, ties)
+    known = {"mwc": table.max_error or 0.0}
+    return Judge(words, "match-score", name, table.points, table.chequers, worths, ties, known)
 
 
 def estimating(score: Score | None, points: int, chequers: int, name: str | None = None) -> Judge:
     """The adviser's estimate from the distributions of both sides, approximate."""
     if score is not None:
         _may_double(score)
-    worths = _by_money if score is None else _at_score(score)
-    return Judge("the adviser's estimate from one-sided tables", "one-sided", name, points, chequers, worths)
+    worst, mean = {"win": WORST_ERROR}, {"win": MEAN_ERROR}
+    if score is None:
+        worst["equity"], mean["equity"] = WORST_EQUITY, MEAN_EQUITY
+    return Judge(
+        "the adviser's estimate from one-sided tables", "one-sided", name, points, chequers,
+        _by_money if score is None else _at_score(score), (TIE, TIE), worst, mean,
+    )  # fmt: skip
 
 
 def _by_money(pairs: Pairs) -> Worths:
-    from bgfmt.analysis.approximate import cubeful_of_chances
-
     owned, centered, opponent = cubeful_of_chances(np.clip(pairs.win, 0, 1))
     return Worths(centered, owned, 2 * opponent, 2 * opponent)
 
 
 def _at_score(score: Score) -> Callable[[Pairs], Worths]:
     """Worths by winning chance alone: taken on a grid of chances, between which they run straight but for corners."""
-    from bgfmt.analysis.match_estimate import chances
-
     turned = Score(score.away, score.met, cube=2, owner="owned", player=score.player)
     levels: list[Any] = [score, *([turned] if turned.may_double(0) else [])]
     curves = []

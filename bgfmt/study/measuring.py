@@ -34,8 +34,8 @@ Progress = Callable[[int, int], None]
 class Section:
     """A study of some pairs: who judged, which pairs, and what came out for each rule.
 
-    chequers : the fewest and the most a side has. pairs : how many were judged, of `among`. seed : of the sample, None
-    for every pair. score : None for money.
+    chequers : the fewest and the most a side has. pairs : how many were judged, of `among`. seed : of the sample,
+    None for every pair. score : None for money. sides : the position of a row of a tally.
     """
 
     judge: Judge
@@ -67,7 +67,7 @@ def rule_quality(
         and the estimate for up to fifteen chequers.
     score : the score, cube in the middle at 1; money where None.
     chequers : the fewest and the most chequers a side has; all that the table covers where None.
-    sample, seed : pairs drawn, each side evenly among all positions, where there are more than `EVERY`.
+    sample, seed : pairs drawn, each side evenly among its positions, where there are more than `EVERY`.
     names : the rules, all where empty.
     progress : called as ``progress(done, total)`` with pairs.
 
@@ -83,7 +83,9 @@ def rule_quality(
     for judge, table in _judges(databases, score, chequers):
         first, last = chequers or (1, judge.chequers)
         if last > judge.chequers:
-            raise NotCoveredError(f"{judge.table or judge.source}: the table has {judge.chequers} chequers a side")
+            raise NotCoveredError(
+                f"{judge.table or judge.source}: the table has {judge.chequers} chequers a side"
+            )
         asked = rules
         if judge.source != "one-sided" and not names:
             asked = (*rules, judges.as_rule(judges.estimating(score, POINTS, last)))
@@ -97,7 +99,7 @@ def _judges(
 ) -> Iterator[tuple[Judge, OneSided | None]]:
     if databases is not None:
         for table in databases.tables:
-            ones = [one for one in of_kind([table], OneSided)]
+            ones = of_kind([table], OneSided)
             yield judges.of_table(table, databases.name(table), score), ones[0] if ones else None
         return
     if chequers is None or chequers[1] <= CHEQUERS:
@@ -158,7 +160,9 @@ def _section(
     results = {rule: Tallies() for rule in rules}
     for start in range(0, len(us), CHUNK):
         part = slice(start, start + CHUNK)
-        sides = [np.pad(board.unrank_array(k[part], points), ((0, 0), (0, POINTS - points))) for k in (us, them)]
+        sides = [
+            np.pad(board.unrank_array(k[part], points), ((0, 0), (0, POINTS - points))) for k in (us, them)
+        ]
         pairs = Pairs(sides[0], sides[1], rows(sides[0]), rows(sides[1]))
         worths = judge.worths(pairs)
         for rule, tallies in results.items():

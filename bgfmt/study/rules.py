@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -83,7 +83,9 @@ def _limits(score: Callable[[Pairs], Any], double: float, redouble: float, take:
     return decide
 
 
-def _count(score: Callable[[Any, Any], Any], double: float, redouble: float, take: float, part: int = 1) -> Any:
+def _count(
+    score: Callable[[Any, Any], Any], double: float, redouble: float, take: float, part: int = 1
+) -> Any:
     """As `_limits`, of the counts of two sides, in parts of a pip."""
     return _limits(lambda p: score(p.us, p.them), part * double, part * redouble, part * take)
 
@@ -110,6 +112,7 @@ def _by_acount(rounding: counting.Rounding) -> Any:
 
 _BKG = "H. J. Berliner, BKG, a program that plays backgammon, 1977"
 _KEELER = "E. Keeler and J. Gillogly, Popular Bridge, June 1975, as BKG has it"
+_KEITH = "T. Keith, Cube Handling in Noncontact Positions, 2004"
 _TRICE = "W. Trice, Backgammon Boot Camp, 2004"
 _ALL = (
     Rule("8-9-12", "pip count: double 8 % ahead, redouble 9 %, take up to 12 %", "folklore of the 1970s",
@@ -117,8 +120,9 @@ _ALL = (
     Rule("thorp", "Thorp's count", "E. O. Thorp, The Optimal Strategy for the Pure Running Game, 1975",
          _count(counts.thorp, -2, -1, 2, 10)),
     Rule("ward", "Ward's count", "J. Ward, Winning Is More Fun", _count(counts.ward, -2, -1, 2, 20)),
-    Rule("keith", "Keith's count", "T. Keith, Cube Handling in Noncontact Positions, 2004",
-         _count(counts.keith, -4, -3, -2)),
+    Rule("keith", "Keith's count", _KEITH, _count(counts.keith, -4, -3, -2, 7)),
+    Rule("keith-down", "Keith's count, its seventh rounded down", _KEITH,
+         _count(partial(counts.keith, down=True), -4, -3, -2, 7)),
     Rule("isight", "the Isight count", "A. Reichert, Improved Cube Handling in Races: Insights with Isight, 2014",
          _count(counts.isight, -6, -5, -2, 6)),
     Rule("kleinman", "Kleinman's K", "D. Kleinman, Vision Laughs at Counting, 1980",
@@ -133,7 +137,7 @@ _ALL = (
          _by_win("Z1")),
     Rule("w-always", "winning chance: double from 51 %", f"{_BKG}; for comparison", _by_win("always")),
     Rule("w-best", "winning chance: double 63.75 %, redouble 66.25 %, take up to 76.75 %",
-         "the best single limits over six points and six chequers",
+         "ours, the best single limits over six points and six chequers",
          _limits(lambda p: p.win, 0.6375, 0.6625, 0.7675)),
 )  # fmt: skip
 RULES = {rule.name: rule for rule in _ALL}

@@ -30,14 +30,15 @@ class Worths(NamedTuple):
 class Tally:
     """The decisions of one kind that a rule took; for doubles "yes" is to double, for answers it is to take.
 
-    pairs : positions asked about. yes : the rule's. should : positions in which yes is strictly better.
-    wrong_yes, wrong_no : positions in which the rule's yes, its no is strictly worse. cost : sum of what they cost, in
-    units of the cube before the double. worst : the greatest of them, at row `at` of what was asked.
+    pairs : positions asked about. yes : the rule's. should, against : positions in which yes, in which no is strictly
+    better. wrong_yes, wrong_no : positions in which the rule's yes, its no is strictly worse. cost : sum of what they
+    cost, in units of the cube before the double. worst : the greatest of them, at row `at` of what was asked.
     """
 
     pairs: int = 0
     yes: int = 0
     should: int = 0
+    against: int = 0
     wrong_yes: int = 0
     wrong_no: int = 0
     cost: float = 0.0
@@ -59,6 +60,7 @@ class Tally:
         self.pairs += len(gain)
         self.yes += int(said.sum())
         self.should += int(better.sum())
+        self.against += int(worse.sum())
         self.wrong_yes += int((said & worse).sum())
         self.wrong_no += int((~said & better).sum())
         self.cost += float(cost.sum())
