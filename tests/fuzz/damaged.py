@@ -56,7 +56,7 @@ def seeds(folder: Path) -> Iterator[Seed]:
         "ts": bgfmt.load(GOLDEN / "gnubg" / "ts_05x03.bd"),
         "tc": bgfmt.load(GOLDEN / "gnubg" / "ts_04x04_cubeless.bd"),
         "hyper": bgfmt.load(GOLDEN / "gnubg" / "hyper1.bd"),
-        "means": solver.expected_rolls(3),
+        "means": solver.mean_rolls(3),
         "exact-os": solver.one_sided(2, recipe="exact"),
         "exact-ts": solver.two_sided(4, 2, recipe="exact"),
         "match": match_score(3, 2, (3, 5), met.load()),
