@@ -71,16 +71,16 @@ def _thorp(side: ArrayLike) -> Integers:
     return np.asarray(pips(counts) + 2 * counts.sum(axis=-1) + counts[..., 0] - held)
 
 
-def keith(us: ArrayLike, them: ArrayLike, *, down: bool = False) -> Integers:
+def keith(us: ArrayLike, them: ArrayLike, *, down: bool = True) -> Integers:
     """Tom Keith's count, in sevenths of a pip: theirs less ours with its seventh added (`down`: rounded down).
 
     Pips; 2 more for each chequer beyond one on the ace point, 1 for each beyond one on the 2 point, 1 for each beyond
     three on the 3 point, 1 for each of the points 4, 5 and 6 that is empty.
 
-    >>> int(keith([5, 2, 3, 3, 2], [3, 3, 3, 2, 2, 2]))
-    -22
-    >>> int(keith([5, 2, 3, 3, 2], [3, 3, 3, 2, 2, 2], down=True)) / 7
+    >>> int(keith([5, 2, 3, 3, 2], [3, 3, 3, 2, 2, 2])) / 7
     -3.0
+    >>> int(keith([5, 2, 3, 3, 2], [3, 3, 3, 2, 2, 2], down=False))
+    -22
     """
     own, other = _keith(us), _keith(them)
     added = 7 * (own // 7) if down else own
