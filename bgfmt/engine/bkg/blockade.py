@@ -35,7 +35,9 @@ def escapes_table(reading: Escape = "sum") -> NDArray[np.uint8]:
     >>> int(escapes_table()[0b111111]), int(escapes_table()[0b100001010000])
     (0, 24)
     """
-    table = np.array([sum(w for a, b, w in ROLLS if _plays(c, a, b, reading)) for c in range(CODES)], np.uint8)
+    table = np.array(
+        [sum(w for a, b, w in ROLLS if _plays(c, a, b, reading)) for c in range(CODES)], np.uint8
+    )
     table.setflags(write=False)
     return table
 

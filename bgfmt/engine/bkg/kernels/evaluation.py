@@ -44,14 +44,13 @@ def passing(n: Array, edge: int) -> tuple[int, float]:
     The table's P(1) for those men, counted from the edge of the board laid at that point: a roll bears off all
     of them when its dice, or the parts of a double, reach as far.
     """
-    men = total = 0
+    men = 0
     first = second = 0  # distances of the two farthest
     steps = np.zeros(7, np.int64)  # parts of a double 1..6
     for q in range(25 - edge + 1, 26):
         if n[q]:
             d = q + edge - 25
             men += n[q]
-            total += n[q] * d
             second = d if n[q] > 1 else first
             first = d
             for die in range(1, 7):
@@ -60,10 +59,9 @@ def passing(n: Array, edge: int) -> tuple[int, float]:
     for a in range(1, 7):
         rolls += steps[a] <= 4
         for b in range(1, a):
-            if men == 0 or (men == 1 and first <= a + b):
-                rolls += 2
-            elif men == 2 and first <= a and second <= b:
-                rolls += 2
+            one_man = men == 1 and first <= a + b
+            two_men = men == 2 and first <= a and second <= b
+            rolls += 2 * (men == 0 or one_man or two_men)
     return men, rolls / 36
 
 
@@ -129,7 +127,7 @@ def evaluate(kernel: Kernel, was: Before, start: Array, board: Array, terms: Arr
         if start[1, point] > n[point]:
             caploss += (25 - point) * (start[1, point] - n[point])
     risk = hits.danger(j, n)
-    square, held_j = measures.held_at(kernel.table, kernel.low, j, n)
+    held_j = measures.held_at(kernel.table, kernel.low, j, n)[1]
     held_n = measures.held_at(kernel.table, kernel.low, n, j)[1]
     pips_j, pips_n = measures.pipcount(j), measures.pipcount(n)
     edge = pips_n - pips_j - 4
