@@ -14,6 +14,5 @@ from bgfmt.solver.recipe import RECIPES, Recipe
 from bgfmt.solver.scratch import Scratch
 from bgfmt.solver.two_sided import two_sided
 
-expected_rolls = mean_rolls  # its old name
 
 __all__ = ["RECIPES", "Plan", "Recipe", "Scratch", "mean_rolls", "one_sided", "plan", "two_sided"]
