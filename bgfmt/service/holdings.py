@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from bgfmt.database import Database, open_database
 from bgfmt.errors import CapabilityError
-from bgfmt.storage import is_url
+from bgfmt.storage import is_url, system
 from bgfmt.tables import Table
 
 BLOCKS, BLOCK = 16, 64 << 10
@@ -149,5 +149,5 @@ def _fingerprint(fd: int, format: str, size: int, changed: int) -> str:
     made = hashlib.sha256(f"{format} {size} {changed}".encode())
     for k in range(BLOCKS):
         at = max(0, size - BLOCK) * k // (BLOCKS - 1)
-        made.update(os.pread(fd, BLOCK, at))
+        made.update(system.read_at(fd, BLOCK, at))
     return made.hexdigest()[:32]
