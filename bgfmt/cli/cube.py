@@ -56,7 +56,7 @@ def cube(
       bgfmt cube gnubg_ts0.bd "0 1 0 0 1 0 / 0 1 1 0 0 0" --away 3-5
     """
     said = _asking.split(words)
-    with _asking.adviser(said.paths, described, part, **calculation) as advisor:
+    with _asking.adviser(said.paths, described, part, many=said.many, **calculation) as advisor:
         if said.many:
             return _asking.one_by_one(lambda text: asking.cube(advisor, _asking.state_of(text, **around)))
         state = _asking.state_of(said.position, **around)

@@ -53,7 +53,7 @@ def play(
       bgfmt play gnubg_ts0.bd "1 0 0 3 0 1 / 0 0 0 0 0 1" 21 --cube owned
     """
     said = _asking.split(words, roll=True)
-    with _asking.adviser(said.paths, described, part, **calculation) as advisor:
+    with _asking.adviser(said.paths, described, part, many=said.many, **calculation) as advisor:
 
         def answer(text: str, roll: str | None) -> tuple[Side | GameState, Ranked]:
             asked, rolls = asking.rolls_of(text, roll, around)
