@@ -1,6 +1,7 @@
 """Where bytes come from and go: sources, sinks, and files that appear whole or not at all."""
 
 from bgfmt.storage.draft import check_output, create
+from bgfmt.storage.folder import FolderSink, create_folder
 from bgfmt.storage.ranges import FolderSource, GuardedSource, RangeSource, open_source
 from bgfmt.storage.sink import ComparingSink, FileSink, MemorySink, Sink
 from bgfmt.storage.source import MappedSource, MemorySource, Source
@@ -9,6 +10,7 @@ from bgfmt.storage.system import PathLike
 __all__ = [
     "ComparingSink",
     "FileSink",
+    "FolderSink",
     "FolderSource",
     "GuardedSource",
     "MappedSource",
@@ -20,5 +22,6 @@ __all__ = [
     "Source",
     "check_output",
     "create",
+    "create_folder",
     "open_source",
 ]

@@ -23,6 +23,7 @@ from bgfmt.tables.base import (
 )
 from bgfmt.tables.components import Components
 from bgfmt.tables.exact_hypergammon import ExactHypergammon
+from bgfmt.tables.fine_two_sided import FineTwoSided
 from bgfmt.tables.hypergammon import HYPER_EQUITIES, OUTCOMES, Hypergammon, HyperOutcome
 from bgfmt.tables.match_score import MatchEntry, MatchScore
 from bgfmt.tables.mean_rolls import MeanRolls
@@ -48,6 +49,7 @@ __all__ = [
     "Equities",
     "Estimate",
     "ExactHypergammon",
+    "FineTwoSided",
     "HyperOutcome",
     "Hypergammon",
     "LazyRows",

@@ -173,8 +173,13 @@ class TwoSided(OfBothSides):
         return 2 + self.entries * 4e-8 * (self.points * self.chequers) / 48
 
     def coarser(self) -> tuple[Coarser, ...]:
+        if not self.cubeful:
+            return ()
+        from bgfmt.tables import fine_two_sided as fine
+
         lost = "the equities with a cube are dropped, the cubeless ones kept"
-        return (Coarser(TwoSided, self.cubeless, lost),) if self.cubeful else ()
+        finer = () if self.exact else fine.made_of(self)
+        return (Coarser(TwoSided, self.cubeless, lost), *finer)
 
     def cubeless(self) -> TwoSided:
         """The cubeless column alone."""
