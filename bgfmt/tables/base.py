@@ -258,6 +258,10 @@ class Table:
     def values(self, numbers: NDArray[np.int64]) -> NDArray[np.float64]:
         """Those numbers, (m, len(columns)) float64, of entries in ascending order of position number."""
 
+    def flat_values(self, numbers: NDArray[np.int64], block: dict[str, Array]) -> Iterator[Array]:
+        """Those numbers, (m,) of each column, of all entries of a block of rows."""
+        yield from np.ascontiguousarray(self.values(numbers).T)
+
     @property
     def max_error(self) -> float | None:
         """Greatest known distance of its numbers from the truth, None where it was never measured."""

@@ -134,6 +134,13 @@ class TwoSided(OfBothSides):
         found = equities(self.at(self.equities, numbers)).astype(np.float64)
         return np.concatenate([found[:, :1] / 2 + 0.5, found], axis=1)
 
+    def flat_values(self, numbers: NDArray[np.int64], block: dict[str, Array]) -> Iterator[Array]:
+        for k in range(self.equities.shape[2]):
+            column = equities(np.ascontiguousarray(block["equities"][..., k]).reshape(-1))
+            if k == 0:
+                yield column / column.dtype.type(2) + column.dtype.type(0.5)
+            yield column
+
     def read(self, name: str, stored: Array) -> NDArray[np.float64]:
         return np.asarray(stored if stored.dtype == np.float64 else stored / EQUITY_HALF - 1, np.float64)
 
