@@ -24,9 +24,22 @@ from pathlib import Path
 from tests.crash import ROOT, listing
 
 GOLDEN = ROOT / "fixtures" / "golden" / "gnubg"
-CALLS = (
-    "rename,renameat,renameat2,link,linkat,unlink,unlinkat,mkdir,ftruncate,fallocate,fsync,fdatasync,flock,pwrite64"
-).split(",")
+CALLS = [
+    "rename",
+    "renameat",
+    "renameat2",
+    "link",
+    "linkat",
+    "unlink",
+    "unlinkat",
+    "mkdir",
+    "ftruncate",
+    "fallocate",
+    "fsync",
+    "fdatasync",
+    "flock",
+    "pwrite64",
+]
 MATCH = " 1 point match\n\n Game 1\n Ann : 0                              Bob : 0\n  1) 31: 8/5 6/5                      42: 8/4 6/4\n"
 SAID = re.compile(r"^(?:\d+ +)?(\w+)\(", re.M)
 
@@ -84,7 +97,9 @@ def bgfmt(arguments: list[str], folder: Path, *before: str) -> subprocess.Comple
 def counted(command: Command, folder: Path) -> collections.Counter[str]:
     """How often each call comes in one thread at most."""
     log = folder.parent / "log"
-    done = bgfmt(command.arguments, folder, "strace", "-f", "-qq", "-o", str(log), "-e", f"trace={','.join(CALLS)}")
+    done = bgfmt(
+        command.arguments, folder, "strace", "-f", "-qq", "-o", str(log), "-e", f"trace={','.join(CALLS)}"
+    )
     assert done.returncode == 0, done.stderr
     return collections.Counter(SAID.findall(log.read_text()))
 

@@ -109,7 +109,7 @@ def get(name: str) -> Format[Any]:
 def head_of(source: Source, offset: int = 0) -> Head:
     """What formats are shown of the bytes at `offset`."""
     first = bytes(source.buffer[offset : offset + HEAD_BYTES])
-    return Head(source.name, source.size - offset, first, offset)
+    return Head(source.name, source.size - offset, first, offset, tuple(getattr(source, "files", ())))
 
 
 def recognise(source: Source, offset: int = 0) -> Format[Any]:

@@ -215,7 +215,10 @@ def test_the_layout_tells_size_and_places(sample: Sample) -> None:
             if stored[place] == 0:
                 continue  # a compressed row leaves out leading and trailing zeros
             changed = bytearray(sample.data)
-            changed[layout.offset_of(entry, name, item)] ^= 1
+            try:
+                changed[layout.offset_of(entry, name, item)] ^= 1
+            except CapabilityError:  # a number that every such table has, and no file
+                continue
             try:
                 again = np.asarray(sample.read(bytes(changed)).table.arrays()[name])
             except FormatError:
