@@ -285,9 +285,10 @@ def test_interrupted_it_says_how_to_go_on(tmp_path: Path) -> None:
             with contextlib.suppress(ProcessLookupError):
                 process.send_signal(signal.SIGINT)
             _, said = process.communicate()
+        assert process.returncode == 130 or (process.returncode == 0 and (folder / "t.bd").exists()), said
         if process.returncode:
             break
-    assert process.returncode == 130, said
+    assert process.returncode == 130, "each was done before it was interrupted"
     if (folder / "s").exists():
         assert said == (
             "bgfmt: interrupted; the finished layers are kept in s; the same command with --resume goes on\n"

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import wraps
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -94,10 +95,29 @@ def opened(
 # -- how the cube lies, and the score --------------------------------------------------------------------
 
 
+def _together(name: str, options: Callable[[F], F], *parts: str) -> Callable[[F], F]:
+    """Options whose values reach the function as one dict called `name`."""
+
+    def decorate(function: F) -> F:
+        @wraps(function)
+        def gathering(**given: Any) -> Any:
+            given[name] = {part: given.pop(part) for part in parts}
+            return function(**given)
+
+        return options(gathering)  # type: ignore[arg-type]
+
+    return decorate
+
+
 def calculation_options(function: F) -> F:
-    """`--limit`, `--no-settle`, `--met`, `--extend-met`, `--met-player`."""
-    function = limit_options("see docs/ask.md")(function)
-    return met_options("Which player of an uneven match equity table is on roll.")(function)
+    """What `adviser` takes, as `calculation`: `--limit`, `--no-settle`, `--met`, `--extend-met`, `--met-player`."""
+
+    def options(function: F) -> F:
+        function = limit_options("see docs/ask.md")(function)
+        return met_options("Which player of an uneven match equity table is on roll.")(function)
+
+    parts = ("limit", "no_settle", "met", "extend_met", "met_player")
+    return _together("calculation", options, *parts)(function)
 
 
 def limit_options(default: str) -> Callable[[F], F]:
@@ -117,7 +137,9 @@ def met_options(player: str | None) -> Callable[[F], F]:
 
     def decorate(function: F) -> F:
         if player is not None:
-            function = click.option("--met-player", type=click.IntRange(0, 1), default=0, help=player)(function)
+            function = click.option("--met-player", type=click.IntRange(0, 1), default=0, help=player)(
+                function
+            )
         text = "Answer scores beyond the match equity table too, up to 64-away, by a normal approximation."
         function = click.option("--extend-met", is_flag=True, help=text)(function)
         text = "Match equity table: a name or a file (default: Kazaross-XG2)."
@@ -168,15 +190,19 @@ def equity_table(met: str | None, extend: bool) -> Met | None:
 
 
 def state_options(function: F) -> F:
-    """`--cube`, `--cube-value`, `--away`, `--crawford`: the state beside the position."""
-    text = "This is the Crawford game."
-    function = click.option("--crawford", is_flag=True, help=text)(function)
-    text = "Match score: points that the side on roll and the other still need."
-    function = click.option("--away", metavar="A-B", help=text)(function)
-    text = "What the cube shows (default: the identifier's, else 1)."
-    function = click.option("--cube-value", type=int, metavar="N", help=text)(function)
-    text = "Where the cube lies for the side on roll (default: the identifier's, else centered)."
-    return click.option("--cube", type=click.Choice(OWNERS), help=text)(function)
+    """The state beside the position, as `around`: `--cube`, `--cube-value`, `--away`, `--crawford`."""
+
+    def options(function: F) -> F:
+        text = "This is the Crawford game."
+        function = click.option("--crawford", is_flag=True, help=text)(function)
+        text = "Match score: points that the side on roll and the other still need."
+        function = click.option("--away", metavar="A-B", help=text)(function)
+        text = "What the cube shows (default: the identifier's, else 1)."
+        function = click.option("--cube-value", type=int, metavar="N", help=text)(function)
+        text = "Where the cube lies for the side on roll (default: the identifier's, else centered)."
+        return click.option("--cube", type=click.Choice(OWNERS), help=text)(function)
+
+    return _together("around", options, "cube", "cube_value", "away", "crawford")(function)
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from urllib.parse import quote, urlsplit
 from bgfmt.errors import CapabilityError, OutputExistsError
 from bgfmt.service import page
 from bgfmt.service.holdings import Holdings
-from bgfmt.storage import remote
+from bgfmt.storage import is_url
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ def write(
     if not databases and not links:
         raise CapabilityError("a site needs a table, or a link to one")
     folder = target.resolve().parent
-    far = [text for text in databases if remote.is_url(text)]
+    far = [text for text in databases if is_url(text)]
     if far:
         raise CapabilityError(f"{far[0]}: a table that lies elsewhere is linked (NAME=URL), not copied")
     with Holdings.open(databases) as holdings:

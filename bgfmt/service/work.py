@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 from bgfmt.service.refusals import Refusal
+from bgfmt.storage import system
 
 T = TypeVar("T")
 WAITING = 64  # pieces of work that may wait for a thread
@@ -22,7 +22,7 @@ class Workers:
     """Threads for work of more than a millisecond or so; Refusal "busy" beyond the queue."""
 
     def __init__(self, threads: int | None = None) -> None:
-        self.threads = threads or len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 2
+        self.threads = threads or system.cores()
         self._pool = ThreadPoolExecutor(self.threads, thread_name_prefix="bgfmt")
         self._reading = ThreadPoolExecutor(4, thread_name_prefix="bgfmt-read")
         self.under_way = 0

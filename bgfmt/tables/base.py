@@ -69,11 +69,19 @@ class ArrayRule(NamedTuple):
 
 
 class Coarser(NamedTuple):
-    """A kind that a table can be made into: the class, how, and what is lost by it, in words."""
+    """A kind that a table can be made into: the class, how, and what is lost by it, in words ("" nothing).
+
+    spared : whether this very table loses nothing by it, which takes a pass over it; None where it always does.
+    """
 
     kind: type[Table]
     make: Callable[[], Table]
     lost: str
+    spared: Callable[[], bool] | None = None
+
+    def losses(self) -> list[str]:
+        """What is lost of this very table, a line each."""
+        return [self.lost] if self.lost and not (self.spared and self.spared()) else []
 
 
 class Listing(Protocol):
@@ -249,6 +257,10 @@ class Table:
     @abstractmethod
     def values(self, numbers: NDArray[np.int64]) -> NDArray[np.float64]:
         """Those numbers, (m, len(columns)) float64, of entries in ascending order of position number."""
+
+    def flat_values(self, numbers: NDArray[np.int64], block: dict[str, Array]) -> Iterator[Array]:
+        """Those numbers, (m,) of each column, of all entries of a block of rows."""
+        yield from np.ascontiguousarray(self.values(numbers).T)
 
     @property
     def max_error(self) -> float | None:
