@@ -129,7 +129,7 @@ class Advisor:
     # -- one side ----------------------------------------------------------------------------------------
 
     def race(self, side: Side) -> SideRace:
-        """Rolls, effective pips and wastage of one side, by the best one-sided table that covers it, or calculated."""
+        """Rolls, effective pips and wastage of a side, by the best one-sided table that covers it, or calculated."""
         table = choose.one_sided_for(self.library.tables, side)
         if table is None:
             found = self.sources.side(side)
