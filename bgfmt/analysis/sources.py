@@ -23,7 +23,7 @@ from bgfmt.tables import OneSided, Table, TwoSided
 
 if TYPE_CHECKING:
     from bgfmt.analysis.library import Library
-    from bgfmt.analysis.ondemand import MatchAnswer, MoneyAnswer
+    from bgfmt.analysis.ondemand import MatchAnswer, MoneyAnswer, SideRolls
     from bgfmt.analysis.ondemand.kept import Kept
     from bgfmt.met.score import Score
 
@@ -255,6 +255,20 @@ class Sources:
         errors = {"cubeless": cubeless, "owned": opponent}
         errors |= {"centered": max(centered, 2 * opponent), "opponent": max(owned, 2 * opponent)}
         return Worths(approximate.turned(equities, cube), bare, float(errors[cube]), "two-sided", name)
+
+    # -- one side ----------------------------------------------------------------------------------------
+
+    def side(self, side: Side) -> SideRolls | None:
+        """The rolls of one side calculated, None beyond the limit."""
+        if self.calculate != "all":
+            return None
+
+        def solve() -> SideRolls:
+            from bgfmt.analysis.ondemand import solve_side
+
+            return solve_side(side, limit=self.limits.alone)
+
+        return self._once(side, solve)
 
     # -- a match -----------------------------------------------------------------------------------------
 
