@@ -461,7 +461,11 @@ def test_ranges(client: Client) -> None:
     for text in ("bytes=", "bytes=5-2", "lines=1-2", "bytes=a-b", "bytes 0-1"):
         assert client.get(path, Range=text)[0] == 200
     began = time.monotonic()
-    for text in ("bytes=0-1," + " " * 4000 + "x", "bytes=0-1," + "1" * 4000 + "x", "bytes" + " " * 4000 + "x"):
+    for text in (
+        "bytes=0-1," + " " * 4000 + "x",
+        "bytes=0-1," + "1" * 4000 + "x",
+        "bytes" + " " * 4000 + "x",
+    ):
         assert client.get(path, Range=text)[0] == 200
     assert time.monotonic() - began < 5  # linear, or it would not end
     assert client.get(path, Range="bytes=0-7", If_Range=tag)[0] == 206

@@ -14,5 +14,4 @@ from bgfmt.solver.recipe import RECIPES, Recipe
 from bgfmt.solver.scratch import Scratch
 from bgfmt.solver.two_sided import two_sided
 
-
 __all__ = ["RECIPES", "Plan", "Recipe", "Scratch", "mean_rolls", "one_sided", "plan", "two_sided"]
