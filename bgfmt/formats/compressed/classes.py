@@ -71,10 +71,11 @@ def bits(mean: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _frequencies(mean: float, shift: int) -> NDArray[np.int64]:
-    values = np.arange(-4000, 4001)
+    most = 40 + int(12 * mean)
+    values = np.arange(-most, most + 1)
     inside = (np.arange(20) + 0.5) / 20 - 0.5
     low, high = 1e-3, 4000.0
-    for _ in range(60):
+    for _ in range(40):
         scale = np.sqrt(low * high)
         chances = np.exp(-((np.abs(values[:, None] + inside) / scale) ** SHAPE)).mean(axis=1)
         chances /= chances.sum()
