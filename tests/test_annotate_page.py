@@ -95,7 +95,9 @@ def test_hostile_names(judge: Judge, place: str) -> None:
 
     report = judge_match(replace(match, players=(name, "Bob")), judge, file=file)
     text = page.page(Report([report, report], [Unread(HOSTILE, HOSTILE, "FormatError")]))
-    plain = page.page(Report([judge_match(match, judge, file="a.mat")] * 2, [Unread("b", "c", "FormatError")]))
+    plain = page.page(
+        Report([judge_match(match, judge, file="a.mat")] * 2, [Unread("b", "c", "FormatError")])
+    )
     assert [tag for tag, _ in elements(text)] == [tag for tag, _ in elements(plain)]
     assert "<script" not in text
     assert "\u202e" not in text
