@@ -270,6 +270,15 @@ class Sources:
 
         return self._once(side, solve)
 
+    def chances(self, position: Position) -> approximate.TwoSidedEstimate:
+        """Chances of both sides, each playing alone, from a table or else from calculated rolls."""
+        choose.check_race(position)
+        if choose.distributions_for(self.tables, position.us, position.them) is None:
+            ours, theirs = (self.side(side) for side in (position.us, position.them))
+            if ours is not None and theirs is not None:
+                return approximate.of_rolls(position, ours, theirs)
+        return approximate.twosided_from_onesided(self.tables, position)
+
     # -- a match -----------------------------------------------------------------------------------------
 
     def match(self, position: Position, score: Score) -> MatchAnswer | None:
