@@ -11,11 +11,13 @@ from bgfmt.cli import options
 
 @click.command()
 @click.argument("databases", nargs=-1, type=click.Path(), metavar="[DB...]")
+@options.engine_option
 @options.as_option
-def ubgi(databases: tuple[str, ...], described: str | None) -> int:
+def ubgi(databases: tuple[str, ...], engine: str | None, described: str | None) -> int:
     """Speak UBGI (handshake, best play, cube action) from the tables DB...; refuse what they do not cover.
 
-    DB are files or folders; without any, BGFMT_DB, what gnubg has installed, or the default tables.
+    DB are files or folders; without any, BGFMT_DB, what gnubg has installed, or the default tables. With --engine an
+    engine such as bkg answers everything in their place.
 
     \b
     Example:
@@ -29,6 +31,9 @@ def ubgi(databases: tuple[str, ...], described: str | None) -> int:
         sys.stdout.write(line + "\n")
         sys.stdout.flush()
 
+    if engine is not None:
+        Engine(options.engine_of(engine, databases), engine.partition(":")[0]).run(sys.stdin.buffer, write)
+        return 0
     with _asking.opened(list(databases), described, None) as library:
         Engine(Advisor(library)).run(sys.stdin.buffer, write)
     return 0

@@ -23,12 +23,12 @@ TERMS = 7
 
 
 @njit()
-def mixed(state: int) -> int:
+def mixed(state: Any) -> Any:
     """The number that SplitMix64 gives for a state, uint64."""
     z = np.uint64(state)
     z = (z ^ (z >> np.uint64(30))) * MIX1
     z = (z ^ (z >> np.uint64(27))) * MIX2
-    return z ^ (z >> np.uint64(31))  # type: ignore[no-any-return]
+    return z ^ (z >> np.uint64(31))
 
 
 @njit()
@@ -99,7 +99,7 @@ def play(
     start: Array,
     opening: bool,
     with_cube: bool,
-    seed: int,
+    seed: Any,
     first: int,
     room: moves.Room,
     out: Array,
