@@ -62,17 +62,50 @@ def _coming_in(board: Array, start: int, end: int) -> float:
 
 
 @njit()
+def copy_board(to: Array, of: Array) -> None:
+    """Copy a board; plain loops compile far faster than assignments of arrays."""
+    for side in range(2):
+        for point in range(26):
+            to[side, point] = of[side, point]
+
+
+@njit()
+def swap_sides(board: Array) -> None:
+    """The other side is on roll."""
+    for point in range(26):
+        board[0, point], board[1, point] = board[1, point], board[0, point]
+
+
+@njit()
+def _same(a: Array, b: Array) -> bool:
+    for side in range(2):
+        for point in range(26):
+            if a[side, point] != b[side, point]:
+                return False
+    return True
+
+
+@njit()
+def _take_over(room: Room, to: int, free: int, layer: int, k: int) -> None:
+    """Slot `free` of a layer becomes slot k of another."""
+    copy_board(room.boards[to, free], room.boards[layer, k])
+    for part in range(4):
+        room.moves[to, free, part, 0] = room.moves[layer, k, part, 0]
+        room.moves[to, free, part, 1] = room.moves[layer, k, part, 1]
+    room.gain[to, free] = room.gain[layer, k]
+    room.keys[to, free] = room.keys[layer, k]
+
+
+@njit()
 def _add(room: Room, to: int, key: int) -> None:
     """Keep the board in the free slot of a layer unless it is there; of equal ones the greater gain stays."""
-    free = room.many[to]
-    boards, gain = room.boards[to], room.gain[to]
-    for k in range(free):
-        if room.keys[to, k] == key and (boards[k] == boards[free]).all():
-            if gain[free] > gain[k] + 1e-9:
-                gain[k] = gain[free]
-                room.moves[to, k] = room.moves[to, free]
-            return
+    free, gain = room.many[to], room.gain[to]
     room.keys[to, free] = key
+    for k in range(free):
+        if room.keys[to, k] == key and _same(room.boards[to, k], room.boards[to, free]):
+            if gain[free] > gain[k] + 1e-9:
+                _take_over(room, to, k, to, free)
+            return
     if free < MOST - 1:
         room.many[to] = free + 1
 
@@ -98,15 +131,14 @@ def _step(room: Room, here: int, to: int, die: int, played: int) -> int:
             elif board[1, 25 - end] > 1:
                 continue
             free = room.many[to]
+            _take_over(room, to, free, here, k)
             after = room.boards[to, free]
-            after[:] = board
-            room.gain[to, free] = room.gain[here, k] + _coming_in(board, start, end)
+            room.gain[to, free] += _coming_in(board, start, end)
             after[0, start] -= 1
             after[0, end] += 1
             if end > 0 and board[1, 25 - end] == 1:
                 after[1, 25 - end] = 0
                 after[1, 25] += 1
-            room.moves[to, free] = room.moves[here, k]
             room.moves[to, free, played, 0] = start
             room.moves[to, free, played, 1] = end
             _add(room, to, _key(after))
@@ -118,10 +150,11 @@ def _reach(room: Room, board: Array, first: int, second: int, dice: int) -> tupl
     """Play `dice` dice, `first` and then `second`, as far as they go: how many, and the layer that holds the end."""
     here, to = 0, 1
     room.many[0] = 1
-    room.boards[0, 0] = board
+    copy_board(room.boards[0, 0], board)
     room.keys[0, 0] = _key(board)
     room.gain[0, 0] = 0.0
-    room.moves[0, 0] = -1
+    for part in range(4):
+        room.moves[0, 0, part, 0] = room.moves[0, 0, part, 1] = -1
     for played in range(dice):
         die = first if played == 0 or dice == 4 else second
         if _step(room, here, to, die, played) == 0:
@@ -153,9 +186,7 @@ def plays(room: Room, board: Array, die: int, other: int) -> int:
         return room.many[2]  # type: ignore[no-any-return]
     for k in range(room.many[layer]):
         free = room.many[2]
-        room.boards[2, free] = room.boards[layer, k]
-        room.moves[2, free] = room.moves[layer, k]
-        room.gain[2, free] = room.gain[layer, k]
+        _take_over(room, 2, free, layer, k)
         _add(room, 2, room.keys[layer, k])
     return room.many[2]  # type: ignore[no-any-return]
 
@@ -165,7 +196,4 @@ def _keep(room: Room, layer: int) -> None:
     many = room.many[layer]
     room.many[2] = many
     for k in range(many):
-        room.boards[2, k] = room.boards[layer, k]
-        room.keys[2, k] = room.keys[layer, k]
-        room.moves[2, k] = room.moves[layer, k]
-        room.gain[2, k] = room.gain[layer, k]
+        _take_over(room, 2, k, layer, k)
