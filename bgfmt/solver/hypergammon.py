@@ -34,7 +34,8 @@ RECORD = 28
 THRESHOLDS = {"gnubg": 1e-5, "exact": 1e-12}
 MOST_SWEEPS = 1000
 SCALE = 16777215
-BLOCK = 8  # rows made together
+#: rows made together: of sides on the board, and of those on the bar, to which any hit may lead
+BLOCK, BAR_BLOCK = 16, 4
 FEW = 1000  # rows up to which threads cost more than they save
 #: bytes a record: values, turned and swapped in the recipe's floats, the class, and what a block holds
 COST = {"gnubg": 20 * 4 + 2, "exact": 20 * 8 + 4}
@@ -200,6 +201,9 @@ class _Solve:
                 as_is=self.recipe == "gnubg",
             )
             self._made = np.empty((BLOCK, wide, tiles.TILE), kind)
+            inside = board.count(PLACES - 1, self.chequers)  # numbers of sides on the bar come last
+            self._blocks = _shares(inside, -(-inside // BLOCK))
+            self._blocks += _shares(n - inside, -(-(n - inside) // BAR_BLOCK), inside)
         except MemoryError:
             raise SolverError(
                 f"too little memory: {memory_needed(self.chequers, self.recipe):,} bytes needed"
@@ -226,15 +230,15 @@ class _Solve:
         from bgfmt.solver.kernels import hypergammon_tiles as tiles
 
         state, made, known = self._state, self._made, self._lists
+        wide = len(known.tiles.blocked)
         few = self.threads if self.n > FEW else 1
         changes = []
-        for first in range(0, self.n, BLOCK):
-            last = min(self.n, first + BLOCK)
+        for first, last in self._blocks:
             self._each(
                 tiles.rows,
                 [
-                    (state, known.plays, known.sides, known.tiles, a, b, first, made)
-                    for a, b in _shares(last - first, few, first)
+                    (state, known.plays, known.sides, known.tiles, first, last, a, b, made)
+                    for a, b in _shares(wide, 4 * few if few > 1 else 1)
                 ],
             )
             kernels.settle(state, known.plays, known.sides, known.tiles, first, last, made)

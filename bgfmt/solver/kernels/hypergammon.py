@@ -29,27 +29,27 @@ Array = Any
 
 
 @njit()
-def cube_taken(state: State, centered: Any, doubled: Any) -> Any:
+def cube_taken(one: Any, centered: Any, doubled: Any) -> Any:
     """The equity of the side on roll that may double, after its best cube action and the answer to it."""
     two = doubled + doubled
-    if two >= centered and state.one >= centered:
-        return state.one if two >= state.one else two
+    if two >= centered and one >= centered:
+        return one if two >= one else two
     return centered
 
 
 @njit()
-def turn(state: State, record: Array, out: Array, at: int, step: int) -> None:
+def turn(one: Any, record: Array, out: Array, at: int, step: int) -> None:
     """Ten numbers of a record as the side sees them that leaves it: out[at], out[at + step], ...; see `State.told`."""
-    out[at] = state.one - record[0]
+    out[at] = one - record[0]
     out[at + step] = record[3]
     out[at + 2 * step] = record[4]
     out[at + 3 * step] = record[1]
     out[at + 4 * step] = record[2]
     out[at + 5 * step] = -record[5]
     out[at + 6 * step] = -record[9]
-    out[at + 7 * step] = -cube_taken(state, record[7], record[9])
-    out[at + 8 * step] = -cube_taken(state, record[8], record[9])
-    out[at + 9 * step] = -cube_taken(state, record[6], record[9])
+    out[at + 7 * step] = -cube_taken(one, record[7], record[9])
+    out[at + 8 * step] = -cube_taken(one, record[8], record[9])
+    out[at + 9 * step] = -cube_taken(one, record[6], record[9])
 
 
 @njit()
@@ -57,7 +57,7 @@ def renew(state: State, tiles: Tiles, us: int, them: int) -> None:
     """Bring `told` up to what `values` has."""
     lane = tiles.lane[us]
     at = (lane // LANES * len(state.values) + them) * TILE + lane % LANES
-    turn(state, state.values[us, them], state.told, at, LANES)
+    turn(state.one, state.values[us, them], state.told, at, LANES)
 
 
 @njit()
@@ -126,81 +126,71 @@ def begin(state: State, tiles: Tiles, first: int, last: int, restart: bool) -> N
 
 
 @njit()
-def repeats(plays: Plays, start: Any, e: Any, blots: Any) -> bool:
+def repeats(after: Array, landed: Array, start: Any, e: Any, blots: Any) -> bool:
     """Whether play e leaves what an earlier one of its roll leaves, hits included."""
     found = False
     for f in range(start, e):
-        found = found or (
-            plays.after[f] == plays.after[e] and plays.landed[f] & blots == plays.landed[e] & blots
-        )
+        found = found or (after[f] == after[e] and landed[f] & blots == landed[e] & blots)
     return found
 
 
 @njit()
-def reply(
-    state: State, tiles: Tiles, row: int, column: int, us: int, them: int, first: int, made: Array, record: Array, out: Array
-) -> None:
-    """What record [row, column] is worth to the side that leaves it, when record [us, them] is renewed."""
-    lane = tiles.lane[row]
-    at = (lane // LANES * len(state.values) + column) * TILE + lane % LANES
-    kind = state.kinds[row, column]
-    if row < first or row > us or (row == us and column >= them):  # as it was before the block
-        kind = ILLEGAL
-    if kind == OVER:
-        finished(state, row, column)
-        turn(state, state.values[row, column], out, 0, 1)
-    elif kind == LIVE:
-        lane = tiles.lane[column]
-        for k in range(NUMBERS):
-            record[k] = made[row - first, lane // LANES, k * LANES + lane % LANES]
-        turn(state, record, out, 0, 1)
-    else:
-        for k in range(NUMBERS):
-            out[k] = state.told[at + k * LANES]
-
-
-@njit()
 def single(
-    state: State, plays: Plays, sides: Sides, tiles: Tiles, us: int, them: int, first: int, made: Array
+    state: State, plays: Plays, sides: Sides, tiles: Tiles, us: int, them: int, first: int, made: Array, room: Array
 ) -> None:
-    """One step for a record, from the numbers as its turn finds them; into `made`."""
-    dtype = state.values.dtype
-    total, best, found = np.zeros(NUMBERS, dtype), np.zeros(NUMBERS, dtype), np.zeros(NUMBERS, dtype)
-    room = np.zeros(NUMBERS, dtype)
-    n, two = len(state.values), state.one + state.one
+    """One step for a record, from the numbers as its turn finds them; into `made`.
+
+    room : (4, 10), to work in. Arrays are taken out of the tuples once: passing them on costs more than a play.
+    """
+    values, told, kinds, one = state.values, state.told, state.kinds, state.one
+    starts, after, landed = plays.first, plays.after, plays.landed
+    lane_of, hit = tiles.lane, sides.hit
+    total, best, found, record = room[0], room[1], room[2], room[3]
+    n, two = len(values), one + one
     blots = sides.blots[them]
+    place, place_2, place_3 = sides.places[them, 0], sides.places[them, 1], sides.places[them, 2]
+    total[:] = 0
     roll = plays.lists[us * PLACES + sides.blocked[them]] * ROLLS
     for high in range(1, 7):
         for low in range(1, high + 1):
-            start, end = plays.first[roll], plays.first[roll + 1]
+            start, end = starts[roll], starts[roll + 1]
             roll += 1
             best[5:] = -two * two
-            for e in range(start, end):
-                mask = plays.landed[e]
-                if mask & AGAIN and repeats(plays, start, e, blots):
-                    continue
-                bits = 0
-                for k in range(3):
-                    bits |= (mask >> sides.places[them, k] & 1) << k
-                reply(state, tiles, sides.hit[them, bits], np.int64(plays.after[e]), us, them, first, made, room, found)
+            for e in range(start, max(end, start + 1)):
+                row, column = them, us  # nothing to play: the other side moves next, everything as it is
+                if end > start:
+                    mask = landed[e]
+                    if mask & AGAIN and repeats(after, landed, start, e, blots):
+                        continue
+                    bits = (mask >> place & 1) | (mask >> place_2 & 1) << 1 | (mask >> place_3 & 1) << 2
+                    row, column = hit[them, bits], np.int64(after[e])
+                kind = ILLEGAL
+                if row >= first and (row < us or (row == us and column < them)):  # renewed before us, in this block
+                    kind = kinds[row, column]
+                if kind == LIVE:
+                    lane = lane_of[column]
+                    for k in range(NUMBERS):
+                        record[k] = made[row - first, lane // LANES, k * LANES + lane % LANES]
+                    turn(one, record, found, 0, 1)
+                elif kind == OVER:
+                    finished(state, row, column)
+                    turn(one, values[row, column], found, 0, 1)
+                else:
+                    lane = lane_of[row]
+                    at = (lane // LANES * n + column) * TILE + lane % LANES
+                    for k in range(NUMBERS):
+                        found[k] = told[at + k * LANES]
+                if start == end and state.as_is:
+                    for k in range(5, NUMBERS):
+                        found[k] = -(record[k] if kind == LIVE else values[row, column, k])
                 if found[5] >= best[5]:
                     best[:6] = found[:6]
                 for k in range(6, NUMBERS):
                     best[k] = max(best[k], found[k])
-            if start == end:
-                reply(state, tiles, them, us, us, them, first, made, room, best)
-                if state.as_is:
-                    if them >= first and them < us:
-                        lane = tiles.lane[us]
-                        for k in range(5, NUMBERS):
-                            best[k] = -made[them - first, lane // LANES, k * LANES + lane % LANES]
-                    else:
-                        for k in range(5, NUMBERS):
-                            best[k] = -state.values[them, us, k]
-            weight = state.one if high == low else two
+            weight = one if high == low else two
             for k in range(NUMBERS):
                 total[k] += weight * best[k]
-    lane = tiles.lane[them]
+    lane = lane_of[them]
     for k in range(NUMBERS):
         made[us - first, lane // LANES, k * LANES + lane % LANES] = total[k] * state.share
 
@@ -211,6 +201,7 @@ def settle(
 ) -> None:
     """Make again, in order, the records of a block that look at one of it whose turn was before theirs."""
     n = len(state.values)
+    room = np.zeros((4, NUMBERS), state.values.dtype)
     looked = np.zeros(n, np.uint8)  # bit k: hits k of this side lead to a row of the block, not after ours
     for us in range(first, last):
         for k in range(sides.reached[us], sides.reached[us + 1]):
@@ -227,7 +218,7 @@ def settle(
                                 possible = 0
                         needed |= possible
                 if needed:
-                    single(state, plays, sides, tiles, us, them, first, made)
+                    single(state, plays, sides, tiles, us, them, first, made, room)
 
 
 @njit()

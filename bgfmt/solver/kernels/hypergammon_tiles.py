@@ -131,10 +131,12 @@ def stay(state: State, tiles: Tiles, tile: int, us: int, alive: Any, best: Array
 
 
 @njit()
-def rows(state: State, plays: Plays, sides: Sides, tiles: Tiles, first: int, last: int, base: int, made: Array) -> None:
-    """One step for the rows first..last-1 from the numbers as they stand: made[us - base, tile] = (320,) numbers.
+def rows(
+    state: State, plays: Plays, sides: Sides, tiles: Tiles, first: int, last: int, from_: int, to: int, made: Array
+) -> None:
+    """One step for the rows first..last-1 from the numbers as they stand: made[us - first, tile] = (320,) numbers.
 
-    Lanes that are not live hold anything.
+    For tiles from_..to-1; these are the outer loop, since rows near each other look at the same ones. Lanes that are not live hold anything.
     """
     told, live, share, one = state.told, state.live, state.share, state.one
     starts, after, landed, packed, lists = plays.first, plays.after, plays.landed, plays.packed, plays.lists
@@ -145,7 +147,7 @@ def rows(state: State, plays: Plays, sides: Sides, tiles: Tiles, first: int, las
     barred = -(one + one) * (one + one) * (one + one)
     ping, pong = np.zeros(TILE, told.dtype), np.zeros(TILE, told.dtype)
     total = np.zeros(TILE, told.dtype)
-    for tile in range(len(tiles.blocked)):
+    for tile in range(from_, to):
         start_of_tile = np.uint64(tile) * n
         for us in range(first, last):
             alive = live[us, tile]
@@ -176,6 +178,8 @@ def rows(state: State, plays: Plays, sides: Sides, tiles: Tiles, first: int, las
                                         if other >> np.uint32(k) & np.uint32(1):
                                             different |= blots[tile, k]
                                     repeated |= ~different
+                            if not alive & ~repeated:
+                                continue
                         at = (start_of_tile + np.uint64(after[e])) * tile_wide
                         if few:
                             hits = alive
@@ -208,6 +212,6 @@ def rows(state: State, plays: Plays, sides: Sides, tiles: Tiles, first: int, las
                     else:
                         for k in range(TILE):
                             total[k] += weight * pong[k]
-            out = made[us - base, tile]
+            out = made[us - first, tile]
             for k in range(TILE):
                 out[k] = total[k] * share
