@@ -163,7 +163,7 @@ def single(
                     if mask & AGAIN and repeats(after, landed, start, e, blots):
                         continue
                     bits = (mask >> place & 1) | (mask >> place_2 & 1) << 1 | (mask >> place_3 & 1) << 2
-                    row, column = hit[them, bits], np.int64(after[e])
+                    row, column = hit[them, bits], int(after[e])
                 kind = ILLEGAL
                 if row >= first and (row < us or (row == us and column < them)):  # renewed before us, in this block
                     kind = kinds[row, column]
