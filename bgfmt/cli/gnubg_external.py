@@ -51,7 +51,7 @@ def gnubg_external(
     """
     from bgfmt.analysis.advisor import Advisor, Outside
     from bgfmt.hosts.external import Player
-    from bgfmt.hosts.server import Limits, Server
+    from bgfmt.hosts.server import THREADS, Limits, Server
 
     outside: Outside = "rule"
     if fallback == "gnubg":
@@ -63,7 +63,10 @@ def gnubg_external(
             click.echo(line, err=True)
         player = Player(Advisor(library, outside=outside), resign=resign)
         log = (lambda text: click.echo(text, err=True)) if verbose else None
-        server = Server(player, host, port, limits=Limits(connections=connections), log=log)
+        threads = THREADS if outside == "rule" else 0  # the gnubg package answers in the main thread alone
+        server = Server(
+            player, host, port, limits=Limits(connections=connections), log=log, threads=threads
+        )
         server.run(lambda at: click.echo(f"listening on {host}:{at}", err=True))
     click.echo("stopped", err=True)
     return 0
