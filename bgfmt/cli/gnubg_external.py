@@ -64,9 +64,7 @@ def gnubg_external(
         player = Player(Advisor(library, outside=outside), resign=resign)
         log = (lambda text: click.echo(text, err=True)) if verbose else None
         threads = THREADS if outside == "rule" else 0  # the gnubg package answers in the main thread alone
-        server = Server(
-            player, host, port, limits=Limits(connections=connections), log=log, threads=threads
-        )
+        server = Server(player, host, port, limits=Limits(connections=connections), log=log, threads=threads)
         server.run(lambda at: click.echo(f"listening on {host}:{at}", err=True))
     click.echo("stopped", err=True)
     return 0

@@ -66,7 +66,9 @@ class Grid:
     def rows(self, start: int, stop: int) -> Array:
         """(stop - start, n, columns) uint16."""
         if self._fd < 0:
-            return np.ascontiguousarray(np.asarray(self.rows_array[start:stop]), "<u2")
+            rows = np.array(self.rows_array[start:stop], "<u2")
+            self.release()
+            return rows
         out = np.empty((stop - start, self.n, self.columns), "<u2")
         self._read(out, start * self.n * self.columns * 2)
         return out
@@ -82,6 +84,8 @@ class Grid:
                 out[k - start] = np.asarray(self.rows_array[k])[first:last].reshape(-1)
             else:
                 self._read(out[k - start], (k * self.n + first) * self.columns * 2)
+        if self._fd < 0:
+            self.release()
         return out
 
     def _read(self, out: Array, at: int) -> None:
