@@ -51,7 +51,7 @@ class Grid:
     def __init__(self, table: TwoSided) -> None:
         self.rows_array = table.equities
         self.n, _, self.columns = table.equities.shape
-        self.release = table.release
+        self.release = table.release or (lambda: None)
         self.size = self.n * self.n * self.columns * 2
         self._fd = -1
         self._offset = 0
