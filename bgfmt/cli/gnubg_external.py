@@ -58,13 +58,13 @@ def gnubg_external(
     from bgfmt.analysis.advisor import Outside
     from bgfmt.hosts.deciding import Decider
     from bgfmt.hosts.external import Player
-    from bgfmt.hosts.server import Limits, Server
+    from bgfmt.hosts.server import THREADS, Limits, Server
 
     log = (lambda text: click.echo(text, err=True)) if verbose else None
 
-    def serve(decider: Decider) -> None:
+    def serve(decider: Decider, threads: int = 0) -> None:
         player = Player(decider, resign=resign)
-        server = Server(player, host, port, limits=Limits(connections=connections), log=log)
+        server = Server(player, host, port, limits=Limits(connections=connections), log=log, threads=threads)
         server.run(lambda at: click.echo(f"listening on {host}:{at}", err=True))
 
     if engine is not None:
@@ -79,6 +79,10 @@ def gnubg_external(
     with _asking.opened(list(databases), described, None, guard=True) as library:
         for line in library.lines():
             click.echo(line, err=True)
-        serve(_asking.engine_adviser(library, outside=outside, **calculation))
+        # the gnubg package answers in the main thread alone
+        serve(
+            _asking.engine_adviser(library, outside=outside, **calculation),
+            THREADS if outside == "rule" else 0,
+        )
     click.echo("stopped", err=True)
     return 0

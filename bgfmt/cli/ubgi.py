@@ -15,9 +15,7 @@ from bgfmt.cli import _asking, options
 @options.engine_option
 @_asking.engine_options
 @options.as_option
-def ubgi(
-    databases: tuple[str, ...], engine: str | None, described: str | None, **calculation: Any
-) -> int:
+def ubgi(databases: tuple[str, ...], engine: str | None, described: str | None, **calculation: Any) -> int:
     """Speak UBGI (handshake, best play, cube action) from the tables DB...; refuse what they do not cover.
 
     DB are files or folders; without any, BGFMT_DB, what gnubg has installed, or the default tables. In a match the
