@@ -45,9 +45,8 @@ def schema(table: Table) -> Any:
     pa = pyarrow()
     if not table.arrays():
         raise CapabilityError(f"a {table.kind} table has no arrays")
-    fields = [
-        pa.field(name, _type(rows, table.sides), nullable=False) for name, rows in table.arrays().items()
-    ]
+    arrays = table.arrays().items()
+    fields = [pa.field(name, _type(rows, table.sides), nullable=False) for name, rows in arrays]
     about = {"kind": table.kind, "points": str(table.points), "chequers": str(table.chequers)}
     return pa.schema(fields, metadata={f"bgfmt.{name}": text for name, text in about.items()})
 

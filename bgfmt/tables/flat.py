@@ -122,7 +122,8 @@ def lists(piece: Piece, columns: list[Flat]) -> Iterator[list[Any]]:
         elif column.role == "count":
             yield piece.counts(column).tolist()
         else:
-            yield (piece.stored(column) if column.role == "stored" else next(values)).tolist()
+            numbers = piece.stored(column) if column.role == "stored" else next(values)
+            yield numbers.astype(column.dtype, copy=False).tolist()
 
 
 def pieces(table: Table, entries: int) -> Iterator[tuple[slice, dict[str, Array], NDArray[np.int8]]]:
