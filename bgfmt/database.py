@@ -23,7 +23,7 @@ from bgfmt.formats.headerless import settle
 from bgfmt.formats.opening import open_source
 from bgfmt.formats.records import lasting
 from bgfmt.game.board import Position, Side
-from bgfmt.storage import PathLike, Source, remote
+from bgfmt.storage import REMOTE_OPTIONS, PathLike, Source
 from bgfmt.tables import Answer, Table
 
 
@@ -184,7 +184,7 @@ def open_database(
         The bytes are no database, are cut short, or break their format's rules; UnknownFormatError where a file
         without header could be more than one table (its `readings` are listed).
     """
-    options = {name: described.pop(name) for name in remote.OPTIONS & described.keys()}
+    options = {name: described.pop(name) for name in REMOTE_OPTIONS & described.keys()}
     source = open_source(path, guard=guard, **options)
     try:
         db = read_source(source, format=format, part=part, **described)

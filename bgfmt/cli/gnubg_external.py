@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from bgfmt.cli import _asking, options
@@ -29,6 +31,7 @@ from bgfmt.cli import _asking, options
     help="At most so many at once; beyond, the one silent longest gives way.",
 )
 @click.option("--verbose", is_flag=True, help="Tell every question and answer on stderr.")
+@_asking.engine_options
 @options.as_option
 def gnubg_external(
     databases: tuple[str, ...],
@@ -39,6 +42,7 @@ def gnubg_external(
     connections: int,
     verbose: bool,
     described: str | None,
+    **calculation: Any,
 ) -> int:
     """Play for gnubg's `set player 0 external 127.0.0.1:PORT`, from the best of DB... that covers a position.
 
@@ -49,7 +53,7 @@ def gnubg_external(
     Example:
       bgfmt gnubg-external --port 1234 gnubg_ts0.bd gnubg_os0.bd
     """
-    from bgfmt.analysis.advisor import Advisor, Outside
+    from bgfmt.analysis.advisor import Outside
     from bgfmt.hosts.external import Player
     from bgfmt.hosts.server import Limits, Server
 
@@ -61,7 +65,7 @@ def gnubg_external(
     with _asking.opened(list(databases), described, None, guard=True) as library:
         for line in library.lines():
             click.echo(line, err=True)
-        player = Player(Advisor(library, outside=outside), resign=resign)
+        player = Player(_asking.engine_adviser(library, outside=outside, **calculation), resign=resign)
         log = (lambda text: click.echo(text, err=True)) if verbose else None
         server = Server(player, host, port, limits=Limits(connections=connections), log=log)
         server.run(lambda at: click.echo(f"listening on {host}:{at}", err=True))

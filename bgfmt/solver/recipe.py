@@ -62,8 +62,26 @@ _ALL = (
         "the one-sided file that bgsage ships, to the byte",
     ),
     Recipe(
+        "bkg",
+        ("bkg",),
+        "first",
+        "none",
+        "save",
+        True,
+        "Gillogly's table for BKG (1977), to six decimals",
+    ),
+    Recipe(
+        "points",
+        ("expected-points",),
+        "first",
+        "none",
+        "save",
+        True,
+        "the 2011 blog's expected points, to six decimals",
+    ),
+    Recipe(
         "exact",
-        ("one-sided", "two-sided", "mean-rolls"),
+        ("one-sided", "two-sided", "mean-rolls", "bkg", "expected-points"),
         "first",
         "none",
         "save",
@@ -92,7 +110,7 @@ _ALL = (
     ),
 )
 RECIPES = {r.name: r for r in _ALL}
-KINDS = ("one-sided", "normal-distribution", "two-sided", "mean-rolls")
+KINDS = ("one-sided", "normal-distribution", "two-sided", "mean-rolls", "bkg", "expected-points")
 
 
 def recipe(name: str | Recipe, kind: str | None = None) -> Recipe:

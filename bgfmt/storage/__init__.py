@@ -2,12 +2,20 @@
 
 from bgfmt.storage.draft import check_output, create
 from bgfmt.storage.folder import FolderSink, create_folder
-from bgfmt.storage.ranges import FolderSource, GuardedSource, RangeSource, open_source
+from bgfmt.storage.ranges import (
+    REMOTE_OPTIONS,
+    FolderSource,
+    GuardedSource,
+    RangeSource,
+    is_url,
+    open_source,
+)
 from bgfmt.storage.sink import ComparingSink, FileSink, MemorySink, Sink
 from bgfmt.storage.source import MappedSource, MemorySource, Source
 from bgfmt.storage.system import PathLike
 
 __all__ = [
+    "REMOTE_OPTIONS",
     "ComparingSink",
     "FileSink",
     "FolderSink",
@@ -23,5 +31,6 @@ __all__ = [
     "check_output",
     "create",
     "create_folder",
+    "is_url",
     "open_source",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from itertools import accumulate
@@ -20,6 +21,13 @@ from bgfmt.tables.rows import LazyRows, Rows, wrapped
 
 AT_ONCE = 16 << 20  # arrays of at most this many bytes are read whole
 NEAR = 1 << 12  # records that lie this close are read together
+#: of addresses on the network, see `bgfmt.storage.remote.open_url`
+REMOTE_OPTIONS = frozenset({"page_bytes", "cache_pages", "whole_bytes", "timeout", "retries", "headers"})
+
+
+def is_url(path: Any) -> bool:
+    """Whether a path is an address of a web server."""
+    return isinstance(path, str) and re.match(r"https?://", path, re.IGNORECASE) is not None
 
 
 def open_source(path: PathLike | BinaryIO, *, guard: bool = False, **options: Any) -> Source:
@@ -28,13 +36,15 @@ def open_source(path: PathLike | BinaryIO, *, guard: bool = False, **options: An
     An http or https address is read by range, with `options` as `bgfmt.storage.remote` has them; an open binary file
     that can seek is read where it is. OSError for what is no regular file (a folder, a device, a FIFO), at once.
     """
-    from bgfmt.storage import readable, remote
+    if is_url(path):
+        from bgfmt.storage import remote
 
-    if remote.is_url(path):
         return remote.open_url(str(path), **options)
     if options:
         raise CapabilityError(f"{', '.join(sorted(options))}: options of addresses on the network only")
     if not isinstance(path, (str, os.PathLike)):
+        from bgfmt.storage import readable
+
         return readable.ReadableSource(path)
     return GuardedSource(path) if guard else MappedSource(path)
 

@@ -3,7 +3,7 @@
 >>> import bgfmt
 >>> from bgfmt.tables import KINDS
 >>> sorted(KINDS)[:5]
-['components', 'hypergammon', 'hypergammon-exact', 'match-score', 'mean-rolls']
+['bkg', 'components', 'expected-points', 'hypergammon', 'hypergammon-exact']
 >>> [column.name for column in bgfmt.load("fixtures/golden/gnubg/ts_06x02.bd").columns]
 ['win', 'cubeless', 'owned', 'centered', 'opponent']
 """
@@ -23,7 +23,9 @@ from bgfmt.tables.base import (
 )
 from bgfmt.tables.components import Components
 from bgfmt.tables.exact_hypergammon import ExactHypergammon
+from bgfmt.tables.expected_points import ExpectedPoints
 from bgfmt.tables.fine_two_sided import FineTwoSided
+from bgfmt.tables.gillogly import Gillogly
 from bgfmt.tables.hypergammon import HYPER_EQUITIES, OUTCOMES, Hypergammon, HyperOutcome
 from bgfmt.tables.match_score import MatchEntry, MatchScore
 from bgfmt.tables.mean_rolls import MeanRolls
@@ -49,7 +51,9 @@ __all__ = [
     "Equities",
     "Estimate",
     "ExactHypergammon",
+    "ExpectedPoints",
     "FineTwoSided",
+    "Gillogly",
     "HyperOutcome",
     "Hypergammon",
     "LazyRows",

@@ -268,7 +268,7 @@ class Table:
         """Those numbers, (m,) of each column, of all entries of a block of rows."""
         yield from np.ascontiguousarray(self.values(numbers).T)
 
-    def value_tables(self) -> dict[int, tuple[str, int, NDArray[np.float32]]]:
+    def value_tables(self) -> dict[int, tuple[str, int, NDArray[Any]]]:
         """By the place of a column, where each of its numbers follows from one stored 16-bit number alone.
 
         Array and item of that number, and float32 of shape (65536,): what each one means.

@@ -141,7 +141,7 @@ class TwoSided(OfBothSides):
                 yield column / column.dtype.type(2) + column.dtype.type(0.5)
             yield column
 
-    def value_tables(self) -> dict[int, tuple[str, int, NDArray[np.float32]]]:
+    def value_tables(self) -> dict[int, tuple[str, int, Floats]]:
         if self.exact:
             return {}
         means = equities(np.arange(1 << 16, dtype=np.uint16))

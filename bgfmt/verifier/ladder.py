@@ -235,5 +235,5 @@ class Climb:
 
 
 def _made_by(name: str, kind: str) -> list[Finding]:
-    plain = ("gnubg", "bgsage", "exact", "peelle", "match")
+    plain = ("gnubg", "bgsage", "exact", "peelle", "match", "bkg", "points")
     return [] if name in plain else [Finding(Rule.MADE_BY, field=name, found=words.made_by(name, kind))]

@@ -64,6 +64,8 @@ def tables() -> dict[str, Table]:
         label = {"f": "float32", "u": "24-bit"}[fine.equities.dtype.kind]
         found[f"two-sided-fine {label}"] = made(way.kind, 6, 2, {"equities": np.asarray(fine.equities)})
     found["match-score 3x2"] = match_score(3, 2, (3, 5), met.load())
+    found["bkg of random numbers"] = random_table(KINDS["bkg"], rng)
+    found["bkg exact"] = made(KINDS["bkg"], 6, 15, {"rows": rng.random((4853, 9))}, recipe="exact")
     for name, kind in KINDS.items():
         if not any(table.kind == name for table in found.values()):
             found[f"{name} of random numbers"] = random_table(kind, rng)

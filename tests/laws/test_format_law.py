@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -103,6 +104,21 @@ def test_its_own_bytes_have_no_fault(sample: Sample) -> None:
 def test_one_format_recognises_it(sample: Sample) -> None:
     claims = [f.name for f in FORMATS.values() if f.recognise(formats.head_of(sample.source()))]
     assert claims == ([sample.format.name] if not sample.described else [])
+    if claims:
+        assert formats.recognise(sample.source()).name == sample.format.name
+
+
+@every
+def test_a_sign_refuses_no_file_that_its_format_takes(sample: Sample) -> None:
+    rng = np.random.default_rng(5)
+    for _ in range(TRIES):
+        data = bytearray(sample.data[:512])
+        for at in rng.integers(0, min(len(data), 48), rng.integers(0, 3)):
+            data[at] = rng.integers(256)
+        head = formats.Head("mutated", len(sample.data), bytes(data), 0)
+        for name, sign in formats.SIGNS.items():
+            if FORMATS[name].recognise(head):
+                assert re.match(sign, head.bytes, re.DOTALL), (name, head.bytes[:48])
 
 
 @every

@@ -32,6 +32,7 @@ TYPES: dict[str, tuple[int, str, int | None]] = {
     "u1": (INT32, "<i4", 11),
     "u2": (INT32, "<i4", 12),
     "u4": (INT32, "<u4", 13),
+    "i4": (INT32, "<i4", None),
     "i8": (INT64, "<i8", None),
     "f4": (FLOAT, "<f4", None),
     "f8": (DOUBLE, "<f8", None),
