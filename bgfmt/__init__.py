@@ -29,12 +29,14 @@ if TYPE_CHECKING:
     from bgfmt.game.state import GameState
     from bgfmt.repairing import repair
     from bgfmt.solves import solve
+    from bgfmt.tables.arrow import arrow
     from bgfmt.verifier import verify
 
 __version__ = "0.2.0"
 
 #: name -> module it lives in; ":" and another name where it is called otherwise there, ":" alone for the module
 _HOME = {
+    "arrow": "bgfmt.tables.arrow",
     "Advisor": "bgfmt.analysis.advisor",
     "GameState": "bgfmt.game.state",
     "Position": "bgfmt.game.board",
@@ -73,6 +75,7 @@ __all__ = [
     "Side",
     "analysis",
     "annotate",
+    "arrow",
     "convert",
     "diff",
     "errors",

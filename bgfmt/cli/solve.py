@@ -48,7 +48,12 @@ solve.add_command(match_score)
 @click.option("--no-compress", is_flag=True, help="Plain rows (makebearoff -c).")
 @click.option("--normal-dist", is_flag=True, help="Means and deviations only (makebearoff -n).")
 @click.option("--no-header", is_flag=True, help="Leave out the 40 header bytes (makebearoff -H).")
-@click.option("--recipe", type=click.Choice(["gnubg", "bgsage", "exact"]), default="gnubg", show_default=True)
+@click.option(
+    "--recipe",
+    type=click.Choice(["gnubg", "bgsage", "exact", "gnubg-heuristic", "gnubg-heuristic-2009"]),
+    default="gnubg",
+    show_default=True,
+)
 @common
 def one_sided(
     points: int,
