@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from threading import Lock
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
@@ -89,6 +90,7 @@ class Sources:
         self.library, self.calculate, self.progress = library, calculate, progress
         self.limits = Limits.of(limit)
         self._kept: dict[Any, Any] = {}
+        self._lock = Lock()
         self._games: Kept | None = None
 
     @property
@@ -310,16 +312,19 @@ class Sources:
 
     def _once(self, key: Any, solve: Callable[[], T | None]) -> T | None:
         """The calculated answer, from those kept where it is among them; None where it is beyond the limit."""
-        if key not in self._kept:
-            try:
-                found = solve()
-            except (NotCoveredError, SolverError):
-                found = None
+        with self._lock:
+            if key in self._kept:
+                kept: T | None = self._kept[key]
+                return kept
+        try:
+            found = solve()
+        except (NotCoveredError, SolverError):
+            found = None
+        with self._lock:
             while len(self._kept) >= KEPT:
                 del self._kept[next(iter(self._kept))]
             self._kept[key] = found
-        kept: T | None = self._kept[key]
-        return kept
+        return found
 
 
 def _gammons(position: Position, *, counted: bool) -> Gammons:

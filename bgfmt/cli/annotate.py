@@ -38,7 +38,7 @@ FORMS = ("sgf", "html", "json", "text")
     "--worst", type=click.IntRange(0), default=10, show_default=True, help="How many errors to draw."
 )
 @_asking.met_options("The match's first player is this player of an uneven match equity table.")
-@_asking.limit_options("2 million, less than a tenth of a second")
+@_asking.limit_options("2 million, less than a tenth of a second a game")
 @options.force_option
 @options.as_option
 @options.json_option

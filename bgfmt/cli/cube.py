@@ -43,7 +43,7 @@ def cube(
     part: int | None,
     as_json: bool,
 ) -> int:
-    """The cube action of POSITION; for money with the cube in the middle and with the side on roll owning it.
+    """The cube action of POSITION; for money with a centered cube and with the side on roll owning it.
 
     POSITION is two sides, the one on roll first, as counts from the ace point up or any identifier; `-` reads one a
     line and answers in lines of JSON. DB are files or folders; without any, BGFMT_DB, what gnubg has installed, or

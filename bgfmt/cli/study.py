@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 #: kind of decision -> heading, what "yes" is; a yes can be wrong, and a right one missed
 KINDS = {
-    "double": ("Doubles, cube in the middle", "double"),
+    "double": ("Doubles of a centered cube", "double"),
     "redouble": ("Redoubles", "redouble"),
     "take": ("Answers to a double, in every position", "take"),
-    "answer": ("Answers to a double, where doubling from the middle is right", "take"),
+    "answer": ("Answers to a double, where doubling a centered cube is right", "take"),
 }
 
 

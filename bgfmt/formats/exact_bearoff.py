@@ -122,8 +122,8 @@ def _decoded(records: Rows, chequers: int) -> PairRows:
     n = len(places)
 
     def integers(found: Any) -> NDArray[np.uint32]:
-        raw = np.asarray(found).astype(np.uint32)
-        return raw[..., 0::3] | raw[..., 1::3] << np.uint32(8) | raw[..., 2::3] << np.uint32(16)
+        raw: NDArray[np.uint32] = np.asarray(found).astype(np.uint32)
+        return np.asarray(raw[..., 0::3] | raw[..., 1::3] << 8 | raw[..., 2::3] << 16, np.uint32)
 
     def fetch(start: int, stop: int) -> NDArray[np.uint32]:
         out = np.empty((stop - start, n, 4), np.uint32)

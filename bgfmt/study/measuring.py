@@ -65,7 +65,7 @@ def rule_quality(
     databases : a study for each: cubeful two-sided tables and, at a score, tables of that score; one-sided tables by
         the adviser's estimate. Without any: exact equities of all pairs of six points and six chequers, solved here,
         and the estimate for up to fifteen chequers.
-    score : the score, cube in the middle at 1; money where None.
+    score : the score, cube centered at 1; money where None.
     chequers : the fewest and the most chequers a side has; all that the table covers where None.
     sample, seed : pairs drawn, each side evenly among its positions, where there are more than `EVERY`.
     names : the rules, all where empty.

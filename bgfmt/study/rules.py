@@ -1,7 +1,7 @@
 """The rules of thumb under study: what each makes of a position, and where it comes from.
 
-A rule looks at `Pairs` and answers three questions for each: would the side on roll double with the cube in the
-middle, would it redouble with the cube on its own side, and would the other side take. None of them knows the score.
+A rule looks at `Pairs` and answers three questions for each: would the side on roll double a centered
+cube, would it redouble its own, and would the other side take. None of them knows the score.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ Floats = NDArray[np.float64]
 class Worths(NamedTuple):
     """What N positions are worth to the side on roll, for a cube now at 1, a double passed being worth 1.
 
-    centered, owned : rolling on with the cube in the middle, on the own side. taken, retaken : a double, a redouble
+    centered, owned : rolling on with a centered, an own cube. taken, retaken : a double, a redouble
     that is taken. owned and retaken are None where there is no redouble at the score.
     """
 
@@ -92,7 +92,7 @@ class Tally:
 @dataclass
 class Tallies:
     """A rule's tallies: doubles, redoubles (None where there are none), answers to every double, and answers where
-    doubling with the cube in the middle is strictly right."""
+    doubling with a centered cube is strictly right."""
 
     double: Tally = field(default_factory=Tally)
     redouble: Tally | None = field(default_factory=Tally)

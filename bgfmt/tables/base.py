@@ -219,6 +219,12 @@ class Table:
             if self.release is not None:
                 self.release()
 
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        """The stored numbers as an Arrow stream, for whatever takes one; see `bgfmt.arrow`."""
+        from bgfmt.tables import arrow
+
+        return arrow.stream(self).__arrow_c_stream__(requested_schema)
+
     def record(self, kind: type[R]) -> R | None:
         """What a file of that record's format said beyond the numbers, or None."""
         return next((r for r in self.carried if isinstance(r, kind)), None)
@@ -261,6 +267,13 @@ class Table:
     def flat_values(self, numbers: NDArray[np.int64], block: dict[str, Array]) -> Iterator[Array]:
         """Those numbers, (m,) of each column, of all entries of a block of rows."""
         yield from np.ascontiguousarray(self.values(numbers).T)
+
+    def value_tables(self) -> dict[int, tuple[str, int, NDArray[Any]]]:
+        """By the place of a column, where each of its numbers follows from one stored 16-bit number alone.
+
+        Array and item of that number, and float32 of shape (65536,): what each one means.
+        """
+        return {}
 
     @property
     def max_error(self) -> float | None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cached_property
 from math import prod
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -107,6 +107,23 @@ class Piece:
     def values(self) -> Iterator[Array]:
         """The numbers that the stored ones mean, (size,) each, in order of the table's columns."""
         yield from self.table.flat_values(self.numbers, self.block)
+
+
+def lists(piece: Piece, columns: list[Flat]) -> Iterator[list[Any]]:
+    """The columns as lists of Python's own numbers and texts."""
+    values = piece.values()
+    for column in columns:
+        if column.role == "number":
+            yield piece.numbers.tolist()
+        elif column.role == "id":
+            letters = np.empty((piece.size, ID_LENGTH), np.uint8)
+            piece.ids(letters)
+            yield letters.view(column.dtype).reshape(-1).astype(str).tolist()
+        elif column.role == "count":
+            yield piece.counts(column).tolist()
+        else:
+            numbers = piece.stored(column) if column.role == "stored" else next(values)
+            yield numbers.astype(column.dtype, copy=False).tolist()
 
 
 def pieces(table: Table, entries: int) -> Iterator[tuple[slice, dict[str, Array], NDArray[np.int8]]]:

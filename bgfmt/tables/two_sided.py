@@ -141,6 +141,13 @@ class TwoSided(OfBothSides):
                 yield column / column.dtype.type(2) + column.dtype.type(0.5)
             yield column
 
+    def value_tables(self) -> dict[int, tuple[str, int, Floats]]:
+        if self.exact:
+            return {}
+        means = equities(np.arange(1 << 16, dtype=np.uint16))
+        every = {k + 1: ("equities", k, means) for k in range(self.equities.shape[2])}
+        return {0: ("equities", 0, means / np.float32(2) + np.float32(0.5))} | every
+
     def read(self, name: str, stored: Array) -> NDArray[np.float64]:
         return np.asarray(stored if stored.dtype == np.float64 else stored / EQUITY_HALF - 1, np.float64)
 

@@ -112,18 +112,11 @@ def states() -> tuple[Any, ...]:
 
 def identifiers_seeds() -> list[bytes]:
     texts = ["0 0 0 2 3 4", "4 3 1 bar 2 / 3,3,2", "cAkAAAAAAAAE", "board:You:Me:0:0:0:0"]
+    forms = (identifiers.gnubg_id, identifiers.xgid, identifiers.ogid, identifiers.fibs, identifiers.match_id)
     for state in states():
-        for write in (
-            identifiers.gnubg_id,
-            identifiers.xgid,
-            identifiers.ogid,
-            identifiers.fibs,
-            identifiers.match_id,
-        ):
-            try:
+        for write in forms:
+            with contextlib.suppress(BgfmtError):
                 texts.append(write(state))
-            except BgfmtError:
-                pass
         texts.append(identifiers.key_letters(state.position))
     return [text.encode() for text in texts]
 
@@ -227,7 +220,7 @@ def salvaged(data: bytes) -> str:
 READERS = {
     "databases": Reader(databases, either, mutations.walk, 8),
     "salvage": Reader(databases, either, salvaged),
-    "matches": Reader(recorded, lambda data, rng: matches.repacked(data, rng), matches.one, 8),
+    "matches": Reader(recorded, matches.repacked, matches.one, 8),
     "match equity tables": Reader(equity_tables, either, lambda data: ended(lambda: met.read(data))),
     "identifiers": Reader(identifiers_seeds, either, of_text(parse_all)),
     "external player": Reader(lines_of_a_player, either, of_text(external)),

@@ -2,12 +2,12 @@
 
 offset  content
 0       "PAR1"
-4       row groups of whole rows of the table, about 262,144 entries; in each, for every column in order, its pages
+4       row groups of whole rows of the table, about a million entries; in each, for every column in order, its pages
 ...     footer in Thrift's compact protocol, its size as u32, "PAR1"
 
-Columns are those of `bgfmt.tables.flat`. Metadata `bgfmt`: kind, size and facts as in npz's bgfmt.json. Written page
-by page by `pages`, so that equal tables give equal files; read by pyarrow, so that what another program made of such a
-file is read too.
+Columns are those of `bgfmt.tables.flat`. Metadata `bgfmt`: kind, size, arrays and facts, as in npz's bgfmt.json.
+Written page by page by `pages`, so that equal tables give equal files; read by pyarrow, so that what another program
+made of such a file is read too.
 """
 
 from __future__ import annotations

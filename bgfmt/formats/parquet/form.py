@@ -16,8 +16,8 @@ from bgfmt.storage import Source, system
 from bgfmt.tables import Table, flat
 
 WRITER = "bgfmt"
-ENTRIES = 1 << 18  # of a row group, about
-AHEAD = 3  # row groups that are made while one is written
+ENTRIES = 1 << 20  # of a row group, about
+AHEAD = 1  # row groups that are made while one is written
 
 
 class Parquet(Format[Table]):
@@ -33,8 +33,9 @@ class Parquet(Format[Table]):
 
     def read(self, source: Source, offset: int = 0, **said: Any) -> Reading[Table]:
         size = source.size - offset
-        if source.bytes(offset, min(4, size)) != pages.MAGIC:
-            raise CorruptError(source.name, offset, "PAR1", source.bytes(offset, min(4, size)))
+        first = source.bytes(offset, min(4, size))
+        if not pages.MAGIC.startswith(first):
+            raise CorruptError(source.name, offset, "PAR1", first)
         if size < 12 or source.bytes(source.size - 4, 4) != pages.MAGIC:
             raise TruncatedError(source.name, source.size + 4, source.size, "Parquet file with its footer")
         groups = Groups(source, offset)

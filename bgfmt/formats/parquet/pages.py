@@ -1,13 +1,18 @@
 """Parquet files written column by column: pages of plain numbers, and runs for the chequer counts.
 
-A row group holds whole rows of the table. Each column has one data page a group, not compressed: numbers and Position
-IDs plain; counts as runs of dictionary indices, which for the side on roll are one run a row and for the other side
-the same bytes in every row.
+A row group holds whole rows of the table. Each column has one data page a group, not compressed:
+
+position_number  differences, which are all 1
+position_id      lengths as differences, which are all 0; then the letters
+counts           runs of dictionary indices: for the side on roll one a row, for the other the same bytes in every row
+16-bit numbers   in large groups: packed dictionary indices, which are the numbers themselves; a column of what each
+                 one means has the same page and another dictionary
+other numbers    plain
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,7 +24,7 @@ from bgfmt.tables.flat import ID_LENGTH, Flat, Piece
 
 MAGIC = b"PAR1"
 INT32, INT64, FLOAT, DOUBLE, BYTE_ARRAY = 1, 2, 4, 5, 6
-PLAIN, RLE, RLE_DICTIONARY = 0, 3, 8
+PLAIN, RLE, DELTA, DELTA_LENGTH, RLE_DICTIONARY = 0, 3, 5, 6, 8
 UTF8 = 0
 BITS = 4  # of a count
 #: physical type, how its numbers are stored, and the converted type, of a column's dtype
@@ -27,22 +32,27 @@ TYPES: dict[str, tuple[int, str, int | None]] = {
     "u1": (INT32, "<i4", 11),
     "u2": (INT32, "<i4", 12),
     "u4": (INT32, "<u4", 13),
+    "i4": (INT32, "<i4", None),
     "i8": (INT64, "<i8", None),
     "f4": (FLOAT, "<f4", None),
     "f8": (DOUBLE, "<f8", None),
     f"S{ID_LENGTH}": (BYTE_ARRAY, "", UTF8),
 }
-DICTIONARY = np.arange(1 << BITS, dtype="<i4").tobytes()
+COUNTS = np.arange(1 << BITS, dtype="<i4")
+LARGE = 1 << 18  # entries of a group in which 16-bit numbers are indices of a dictionary of all of them
 
 
 class Chunk(NamedTuple):
     """A column of a row group: its bytes, and what the footer says of them."""
 
     data: tuple[bytes | NDArray[Any], ...]
-    size: int
-    data_page: int
-    dictionary: bool
+    encoding: int = PLAIN
+    dictionary: int = 0  # bytes of its page
     bounds: tuple[bytes, bytes] | None = None
+
+    @property
+    def size(self) -> int:
+        return sum(d.nbytes if isinstance(d, np.ndarray) else len(d) for d in self.data)
 
 
 def of(column: Flat) -> tuple[int, str, int | None]:
@@ -53,26 +63,66 @@ def of(column: Flat) -> tuple[int, str, int | None]:
 def group(piece: Piece, columns: list[Flat]) -> list[Chunk]:
     """The columns of some rows of a table."""
     values = piece.values()
-    return [_chunk(piece, column, values) for column in columns]
+    looked_up = piece.table.value_tables() if piece.size >= LARGE else {}
+    indices: dict[tuple[str, int], NDArray[Any]] = {}
+
+    def packed(array: str, item: int) -> NDArray[Any]:
+        """16-bit numbers as they are packed, with zeros behind the last to a multiple of eight."""
+        if (array, item) not in indices:
+            rows = piece.block[array].reshape(piece.size, -1)[:, item]
+            out = np.zeros(-(-piece.size // 8) * 8, "<u2")
+            out[: piece.size] = rows
+            indices[array, item] = out
+        return indices[array, item]
+
+    chunks = []
+    for column in columns:
+        if column.role == "stored" and column.dtype == np.uint16 and piece.size >= LARGE:
+            whole = np.arange(1 << 16, dtype="<i4")
+            chunks.append(_indexed(packed(column.of, column.place), whole, piece.size, 16))
+        elif column.role == "value" and column.place in looked_up:
+            array, item, meanings = looked_up[column.place]
+            chunks.append(_indexed(packed(array, item), meanings.astype("<f4"), piece.size, 16))
+        else:
+            chunks.append(_chunk(piece, column, None if looked_up else values))
+    return chunks
 
 
-def _chunk(piece: Piece, column: Flat, values: Iterable[NDArray[Any]]) -> Chunk:
+def _chunk(piece: Piece, column: Flat, values: Iterator[NDArray[Any]] | None) -> Chunk:
     if column.role == "count":
         return _counts(piece, column)
-    bounds = None
     if column.role == "number":
-        data: NDArray[Any] = piece.numbers.astype("<i8", copy=False)
-        bounds = data[:1].tobytes(), data[-1:].tobytes()
-    elif column.role == "id":
-        data = np.empty((piece.size, 4 + ID_LENGTH), np.uint8)
-        data[:, :4] = (ID_LENGTH, 0, 0, 0)
-        piece.ids(data)
-    elif column.role == "stored":
-        data = piece.stored(column).astype(of(column)[1], copy=False)
+        first, last = (int(piece.numbers[k]) for k in (0, -1))
+        data: bytes | NDArray[Any] = _differences(first, 1, piece.size)
+        bounds = first.to_bytes(8, "little"), last.to_bytes(8, "little")
+        return Chunk((_page(0, len(data), piece.size, DELTA), data), DELTA, 0, bounds)
+    if column.role == "id":
+        letters = np.empty((piece.size, ID_LENGTH), np.uint8)
+        piece.ids(letters)
+        sizes = _differences(ID_LENGTH, 0, piece.size)
+        head = _page(0, len(sizes) + letters.nbytes, piece.size, DELTA_LENGTH)
+        return Chunk((head + sizes, letters), DELTA_LENGTH)
+    if column.role == "stored":
+        numbers = piece.stored(column)
     else:
-        data = next(iter(values)).astype(of(column)[1], copy=False)
-    head = _page(0, data.nbytes, piece.size, PLAIN)
-    return Chunk((head, data), len(head) + data.nbytes, 0, False, bounds)
+        assert values is not None
+        numbers = next(values)
+    data = numbers.astype(of(column)[1], copy=False)
+    return Chunk((_page(0, data.nbytes, piece.size, PLAIN), data))
+
+
+def _differences(first: int, step: int, size: int) -> bytes:
+    """Numbers in equal steps, delta-encoded: blocks of 128 differences, all of them the least, in no bits."""
+    head = varint(128) + varint(4) + varint(size) + varint(first << 1)
+    return head + bytes([step << 1, 0, 0, 0, 0]) * -(-(size - 1) // 128)
+
+
+def _indexed(packed: NDArray[Any], dictionary: NDArray[Any], size: int, bits: int) -> Chunk:
+    """Packed indices of a dictionary."""
+    words = _page(2, dictionary.nbytes, len(dictionary), PLAIN) + dictionary.tobytes()
+    run = bytes([bits]) + varint((packed.nbytes // bits) << 1 | 1)
+    head = _page(0, len(run) + packed.nbytes, size, RLE_DICTIONARY)
+    return Chunk((words + head + run, packed), RLE_DICTIONARY, len(words))
 
 
 def _counts(piece: Piece, column: Flat) -> Chunk:
@@ -85,10 +135,9 @@ def _counts(piece: Piece, column: Flat) -> Chunk:
     else:
         body = _row(piece.them[:, column.place]) * rows
     data = bytes([BITS]) + body
-    words = _page(2, len(DICTIONARY), 1 << BITS, PLAIN)
+    words = _page(2, COUNTS.nbytes, len(COUNTS), PLAIN) + COUNTS.tobytes()
     head = _page(0, len(data), piece.size, RLE_DICTIONARY)
-    size = len(words) + len(DICTIONARY) + len(head) + len(data)
-    return Chunk((words + DICTIONARY + head + data,), size, len(words) + len(DICTIONARY), True)
+    return Chunk((words + head + data,), RLE_DICTIONARY, len(words))
 
 
 def _packed(counts: NDArray[np.int8]) -> bytes:
@@ -126,7 +175,7 @@ class Footer:
         said, total = list[thrift.Value](), 0
         for column, chunk in zip(self._columns, chunks, strict=True):
             begin = at + total
-            encodings = [PLAIN, RLE_DICTIONARY] if chunk.dictionary else [PLAIN]
+            encodings = [PLAIN, chunk.encoding] if chunk.dictionary else [chunk.encoding]
             meta: list[thrift.Field] = [
                 (1, I32, of(column)[0]),
                 field_list(2, I32, encodings),
@@ -135,7 +184,7 @@ class Footer:
                 (5, I64, rows),
                 (6, I64, chunk.size),
                 (7, I64, chunk.size),
-                (9, I64, begin + chunk.data_page),
+                (9, I64, begin + chunk.dictionary),
             ]
             if chunk.dictionary:
                 meta.append((11, I64, begin))

@@ -134,7 +134,7 @@ class Groups:
         found = column.slice(part.start, part.stop - part.start).to_numpy()
         if found.dtype.kind not in ("iu" if dtype.kind in "iu" else "f"):
             raise self.refuse(f"{name} of {dtype}", found.dtype)
-        numbers = found.astype(dtype, copy=False)
+        numbers: NDArray[Any] = found.astype(dtype, copy=False)
         if found.dtype != dtype and not np.array_equal(numbers, found, equal_nan=dtype.kind == "f"):
             raise self.refuse(f"numbers of {name} that fit {dtype}", "others")
         return numbers
