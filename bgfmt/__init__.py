@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from bgfmt.game.identifiers import parse_position, parse_side
     from bgfmt.game.state import GameState
     from bgfmt.repairing import repair
-    from bgfmt.solving import solve
+    from bgfmt.solves import solve
     from bgfmt.tables.arrow import arrow
     from bgfmt.verifier import verify
 
@@ -61,7 +61,7 @@ _HOME = {
     "met": "bgfmt.met:",
     "moves": "bgfmt.game.moves:",
     "orders": "bgfmt.game.orders:",
-    "solve": "bgfmt.solving",
+    "solve": "bgfmt.solves",
     "solver": "bgfmt.solver:",
     "tables": "bgfmt.tables:",
 }

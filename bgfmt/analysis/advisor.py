@@ -129,7 +129,7 @@ class Advisor:
     # -- one side ----------------------------------------------------------------------------------------
 
     def race(self, side: Side) -> SideRace:
-        """Rolls, effective pips and wastage of one side, by the best one-sided table that covers it, or calculated."""
+        """Rolls, effective pips and wastage of a side, by the best one-sided table that covers it, or calculated."""
         table = choose.one_sided_for(self.library.tables, side)
         if table is None:
             found = self.sources.side(side)
@@ -140,13 +140,7 @@ class Advisor:
 
     def chances(self, position: Position) -> approximate.TwoSidedEstimate:
         """Win and gammon chances by gnubg's formula from one-sided distributions, each side playing alone."""
-        choose.check_race(position)
-        tables, sides = self.library.tables, (position.us, position.them)
-        if choose.distributions_for(tables, *sides) is None:
-            ours, theirs = (self.sources.side(side) for side in sides)
-            if ours is not None and theirs is not None:
-                return approximate.of_rolls(position, ours, theirs)
-        return approximate.twosided_from_onesided(tables, position)
+        return self.sources.chances(position)
 
     def side_plays(self, side: Side, dice: tuple[int, int], measure: str = "mean") -> RankedPlays:
         """All plays of a roll of one side alone, ranked by "mean" rolls to go or "off:n", off within n more rolls."""

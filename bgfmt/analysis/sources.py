@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from threading import Lock
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
@@ -87,6 +88,7 @@ class Sources:
         self.library, self.calculate, self.progress = library, calculate, progress
         self.limits = Limits.of(limit)
         self._kept: dict[Any, Any] = {}
+        self._lock = Lock()
         self._games: Kept | None = None
 
     @property
@@ -270,6 +272,15 @@ class Sources:
 
         return self._once(side, solve)
 
+    def chances(self, position: Position) -> approximate.TwoSidedEstimate:
+        """Chances of both sides, each playing alone, from a table or else from calculated rolls."""
+        choose.check_race(position)
+        if choose.distributions_for(self.tables, position.us, position.them) is None:
+            ours, theirs = (self.side(side) for side in (position.us, position.them))
+            if ours is not None and theirs is not None:
+                return approximate.of_rolls(position, ours, theirs)
+        return approximate.twosided_from_onesided(self.tables, position)
+
     # -- a match -----------------------------------------------------------------------------------------
 
     def match(self, position: Position, score: Score) -> MatchAnswer | None:
@@ -299,16 +310,19 @@ class Sources:
 
     def _once(self, key: Any, solve: Callable[[], T | None]) -> T | None:
         """The calculated answer, from those kept where it is among them; None where it is beyond the limit."""
-        if key not in self._kept:
-            try:
-                found = solve()
-            except (NotCoveredError, SolverError):
-                found = None
+        with self._lock:
+            if key in self._kept:
+                kept: T | None = self._kept[key]
+                return kept
+        try:
+            found = solve()
+        except (NotCoveredError, SolverError):
+            found = None
+        with self._lock:
             while len(self._kept) >= KEPT:
                 del self._kept[next(iter(self._kept))]
             self._kept[key] = found
-        kept: T | None = self._kept[key]
-        return kept
+        return found
 
 
 def _gammons(position: Position, *, counted: bool) -> Gammons:

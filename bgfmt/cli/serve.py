@@ -25,7 +25,8 @@ from bgfmt.cli import options
     type=click.IntRange(0),
     default=None,
     metavar="PAIRS",
-    help="Most pairs of boards calculated for one question; 0 never (default: a million, 100,000 where a one-sided table has an answer).",
+    help="Most pairs of boards calculated for one question; 0 never (default: a million, 100,000 where a one-sided "
+    "table has an answer).",
 )
 @click.option(
     "--max-rows", type=click.IntRange(1), default=10_000, show_default=True, help="Positions a request."

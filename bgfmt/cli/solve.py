@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import click
 
 from bgfmt.cli import options
-from bgfmt.cli.solve_hypergammon import hypergammon
+from bgfmt.cli.solve_hypergammon import hypergammon, hypergammon_met
 from bgfmt.cli.solve_match import match as match_score
 from bgfmt.cli.terminal import Progress
 
@@ -37,6 +37,7 @@ def solve() -> None:
 
 
 solve.add_command(hypergammon)
+solve.add_command(hypergammon_met)
 solve.add_command(match_score)
 
 

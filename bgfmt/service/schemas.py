@@ -101,7 +101,6 @@ ACTION = _action(
         "no_double",
         "double_take",
         "double_pass",
-        "double",
         "best",
         "doubles",
         "takes",

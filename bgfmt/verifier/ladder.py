@@ -79,7 +79,7 @@ def verify(
     name = os.fspath(path)
     asked = {"format": format, **(described or {})}
     climb = Climb(until or "recurrence", sample, seed, tolerance, thread_count(threads), progress, announce)
-    with open_source(path) as source:
+    with open_source(path) as there, there.local() as source:
         known = () if until == "structure" else tuple(digests.identify(source))
         try:
             db = read_source(source, **asked)

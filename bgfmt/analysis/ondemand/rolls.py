@@ -16,8 +16,8 @@ from bgfmt.solver.machine import check_memory
 class SideRolls:
     """The rolls of one side, exactly.
 
-    last : (rolls,) chances to bear off the last chequer in exactly 0, 1, 2, ... rolls; first : the first chequer, None
-    where some are off already. Their means are the least that play can reach, each by itself.
+    last : (rolls,) chances to bear off the last chequer in exactly 0, 1, 2, ... rolls; first : the first chequer,
+    None where some are off already. Their means are the least that play can reach, each by itself.
     """
 
     side: Side
@@ -39,7 +39,8 @@ def solve_side(side: Side, *, limit: int | None = None) -> SideRolls:
     boards = family(side, limit=most)
     if boards is None:
         raise NotCoveredError(
-            f"{side}: its rolls would need too many boards for the limit of {most:,} pairs of boards times cube states"
+            f"{side}: its rolls would need too many boards for the limit of {most:,} pairs of boards times cube "
+            "states"
         )
     rolls = int(boards.plies[-1]).bit_length()
     check_memory(8 * len(boards) * (rolls + 1), f"{side}: its rolls")
