@@ -18,6 +18,8 @@ Matrix = NDArray[np.float32]
 WIDE_STEP, NARROW_STEP = 64, 160
 WIDE_WORTH = 4.0  # a factor of 16 bits moves the records by this much or more
 SAMPLE = 96
+SPARE = 16  # singular vectors found beyond those that are used
+ENOUGH = 0.7
 WIDE, NARROW = (32767, 24), (127, 14)  # greatest factor, fractional bits
 
 
@@ -72,7 +74,7 @@ def _column(stored: NDArray[np.uint16], rng: np.random.Generator) -> tuple[Facto
         if take:
             narrow.append(_quantised(rest, u[:, :take], *NARROW))
             left -= take
-        if take < len(s):
+        if take < ENOUGH * len(s):  # the last ones found are never quite right: they do not say that it is enough
             break
     return _joined(wide), _joined(narrow)
 
@@ -92,7 +94,7 @@ def _joined(parts: list[Factors]) -> Factors:
 def _leading(matrix: Matrix, many: int, rng: np.random.Generator) -> tuple[Matrix, Matrix, NDArray[np.float64]]:
     """The leading singular vectors: u (rows, k), s v (k, columns), s (k,); one power iteration."""
     many = min(many, *matrix.shape)
-    guess = rng.standard_normal((matrix.shape[1], min(many + 8, *matrix.shape)), np.float32)
+    guess = rng.standard_normal((matrix.shape[1], min(many + SPARE, *matrix.shape)), np.float32)
     basis = _straight(matrix @ guess)
     basis = _straight(matrix.T @ basis)
     basis = _straight(matrix @ basis)
