@@ -25,6 +25,7 @@ from __future__ import annotations
 
 import zlib
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -218,16 +219,29 @@ class Scales:
         """(columns, 2)."""
         return np.array([(len(a), len(b)) for a, b in zip(self.wide, self.narrow, strict=True)], np.int64)
 
-    @property
+    @cached_property
     def factor_bytes(self) -> int:
         """Bytes of a row's, or a column's, factors."""
         counts = self.counts
         return int(2 * counts[:, 0].sum() + counts[:, 1].sum())
 
-    @property
-    def shifts(self) -> NDArray[np.uint8]:
-        """All shifts, in the order of the bytes."""
-        return np.concatenate([part for pair in zip(self.wide, self.narrow, strict=True) for part in pair])
+    @cached_property
+    def runs(self) -> NDArray[np.int64]:
+        """Factors of one shift that lie together, as the kernels take them: (columns, r, 4), see `kernels.predicted`."""
+        found: list[list[tuple[int, int, int, int]]] = []
+        at = 0
+        for pair in zip(self.wide, self.narrow, strict=True):
+            found.append([])
+            for size, shifts in zip((2, 1), pair, strict=True):
+                cuts = [0, *(np.flatnonzero(np.diff(shifts)) + 1).tolist(), len(shifts)]
+                for a, b in zip(cuts, cuts[1:], strict=False):
+                    if a < b:
+                        found[-1].append((at + size * a, b - a, int(shifts[a]), size - 1))
+                at += size * len(shifts)
+        out = np.zeros((len(found), max(map(len, found)), 4), np.int64)
+        for c, runs in enumerate(found):
+            out[c, : len(runs)] = np.array(runs, np.int64).reshape(len(runs), 4)
+        return out
 
     def build(self) -> bytes:
         """As a strip's head holds it."""

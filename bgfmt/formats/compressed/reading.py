@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from bisect import bisect_right
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,19 +41,17 @@ class Packed:
         self.edges = np.array(shape.edges(), np.int64)
         self.places = np.empty(n, np.int64)
         self.places[directory.order] = np.arange(n)
-        self.slots, self.shifts = directory.classes.slots, directory.classes.shifts
+        self.slots, self.shifts = directory.classes.slots.reshape(-1), directory.classes.shifts
         self._strips: dict[int, Strip] = {}
         self._rows_sound = np.zeros((n, groups), bool)
         self._beside_sound = np.zeros((groups, n), bool)
         self._lock = threading.Lock()
+        self._edges = shape.edges()
+        whole = source.buffer
+        #: all bytes of the file, where they are at hand
+        self._mapped: Bytes | None = np.frombuffer(whole, np.uint8) if isinstance(whole, memoryview) else None
 
     # -- parts -------------------------------------------------------------------------------------------
-
-    @property
-    def mapped(self) -> Bytes | None:
-        """All bytes of the file, where they are at hand."""
-        whole = self.source.buffer
-        return np.frombuffer(whole, np.uint8) if isinstance(whole, memoryview) else None
 
     def strip(self, g: int) -> Strip:
         """The strip of a group of rows."""
@@ -90,7 +89,7 @@ class Packed:
 
     def _gathered(self, starts: NDArray[np.int64], ends: NDArray[np.int64]) -> tuple[Bytes, NDArray[np.int64]]:
         """Bytes that hold these parts, and where each begins in them."""
-        data = self.mapped
+        data = self._mapped
         if data is not None:
             return data, starts
         parts = [np.frombuffer(self.source.bytes(a, b - a), np.uint8) for a, b in zip(starts.tolist(), ends.tolist(), strict=True)]
@@ -129,7 +128,7 @@ class Packed:
         size = strip.tiles[j].factor_bytes + 4
         begin, low = strip.beside[j], int(self.edges[j])
         at, end = begin + first * size, begin + last * size
-        data = self.mapped
+        data = self._mapped
         part = data[at:end] if data is not None else np.frombuffer(self.source.bytes(at, end - at), np.uint8)
         known = self._beside_sound[g, low + first : low + last]
         if not known.all():
@@ -161,13 +160,14 @@ class Packed:
                 stop = min(end * shape.block, high - low)
                 scales = self.strip(g).tiles[j]
                 data, starts, ends = self.segments(places[mine], g, j)
-                made = np.empty((len(mine), stop - begin * shape.block, shape.columns), np.uint16)
+                predicted = np.empty((shape.columns, len(mine), stop - begin * shape.block), np.uint16)
+                made = np.empty((*predicted.shape[1:], shape.columns), np.uint16)
                 head = shape.entry_bytes(high - low)
                 factors = data[(starts + head)[:, None] + np.arange(scales.factor_bytes)]
-                predict.predict(factors, self.beside(g, j, begin * shape.block, stop), scales, made)
+                predict.predict(factors, self.beside(g, j, begin * shape.block, stop), scales, predicted)
                 bad = kernels.rows(
                     data, starts, ends, scales.factor_bytes, shape.columns, shape.block, high - low, begin, end,
-                    self.slots, self.shifts, made,
+                    self.slots, self.shifts, predicted, made,
                 )  # fmt: skip
                 if bad >= 0:
                     at = self.strip(g).index[(places[mine][bad] - self.edges[g]) * shape.groups + j]
@@ -184,7 +184,8 @@ class Packed:
         found = self.piece(places[order], 0, self.shape.positions)
         out = np.empty((len(numbers), *found.shape[1:]), np.uint16)
         if len(found):
-            kernels.scattered(found, self.directory.order, order, out)
+            record = np.uint64 if self.shape.columns == 4 else np.uint16
+            kernels.gathered(found.view(record)[..., 0], self.places, order, out.view(record)[..., 0])
         return out
 
     # -- records -----------------------------------------------------------------------------------------
@@ -206,6 +207,27 @@ class Packed:
             out[mine] = self._of_tile(kernels, a, b, ours[mine], theirs[mine])
         return out
 
+    def record(self, us: int, them: int) -> NDArray[np.uint16]:
+        """The record of a pair of position numbers, (columns,) uint16, without the detours of many."""
+        if self._mapped is None:
+            return self.records(np.array([us]), np.array([them]))[0]
+        from bgfmt.formats.compressed import kernels
+
+        place, beside = self.places.item(us), self.places.item(them)
+        g, j = bisect_right(self._edges, place) - 1, bisect_right(self._edges, beside) - 1
+        if not (self._rows_sound[place, j] and self._beside_sound[g, beside]):
+            return self.records(np.array([us]), np.array([them]))[0]
+        strip = self._strips[g]
+        scales, low = strip.tiles[j], self._edges[j]
+        which = (place - self._edges[g]) * self.shape.groups + j
+        out = np.empty(self.shape.columns, np.uint16)
+        bad = kernels.record(
+            self._mapped, strip.index.item(which), strip.index.item(which + 1), self._mapped,
+            strip.beside[j] + (beside - low) * (scales.factor_bytes + 4), beside - low, self._edges[j + 1] - low,
+            scales.factor_bytes, scales.runs, self.shape.block, self.slots, self.shifts, out,
+        )  # fmt: skip
+        return out if bad < 0 else self.records(np.array([us]), np.array([them]))[0]
+
     def _of_tile(self, kernels: Any, g: int, j: int, ours: NDArray[np.int64], theirs: NDArray[np.int64]) -> NDArray[np.uint16]:
         shape, strip = self.shape, self.strip(g)
         scales = strip.tiles[j]
@@ -220,8 +242,8 @@ class Packed:
             self._beside_sound[g, theirs] = True
         out = np.empty((len(ours), shape.columns), np.uint16)
         bad = kernels.records(
-            data, starts, ends, beside, where, column, int(self.widths[j]), scales.factor_bytes, scales.counts,
-            scales.shifts, shape.columns, shape.block, self.slots, self.shifts, out,
+            data, starts, ends, beside, where, column, int(self.widths[j]), scales.factor_bytes, scales.runs,
+            shape.block, self.slots, self.shifts, out,
         )  # fmt: skip
         if bad >= 0:
             which = (ours[bad] - self.edges[g]) * shape.groups + j
@@ -266,7 +288,7 @@ class PackedRows(LazyRows):
         if isinstance(key, tuple) and len(key) == 2:
             us, them = key
             if isinstance(us, (int, np.integer)) and isinstance(them, (int, np.integer)):
-                return self.packed.records(self._numbers(np.array([us])), self._numbers(np.array([them])))[0]
+                return self.packed.record(range(len(self))[us], range(len(self))[them])
             if isinstance(us, np.ndarray) and isinstance(them, np.ndarray) and us.ndim == them.ndim == 1:
                 return self.packed.records(self._numbers(us), self._numbers(them))
         return super().__getitem__(key)
