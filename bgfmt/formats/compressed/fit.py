@@ -20,7 +20,7 @@ WIDE_WORTH = 4.0  # a factor of 16 bits moves the records by this much or more
 SAMPLE = 96
 SPARE = 16  # singular vectors found beyond those that are used
 ENOUGH = 0.7
-PRICE = 10.0  # bits that a number of a factor is worth: its own eight, and the time it takes
+PRICE = 14.0  # bits that a number of a factor is worth: its own eight, and the time it takes
 WIDE, NARROW = (32767, 24), (127, 14)  # greatest factor, fractional bits
 
 

@@ -235,41 +235,45 @@ def residual_of(data: Any, start: int, stop: int, column: int, width: int, facto
 
 
 @njit()
-def predicted(data: Any, mine: int, beside: Any, theirs: int, runs: Any, column: int) -> int:
+def predicted(data: Any, mine: int, beside: Any, theirs: int, parts: Any, scales: Any, column: int) -> int:
     """The prediction of one number, from the factors of its row and of its column.
 
-    runs : (columns, r, 4) int64: factors of one shift that lie together: bytes before them, how many, shift, and
-    1 for 16 bits or 0 for 8; none where there are 0.
+    parts : (columns, 5) int64: bytes before the column's factors, how many of 16 bits and of 8, shifts before its
+    own, and whether the sum of the 8-bit ones stays within 32 bits. scales : (all factors,) int32 shifts.
     """
-    wide, narrow = np.int64(0), np.int64(0)
-    for r in range(runs.shape[1]):
-        place, many, shift = runs[column, r, 0], runs[column, r, 1], runs[column, r, 2]
-        if many == 0:
-            continue
-        if runs[column, r, 3]:
-            total = np.int64(0)
-            a = data[mine + place : mine + place + 2 * many].view(np.int16)
-            b = beside[theirs + place : theirs + place + 2 * many].view(np.int16)
-            for k in range(many):
-                total += np.int64(np.int32(a[k]) * np.int32(b[k]))
-            wide += total << shift
+    place, wide, narrow, first = parts[column, 0], parts[column, 1], parts[column, 2], parts[column, 3]
+    total = np.int64(0)
+    if wide:
+        a = data[mine + place : mine + place + 2 * wide].view(np.int16)
+        b = beside[theirs + place : theirs + place + 2 * wide].view(np.int16)
+        s = scales[first : first + wide]
+        for k in range(wide):
+            total += np.int64(np.int32(a[k]) * np.int32(b[k])) << np.int64(s[k])
+        total >>= 10
+    if narrow:
+        place += 2 * wide
+        first += wide
+        c = data[mine + place : mine + place + narrow].view(np.int8)
+        d = beside[theirs + place : theirs + place + narrow].view(np.int8)
+        s = scales[first : first + narrow]
+        if parts[column, 4]:
+            small = np.int32(0)
+            for k in range(narrow):
+                small += np.int32(np.int32(c[k]) * np.int32(d[k])) << s[k]
+            total += small
         else:
-            part = np.int32(0)
-            c = data[mine + place : mine + place + many].view(np.int8)
-            d = beside[theirs + place : theirs + place + many].view(np.int8)
-            for k in range(many):
-                part += np.int32(c[k]) * np.int32(d[k])
-            narrow += np.int64(part) << shift
-    total = (((wide >> 10) + narrow + 8192) >> 14) + 32768
+            for k in range(narrow):
+                total += np.int64(np.int32(c[k]) * np.int32(d[k])) << np.int64(s[k])
+    total = ((total + 8192) >> 14) + 32768
     return min(max(total, 0), 65535)
 
 
 @njit()
-def records(data: Any, starts: Any, stops: Any, beside: Any, where: Any, column: Any, width: int, factors: int, runs: Any, block: int, slots: Any, shifts: Any, out: Any) -> int:  # fmt: skip
+def records(data: Any, starts: Any, stops: Any, beside: Any, where: Any, column: Any, width: int, factors: int, parts: Any, scales: Any, block: int, slots: Any, shifts: Any, out: Any) -> int:  # fmt: skip
     """Single records of one tile: out (m, columns) uint16. -1, or the first whose segment is bad.
 
     starts, stops : row segments in data. where : where the factors of the record's column are in `beside`. column :
-    place in the tile. runs : as `predicted` has them.
+    place in the tile. parts, scales : as `predicted` has them.
     """
     columns = out.shape[1]
     found, kinds = np.zeros(columns, np.int64), np.zeros(columns, np.int64)
@@ -283,13 +287,13 @@ def records(data: Any, starts: Any, stops: Any, beside: Any, where: Any, column:
             return i
         for c in range(columns):
             if how == 0:
-                found[c] += predicted(data, starts[i] + entry, beside, where[i], runs, c)
+                found[c] += predicted(data, starts[i] + entry, beside, where[i], parts, scales, c)
             out[i, c] = found[c]
     return -1
 
 
 @njit()
-def record(data: Any, start: int, stop: int, beside: Any, where: int, column: int, width: int, factors: int, runs: Any, block: int, slots: Any, shifts: Any, out: Any) -> int:  # fmt: skip
+def record(data: Any, start: int, stop: int, beside: Any, where: int, column: int, width: int, factors: int, parts: Any, scales: Any, block: int, slots: Any, shifts: Any, out: Any) -> int:  # fmt: skip
     """One record, out (columns,) uint16; -1, or 0 where its segment is bad."""
     columns = len(out)
     found, kinds = np.zeros(columns, np.int64), np.zeros(columns, np.int64)
@@ -300,7 +304,7 @@ def record(data: Any, start: int, stop: int, beside: Any, where: int, column: in
         return 0
     for c in range(columns):
         if how == 0:
-            found[c] += predicted(data, start + entry, beside, where, runs, c)
+            found[c] += predicted(data, start + entry, beside, where, parts, scales, c)
         out[c] = found[c]
     return -1
 

@@ -226,22 +226,22 @@ class Scales:
         return int(2 * counts[:, 0].sum() + counts[:, 1].sum())
 
     @cached_property
-    def runs(self) -> NDArray[np.int64]:
-        """Factors of one shift that lie together, as the kernels take them: (columns, r, 4), see `kernels.predicted`."""
-        found: list[list[tuple[int, int, int, int]]] = []
-        at = 0
-        for pair in zip(self.wide, self.narrow, strict=True):
-            found.append([])
-            for size, shifts in zip((2, 1), pair, strict=True):
-                cuts = [0, *(np.flatnonzero(np.diff(shifts)) + 1).tolist(), len(shifts)]
-                for a, b in zip(cuts, cuts[1:], strict=False):
-                    if a < b:
-                        found[-1].append((at + size * a, b - a, int(shifts[a]), size - 1))
-                at += size * len(shifts)
-        out = np.zeros((len(found), max(map(len, found)), 4), np.int64)
-        for c, runs in enumerate(found):
-            out[c, : len(runs)] = np.array(runs, np.int64).reshape(len(runs), 4)
-        return out
+    def parts(self) -> NDArray[np.int64]:
+        """Where each column's factors are, (columns, 5), as `kernels.predicted` has it."""
+        out, at, before = [], 0, 0
+        for wide, narrow in zip(self.wide, self.narrow, strict=True):
+            k, m = len(wide), len(narrow)
+            most = int(np.exp2(narrow.astype(np.float64)).sum()) * 128 * 128
+            out.append((at, k, m, before, most < 1 << 31))
+            at += 2 * k + m
+            before += k + m
+        return np.array(out, np.int64)
+
+    @cached_property
+    def shifts(self) -> NDArray[np.int32]:
+        """All shifts, in the order of the bytes."""
+        both = [part for pair in zip(self.wide, self.narrow, strict=True) for part in pair]
+        return np.concatenate(both).astype(np.int32)
 
     def build(self) -> bytes:
         """As a strip's head holds it."""

@@ -224,7 +224,7 @@ class Packed:
         bad = kernels.record(
             self._mapped, strip.index.item(which), strip.index.item(which + 1), self._mapped,
             strip.beside[j] + (beside - low) * (scales.factor_bytes + 4), beside - low, self._edges[j + 1] - low,
-            scales.factor_bytes, scales.runs, self.shape.block, self.slots, self.shifts, out,
+            scales.factor_bytes, scales.parts, scales.shifts, self.shape.block, self.slots, self.shifts, out,
         )  # fmt: skip
         return out if bad < 0 else self.records(np.array([us]), np.array([them]))[0]
 
@@ -242,8 +242,8 @@ class Packed:
             self._beside_sound[g, theirs] = True
         out = np.empty((len(ours), shape.columns), np.uint16)
         bad = kernels.records(
-            data, starts, ends, beside, where, column, int(self.widths[j]), scales.factor_bytes, scales.runs,
-            shape.block, self.slots, self.shifts, out,
+            data, starts, ends, beside, where, column, int(self.widths[j]), scales.factor_bytes, scales.parts,
+            scales.shifts, shape.block, self.slots, self.shifts, out,
         )  # fmt: skip
         if bad >= 0:
             which = (ours[bad] - self.edges[g]) * shape.groups + j
