@@ -139,6 +139,8 @@ CASES = [
     ("Annotated", "annotate money.mat evening.mat gone.mat ts_06x04.bd os_p06.bd"),
     ("Judged one", "judge ts_06x04.bd 0,1,0,0,1/0,1,1 --roll 21 --played 5/2"),
     ("Judged one", "judge os_p06.bd 0,1,0,0,1/0,1,1 --take --away 3-5"),
+    ("Rule study", "study rules ts_06x04.bd --rule keith"),
+    ("Rule study", "study rules os_p06.bd --chequers 1-2 --away 2-5"),
     ("Formats", "formats"),
     ("Check", "gnubg check ts_06x04.bd"),
     ("Check", "gnubg check none.bd"),

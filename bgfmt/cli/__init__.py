@@ -7,6 +7,7 @@ Answers go to stdout, progress and errors to stderr. Exit codes: 0 fine, 1 a fin
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from contextlib import suppress
 from importlib import import_module
@@ -30,6 +31,7 @@ COMMANDS = {
     "race": "bgfmt.cli.race:race",
     "cube": "bgfmt.cli.cube:cube",
     "play": "bgfmt.cli.play:play",
+    "study": "bgfmt.cli.study:study",
     "gnubg": "bgfmt.cli.gnubg:gnubg",
     "gnubg-external": "bgfmt.cli.gnubg_external:gnubg_external",
     "matches": "bgfmt.cli.matches:matches",
@@ -81,7 +83,13 @@ def cli() -> None:
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line; every error becomes one line on stderr and an exit code."""
-    sys.exit(run(arguments))
+    try:
+        code = run(arguments)
+    except KeyboardInterrupt:  # a second one, or one after the work was done
+        code = 130
+    with suppress(ValueError):  # not in the main thread
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # nothing is left to interrupt but Python's own exit
+    sys.exit(code)
 
 
 def run(arguments: list[str] | None = None) -> int:

@@ -16,8 +16,6 @@ from bgfmt.solver.recipe import RECIPES, Recipe
 from bgfmt.solver.scratch import Scratch
 from bgfmt.solver.two_sided import two_sided
 
-expected_rolls = mean_rolls  # its old name
-
 __all__ = [
     "RECIPES",
     "Plan",

@@ -107,7 +107,7 @@ def _normal(table: NormalOneSided, recipe: str, common: dict[str, Any]) -> Table
 def _means(table: MeanRolls, recipe: str, common: dict[str, Any]) -> Table | None:
     from bgfmt import solver
 
-    return solver.expected_rolls(table.points, table.chequers, **common) if recipe == "peelle" else None
+    return solver.mean_rolls(table.points, table.chequers, **common) if recipe == "peelle" else None
 
 
 def _match_score(table: MatchScore, recipe: str, common: dict[str, Any]) -> Table | None:
