@@ -1,9 +1,8 @@
 """Commands killed by strace at their system calls that change a folder: `python -m tests.strace_kills [KILLS]`.
 
-strace kills the process as it enters the N-th call of one kind, wherever it comes from, the interpreter's own and
-threads' included. Each command is run once to count its calls; the kills are spread over all of them. After each kill
-the output is the old one or the new one, the same command again makes the new one, and nothing else is left. Exit code
-1 where that is not so.
+strace kills the process as it enters the N-th call of one kind, whatever makes it. Each command is run once to count
+its calls. After each kill the output is the old one or the new one, the same command again makes the new one, and
+nothing else is left. Exit code 1 where that is not so.
 """
 
 from __future__ import annotations
@@ -24,10 +23,16 @@ from pathlib import Path
 from tests.crash import ROOT, listing
 
 GOLDEN = ROOT / "fixtures" / "golden" / "gnubg"
-CALLS = (
-    "rename,renameat,renameat2,link,linkat,unlink,unlinkat,mkdir,ftruncate,fallocate,fsync,fdatasync,flock,pwrite64"
-).split(",")
-MATCH = " 1 point match\n\n Game 1\n Ann : 0                              Bob : 0\n  1) 31: 8/5 6/5                      42: 8/4 6/4\n"
+CALLS = [
+    "rename", "renameat", "renameat2", "link", "linkat", "unlink", "unlinkat", "mkdir", "ftruncate", "fallocate",
+    "fsync", "fdatasync", "flock", "pwrite64",
+]  # fmt: skip
+MATCH = """ 1 point match
+
+ Game 1
+ Ann : 0                              Bob : 0
+  1) 31: 8/5 6/5                      42: 8/4 6/4
+"""
 SAID = re.compile(r"^(?:\d+ +)?(\w+)\(", re.M)
 
 
@@ -41,22 +46,18 @@ class Command:
     before: list[str] | None = None
 
 
+SLOT = ["--slot", "ts", "--dir", "slots", "--host", "pypi"]
+INSTALL = ["gnubg", "install", "db.bd", *SLOT]
+SOLVE = ["solve", "two-sided", "-o", "out.bd", "--force", "--threads", "1"]
 COMMANDS = [
-    Command("solve", ["solve", "two-sided", "3x3", "-o", "out.bd", "--force", "--threads", "1"], "out.bd"),
-    Command(
-        "solve with scratch",
-        ["solve", "two-sided", "4x4", "-o", "out.bd", "--force", "--scratch", "s", "--resume", "--threads", "1"],
-        "out.bd",
-    ),
+    Command("solve", [*SOLVE, "3x3"], "out.bd"),
+    Command("solve with scratch", [*SOLVE, "4x4", "--scratch", "s", "--resume"], "out.bd"),
     Command("convert", ["convert", "in.bd", "out.npz", "--force"], "out.npz"),
     Command("repair", ["repair", "damaged.bd", "-o", "out.bd", "--force"], "out.bd"),
     Command("annotate", ["annotate", "in.mat", "db.bd", "-o", "out.sgf", "--force"], "out.sgf"),
-    Command("install", ["gnubg", "install", "db.bd", "--slot", "ts", "--dir", "slots", "--host", "pypi"], "slots/gnubg_ts.bd"),
-    Command(
-        "uninstall", ["gnubg", "uninstall", "ts", "--dir", "slots", "--host", "pypi"], "slots/gnubg_ts.bd",
-        ["gnubg", "install", "db.bd", "--slot", "ts", "--dir", "slots", "--host", "pypi"],
-    ),
-]  # fmt: skip
+    Command("install", INSTALL, "slots/gnubg_ts.bd"),
+    Command("uninstall", ["gnubg", "uninstall", "ts", *SLOT[2:]], "slots/gnubg_ts.bd", INSTALL),
+]
 
 
 def begin(folder: Path) -> None:
@@ -84,7 +85,9 @@ def bgfmt(arguments: list[str], folder: Path, *before: str) -> subprocess.Comple
 def counted(command: Command, folder: Path) -> collections.Counter[str]:
     """How often each call comes in one thread at most."""
     log = folder.parent / "log"
-    done = bgfmt(command.arguments, folder, "strace", "-f", "-qq", "-o", str(log), "-e", f"trace={','.join(CALLS)}")
+    done = bgfmt(
+        command.arguments, folder, "strace", "-f", "-qq", "-o", str(log), "-e", f"trace={','.join(CALLS)}"
+    )
     assert done.returncode == 0, done.stderr
     return collections.Counter(SAID.findall(log.read_text()))
 

@@ -345,6 +345,7 @@ def test_several_files_and_folders(
     assert code == 2
     assert len(answer["matches"]) == 97
     assert sorted(Path(one["file"]).name for one in answer["unread"]) == ["broken.xg", "cut.sgf", "empty.mat"]
+    assert all(set(one["error"]) == {"kind", "message"} for one in answer["unread"])
     assert len(captured.err.splitlines()) == 3
     expected = sum(len(makers[k % 6].expected) for k in range(97))
     assert answer["decisions_covered"] >= expected

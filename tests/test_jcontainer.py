@@ -65,7 +65,15 @@ def test_damaged_files_are_refused(name: str, message: str) -> None:
 def test_numbers_of_the_header_that_no_integer_holds(k: int, value: float) -> None:
     """Floats are floored, and there are floats beyond every integer."""
     head = Container(memoryview((JFILES / "small.ijf").read_bytes()), "x").header
-    said = [head.version.number, head.first, head.components, head.length, head.directory, head.free, head.calls]
+    said = [
+        head.version.number,
+        head.first,
+        head.components,
+        head.length,
+        head.directory,
+        head.free,
+        head.calls,
+    ]
     items = [je.integers(np.array(one, np.int64)) for one in said]
     items[k] = je.floats([value] * (2 if k in (4, 5) else 1))
     noun = je.encode(je.boxes(items), head.form)

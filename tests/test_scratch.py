@@ -245,7 +245,7 @@ def test_no_room_for_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     try:
         with pytest.raises(SolverError, match=r"needs 3\.4 MB of disk"):
             solved(tmp_path)
-        monkeypatch.setattr("bgfmt.solving._check_disk", lambda *_: None)
+        monkeypatch.setattr("bgfmt.solving.check_disk", lambda *_: None)
         for chequers, file in ((6, "s"), (5, "t.bd")):  # 6.8 MB of scratch; 1.7 MB each of scratch and table
             with pytest.raises(OSError, match="No space left") as caught:
                 solved(tmp_path, chequers)

@@ -129,15 +129,18 @@ class Advisor:
     # -- one side ----------------------------------------------------------------------------------------
 
     def race(self, side: Side) -> SideRace:
-        """Rolls, effective pips and wastage of one side, by the best one-sided table that covers it."""
+        """Rolls, effective pips and wastage of a side, by the best one-sided table that covers it, or calculated."""
         table = choose.one_sided_for(self.library.tables, side)
         if table is None:
+            found = self.sources.side(side)
+            if found is not None:
+                return races.calculated(found)
             raise choose.not_covered(self.library.tables, side, wanted="the rolls of one side")
         return races.side_race(table, side, self.library.name(table))
 
     def chances(self, position: Position) -> approximate.TwoSidedEstimate:
         """Win and gammon chances by gnubg's formula from one-sided distributions, each side playing alone."""
-        return approximate.twosided_from_onesided(self.library.tables, position)
+        return self.sources.chances(position)
 
     def side_plays(self, side: Side, dice: tuple[int, int], measure: str = "mean") -> RankedPlays:
         """All plays of a roll of one side alone, ranked by "mean" rolls to go or "off:n", off within n more rolls."""

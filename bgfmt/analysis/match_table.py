@@ -35,7 +35,9 @@ def refusal(table: MatchScore, position: Position, score: Score) -> str | None:
         return f"the table is of {mine}-away, {other}-away with {table.score.met} ({table.score.digest[:12]})"
     cube = _cube(score, roller)
     if score.without_cube and table.score.gammons:
-        return "a table with fifteen chequers does not answer for the Crawford game, or any other without a cube"
+        return (
+            "a table with fifteen chequers does not answer for the Crawford game, or any other without a cube"
+        )
     if not score.without_cube and table.score.found_in(roller, cube) is None:
         return f"the table holds no cube at {score.cube}, {score.owner}"
     return table.covers(position)

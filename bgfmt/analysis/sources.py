@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from threading import Lock
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
@@ -23,7 +24,7 @@ from bgfmt.tables import OneSided, Table, TwoSided
 
 if TYPE_CHECKING:
     from bgfmt.analysis.library import Library
-    from bgfmt.analysis.ondemand import MatchAnswer, MoneyAnswer
+    from bgfmt.analysis.ondemand import MatchAnswer, MoneyAnswer, SideRolls
     from bgfmt.analysis.ondemand.kept import Kept
     from bgfmt.met.score import Score
 
@@ -87,6 +88,7 @@ class Sources:
         self.library, self.calculate, self.progress = library, calculate, progress
         self.limits = Limits.of(limit)
         self._kept: dict[Any, Any] = {}
+        self._lock = Lock()
         self._games: Kept | None = None
 
     @property
@@ -256,6 +258,29 @@ class Sources:
         errors |= {"centered": max(centered, 2 * opponent), "opponent": max(owned, 2 * opponent)}
         return Worths(approximate.turned(equities, cube), bare, float(errors[cube]), "two-sided", name)
 
+    # -- one side ----------------------------------------------------------------------------------------
+
+    def side(self, side: Side) -> SideRolls | None:
+        """The rolls of one side calculated, None beyond the limit."""
+        if self.calculate != "all":
+            return None
+
+        def solve() -> SideRolls:
+            from bgfmt.analysis.ondemand import solve_side
+
+            return solve_side(side, limit=self.limits.alone)
+
+        return self._once(side, solve)
+
+    def chances(self, position: Position) -> approximate.TwoSidedEstimate:
+        """Chances of both sides, each playing alone, from a table or else from calculated rolls."""
+        choose.check_race(position)
+        if choose.distributions_for(self.tables, position.us, position.them) is None:
+            ours, theirs = (self.side(side) for side in (position.us, position.them))
+            if ours is not None and theirs is not None:
+                return approximate.of_rolls(position, ours, theirs)
+        return approximate.twosided_from_onesided(self.tables, position)
+
     # -- a match -----------------------------------------------------------------------------------------
 
     def match(self, position: Position, score: Score) -> MatchAnswer | None:
@@ -285,16 +310,19 @@ class Sources:
 
     def _once(self, key: Any, solve: Callable[[], T | None]) -> T | None:
         """The calculated answer, from those kept where it is among them; None where it is beyond the limit."""
-        if key not in self._kept:
-            try:
-                found = solve()
-            except (NotCoveredError, SolverError):
-                found = None
+        with self._lock:
+            if key in self._kept:
+                kept: T | None = self._kept[key]
+                return kept
+        try:
+            found = solve()
+        except (NotCoveredError, SolverError):
+            found = None
+        with self._lock:
             while len(self._kept) >= KEPT:
                 del self._kept[next(iter(self._kept))]
             self._kept[key] = found
-        kept: T | None = self._kept[key]
-        return kept
+        return found
 
 
 def _gammons(position: Position, *, counted: bool) -> Gammons:

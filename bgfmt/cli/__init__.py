@@ -37,6 +37,7 @@ COMMANDS = {
     "matches": "bgfmt.cli.matches:matches",
     "annotate": "bgfmt.cli.annotate:annotate",
     "judge": "bgfmt.cli.judge:judge",
+    "engine": "bgfmt.cli.engine:engine",
     "ubgi": "bgfmt.cli.ubgi:ubgi",
     "serve": "bgfmt.cli.serve:serve",
     "site": "bgfmt.cli.site:site",

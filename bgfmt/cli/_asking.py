@@ -137,7 +137,9 @@ def met_options(player: str | None) -> Callable[[F], F]:
 
     def decorate(function: F) -> F:
         if player is not None:
-            function = click.option("--met-player", type=click.IntRange(0, 1), default=0, help=player)(function)
+            function = click.option("--met-player", type=click.IntRange(0, 1), default=0, help=player)(
+                function
+            )
         text = "Answer scores beyond the match equity table too, up to 64-away, by a normal approximation."
         function = click.option("--extend-met", is_flag=True, help=text)(function)
         text = "Match equity table: a name or a file (default: Kazaross-XG2)."

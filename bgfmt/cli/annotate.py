@@ -117,7 +117,7 @@ def annotate(
     if output is not None and not into_folder:
         with storage.create(output, force=force) as sink:
             sink.write(data or writing.content(report, form, worst))
-    for name, why in report.unread:
+    for name, why, _ in report.unread:
         click.echo(f"bgfmt: {name}: {why}", err=True)
     for one_match in report.matches:
         for problem in one_match.problems:

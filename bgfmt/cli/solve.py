@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import click
 
 from bgfmt.cli import options
-from bgfmt.cli.solve_hypergammon import hypergammon
+from bgfmt.cli.solve_hypergammon import hypergammon, hypergammon_met
 from bgfmt.cli.solve_match import match as match_score
 from bgfmt.cli.terminal import Progress
 
@@ -37,6 +37,7 @@ def solve() -> None:
 
 
 solve.add_command(hypergammon)
+solve.add_command(hypergammon_met)
 solve.add_command(match_score)
 
 
@@ -47,7 +48,12 @@ solve.add_command(match_score)
 @click.option("--no-compress", is_flag=True, help="Plain rows (makebearoff -c).")
 @click.option("--normal-dist", is_flag=True, help="Means and deviations only (makebearoff -n).")
 @click.option("--no-header", is_flag=True, help="Leave out the 40 header bytes (makebearoff -H).")
-@click.option("--recipe", type=click.Choice(["gnubg", "bgsage", "exact"]), default="gnubg", show_default=True)
+@click.option(
+    "--recipe",
+    type=click.Choice(["gnubg", "bgsage", "exact", "gnubg-heuristic", "gnubg-heuristic-2009"]),
+    default="gnubg",
+    show_default=True,
+)
 @common
 def one_sided(
     points: int,

@@ -13,7 +13,7 @@ from bgfmt.solver.executor import Executor
 from bgfmt.solver.expected_points import expected_points
 from bgfmt.solver.gillogly import gillogly
 from bgfmt.solver.mean_rolls import mean_rolls
-from bgfmt.solver.one_sided import ROLLS, one_sided
+from bgfmt.solver.one_sided import ROLLS, check_heuristic, one_sided
 from bgfmt.solver.plan import Plan, plan
 from bgfmt.solver.recipe import RECIPES, Recipe
 from bgfmt.solver.recipe import recipe as find_recipe
@@ -111,6 +111,8 @@ def job(
     'exact'
     """
     first = next((r for r in RECIPES.values() if kind in r.kinds), "gnubg")
-    made = Job(kind, points, chequers, find_recipe(recipe or first, kind), gammon, cubeful)
+    chosen = find_recipe(recipe or first, kind)
+    check_heuristic(points, chosen)
+    made = Job(kind, points, chequers, chosen, gammon and chosen.gammon != "none", cubeful)
     made.plan()  # refuses sizes that there is no solver for
     return made

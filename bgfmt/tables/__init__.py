@@ -24,6 +24,7 @@ from bgfmt.tables.base import (
 from bgfmt.tables.components import Components
 from bgfmt.tables.exact_hypergammon import ExactHypergammon
 from bgfmt.tables.expected_points import ExpectedPoints
+from bgfmt.tables.fine_two_sided import FineTwoSided
 from bgfmt.tables.gillogly import Gillogly
 from bgfmt.tables.hypergammon import HYPER_EQUITIES, OUTCOMES, Hypergammon, HyperOutcome
 from bgfmt.tables.match_score import MatchEntry, MatchScore
@@ -51,6 +52,7 @@ __all__ = [
     "Estimate",
     "ExactHypergammon",
     "ExpectedPoints",
+    "FineTwoSided",
     "Gillogly",
     "HyperOutcome",
     "Hypergammon",

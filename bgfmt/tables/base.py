@@ -69,11 +69,19 @@ class ArrayRule(NamedTuple):
 
 
 class Coarser(NamedTuple):
-    """A kind that a table can be made into: the class, how, and what is lost by it, in words."""
+    """A kind that a table can be made into: the class, how, and what is lost by it, in words ("" nothing).
+
+    spared : whether this very table loses nothing by it, which takes a pass over it; None where it always does.
+    """
 
     kind: type[Table]
     make: Callable[[], Table]
     lost: str
+    spared: Callable[[], bool] | None = None
+
+    def losses(self) -> list[str]:
+        """What is lost of this very table, a line each."""
+        return [self.lost] if self.lost and not (self.spared and self.spared()) else []
 
 
 class Listing(Protocol):
@@ -211,6 +219,12 @@ class Table:
             if self.release is not None:
                 self.release()
 
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        """The stored numbers as an Arrow stream, for whatever takes one; see `bgfmt.arrow`."""
+        from bgfmt.tables import arrow
+
+        return arrow.stream(self).__arrow_c_stream__(requested_schema)
+
     def record(self, kind: type[R]) -> R | None:
         """What a file of that record's format said beyond the numbers, or None."""
         return next((r for r in self.carried if isinstance(r, kind)), None)
@@ -249,6 +263,17 @@ class Table:
     @abstractmethod
     def values(self, numbers: NDArray[np.int64]) -> NDArray[np.float64]:
         """Those numbers, (m, len(columns)) float64, of entries in ascending order of position number."""
+
+    def flat_values(self, numbers: NDArray[np.int64], block: dict[str, Array]) -> Iterator[Array]:
+        """Those numbers, (m,) of each column, of all entries of a block of rows."""
+        yield from np.ascontiguousarray(self.values(numbers).T)
+
+    def value_tables(self) -> dict[int, tuple[str, int, NDArray[Any]]]:
+        """By the place of a column, where each of its numbers follows from one stored 16-bit number alone.
+
+        Array and item of that number, and float32 of shape (65536,): what each one means.
+        """
+        return {}
 
     @property
     def max_error(self) -> float | None:

@@ -16,7 +16,8 @@ from bgfmt.errors import (
     FormatError,
     UnknownFormatError,
 )
-from bgfmt.storage import PathLike, Source, open_source, system
+from bgfmt.formats.opening import open_source
+from bgfmt.storage import PathLike, Source, system
 from bgfmt.tables import Table
 from bgfmt.verifier import causes, digests, proofs, readings, report, sense, structure, words
 from bgfmt.verifier.findings import RUNGS, Finding, Kind, Likely, Outcome, Rule, Seen
@@ -78,7 +79,7 @@ def verify(
     name = os.fspath(path)
     asked = {"format": format, **(described or {})}
     climb = Climb(until or "recurrence", sample, seed, tolerance, thread_count(threads), progress, announce)
-    with open_source(path) as source:
+    with open_source(path) as there, there.local() as source:
         known = () if until == "structure" else tuple(digests.identify(source))
         try:
             db = read_source(source, **asked)

@@ -95,23 +95,28 @@ def recorded() -> list[bytes]:
 
 
 def equity_tables() -> list[bytes]:
-    return [path.read_bytes() for path in sorted((FIXTURES / "match").glob("*.[xm]*")) if path.suffix != ".md"]
+    return [
+        path.read_bytes() for path in sorted((FIXTURES / "match").glob("*.[xm]*")) if path.suffix != ".md"
+    ]
 
 
 @cache
 def states() -> tuple[Any, ...]:
-    texts = ("dwMAAN4FAAAAAA:cAkAAAAAAAAE", "0 0 0 2 3 4 / 3 3 2", "XGID=-CBA-----------------abc--:1:1:1:52:3:2:0:5:10")
+    texts = (
+        "dwMAAN4FAAAAAA:cAkAAAAAAAAE",
+        "0 0 0 2 3 4 / 3 3 2",
+        "XGID=-CBA-----------------abc--:1:1:1:52:3:2:0:5:10",
+    )
     return tuple(identifiers.parse(text) for text in texts)
 
 
 def identifiers_seeds() -> list[bytes]:
     texts = ["0 0 0 2 3 4", "4 3 1 bar 2 / 3,3,2", "cAkAAAAAAAAE", "board:You:Me:0:0:0:0"]
+    forms = (identifiers.gnubg_id, identifiers.xgid, identifiers.ogid, identifiers.fibs, identifiers.match_id)
     for state in states():
-        for write in (identifiers.gnubg_id, identifiers.xgid, identifiers.ogid, identifiers.fibs, identifiers.match_id):
-            try:
+        for write in forms:
+            with contextlib.suppress(BgfmtError):
                 texts.append(write(state))
-            except BgfmtError:
-                pass
         texts.append(identifiers.key_letters(state.position))
     return [text.encode() for text in texts]
 
@@ -146,7 +151,15 @@ def external(text: str) -> None:
 
 def commands() -> list[bytes]:
     ids = [line.decode() for line in identifiers_seeds() if b"XGID" in line or b":" in line]
-    more = ["ubgi", "isready", "newgame", "dice 3 1", "setoption name x value 1", "go role turn", "go role chequer"]
+    more = [
+        "ubgi",
+        "isready",
+        "newgame",
+        "dice 3 1",
+        "setoption name x value 1",
+        "go role turn",
+        "go role chequer",
+    ]
     return [f"position {one}\n{second}\ngo".encode() for one in ids for second in more]
 
 
@@ -157,7 +170,9 @@ def engine(text: str) -> None:
             assert "\n" not in answer, answer
 
 
-QUERY = b"position=0+0+0+2+3+4+%2F+3+3+2&roll=31&away=5-9&cube=owned&cube_value=2&limit=10&crawford=true&met=x"
+QUERY = (
+    b"position=0+0+0+2+3+4+%2F+3+3+2&roll=31&away=5-9&cube=owned&cube_value=2&limit=10&crawford=true&met=x"
+)
 
 
 def query(data: bytes) -> str:
@@ -165,9 +180,21 @@ def query(data: bytes) -> str:
 
 
 def installed() -> list[bytes]:
-    entry = {"source": "/x/new.bd", "sha256": "0" * 64, "size": 5, "link": False, "kept": "gnubg_ts.bd.before-bgfmt"}
+    entry = {
+        "source": "/x/new.bd",
+        "sha256": "0" * 64,
+        "size": 5,
+        "link": False,
+        "kept": "gnubg_ts.bd.before-bgfmt",
+    }
     step = asdict(record.Step("gnubg_ts.bd", None, "gnubg_ts.bd.before-bgfmt"))
-    journal = {"command": "install", "before": {}, "after": {"gnubg_ts.bd": entry}, "steps": [step], "record": "x"}
+    journal = {
+        "command": "install",
+        "before": {},
+        "after": {"gnubg_ts.bd": entry},
+        "steps": [step],
+        "record": "x",
+    }
     return [json.dumps(value).encode() for value in ({"gnubg_ts.bd": entry}, journal)]
 
 
@@ -193,7 +220,7 @@ def salvaged(data: bytes) -> str:
 READERS = {
     "databases": Reader(databases, either, mutations.walk, 8),
     "salvage": Reader(databases, either, salvaged),
-    "matches": Reader(recorded, lambda data, rng: matches.repacked(data, rng), matches.one, 8),
+    "matches": Reader(recorded, matches.repacked, matches.one, 8),
     "match equity tables": Reader(equity_tables, either, lambda data: ended(lambda: met.read(data))),
     "identifiers": Reader(identifiers_seeds, either, of_text(parse_all)),
     "external player": Reader(lines_of_a_player, either, of_text(external)),
@@ -263,7 +290,9 @@ def main() -> None:
     ends = run(seconds, int(sys.argv[2]) if len(sys.argv) > 2 else 0, sys.argv[3:])
     for name, counted in ends.items():
         print(f"{name}: {counted.total():,} executions: {dict(counted)}")
-    total, escapes = (sum(made) for made in zip(*((c.total(), c[ESCAPE]) for c in ends.values()), strict=True))
+    total, escapes = (
+        sum(made) for made in zip(*((c.total(), c[ESCAPE]) for c in ends.values()), strict=True)
+    )
     print(f"{total:,} executions in {time.monotonic() - begin:.0f} s, {escapes} escapes")
     sys.exit(1 if escapes else 0)
 

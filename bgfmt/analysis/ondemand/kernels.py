@@ -296,7 +296,7 @@ def solve_alike(
     step = max(1, TILE // k)
     for tile in range(0, stop, step):
         for u in range(first, last):
-            low, high = max(tile, rolling[u, 0]), min(min(tile + step, stop), rolling[u, 1])
+            low, high = max(tile, rolling[u, 0]), min(min(tile + step, stop), rolling[u, 1])  # noqa: PLW3301
             if high > low:
                 lanes = (high - low) * k
                 best_rolls(total[:lanes], best[:lanes], rows, ends, results, u, low * k, high * k)

@@ -44,8 +44,7 @@ def escapes_table(reading: Escape = "sum") -> NDArray[np.uint8]:
 
 def possible() -> NDArray[np.int64]:
     """The codes of at most seven points, ascending."""
-    codes = np.arange(CODES)
-    return codes[np.array([code.bit_count() <= MOST_MADE for code in codes.tolist()])]
+    return np.array([code for code in range(CODES) if code.bit_count() <= MOST_MADE], np.int64)
 
 
 def packed(table: NDArray[Any]) -> bytes:

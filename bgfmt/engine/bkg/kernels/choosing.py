@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from bgfmt.analysis.thumb import doubling
 from bgfmt.engine.bkg.completion import Kernel
 from bgfmt.engine.bkg.kernels import evaluation, measures, running
-from bgfmt.engine.bkg.kernels.moves import Room, plays
+from bgfmt.engine.bkg.kernels.moves import Room
 from bgfmt.jit import njit
 
 Array = NDArray[Any]
@@ -44,7 +44,7 @@ def rate(
 
     Results that are out of the question have -inf. terms : (m, 7), of engaged positions.
     """
-    many = room.count[2]
+    many = room.many[2]
     points[:many] = -np.inf
     was_engaged, free = engaged(start), 0
     for k in range(many):
@@ -84,7 +84,7 @@ def rate(
 def best(home: running.Home, part: int, room: Room, points: Array) -> int:
     """The first of the best by points, then by what breaks ties; in the bear-off the least position number."""
     chosen = 0
-    for k in range(1, room.count[2]):
+    for k in range(1, room.many[2]):
         gap = points[k, 0] - points[chosen, 0]
         if abs(gap) <= running.EQUAL or points[k, 0] == points[chosen, 0]:
             gap = points[k, 1] - points[chosen, 1]
@@ -94,27 +94,6 @@ def best(home: running.Home, part: int, room: Room, points: Array) -> int:
         if gap > 0:
             chosen = k
     return chosen
-
-
-@njit()
-def choose(
-    kernel: Kernel,
-    home: running.Home,
-    cube: Cube,
-    start: Array,
-    die: int,
-    other: int,
-    room: Room,
-    points: Array,
-    terms: Array,
-) -> int:
-    """The play that BKG makes, as its place in layer 2 of the room; -1 when no man can move."""
-    if plays(room, start, die, other) == 0:
-        return -1
-    if room.count[2] == 1:
-        return 0
-    part = rate(kernel, home, cube.by_w, start, room, points, terms)
-    return best(home, part, room, points)  # type: ignore[no-any-return]
 
 
 @njit()

@@ -185,7 +185,7 @@ def expallin(x: Array) -> int:
 @njit()
 def exploff(x: Array) -> int:
     """Half-turns until the first man is off."""
-    return expallin(x) + (x[0] == 0)
+    return expallin(x) + (x[0] == 0)  # type: ignore[no-any-return]
 
 
 @njit()

@@ -23,12 +23,12 @@ TERMS = 7
 
 
 @njit()
-def mixed(state: int) -> int:
+def mixed(state: Any) -> Any:
     """The number that SplitMix64 gives for a state, uint64."""
     z = np.uint64(state)
     z = (z ^ (z >> np.uint64(30))) * MIX1
     z = (z ^ (z >> np.uint64(27))) * MIX2
-    return z ^ (z >> np.uint64(31))  # type: ignore[no-any-return]
+    return z ^ (z >> np.uint64(31))
 
 
 @njit()
@@ -39,56 +39,21 @@ def die_of(state: Array) -> int:
 
 
 @njit()
-def game(
-    kernel: Kernel,
-    home: running.Home,
-    cube: choosing.Cube,
-    start: Array,
-    opening: bool,
-    with_cube: bool,
-    state: Array,
-    room: moves.Room,
-    points: Array,
-    terms: Array,
-    out: Array,
-) -> None:
-    """One game; out (5,) int64: winner (0 the first side), games won (1..3), cube, turns, whether it was passed.
-
-    opening : the first roll is an opening roll, whose higher die says who begins; else the first side rolls.
-    """
-    board, other = start.copy(), start.copy()
-    mover, value, owner, passed = 0, 1, -1, False
-    turns = 0
+def _opening(state: Array) -> tuple[int, int]:
+    """Two different dice."""
     a = b = 0
-    if opening:
-        while a == b:
-            a, b = die_of(state), die_of(state)
-        mover = 0 if a > b else 1
-        if mover == 1:
-            other[0], other[1] = board[1], board[0]
-            board[:] = other
-    while turns < MOST_TURNS:
-        if turns > 0 or not opening:
-            may = with_cube and owner in (-1, mover) and value < 1024
-            if may and choosing.doubles(home, cube, board, owner == mover):
-                if not choosing.takes(home, cube, board):
-                    passed = True
-                    break
-                value, owner = 2 * value, 1 - mover
-            a, b = die_of(state), die_of(state)
-        turns += 1
-        chosen = choosing.choose(kernel, home, cube, board, a, b, room, points, terms)
-        if chosen >= 0:
-            board[:] = room.boards[2, chosen]
-        if board[0, 1:].sum() == 0:
-            break
-        other[0], other[1] = board[1], board[0]
-        board[:] = other
-        mover = 1 - mover
-    won = 1
-    if not passed and board[1, 0] == 0:
-        won = 3 if board[1, 19:].sum() > 0 else 2
-    out[0], out[1], out[2], out[3], out[4] = mover, won, value, turns, passed
+    while a == b:
+        a, b = die_of(state), die_of(state)
+    return a, b
+
+
+@njit()
+def _count(board: Array, side: int, lowest: int) -> int:
+    """Men of a side on its points lowest..24 and the bar."""
+    men = 0
+    for point in range(lowest, 26):
+        men += board[side, point]
+    return men
 
 
 @njit()
@@ -99,14 +64,55 @@ def play(
     start: Array,
     opening: bool,
     with_cube: bool,
-    seed: int,
+    seed: Any,
     first: int,
     room: moves.Room,
     out: Array,
 ) -> None:
-    """Games first, first + 1, ... of a series into the rows of `out` (games, 5) int64."""
+    """Games first, first + 1, ... of a series into the rows of `out` (games, 5) int64.
+
+    opening : the first roll is an opening roll, whose higher die says who begins; else the first side rolls. A row:
+    winner (0 the first side), games won (1..3), cube, turns, whether the game was passed.
+    """
     points, terms = np.zeros((moves.MOST, 2)), np.zeros((moves.MOST, TERMS))
-    state = np.zeros(1, np.uint64)
-    for k in range(len(out)):
-        state[0] = mixed(np.uint64(seed) + mixed(np.uint64(first + k) + GOLDEN))
-        game(kernel, home, cube, start, opening, with_cube, state, room, points, terms, out[k])
+    state, board = np.zeros(1, np.uint64), start.copy()
+    for game in range(len(out)):
+        state[0] = mixed(np.uint64(seed) + mixed(np.uint64(first + game) + GOLDEN))
+        moves.copy_board(board, start)
+        mover, value, owner, passed, turns = 0, 1, -1, False, 0
+        a = b = 0
+        if opening:
+            a, b = _opening(state)
+            if b > a:
+                mover = 1
+                moves.swap_sides(board)
+        while turns < MOST_TURNS:
+            if turns > 0 or not opening:
+                may = with_cube and owner in (-1, mover) and value < 1024
+                if may and choosing.doubles(home, cube, board, owner == mover):
+                    if not choosing.takes(home, cube, board):
+                        passed = True
+                        break
+                    value, owner = 2 * value, 1 - mover
+                a, b = die_of(state), die_of(state)
+            turns += 1
+            if moves.plays(room, board, a, b) > 0:
+                chosen = 0
+                if room.many[2] > 1:
+                    part = choosing.rate(kernel, home, cube.by_w, board, room, points, terms)
+                    chosen = choosing.best(home, part, room, points)
+                moves.copy_board(board, room.boards[2, chosen])
+            if _count(board, 0, 1) == 0:
+                break
+            moves.swap_sides(board)
+            mover = 1 - mover
+        won = 1
+        if not passed and board[1, 0] == 0:
+            won = 3 if _count(board, 1, 19) > 0 else 2
+        out[game, 0], out[game, 1], out[game, 2], out[game, 3], out[game, 4] = (
+            mover,
+            won,
+            value,
+            turns,
+            passed,
+        )
