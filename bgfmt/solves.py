@@ -57,7 +57,9 @@ def solve(
     OutputExistsError; OSError; TypeError for an option that this kind of solve does not take.
     """
     common: dict[str, Any] = {"force": force, "threads": threads}
-    named = {name: value for name, value in (("recipe", recipe), ("format", format)) if value is not None}
+    named: dict[str, Any] = {
+        name: value for name, value in (("recipe", recipe), ("format", format)) if value is not None
+    }
     if what == "match":
         from bgfmt.solving_match import solve_match_score
 

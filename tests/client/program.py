@@ -75,7 +75,7 @@ def lookups(db: Database, position: Position) -> None:
         assert_type(found, bgfmt.tables.Equities)
         win: float = found.win
         print(win, [column.unit for column in table.columns])
-    print(db.lookup_many([position.us], [position.them]).shape)
+    print(db.lookup_many([position.us], [position.them]).shape, bgfmt.arrow(table).num_rows)
 
 
 def answers(databases: list[Database], position: Position) -> None:
