@@ -154,7 +154,7 @@ def _target(path: PathLike, name: str | None, blank: Table, made: Job) -> Format
     homes = formats.homes(blank)
     if not suffix:
         return formats.home(blank)
-    fitting = [f for f in formats.known().values() if suffix in f.suffixes and not f.historic]
+    fitting = [f for f in formats.known().values() if suffix in f.suffixes and f.reads and not f.historic]
     able = [f for f in fitting if isinstance(blank, f.carries) and f.refusal(blank, {}) is None]
     chosen = [f for f in able if f in homes] or able
     if len(chosen) == 1:

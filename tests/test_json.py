@@ -108,6 +108,9 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Path:
 CASES = [
     ("Info", "info os_p06.bd"),
     ("Info", "info --digest ts_06x04.bd bgns.ijf hyper1.bd"),
+    ("Info", "convert os_p06.bd small.bd --points 4 --force"),
+    ("Info", "solve two-sided 3x3 --quiet --force -o 3x3.bd"),
+    ("Info", "solve match 3x2 --away 2-3 --quiet --force -o 2-3.bgm"),
     ("Lookup", "lookup ts_06x04.bd 0,1/1"),
     ("Lookup", "lookup os_p06.bd 0,1/1"),
     ("Lookup", "lookup os_p04_nd.bd 0,1"),
@@ -139,6 +142,8 @@ CASES = [
     ("Annotated", "annotate money.mat evening.mat gone.mat ts_06x04.bd os_p06.bd"),
     ("Judged one", "judge ts_06x04.bd 0,1,0,0,1/0,1,1 --roll 21 --played 5/2"),
     ("Judged one", "judge os_p06.bd 0,1,0,0,1/0,1,1 --take --away 3-5"),
+    ("Rule study", "study rules ts_06x04.bd --rule keith"),
+    ("Rule study", "study rules os_p06.bd --chequers 1-2 --away 2-5"),
     ("Formats", "formats"),
     ("Check", "gnubg check ts_06x04.bd"),
     ("Check", "gnubg check none.bd"),

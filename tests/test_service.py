@@ -675,3 +675,25 @@ def test_starlette_is_for_this_command_alone() -> None:
     code = f"import sys, bgfmt, bgfmt.cli; bgfmt.cli.run(['--version']); {info}; "
     code += "assert not {'starlette', 'uvicorn', 'urllib3'} & sys.modules.keys()"
     subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, cwd=ROOT)
+
+
+def test_what_is_calculated_waits_for_compiling() -> None:
+    """Not "busy", and no answer of the tables: compiling at the start is no other calculation."""
+    from bgfmt.service.work import OneAtATime
+
+    one, begun = OneAtATime(), time.monotonic()
+    one.prepare(lambda: time.sleep(1.5))
+    assert not one.busy
+    assert one.do(lambda: "exact", lambda: "table") == ("exact", True)
+    assert time.monotonic() - begun > 1.4
+    one.prepare(lambda: 1 / 0)
+    assert one.do(lambda: "exact", lambda: "table") == ("exact", True)
+
+
+def test_without_databases_those_of_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BGFMT_DB", str(TS))
+    with served() as base:
+        found = Client(base).json("/v1/tables")
+        assert [one["name"] for one in found["tables"]] == [TS.name]
+        exact = Client(base).json("/v1/cube", position="0,0,1,1,1/1,0,2,1,1")
+        assert exact["source"] == "calculation"

@@ -62,7 +62,11 @@ __all__ = [
 #: it. Those without a sign here, every guest's among them, are always asked.
 SIGNS = {
     "bgfmt-match": rb"BGMATCH",
+    "bgfmt-ts": rb"bgfmt-ts",
     "bgsage": rb"RAEB",
+    "bkg-binary": rb"bkg-T-",
+    "bkg-text": rb"bkg-bearoff ",
+    "exactbearoff": rb"\xcc\xde\x60\x04",
     "gnubg-2001": rb"\xff\xff",
     "gnubg-huge": rb"\d\dx",
     "gnubg-hyper": rb"gnubg.H",
@@ -71,6 +75,8 @@ SIGNS = {
     "gnubg-ts": rb"gnubg.TS",
     "jfile": rb"(?!gnubg|PK)",
     "npz": rb"PK",
+    "parquet": rb"PAR1",
+    "points-text": rb"bearoff-2s ",
 }
 
 
@@ -109,7 +115,7 @@ def get(name: str) -> Format[Any]:
 def head_of(source: Source, offset: int = 0) -> Head:
     """What formats are shown of the bytes at `offset`."""
     first = bytes(source.buffer[offset : offset + HEAD_BYTES])
-    return Head(source.name, source.size - offset, first, offset)
+    return Head(source.name, source.size - offset, first, offset, tuple(getattr(source, "files", ())))
 
 
 def recognise(source: Source, offset: int = 0) -> Format[Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -13,6 +14,7 @@ from bgfmt.storage import system
 
 T = TypeVar("T")
 WAITING = 64  # pieces of work that may wait for a thread
+COMPILING = 60.0  # seconds to wait for what is compiled at the start
 PATIENCE = 1.0  # seconds to wait for the one calculation under way
 
 
@@ -52,6 +54,19 @@ class OneAtATime:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
+        self._ready = threading.Event()
+        self._ready.set()
+
+    def prepare(self, compiling: Callable[[], Any]) -> None:
+        """Do this in a thread; until it is done, calculations wait for it, as they would for their own compiling."""
+        self._ready.clear()
+
+        def run() -> None:
+            with contextlib.suppress(Exception):
+                compiling()
+            self._ready.set()
+
+        threading.Thread(target=run, daemon=True).start()
 
     @property
     def busy(self) -> bool:
@@ -60,6 +75,7 @@ class OneAtATime:
 
     def do(self, exact: Callable[[], T], otherwise: Callable[[], T]) -> tuple[T, bool]:
         """(answer, whether it is the exact one)."""
+        self._ready.wait(COMPILING)
         if not self._lock.acquire(timeout=PATIENCE):
             return otherwise(), False
         try:

@@ -1,6 +1,7 @@
 """Where bytes come from and go: sources, sinks, and files that appear whole or not at all."""
 
 from bgfmt.storage.draft import check_output, create
+from bgfmt.storage.folder import FolderSink, create_folder
 from bgfmt.storage.ranges import (
     REMOTE_OPTIONS,
     FolderSource,
@@ -17,6 +18,7 @@ __all__ = [
     "REMOTE_OPTIONS",
     "ComparingSink",
     "FileSink",
+    "FolderSink",
     "FolderSource",
     "GuardedSource",
     "MappedSource",
@@ -28,6 +30,7 @@ __all__ = [
     "Source",
     "check_output",
     "create",
+    "create_folder",
     "is_url",
     "open_source",
 ]

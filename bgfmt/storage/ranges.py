@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from bisect import bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import accumulate
 from pathlib import Path
 from typing import Any, BinaryIO, cast
@@ -17,7 +17,7 @@ from bgfmt.errors import CapabilityError, ClosedError, TruncatedError
 from bgfmt.storage import system
 from bgfmt.storage.source import MappedSource, Source, Window, length_of
 from bgfmt.storage.system import PathLike
-from bgfmt.tables.rows import LazyRows, Rows
+from bgfmt.tables.rows import LazyRows, Rows, wrapped
 
 AT_ONCE = 16 << 20  # arrays of at most this many bytes are read whole
 NEAR = 1 << 12  # records that lie this close are read together
@@ -136,7 +136,7 @@ class RangeRows(LazyRows):
             and _numbers(key[1])
         ):
             us, them = np.broadcast_arrays(
-                *(_wrapped(k, n) for k, n in zip(key[:2], self.shape[:2], strict=True))
+                *(wrapped(k, n) for k, n in zip(key[:2], self.shape[:2], strict=True))
             )
             width = length_of(self.shape[2:]) * self.dtype.itemsize
             flat = (us.astype(np.int64) * self.shape[1] + them).reshape(-1)
@@ -153,7 +153,7 @@ class RangeRows(LazyRows):
             return _columns(self, key[1])
         if isinstance(key, np.ndarray) and key.dtype.kind in "iu":
             assert self._pick is not None
-            rows = self._pick(_wrapped(key, len(self)).reshape(-1))
+            rows = self._pick(wrapped(key, len(self)).reshape(-1))
             return rows.reshape(*key.shape, *self.shape[1:])
         return super().__getitem__(key)
 
@@ -170,14 +170,6 @@ def _numbers(key: Any) -> bool:
     return isinstance(key, (int, np.integer)) or (
         isinstance(key, (np.ndarray, list)) and np.asarray(key).dtype.kind in "iu"
     )
-
-
-def _wrapped(key: Any, size: int) -> NDArray[np.int64]:
-    numbers = np.asarray(key, np.int64)
-    numbers = np.where(numbers < 0, numbers + size, numbers)
-    if numbers.size and (numbers.min() < 0 or numbers.max() >= size):
-        raise IndexError(f"an index lies outside 0 to {size - 1}")
-    return numbers
 
 
 class GuardedSource(RangeSource):
@@ -200,14 +192,17 @@ class GuardedSource(RangeSource):
 
 
 class FolderSource(RangeSource):
-    """A table in several files: the regular files of a folder, one after the other in order of name.
+    """A table in several files of a folder, one after the other.
 
-    `files` maps their names to sources of their own; those that begin with a dot, and folders, are left out.
+    names : of the files, in order; by default all regular files by name, without those that begin with a dot.
+    `files` maps names to sources of their own.
     """
 
-    def __init__(self, path: PathLike, *, guard: bool = False) -> None:
+    def __init__(self, path: PathLike, names: Sequence[str] | None = None, *, guard: bool = False) -> None:
         folder = Path(path)
-        names = sorted(entry.name for entry in os.scandir(folder) if entry.is_file() and entry.name[0] != ".")
+        if names is None:
+            found = (entry for entry in os.scandir(folder) if entry.is_file() and entry.name[0] != ".")
+            names = sorted(entry.name for entry in found)
         self.files: dict[str, Source] = {}
         try:
             for name in names:

@@ -16,7 +16,8 @@ from bgfmt.errors import (
     FormatError,
     UnknownFormatError,
 )
-from bgfmt.storage import PathLike, Source, open_source, system
+from bgfmt.formats.opening import open_source
+from bgfmt.storage import PathLike, Source, system
 from bgfmt.tables import Table
 from bgfmt.verifier import causes, digests, proofs, readings, report, sense, structure, words
 from bgfmt.verifier.findings import RUNGS, Finding, Kind, Likely, Outcome, Rule, Seen
@@ -234,5 +235,5 @@ class Climb:
 
 
 def _made_by(name: str, kind: str) -> list[Finding]:
-    plain = ("gnubg", "bgsage", "exact", "peelle", "match")
+    plain = ("gnubg", "bgsage", "exact", "peelle", "match", "bkg", "points")
     return [] if name in plain else [Finding(Rule.MADE_BY, field=name, found=words.made_by(name, kind))]

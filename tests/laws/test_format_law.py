@@ -34,6 +34,11 @@ def numbers_equal(a: Table, b: Table) -> bool:
     return len(one) == len(two) and all(as_json(one[k]) == as_json(two[k]) for k in range(len(one)))
 
 
+def bits(table: Table) -> list[bytes]:
+    """The bytes of a table's numbers."""
+    return [np.asarray(rows).tobytes() for rows in table.arrays().values()]
+
+
 def written(sample: Sample, table: Table) -> bytes:
     """A table as the sample's format writes it, in the layout it was read with."""
     store = MemorySink()
@@ -55,7 +60,7 @@ def kept(sample: Sample) -> Table:
 
 
 def test_every_format_has_a_sample() -> None:
-    several = {name for name, f in FORMATS.items() if f.historic}
+    several = {name for name, f in FORMATS.items() if f.historic or not f.reads}
     assert {s.format.name for s in SAMPLES.values()} | several == set(FORMATS)
 
 
@@ -154,6 +159,8 @@ def test_a_changed_byte_outside_the_numbers_does_not_pass(sample: Sample) -> Non
     places = [r.offset + k for r in layout.regions if not r.numbers for k in range(r.size)]
     if not sample.options.get("compressed", True) or len(places) > TRIES:
         places = rng.permutation(places)[:TRIES].tolist()
+    if not any(r.numbers for r in layout.regions):  # every try writes the whole file again
+        places = rng.permutation(places)[: max(4, 2_000_000 // len(sample.data))].tolist()
     tries = places if len(sample.data) < 100_000 else places[:25]
     for at in tries:
         changed = bytearray(sample.data)
@@ -168,7 +175,9 @@ def test_a_changed_byte_outside_the_numbers_does_not_pass(sample: Sample) -> Non
             continue
         says = (type(other), other.points, other.chequers, facts_of(other))
         said = (type(table), table.points, table.chequers, facts_of(table))
-        same = numbers_equal(other, table) if says == said else False
+        same = says == said and numbers_equal(other, table)
+        if same and bits(other) != bits(table):  # a zero of another sign
+            same = False
         assert not same, f"byte {at} changed unseen ({layout.region_at(at)})"
         assert written(sample, other) == changed
 
@@ -216,7 +225,10 @@ def test_the_layout_tells_size_and_places(sample: Sample) -> None:
             if stored[place] == 0:
                 continue  # a compressed row leaves out leading and trailing zeros
             changed = bytearray(sample.data)
-            changed[layout.offset_of(entry, name, item)] ^= 1
+            try:
+                changed[layout.offset_of(entry, name, item)] ^= 1
+            except CapabilityError:  # a number that every such table has, and no file
+                continue
             try:
                 again = np.asarray(sample.read(bytes(changed)).table.arrays()[name])
             except FormatError:

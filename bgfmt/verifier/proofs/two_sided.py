@@ -85,7 +85,7 @@ def _damaged(table: TwoSided, work: Work, found: recurrence.Pass, differences: d
 
 def _finding(table: TwoSided, work: Work, number: int, right: Array) -> Finding:
     us, them = divmod(number, table.positions)
-    stored = [int(v) for v in np.asarray(table.equities[us])[them]]
+    stored = [int(v) for v in table.equities[us, them]]
     wanted = [int(v) for v in right]
     return Finding(
         Rule.ENTRY,
@@ -113,7 +113,7 @@ def _sampled(table: TwoSided, work: Work) -> Outcome:
         done += len(part)
         if work.progress is not None:
             work.progress(done, len(numbers))
-    stored = np.array([np.asarray(table.equities[int(k) // n])[int(k) % n] for k in numbers])
+    stored = np.asarray(table.equities[numbers // n, numbers % n])
     off = np.abs(stored.astype(np.int64) - right)
     bad = np.flatnonzero(off.any(axis=1))
     if not len(bad):

@@ -2,7 +2,8 @@
 
 Two passes over the file at most: its rows, as what a play leads to; and its columns, as what must follow. Columns are
 taken in bands wide enough that a band's piece of a row is a few pages, so that a file larger than memory is read
-twice and no more.
+twice and no more. A compressed table is walked in the order in which its rows and columns lie together in the file
+(its equities have an `order`, position numbers by place), so that it is unpacked twice and never as a whole.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ BAND_BYTES = 192 << 20
 LARGE = 3 << 30
 LARGE_BAND_BYTES = 768 << 20
 PIECE_BYTES = 16 << 20
+UNPACKED_BYTES = 64 << 20  # rows of a compressed table that are made at once
 
 
 def _offset_in_file(array: Array) -> int | None:
@@ -55,6 +57,8 @@ class Grid:
         self.size = self.n * self.n * self.columns * 2
         self._fd = -1
         self._offset = 0
+        #: position numbers by place, where rows and columns are walked in another order than that of their numbers
+        self.order: Array | None = getattr(table.equities, "order", None)
         array = table.equities
         if isinstance(array, np.ndarray) and array.flags.c_contiguous and array.dtype == np.dtype("<u2"):
             offset = _offset_in_file(array)
@@ -64,7 +68,9 @@ class Grid:
                     self._fd = os.open(table.provenance, os.O_RDONLY)
 
     def rows(self, start: int, stop: int) -> Array:
-        """(stop - start, n, columns) uint16."""
+        """Rows at places start..stop-1, (stop - start, n, columns) uint16, columns by position number."""
+        if self.order is not None:
+            return np.ascontiguousarray(self.rows_array[self.order[start:stop]], "<u2")
         if self._fd < 0:
             rows = np.array(self.rows_array[start:stop], "<u2")
             self.release()
@@ -74,8 +80,11 @@ class Grid:
         return out
 
     def piece(self, start: int, stop: int, first: int, last: int) -> Array:
-        """Columns first..last-1 of rows start..stop-1: (stop - start, (last - first) * columns) uint16."""
+        """Places first..last-1 of rows at start..stop-1: (stop - start, (last - first) * columns) uint16."""
         width = (last - first) * self.columns
+        if self.order is not None:
+            made = self.rows_array.piece(np.arange(start, stop), first, last)  # type: ignore[attr-defined]
+            return np.asarray(made).reshape(stop - start, width)
         if last - first == self.n:
             return self.rows(start, stop).reshape(stop - start, width)
         out = np.empty((stop - start, width), "<u2")
@@ -92,6 +101,14 @@ class Grid:
         view = out.reshape(-1).view(np.uint8).data
         if system.read_into(self._fd, view, self._offset + at) < len(view):
             raise OSError("the file became shorter while it was read")
+
+    def numbers(self, places: Array) -> Array:
+        """Position numbers at places."""
+        return places if self.order is None else np.asarray(self.order[places])
+
+    def place(self, number: int) -> int:
+        """The place of a position number."""
+        return number if self.order is None else int((self.order == number).argmax())
 
     def close(self) -> None:
         """Let the file go."""
@@ -126,6 +143,10 @@ def check(table: TwoSided, *, threads: int = 1, progress: Progress | None = None
     per_tile = LANES // columns
     budget = LARGE_BAND_BYTES if grid.size > LARGE else BAND_BYTES
     band = max(per_tile, min(n, budget // (n * columns * 2) // per_tile * per_tile))
+    at_once = per_tile
+    if grid.order is not None:
+        at_once *= max(1, UNPACKED_BYTES // (n * columns * 2) // per_tile)
+    zero = grid.place(0)
     lists: list[Array] = []
     local = threading.local()
     lock = threading.Lock()
@@ -144,26 +165,29 @@ def check(table: TwoSided, *, threads: int = 1, progress: Progress | None = None
             local.tile = np.zeros((n, LANES), np.int16)
             local.total = np.zeros(LANES, np.int32)
         rows = grid.rows(first, last)
-        kernels.turned_tile(rows, local.tile)
-        lane = (first - begin) * columns
-        kernels.expected_tile(
-            1, n, starts, results.ctypes.data, local.tile.ctypes.data, local.total, local.total.ctypes.data,
-            expected, lane, (last - first) * columns,
-        )  # fmt: skip
-        advance(last - first)
+        for low in range(first, last, per_tile):
+            high = min(last, low + per_tile)
+            kernels.turned_tile(rows[low - first : high - first], local.tile)
+            lane = (low - begin) * columns
+            kernels.expected_tile(
+                1, n, starts, results.ctypes.data, local.tile.ctypes.data, local.total, local.total.ctypes.data,
+                expected, lane, (high - low) * columns,
+            )  # fmt: skip
+            advance(high - low)
 
     def judge(part: tuple[int, int, Array, int, int]) -> tuple[int, int, Array, Array, int]:
         u, v, expected, begin, end = part
         stored = grid.piece(u, v, begin, end)
         fails = np.zeros(v - u, np.int64)
         histogram = np.zeros((columns, 19), np.int64)
-        largest = int(kernels.compare(stored, expected[u:v], columns, fails, histogram))
+        wanted = expected[u:v] if grid.order is None else expected[grid.order[u:v]]
+        largest = int(kernels.compare(stored, wanted, columns, fails, histogram))
         numbers = np.zeros(0, np.int64)
         if fails.any():
             bad = np.flatnonzero(fails)
-            differ = (stored[bad] != expected[u:v][bad]).reshape(len(bad), -1, columns).any(axis=2)
+            differ = (stored[bad] != wanted[bad]).reshape(len(bad), -1, columns).any(axis=2)
             which, them = np.nonzero(differ)
-            numbers = ((bad[which] + u) * n + begin + them)[:LIST_MOST]
+            numbers = (grid.numbers(bad[which] + u) * n + grid.numbers(begin + them))[:LIST_MOST]
         return v - u, int(fails.sum()), histogram, numbers, largest
 
     try:
@@ -172,10 +196,10 @@ def check(table: TwoSided, *, threads: int = 1, progress: Progress | None = None
                 end = min(n, begin + band)
                 expected = np.empty((n, (end - begin) * columns), np.uint16)
                 expected[0] = 65535
-                tiles = [(t, min(end, t + per_tile), expected, begin) for t in range(begin, end, per_tile)]
+                tiles = [(t, min(end, t + at_once), expected, begin) for t in range(begin, end, at_once)]
                 list(pool.map(work, tiles))
-                if begin == 0:
-                    expected[1:, :columns] = 0
+                if begin <= zero < end:
+                    expected[1:, (zero - begin) * columns :][:, :columns] = 0
                 step = max(1, PIECE_BYTES // expected[0].nbytes)
                 pieces = [(u, min(n, u + step), expected, begin, end) for u in range(0, n, step)]
                 for rows, failing, histogram, numbers, largest in pool.map(judge, pieces):
@@ -233,7 +257,21 @@ def expected_at(table: TwoSided, numbers: Array) -> Array:
     n, columns = table.positions, table.equities.shape[2]
     starts, results = rules.plays(table.points, table.chequers)
     out = np.zeros((len(numbers), columns), np.int64)
-    kernels.values_of(np.asarray(table.equities), numbers // n, numbers % n, starts, results, out)
+    us, them = numbers // n, numbers % n
+    rows: Any = table.equities
+    if isinstance(rows, np.ndarray):
+        kernels.values_of(rows, us, them, starts, results, out)
+        return out
+    wanted = np.unique(them[them > 0])  # rows that are made on demand: those that are asked for, behind row 0
+    for part in np.array_split(wanted, -(-len(wanted) // 64) or 1):
+        mine = np.flatnonzero(np.isin(them, part) | (them == 0))
+        stored = np.zeros((len(part) + 1, n, columns), np.uint16)
+        stored[1:] = rows[part]
+        value = np.zeros((len(mine), columns), np.int64)
+        kernels.values_of(
+            stored, us[mine], np.searchsorted(part, them[mine], "right"), starts, results, value
+        )
+        out[mine] = value
     return out
 
 
