@@ -45,5 +45,5 @@ class Sums:
             for at in range(start, end, STEP):
                 found = zlib.crc32(system.read_at(fd, min(STEP, end - at), at), found)
             if found != made:
-                text = f"bytes {start:,} to {end:,} are not what was written; the disk or another process changed them"
+                text = f"bytes {start:,} to {end:,} are not what was written: something changed them"
                 raise OSError(errno.EIO, text, name)
