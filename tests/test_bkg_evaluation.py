@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import random
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -48,7 +49,7 @@ def moved(position: Position, text: str) -> Position:
     us, them = [0, *position.us.padded(25)], [0, *position.them.padded(25)]
     for word in text.replace("*", "").split():
         stops = [25 if s == "bar" else 0 if s == "off" else int(s) for s in word.split("/")]
-        for start, end in zip(stops, stops[1:], strict=False):
+        for start, end in pairwise(stops):
             us[start] -= 1
             us[end] += 1
             if end and them[25 - end]:

@@ -6,7 +6,7 @@ import click
 
 from bgfmt.cli import options
 
-MODES = ("play", "referee", "self", "series", "replay", "explain")
+MODES = ("play", "referee", "self", "series", "replay", "explain", "bearoff")
 
 
 @click.command()
@@ -61,6 +61,7 @@ def engine(
     series             many games: wins, gammons, points a game, standard error
     replay [FILE]      a recorded game, and what the engine would have played (bkg: the paper's game)
     explain POSITION [ROLL]   what the engine goes by
+    bearoff            bkg: what its rules for the bear-off cost against exact play
 
     \b
     Examples:

@@ -68,6 +68,8 @@ def run(asked: Asked) -> int:
         return _replay(asked, main)
     if asked.mode == "explain":
         return explain(main, asked.words, asked.as_json)
+    if asked.mode == "bearoff":
+        return _bearoff(asked)
     if asked.mode == "series":
         return _series(asked, main)
     return _games(asked, main)
@@ -84,7 +86,7 @@ def ask(prompt: str) -> str:
     if not line:
         click.echo()
         raise Quit
-    return line
+    return line.strip()
 
 
 def _players(asked: Asked, main: engine.Engine) -> tuple[referee.Players, tuple[str, str]]:
@@ -220,6 +222,29 @@ def _replay(asked: Asked, main: engine.Engine) -> int:
     click.echo(
         f"the same in {sum(engaged)} of {len(engaged)} choices{whose} in contact, {sum(same)} of {len(same)} in all"
     )
+    return 0
+
+
+def _bearoff(asked: Asked) -> int:
+    if asked.name != "bkg":
+        raise click.UsageError(f"engine {asked.name} has no rules for the bear-off to measure")
+    from bgfmt.playing import quality
+
+    found = quality.measured(threads=asked.threads)
+    if asked.as_json:
+        options.echo_json({"rules": [one.as_dict() for one in found]})
+        return 0
+    click.echo("851,929 positions of up to six men, 36 rolls, against exact two-sided play")
+    click.echo("rule    differs   average cost   worst")
+    for one in found:
+        line = (
+            f"{one.rule:<7} {100 * one.differs:6.3f} %   {one.cost:.7f}    {one.worst:.5f}  ({one.worst_at})"
+        )
+        click.echo(line)
+    click.echo("\nwinning chance  positions  " + "  ".join(f"{one.rule:>9}" for one in found))
+    for k, (many, _) in enumerate(found[0].by_chance.tolist()):
+        costs = "  ".join(f"{one.by_chance[k, 1]:.7f}" for one in found)
+        click.echo(f"{k / 20:.2f}-{(k + 1) / 20:.2f}       {int(many):>9,}  {costs}")
     return 0
 
 

@@ -85,13 +85,13 @@ def expected_rolls(home: Home, x: Array) -> float:
 def worth(home: Home, board: Array, found: int, mode: int, rolls: int) -> tuple[float, float]:
     """What a result in the table is ranked by, greater first, and what then.
 
-    mode 0: least ENR. 1: greatest P(off in at most `rolls`), then ENR. 2: least W of the opponent, then ENR.
+    mode 0: least ENR. 1: greatest P(off in at most `rolls`), then ENR. 2: least W of the opponent.
     """
     if mode == 1:
         return within(home, found, rolls), -home.enr[found]
     if mode == 2:
         theirs = row(home, board[1])
-        return (1.0 if found == 0 else -win_chance(home, theirs, found)), -home.enr[found]
+        return (1.0 if found == 0 else -win_chance(home, theirs, found)), 0.0
     return -home.enr[found], 0.0
 
 
