@@ -39,7 +39,9 @@ class Classes(NamedTuple):
             many, begins = self.frequencies[kind], self.begins[kind]
             symbols = np.repeat(np.arange(SYMBOLS), many)
             low = (symbols == ESCAPE) | (self.shifts[kind] > 0)
-            out[kind] = low << 30 | symbols << 24 | (many[symbols] - 1) << 12 | np.arange(WHOLE) - begins[symbols]
+            out[kind] = (
+                low << 30 | symbols << 24 | (many[symbols] - 1) << 12 | np.arange(WHOLE) - begins[symbols]
+            )
         return out
 
     def sense(self) -> bool:

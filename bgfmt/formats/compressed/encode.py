@@ -105,7 +105,9 @@ def _strip(
         some = range(first, min(len(lengths), first + 1024))
         pieces.append(
             b"".join(
-                views[j][starts[k, j] : starts[k, j] + lengths[k, j]] for k in some for j in range(shape.groups)
+                views[j][starts[k, j] : starts[k, j] + lengths[k, j]]
+                for k in some
+                for j in range(shape.groups)
             )
         )
     return pieces

@@ -20,7 +20,7 @@ WIDE_WORTH = 4.0  # a factor of 16 bits moves the records by this much or more
 SAMPLE = 96
 SPARE = 16  # singular vectors found beyond those that are used
 ENOUGH = 0.7
-PRICE = 14.0  # bits that a number of a factor is worth: its own eight, and the time it takes
+PRICE = 11.0  # bits that a number of a factor is worth: its own eight, and the time it takes
 WIDE, NARROW = (32767, 24), (127, 14)  # greatest factor, fractional bits
 
 
@@ -39,7 +39,9 @@ def fit(tile: NDArray[np.uint16], seed: int) -> tuple[list[Factors], list[Factor
     return [wide for wide, _ in found], [narrow for _, narrow in found]
 
 
-def as_bytes(wide: list[Factors], narrow: list[Factors]) -> tuple[NDArray[np.uint8], NDArray[np.uint8], Scales]:
+def as_bytes(
+    wide: list[Factors], narrow: list[Factors]
+) -> tuple[NDArray[np.uint8], NDArray[np.uint8], Scales]:
     """Factors of the rows, of the columns, (m, bytes) uint8, and their shifts, as a file holds them."""
     sides = []
     for turn in (lambda f: f.left, lambda f: f.right.T):
@@ -75,7 +77,9 @@ def _column(stored: NDArray[np.uint16], rng: np.random.Generator) -> tuple[Facto
         if take:
             narrow.append(_quantised(rest, u[:, :take], *NARROW))
             left -= take
-        if take < ENOUGH * len(s):  # the last ones found are never quite right: they do not say that it is enough
+        if take < ENOUGH * len(
+            s
+        ):  # the last ones found are never quite right: they do not say that it is enough
             break
     return _joined(wide), _joined(narrow)
 
@@ -92,7 +96,9 @@ def _joined(parts: list[Factors]) -> Factors:
     return Factors(left[:, order], np.concatenate([p.right for p in parts])[order], shifts[order])
 
 
-def _leading(matrix: Matrix, many: int, rng: np.random.Generator) -> tuple[Matrix, Matrix, NDArray[np.float64]]:
+def _leading(
+    matrix: Matrix, many: int, rng: np.random.Generator
+) -> tuple[Matrix, Matrix, NDArray[np.float64]]:
     """The leading singular vectors: u (rows, k), s v (k, columns), s (k,); one power iteration."""
     many = min(many, *matrix.shape)
     guess = rng.standard_normal((matrix.shape[1], min(many + SPARE, *matrix.shape)), np.float32)

@@ -97,6 +97,3 @@ class BgfmtTwoSided(Format[TwoSided]):
         for said in records.unknown(table):
             at = extent.offset + packed.shape.facts_at
             yield Fault(at, packed.shape.facts, "facts", "what a program writes", said)
-
-
-

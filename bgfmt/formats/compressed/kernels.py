@@ -188,7 +188,9 @@ def rows(data: Any, starts: Any, stops: Any, factors: int, columns: int, block: 
                         return k
                     for r in range(count):
                         for c in range(columns):
-                            out[k, base + r, c] = np.int64(predicted[c, k, base + r]) + residuals[r * columns + c]
+                            out[k, base + r, c] = (
+                                np.int64(predicted[c, k, base + r]) + residuals[r * columns + c]
+                            )
                 else:
                     for c in range(kept):
                         if data[starts[k] + b * kept + c]:
@@ -281,7 +283,19 @@ def records(data: Any, starts: Any, stops: Any, beside: Any, where: Any, column:
     entry = (width + block - 1) // block * (3 if columns == 4 else 2)
     for i in range(len(starts)):
         how = residual_of(
-            data, starts[i], stops[i], column[i], width, factors, columns, block, slots, shifts, kinds, room, found
+            data,
+            starts[i],
+            stops[i],
+            column[i],
+            width,
+            factors,
+            columns,
+            block,
+            slots,
+            shifts,
+            kinds,
+            room,
+            found,
         )
         if how < 0:
             return i
@@ -299,7 +313,9 @@ def record(data: Any, start: int, stop: int, beside: Any, where: int, column: in
     found, kinds = np.zeros(columns, np.int64), np.zeros(columns, np.int64)
     room = np.empty(block * columns, np.int64)
     entry = (width + block - 1) // block * (3 if columns == 4 else 2)
-    how = residual_of(data, start, stop, column, width, factors, columns, block, slots, shifts, kinds, room, found)
+    how = residual_of(
+        data, start, stop, column, width, factors, columns, block, slots, shifts, kinds, room, found
+    )
     if how < 0:
         return 0
     for c in range(columns):

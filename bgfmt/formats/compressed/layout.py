@@ -138,7 +138,9 @@ def read_shape(source: Source, offset: int) -> Shape:
     """The first 64 bytes, checked."""
     first = source.bytes(offset, HEAD_BYTES, "header")
     if crc(first[:60]) != first[60:]:
-        raise CorruptError(source.name, offset + 60, f"the header's sum {crc(first[:60]).hex()}", first[60:].hex())
+        raise CorruptError(
+            source.name, offset + 60, f"the header's sum {crc(first[:60]).hex()}", first[60:].hex()
+        )
     said = source.header(HEAD, HEAD_BYTES, offset)
 
     def refuse(field: str, at: int, expected: object, found: object) -> HeaderError:
@@ -246,7 +248,9 @@ class Scales:
     def build(self) -> bytes:
         """As a strip's head holds it."""
         pairs = zip(self.wide, self.narrow, strict=True)
-        return b"".join(np.array([len(a), len(b)], "<u2").tobytes() + a.tobytes() + b.tobytes() for a, b in pairs)
+        return b"".join(
+            np.array([len(a), len(b)], "<u2").tobytes() + a.tobytes() + b.tobytes() for a, b in pairs
+        )
 
 
 def strip_head(tiles: list[Scales]) -> bytes:

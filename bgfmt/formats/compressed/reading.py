@@ -76,7 +76,10 @@ class Packed:
         for j, tile in enumerate(tiles):
             beside.append(at)
             at += int(self.edges[j + 1] - self.edges[j]) * (tile.factor_bytes + 4)
-        least = [shape.entry_bytes(w) + t.factor_bytes + 4 for w, t in zip(self.widths.tolist(), tiles, strict=True)]
+        least = [
+            shape.entry_bytes(w) + t.factor_bytes + 4
+            for w, t in zip(self.widths.tolist(), tiles, strict=True)
+        ]
         right = index[0] == at and index[-1] == end
         if not right or (np.diff(index).reshape(rows, -1) < np.array(least)).any():
             raise CorruptError(source.name, begin + size, f"segments from {at} to {end}", "others")
@@ -87,17 +90,24 @@ class Packed:
         """Records of a row segment of every tile of a strip."""
         return np.diff(self.edges)
 
-    def _gathered(self, starts: NDArray[np.int64], ends: NDArray[np.int64]) -> tuple[Bytes, NDArray[np.int64]]:
+    def _gathered(
+        self, starts: NDArray[np.int64], ends: NDArray[np.int64]
+    ) -> tuple[Bytes, NDArray[np.int64]]:
         """Bytes that hold these parts, and where each begins in them."""
         data = self._mapped
         if data is not None:
             return data, starts
-        parts = [np.frombuffer(self.source.bytes(a, b - a), np.uint8) for a, b in zip(starts.tolist(), ends.tolist(), strict=True)]
+        parts = [
+            np.frombuffer(self.source.bytes(a, b - a), np.uint8)
+            for a, b in zip(starts.tolist(), ends.tolist(), strict=True)
+        ]
         sizes = ends - starts
         joined = np.concatenate(parts) if parts else np.zeros(0, np.uint8)
         return joined, np.cumsum(sizes) - sizes
 
-    def _sound(self, data: Bytes, at: NDArray[np.int64], starts: NDArray[np.int64], ends: NDArray[np.int64]) -> None:
+    def _sound(
+        self, data: Bytes, at: NDArray[np.int64], starts: NDArray[np.int64], ends: NDArray[np.int64]
+    ) -> None:
         """CorruptError unless every part, `at` in data, is as its checksum says."""
         from bgfmt.formats.compressed import kernels
 
@@ -110,7 +120,9 @@ class Packed:
             self.source.name, start, f"a block of {end - start} bytes as its checksum says", "another"
         )
 
-    def segments(self, places: NDArray[np.int64], g: int, j: int) -> tuple[Bytes, NDArray[np.int64], NDArray[np.int64]]:
+    def segments(
+        self, places: NDArray[np.int64], g: int, j: int
+    ) -> tuple[Bytes, NDArray[np.int64], NDArray[np.int64]]:
         """Row segments of places of group g in tile j, checked: (data, starts, ends in the file less at)."""
         strip = self.strip(g)
         which = (places - self.edges[g]) * self.shape.groups + j
@@ -172,7 +184,9 @@ class Packed:
                 if bad >= 0:
                     at = self.strip(g).index[(places[mine][bad] - self.edges[g]) * shape.groups + j]
                     raise CorruptError(self.source.name, int(at), "blocks of records", "others")
-                out[mine, max(first, low) - first : min(last, high) - first] = made[:, a - begin * shape.block :][:, : b - a]
+                out[mine, max(first, low) - first : min(last, high) - first] = made[
+                    :, a - begin * shape.block :
+                ][:, : b - a]
         return out
 
     def rows(self, numbers: NDArray[np.int64]) -> NDArray[np.uint16]:
@@ -228,7 +242,9 @@ class Packed:
         )  # fmt: skip
         return out if bad < 0 else self.records(np.array([us]), np.array([them]))[0]
 
-    def _of_tile(self, kernels: Any, g: int, j: int, ours: NDArray[np.int64], theirs: NDArray[np.int64]) -> NDArray[np.uint16]:
+    def _of_tile(
+        self, kernels: Any, g: int, j: int, ours: NDArray[np.int64], theirs: NDArray[np.int64]
+    ) -> NDArray[np.uint16]:
         shape, strip = self.shape, self.strip(g)
         scales = strip.tiles[j]
         data, starts, ends = self.segments(ours, g, j)
