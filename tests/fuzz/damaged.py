@@ -62,11 +62,9 @@ def seeds(folder: Path) -> Iterator[Seed]:
         "match": match_score(3, 2, (3, 5), met.load()),
     }
     for kind, table in tables.items():
-        for format in ("npz", "jfile", "bgfmt-match"):
-            if not isinstance(table, bgfmt.formats.get(format).carries) or (kind, format) == (
-                "exact-os",
-                "jfile",
-            ):
+        for format in ("npz", "jfile", "bgfmt-match", "bgfmt-ts"):
+            refused = (kind, format) in (("exact-os", "jfile"), ("exact-ts", "bgfmt-ts"))
+            if refused or not isinstance(table, bgfmt.formats.get(format).carries):
                 continue
             path = folder / f"{kind}-{format}"
             bgfmt.save(table, path, format=format)

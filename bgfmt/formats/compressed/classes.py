@@ -33,7 +33,7 @@ class Classes(NamedTuple):
 
     @property
     def slots(self) -> NDArray[np.uint32]:
-        """(16, 4096): distance from the symbol's first slot, frequency less one << 12, symbol << 24, low bits << 30."""
+        """(16, 4096): distance in the symbol's slots, frequency less one << 12, symbol << 24, low bits << 30."""
         out = np.zeros((16, WHOLE), np.uint32)
         for kind in range(1, 16):
             many, begins = self.frequencies[kind], self.begins[kind]
