@@ -28,13 +28,19 @@ def seeds() -> list[tuple[str, bytes]]:
     """Every small golden file, by name."""
     files = sorted(p for p in GOLDEN.rglob("*") if p.suffix in (".bd", ".ijf", ".db", ".npz"))
     found = [(p.name, p.read_bytes()) for p in files if p.stat().st_size <= SMALL]
-    return found + [(f"{name} as npz", archived(data)) for name, data in found[::4] if name.endswith(".bd")]
+    archives = [(f"{name} as npz", written(data, "npz")) for name, data in found[::4] if name.endswith(".bd")]
+    packed = [
+        (f"{name} as bgfmt-ts", written(data, "bgfmt-ts"))
+        for name, data in found
+        if name.startswith("ts_") and not name.endswith("_H.bd")
+    ]
+    return found + archives + packed
 
 
-def archived(data: bytes) -> bytes:
-    """The table of a file as an npz archive."""
+def written(data: bytes, form: str) -> bytes:
+    """The table of a file in another format."""
     sink = MemorySink()
-    formats.get("npz").write(read_source(Source.from_bytes(data)).table, sink)
+    formats.get(form).write(read_source(Source.from_bytes(data)).table, sink)
     sink.flush()
     return bytes(sink.data)
 
