@@ -68,7 +68,9 @@ def opening(table: Hypergammon | ExactHypergammon) -> Opening:
 
 def _chances(table: Hypergammon | ExactHypergammon, pairs: list[tuple[Side, Side]]) -> Any:
     """(m, 6): chances and cubeless equity of the side on roll."""
-    numbers = np.array([table.side_number(us) * table.positions + table.side_number(them) for us, them in pairs])
+    numbers = np.array(
+        [table.side_number(us) * table.positions + table.side_number(them) for us, them in pairs]
+    )
     rows = table.values(numbers)[:, : CHANCES + 1].copy()
     if isinstance(table, Hypergammon):
         win, win_gammon, win_backgammon, lose_gammon, lose_backgammon = rows[:, :CHANCES].T

@@ -209,7 +209,10 @@ class _Solve:
                 f"too little memory: {memory_needed(self.chequers, self.recipe):,} bytes needed"
             ) from None
         again = self.restart is not None
-        self._each(kernels.begin, [(self._state, self._lists.tiles, a, b, again) for a, b in _shares(n, 4 * self.threads)])
+        self._each(
+            kernels.begin,
+            [(self._state, self._lists.tiles, a, b, again) for a, b in _shares(n, 4 * self.threads)],
+        )
 
     def _begin(self, kind: Any) -> Array:
         from bgfmt.solver.kernels import hypergammon as kernels
@@ -243,7 +246,8 @@ class _Solve:
             )
             kernels.settle(state, known.plays, known.sides, known.tiles, first, last, made)
             changes += self._each(
-                kernels.store, [(state, known.tiles, first, last, a, b, made) for a, b in _shares(self.n, few)]
+                kernels.store,
+                [(state, known.tiles, first, last, a, b, made) for a, b in _shares(self.n, few)],
             )
         return max(changes)
 

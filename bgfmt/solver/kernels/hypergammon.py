@@ -136,7 +136,15 @@ def repeats(after: Array, landed: Array, start: Any, e: Any, blots: Any) -> bool
 
 @njit()
 def single(
-    state: State, plays: Plays, sides: Sides, tiles: Tiles, us: int, them: int, first: int, made: Array, room: Array
+    state: State,
+    plays: Plays,
+    sides: Sides,
+    tiles: Tiles,
+    us: int,
+    them: int,
+    first: int,
+    made: Array,
+    room: Array,
 ) -> None:
     """One step for a record, from the numbers as its turn finds them; into `made`.
 
@@ -165,7 +173,9 @@ def single(
                     bits = (mask >> place & 1) | (mask >> place_2 & 1) << 1 | (mask >> place_3 & 1) << 2
                     row, column = hit[them, bits], int(after[e])
                 kind = ILLEGAL
-                if row >= first and (row < us or (row == us and column < them)):  # renewed before us, in this block
+                if row >= first and (
+                    row < us or (row == us and column < them)
+                ):  # renewed before us, in this block
                     kind = kinds[row, column]
                 if kind == LIVE:
                     lane = lane_of[column]
@@ -222,9 +232,7 @@ def settle(
 
 
 @njit()
-def store(
-    state: State, tiles: Tiles, first: int, last: int, from_: int, to: int, made: Array
-) -> Any:
+def store(state: State, tiles: Tiles, first: int, last: int, from_: int, to: int, made: Array) -> Any:
     """Put the records of a block and of the columns from_..to-1 in place; the greatest change of a number."""
     greatest = state.one - state.one
     values, kinds = state.values, state.kinds
