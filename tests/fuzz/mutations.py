@@ -21,6 +21,7 @@ from bgfmt.storage import MemorySink, Source
 
 GOLDEN = Path(__file__).resolve().parents[2] / "fixtures" / "golden"
 SMALL = 70_000
+ROWWISE = ("ts_02x03.bd", "os_p01.bd")  # of these also the formats of a row an entry
 INTERESTING = [0, 1, 2, 3, 0x10, 0x20, 0x30, 0x31, 0x35, 0x39, 0x7F, 0x80, 0xE0, 0xE1, 0xE2, 0xE3, 0xFE, 0xFF]
 
 
@@ -28,6 +29,7 @@ def seeds() -> list[tuple[str, bytes]]:
     """Every small golden file, by name."""
     files = sorted(p for p in GOLDEN.rglob("*") if p.suffix in (".bd", ".ijf", ".db", ".npz"))
     found = [(p.name, p.read_bytes()) for p in files if p.stat().st_size <= SMALL]
+<<<<<<< HEAD
     archives = [(f"{name} as npz", written(data, "npz")) for name, data in found[::4] if name.endswith(".bd")]
     packed = [
         (f"{name} as bgfmt-ts", written(data, "bgfmt-ts"))
@@ -39,6 +41,15 @@ def seeds() -> list[tuple[str, bytes]]:
 
 def written(data: bytes, form: str) -> bytes:
     """The table of a file in another format."""
+=======
+    made = [(f"{name} as npz", archived(data)) for name, data in found[::4] if name.endswith(".bd")]
+    few = [(name, data) for name, data in found if name in ROWWISE]
+    return found + made + [(f"{n} as {f}", archived(d, f)) for n, d in few for f in ("parquet", "sqlite")]
+
+
+def archived(data: bytes, form: str = "npz") -> bytes:
+    """The table of a file as an npz archive, or in another format of any table."""
+>>>>>>> foreign
     sink = MemorySink()
     formats.get(form).write(read_source(Source.from_bytes(data)).table, sink)
     sink.flush()
