@@ -29,27 +29,19 @@ def seeds() -> list[tuple[str, bytes]]:
     """Every small golden file, by name."""
     files = sorted(p for p in GOLDEN.rglob("*") if p.suffix in (".bd", ".ijf", ".db", ".npz"))
     found = [(p.name, p.read_bytes()) for p in files if p.stat().st_size <= SMALL]
-<<<<<<< HEAD
-    archives = [(f"{name} as npz", written(data, "npz")) for name, data in found[::4] if name.endswith(".bd")]
+    made = [(f"{name} as npz", written(data, "npz")) for name, data in found[::4] if name.endswith(".bd")]
     packed = [
         (f"{name} as bgfmt-ts", written(data, "bgfmt-ts"))
         for name, data in found
         if name.startswith("ts_") and not name.endswith("_H.bd")
     ]
-    return found + archives + packed
+    few = [(name, data) for name, data in found if name in ROWWISE]
+    rowwise = [(f"{n} as {f}", written(d, f)) for n, d in few for f in ("parquet", "sqlite")]
+    return found + made + packed + rowwise
 
 
 def written(data: bytes, form: str) -> bytes:
     """The table of a file in another format."""
-=======
-    made = [(f"{name} as npz", archived(data)) for name, data in found[::4] if name.endswith(".bd")]
-    few = [(name, data) for name, data in found if name in ROWWISE]
-    return found + made + [(f"{n} as {f}", archived(d, f)) for n, d in few for f in ("parquet", "sqlite")]
-
-
-def archived(data: bytes, form: str = "npz") -> bytes:
-    """The table of a file as an npz archive, or in another format of any table."""
->>>>>>> foreign
     sink = MemorySink()
     formats.get(form).write(read_source(Source.from_bytes(data)).table, sink)
     sink.flush()

@@ -134,19 +134,7 @@ def stay(state: State, tiles: Tiles, tile: int, us: int, alive: Any, best: Array
 
 @njit()
 def rows(
-<<<<<<< HEAD
     state: State, plays: Plays, tiles: Tiles, first: int, last: int, from_: int, to: int, made: Array
-=======
-    state: State,
-    plays: Plays,
-    sides: Sides,
-    tiles: Tiles,
-    first: int,
-    last: int,
-    from_: int,
-    to: int,
-    made: Array,
->>>>>>> foreign
 ) -> None:
     """One step for the rows first..last-1 from the numbers as they stand: made[us - first, tile] = (320,) numbers.
 
