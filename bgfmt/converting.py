@@ -120,7 +120,14 @@ def prepare(
     table = table.cut(points, chequers)
     lost: list[str] = []
     wanted = options.get("kind")
-    if not isinstance(table, target.carries) or (wanted and wanted != table.kind):
+    carried = isinstance(table, target.carries) and wanted in (None, table.kind)
+    if carried and target.refusal(table, options) is not None:  # other numbers of the same kind may do
+        for way in (w for w in table.coarser() if w.kind is type(table)):
+            made = way.make()
+            if _shapes(made) == _shapes(table) and target.refusal(made, options) is None:
+                table, lost = made, way.losses()
+                break
+    if not carried:
         ways = [
             way
             for way in table.coarser()
@@ -136,6 +143,10 @@ def prepare(
         lost += way.losses()
     target.check(table, options)
     return table, lost + target.losses(table, options)
+
+
+def _shapes(table: Table) -> dict[str, tuple[int, ...]]:
+    return {name: tuple(rows.shape) for name, rows in table.arrays().items()}
 
 
 def _fitting(

@@ -108,6 +108,9 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Path:
 CASES = [
     ("Info", "info os_p06.bd"),
     ("Info", "info --digest ts_06x04.bd bgns.ijf hyper1.bd"),
+    ("Info", "convert os_p06.bd small.bd --points 4 --force"),
+    ("Info", "solve two-sided 3x3 --quiet --force -o 3x3.bd"),
+    ("Info", "solve match 3x2 --away 2-3 --quiet --force -o 2-3.bgm"),
     ("Lookup", "lookup ts_06x04.bd 0,1/1"),
     ("Lookup", "lookup os_p06.bd 0,1/1"),
     ("Lookup", "lookup os_p04_nd.bd 0,1"),

@@ -71,14 +71,21 @@ def test_what_is_beyond() -> None:
         solve_side(Side(*[0] * 11, 15), limit=400_000)
 
 
-def test_the_command() -> None:
+def test_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
     table = str(GOLDEN / "gnubg/os_p06.bd")
-    words = ["race", table, "0 0 0 0 0 0 0 0 3 / 0 0 0 0 2", "--json"]
+    words = ["race", table, "0 0 0 0 0 0 0 0 3 / 0 0 0 0 2", "--json", "--limit", "4000000"]
     done = CliRunner().invoke(cli, words, standalone_mode=False)
     found = json.loads(done.stdout)
     assert (found["on_roll"]["source"], found["other_side"]["source"]) == ("calculation", "one-sided")
     assert found["on_roll"]["max_error"] == {"mean_rolls": 1e-12}
     assert found["on_roll"]["table"] is None
     assert 0 < found["two_sided"]["win"] < 0.1
-    done = CliRunner().invoke(cli, [*words, "--no-settle"], standalone_mode=False)
-    assert isinstance(done.exception, NotCoveredError)
+    for less in (
+        [*words, "--no-settle"],
+        words[:-2],
+    ):  # a database that is named answers alone unless more is asked for
+        done = CliRunner().invoke(cli, less, standalone_mode=False)
+        assert isinstance(done.exception, NotCoveredError)
+    monkeypatch.setenv("BGFMT_DB", table)
+    done = CliRunner().invoke(cli, ["race", *words[2:4]], standalone_mode=False)
+    assert json.loads(done.stdout)["on_roll"]["source"] == "calculation"

@@ -104,6 +104,12 @@ def test_answers_of_the_published_table(money: Section, row: tuple[Any, ...]) ->
     assert tally.worst == pytest.approx(worst, abs=0.000051)
 
 
+def test_positions_in_which_doubling_costs_nothing(money: Section) -> None:
+    tally = results(money)["w-z0"].double
+    indifferent = tally.pairs - tally.should - tally.against
+    assert 100 * indifferent / tally.pairs == pytest.approx(3.67, abs=0.0051)
+
+
 def test_the_worst_miss_is_the_published_one(money: Section) -> None:
     tally = results(money)["w-z0"].double
     assert money.sides(tally.at) == Position(Side(2, 0, 1), Side(1, 0, 0, 0, 0, 1))

@@ -23,7 +23,7 @@ Roll = tuple[int, int]
 
 def race(databases: Databases, side: Side) -> SideRace:
     """`Advisor.race`: rolls, effective pips and wastage of one side."""
-    return Advisor(databases, calculate="nothing").race(side)
+    return Advisor(databases).race(side)
 
 
 def equities(databases: Databases, position: Position) -> PositionEquities:

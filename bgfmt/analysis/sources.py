@@ -42,24 +42,26 @@ class Limits:
 
     close : for what a table leaves too close, about half a second. alone : for what no table covers, any six
     chequers against six on six points. beside : for what a one-sided table could estimate, some milliseconds.
-    match : at a score, some twenty seconds of two cores.
+    match : at a score, some twenty seconds of two cores. rolls : for the rolls of one side; none are calculated
+    unless they are asked for.
     """
 
     close: int = 12_000_000
     alone: int = 4_000_000
     beside: int = 400_000
     match: int = 400_000_000
+    rolls: int = 0
 
     @classmethod
     def of(cls, limit: int | Limits | None) -> Limits:
         """One limit for all, or these, or by default those of many questions."""
         if limit is None or isinstance(limit, Limits):
             return limit or cls()
-        return cls(limit, limit, limit, limit)
+        return cls(limit, limit, limit, limit, limit)
 
 
 #: for a single question that somebody waits for: any ten chequers against ten on six points
-ASKED = Limits(alone=400_000_000, beside=400_000_000)
+ASKED = Limits(alone=400_000_000, beside=400_000_000, rolls=400_000_000)
 #: for who answers in the middle of a game: about a second
 PLAYING = Limits(match=24_000_000)
 
@@ -262,13 +264,13 @@ class Sources:
 
     def side(self, side: Side) -> SideRolls | None:
         """The rolls of one side calculated, None beyond the limit."""
-        if self.calculate != "all":
+        if self.calculate != "all" or not self.limits.rolls:
             return None
 
         def solve() -> SideRolls:
             from bgfmt.analysis.ondemand import solve_side
 
-            return solve_side(side, limit=self.limits.alone)
+            return solve_side(side, limit=self.limits.rolls)
 
         return self._once(side, solve)
 

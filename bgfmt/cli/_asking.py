@@ -229,7 +229,7 @@ def adviser(
     with opened(paths, described, part) as library, Progress("calculating", " pairs") as progress:
         calculate: Any = "nothing" if no_settle else "all"
         table = equity_table(met, extend_met)
-        usual = Limits() if many else replace(ASKED, beside=Limits.beside) if paths else ASKED
+        usual = Limits() if many else replace(ASKED, beside=Limits.beside, rolls=0) if paths else ASKED
         most = usual if limit is None else limit
         yield Advisor(
             library, met=table, met_player=met_player, calculate=calculate, limit=most, progress=progress

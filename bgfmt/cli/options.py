@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
 from collections.abc import Callable, Sequence
@@ -92,6 +93,18 @@ def truth_or_number(value: str, item: str) -> bool | int:
         return int(value)
     except ValueError:
         raise click.UsageError(f"{item!r}: expected a number, yes or no") from None
+
+
+def echo_written(path: str, **more: Any) -> None:
+    """Print what `bgfmt info --json` says of a file that was made, and `more`."""
+    import bgfmt
+    from bgfmt.errors import UnknownFormatError
+
+    try:
+        with bgfmt.open(path) as made:
+            echo_json(made.info() | more)
+    except UnknownFormatError:  # no header
+        echo_json({"file": path, "size": os.path.getsize(path)} | more)
 
 
 def as_error(error: BaseException) -> dict[str, str]:

@@ -20,6 +20,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 def common(function: F) -> F:
     """Options of every kind of solve."""
     for option in (
+        options.json_option,
         options.force_option,
         options.threads_option,
         click.option("--plan", is_flag=True, help="Only say what time, memory and disk it would take."),
@@ -186,6 +187,7 @@ def _run(
     plan: bool,
     threads: int | None,
     force: bool,
+    as_json: bool,
     resume: bool = False,
     scratch: str | None = None,
 ) -> None:
@@ -213,6 +215,8 @@ def _run(
         text = f"the finished layers are kept in {kept}; the same command with --resume goes on"
         click.echo(f"bgfmt: interrupted; {text}", err=True)
         raise click.exceptions.Exit(130) from None
+    if as_json:
+        options.echo_written(output)
 
 
 def _say(kind: str, points: int, chequers: int, facts: dict[str, Any], threads: int | None) -> None:

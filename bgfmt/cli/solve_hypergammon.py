@@ -29,6 +29,7 @@ UNITS = ("1", "2", "3")
 @click.option("--quiet", is_flag=True, help="No progress.")
 @options.threads_option
 @options.force_option
+@options.json_option
 def hypergammon(
     chequers: str,
     recipe: str,
@@ -40,6 +41,7 @@ def hypergammon(
     quiet: bool,
     threads: int | None,
     force: bool,
+    as_json: bool,
 ) -> None:
     """Chances and money equities of all positions of 1, 2 or 3 chequers a side, contact included.
 
@@ -67,6 +69,8 @@ def hypergammon(
             f"bgfmt: interrupted; {state} keeps a state, the same command with --resume goes on", err=True
         )
         raise click.exceptions.Exit(130) from None
+    if as_json:
+        options.echo_written(output)
 
 
 @contextmanager

@@ -206,7 +206,7 @@ def _tally(tally: Tally | None, kind: str, section: Section) -> dict[str, Any] |
         "worst_at": None if tally.at is None else str(section.sides(tally.at)),
     }
     if kind in ("double", "redouble"):
-        own = {"doubles": tally.yes, "should_double": tally.should}
+        own = {"doubles": tally.yes, "should_double": tally.should, "should_roll": tally.against}
         return own | {"wrong_doubles": tally.wrong_yes, "missed": tally.wrong_no} | common
     own = {"takes": tally.yes, "should_take": tally.should, "should_pass": tally.against}
     return own | {"wrong_takes": tally.wrong_yes, "wrong_passes": tally.wrong_no} | common

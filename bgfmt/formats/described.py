@@ -18,7 +18,7 @@ from bgfmt.tables import KINDS, LazyRows, Rows, Table, flat
 
 MOST = 1 << 16  # bytes
 Refuse = Callable[[str, object], CorruptError]
-DTYPES = ("u1", "u2", "u4", "f4", "f8")
+DTYPES = ("u1", "u2", "u4", "i4", "f4", "f8")
 MOST_ROWS = 1 << 33
 
 

@@ -8,15 +8,14 @@
 ['win', 'cubeless', 'owned', 'centered', 'opponent']
 """
 
+from bgfmt.tables.answers import Answer, Listing
 from bgfmt.tables.base import (
     BLOCK_BYTES,
     KINDS,
-    Answer,
     ArrayRule,
     Breach,
     Coarser,
     Column,
-    Listing,
     Table,
     of_kind,
     same_numbers,

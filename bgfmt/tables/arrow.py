@@ -26,8 +26,8 @@ def arrow(table: Table) -> Any:
     """A table as a `pyarrow.Table`: the stored numbers, entries in order of position number.
 
     One column for each array, of its name: of lists of equal length (a roll each, an equity each, a byte each), or
-    of plain numbers where an entry has one. An array that is an ndarray in one piece, as of a mapped file, is not copied:
-    the column lies in the file's own pages and keeps them. Rows made on demand are made, a record batch each 8 MB.
+    of plain numbers where an entry has one. An array that is an ndarray in one piece, as of a mapped file, is not
+    copied: the column lies in the file's own pages and keeps them. Rows made on demand are made, a batch each 8 MB.
 
     Raises MissingExtraError without pyarrow; CapabilityError for a table without arrays.
     """

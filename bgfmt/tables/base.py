@@ -12,7 +12,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, NamedTuple, Protocol, Self, TypeVar
+from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from bgfmt.errors import CapabilityError
 from bgfmt.game import board
 from bgfmt.game.board import Position, Side
+from bgfmt.tables.answers import Answer, Listing
 from bgfmt.tables.rows import Array, Rows
 
 BLOCK_BYTES = 8 << 20
@@ -82,31 +83,6 @@ class Coarser(NamedTuple):
     def losses(self) -> list[str]:
         """What is lost of this very table, a line each."""
         return [self.lost] if self.lost and not (self.spared and self.spared()) else []
-
-
-class Listing(Protocol):
-    """Entries that are no positions, decoded when asked for."""
-
-    def __len__(self) -> int: ...
-    def describe(self, k: int) -> str:
-        """Entry k in a line."""
-
-    def as_json(self, k: int) -> dict[str, Any]:
-        """Entry k as plain values."""
-
-
-class Answer(Protocol):
-    """What a table says of one entry."""
-
-    @property
-    def number(self) -> int:
-        """The position number of the entry."""
-
-    def as_dict(self) -> dict[str, Any]:
-        """All of it as plain values, chances as fractions."""
-
-    def describe(self, who: str = "") -> str:
-        """All of it as text, with the decimals that gnubg's bearoffdump prints."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -242,6 +218,10 @@ class Table:
     @abstractmethod
     def asked(self, number: int) -> Side | Position:
         """The side or position with this number; NotCoveredError when there is none."""
+
+    def counts(self, numbers: NDArray[np.int64]) -> NDArray[np.int8]:
+        """Chequers on each point, (m, points), of the sides with these numbers."""
+        return board.unrank_array(numbers, self.points)
 
     # -- look-up -----------------------------------------------------------------------------------------
 

@@ -95,6 +95,9 @@ class ExpectedPoints(OfBothSides):
     def side(self, number: int) -> Side:
         return Side.from_number(number + 1, self.points)
 
+    def counts(self, numbers: NDArray[np.int64]) -> NDArray[np.int8]:
+        return board.unrank_array(np.asarray(numbers) + 1, self.points)
+
     def _rank(self, given: NDArray[Any]) -> NDArray[np.int64]:
         if given.shape[1] < self.points:
             given = np.pad(given, ((0, 0), (0, self.points - given.shape[1])))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -95,7 +95,20 @@ class FineTwoSided(OfBothSides):
 
     def coarser(self) -> tuple[Coarser, ...]:
         lost = "the equities are rounded to 16 bits"
-        return (Coarser(TwoSided, self.rounded, lost, self._is_rounded),)
+        kind, what = ("u4", "24 bits") if self.equities.dtype.kind == "f" else ("f4", "float32")
+        other = Coarser(
+            FineTwoSided, lambda: self._as(kind), f"the equities are rounded to {what}", self._is_rounded
+        )
+        return other, Coarser(TwoSided, self.rounded, lost, self._is_rounded)
+
+    def _as(self, dtype: str) -> FineTwoSided:
+        """The other numbers; those that 16-bit numbers have where these are such, else the nearest."""
+        kind = np.dtype(dtype)
+        if self._is_rounded():
+            rows = _through(self.rounded().equities, kind, _from_16(kind))
+        else:
+            rows = _through(self.equities, kind, _nearest(kind))
+        return replace(self, equities=rows, **self._kept())
 
     def rounded(self) -> TwoSided:
         """The nearest 16-bit numbers, as gnubg's files have them."""
@@ -146,6 +159,19 @@ def _from_16(dtype: np.dtype[Any]) -> Any:
         return np.asarray(np.rint((np.asarray(rows) / EQUITY_HALF + 1) * UNIT_24)).astype(np.uint32)
 
     return floats if dtype.kind == "f" else integers
+
+
+def _nearest(dtype: np.dtype[Any]) -> Any:
+    """What makes the nearest finer numbers of others; what is no number counts as the least."""
+
+    def change(rows: Array) -> Array:
+        found = fine_equities(rows).astype(np.float64)
+        if dtype.kind == "f":
+            return found.astype(np.float32)
+        scaled = np.nan_to_num(np.rint((found + 2) * UNIT_24))
+        return np.asarray(np.clip(scaled, 0, (1 << 24) - 1)).astype(np.uint32)
+
+    return change
 
 
 def _to_16(rows: Array) -> Array:

@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bgfmt.game import board
 from bgfmt.tables.base import Table
 from bgfmt.tables.rows import Array
 
@@ -81,7 +80,7 @@ class Piece:
     @cached_property
     def us(self) -> NDArray[np.int8]:
         """Counts of the side on roll, (rows, points)."""
-        return board.unrank_array(np.arange(self.rows.start, self.rows.stop), self.table.points)
+        return self.table.counts(np.arange(self.rows.start, self.rows.stop))
 
     def ids(self, out: NDArray[np.uint8]) -> None:
         """Position IDs into the last 14 bytes of each row of `out`."""
@@ -129,7 +128,7 @@ def lists(piece: Piece, columns: list[Flat]) -> Iterator[list[Any]]:
 def pieces(table: Table, entries: int) -> Iterator[tuple[slice, dict[str, Array], NDArray[np.int8]]]:
     """The table in whole rows of about so many entries, as `Piece` takes them; arrays keep their numbers."""
     n, arrays = table.positions, table.arrays()
-    them = board.unrank_array(np.arange(n), table.points) if table.sides == 2 else np.zeros((1, 1), np.int8)
+    them = table.counts(np.arange(n)) if table.sides == 2 else np.zeros((1, 1), np.int8)
     step = rows_of(table, entries)
     for start in range(0, n, step):
         rows = slice(start, min(n, start + step))

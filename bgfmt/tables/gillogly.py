@@ -115,6 +115,9 @@ class Gillogly(OfOneSide):
 
     # -- numbering ---------------------------------------------------------------------------------------
 
+    def counts(self, numbers: NDArray[np.int64]) -> NDArray[np.int8]:
+        return board.unrank_array(domain_ids(self.domain)[numbers], POINTS)
+
     @property
     def positions(self) -> int:
         return len(domain_ids(self.domain))

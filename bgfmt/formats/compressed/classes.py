@@ -33,12 +33,13 @@ class Classes(NamedTuple):
 
     @property
     def slots(self) -> NDArray[np.uint32]:
-        """(16, 4096): symbol << 24, frequency less one << 12, distance from the symbol's first slot."""
+        """(16, 4096): distance from the symbol's first slot, frequency less one << 12, symbol << 24, low bits << 30."""
         out = np.zeros((16, WHOLE), np.uint32)
         for kind in range(1, 16):
             many, begins = self.frequencies[kind], self.begins[kind]
             symbols = np.repeat(np.arange(SYMBOLS), many)
-            out[kind] = symbols << 24 | (many[symbols] - 1) << 12 | np.arange(WHOLE) - begins[symbols]
+            low = (symbols == ESCAPE) | (self.shifts[kind] > 0)
+            out[kind] = low << 30 | symbols << 24 | (many[symbols] - 1) << 12 | np.arange(WHOLE) - begins[symbols]
         return out
 
     def sense(self) -> bool:

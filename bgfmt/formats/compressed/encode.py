@@ -140,16 +140,16 @@ def _rows(
     ladder, edges = classes.ladder(), classes.edges()
     m, width, columns = tile.shape
     most = shape.entry_bytes(width) + left.shape[1] + 4 + width * columns * 2 + 8
-    predicted = np.empty((min(m, ROWS), width, columns), np.uint16)
+    predicted = np.empty((columns, min(m, ROWS), width), np.uint16)
     room = np.empty(min(m, ROWS) * most, np.uint8)
     sizes = np.zeros(m, np.int64)
     out = bytearray()
     for start in range(0, m, ROWS):
         some = slice(start, min(m, start + ROWS))
         part = tile[some]
-        predict.predict(left[some], right, scales, predicted[: len(part)])
+        predict.predict(left[some], right, scales, predicted[:, : len(part)])
         size = kernels.encode(
-            part, predicted[: len(part)], left[some], shape.block, edges, ladder.frequencies, ladder.begins,
+            part, predicted[:, : len(part)], left[some], shape.block, edges, ladder.frequencies, ladder.begins,
             ladder.shifts, room, sizes[some],
         )  # fmt: skip
         ends = np.cumsum(sizes[some])

@@ -18,6 +18,9 @@ Matrix = NDArray[np.float32]
 WIDE_STEP, NARROW_STEP = 64, 160
 WIDE_WORTH = 4.0  # a factor of 16 bits moves the records by this much or more
 SAMPLE = 96
+SPARE = 16  # singular vectors found beyond those that are used
+ENOUGH = 0.7
+PRICE = 14.0  # bits that a number of a factor is worth: its own eight, and the time it takes
 WIDE, NARROW = (32767, 24), (127, 14)  # greatest factor, fractional bits
 
 
@@ -74,7 +77,7 @@ def _column(stored: NDArray[np.uint16], rng: np.random.Generator) -> tuple[Facto
         if take:
             narrow.append(_quantised(rest, u[:, :take], *NARROW))
             left -= take
-        if take < len(s):
+        if take < ENOUGH * len(s):  # the last ones found are never quite right: they do not say that it is enough
             break
     return _joined(wide), _joined(narrow)
 
@@ -84,11 +87,11 @@ def _none(rows: int, columns: int) -> Factors:
 
 
 def _joined(parts: list[Factors]) -> Factors:
-    return Factors(
-        np.concatenate([p.left for p in parts], axis=1),
-        np.concatenate([p.right for p in parts]),
-        np.concatenate([p.shifts for p in parts]),
-    )
+    """All of them, in the order of their shifts, so that readers find factors of one shift together."""
+    shifts = np.concatenate([p.shifts for p in parts])
+    order = np.argsort(shifts, kind="stable")
+    left = np.concatenate([p.left for p in parts], axis=1)
+    return Factors(left[:, order], np.concatenate([p.right for p in parts])[order], shifts[order])
 
 
 def _leading(
@@ -96,7 +99,7 @@ def _leading(
 ) -> tuple[Matrix, Matrix, NDArray[np.float64]]:
     """The leading singular vectors: u (rows, k), s v (k, columns), s (k,); one power iteration."""
     many = min(many, *matrix.shape)
-    guess = rng.standard_normal((matrix.shape[1], min(many + 8, *matrix.shape)), np.float32)
+    guess = rng.standard_normal((matrix.shape[1], min(many + SPARE, *matrix.shape)), np.float32)
     basis = _straight(matrix @ guess)
     basis = _straight(matrix.T @ basis)
     basis = _straight(matrix @ basis)
@@ -125,7 +128,7 @@ def _worth(rest: Matrix, u: Matrix, b: Matrix, rng: np.random.Generator) -> int:
     for before, k in zip([0, *steps], steps, strict=False):
         some -= u[sample, before:k] @ b[before:k]
         rounded = np.abs(np.rint(some[:, :width])).reshape(len(sample), width // min(BLOCK, width), -1)
-        costs.append(float(bits(rounded.mean(axis=2)).mean()) * rows * columns + 8.0 * k * (rows + columns))
+        costs.append(float(bits(rounded.mean(axis=2)).mean()) * rows * columns + PRICE * k * (rows + columns))
     return steps[int(np.argmin(costs))]
 
 

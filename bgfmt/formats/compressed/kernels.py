@@ -94,46 +94,51 @@ def seal(data: Any, starts: Any, stops: Any) -> None:
 
 
 @njit()
-def decode(data: Any, at: int, units: int, kinds: Any, columns: int, count: int, slots: Any, shifts: Any, whole: bool, out: Any) -> bool:  # fmt: skip
-    """The first `count` records of a block of `units` units at `at`: residuals modulo 65536 into out[count * columns].
+def opened(data: Any, at: int) -> int:
+    """The state that a block begins with."""
+    return (
+        np.int64(data[at])
+        | np.int64(data[at + 1]) << 8
+        | np.int64(data[at + 2]) << 16
+        | np.int64(data[at + 3]) << 24
+    )
 
-    kinds : (columns,) class of each column. slots : (16, 4096) uint32. With `whole` the block must end where and as
+
+@njit()
+def decode(data: Any, at: int, units: int, kinds: Any, columns: int, count: int, slots: Any, shifts: Any, whole: bool, out: Any) -> bool:  # fmt: skip
+    """The first `count` records of a block of `units` units at `at`: residuals into out[count * columns].
+
+    kinds : (columns,) class of each column. slots : (16 * 4096,) uint32. With `whole` the block must end where and as
     it should. False for a block that makes no sense.
     """
+    if units < 2:
+        return False
     end = at + 2 * units
-    x = np.int64(0)
-    if units:
-        if units < 2:
-            return False
-        x = (
-            np.int64(data[at])
-            | np.int64(data[at + 1]) << 8
-            | np.int64(data[at + 2]) << 16
-            | np.int64(data[at + 3]) << 24
-        )
-        at += 4
-        if x < LOW:
-            return False
+    x = opened(data, at)
+    at += 4
+    if x < LOW:
+        return False
+    for c in range(columns):
+        if kinds[c] == 0:
+            for k in range(count):
+                out[k * columns + c] = 0
     for k in range(count):
         for c in range(columns):
             kind = kinds[c]
             if kind == 0:
-                out[k * columns + c] = 0
                 continue
-            slot = np.int64(slots[kind, x & 4095])
-            x = (slot >> 12 & 4095) * (x >> 12) + (x >> 12) + (slot & 4095)
+            slot = np.int64(slots[kind << 12 | x & 4095])
+            x = ((slot >> 12 & 4095) + 1) * (x >> 12) + (slot & 4095)
             if x < LOW:
                 if at >= end:
                     return False
                 x = x << 16 | np.int64(data[at]) | np.int64(data[at + 1]) << 8
                 at += 2
-            symbol = slot >> 24
-            shift = shifts[kind]
-            if symbol == ESCAPE:
-                shift = 16
-                symbol = MIDDLE
-            value = symbol - MIDDLE
-            if shift:
+            value = (slot >> 24 & 63) - MIDDLE
+            if slot >> 30:
+                shift = shifts[kind]
+                if value == ESCAPE - MIDDLE:
+                    value, shift = 0, 16
                 value = (value << shift) + (x & ((1 << shift) - 1))
                 x >>= shift
                 if x < LOW:
@@ -141,15 +146,15 @@ def decode(data: Any, at: int, units: int, kinds: Any, columns: int, count: int,
                         return False
                     x = x << 16 | np.int64(data[at]) | np.int64(data[at + 1]) << 8
                     at += 2
-            out[k * columns + c] = value & 65535
-    return not whole or (at == end and (units == 0 or x == STARTED))
+            out[k * columns + c] = value
+    return not whole or (at == end and x == STARTED)
 
 
 @njit()
-def rows(data: Any, starts: Any, stops: Any, factors: int, columns: int, block: int, width: int, first: int, last: int, slots: Any, shifts: Any, out: Any) -> int:  # fmt: skip
-    """Add the residuals of blocks first..last-1 of row segments to their predictions; -1, or a segment that is bad.
+def rows(data: Any, starts: Any, stops: Any, factors: int, columns: int, block: int, width: int, first: int, last: int, slots: Any, shifts: Any, predicted: Any, out: Any) -> int:  # fmt: skip
+    """Blocks first..last-1 of row segments: predictions and residuals make values; -1, or a segment that is bad.
 
-    out : (m, records, columns) uint16, predictions in, values out. width : records of a segment in all.
+    predicted : (columns, m, records) uint16. out : (m, records, columns) uint16. width : records of a segment.
     """
     blocks = (width + block - 1) // block
     kept = 2 if columns == 4 else 1
@@ -183,76 +188,124 @@ def rows(data: Any, starts: Any, stops: Any, factors: int, columns: int, block: 
                         return k
                     for r in range(count):
                         for c in range(columns):
-                            out[k, base + r, c] = np.int64(out[k, base + r, c]) + residuals[r * columns + c]
+                            out[k, base + r, c] = np.int64(predicted[c, k, base + r]) + residuals[r * columns + c]
                 else:
                     for c in range(kept):
                         if data[starts[k] + b * kept + c]:
                             return k
+                    for r in range(count):
+                        for c in range(columns):
+                            out[k, base + r, c] = predicted[c, k, base + r]
             at += size
     return -1
 
 
 @njit()
-def records(data: Any, starts: Any, stops: Any, beside: Any, where: Any, column: Any, width: int, factors: int, counts: Any, scales: Any, columns: int, block: int, slots: Any, shifts: Any, out: Any) -> int:  # fmt: skip
+def residual_of(data: Any, start: int, stop: int, column: int, width: int, factors: int, columns: int, block: int, slots: Any, shifts: Any, kinds: Any, room: Any, found: Any) -> int:  # fmt: skip
+    """Residuals of one record of a row segment into found[columns]: 0; 1 where they are the values; -1 if it is bad."""
+    kept = 2 if columns == 4 else 1
+    blocks = (width + block - 1) // block
+    b, within = column // block, column % block
+    lengths = start + blocks * kept
+    at = lengths + blocks + factors
+    end = stop - 4
+    for k in range(b):
+        units = np.int64(data[lengths + k])
+        at += 2 * units if units != PLAIN else 2 * columns * block
+    units = np.int64(data[lengths + b])
+    if units == PLAIN:
+        at += 2 * columns * within
+        if at + 2 * columns > end:
+            return -1
+        for c in range(columns):
+            found[c] = np.int64(data[at + 2 * c]) | np.int64(data[at + 2 * c + 1]) << 8
+        return 1
+    for c in range(columns):
+        kinds[c] = data[start + b * kept + c // 2] >> (4 * (c % 2)) & 15
+        found[c] = 0
+    if units == 0:
+        return -1 if kinds.any() else 0
+    if at + 2 * units > end:
+        return -1
+    if not decode(data, at, units, kinds, columns, within + 1, slots, shifts, False, room):
+        return -1
+    for c in range(columns):
+        found[c] = room[within * columns + c]
+    return 0
+
+
+@njit()
+def predicted(data: Any, mine: int, beside: Any, theirs: int, parts: Any, scales: Any, column: int) -> int:
+    """The prediction of one number, from the factors of its row and of its column.
+
+    parts : (columns, 5) int64: bytes before the column's factors, how many of 16 bits and of 8, shifts before its
+    own, and whether the sum of the 8-bit ones stays within 32 bits. scales : (all factors,) int32 shifts.
+    """
+    place, wide, narrow, first = parts[column, 0], parts[column, 1], parts[column, 2], parts[column, 3]
+    total = np.int64(0)
+    if wide:
+        a = data[mine + place : mine + place + 2 * wide].view(np.int16)
+        b = beside[theirs + place : theirs + place + 2 * wide].view(np.int16)
+        s = scales[first : first + wide]
+        for k in range(wide):
+            total += np.int64(np.int32(a[k]) * np.int32(b[k])) << np.int64(s[k])
+        total >>= 10
+    if narrow:
+        place += 2 * wide
+        first += wide
+        c = data[mine + place : mine + place + narrow].view(np.int8)
+        d = beside[theirs + place : theirs + place + narrow].view(np.int8)
+        s = scales[first : first + narrow]
+        if parts[column, 4]:
+            small = np.int32(0)
+            for k in range(narrow):
+                small += np.int32(np.int32(c[k]) * np.int32(d[k])) << s[k]
+            total += small
+        else:
+            for k in range(narrow):
+                total += np.int64(np.int32(c[k]) * np.int32(d[k])) << np.int64(s[k])
+    total = ((total + 8192) >> 14) + 32768
+    return min(max(total, 0), 65535)
+
+
+@njit()
+def records(data: Any, starts: Any, stops: Any, beside: Any, where: Any, column: Any, width: int, factors: int, parts: Any, scales: Any, block: int, slots: Any, shifts: Any, out: Any) -> int:  # fmt: skip
     """Single records of one tile: out (m, columns) uint16. -1, or the first whose segment is bad.
 
     starts, stops : row segments in data. where : where the factors of the record's column are in `beside`. column :
-    place in the tile. counts : (columns, 2) factors of 16 and 8 bits. scales : their shifts, in the order of the
-    bytes.
+    place in the tile. parts, scales : as `predicted` has them.
     """
-    kept = 2 if columns == 4 else 1
-    residuals = np.empty(block * columns, np.int64)
-    kinds = np.zeros(columns, np.int64)
+    columns = out.shape[1]
+    found, kinds = np.zeros(columns, np.int64), np.zeros(columns, np.int64)
+    room = np.empty(block * columns, np.int64)
+    entry = (width + block - 1) // block * (3 if columns == 4 else 2)
     for i in range(len(starts)):
-        start, end = starts[i], stops[i] - 4
-        blocks = (width + block - 1) // block
-        b, within = column[i] // block, column[i] % block
-        lengths = start + blocks * kept
-        mine = lengths + blocks
-        at = mine + factors
-        for k in range(b):
-            units = np.int64(data[lengths + k])
-            at += 2 * units if units != PLAIN else 2 * columns * block
-        units = np.int64(data[lengths + b])
-        if units == PLAIN:
-            at += 2 * columns * within
-            if at + 2 * columns > end:
-                return i
-            for c in range(columns):
-                out[i, c] = np.int64(data[at + 2 * c]) | np.int64(data[at + 2 * c + 1]) << 8
-            continue
-        if at + 2 * units > end:
+        how = residual_of(
+            data, starts[i], stops[i], column[i], width, factors, columns, block, slots, shifts, kinds, room, found
+        )
+        if how < 0:
             return i
         for c in range(columns):
-            kinds[c] = data[start + b * kept + c // 2] >> (4 * (c % 2)) & 15
-            if units == 0 and kinds[c]:
-                return i
-        if not decode(
-            data, at, units, kinds, columns, within + 1, slots, shifts, within + 1 == block, residuals
-        ):
-            return i
-        theirs = where[i]
-        place = 0
-        which = 0
-        for c in range(columns):
-            total = np.int64(0)
-            many = counts[c, 0]
-            for k in range(many):
-                p, q = mine + place + 2 * k, theirs + place + 2 * k
-                a = (np.int64(data[p]) | np.int64(data[p + 1]) << 8) ^ 32768
-                d = (np.int64(beside[q]) | np.int64(beside[q + 1]) << 8) ^ 32768
-                total += (a - 32768) * (d - 32768) << np.int64(scales[which + k])
-            total >>= 10
-            place += 2 * many
-            which += many
-            many = counts[c, 1]
-            for k in range(many):
-                a = np.int64(np.int8(data[mine + place + k]))
-                total += a * np.int64(np.int8(beside[theirs + place + k])) << np.int64(scales[which + k])
-            place += many
-            which += many
-            value = min(max((total + 8192 >> 14) + 32768, 0), 65535)
-            out[i, c] = value + residuals[within * columns + c]
+            if how == 0:
+                found[c] += predicted(data, starts[i] + entry, beside, where[i], parts, scales, c)
+            out[i, c] = found[c]
+    return -1
+
+
+@njit()
+def record(data: Any, start: int, stop: int, beside: Any, where: int, column: int, width: int, factors: int, parts: Any, scales: Any, block: int, slots: Any, shifts: Any, out: Any) -> int:  # fmt: skip
+    """One record, out (columns,) uint16; -1, or 0 where its segment is bad."""
+    columns = len(out)
+    found, kinds = np.zeros(columns, np.int64), np.zeros(columns, np.int64)
+    room = np.empty(block * columns, np.int64)
+    entry = (width + block - 1) // block * (3 if columns == 4 else 2)
+    how = residual_of(data, start, stop, column, width, factors, columns, block, slots, shifts, kinds, room, found)
+    if how < 0:
+        return 0
+    for c in range(columns):
+        if how == 0:
+            found[c] += predicted(data, start + entry, beside, where, parts, scales, c)
+        out[c] = found[c]
     return -1
 
 
@@ -272,16 +325,15 @@ def settle(wide: Any, narrow: Any, weights: Any, out: Any) -> None:
             for g in range(len(weights)):
                 total += weights[g] * np.float64(narrow[g, i, j])
             value = np.floor((total + 8192.0) / 16384.0) + 32768.0
-            out[i, j] = np.int64(min(max(value, 0.0), 65535.0))
+            out[i, j] = np.int32(min(max(value, 0.0), 65535.0))
 
 
 @njit()
-def scattered(source: Any, places: Any, rows: Any, out: Any) -> None:
-    """out[rows[i], places[j]] = source[i, j], records of any number of columns."""
+def gathered(source: Any, places: Any, rows: Any, out: Any) -> None:
+    """out[rows[i], j] = source[i, places[j]], records of one number each."""
     for i in range(source.shape[0]):
         for j in range(source.shape[1]):
-            for c in range(source.shape[2]):
-                out[rows[i], places[j], c] = source[i, j, c]
+            out[rows[i], j] = source[i, places[j]]
 
 
 # -- writing ---------------------------------------------------------------------------------------------
@@ -291,7 +343,7 @@ def scattered(source: Any, places: Any, rows: Any, out: Any) -> None:
 def encode(stored: Any, predicted: Any, factors: Any, block: int, edges: Any, frequencies: Any, begins: Any, shifts: Any, out: Any, sizes: Any) -> int:  # fmt: skip
     """Row segments without their checksums (room for them is left): bytes into `out`, sizes of each; bytes in all.
 
-    stored, predicted : (m, w, columns) uint16. factors : (m, f) uint8. edges : (15,) of mean absolute residuals
+    stored : (m, w, columns) uint16. predicted : (columns, m, w) uint16. factors : (m, f) uint8. edges : (15,) of mean absolute residuals
     between classes 1..15, the first 0. frequencies, begins : (16, 64).
     """
     m, width, columns = stored.shape
@@ -313,7 +365,7 @@ def encode(stored: Any, predicted: Any, factors: Any, block: int, edges: Any, fr
             for c in range(columns):
                 total = np.int64(0)
                 for k in range(count):
-                    r = np.int64(stored[i, b * block + k, c]) - np.int64(predicted[i, b * block + k, c])
+                    r = np.int64(stored[i, b * block + k, c]) - np.int64(predicted[c, i, b * block + k])
                     r = ((r + 32768) & 65535) - 32768
                     residual[k * columns + c] = r
                     total += abs(r)

@@ -25,6 +25,7 @@ from __future__ import annotations
 
 import zlib
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -220,16 +221,29 @@ class Scales:
         """(columns, 2)."""
         return np.array([(len(a), len(b)) for a, b in zip(self.wide, self.narrow, strict=True)], np.int64)
 
-    @property
+    @cached_property
     def factor_bytes(self) -> int:
         """Bytes of a row's, or a column's, factors."""
         counts = self.counts
         return int(2 * counts[:, 0].sum() + counts[:, 1].sum())
 
-    @property
-    def shifts(self) -> NDArray[np.uint8]:
+    @cached_property
+    def parts(self) -> NDArray[np.int64]:
+        """Where each column's factors are, (columns, 5), as `kernels.predicted` has it."""
+        out, at, before = [], 0, 0
+        for wide, narrow in zip(self.wide, self.narrow, strict=True):
+            k, m = len(wide), len(narrow)
+            most = int(np.exp2(narrow.astype(np.float64)).sum()) * 128 * 128
+            out.append((at, k, m, before, most < 1 << 31))
+            at += 2 * k + m
+            before += k + m
+        return np.array(out, np.int64)
+
+    @cached_property
+    def shifts(self) -> NDArray[np.int32]:
         """All shifts, in the order of the bytes."""
-        return np.concatenate([part for pair in zip(self.wide, self.narrow, strict=True) for part in pair])
+        both = [part for pair in zip(self.wide, self.narrow, strict=True) for part in pair]
+        return np.concatenate(both).astype(np.int32)
 
     def build(self) -> bytes:
         """As a strip's head holds it."""

@@ -52,7 +52,7 @@ def _power(shifts: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def predict(rows: Bytes, columns: Bytes, scales: Scales, out: NDArray[np.uint16]) -> None:
-    """Predictions of the records of some rows and columns of a tile, (rows, columns, C) uint16 into `out`."""
+    """Predictions of the records of some rows and columns of a tile, (C, rows, columns) uint16 into `out`."""
     from bgfmt.formats.compressed import kernels
 
     mine = split(rows, scales)
@@ -73,4 +73,4 @@ def predict(rows: Bytes, columns: Bytes, scales: Scales, out: NDArray[np.uint16]
             for g, (which, weights, _) in enumerate(parts):
                 np.matmul(weights, second[:, which].astype(np.float32).T, out=narrow_sums[g])
             scale = np.array([2.0**least for _, _, least in parts])
-            kernels.settle(wide_sum, narrow_sums, scale, out[:, start : start + len(part), c])
+            kernels.settle(wide_sum, narrow_sums, scale, out[c, :, start : start + len(part)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from bisect import bisect_right
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,19 +41,17 @@ class Packed:
         self.edges = np.array(shape.edges(), np.int64)
         self.places = np.empty(n, np.int64)
         self.places[directory.order] = np.arange(n)
-        self.slots, self.shifts = directory.classes.slots, directory.classes.shifts
+        self.slots, self.shifts = directory.classes.slots.reshape(-1), directory.classes.shifts
         self._strips: dict[int, Strip] = {}
         self._rows_sound = np.zeros((n, groups), bool)
         self._beside_sound = np.zeros((groups, n), bool)
         self._lock = threading.Lock()
+        self._edges = shape.edges()
+        whole = source.buffer
+        #: all bytes of the file, where they are at hand
+        self._mapped: Bytes | None = np.frombuffer(whole, np.uint8) if isinstance(whole, memoryview) else None
 
     # -- parts -------------------------------------------------------------------------------------------
-
-    @property
-    def mapped(self) -> Bytes | None:
-        """All bytes of the file, where they are at hand."""
-        whole = self.source.buffer
-        return np.frombuffer(whole, np.uint8) if isinstance(whole, memoryview) else None
 
     def strip(self, g: int) -> Strip:
         """The strip of a group of rows."""
@@ -77,10 +76,7 @@ class Packed:
         for j, tile in enumerate(tiles):
             beside.append(at)
             at += int(self.edges[j + 1] - self.edges[j]) * (tile.factor_bytes + 4)
-        least = [
-            shape.entry_bytes(w) + t.factor_bytes + 4
-            for w, t in zip(self.widths.tolist(), tiles, strict=True)
-        ]
+        least = [shape.entry_bytes(w) + t.factor_bytes + 4 for w, t in zip(self.widths.tolist(), tiles, strict=True)]
         right = index[0] == at and index[-1] == end
         if not right or (np.diff(index).reshape(rows, -1) < np.array(least)).any():
             raise CorruptError(source.name, begin + size, f"segments from {at} to {end}", "others")
@@ -91,24 +87,17 @@ class Packed:
         """Records of a row segment of every tile of a strip."""
         return np.diff(self.edges)
 
-    def _gathered(
-        self, starts: NDArray[np.int64], ends: NDArray[np.int64]
-    ) -> tuple[Bytes, NDArray[np.int64]]:
+    def _gathered(self, starts: NDArray[np.int64], ends: NDArray[np.int64]) -> tuple[Bytes, NDArray[np.int64]]:
         """Bytes that hold these parts, and where each begins in them."""
-        data = self.mapped
+        data = self._mapped
         if data is not None:
             return data, starts
-        parts = [
-            np.frombuffer(self.source.bytes(a, b - a), np.uint8)
-            for a, b in zip(starts.tolist(), ends.tolist(), strict=True)
-        ]
+        parts = [np.frombuffer(self.source.bytes(a, b - a), np.uint8) for a, b in zip(starts.tolist(), ends.tolist(), strict=True)]
         sizes = ends - starts
         joined = np.concatenate(parts) if parts else np.zeros(0, np.uint8)
         return joined, np.cumsum(sizes) - sizes
 
-    def _sound(
-        self, data: Bytes, at: NDArray[np.int64], starts: NDArray[np.int64], ends: NDArray[np.int64]
-    ) -> None:
+    def _sound(self, data: Bytes, at: NDArray[np.int64], starts: NDArray[np.int64], ends: NDArray[np.int64]) -> None:
         """CorruptError unless every part, `at` in data, is as its checksum says."""
         from bgfmt.formats.compressed import kernels
 
@@ -121,9 +110,7 @@ class Packed:
             self.source.name, start, f"a block of {end - start} bytes as its checksum says", "another"
         )
 
-    def segments(
-        self, places: NDArray[np.int64], g: int, j: int
-    ) -> tuple[Bytes, NDArray[np.int64], NDArray[np.int64]]:
+    def segments(self, places: NDArray[np.int64], g: int, j: int) -> tuple[Bytes, NDArray[np.int64], NDArray[np.int64]]:
         """Row segments of places of group g in tile j, checked: (data, starts, ends in the file less at)."""
         strip = self.strip(g)
         which = (places - self.edges[g]) * self.shape.groups + j
@@ -141,7 +128,7 @@ class Packed:
         size = strip.tiles[j].factor_bytes + 4
         begin, low = strip.beside[j], int(self.edges[j])
         at, end = begin + first * size, begin + last * size
-        data = self.mapped
+        data = self._mapped
         part = data[at:end] if data is not None else np.frombuffer(self.source.bytes(at, end - at), np.uint8)
         known = self._beside_sound[g, low + first : low + last]
         if not known.all():
@@ -173,20 +160,19 @@ class Packed:
                 stop = min(end * shape.block, high - low)
                 scales = self.strip(g).tiles[j]
                 data, starts, ends = self.segments(places[mine], g, j)
-                made = np.empty((len(mine), stop - begin * shape.block, shape.columns), np.uint16)
+                predicted = np.empty((shape.columns, len(mine), stop - begin * shape.block), np.uint16)
+                made = np.empty((*predicted.shape[1:], shape.columns), np.uint16)
                 head = shape.entry_bytes(high - low)
                 factors = data[(starts + head)[:, None] + np.arange(scales.factor_bytes)]
-                predict.predict(factors, self.beside(g, j, begin * shape.block, stop), scales, made)
+                predict.predict(factors, self.beside(g, j, begin * shape.block, stop), scales, predicted)
                 bad = kernels.rows(
                     data, starts, ends, scales.factor_bytes, shape.columns, shape.block, high - low, begin, end,
-                    self.slots, self.shifts, made,
+                    self.slots, self.shifts, predicted, made,
                 )  # fmt: skip
                 if bad >= 0:
                     at = self.strip(g).index[(places[mine][bad] - self.edges[g]) * shape.groups + j]
                     raise CorruptError(self.source.name, int(at), "blocks of records", "others")
-                out[mine, max(first, low) - first : min(last, high) - first] = made[
-                    :, a - begin * shape.block :
-                ][:, : b - a]
+                out[mine, max(first, low) - first : min(last, high) - first] = made[:, a - begin * shape.block :][:, : b - a]
         return out
 
     def rows(self, numbers: NDArray[np.int64]) -> NDArray[np.uint16]:
@@ -198,7 +184,8 @@ class Packed:
         found = self.piece(places[order], 0, self.shape.positions)
         out = np.empty((len(numbers), *found.shape[1:]), np.uint16)
         if len(found):
-            kernels.scattered(found, self.directory.order, order, out)
+            record = np.uint64 if self.shape.columns == 4 else np.uint16
+            kernels.gathered(found.view(record)[..., 0], self.places, order, out.view(record)[..., 0])
         return out
 
     # -- records -----------------------------------------------------------------------------------------
@@ -220,9 +207,28 @@ class Packed:
             out[mine] = self._of_tile(kernels, a, b, ours[mine], theirs[mine])
         return out
 
-    def _of_tile(
-        self, kernels: Any, g: int, j: int, ours: NDArray[np.int64], theirs: NDArray[np.int64]
-    ) -> NDArray[np.uint16]:
+    def record(self, us: int, them: int) -> NDArray[np.uint16]:
+        """The record of a pair of position numbers, (columns,) uint16, without the detours of many."""
+        if self._mapped is None:
+            return self.records(np.array([us]), np.array([them]))[0]
+        from bgfmt.formats.compressed import kernels
+
+        place, beside = self.places.item(us), self.places.item(them)
+        g, j = bisect_right(self._edges, place) - 1, bisect_right(self._edges, beside) - 1
+        if not (self._rows_sound[place, j] and self._beside_sound[g, beside]):
+            return self.records(np.array([us]), np.array([them]))[0]
+        strip = self._strips[g]
+        scales, low = strip.tiles[j], self._edges[j]
+        which = (place - self._edges[g]) * self.shape.groups + j
+        out = np.empty(self.shape.columns, np.uint16)
+        bad = kernels.record(
+            self._mapped, strip.index.item(which), strip.index.item(which + 1), self._mapped,
+            strip.beside[j] + (beside - low) * (scales.factor_bytes + 4), beside - low, self._edges[j + 1] - low,
+            scales.factor_bytes, scales.parts, scales.shifts, self.shape.block, self.slots, self.shifts, out,
+        )  # fmt: skip
+        return out if bad < 0 else self.records(np.array([us]), np.array([them]))[0]
+
+    def _of_tile(self, kernels: Any, g: int, j: int, ours: NDArray[np.int64], theirs: NDArray[np.int64]) -> NDArray[np.uint16]:
         shape, strip = self.shape, self.strip(g)
         scales = strip.tiles[j]
         data, starts, ends = self.segments(ours, g, j)
@@ -236,8 +242,8 @@ class Packed:
             self._beside_sound[g, theirs] = True
         out = np.empty((len(ours), shape.columns), np.uint16)
         bad = kernels.records(
-            data, starts, ends, beside, where, column, int(self.widths[j]), scales.factor_bytes, scales.counts,
-            scales.shifts, shape.columns, shape.block, self.slots, self.shifts, out,
+            data, starts, ends, beside, where, column, int(self.widths[j]), scales.factor_bytes, scales.parts,
+            scales.shifts, shape.block, self.slots, self.shifts, out,
         )  # fmt: skip
         if bad >= 0:
             which = (ours[bad] - self.edges[g]) * shape.groups + j
@@ -282,7 +288,7 @@ class PackedRows(LazyRows):
         if isinstance(key, tuple) and len(key) == 2:
             us, them = key
             if isinstance(us, (int, np.integer)) and isinstance(them, (int, np.integer)):
-                return self.packed.records(self._numbers(np.array([us])), self._numbers(np.array([them])))[0]
+                return self.packed.record(range(len(self))[us], range(len(self))[them])
             if isinstance(us, np.ndarray) and isinstance(them, np.ndarray) and us.ndim == them.ndim == 1:
                 return self.packed.records(self._numbers(us), self._numbers(them))
         return super().__getitem__(key)
