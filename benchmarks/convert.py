@@ -13,10 +13,11 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import bgfmt
 
-PAIRS = (
+PAIRS: tuple[tuple[str, tuple[str, int, int], dict[str, Any], str, tuple[str, ...]], ...] = (
     ("two-sided 6x8", ("two-sided", 6, 8), {}, "gnubg-ts", ("npz",)),
     ("one-sided 8", ("one-sided", 8, 15), {"compressed": False}, "gnubg-os", ("npz", "jfile")),
     ("one-sided 6, race", ("one-sided", 6, 15), {"recipe": "bgsage"}, "bgsage", ("npz", "jfile", "gnubg-os")),
@@ -55,7 +56,7 @@ def main(folder: Path) -> None:
     for name, what, options, own, others in PAIRS:
         source = made[name] = folder / f"{name.replace(' ', '-')}.bd"
         if not source.exists():
-            bgfmt.solve(*what, source, format=own, **options)  # type: ignore[arg-type]
+            bgfmt.solve(*what, source, format=own, **options)
         for form in others:
             there, back = folder / f"there.{form}", folder / "back"
             times = convert(source, there, form), convert(there, back, own)

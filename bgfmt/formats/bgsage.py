@@ -84,7 +84,10 @@ class Bgsage(Format[OneSided]):
             )
         gammon = None
         if rows:
-            made = lambda numbers: _distribution(where[numbers], survival)  # noqa: E731
+
+            def made(numbers: Any) -> NDArray[np.uint16]:
+                return _distribution(where[numbers], survival)
+
             gammon = LazyRows((N, ROLLS), "<u2", lambda a, b: made(slice(a, b)), made)
         arrays = (bearoff,) if gammon is None else (bearoff, gammon)
         table = OneSided(
