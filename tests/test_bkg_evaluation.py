@@ -16,6 +16,7 @@ from bgfmt.engine.bkg.boards import array_of, position_of
 from bgfmt.engine.bkg.measuring import measure
 from bgfmt.engine.bkg.player import TERMS
 from bgfmt.errors import PositionError
+from bgfmt.game import board
 from bgfmt.game.board import Position, Side
 from bgfmt.game.identifiers import parse
 from bgfmt.game.moves import ROLLS, legal_plays
@@ -258,3 +259,32 @@ def test_how_many_plays() -> None:
         a, b = map(int, row[2].split("-"))
         assert max(1, len(legal_plays(parse(row[4]).position, a, b))) == int(row[5])
     assert np.sum(counts) == 447
+
+
+def test_two_plies_from_the_start() -> None:
+    """202,782 results of two rolls, all pairs of the 21, one count a path."""
+    from bgfmt.engine.bkg.kernels import moves
+
+    room, other, start, total = moves.room(), moves.room(), array_of(OPENING), 0
+    for first in ROLLS:
+        for k in range(moves.plays(room, start, first.high, first.low)):
+            after = room.boards[2, k].copy()
+            moves.swap_sides(after)
+            total += sum(moves.plays(other, after, roll.high, roll.low) for roll in ROLLS)
+    assert total == 202_782
+
+
+def test_passing_is_the_tables_first_roll() -> None:
+    """DEFENSE: men of N within six points of J's last man pass it in one roll as the table bears them off."""
+    from bgfmt.engine.bkg.kernels import evaluation
+
+    rng, chances = random.Random(2), Bkg().home.chances
+    for _ in range(200):
+        edge, counts, n = rng.randint(7, 24), [0] * 6, np.zeros(26, np.int64)
+        for _ in range(rng.randint(1, 4)):
+            d = rng.randint(1, 6)
+            counts[d - 1] += 1
+            n[25 - edge + d] += 1
+        men, chance = evaluation.passing(n, edge)
+        assert men == sum(counts)
+        assert chance == pytest.approx(float(chances[board.rank(counts), 0]), abs=1e-12)

@@ -16,6 +16,7 @@ from bgfmt.game.moves import parse_roll
 from bgfmt.game.state import GameState
 
 MOST = 10
+WORDS = ("double", "redouble", "take")
 
 
 def explain(engine: Engine, words: tuple[str, ...], as_json: bool) -> int:
@@ -98,7 +99,12 @@ def _lines(race: Racing) -> list[tuple[str, str]]:
     return [
         ("ENR", f"{race.enr[0]:.6f}, {race.enr[1]:.6f}"),
         ("W", w),
+        ("W, in full", "not all men are home" if race.win_full is None else f"{race.win_full:.9f}"),
         ("Acount", f"{race.acount[0]:.4g}, {race.acount[1]:.4g}"),
+        (
+            "by Acount",
+            ", ".join(f"{w} {'yes' if b else 'no'}" for w, b in zip(WORDS, race.by_count, strict=True)),
+        ),
         ("Minturns", f"{race.minturns[0]}, {race.minturns[1]}"),
         ("Maxturns", f"{race.maxturns[0]}, {race.maxturns[1]}"),
         ("doubles", "yes" if race.doubles else "no"),

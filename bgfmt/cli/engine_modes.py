@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import click
 
-from bgfmt import engine, matches, storage
+from bgfmt import engine, jit, matches, storage
 from bgfmt.cli import options
 from bgfmt.cli.engine_explain import explain
 from bgfmt.cli.terminal import Progress
@@ -64,15 +64,9 @@ def run(asked: Asked) -> int:
     if asked.output is not None:
         _suffix(asked.output)
         storage.check_output(asked.output, force=asked.force)
-    if asked.mode == "replay":
-        return _replay(asked, main)
-    if asked.mode == "explain":
-        return explain(main, asked.words, asked.as_json)
-    if asked.mode == "bearoff":
-        return _bearoff(asked)
-    if asked.mode == "series":
-        return _series(asked, main)
-    return _games(asked, main)
+    modes = {"replay": _replay, "explain": _explain, "bearoff": _bearoff, "series": _series}
+    with Progress("engine") as progress, jit.watching(progress.compiling):
+        return modes.get(asked.mode, _games)(asked, main)
 
 
 # -- what is played ------------------------------------------------------------------------------------------
@@ -225,7 +219,11 @@ def _replay(asked: Asked, main: engine.Engine) -> int:
     return 0
 
 
-def _bearoff(asked: Asked) -> int:
+def _explain(asked: Asked, main: engine.Engine) -> int:
+    return explain(main, asked.words, asked.as_json)
+
+
+def _bearoff(asked: Asked, main: engine.Engine) -> int:
     if asked.name != "bkg":
         raise click.UsageError(f"engine {asked.name} has no rules for the bear-off to measure")
     from bgfmt.playing import quality
