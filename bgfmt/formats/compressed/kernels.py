@@ -71,7 +71,7 @@ def decode(
                     return False
                 x = x << 16 | np.int64(data[at]) | np.int64(data[at + 1]) << 8
                 at += 2
-            value = (slot >> 24 & 63) - MIDDLE
+            value: Any = (slot >> 24 & 63) - MIDDLE
             if slot >> 30:
                 shift = shifts[kind]
                 if value == ESCAPE - MIDDLE:

@@ -50,7 +50,7 @@ def encode(
             for c in range(columns):
                 total = np.int64(0)
                 for k in range(count):
-                    r = np.int64(stored[i, b * block + k, c]) - np.int64(predicted[c, i, b * block + k])
+                    r: Any = np.int64(stored[i, b * block + k, c]) - np.int64(predicted[c, i, b * block + k])
                     r = ((r + 32768) & 65535) - 32768
                     residual[k * columns + c] = r
                     total += abs(r)
