@@ -9,18 +9,17 @@ from __future__ import annotations
 
 import errno
 import os
-import shutil
-from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from bgfmt import formats
-from bgfmt.errors import CapabilityError, FormatNeededError, SolverError
+from bgfmt.errors import CapabilityError, FormatNeededError
 from bgfmt.formats import Format
 from bgfmt.formats.base import promised
 from bgfmt.solver.executor import Executor
 from bgfmt.solver.job import Job, job
+from bgfmt.solver.machine import check_disk
 from bgfmt.solver.plan import Plan
 from bgfmt.solver.recipe import Recipe
 from bgfmt.solver.scratch import Scratch
@@ -89,7 +88,7 @@ def solve(
     kept = _scratch_path(path, scratch, resume, bool(planned.scratch) and target.takes_body(blank, options))
     how: dict[str, Any] = {"threads": threads, "executor": executor, "progress": progress}
     if kept is None:
-        _check_disk(planned.output, Path(path), 0, Path(path))
+        check_disk(planned.output, Path(path), 0, Path(path))
         table = made.solve(**how)
         with create(path, force=force) as sink:
             target.write(table, sink, **options)
@@ -117,7 +116,7 @@ def _through_scratch(
 ) -> None:
     if not (resume and kept.exists()):
         body = made.plan().output
-        _check_disk(body, path, body, kept)
+        check_disk(body, path, body, kept)
     facts: dict[str, Any] = {"cubeful": made.cubeful, "recipe": made.recipe.name}
     with Scratch(kept, made.points, made.chequers, resume=resume, output=path, **facts) as scratch:
         with create(path, force=force) as sink, target.body(sink, blank, **options) as arrays:
@@ -155,7 +154,7 @@ def _target(path: PathLike, name: str | None, blank: Table, made: Job) -> Format
     homes = formats.homes(blank)
     if not suffix:
         return formats.home(blank)
-    fitting = [f for f in formats.known().values() if suffix in f.suffixes and not f.historic]
+    fitting = [f for f in formats.known().values() if suffix in f.suffixes and f.reads and not f.historic]
     able = [f for f in fitting if isinstance(blank, f.carries) and f.refusal(blank, {}) is None]
     chosen = [f for f in able if f in homes] or able
     if len(chosen) == 1:
@@ -172,28 +171,6 @@ def _target(path: PathLike, name: str | None, blank: Table, made: Job) -> Format
         )
     names = ", ".join(f.name for f in chosen)
     raise FormatNeededError(f"{os.fspath(path)}: say which format to write ({names})")
-
-
-def _check_disk(output: int, path: Path, scratch: int, kept: Path) -> None:
-    """SolverError when a disk has too little room for what is to be written to it."""
-    needed: dict[int, list[Any]] = defaultdict(lambda: [0, None, []])
-    for size, file, what in ((output, path, "output"), (scratch, kept, "scratch")):
-        folder = file.resolve().parent
-        if size:
-            entry = needed[os.stat(folder).st_dev]
-            entry[0] += size
-            entry[1] = folder
-            entry[2].append(f"{_size(size)} {what}")
-    for total, folder, parts in needed.values():
-        free = shutil.disk_usage(folder).free
-        if total > free:
-            raise SolverError(
-                f"{folder}: needs {_size(total)} of disk ({', '.join(parts)}), {_size(free)} are free"
-            )
-
-
-def _size(number: float) -> str:
-    return f"{number / 1e9:.1f} GB" if number >= 1e9 else f"{number / 1e6:.1f} MB"
 
 
 __all__ = ["Plan", "scratch_of", "solve"]

@@ -73,7 +73,7 @@ def test_no_type_of_a_table_is_compared() -> None:
 
 
 def test_formats_are_named_by_formats_only() -> None:
-    names = set(formats.known()) - RECIPES
+    names = set(formats.known()) - RECIPES - {"csv"}  # which `dump` prints too
     found = [
         f"{name}:{node.lineno} {node.value}"
         for name, tree in outside("formats")

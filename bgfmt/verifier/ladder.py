@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from bgfmt.database import Database, open_database, read_source
 from bgfmt.errors import (
     AmbiguousFormatError,
@@ -16,7 +18,8 @@ from bgfmt.errors import (
     FormatError,
     UnknownFormatError,
 )
-from bgfmt.storage import PathLike, Source, open_source, system
+from bgfmt.formats.opening import open_source
+from bgfmt.storage import PathLike, Source, system
 from bgfmt.tables import Table
 from bgfmt.verifier import causes, digests, proofs, readings, report, sense, structure, words
 from bgfmt.verifier.findings import RUNGS, Finding, Kind, Likely, Outcome, Rule, Seen
@@ -78,7 +81,7 @@ def verify(
     name = os.fspath(path)
     asked = {"format": format, **(described or {})}
     climb = Climb(until or "recurrence", sample, seed, tolerance, thread_count(threads), progress, announce)
-    with open_source(path) as source:
+    with np.errstate(all="ignore"), open_source(path) as there, there.local() as source:
         known = () if until == "structure" else tuple(digests.identify(source))
         try:
             db = read_source(source, **asked)
@@ -234,5 +237,5 @@ class Climb:
 
 
 def _made_by(name: str, kind: str) -> list[Finding]:
-    plain = ("gnubg", "bgsage", "exact", "peelle", "match")
+    plain = ("gnubg", "bgsage", "exact", "peelle", "match", "bkg", "points")
     return [] if name in plain else [Finding(Rule.MADE_BY, field=name, found=words.made_by(name, kind))]

@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 
 from bgfmt.tables import (
     ExactHypergammon,
+    ExpectedPoints,
+    Gillogly,
     Hypergammon,
     MatchScore,
     MeanRolls,
@@ -37,6 +39,8 @@ WAYS = {
     Hypergammon.kind: "hypergammon",
     ExactHypergammon.kind: "exact_hypergammon",
     MatchScore.kind: "match_score",
+    Gillogly.kind: "gillogly",
+    ExpectedPoints.kind: "expected_points",
 }
 EXACT = {OneSided.kind: "exact", TwoSided.kind: "exact"}
 

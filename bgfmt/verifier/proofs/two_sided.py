@@ -19,6 +19,7 @@ from bgfmt.verifier.recurrence import two_sided as recurrence
 Array = NDArray[Any]
 SETTLE_MOST = 400_000_000
 REMADE_MOST = 3003  # positions a side up to which a rival's table is made again
+SMALL = 210  # positions a side up to which that is done even for few entries that fail
 SMALL_UNITS = 16
 PLAIN_POINTS = 12  # beyond, the two sides' points overlap
 COLUMNS = ("cubeless", "owned", "centered", "opponent")
@@ -33,7 +34,8 @@ def prove(table: TwoSided, work: Work) -> Outcome:
     if found.failing == 0:
         return Outcome(found.entries, found.entries, "gnubg")
     small = found.largest <= SMALL_UNITS and found.failing > max(64, found.entries // 500)
-    if small and table.positions <= REMADE_MOST:
+    near = small or (found.largest <= SMALL_UNITS and table.positions <= SMALL)
+    if near and table.positions <= REMADE_MOST:
         for name, made in _rivals(table):
             if np.array_equal(made, np.asarray(table.equities)):
                 return Outcome(found.entries, found.entries, name)

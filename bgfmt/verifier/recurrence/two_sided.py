@@ -53,7 +53,7 @@ class Grid:
     def __init__(self, table: TwoSided) -> None:
         self.rows_array = table.equities
         self.n, _, self.columns = table.equities.shape
-        self.release = table.release
+        self.release = table.release or (lambda: None)
         self.size = self.n * self.n * self.columns * 2
         self._fd = -1
         self._offset = 0
@@ -72,7 +72,9 @@ class Grid:
         if self.order is not None:
             return np.ascontiguousarray(self.rows_array[self.order[start:stop]], "<u2")
         if self._fd < 0:
-            return np.ascontiguousarray(np.asarray(self.rows_array[start:stop]), "<u2")
+            rows = np.array(self.rows_array[start:stop], "<u2")
+            self.release()
+            return rows
         out = np.empty((stop - start, self.n, self.columns), "<u2")
         self._read(out, start * self.n * self.columns * 2)
         return out
@@ -91,6 +93,8 @@ class Grid:
                 out[k - start] = np.asarray(self.rows_array[k])[first:last].reshape(-1)
             else:
                 self._read(out[k - start], (k * self.n + first) * self.columns * 2)
+        if self._fd < 0:
+            self.release()
         return out
 
     def _read(self, out: Array, at: int) -> None:
