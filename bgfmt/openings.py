@@ -44,7 +44,7 @@ class Opening:
 
 
 def start(chequers: int) -> Position:
-    """The position a game of hypergammon begins with: one chequer each on the 24, 23 and 22 points, as many as there are.
+    """The position a game of hypergammon begins with: single chequers on the 24, 23 and 22 points.
 
     >>> str(start(2).us)
     '0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 1 1'
@@ -68,7 +68,9 @@ def opening(table: Hypergammon | ExactHypergammon) -> Opening:
 
 def _chances(table: Hypergammon | ExactHypergammon, pairs: list[tuple[Side, Side]]) -> Any:
     """(m, 6): chances and cubeless equity of the side on roll."""
-    numbers = np.array([table.side_number(us) * table.positions + table.side_number(them) for us, them in pairs])
+    numbers = np.array(
+        [table.side_number(us) * table.positions + table.side_number(them) for us, them in pairs]
+    )
     rows = table.values(numbers)[:, : CHANCES + 1].copy()
     if isinstance(table, Hypergammon):
         win, win_gammon, win_backgammon, lose_gammon, lose_backgammon = rows[:, :CHANCES].T

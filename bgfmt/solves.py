@@ -42,7 +42,7 @@ def solve(
         * one-sided, two-sided, ...: `gammon`, `cubeful`, `resume`, `scratch`, `executor`, and those of the format, as
           `bgfmt.solving.solve` takes them;
         * match: `away`, the points that both sides need, `met`, `player` (`bgfmt.solving_match.solve_match_score`);
-        * hypergammon: `threshold`, `restart`, `resume`, and `sweeping`, called as ``sweeping(sweep, greatest change)``
+        * hypergammon: `threshold`, `restart`, `resume`, `sweeping`, called as ``sweeping(sweep, greatest change)``
           instead of `progress` (`bgfmt.sweeping.solve_hypergammon`);
         * hypergammon-met: `length`, `table`, `live`, `sweeping` (`bgfmt.openings.solve_hypergammon_met`).
 
@@ -57,24 +57,24 @@ def solve(
     OutputExistsError; OSError; TypeError for an option that this kind of solve does not take.
     """
     common: dict[str, Any] = {"force": force, "threads": threads}
-    named = {name: value for name, value in (("recipe", recipe), ("format", format)) if value is not None}
+    common |= {name: value for name, value in (("recipe", recipe), ("format", format)) if value is not None}
     if what == "match":
         from bgfmt.solving_match import solve_match_score
 
         away, met = options.pop("away"), options.pop("met")
-        solve_match_score(path, points, chequers, away, met, progress=progress, **common, **named, **options)
+        solve_match_score(path, points, chequers, away, met, progress=progress, **common, **options)
         return Path(path)
     if what in ("hypergammon", "hypergammon-met") and points != PLACES:
         raise SolverError(f"hypergammon has {PLACES} points, with the bar, not {points}")
     if what == "hypergammon":
         from bgfmt.sweeping import solve_hypergammon
 
-        return solve_hypergammon(path, chequers, **common, **named, **options)
+        return solve_hypergammon(path, chequers, **common, **options)
     if what == "hypergammon-met":
         from bgfmt.openings import solve_hypergammon_met
 
-        solve_hypergammon_met(path, options.pop("length"), chequers=chequers, **common, **named, **options)
+        solve_hypergammon_met(path, options.pop("length"), chequers=chequers, **common, **options)
         return Path(path)
     from bgfmt import solving
 
-    return solving.solve(what, points, chequers, path, progress=progress, **common, **named, **options)
+    return solving.solve(what, points, chequers, path, progress=progress, **common, **options)

@@ -56,6 +56,9 @@ COMMANDS = [
     Command("repair", ["repair", "damaged.bd", "-o", "out.bd", "--force"], "out.bd"),
     Command("annotate", ["annotate", "in.mat", "db.bd", "-o", "out.sgf", "--force"], "out.sgf"),
     Command("install", INSTALL, "slots/gnubg_ts.bd"),
+    Command("install a link", [*INSTALL, "--link"], "slots/gnubg_ts.bd"),
+    Command("convert to J", ["convert", "in.bd", "out.ijf"], "out.ijf"),
+    Command("annotate as a page", ["annotate", "in.mat", "db.bd", "-o", "out.html"], "out.html"),
     Command("uninstall", ["gnubg", "uninstall", "ts", *SLOT[2:]], "slots/gnubg_ts.bd", INSTALL),
 ]
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import warnings
 from contextlib import suppress
 from importlib import import_module
 from typing import Any
@@ -53,6 +54,12 @@ class Verbs(click.Group):
 
         return list(COMMANDS) + sorted(e.name for e in entry_points(group=GROUP) if e.name not in COMMANDS)
 
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:  # click would write an empty line before it says so
+            raise click.Abort from None
+
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         where = COMMANDS.get(cmd_name)
         if where is not None:
@@ -83,6 +90,7 @@ def cli() -> None:
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line; every error becomes one line on stderr and an exit code."""
+    warnings.simplefilter("ignore", RuntimeWarning)  # NumPy's, of numbers that are none in a damaged file
     try:
         code = run(arguments)
     except KeyboardInterrupt:  # a second one, or one after the work was done

@@ -82,9 +82,13 @@ class Bgsage(Format[OneSided]):
             raise CorruptError(
                 source.name, at + 68 * N + 4 * number, f"-1 or a row below {rows}", int(where[number]), number
             )
-        gammon = (
-            LazyRows((N, ROLLS), "<u2", lambda a, b: _distribution(where[a:b], survival)) if rows else None
-        )
+        gammon = None
+        if rows:
+
+            def made(numbers: Any) -> NDArray[np.uint16]:
+                return _distribution(where[numbers], survival)
+
+            gammon = LazyRows((N, ROLLS), "<u2", lambda a, b: made(slice(a, b)), made)
         arrays = (bearoff,) if gammon is None else (bearoff, gammon)
         table = OneSided(
             points=POINTS,

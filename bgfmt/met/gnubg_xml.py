@@ -165,7 +165,9 @@ def write(met: Met, description: str = "") -> bytes:
         *(_row(row) for row in met.pre),
         "  </pre-crawford-table>",
     ]
-    players = [("both", met.post[0])] if met.post[0] == met.post[1] else list(zip("01", met.post, strict=True))
+    players = (
+        [("both", met.post[0])] if met.post[0] == met.post[1] else list(zip("01", met.post, strict=True))
+    )
     for player, row in players:
         lines += [f'  <{POSTS} player="{player}" type="explicit">', _row(row), f"  </{POSTS}>"]
     return ("\n".join([*lines, "</met>"]) + "\n").encode()

@@ -2,9 +2,9 @@
 
 Positions go round in circles, so there is no order in which each follows from finished ones: every record is renewed
 from the others, sweep after sweep, until none changes by more than a threshold. makehyper renews in place, row by
-row, and its bytes depend on that order. Here the rows are taken in blocks. A record that needs no row of its block is
-made by any thread at any time; the others, some in a hundred, are made in order afterwards. So the number of threads
-cannot change a number, and recipe ``gnubg`` has makehyper's bytes after every sweep.
+row, and its bytes depend on that order. Here the rows are taken in blocks, and made 32 records at a time by any
+thread; the few records that look at others of their block whose turn was before theirs are made again, in order. So
+the number of threads cannot change a number, and recipe ``gnubg`` has makehyper's bytes after every sweep.
 
 Recipe ``exact`` is float64, and right where makehyper is not: a side that cannot move gets what the other side's turn
 is worth to it, the cube's owner and the right to double exchanged. Sources: experiments with makehyper 1.07; the
@@ -36,9 +36,9 @@ MOST_SWEEPS = 1000
 SCALE = 16777215
 #: rows made together: of sides on the board, and of those on the bar, to which any hit may lead
 BLOCK, BAR_BLOCK = 16, 4
-FEW = 1000  # rows up to which threads cost more than they save
+FEW = 100  # rows up to which threads cost more than they save
 #: bytes a record: values, turned and swapped in the recipe's floats, the class, and what a block holds
-COST = {"gnubg": 20 * 4 + 2, "exact": 20 * 8 + 4}
+COST = {"gnubg": 22 * 4, "exact": 22 * 8}
 
 
 @dataclass(frozen=True)
@@ -184,6 +184,7 @@ class _Solve:
         from bgfmt.solver.kernels import hypergammon_tiles as tiles
 
         n = self.n = board.count(PLACES, self.chequers)
+        self._pool = ThreadPoolExecutor(self.threads)
         kind: Any = np.float32 if self.recipe == "gnubg" else np.float64
         try:
             self._lists = lists.lists(self.chequers, self.threads)
@@ -209,7 +210,10 @@ class _Solve:
                 f"too little memory: {memory_needed(self.chequers, self.recipe):,} bytes needed"
             ) from None
         again = self.restart is not None
-        self._each(kernels.begin, [(self._state, self._lists.tiles, a, b, again) for a, b in _shares(n, 4 * self.threads)])
+        self._each(
+            kernels.begin,
+            [(self._state, self._lists.tiles, a, b, again) for a, b in _shares(n, 4 * self.threads)],
+        )
 
     def _begin(self, kind: Any) -> Array:
         from bgfmt.solver.kernels import hypergammon as kernels
@@ -237,21 +241,21 @@ class _Solve:
             self._each(
                 tiles.rows,
                 [
-                    (state, known.plays, known.sides, known.tiles, first, last, a, b, made)
+                    (state, known.plays, known.tiles, first, last, a, b, made)
                     for a, b in _shares(wide, 4 * few if few > 1 else 1)
                 ],
             )
             kernels.settle(state, known.plays, known.sides, known.tiles, first, last, made)
             changes += self._each(
-                kernels.store, [(state, known.tiles, first, last, a, b, made) for a, b in _shares(self.n, few)]
+                kernels.store,
+                [(state, known.tiles, first, last, a, b, made) for a, b in _shares(self.n, few)],
             )
         return max(changes)
 
     def _each(self, function: Any, calls: list[tuple[Any, ...]]) -> list[Any]:
         if len(calls) == 1 or self.threads == 1:
             return [function(*arguments) for arguments in calls]
-        with ThreadPoolExecutor(self.threads) as pool:
-            return [done.result() for done in [pool.submit(function, *arguments) for arguments in calls]]
+        return [done.result() for done in [self._pool.submit(function, *arguments) for arguments in calls]]
 
 
 def _shares(total: int, parts: int, start: int = 0) -> list[tuple[int, int]]:

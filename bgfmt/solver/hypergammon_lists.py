@@ -17,7 +17,7 @@ PARTS = 4  # of the lists, for each thread
 
 
 class Lists(NamedTuple):
-    """The boards (n, 25) of all sides, and the kernels' tuples of their plays and of what they are to the other side."""
+    """The boards (n, 25) of all sides, and the kernels' tuples of plays and of what a side is to the other."""
 
     boards: Array
     plays: Any
@@ -94,4 +94,9 @@ def _tiles(sides: Any) -> Any:
     lane[of[of >= 0]] = np.flatnonzero(of >= 0)
     bits = np.where(of >= 0, sides.blots[of], 0).reshape(-1, wide, 1) >> np.arange(wide) & 1
     words = (bits.astype(np.uint32) << np.arange(wide, dtype=np.uint32)[:, None]).sum(axis=1, dtype=np.uint32)
-    return kernels.Tiles(np.maximum(of, 0), lane, np.array(blocked, np.int64), words)
+    of = np.maximum(of, 0)
+    to = lane[sides.hit[of]]
+    told = (to // wide * len(lane) * kernels.TILE + to % wide).astype(np.uint64)
+    return kernels.Tiles(
+        of, lane, np.array(blocked, np.int64), words, sides.places[of].astype(np.uint32), told
+    )

@@ -130,6 +130,19 @@ class RangeRows(LazyRows):
         """As of an ndarray; one entry, or arrays of entries, along the first two axes fetch these records alone."""
         if (
             isinstance(key, tuple)
+            and len(key) == 2
+            and len(self.shape) == 3
+            and type(key[0]) is type(key[1]) is int
+        ):
+            us, them = key
+            if (
+                0 <= us < self.shape[0] and 0 <= them < self.shape[1]
+            ):  # a single look-up, without arrays of one
+                width = self.shape[2] * self.dtype.itemsize
+                data = self._source.read(self._offset + (us * self.shape[1] + them) * width, width)
+                return np.frombuffer(data, self.dtype)
+        if (
+            isinstance(key, tuple)
             and len(self.shape) > 2
             and len(key) >= 2
             and _numbers(key[0])

@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from bgfmt.database import Database, open_database, read_source
 from bgfmt.errors import (
     AmbiguousFormatError,
@@ -79,7 +81,7 @@ def verify(
     name = os.fspath(path)
     asked = {"format": format, **(described or {})}
     climb = Climb(until or "recurrence", sample, seed, tolerance, thread_count(threads), progress, announce)
-    with open_source(path) as there, there.local() as source:
+    with np.errstate(all="ignore"), open_source(path) as there, there.local() as source:
         known = () if until == "structure" else tuple(digests.identify(source))
         try:
             db = read_source(source, **asked)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from bgfmt.errors import BgfmtError, CapabilityError, FormatError, TruncatedErro
 from bgfmt.formats import Format, Layout, Region, promised
 from bgfmt.formats.j.text import as_json
 from bgfmt.formats.records import Record, facts_of
-from bgfmt.storage import MemorySink, RangeSource, Source
+from bgfmt.storage import MemorySink, RangeSource, Source, create
 from bgfmt.tables import Table, same_numbers
 
 from ..conftest import ROOT
@@ -236,6 +237,17 @@ def test_the_layout_tells_size_and_places(sample: Sample) -> None:
             rolls = sample.format.name == "bgsage" and name == "gammon"  # survival: two chances change
             assert place in [tuple(row) for row in differs.tolist()] or rolls
             assert len(differs) <= 2
+
+
+@every
+def test_every_byte_written_is_summed_for_the_check_before_it_has_its_name(
+    sample: Sample, tmp_path: Path
+) -> None:
+    table, _ = sample.read()
+    with create(tmp_path / "out") as sink:
+        sample.format.write(table, sink)
+        sink.flush()
+        assert sum(end - start for start, end, _ in sink.sums.stretches()) == sink.written
 
 
 @every

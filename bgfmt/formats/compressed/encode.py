@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from bgfmt.formats import records
 from bgfmt.formats.compressed import classes, fit, predict
-from bgfmt.formats.compressed.layout import Directory, Shape, shape_of, strip_head
+from bgfmt.formats.compressed.layout import Directory, Shape, crc, shape_of, strip_head
 from bgfmt.formats.outlets import Outlet
 from bgfmt.tables import Rows, TwoSided
 
@@ -98,7 +98,7 @@ def _strip(
     index = np.empty(lengths.size + 1, "<u8")
     index[0] = begin + at
     index[1:] = begin + at + np.cumsum(lengths.reshape(-1))
-    pieces: list[Any] = [head, _summed(index.tobytes()), *(b for b in beside)]
+    pieces: list[Any] = [head, index.tobytes(), crc(index.tobytes()), *beside]
     starts = np.cumsum(lengths, axis=0) - lengths
     views = [memoryview(part) for part in parts]
     for first in range(0, len(lengths), 1024):
@@ -113,29 +113,23 @@ def _strip(
     return pieces
 
 
-def _summed(data: bytes) -> bytes:
-    from bgfmt.formats.compressed.layout import crc
-
-    return data + crc(data)
-
-
 def _sealed(factors: Bytes) -> Bytes:
     """Factors with the checksum of each row of them behind it."""
-    from bgfmt.formats.compressed import kernels
+    from bgfmt.formats.compressed import kernels_sums
 
     m, size = factors.shape
     out = np.zeros((m, size + 4), np.uint8)
     out[:, :size] = factors
     ends = np.arange(1, m + 1) * (size + 4)
-    kernels.seal(out.reshape(-1), ends - size - 4, ends)
+    kernels_sums.seal(out.reshape(-1), ends - size - 4, ends)
     return out
 
 
 def _rows(
     tile: NDArray[np.uint16], left: Bytes, right: Bytes, scales: Any, shape: Shape
-) -> tuple[bytes, NDArray[np.int64]]:
+) -> tuple[bytearray, NDArray[np.int64]]:
     """Row segments of a tile, one behind the other, and their sizes."""
-    from bgfmt.formats.compressed import kernels
+    from bgfmt.formats.compressed import kernels_sums, kernels_writing
 
     ladder, edges = classes.ladder(), classes.edges()
     m, width, columns = tile.shape
@@ -148,11 +142,11 @@ def _rows(
         some = slice(start, min(m, start + ROWS))
         part = tile[some]
         predict.predict(left[some], right, scales, predicted[:, : len(part)])
-        size = kernels.encode(
+        size = kernels_writing.encode(
             part, predicted[:, : len(part)], left[some], shape.block, edges, ladder.frequencies, ladder.begins,
             ladder.shifts, room, sizes[some],
         )  # fmt: skip
         ends = np.cumsum(sizes[some])
-        kernels.seal(room, ends - sizes[some], ends)
-        out += memoryview(room[:size])
+        kernels_sums.seal(room, ends - sizes[some], ends)
+        out += room[:size].tobytes()
     return out, sizes

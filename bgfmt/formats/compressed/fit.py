@@ -20,7 +20,7 @@ WIDE_WORTH = 4.0  # a factor of 16 bits moves the records by this much or more
 SAMPLE = 96
 SPARE = 16  # singular vectors found beyond those that are used
 ENOUGH = 0.7
-PRICE = 14.0  # bits that a number of a factor is worth: its own eight, and the time it takes
+PRICE = 11.0  # bits that a number of a factor is worth: its own eight, and the time it takes
 WIDE, NARROW = (32767, 24), (127, 14)  # greatest factor, fractional bits
 
 
@@ -43,14 +43,16 @@ def as_bytes(
     wide: list[Factors], narrow: list[Factors]
 ) -> tuple[NDArray[np.uint8], NDArray[np.uint8], Scales]:
     """Factors of the rows, of the columns, (m, bytes) uint8, and their shifts, as a file holds them."""
-    sides = []
-    for turn in (lambda f: f.left, lambda f: f.right.T):
-        parts = []
-        for a, b in zip(wide, narrow, strict=True):
-            parts.append(np.ascontiguousarray(turn(a).astype("<i2")).view(np.uint8))
-            parts.append(np.ascontiguousarray(turn(b).astype(np.int8)).view(np.uint8))
-        sides.append(np.ascontiguousarray(np.concatenate(parts, axis=1)))
-    return *sides, Scales(tuple(f.shifts for f in wide), tuple(f.shifts for f in narrow))
+    rows, columns = [], []
+    for a, b in zip(wide, narrow, strict=True):
+        rows += [_bytes(a.left, "<i2"), _bytes(b.left, "i1")]
+        columns += [_bytes(a.right.T, "<i2"), _bytes(b.right.T, "i1")]
+    scales = Scales(tuple(f.shifts for f in wide), tuple(f.shifts for f in narrow))
+    return np.concatenate(rows, axis=1), np.concatenate(columns, axis=1), scales
+
+
+def _bytes(factors: NDArray[Any], dtype: str) -> NDArray[np.uint8]:
+    return np.ascontiguousarray(factors.astype(dtype)).view(np.uint8)
 
 
 def _column(stored: NDArray[np.uint16], rng: np.random.Generator) -> tuple[Factors, Factors]:
@@ -77,7 +79,9 @@ def _column(stored: NDArray[np.uint16], rng: np.random.Generator) -> tuple[Facto
         if take:
             narrow.append(_quantised(rest, u[:, :take], *NARROW))
             left -= take
-        if take < ENOUGH * len(s):  # the last ones found are never quite right: they do not say that it is enough
+        if take < ENOUGH * len(
+            s
+        ):  # the last ones found are never quite right: they do not say that it is enough
             break
     return _joined(wide), _joined(narrow)
 
@@ -115,7 +119,8 @@ def _straight(vectors: Matrix) -> Matrix:
     wide = vectors.astype(np.float64)
     values, turn = np.linalg.eigh(wide.T @ wide)
     kept = values > 1e-13 * values[-1]
-    return (wide @ (turn[:, kept] / np.sqrt(values[kept]))).astype(np.float32)
+    out: Matrix = (wide @ (turn[:, kept] / np.sqrt(values[kept]))).astype(np.float32)
+    return out
 
 
 def _worth(rest: Matrix, u: Matrix, b: Matrix, rng: np.random.Generator) -> int:
@@ -129,7 +134,7 @@ def _worth(rest: Matrix, u: Matrix, b: Matrix, rng: np.random.Generator) -> int:
         some -= u[sample, before:k] @ b[before:k]
         rounded = np.abs(np.rint(some[:, :width])).reshape(len(sample), width // min(BLOCK, width), -1)
         costs.append(float(bits(rounded.mean(axis=2)).mean()) * rows * columns + PRICE * k * (rows + columns))
-    return steps[int(np.argmin(costs))]
+    return int(steps[int(np.argmin(costs))])
 
 
 def _quantised(rest: Matrix, u: Matrix, most: int, fraction: int) -> Factors:

@@ -1,4 +1,4 @@
-"""Where everything lies: the head of a file, strips of rows, tiles. The whole byte map is in docs/formats/bgfmt-ts.md.
+"""Where everything lies: the head of a file, strips of rows, tiles; see docs/formats/bgfmt-ts.md.
 
 offset          type            content
 0               8 bytes         "bgfmt-ts"
@@ -9,8 +9,7 @@ offset          type            content
 16              u32             positions n
 20              u32             bytes of facts F
 24              u64             bytes of the whole table
-32              24 bytes        zero
-56              u32             zero
+32              28 bytes        zero
 60              u32             CRC-32 of bytes 0 to 59
 64              16 x 65 u16     classes: shift, 64 frequencies
 2144            (G + 1) x u64   where the strips begin, and the end
@@ -26,6 +25,7 @@ from __future__ import annotations
 import zlib
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -198,7 +198,7 @@ def read_directory(source: Source, offset: int, shape: Shape) -> Directory:
     if not classes.sense():
         raise CorruptError(source.name, offset + HEAD_BYTES, "classes of 4096 parts", "others")
     strips = np.frombuffer(data, "<u8", shape.groups + 1, shape.strips_at - HEAD_BYTES).tolist()
-    rising = all(a < b for a, b in zip(strips, strips[1:], strict=False))
+    rising = all(a < b for a, b in pairwise(strips))
     if not (rising and strips[0] == shape.first_strip and strips[-1] == shape.size):
         raise CorruptError(source.name, offset + shape.strips_at, "strips one behind the other", strips[:4])
     order = np.frombuffer(data, "<u4", shape.positions, shape.order_at - HEAD_BYTES).astype(np.int64)

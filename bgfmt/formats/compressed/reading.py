@@ -17,6 +17,10 @@ from bgfmt.storage import Source
 from bgfmt.tables import LazyRows
 
 Bytes = NDArray[np.uint8]
+Numbers = NDArray[np.int64]
+Records = NDArray[np.uint16]
+#: bytes, and where each part begins and ends in them
+Segments = tuple[Bytes, Numbers, Numbers]
 AHEAD = 96 << 20  # bytes of rows that are made at once where rows are read one behind the other
 
 
@@ -28,7 +32,7 @@ class Strip:
     """
 
     tiles: list[Scales]
-    index: NDArray[np.int64]
+    index: Numbers
     beside: list[int]
 
 
@@ -76,32 +80,38 @@ class Packed:
         for j, tile in enumerate(tiles):
             beside.append(at)
             at += int(self.edges[j + 1] - self.edges[j]) * (tile.factor_bytes + 4)
-        least = [shape.entry_bytes(w) + t.factor_bytes + 4 for w, t in zip(self.widths.tolist(), tiles, strict=True)]
+        least = [
+            shape.entry_bytes(w) + t.factor_bytes + 4
+            for w, t in zip(self.widths.tolist(), tiles, strict=True)
+        ]
         right = index[0] == at and index[-1] == end
         if not right or (np.diff(index).reshape(rows, -1) < np.array(least)).any():
             raise CorruptError(source.name, begin + size, f"segments from {at} to {end}", "others")
         return Strip(tiles, index, beside)
 
     @property
-    def widths(self) -> NDArray[np.int64]:
+    def widths(self) -> Numbers:
         """Records of a row segment of every tile of a strip."""
         return np.diff(self.edges)
 
-    def _gathered(self, starts: NDArray[np.int64], ends: NDArray[np.int64]) -> tuple[Bytes, NDArray[np.int64]]:
+    def _gathered(self, starts: Numbers, ends: Numbers) -> tuple[Bytes, Numbers]:
         """Bytes that hold these parts, and where each begins in them."""
         data = self._mapped
         if data is not None:
             return data, starts
-        parts = [np.frombuffer(self.source.bytes(a, b - a), np.uint8) for a, b in zip(starts.tolist(), ends.tolist(), strict=True)]
+        parts = [
+            np.frombuffer(self.source.bytes(a, b - a), np.uint8)
+            for a, b in zip(starts.tolist(), ends.tolist(), strict=True)
+        ]
         sizes = ends - starts
         joined = np.concatenate(parts) if parts else np.zeros(0, np.uint8)
         return joined, np.cumsum(sizes) - sizes
 
-    def _sound(self, data: Bytes, at: NDArray[np.int64], starts: NDArray[np.int64], ends: NDArray[np.int64]) -> None:
+    def _sound(self, data: Bytes, at: Numbers, starts: Numbers, ends: Numbers) -> None:
         """CorruptError unless every part, `at` in data, is as its checksum says."""
-        from bgfmt.formats.compressed import kernels
+        from bgfmt.formats.compressed import kernels_sums
 
-        bad = int(kernels.unsound(data, at, at + (ends - starts)))
+        bad = int(kernels_sums.unsound(data, at, at + (ends - starts)))
         if bad >= 0:
             self._refuse(int(starts[bad]), int(ends[bad]))
 
@@ -110,7 +120,7 @@ class Packed:
             self.source.name, start, f"a block of {end - start} bytes as its checksum says", "another"
         )
 
-    def segments(self, places: NDArray[np.int64], g: int, j: int) -> tuple[Bytes, NDArray[np.int64], NDArray[np.int64]]:
+    def segments(self, places: Numbers, g: int, j: int) -> Segments:
         """Row segments of places of group g in tile j, checked: (data, starts, ends in the file less at)."""
         strip = self.strip(g)
         which = (places - self.edges[g]) * self.shape.groups + j
@@ -139,7 +149,7 @@ class Packed:
 
     # -- rows --------------------------------------------------------------------------------------------
 
-    def piece(self, places: NDArray[np.int64], first: int, last: int) -> NDArray[np.uint16]:
+    def piece(self, places: Numbers, first: int, last: int) -> Records:
         """Records of rows and columns by their place in the file's order: (m, last - first, columns) uint16.
 
         `places` ascend; the columns may begin anywhere.
@@ -172,10 +182,12 @@ class Packed:
                 if bad >= 0:
                     at = self.strip(g).index[(places[mine][bad] - self.edges[g]) * shape.groups + j]
                     raise CorruptError(self.source.name, int(at), "blocks of records", "others")
-                out[mine, max(first, low) - first : min(last, high) - first] = made[:, a - begin * shape.block :][:, : b - a]
+                out[mine, max(first, low) - first : min(last, high) - first] = made[
+                    :, a - begin * shape.block :
+                ][:, : b - a]
         return out
 
-    def rows(self, numbers: NDArray[np.int64]) -> NDArray[np.uint16]:
+    def rows(self, numbers: Numbers) -> Records:
         """Rows of these position numbers, (m, n, columns) uint16, both sides by position number."""
         from bgfmt.formats.compressed import kernels
 
@@ -190,7 +202,7 @@ class Packed:
 
     # -- records -----------------------------------------------------------------------------------------
 
-    def records(self, us: NDArray[np.int64], them: NDArray[np.int64]) -> NDArray[np.uint16]:
+    def records(self, us: Numbers, them: Numbers) -> Records:
         """Records of pairs of position numbers, (m, columns) uint16."""
         from bgfmt.formats.compressed import kernels
 
@@ -207,16 +219,16 @@ class Packed:
             out[mine] = self._of_tile(kernels, a, b, ours[mine], theirs[mine])
         return out
 
-    def record(self, us: int, them: int) -> NDArray[np.uint16]:
+    def record(self, us: int, them: int) -> Records:
         """The record of a pair of position numbers, (columns,) uint16, without the detours of many."""
         if self._mapped is None:
-            return self.records(np.array([us]), np.array([them]))[0]
+            return self._one(us, them)
         from bgfmt.formats.compressed import kernels
 
         place, beside = self.places.item(us), self.places.item(them)
         g, j = bisect_right(self._edges, place) - 1, bisect_right(self._edges, beside) - 1
         if not (self._rows_sound[place, j] and self._beside_sound[g, beside]):
-            return self.records(np.array([us]), np.array([them]))[0]
+            return self._one(us, them)
         strip = self._strips[g]
         scales, low = strip.tiles[j], self._edges[j]
         which = (place - self._edges[g]) * self.shape.groups + j
@@ -226,9 +238,13 @@ class Packed:
             strip.beside[j] + (beside - low) * (scales.factor_bytes + 4), beside - low, self._edges[j + 1] - low,
             scales.factor_bytes, scales.parts, scales.shifts, self.shape.block, self.slots, self.shifts, out,
         )  # fmt: skip
-        return out if bad < 0 else self.records(np.array([us]), np.array([them]))[0]
+        return out if bad < 0 else self._one(us, them)
 
-    def _of_tile(self, kernels: Any, g: int, j: int, ours: NDArray[np.int64], theirs: NDArray[np.int64]) -> NDArray[np.uint16]:
+    def _one(self, us: int, them: int) -> Records:
+        found: Records = self.records(np.array([us]), np.array([them]))[0]
+        return found
+
+    def _of_tile(self, kernels: Any, g: int, j: int, ours: Numbers, theirs: Numbers) -> Records:
         shape, strip = self.shape, self.strip(g)
         scales = strip.tiles[j]
         data, starts, ends = self.segments(ours, g, j)
@@ -252,7 +268,7 @@ class Packed:
 
     def unsound(self) -> None:
         """CorruptError for the first part of the file whose checksum is not right."""
-        n, groups = self.shape.positions, self.shape.groups
+        groups = self.shape.groups
         for g in range(groups):
             places = np.arange(self.edges[g], self.edges[g + 1])
             for j in range(groups):
@@ -262,7 +278,6 @@ class Packed:
                 for start in range(0, len(places), 1024):
                     self.segments(places[start : start + 1024], g, j)
             self.source.release()
-        assert n == len(self.places)
 
 
 class PackedRows(LazyRows):
@@ -272,15 +287,15 @@ class PackedRows(LazyRows):
         self.packed = packed
         n = packed.shape.positions
         super().__init__((n, n, packed.shape.columns), "<u2", self._some, packed.rows)
-        self._kept: tuple[int, NDArray[np.uint16]] = (0, np.empty((0, n, packed.shape.columns), np.uint16))
+        self._kept: tuple[int, Records] = (0, np.empty((0, n, packed.shape.columns), np.uint16))
         self._next = -1
 
     @property
-    def order(self) -> NDArray[np.int64]:
+    def order(self) -> Numbers:
         """Position numbers in the order in which rows and columns lie together in the file."""
         return self.packed.directory.order
 
-    def piece(self, places: NDArray[np.int64], first: int, last: int) -> NDArray[np.uint16]:
+    def piece(self, places: Numbers, first: int, last: int) -> Records:
         """Rows and columns by their place in that order; see `Packed.piece`."""
         return self.packed.piece(places, first, last)
 
@@ -293,7 +308,7 @@ class PackedRows(LazyRows):
                 return self.packed.records(self._numbers(us), self._numbers(them))
         return super().__getitem__(key)
 
-    def _some(self, start: int, stop: int) -> NDArray[np.uint16]:
+    def _some(self, start: int, stop: int) -> Records:
         """Rows start..stop-1; where rows are read one behind the other, more of them are made at once."""
         first, kept = self._kept
         if first <= start and stop <= first + len(kept) and start < stop:

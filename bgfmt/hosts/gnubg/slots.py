@@ -119,6 +119,9 @@ def _put(
     with journal.changing(target.parent) as settled:
         finished += settled
         if target.exists() and os.path.samefile(source, target):
+            before = read_record(target.parent).get(target.name)
+            if link and before is not None and before.link and before.describes(target):
+                return finished, before.kept
             raise InstallError(f"{target}: is that very file already")
         entry = Entry(str(source), sha256, examined.size, link)
         transaction = _installing(target.parent, names, entry)

@@ -1,8 +1,8 @@
 """Compiled hypergammon: the steps of the value iteration around `hypergammon_tiles.rows`.
 
 A sweep goes through blocks of rows. `rows` makes all records of a block from the numbers as they stood before it;
-`settle` makes again, in order, those that look at a record of the block whose turn was before theirs; `store` puts all
-in place. So the numbers are those of a renewal in place, record by record.
+`settle` makes again, in order, those that look at a record of the block whose turn was before theirs; `store` puts
+all in place. So the numbers are those of a renewal in place, record by record.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def cube_taken(one: Any, centered: Any, doubled: Any) -> Any:
 
 @njit()
 def turn(one: Any, record: Array, out: Array, at: int, step: int) -> None:
-    """Ten numbers of a record as the side sees them that leaves it: out[at], out[at + step], ...; see `State.told`."""
+    """Ten numbers of a record as `State.told` has them, into out[at], out[at + step], ..."""
     out[at] = one - record[0]
     out[at + step] = record[3]
     out[at + 2 * step] = record[4]
@@ -136,7 +136,15 @@ def repeats(after: Array, landed: Array, start: Any, e: Any, blots: Any) -> bool
 
 @njit()
 def single(
-    state: State, plays: Plays, sides: Sides, tiles: Tiles, us: int, them: int, first: int, made: Array, room: Array
+    state: State,
+    plays: Plays,
+    sides: Sides,
+    tiles: Tiles,
+    us: int,
+    them: int,
+    first: int,
+    made: Array,
+    room: Array,
 ) -> None:
     """One step for a record, from the numbers as its turn finds them; into `made`.
 
@@ -165,7 +173,9 @@ def single(
                     bits = (mask >> place & 1) | (mask >> place_2 & 1) << 1 | (mask >> place_3 & 1) << 2
                     row, column = hit[them, bits], int(after[e])
                 kind = ILLEGAL
-                if row >= first and (row < us or (row == us and column < them)):  # renewed before us, in this block
+                if row >= first and (
+                    row < us or (row == us and column < them)
+                ):  # renewed before us, in this block
                     kind = kinds[row, column]
                 if kind == LIVE:
                     lane = lane_of[column]
@@ -222,9 +232,7 @@ def settle(
 
 
 @njit()
-def store(
-    state: State, tiles: Tiles, first: int, last: int, from_: int, to: int, made: Array
-) -> Any:
+def store(state: State, tiles: Tiles, first: int, last: int, from_: int, to: int, made: Array) -> Any:
     """Put the records of a block and of the columns from_..to-1 in place; the greatest change of a number."""
     greatest = state.one - state.one
     values, kinds = state.values, state.kinds

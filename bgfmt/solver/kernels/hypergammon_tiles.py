@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bgfmt.jit import njit
-from bgfmt.solver.kernels.hypergammon_plays import AGAIN, OPEN, PLACES, ROLLS, Plays, Sides
+from bgfmt.solver.kernels.hypergammon_plays import AGAIN, OPEN, PLACES, ROLLS, Plays
 
 Array = Any
 LANES = 32
@@ -32,13 +32,16 @@ class Tiles(NamedTuple):
 
     them : (tiles * 32,) the side of each lane, 0 where there is none. lane : (n,) tile * 32 + lane of each side.
     blocked : (tiles,) the landing that all sides of a tile block. blots : (tiles, 32) uint32, bits of the lanes with
-        a blot on a landing; nothing from landing 24 on.
+        a blot on a landing; nothing from landing 24 on. places (tiles * 32, 3), hit (tiles * 32, 8) : of the lanes,
+        what `Sides` has of sides, the hits as places in `State.told` of records of row 0.
     """
 
     them: Array
     lane: Array
     blocked: Array
     blots: Array
+    places: Array
+    hit: Array
 
 
 class State(NamedTuple):
@@ -104,8 +107,7 @@ def one_lane(told: Array, at: Any, best: Array, c: int) -> None:
             best[k * LANES + c] = told[at + np.uint64(k * LANES)]
     for k in range(6, NUMBERS):
         y = told[at + np.uint64(k * LANES)]
-        if y > best[k * LANES + c]:
-            best[k * LANES + c] = y
+        best[k * LANES + c] = max(best[k * LANES + c], y)
 
 
 @njit()
@@ -132,18 +134,18 @@ def stay(state: State, tiles: Tiles, tile: int, us: int, alive: Any, best: Array
 
 @njit()
 def rows(
-    state: State, plays: Plays, sides: Sides, tiles: Tiles, first: int, last: int, from_: int, to: int, made: Array
+    state: State, plays: Plays, tiles: Tiles, first: int, last: int, from_: int, to: int, made: Array
 ) -> None:
     """One step for the rows first..last-1 from the numbers as they stand: made[us - first, tile] = (320,) numbers.
 
-    For tiles from_..to-1; these are the outer loop, since rows near each other look at the same ones. Lanes that are not live hold anything.
+    For tiles from_..to-1, the outer loop, since rows near each other look at the same records.
+    Lanes that are not live hold anything.
     """
     told, live, share, one = state.told, state.live, state.share, state.one
     starts, after, landed, packed, lists = plays.first, plays.after, plays.landed, plays.packed, plays.lists
-    blots, them, lane = tiles.blots, tiles.them, tiles.lane
-    places, hit = sides.places, sides.hit
+    blots, places, hit = tiles.blots, tiles.places, tiles.hit
     n = np.uint64(len(state.values))
-    tile_wide, lanes = np.uint64(TILE), np.uint64(LANES)
+    tile_wide = np.uint64(TILE)
     barred = -(one + one) * (one + one) * (one + one)
     ping, pong = np.zeros(TILE, told.dtype), np.zeros(TILE, told.dtype)
     total = np.zeros(TILE, told.dtype)
@@ -195,12 +197,14 @@ def rows(
                         while apart:
                             lowest = apart & (~apart + np.uint32(1))
                             apart ^= lowest
-                            c = np.int64(LOWEST[np.uint32(lowest * np.uint32(SPREAD)) >> np.uint32(27)])
-                            side = them[tile * LANES + c]
-                            bits = (mask >> places[side, 0] & 1) | (mask >> places[side, 1] & 1) << 1
-                            bits |= (mask >> places[side, 2] & 1) << 2
-                            to = np.uint64(lane[hit[side, bits]])
-                            there = (to // lanes * n + np.uint64(after[e])) * tile_wide + to % lanes
+                            c = int(LOWEST[np.uint32(lowest * np.uint32(SPREAD)) >> np.uint32(27)])
+                            at_lane = tile * LANES + c
+                            bits = (
+                                (mask >> places[at_lane, 0] & 1)
+                                | (mask >> places[at_lane, 1] & 1) << 1
+                                | (mask >> places[at_lane, 2] & 1) << 2
+                            )
+                            there = hit[at_lane, bits] + np.uint64(after[e]) * tile_wide
                             if in_ping:
                                 one_lane(told, there, ping, c)
                             else:
