@@ -80,16 +80,12 @@ def solve(
     made = job(what, points, chequers, recipe=recipe, gammon=gammon, cubeful=cubeful)
     check_output(path, force=force)
     blank = made.table({name: promised(*shape) for name, shape in made.arrays().items()})
-    target = _target(path, format, blank, made)
-    target.check(blank, options)
-    lost = target.losses(blank, options)
-    if lost:
-        raise CapabilityError(f"{target.name} would lose something of this table: {'; '.join(lost)}")
+    target = target_of(path, format, blank, made, options)
     planned = made.plan(threads)
     kept = _scratch_path(path, scratch, resume, bool(planned.scratch) and target.takes_body(blank, options))
     how: dict[str, Any] = {"threads": threads, "executor": executor, "progress": progress}
     if kept is None:
-        _check_disk(planned.output, Path(path), 0, Path(path))
+        check_disk([(planned.output, Path(path), "output")])
         table = made.solve(**how)
         with create(path, force=force) as sink:
             target.write(table, sink, **options)
@@ -117,7 +113,7 @@ def _through_scratch(
 ) -> None:
     if not (resume and kept.exists()):
         body = made.plan().output
-        _check_disk(body, path, body, kept)
+        check_disk([(body, path, "output"), (body, kept, "scratch")])
     facts: dict[str, Any] = {"cubeful": made.cubeful, "recipe": made.recipe.name}
     with Scratch(kept, made.points, made.chequers, resume=resume, output=path, **facts) as scratch:
         with create(path, force=force) as sink, target.body(sink, blank, **options) as arrays:
@@ -147,6 +143,18 @@ def _scratch_path(path: PathLike, scratch: PathLike | None, resume: bool, large:
     return beside
 
 
+def target_of(
+    path: PathLike, name: str | None, blank: Table, made: Job, options: dict[str, Any]
+) -> Format[Any]:
+    """The format to write a file in, options checked; CapabilityError where it could not hold all of the table."""
+    target = _target(path, name, blank, made)
+    target.check(blank, options)
+    lost = target.losses(blank, options)
+    if lost:
+        raise CapabilityError(f"{target.name} would lose something of this table: {'; '.join(lost)}")
+    return target
+
+
 def _target(path: PathLike, name: str | None, blank: Table, made: Job) -> Format[Any]:
     """The format to write: as named; else as the suffix says, the table's own first; else the table's own."""
     if name is not None:
@@ -174,10 +182,10 @@ def _target(path: PathLike, name: str | None, blank: Table, made: Job) -> Format
     raise FormatNeededError(f"{os.fspath(path)}: say which format to write ({names})")
 
 
-def _check_disk(output: int, path: Path, scratch: int, kept: Path) -> None:
-    """SolverError when a disk has too little room for what is to be written to it."""
+def check_disk(wanted: list[tuple[int, Path, str]]) -> None:
+    """SolverError when a disk has too little room for what is to be written to it: (bytes, file, what it is)."""
     needed: dict[int, list[Any]] = defaultdict(lambda: [0, None, []])
-    for size, file, what in ((output, path, "output"), (scratch, kept, "scratch")):
+    for size, file, what in wanted:
         folder = file.resolve().parent
         if size:
             entry = needed[os.stat(folder).st_dev]

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import click
 
-from bgfmt.cli import options
+from bgfmt.cli import options, solve_stored
 from bgfmt.cli.solve_hypergammon import hypergammon
 from bgfmt.cli.solve_match import match as match_score
 from bgfmt.cli.terminal import Progress
@@ -80,6 +80,7 @@ def one_sided(
 @click.option(
     "--scratch", type=click.Path(), help="Where to keep the scratch file (default: OUTPUT.scratch)."
 )
+@solve_stored.stored_options
 @common
 def two_sided(
     size: str,
@@ -88,13 +89,18 @@ def two_sided(
     recipe: str,
     resume: bool,
     scratch: str | None,
+    cluster: str | None,
+    store: str | None,
+    device: str | None,
+    memory: int | None,
     **common: Any,
 ) -> None:
     """Money equities of both sides on P points with up to C chequers, P 1 to 12, C 1 to 15.
 
     \b
-    Example:
+    Examples:
       bgfmt solve two-sided 6x6 -o gnubg_ts0.bd
+      bgfmt solve two-sided 7x12 --cluster local:2 --memory 2.5G --store 7x12.store
     """
     match = re.fullmatch(r"(\d{1,2})[xX](\d{1,2})", size)
     if not match:
@@ -104,7 +110,19 @@ def two_sided(
         raise click.UsageError(f"{size}: two-sided tables have 1 to 12 points and 1 to 15 chequers")
     layout = {"header": False} if no_header else {}
     facts = {"recipe": recipe, "cubeful": not cubeless}
-    _run("two-sided", points, chequers, layout, facts, resume=resume, scratch=scratch, **common)
+    through = {"cluster": cluster, "memory": memory, "device": device}
+    if store is None and not any(through.values()):
+        _run("two-sided", points, chequers, layout, facts, resume=resume, scratch=scratch, **common)
+        return
+    if scratch is not None:
+        raise click.UsageError(
+            "--scratch and a store (--store, --cluster, --device, --memory) exclude each other"
+        )
+    if common.pop("plan"):
+        solve_stored.say(points, chequers, facts, threads=common["threads"], **through)
+        return
+    kept = {"store": store, "resume": resume}
+    solve_stored.solve("two-sided", points, chequers, facts, layout, **through, **kept, **common)
 
 
 @solve.command("mean-rolls")

@@ -1,0 +1,202 @@
+"""A two-sided table as tiles that can be made anywhere: what each needs, what it gives, and the bytes of both.
+
+Both sides are put in order of pips and cut into groups of `side` places. The tile (i, j), i <= j, is all pairs of
+group i with group j, whoever is on roll: the squares [i, j] and [j, i] of the table. A play goes to a lower place, at
+most 24 pips down, so that the tile needs
+
+* of the sides of group j against lower places: row j of squares, columns from 24 pips below group i up to group i;
+* of the sides of group i against lower places: row i of squares, columns from 24 pips below group j up to group j;
+
+all of which are tiles (i', j) and (i, j') to its left and above. Within the tile the pip layers of group i are taken
+one by one, each in the two steps across and down of `bgfmt.solver.two_sided`. Squares are stored in chunks of `chunk`
+places a side; what is needed is read in whole chunks.
+
+>>> grid = grid_of(6, 5, columns=4, side=64, chunk=32)
+>>> grid.size, len(grid.tiles()), grid.needs((1, 2))[0]
+(8, 36, Strip(row=2, low=0, high=64, bytes=32768))
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgfmt.solver.layers import REACH, layer_cuts
+
+Array = NDArray[Any]
+Tile = tuple[int, int]
+NUMBER = 2  # bytes
+WORK_BYTES = 150_000_000  # a worker's interpreter, libraries and compiled code
+CHUNKS_A_SIDE = 400  # a store of more chunks than this squared gets larger ones
+MOST_CHUNK = 2048
+
+
+class Strip(NamedTuple):
+    """Sides of a group on roll against places low..high-1, and its bytes in the store, whole chunks."""
+
+    row: int
+    low: int
+    high: int
+    bytes: int
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The tiles of a table of `columns` numbers a pair: `cuts` of its pip layers, `side` and `chunk` in places."""
+
+    points: int
+    chequers: int
+    columns: int
+    cuts: Array
+    side: int
+    chunk: int
+
+    @property
+    def n(self) -> int:
+        """Positions of a side."""
+        return int(self.cuts[-1])
+
+    @property
+    def size(self) -> int:
+        """Groups."""
+        return -(-self.n // self.side)
+
+    @property
+    def chunks(self) -> int:
+        """Chunks along a side of the table."""
+        return -(-self.n // self.chunk)
+
+    @property
+    def chunk_bytes(self) -> int:
+        """Bytes of a stored chunk, its checksum included; those at the edges are filled up."""
+        return self.chunk * self.chunk * self.columns * NUMBER + 4
+
+    def tiles(self) -> list[Tile]:
+        """All tiles, in an order in which each stands behind what it needs, those that others wait for first."""
+        found = [(i, j) for i in range(self.size) for j in range(i, self.size)]
+        return sorted(found, key=lambda tile: (tile[0] + tile[1], tile[1] - tile[0]))
+
+    def after(self, tile: Tile) -> list[Tile]:
+        """The tiles that must be finished: its left and upper neighbours, which stand behind all others it needs."""
+        i, j = tile
+        return [(a, b) for a, b in ((i - 1, j), (i, j - 1)) if 0 <= a <= b]
+
+    def group(self, i: int) -> tuple[int, int]:
+        """Places of a group, first and past the last."""
+        return i * self.side, min(self.n, (i + 1) * self.side)
+
+    def layers(self, i: int) -> list[tuple[int, int]]:
+        """The pip layers of a group, as far as they lie in it: places, first and past the last."""
+        low, high = self.group(i)
+        inner = self.cuts[(self.cuts > low) & (self.cuts < high)].tolist()
+        edges = [low, *inner, high]
+        return list(pairwise(edges))
+
+    def window(self, i: int) -> int:
+        """The first place that a play from group i may lead to, down to a whole chunk."""
+        return int(self._windows[i])
+
+    @cached_property
+    def _windows(self) -> Array:
+        layer = np.searchsorted(self.cuts, np.arange(self.size) * self.side, side="right") - 1
+        first: Array = self.cuts[np.maximum(0, layer - REACH)] // self.chunk * self.chunk
+        return first
+
+    def needs(self, tile: Tile) -> list[Strip]:
+        """What the tile reads of finished tiles."""
+        i, j = tile
+        strips = [self._strip(j, self.window(i), self.group(i)[0])]
+        return strips if i == j else [*strips, self._strip(i, self.window(j), self.group(j)[0])]
+
+    def gives(self, tile: Tile) -> list[Strip]:
+        """What it writes."""
+        i, j = tile
+        strips = [self._strip(i, *self.group(j))]
+        return strips if i == j else [*strips, self._strip(j, *self.group(i))]
+
+    def chunks_of(self, strip: Strip) -> list[tuple[int, int]]:
+        """(row, column) of the chunks of a strip."""
+        low, high = self.group(strip.row)
+        rows, columns = self._span(low, high), self._span(strip.low, strip.high)
+        return [(a, b) for a in rows for b in columns]
+
+    def _span(self, low: int, high: int) -> range:
+        return range(low // self.chunk, -(-high // self.chunk)) if high > low else range(0)
+
+    def _strip(self, row: int, low: int, high: int) -> Strip:
+        count = len(self._span(*self.group(row))) * len(self._span(low, high))
+        return Strip(row, low, high, count * self.chunk_bytes)
+
+    def pairs(self, tile: Tile) -> int:
+        """Pairs of a tile."""
+        (a, b), (c, d) = self.group(tile[0]), self.group(tile[1])
+        return (b - a) * (d - c) * (1 if tile[0] == tile[1] else 2)
+
+    def memory(self, tile: Tile) -> int:
+        """Bytes of memory that making a tile takes at its height, beside the interpreter and the list of plays."""
+        i, j = tile
+        (a, b), (c, d) = self.group(i), self.group(j)
+        number = self.columns * NUMBER
+        widest = max(q - p for p, q in self.layers(i)) + 32
+        left, above = b - self.window(i), d - self.window(j)
+        made = (b - a) * (d - c) * (1 if i == j else 2)
+        return number * ((d - c + 32) * left + (b - a) * above + widest * above + made) + 2 * self.chunk_bytes
+
+    @cached_property
+    def moved(self) -> tuple[int, int]:
+        """Bytes (read, written) of the store when every tile is made once."""
+        read = written = 0
+        for tile in self.tiles():
+            read += sum(strip.bytes for strip in self.needs(tile))
+            written += sum(strip.bytes for strip in self.gives(tile))
+        return read, written
+
+    @cached_property
+    def most_memory(self) -> int:
+        """The largest `memory` of a tile."""
+        last = self.size - 1
+        return max(self.memory((k, last)) for k in range(self.size))
+
+
+def grid_of(
+    points: int,
+    chequers: int,
+    *,
+    columns: int,
+    workers: int = 2,
+    memory: int | None = None,
+    side: int | None = None,
+    chunk: int | None = None,
+) -> Grid:
+    """The grid for so many workers of so much memory each (bytes; None: what the best side takes).
+
+    Small tiles keep many workers busy; large ones read less. Without `side` it is the largest that gives each worker
+    some tiles and fits its memory.
+    """
+    cuts = layer_cuts(points, chequers)
+    n = int(cuts[-1])
+    if chunk is None:
+        chunk = _chunk_for(n)
+    if side is None:
+        wanted = max(4 * workers, 6)  # groups along a side: about a third of them are at work together
+        side = -(-n // (wanted * chunk)) * chunk
+        while (
+            memory is not None
+            and side > chunk
+            and Grid(points, chequers, columns, cuts, side, chunk).most_memory > memory
+        ):
+            side -= max(chunk, side // 8 // chunk * chunk)
+    return Grid(points, chequers, columns, cuts, side, chunk)
+
+
+def _chunk_for(n: int) -> int:
+    """Places along a side of a chunk: a power of two, for a few thousand chunks at most a side."""
+    chunk = 128 if n < 2048 else 256 if n < 8192 else 512
+    while n // chunk > CHUNKS_A_SIDE and chunk < MOST_CHUNK:
+        chunk *= 2
+    return chunk
