@@ -111,7 +111,9 @@ class DaskWorkers(Workers):
                         job.retry()
                         ended.add(job)
                         continue
-                    raise ClusterError(self.address, _plain(error))
+                    raise (
+                        error if isinstance(error, BgfmtError) else ClusterError(self.address, _plain(error))
+                    )
                 if job.status != "finished":
                     raise ClusterError(self.address, "the cluster was lost")
                 yield job.result(timeout=STARTING)
@@ -136,7 +138,7 @@ def _call(function: Callable[[Any], Any], key: Any, *_: Any) -> Any:
     """On a worker: the task; what goes wrong is told in words, since not every error pickles."""
     try:
         return function(key)
-    except (BgfmtError, OSError, MemoryError) as error:
+    except (OSError, MemoryError) as error:
         raise RuntimeError(_plain(error)) from None
 
 

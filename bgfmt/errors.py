@@ -30,9 +30,21 @@ through untouched.
 
 from __future__ import annotations
 
+from typing import Any
+
 
 class BgfmtError(Exception):
-    """Root of every error raised by bgfmt itself."""
+    """Root of every error raised by bgfmt itself. All of them pickle."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _again, (type(self), self.args, self.__dict__)
+
+
+def _again(kind: type[BgfmtError], args: tuple[Any, ...], facts: dict[str, Any]) -> BgfmtError:
+    error = kind.__new__(kind)
+    error.args = args
+    error.__dict__.update(facts)
+    return error
 
 
 class FormatError(BgfmtError, ValueError):
@@ -160,10 +172,7 @@ class ClusterError(BgfmtError, RuntimeError):
 
     def __init__(self, address: str, message: str) -> None:
         super().__init__(f"{address}: {message}")
-        self.address, self.message = address, message
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return type(self), (self.address, self.message)
+        self.address = address
 
 
 class NetworkError(BgfmtError, OSError):

@@ -61,7 +61,7 @@ class Solved:
 @dataclass(frozen=True)
 class StoredPlan:
     """What a solve through a store will take, in bytes: `memory` of a worker, the store and the output, what is
-    `read` from and `written` to the store."""
+    `read` from the store and `written` to it."""
 
     grid: Grid
     workers: int
@@ -219,7 +219,8 @@ class Solving:
     def run(self, workers: Workers, resume: bool) -> None:
         """Make all tiles, and say that the store is whole."""
         grid = self.grid
-        making = Making(self.path, MAIN, grid, self.device, check=resume)
+        path = self.path if is_address(self.path) else os.path.abspath(self.path)
+        making = Making(path, MAIN, grid, self.device, check=resume)
         done = 0
         for made in workers.run(making.make, grid.tiles(), grid.after):
             self.solved.count(made)

@@ -147,8 +147,8 @@ class _Chunks:
     def lines(self, a: int, b: int, rows: Array) -> Array:
         """Some rows of a chunk, (m, chunk, columns)."""
         if (a, b) not in self._checked or (a, b) in self._kept or 4 * len(rows) > self.said.chunk:
-            found: Array = self.square(a, b)[rows]
-            return found
+            found: Array = self.square(a, b)
+            return found if len(rows) == len(found) else found[rows]
         return self._parts(a, b, rows * self.said.chunk, self.said.chunk)
 
     def _parts(self, a: int, b: int, records: Array, length: int) -> Array:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from bgfmt.database import Database, open_database, read_source
@@ -16,11 +17,13 @@ from bgfmt.errors import (
     FormatError,
     UnknownFormatError,
 )
-from bgfmt.storage import PathLike, Source, open_source, system
+from bgfmt.storage import PathLike, Source, chunks, open_source, system
 from bgfmt.tables import Table
 from bgfmt.verifier import causes, digests, proofs, readings, report, sense, structure, words
 from bgfmt.verifier.findings import RUNGS, Finding, Kind, Likely, Outcome, Rule, Seen
 from bgfmt.verifier.report import Report
+from bgfmt.verifier.spreading import Spread
+from bgfmt.workers import workers_of
 
 Progress = Callable[[int, int], None]
 QUICK = 100_000  # entries that a quick look samples
@@ -47,6 +50,7 @@ def verify(
     exact: bool = False,
     format: str | None = None,
     described: Mapping[str, Any] | None = None,
+    cluster: str | None = None,
 ) -> Report:
     """Prove a database right, or name what is wrong with it.
 
@@ -63,6 +67,8 @@ def verify(
     announce : called before the recurrence with the seconds that it is likely to take.
     exact : also measure how far the stored numbers are from the truth; see `bgfmt.verifier.measuring`.
     format, described : as for `bgfmt.open`, for files without header.
+    cluster : have a two-sided table checked by the workers of a cluster, ``local:N`` or a Dask scheduler's address;
+        they open it under the same path.
 
     Returns
     -------
@@ -78,7 +84,8 @@ def verify(
     name = os.fspath(path)
     asked = {"format": format, **(described or {})}
     climb = Climb(until or "recurrence", sample, seed, tolerance, thread_count(threads), progress, announce)
-    with open_source(path) as source:
+    with contextlib.ExitStack() as closing:
+        source = closing.enter_context(open_source(path))
         known = () if until == "structure" else tuple(digests.identify(source))
         try:
             db = read_source(source, **asked)
@@ -88,7 +95,15 @@ def verify(
         more = known if against is None else (*known, _against(db, against, tolerance))
         measured = _measured(db, climb.threads) if exact else report.NOTHING
         parts = [db, *(read_source(source, part=k, **asked) for k in range(1, 1 + len(db.others)))]
-        reports = [climb.table(part, name, more, measured) for part in parts]
+        if cluster is not None:
+            if any(part.table.kind not in proofs.SPREAD or part.table.exact for part in parts):
+                raise CapabilityError(f"{name}: {db.table.kind} tables are not checked by a cluster")
+            spread = Spread(closing.enter_context(workers_of(cluster, climb.threads)))
+            whole = name if chunks.is_address(name) else os.path.abspath(name)
+            climbs = [replace(climb, spread=spread.of(whole, k, asked)) for k in range(len(parts))]
+        else:
+            climbs = [climb] * len(parts)
+        reports = [c.table(part, name, more, measured) for c, part in zip(climbs, parts, strict=True)]
         return reports[0] if len(reports) == 1 else report.together(name, reports)
 
 
@@ -141,6 +156,7 @@ class Climb:
     threads: int = 1
     progress: Progress | None = None
     announce: Callable[[float], None] | None = None
+    spread: Spread | None = None
 
     def seen(
         self, findings: list[Finding], outcome: Outcome | None, rung: str, likely: Likely | None = None
@@ -220,7 +236,7 @@ class Climb:
             self.announce(self._seconds(db.table))
         locate = structure.locator(db)
         outcome = proofs.prove(
-            db.table, proofs.Work(self.threads, self.progress, locate, self.sample, self.seed)
+            db.table, proofs.Work(self.threads, self.progress, locate, self.sample, self.seed, self.spread)
         )
         if outcome is None:
             return [Finding(Rule.NO_RECURRENCE, found=f"{db.table.kind} tables")], None

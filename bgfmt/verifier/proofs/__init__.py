@@ -24,6 +24,7 @@ from bgfmt.tables import (
     TwoSided,
 )
 from bgfmt.verifier.findings import Outcome
+from bgfmt.verifier.spreading import Spread
 
 Progress = Callable[[int, int], None]
 Locate = Callable[..., int | None]
@@ -38,6 +39,8 @@ WAYS = {
     ExactHypergammon.kind: "exact_hypergammon",
     MatchScore.kind: "match_score",
 }
+#: the kinds whose rules workers can hold in parts
+SPREAD = (TwoSided.kind,)
 EXACT = {OneSided.kind: "exact", TwoSided.kind: "exact"}
 
 
@@ -49,7 +52,7 @@ def nowhere(entry: int, column: str = "", item: int = 0) -> int | None:
 @dataclass(frozen=True)
 class Work:
     """How to look: on how many threads, whom to tell, where an entry's number lies in the file (byte offset by entry,
-    column and item), and whether at a sample of `sample` entries by `seed` only.
+    column and item), whether at a sample of `sample` entries by `seed` only, and with whose workers.
     """
 
     threads: int = 1
@@ -57,6 +60,7 @@ class Work:
     locate: Locate = nowhere
     sample: int | None = None
     seed: int = 0
+    spread: Spread | None = None
 
     def rng(self) -> np.random.Generator:
         """The generator of this sample; any whole number is a seed."""

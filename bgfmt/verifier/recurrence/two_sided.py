@@ -11,7 +11,7 @@ import contextlib
 import mmap
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgfmt.storage import system
-from bgfmt.tables import TwoSided
+from bgfmt.tables import PlacedPairs, TwoSided
 from bgfmt.verifier.recurrence import rules
 
 Array = NDArray[Any]
@@ -52,10 +52,12 @@ class Grid:
         self.rows_array = table.equities
         self.n, _, self.columns = table.equities.shape
         self.release = table.release
-        self.size = self.n * self.n * self.columns * 2
         self._fd = -1
         self._offset = 0
         array = table.equities
+        self.placed = array if isinstance(array, PlacedPairs) else None
+        #: the position numbers of its rows and columns, where they are in another order
+        self.order = None if self.placed is None else self.placed.order
         if isinstance(array, np.ndarray) and array.flags.c_contiguous and array.dtype == np.dtype("<u2"):
             offset = _offset_in_file(array)
             if offset is not None and os.path.isfile(table.provenance):
@@ -65,6 +67,8 @@ class Grid:
 
     def rows(self, start: int, stop: int) -> Array:
         """(stop - start, n, columns) uint16."""
+        if self.placed is not None:
+            return self.placed.placed(start, stop, 0, self.n)
         if self._fd < 0:
             return np.ascontiguousarray(np.asarray(self.rows_array[start:stop]), "<u2")
         out = np.empty((stop - start, self.n, self.columns), "<u2")
@@ -76,6 +80,8 @@ class Grid:
         width = (last - first) * self.columns
         if last - first == self.n:
             return self.rows(start, stop).reshape(stop - start, width)
+        if self.placed is not None:
+            return self.placed.placed(start, stop, first, last).reshape(stop - start, width)
         out = np.empty((stop - start, width), "<u2")
         for k in range(start, stop):
             if self._fd < 0:
@@ -109,9 +115,49 @@ class Pass:
     histogram: Array = field(default_factory=lambda: np.zeros((4, 19), np.int64))
     largest: int = 0
 
+    def joined(self, others: Iterable[Pass]) -> Pass:
+        """This and other bands of the same table together."""
+        for other in others:
+            self.failing += other.failing
+            self.numbers = np.sort(np.concatenate([self.numbers, other.numbers]))[:LIST_MOST]
+            self.histogram = self.histogram + other.histogram
+            self.largest = max(self.largest, other.largest)
+        return self
 
-def check(table: TwoSided, *, threads: int = 1, progress: Progress | None = None) -> Pass:
-    """Hold every entry of a table against what its own smaller entries give (recipe gnubg)."""
+
+def bands(table: TwoSided) -> list[tuple[int, int]]:
+    """The columns of a table in bands, first and past the last, that can be checked apart."""
+    from bgfmt.verifier.recurrence.lanes import LANES
+
+    n, columns = table.positions, table.equities.shape[2]
+    per_tile = LANES // columns
+    budget = LARGE_BAND_BYTES if n * n * columns * 2 > LARGE else BAND_BYTES
+    band = max(per_tile, min(n, budget // (n * columns * 2) // per_tile * per_tile))
+    return [(begin, min(n, begin + band)) for begin in range(0, n, band)]
+
+
+def plays_in(order: Array, starts: Array, results: Array) -> tuple[Array, Array]:
+    """The plays of positions that stand in another order, as `rules.plays` has them."""
+    place = np.empty(len(order), np.int64)
+    place[order] = np.arange(len(order))
+    counts = np.diff(starts).reshape(-1, 21)[order].reshape(-1)
+    ends = np.concatenate([[0], np.cumsum(counts)])
+    first = starts[:-1].reshape(-1, 21)[order].reshape(-1)
+    which = np.repeat(first - ends[:-1], counts) + np.arange(ends[-1])
+    return ends.astype(starts.dtype), place[results[which]].astype(results.dtype)
+
+
+def check(
+    table: TwoSided,
+    *,
+    threads: int = 1,
+    progress: Progress | None = None,
+    only: Sequence[tuple[int, int]] | None = None,
+) -> Pass:
+    """Hold every entry of a table against what its own smaller entries give (recipe gnubg).
+
+    only : some of the `bands`, instead of all.
+    """
     from bgfmt.verifier.recurrence import kernels_two_sided as kernels
     from bgfmt.verifier.recurrence.lanes import LANES
 
@@ -119,9 +165,11 @@ def check(table: TwoSided, *, threads: int = 1, progress: Progress | None = None
     starts, results = rules.plays(table.points, table.chequers)
     grid = Grid(table)
     found = Pass(n * n, columns, histogram=np.zeros((columns, 19), np.int64))
+    if grid.order is not None:
+        starts, results = plays_in(grid.order, starts, results)
     per_tile = LANES // columns
-    budget = LARGE_BAND_BYTES if grid.size > LARGE else BAND_BYTES
-    band = max(per_tile, min(n, budget // (n * columns * 2) // per_tile * per_tile))
+    parts = bands(table) if only is None else only
+    rows_in_all = 2 * sum(end - begin for begin, end in parts)
     lists: list[Array] = []
     local = threading.local()
     lock = threading.Lock()
@@ -132,7 +180,7 @@ def check(table: TwoSided, *, threads: int = 1, progress: Progress | None = None
         with lock:
             done += rows
             if progress is not None:
-                progress(min(done, 2 * n), 2 * n)
+                progress(min(done, rows_in_all), rows_in_all)
 
     def work(part: tuple[int, int, Array, int]) -> None:
         first, last, expected, begin = part
@@ -159,13 +207,15 @@ def check(table: TwoSided, *, threads: int = 1, progress: Progress | None = None
             bad = np.flatnonzero(fails)
             differ = (stored[bad] != expected[u:v][bad]).reshape(len(bad), -1, columns).any(axis=2)
             which, them = np.nonzero(differ)
-            numbers = ((bad[which] + u) * n + begin + them)[:LIST_MOST]
+            rows, others = bad[which] + u, begin + them
+            if grid.order is not None:
+                rows, others = grid.order[rows], grid.order[others]
+            numbers = (rows * n + others)[:LIST_MOST]
         return v - u, int(fails.sum()), histogram, numbers, largest
 
     try:
         with ThreadPoolExecutor(threads) as pool:
-            for begin in range(0, n, band):
-                end = min(n, begin + band)
+            for begin, end in parts:
                 expected = np.empty((n, (end - begin) * columns), np.uint16)
                 expected[0] = 65535
                 tiles = [(t, min(end, t + per_tile), expected, begin) for t in range(begin, end, per_tile)]
