@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from typing import Any, TypeVar
 
 from bgfmt.errors import BgfmtError, CapabilityError, ClusterError, MissingExtraError
-from bgfmt.workers import Workers, none
+from bgfmt.workers import ThreadWorkers, Workers, none
 
 K = TypeVar("K")
 R = TypeVar("R")
@@ -132,6 +132,15 @@ class DaskWorkers(Workers):
     def _close(self) -> None:
         with contextlib.suppress(OSError, TimeoutError, RuntimeError):
             self._closing.close()
+
+
+def workers_of(
+    cluster: str | None, threads: int, announce: Callable[[str], None] | None = None
+) -> contextlib.AbstractContextManager[Workers]:
+    """The workers of a cluster, or so many threads."""
+    if cluster is None:
+        return ThreadWorkers(threads)
+    return DaskWorkers(cluster, announce)
 
 
 def _call(function: Callable[[Any], Any], key: Any, *_: Any) -> Any:

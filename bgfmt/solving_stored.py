@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bgfmt.cluster import workers_of
 from bgfmt.errors import CapabilityError, OutputExistsError, ScratchError, SolverError
 from bgfmt.formats import stores
 from bgfmt.formats.base import promised
@@ -29,7 +30,7 @@ from bgfmt.solving import check_disk, target_of
 from bgfmt.storage import PathLike, check_output, create, open_source, system
 from bgfmt.storage.chunks import ROOT, SUM, ChunkStore, chunks_of, is_address
 from bgfmt.tables import PlacedPairs, Table
-from bgfmt.workers import Workers, workers_of
+from bgfmt.workers import Workers
 
 Array = NDArray[Any]
 Progress = Callable[[int, int], None]
@@ -76,7 +77,10 @@ class StoredPlan:
 def plan_stored(
     made: Job, *, workers: int, memory: int | None = None, grid: Grid | None = None
 ) -> StoredPlan:
-    """The plan for so many workers of so much memory each (bytes; None: 2 GB, or what it takes at least); SolverError if too little."""
+    """The plan for so many workers of so much memory each, 2 GB or what it takes at least when None.
+
+    SolverError where that is too little.
+    """
     columns = 4 if made.cubeful else 1
     base = WORK_BYTES + plays_bytes(made.points, made.chequers)
     left = (WORKER_BYTES if memory is None else memory) - base
@@ -138,7 +142,12 @@ def solve_stored(
     kept = os.fspath(store) if store is not None else store_of(path or "")
     writing = _output(made, path, format, force, options)
     there = _found(made, kept, resume)
-    with workers_of(cluster, 1 if device else thread_count(threads), announce) as at_work:
+    at_once = thread_count(threads)
+    if device is not None:
+        from bgfmt.solver.device import tiles_at_once
+
+        at_once = tiles_at_once(at_once)
+    with workers_of(cluster, at_once, announce) as at_work:
         said = there or _begun(made, kept, at_work.workers, memory)
         size = {"columns": said.columns, "side": said.side, "chunk": said.chunk}
         grid = grid_of(points, chequers, **size)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import AbstractContextManager
 from typing import Any, Protocol, TypeVar
 
 K = TypeVar("K")
@@ -72,14 +71,3 @@ class ThreadWorkers(Workers):
 
     def __exit__(self, *_: object) -> None:
         self._pool.shutdown(cancel_futures=True)
-
-
-def workers_of(
-    cluster: str | None, threads: int, announce: Callable[[str], None] | None = None
-) -> AbstractContextManager[Workers]:
-    """The workers of a cluster (see `bgfmt.cluster`), or so many threads."""
-    if cluster is None:
-        return ThreadWorkers(threads)
-    from bgfmt.cluster import DaskWorkers
-
-    return DaskWorkers(cluster, announce)

@@ -110,7 +110,7 @@ def two_sided(
         raise click.UsageError(f"{size}: two-sided tables have 1 to 12 points and 1 to 15 chequers")
     layout = {"header": False} if no_header else {}
     facts = {"recipe": recipe, "cubeful": not cubeless}
-    through = {"cluster": cluster, "memory": memory, "device": device}
+    through: dict[str, Any] = {"cluster": cluster, "memory": memory, "device": device}
     if store is None and not any(through.values()):
         _run("two-sided", points, chequers, layout, facts, resume=resume, scratch=scratch, **common)
         return
@@ -121,7 +121,7 @@ def two_sided(
     if common.pop("plan"):
         solve_stored.say(points, chequers, facts, threads=common["threads"], **through)
         return
-    kept = {"store": store, "resume": resume}
+    kept: dict[str, Any] = {"store": store, "resume": resume}
     solve_stored.solve("two-sided", points, chequers, facts, layout, **through, **kept, **common)
 
 

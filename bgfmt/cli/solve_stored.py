@@ -104,7 +104,7 @@ def say(
     from bgfmt.solver.machine import thread_count
     from bgfmt.solving_stored import plan_stored
 
-    workers = 1 if device else thread_count(threads)
+    workers = thread_count(threads)
     if cluster is not None:
         check_address(cluster)
         local = re.fullmatch(r"local:(\d+)", cluster)

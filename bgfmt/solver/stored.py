@@ -46,7 +46,19 @@ class Hands(Protocol):
         """Room for the turned values of sides against places, in lanes; lost with the next of this name."""
         ...
 
-    def lay(self, stored: Array, near: Any, side: int, at: int) -> None:
+    def records(self, name: str, rows: int, numbers: int) -> Any:
+        """Room for records being made, (rows, numbers) uint16; lost with the next of this name."""
+        ...
+
+    def fill(self, out: Any, rows: int, numbers: int, value: int) -> None:
+        """Set the first numbers of the first rows of records."""
+        ...
+
+    def host(self, out: Any) -> Array:
+        """Records as an array of this process."""
+        ...
+
+    def lay(self, stored: Any, near: Any, side: int, at: int) -> None:
         """Lay stored records (sides, places * columns), turned, into `near` from `side` and place `at` on."""
         ...
 
@@ -56,7 +68,7 @@ class Hands(Protocol):
         near: Any,
         window: int,
         low: int,
-        out: Array,
+        out: Any,
         row: int,
         place: int,
         sides: int,
@@ -85,7 +97,8 @@ class Making:
         if self.device:
             from bgfmt.solver.device import DeviceHands
 
-            return DeviceHands(order, self.grid.columns)
+            made: Hands = DeviceHands(order, self.grid.columns)
+            return made
         return KernelHands(order, self.grid.columns)
 
     def make(self, tile: Tile) -> Made:
@@ -143,10 +156,10 @@ class TileMaking:
         self.grid = grid = making.grid
         (self.a, self.b), (self.c, self.d) = (grid.group(k) for k in tile)
         k = grid.columns
-        self.upper = room("upper", (self.b - self.a, (self.d - self.c) * k), np.uint16)
+        self.upper = hands.records("upper", self.b - self.a, (self.d - self.c) * k)
         self.lower = self.upper
         if tile[0] != tile[1]:
-            self.lower = room("lower", (self.d - self.c, (self.b - self.a) * k), np.uint16)
+            self.lower = hands.records("lower", self.d - self.c, (self.b - self.a) * k)
         self.kernels = 0.0
 
     def run(self) -> None:
@@ -166,7 +179,7 @@ class TileMaking:
                 if strip.row == i:
                     at = (place - left) * k
                     before[rows[0] : rows[1], at : at + stored.shape[1]] = stored
-        began = time.thread_time()
+        began = time.perf_counter()
         for p, q in grid.layers(i):
             if p == 0:
                 self._terminal()
@@ -178,18 +191,19 @@ class TileMaking:
                 u = q if same else c
                 hands.best((u, d), own, left, 0, self.lower, u - c, p - a, q - p)
             if q < b:
-                made = np.ascontiguousarray(self.lower[:, (p - a) * k : (q - a) * k])
-                hands.lay(made, near, 0, p - above)
-        self.kernels = time.thread_time() - began
-        self._write(i, c, d, self.upper)
+                hands.lay(self.lower[:, (p - a) * k : (q - a) * k], near, 0, p - above)
+        upper = hands.host(self.upper)
+        lower = upper if same else hands.host(self.lower)
+        self.kernels = time.perf_counter() - began
+        self._write(i, c, d, upper)
         if not same:
-            self._write(j, a, b, self.lower)
+            self._write(j, a, b, lower)
 
     def _terminal(self) -> None:
         """A side that is off has won; who plays against it has lost."""
         k = self.grid.columns
-        self.lower[:, :k] = 0
-        self.upper[0] = 0xFFFF
+        self.hands.fill(self.lower, self.d - self.c, k, 0)
+        self.hands.fill(self.upper, 1, (self.d - self.c) * k, 0xFFFF)
 
     def _read(self, strip: Strip) -> Iterable[tuple[int, tuple[int, int], Array]]:
         """Chunks of a strip: first place, rows within the group, records (rows, places * columns)."""
@@ -229,11 +243,21 @@ class KernelHands(Hands):
     def near(self, name: str, places: int, sides: int) -> Array:
         return room(name, (-(-sides // self.block), places, self.block * self.columns), np.int16)
 
-    def lay(self, stored: Array, near: Any, side: int, at: int) -> None:
+    def records(self, name: str, rows: int, numbers: int) -> Array:
+        return room(name, (rows, numbers), np.uint16)
+
+    def fill(self, out: Any, rows: int, numbers: int, value: int) -> None:
+        out[:rows, :numbers] = value
+
+    def host(self, out: Any) -> Array:
+        return out  # type: ignore[no-any-return]
+
+    def lay(self, stored: Any, near: Any, side: int, at: int) -> None:
         from bgfmt.solver.kernels import tiles as kernels
 
         if stored.size:
             run = room("run", (kernels.RUN * self.columns,), np.int16)
+            stored = np.ascontiguousarray(stored)
             kernels.lay(stored, self.columns, near.view(self.record), side, at, run, run.view(self.record))
 
     def best(
@@ -242,7 +266,7 @@ class KernelHands(Hands):
         near: Any,
         window: int,
         low: int,
-        out: Array,
+        out: Any,
         row: int,
         place: int,
         sides: int,

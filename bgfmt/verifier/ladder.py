@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from bgfmt.cluster import workers_of
 from bgfmt.database import Database, open_database, read_source
 from bgfmt.errors import (
     AmbiguousFormatError,
@@ -23,7 +24,6 @@ from bgfmt.verifier import causes, digests, proofs, readings, report, sense, str
 from bgfmt.verifier.findings import RUNGS, Finding, Kind, Likely, Outcome, Rule, Seen
 from bgfmt.verifier.report import Report
 from bgfmt.verifier.spreading import Spread
-from bgfmt.workers import workers_of
 
 Progress = Callable[[int, int], None]
 QUICK = 100_000  # entries that a quick look samples

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,7 +63,7 @@ def prove(table: TwoSided, work: Work) -> Outcome:
 
 def check_band(opening: Opening, band: tuple[int, int]) -> recurrence.Pass:
     """On a worker: one band of the table."""
-    return recurrence.check(opening.table(), only=[band])
+    return recurrence.check(cast(TwoSided, opening.table()), only=[band])
 
 
 def _damaged(table: TwoSided, work: Work, found: recurrence.Pass, differences: dict[str, float]) -> Outcome:
