@@ -12,6 +12,7 @@ import os
 import shutil
 from collections import defaultdict
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -21,13 +22,17 @@ from bgfmt.formats import Format
 from bgfmt.formats.base import promised
 from bgfmt.solver.executor import Executor
 from bgfmt.solver.job import Job, job
+from bgfmt.solver.machine import available_memory
 from bgfmt.solver.plan import Plan
 from bgfmt.solver.recipe import Recipe
 from bgfmt.solver.scratch import Scratch
 from bgfmt.storage import PathLike, check_output, create
+from bgfmt.storage.mapped import MappedRoom
 from bgfmt.tables import Table
 
 Progress = Callable[[int, int], None]
+LEAST_BYTES = 500_000_000  # of memory for a one-sided table whose arrays are mapped
+SLACK_BYTES = 150_000_000  # that such a solve may take until it is seen to
 
 
 def solve(
@@ -46,6 +51,7 @@ def solve(
     threads: int | None = None,
     executor: Executor | None = None,
     progress: Progress | None = None,
+    memory: int | None = None,
     **options: Any,
 ) -> Path:
     """Make a table from the rules of the game, into a new file that appears whole or not at all.
@@ -65,6 +71,8 @@ def solve(
         ".scratch" behind it, until the result is safe. A run that ended leaves it, and `resume` goes on from
         there. Named, it is used for small tables too.
     threads, executor, progress : see `bgfmt.solver.two_sided`.
+    memory : bytes to take at most for a one-sided table; the rest lies in a mapped file beside `path` until the end.
+        Without it that is done where the table does not fit into what is free.
     options : the format's own; `bgfmt formats` lists them.
 
     Returns
@@ -86,9 +94,10 @@ def solve(
     how: dict[str, Any] = {"threads": threads, "executor": executor, "progress": progress}
     if kept is None:
         check_disk([(planned.output, Path(path), "output")])
-        table = made.solve(**how)
-        with create(path, force=force) as sink:
-            target.write(table, sink, **options)
+        with _room(made, planned, path, memory) as room:
+            table = made.solve(**how) if room is None else made.solve(room=room, **how)
+            with create(path, force=force) as sink:
+                target.write(table, sink, **options)
         return Path(path)
     if made.kind != "two-sided" or not made.recipe.rounded or not target.takes_body(blank, options):
         raise CapabilityError(
@@ -97,6 +106,27 @@ def solve(
         )
     _through_scratch(made, blank, target, options, Path(path), kept, resume=resume, force=force, how=how)
     return Path(path)
+
+
+def _room(
+    made: Job, planned: Plan, path: PathLike, memory: int | None
+) -> AbstractContextManager[MappedRoom | None]:
+    """Room on the disk for the arrays of a one-sided table that is not to be in memory; None for others."""
+    if made.kind != "one-sided" or not made.recipe.rounded:
+        if memory is not None:
+            raise CapabilityError(f"{made.kind} tables of recipe {made.recipe.name} are made in memory only")
+        return nullcontext(None)
+    if memory is None:
+        free = available_memory()
+        if free is None or planned.memory <= free:
+            return nullcontext(None)
+        memory = free // 2
+    if memory < LEAST_BYTES:
+        raise SolverError(
+            f"this table needs {LEAST_BYTES / 1e9:.1f} GB of memory at least, not {memory / 1e9:.2f} GB"
+        )
+    check_disk([(planned.output, Path(path), "output"), (planned.memory, Path(path), "arrays")])
+    return MappedRoom(Path(path).resolve().parent, memory - SLACK_BYTES)
 
 
 def _through_scratch(

@@ -48,6 +48,7 @@ solve.add_command(match_score)
 @click.option("--normal-dist", is_flag=True, help="Means and deviations only (makebearoff -n).")
 @click.option("--no-header", is_flag=True, help="Leave out the 40 header bytes (makebearoff -H).")
 @click.option("--recipe", type=click.Choice(["gnubg", "bgsage", "exact"]), default="gnubg", show_default=True)
+@solve_stored.memory_option
 @common
 def one_sided(
     points: int,
@@ -57,6 +58,7 @@ def one_sided(
     normal_dist: bool,
     no_header: bool,
     recipe: str,
+    memory: int | None,
     **common: Any,
 ) -> None:
     """Distributions of the rolls one side needs, on POINTS points (1 to 18).
@@ -68,7 +70,7 @@ def one_sided(
     kind = "normal-distribution" if normal_dist else "one-sided"
     layout = {"compressed": False} if no_compress and not normal_dist else {}
     layout |= {"header": False} if no_header else {}
-    _run(kind, points, chequers, layout, {"recipe": recipe, "gammon": not no_gammon}, **common)
+    _run(kind, points, chequers, layout, {"recipe": recipe, "gammon": not no_gammon}, memory=memory, **common)
 
 
 @solve.command("two-sided")
@@ -159,6 +161,7 @@ def _run(
     force: bool,
     resume: bool = False,
     scratch: str | None = None,
+    memory: int | None = None,
 ) -> None:
     if plan:
         _say(kind, points, chequers, facts, threads)
@@ -175,7 +178,7 @@ def _run(
         ):
             solving.solve(
                 kind, points, chequers, output, format=to, force=force, resume=resume, scratch=scratch,
-                threads=threads, progress=None if quiet else progress, **facts, **layout,
+                threads=threads, memory=memory, progress=None if quiet else progress, **facts, **layout,
             )  # fmt: skip
     except KeyboardInterrupt:
         kept = str(scratch or solving.scratch_of(output))

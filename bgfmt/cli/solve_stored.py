@@ -37,6 +37,12 @@ def stored_options(function: F) -> F:
     return function
 
 
+def memory_option(function: F) -> F:
+    """`--memory SIZE` of a one-sided table."""
+    text = "Memory to take at most, such as 6G; the rest lies in a mapped file beside OUTPUT until the end."
+    return click.option("--memory", metavar="SIZE", callback=_size, help=text)(function)
+
+
 def _size(_: Any, __: Any, text: str | None) -> int | None:
     if text is None:
         return None

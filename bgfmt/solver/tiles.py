@@ -31,7 +31,9 @@ from bgfmt.solver.layers import REACH, layer_cuts
 Array = NDArray[Any]
 Tile = tuple[int, int]
 NUMBER = 2  # bytes
-WORK_BYTES = 150_000_000  # a worker's interpreter, libraries and compiled code
+WORK_BYTES = (
+    180_000_000  # a worker's interpreter, libraries and compiled code; compiling, once, takes as much again
+)
 CHUNKS_A_SIDE = 400  # a store of more chunks than this squared gets larger ones
 MOST_CHUNK = 2048
 
