@@ -34,7 +34,7 @@ from bgfmt.workers import Workers
 
 Array = NDArray[Any]
 Progress = Callable[[int, int], None]
-WORKER_BYTES = 2_000_000_000  # memory of a worker where nothing else was said, and less would do
+WORKER_BYTES = 2_400_000_000  # memory of a worker where nothing else was said, and less would do
 MERGE_SHARE = 8  # making a table takes about eight times as long as putting it in order
 MERGED_BYTES = 64 << 20  # of rows that a thread puts in order at a time
 
@@ -77,7 +77,7 @@ class StoredPlan:
 def plan_stored(
     made: Job, *, workers: int, memory: int | None = None, grid: Grid | None = None
 ) -> StoredPlan:
-    """The plan for so many workers of so much memory each, 2 GB or what it takes at least when None.
+    """The plan for so many workers of so much memory each, 2.4 GB or what it takes at least when None.
 
     SolverError where that is too little.
     """
@@ -86,7 +86,7 @@ def plan_stored(
     left = (WORKER_BYTES if memory is None else memory) - base
     size = (made.points, made.chequers)
     grid = grid or grid_of(*size, columns=columns, workers=workers, memory=left)
-    needed = base + grid.most_memory
+    needed = base + grid.memory
     if memory is not None and needed > memory:
         what = f"two-sided {made.points}x{made.chequers}"
         raise SolverError(f"{what} needs {needed / 1e9:.2f} GB a worker, not {memory / 1e9:.2f} GB")
@@ -153,7 +153,7 @@ def solve_stored(
         grid = grid_of(points, chequers, **size)
         plan = plan_stored(made, workers=at_work.workers, memory=memory, grid=grid)
         if cluster is None:
-            check_memory((at_work.workers - 1) * grid.most_memory + plan.memory, "this solve")
+            check_memory((at_work.workers - 1) * grid.memory + plan.memory, "this solve")
         solving = Solving(kept, said, grid, device or "", progress, writing is not None)
         if said.state != "whole":
             solving.run(at_work, resume)

@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgfmt.solver.layers import REACH, layer_cuts
+from bgfmt.solver.plan import LANES, results_a_position
 
 Array = NDArray[Any]
 Tile = tuple[int, int]
@@ -34,6 +35,8 @@ NUMBER = 2  # bytes
 WORK_BYTES = (
     180_000_000  # a worker's interpreter, libraries and compiled code; compiling, once, takes as much again
 )
+READ_RATE = 1.5e9  # bytes a second that a core reads from the system's cache, checks and turns, measured
+WRITE_RATE = 0.5e9  # bytes a second that a core puts into chunks and writes, measured
 CHUNKS_A_SIDE = 400  # a store of more chunks than this squared gets larger ones
 MOST_CHUNK = 2048
 
@@ -139,30 +142,31 @@ class Grid:
         (a, b), (c, d) = self.group(tile[0]), self.group(tile[1])
         return (b - a) * (d - c) * (1 if tile[0] == tile[1] else 2)
 
-    def memory(self, tile: Tile) -> int:
-        """Bytes of memory that making a tile takes at its height, beside the interpreter and the list of plays."""
-        i, j = tile
-        (a, b), (c, d) = self.group(i), self.group(j)
-        number = self.columns * NUMBER
-        widest = max(q - p for p, q in self.layers(i)) + 32
-        left, above = b - self.window(i), d - self.window(j)
-        made = (b - a) * (d - c) * (1 if i == j else 2)
-        return number * ((d - c + 32) * left + (b - a) * above + widest * above + made) + 2 * self.chunk_bytes
-
     @cached_property
+    def spans(self) -> tuple[Array, Array]:
+        """(chunk rows of each group, chunk columns of its window): a tile reads rows of one times columns of the
+        other, and the other way round."""
+        low = np.arange(self.size) * self.side
+        high = np.minimum(self.n, low + self.side)
+        return -(-high // self.chunk) - low // self.chunk, (low - self._windows) // self.chunk
+
+    @property
     def moved(self) -> tuple[int, int]:
-        """Bytes (read, written) of the store when every tile is made once."""
-        read = written = 0
-        for tile in self.tiles():
-            read += sum(strip.bytes for strip in self.needs(tile))
-            written += sum(strip.bytes for strip in self.gives(tile))
-        return read, written
+        """Bytes (read, written) of the store when every tile is made once: the sum over all pairs of groups is that
+        of all rows times that of all windows."""
+        rows, windows = self.spans
+        return int(rows.sum() * windows.sum()) * self.chunk_bytes, self.chunks**2 * self.chunk_bytes
 
     @cached_property
-    def most_memory(self) -> int:
-        """The largest `memory` of a tile."""
-        last = self.size - 1
-        return max(self.memory((k, last)) for k in range(self.size))
+    def memory(self) -> int:
+        """Bytes of memory that making a tile takes at most, beside the interpreter and the list of plays: the turned
+        values of one group and the records of the other against a window, a layer's turned values, and the tile."""
+        low = np.arange(self.size) * self.side
+        size = np.minimum(self.side, self.n - low)
+        span = int((low + size - self._windows).max())
+        wide, layer = int(size.max()), int(np.diff(self.cuts).max())
+        places = (2 * wide + min(layer, wide) + 64) * span + (2 if self.size > 1 else 1) * wide**2
+        return places * self.columns * NUMBER + 2 * self.chunk_bytes
 
 
 def grid_of(
@@ -177,23 +181,54 @@ def grid_of(
 ) -> Grid:
     """The grid for so many workers of so much memory each (bytes; None: what the best side takes).
 
-    Small tiles keep many workers busy; large ones read less. Without `side` it is the largest that gives each worker
-    some tiles and fits its memory.
+    Small tiles keep many workers busy, large ones read less: without `side` it is the one with which the work is done
+    soonest, of those that fit the memory.
     """
     cuts = layer_cuts(points, chequers)
     n = int(cuts[-1])
     if chunk is None:
         chunk = _chunk_for(n)
-    if side is None:
-        wanted = max(4 * workers, 6)  # groups along a side: about a third of them are at work together
-        side = -(-n // (wanted * chunk)) * chunk
-        while (
-            memory is not None
-            and side > chunk
-            and Grid(points, chequers, columns, cuts, side, chunk).most_memory > memory
-        ):
-            side -= max(chunk, side // 8 // chunk * chunk)
-    return Grid(points, chequers, columns, cuts, side, chunk)
+    if side is not None:
+        return Grid(points, chequers, columns, cuts, side, chunk)
+    results = results_a_position(points, chequers)
+    most = max(1, -(-n // (3 * chunk)))
+    sides = sorted({max(1, round(most / 1.1**k)) * chunk for k in range(80)})
+    grids = [Grid(points, chequers, columns, cuts, size, chunk) for size in sides]
+    fitting = [g for g in grids if memory is None or g.memory <= memory] or grids[:1]
+    return min(fitting, key=lambda g: work(g, results).seconds(workers))
+
+
+class Work(NamedTuple):
+    """Seconds of one core that all tiles take, and those of the longest chain of tiles that wait for each other."""
+
+    total: float
+    chain: float
+
+    def seconds(self, workers: int) -> float:
+        """How long so many workers take at least: their share, and the chain."""
+        return max(self.total / workers, self.chain) + 0.5 * min(self.total / workers, self.chain)
+
+
+def work(grid: Grid, results: float, *, lanes: float = LANES) -> Work:
+    """The work of a grid, of positions with so many (roll, result) pairs, on cores of so many maxima a second."""
+    rows, windows = grid.spans
+    sides = np.minimum(grid.n - np.arange(grid.size) * grid.side, grid.side).astype(np.float64)
+    each = grid.columns * results / lanes
+    stored = grid.chunk_bytes
+
+    def seconds(i: Array, j: Array) -> Any:
+        """Of tiles (i, j)."""
+        once = np.where(i == j, 1, 2)
+        read = np.where(i == j, rows[i] * windows[i], rows[j] * windows[i] + rows[i] * windows[j]) * stored
+        made = once * rows[i] * rows[j] * stored
+        return once * sides[i] * sides[j] * each + read / READ_RATE + made / WRITE_RATE
+
+    last = grid.size - 1
+    down = np.arange(grid.size)
+    chain = seconds(np.zeros_like(down), down).sum() + seconds(down[1:], np.full(last, last)).sum()
+    read, written = grid.moved
+    total = float(grid.n) ** 2 * each + read / READ_RATE + written / WRITE_RATE
+    return Work(total, float(chain))
 
 
 def _chunk_for(n: int) -> int:
