@@ -41,7 +41,8 @@ MERGED_BYTES = 64 << 20  # of rows that a thread puts in order at a time
 
 @dataclass
 class Solved:
-    """What a solve through a store did: tiles made and found, bytes read and written, seconds of work."""
+    """What a solve through a store did: tiles made and found, bytes read and written, seconds of work and of the
+    kernels in it."""
 
     grid: Grid
     made: int = 0
@@ -49,6 +50,7 @@ class Solved:
     read: int = 0
     written: int = 0
     seconds: float = 0.0
+    kernels: float = 0.0
 
     def count(self, tile: Made) -> None:
         """Add a tile."""
@@ -57,6 +59,7 @@ class Solved:
         self.read += tile.read
         self.written += tile.written
         self.seconds += tile.seconds
+        self.kernels += tile.kernels
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,7 @@ WORK_BYTES = (
 )
 READ_RATE = 1.5e9  # bytes a second that a core reads from the system's cache, checks and turns, measured
 WRITE_RATE = 0.5e9  # bytes a second that a core puts into chunks and writes, measured
-CHUNKS_A_SIDE = 400  # a store of more chunks than this squared gets larger ones
+CHUNKS_A_SIDE = 500  # a store of more chunks than this squared gets larger ones
 MOST_CHUNK = 2048
 
 
