@@ -42,6 +42,7 @@ bench: .venv/installed
 
 .venv/installed: .venv/created pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	@$(BIN)/python -m compileall -q bgfmt  # as pip does of a package it copies, so that the first command is quick
 	@touch $@
 
 .venv/tested: .venv/installed

@@ -28,13 +28,15 @@ if TYPE_CHECKING:
     from bgfmt.game.identifiers import parse_position, parse_side
     from bgfmt.game.state import GameState
     from bgfmt.repairing import repair
-    from bgfmt.solving import solve
+    from bgfmt.solves import solve
+    from bgfmt.tables.arrow import arrow
     from bgfmt.verifier import verify
 
 __version__ = "0.2.0"
 
 #: name -> module it lives in; ":" and another name where it is called otherwise there, ":" alone for the module
 _HOME = {
+    "arrow": "bgfmt.tables.arrow",
     "Advisor": "bgfmt.analysis.advisor",
     "GameState": "bgfmt.game.state",
     "Position": "bgfmt.game.board",
@@ -59,7 +61,7 @@ _HOME = {
     "met": "bgfmt.met:",
     "moves": "bgfmt.game.moves:",
     "orders": "bgfmt.game.orders:",
-    "solve": "bgfmt.solving",
+    "solve": "bgfmt.solves",
     "solver": "bgfmt.solver:",
     "tables": "bgfmt.tables:",
 }
@@ -73,6 +75,7 @@ __all__ = [
     "Side",
     "analysis",
     "annotate",
+    "arrow",
     "convert",
     "diff",
     "errors",

@@ -7,9 +7,7 @@ line that lies a twentieth or more above everything that was measured.
 
 from __future__ import annotations
 
-import tomllib
 from functools import cache
-from importlib.resources import files
 from typing import Any, NamedTuple
 
 Four = tuple[float, float, float, float]
@@ -88,4 +86,7 @@ def sign(margin: float, error: float) -> int:
 
 @cache
 def _data() -> dict[str, Any]:
+    import tomllib  # here, because few commands need the bounds
+    from importlib.resources import files
+
     return tomllib.loads((files("bgfmt") / "data" / "bounds.toml").read_text("utf-8"))

@@ -110,7 +110,7 @@ def _same_kind(a: Table, b: Table, notes: list[str]) -> tuple[Table, Table]:
                 continue
             first, second = a if way_a is None else way_a.make(), b if way_b is None else way_b.make()
             if _alike(first, second):
-                lost = dict.fromkeys(way.lost for way in (way_a, way_b) if way is not None)
+                lost = dict.fromkeys(way.lost for way in (way_a, way_b) if way is not None and way.lost)
                 notes.extend(f"compared as {first.kind} tables: {text}" for text in lost)
                 return first, second
     raise CapabilityError(f"a {a.kind} and a {b.kind} table have nothing to compare")

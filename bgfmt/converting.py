@@ -13,8 +13,9 @@ from bgfmt.database import Database, read_source
 from bgfmt.errors import CapabilityError, FormatNeededError, LossError
 from bgfmt.formats import Format
 from bgfmt.formats.headerless import fitting
-from bgfmt.storage import PathLike, create, open_source
-from bgfmt.tables import Table
+from bgfmt.formats.opening import create, open_source
+from bgfmt.storage import PathLike
+from bgfmt.tables import Coarser, Table
 
 Progress = Callable[[int, int], None]
 STEP = 8 << 20
@@ -45,7 +46,7 @@ def save(
     reason = target.together(tables)
     if reason is not None:
         raise CapabilityError(reason)
-    with create(path, force=force) as sink:
+    with create(path, target, tables[0], options, force=force) as sink:
         for one in tables:
             target.write(one, sink, progress=progress, **options)
 
@@ -97,7 +98,7 @@ def convert(
             and not force
         ):
             raise CapabilityError(f"{os.fspath(destination)}: source and destination are one file")
-        with create(destination, force=force) as sink:
+        with create(destination, target, table, options, force=force) as sink:
             target.write(table, sink, progress=progress, **options)
             if whole:
                 for piece in _rest(db):
@@ -119,7 +120,14 @@ def prepare(
     table = table.cut(points, chequers)
     lost: list[str] = []
     wanted = options.get("kind")
-    if not isinstance(table, target.carries) or (wanted and wanted != table.kind):
+    carried = isinstance(table, target.carries) and wanted in (None, table.kind)
+    if carried and target.refusal(table, options) is not None:  # other numbers of the same kind may do
+        for way in (w for w in table.coarser() if w.kind is type(table)):
+            made = way.make()
+            if _shapes(made) == _shapes(table) and target.refusal(made, options) is None:
+                table, lost = made, way.losses()
+                break
+    if not carried:
         ways = [
             way
             for way in table.coarser()
@@ -130,10 +138,23 @@ def prepare(
         if not ways:
             target.check(table, options)
             raise CapabilityError(f"a {table.kind} table cannot become {wanted}")
-        table = ways[0].make()
-        lost.append(ways[0].lost)
+        way, made = next(_fitting(ways, target, options))
+        table = made
+        lost += way.losses()
     target.check(table, options)
     return table, lost + target.losses(table, options)
+
+
+def _shapes(table: Table) -> dict[str, tuple[int, ...]]:
+    return {name: tuple(rows.shape) for name, rows in table.arrays().items()}
+
+
+def _fitting(
+    ways: Sequence[Coarser], target: Format[Any], options: Mapping[str, Any]
+) -> Iterator[tuple[Coarser, Table]]:
+    """Ways with the table that they make, those that `target` can hold first."""
+    made = [(way, way.make()) for way in ways]
+    yield from sorted(made, key=lambda item: target.refusal(item[1], options) is not None)
 
 
 def target_of(path: PathLike, name: str | None, table: Table, own: Format[Any] | None = None) -> Format[Any]:

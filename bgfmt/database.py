@@ -20,9 +20,10 @@ from bgfmt.errors import (
 )
 from bgfmt.formats import Extent, Fault, Format, Reading
 from bgfmt.formats.headerless import settle
+from bgfmt.formats.opening import open_source
 from bgfmt.formats.records import lasting
 from bgfmt.game.board import Position, Side
-from bgfmt.storage import PathLike, Source, open_source, remote
+from bgfmt.storage import REMOTE_OPTIONS, PathLike, Source
 from bgfmt.tables import Answer, Table
 
 
@@ -160,8 +161,8 @@ def open_database(
     Parameters
     ----------
     path
-        The file; or an http or https address, which is read by byte range (the extra `remote`, in a checkout
-        `pip install '.[remote]'`); or an open binary file that can seek.
+        The file; or a folder whose files make one table; or an http or https address, which is read by byte range
+        (the extra `remote`, in a checkout `pip install '.[remote]'`); or an open binary file that can seek.
     format
         Name of the format, to insist on one or where the file does not say; a description may follow it, as in
         "gnubg-ts:points=4,chequers=2".
@@ -183,7 +184,7 @@ def open_database(
         The bytes are no database, are cut short, or break their format's rules; UnknownFormatError where a file
         without header could be more than one table (its `readings` are listed).
     """
-    options = {name: described.pop(name) for name in remote.OPTIONS & described.keys()}
+    options = {name: described.pop(name) for name in REMOTE_OPTIONS & described.keys()}
     source = open_source(path, guard=guard, **options)
     try:
         db = read_source(source, format=format, part=part, **described)

@@ -117,6 +117,26 @@ def cube_chart(path: PathLike, databases: Any, position: Position) -> None:
     figure.savefig(path)
 
 
+def rule_chart(path: PathLike, sections: Mapping[str, Mapping[str, Mapping[str, float]]]) -> None:
+    """Draw the mean losses of rules of thumb, one panel a section: its title -> rule -> kind of decision -> loss."""
+    most = max((len(rules) for rules in sections.values()), default=1)
+    figure, first = _figure(path, (8.5, (1 + 0.36 * most) * max(1, len(sections))))
+    first.remove()
+    for at, (title, rules) in enumerate(sections.items(), 1):
+        axes = figure.add_subplot(len(sections), 1, at)
+        kinds = list(next(iter(rules.values()), {}))
+        for k, kind in enumerate(kinds):
+            places = np.arange(len(rules)) + (k - (len(kinds) - 1) / 2) * 0.8 / len(kinds)
+            axes.barh(places, [1000 * rule[kind] for rule in rules.values()], 0.8 / len(kinds), label=kind)
+        axes.set_yticks(range(len(rules)), list(rules))
+        axes.invert_yaxis()
+        axes.set_xlabel("mean loss of a decision in thousandths of a point")
+        axes.set_title(title, fontsize=9)
+        axes.grid(axis="x", linewidth=0.4)
+        axes.legend(fontsize=8)
+    figure.savefig(path)
+
+
 def score_chart(path: PathLike, codes: Sequence[Sequence[str]]) -> None:
     """Draw the actions of a position at every score, a code a cell; own points down, the other side's across."""
     names = sorted({code for row in codes for code in row})

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import errno
 import os
-import shutil
-from collections import defaultdict
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
@@ -22,7 +20,7 @@ from bgfmt.formats import Format
 from bgfmt.formats.base import promised
 from bgfmt.solver.executor import Executor
 from bgfmt.solver.job import Job, job
-from bgfmt.solver.machine import available_memory
+from bgfmt.solver.machine import available_memory, check_disk
 from bgfmt.solver.plan import Plan
 from bgfmt.solver.recipe import Recipe
 from bgfmt.solver.scratch import Scratch
@@ -93,7 +91,7 @@ def solve(
     kept = _scratch_path(path, scratch, resume, bool(planned.scratch) and target.takes_body(blank, options))
     how: dict[str, Any] = {"threads": threads, "executor": executor, "progress": progress}
     if kept is None:
-        check_disk([(planned.output, Path(path), "output")])
+        check_disk(planned.output, Path(path), 0, Path(path))
         with _room(made, planned, path, memory) as room:
             table = made.solve(**how) if room is None else made.solve(room=room, **how)
             with create(path, force=force) as sink:
@@ -125,7 +123,7 @@ def _room(
         raise SolverError(
             f"this table needs {LEAST_BYTES / 1e9:.1f} GB of memory at least, not {memory / 1e9:.2f} GB"
         )
-    check_disk([(planned.output, Path(path), "output"), (planned.memory, Path(path), "arrays")])
+    check_disk(planned.output, Path(path), planned.memory, Path(path))
     return MappedRoom(Path(path).resolve().parent, memory - SLACK_BYTES)
 
 
@@ -143,7 +141,7 @@ def _through_scratch(
 ) -> None:
     if not (resume and kept.exists()):
         body = made.plan().output
-        check_disk([(body, path, "output"), (body, kept, "scratch")])
+        check_disk(body, path, body, kept)
     facts: dict[str, Any] = {"cubeful": made.cubeful, "recipe": made.recipe.name}
     with Scratch(kept, made.points, made.chequers, resume=resume, output=path, **facts) as scratch:
         with create(path, force=force) as sink, target.body(sink, blank, **options) as arrays:
@@ -193,7 +191,7 @@ def _target(path: PathLike, name: str | None, blank: Table, made: Job) -> Format
     homes = formats.homes(blank)
     if not suffix:
         return formats.home(blank)
-    fitting = [f for f in formats.known().values() if suffix in f.suffixes and not f.historic]
+    fitting = [f for f in formats.known().values() if suffix in f.suffixes and f.reads and not f.historic]
     able = [f for f in fitting if isinstance(blank, f.carries) and f.refusal(blank, {}) is None]
     chosen = [f for f in able if f in homes] or able
     if len(chosen) == 1:
@@ -210,28 +208,6 @@ def _target(path: PathLike, name: str | None, blank: Table, made: Job) -> Format
         )
     names = ", ".join(f.name for f in chosen)
     raise FormatNeededError(f"{os.fspath(path)}: say which format to write ({names})")
-
-
-def check_disk(wanted: list[tuple[int, Path, str]]) -> None:
-    """SolverError when a disk has too little room for what is to be written to it: (bytes, file, what it is)."""
-    needed: dict[int, list[Any]] = defaultdict(lambda: [0, None, []])
-    for size, file, what in wanted:
-        folder = file.resolve().parent
-        if size:
-            entry = needed[os.stat(folder).st_dev]
-            entry[0] += size
-            entry[1] = folder
-            entry[2].append(f"{_size(size)} {what}")
-    for total, folder, parts in needed.values():
-        free = shutil.disk_usage(folder).free
-        if total > free:
-            raise SolverError(
-                f"{folder}: needs {_size(total)} of disk ({', '.join(parts)}), {_size(free)} are free"
-            )
-
-
-def _size(number: float) -> str:
-    return f"{number / 1e9:.1f} GB" if number >= 1e9 else f"{number / 1e6:.1f} MB"
 
 
 __all__ = ["Plan", "scratch_of", "solve"]

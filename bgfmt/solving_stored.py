@@ -23,10 +23,10 @@ from bgfmt.formats import stores
 from bgfmt.formats.base import promised
 from bgfmt.formats.stores import MAIN, NUMBERS, Described
 from bgfmt.solver.job import Job, job
-from bgfmt.solver.machine import check_memory, thread_count
+from bgfmt.solver.machine import check_disk, check_memory, thread_count
 from bgfmt.solver.stored import Made, Making, plays_bytes
 from bgfmt.solver.tiles import WORK_BYTES, Grid, grid_of
-from bgfmt.solving import check_disk, target_of
+from bgfmt.solving import target_of
 from bgfmt.storage import PathLike, check_output, create, open_source, system
 from bgfmt.storage.chunks import ROOT, SUM, ChunkStore, chunks_of, is_address
 from bgfmt.tables import PlacedPairs, Table
@@ -214,7 +214,7 @@ def _begun(made: Job, path: str, workers: int, memory: int | None) -> Described:
 def _check_room(path: str, grid: Grid) -> None:
     if not is_address(path):
         there = sum(ChunkStore(path).places.sizes(MAIN).values())
-        check_disk([(max(0, grid.moved[1] - there), Path(path), "store")])
+        check_disk(0, Path(path), max(0, grid.moved[1] - there), Path(path))
 
 
 class Solving:
@@ -278,7 +278,7 @@ def _output(
         from bgfmt.database import read_source
 
         plan = made.plan()
-        check_disk([(plan.output, Path(path), "output")])
+        check_disk(plan.output, Path(path), 0, Path(path))
         with open_source(store) as source, create(path, force=force) as sink:
             table: Table = read_source(source).table
             if not target.takes_body(blank, options):

@@ -11,9 +11,10 @@ from bgfmt import formats
 from bgfmt.converting import save
 from bgfmt.database import load
 from bgfmt.errors import OutputExistsError, SolverError
+from bgfmt.game import board
 from bgfmt.solver import sweeps as states
-from bgfmt.solver.hypergammon import Iteration, Sweeping, memory_needed, sweeps
-from bgfmt.solver.machine import available_memory
+from bgfmt.solver.hypergammon import PLACES, Iteration, Sweeping, memory_needed, sweeps
+from bgfmt.solver.machine import available_memory, check_disk
 from bgfmt.storage import PathLike, check_output
 from bgfmt.tables import Hypergammon
 
@@ -61,6 +62,10 @@ def solve_hypergammon(
     free, needed = available_memory(), memory_needed(chequers, recipe) if chequers in (1, 2, 3) else 0
     if free is not None and needed > free:
         raise SolverError(f"needs {needed / 1e9:.1f} GB of memory, {free / 1e9:.1f} GB are free")
+    size = (
+        board.count(PLACES, chequers) ** 2 * (28 if recipe == "gnubg" else 80) if chequers in (1, 2, 3) else 0
+    )
+    check_disk(size, Path(path), 0, Path(path))
     first = _first(restart)
     begun, state = states.begun_with(first), state_of(path)
     begin: Hypergammon | Iteration | None = first

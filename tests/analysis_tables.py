@@ -36,4 +36,4 @@ def means() -> MeanRolls:
     """Peelle's table."""
     from bgfmt import solver
 
-    return solver.expected_rolls(6, 15)
+    return solver.mean_rolls(6, 15)

@@ -305,7 +305,7 @@ def test_messages_of_the_library_name_no_options() -> None:
         lambda: Advisor(GOLDEN / "os_p06.bd").cube(
             GameState.of(Position.parse("0 0 0 0 0 0 0 0 9 5 / 0 0 0 0 9 5"))
         ),
-        lambda: Advisor([]).race(Side(1)),
+        lambda: Advisor([], calculate="nothing").race(Side(1)),
         lambda: Advisor([]).cube(GameState.of(HERE, away=(30, 5))),
         lambda: Advisor([], calculate="nothing").plays(GameState.of(HERE, (2, 1))),
     ):

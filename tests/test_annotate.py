@@ -24,7 +24,7 @@ from bgfmt.game.identifiers import position_id
 from bgfmt.game.moves import legal_plays
 from bgfmt.game.state import GameState
 from bgfmt.matches import Match, read
-from bgfmt.matches.decisions import Decision
+from bgfmt.matches.decisions import Decision, decisions
 
 from .match_making import Maker, MatchPrices, MoneyPrices
 
@@ -169,6 +169,30 @@ def test_gammons_are_counted_or_said_to_be_ignored(judge: Judge) -> None:
     found = judge_one(Decision(0, 0, "play", 1, state, played), judge._advisors[1])
     assert found.gammons == "counted"
     assert found.mwc == pytest.approx(judge.met.mwc((2, 4)))
+
+
+def test_a_match_without_cube(judge: Judge, at_scores: MatchPrices) -> None:
+    """Plays are those of the game without one, as in the Crawford game, and not doubling is no decision."""
+    state = GameState.of(Position(Side(0, 1, 2, 2), Side(1, 2, 2)), (6, 1), away=(3, 3))
+    bare = replace(state, cube_in_use=False)
+    with_cube, without = (judge._advisors[1].plays(one) for one in (state, bare))
+    cubeless = judge._advisors[1].plays(state, measure="cubeless")
+    met = judge.met
+    low, high = met.mwc((3, 2)), met.mwc((2, 3))
+    for play in without.plays:
+        (same,) = (p for p in cubeless.plays if p.result == play.result)
+        assert play.mwc == pytest.approx(low + (high - low) * (1 + same.value) / 2, abs=2e-4)
+    assert [p.mwc for p in without.plays] != [p.mwc for p in with_cube.plays]
+    action = judge._advisors[1].cube(replace(bare, dice=None))
+    assert (action.may_double, action.action) == (False, "No cube")
+    assert action.match is not None
+    assert action.match.notes[0] == "No cube is in use."
+    maker = Maker(at_scores, 3, 5)
+    text = maker.mat(4)
+    kinds = [{one.kind for one in decisions(first(head + text))} for head in ("", '; [CubeLimit "1"]\n')]
+    assert "no double" in kinds[0]
+    assert "no double" not in kinds[1]
+    assert not any(one.state.cube_in_use for one in decisions(first('; [CubeLimit "1"]\n' + text)))
 
 
 # -- files -----------------------------------------------------------------------------------------------
@@ -321,6 +345,7 @@ def test_several_files_and_folders(
     assert code == 2
     assert len(answer["matches"]) == 97
     assert sorted(Path(one["file"]).name for one in answer["unread"]) == ["broken.xg", "cut.sgf", "empty.mat"]
+    assert all(set(one["error"]) == {"kind", "message"} for one in answer["unread"])
     assert len(captured.err.splitlines()) == 3
     expected = sum(len(makers[k % 6].expected) for k in range(97))
     assert answer["decisions_covered"] >= expected

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from bgfmt.annotate import Judge, MatchReport, Report, annotate_file, judge_match, page, svg
+from bgfmt.annotate.report import Unread
 from bgfmt.cli import run
 from bgfmt.game.board import Position, Side
 from bgfmt.game.state import GameState
@@ -93,8 +94,10 @@ def test_hostile_names(judge: Judge, place: str) -> None:
     from dataclasses import replace
 
     report = judge_match(replace(match, players=(name, "Bob")), judge, file=file)
-    text = page.page(Report([report, report], [(HOSTILE, HOSTILE)]))
-    plain = page.page(Report([judge_match(match, judge, file="a.mat")] * 2, [("b", "c")]))
+    text = page.page(Report([report, report], [Unread(HOSTILE, HOSTILE, "FormatError")]))
+    plain = page.page(
+        Report([judge_match(match, judge, file="a.mat")] * 2, [Unread("b", "c", "FormatError")])
+    )
     assert [tag for tag, _ in elements(text)] == [tag for tag, _ in elements(plain)]
     assert "<script" not in text
     assert "\u202e" not in text

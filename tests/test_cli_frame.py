@@ -76,3 +76,12 @@ def test_positions_from_standard_input() -> None:
     assert [row.get("position_number") for row in rows] == [57, None, 5]
     assert rows[0]["table"] == TS
     assert rows[1]["error"]["kind"] == "PositionError"
+
+
+def test_interrupted_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("bgfmt.verify", interrupt)
+    assert run(["verify", "x.bd"]) == 130
+    assert capsys.readouterr().err == "bgfmt: interrupted\n"

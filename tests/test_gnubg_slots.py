@@ -162,6 +162,9 @@ def test_a_file_changed_since_stays(golden: Path, where: Place) -> None:
 def test_a_link_and_its_removal(golden: Path, where: Place) -> None:
     source = small(golden, "ts_06x04.bd")
     path = gnubg_slots.install(source, where, until="sense", link=True).path
+    assert (
+        gnubg_slots.install(source, where, until="sense", link=True).path == path
+    )  # there is nothing left to do
     assert path.is_symlink()
     gnubg_slots.uninstall(where, "ts")
     assert not path.is_symlink()

@@ -73,7 +73,7 @@ def test_no_type_of_a_table_is_compared() -> None:
 
 
 def test_formats_are_named_by_formats_only() -> None:
-    names = set(formats.known()) - RECIPES
+    names = set(formats.known()) - RECIPES - {"csv"}  # which `dump` prints too
     found = [
         f"{name}:{node.lineno} {node.value}"
         for name, tree in outside("formats")
@@ -86,7 +86,7 @@ def test_formats_are_named_by_formats_only() -> None:
 def test_a_formats_own_modules_are_its_own() -> None:
     private = {
         path.relative_to(ROOT).with_suffix("").as_posix().replace("/", ".")
-        for folder in ("gnubg", "j")
+        for folder in ("gnubg", "j", "compressed")
         for path in (ROOT / "bgfmt" / "formats" / folder).glob("*.py")
         if path.name != "__init__.py"
     } | {f"bgfmt.formats.{name}" for name in ("bgsage", "npz", "match", "archive", "outlets")}

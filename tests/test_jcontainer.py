@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from bgfmt.errors import BgfmtError, CapabilityError, CorruptError, FormatError, HeaderError, TruncatedError
+from bgfmt.formats.j import audit
 from bgfmt.formats.j import encode as je
 from bgfmt.formats.j import noun as jn
 from bgfmt.formats.j.container import FJ01B, FJ01L, V32L, V64B, V64L, VERSIONS, Container
@@ -57,6 +58,28 @@ def test_read_as_an_independent_reader_did(path: Path) -> None:
 def test_damaged_files_are_refused(name: str, message: str) -> None:
     with pytest.raises(FormatError, match=message):
         container(JFILES / "odd" / name)
+
+
+@pytest.mark.parametrize("k", range(7))
+@pytest.mark.parametrize("value", [1e300, -1e300, 2.0**63, float("inf"), float("nan")])
+def test_numbers_of_the_header_that_no_integer_holds(k: int, value: float) -> None:
+    """Floats are floored, and there are floats beyond every integer."""
+    head = Container(memoryview((JFILES / "small.ijf").read_bytes()), "x").header
+    said = [
+        head.version.number,
+        head.first,
+        head.components,
+        head.length,
+        head.directory,
+        head.free,
+        head.calls,
+    ]
+    items = [je.integers(np.array(one, np.int64)) for one in said]
+    items[k] = je.floats([value] * (2 if k in (4, 5) else 1))
+    noun = je.encode(je.boxes(items), head.form)
+    data = noun + (JFILES / "small.ijf").read_bytes()[len(noun) :]
+    with pytest.raises(FormatError):
+        list(audit.container(Container(memoryview(data), "x"), len(data)))
 
 
 def test_order_of_the_oldest_version_is_guessed() -> None:

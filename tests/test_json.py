@@ -108,6 +108,9 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Path:
 CASES = [
     ("Info", "info os_p06.bd"),
     ("Info", "info --digest ts_06x04.bd bgns.ijf hyper1.bd"),
+    ("Info", "convert os_p06.bd small.bd --points 4 --force"),
+    ("Info", "solve two-sided 3x3 --quiet --force -o 3x3.bd"),
+    ("Info", "solve match 3x2 --away 2-3 --quiet --force -o 2-3.bgm"),
     ("Lookup", "lookup ts_06x04.bd 0,1/1"),
     ("Lookup", "lookup os_p06.bd 0,1/1"),
     ("Lookup", "lookup os_p04_nd.bd 0,1"),
@@ -139,6 +142,15 @@ CASES = [
     ("Annotated", "annotate money.mat evening.mat gone.mat ts_06x04.bd os_p06.bd"),
     ("Judged one", "judge ts_06x04.bd 0,1,0,0,1/0,1,1 --roll 21 --played 5/2"),
     ("Judged one", "judge os_p06.bd 0,1,0,0,1/0,1,1 --take --away 3-5"),
+    ("Rule study", "study rules ts_06x04.bd --rule keith"),
+    ("Rule study", "study rules os_p06.bd --chequers 1-2 --away 2-5"),
+    ("Lookup", "lookup g.bkg 0,1"),
+    ("Lookup", "lookup e.points 0,1/1"),
+    ("Engine series", "engine bkg series --games 20 --position 0,0,2/0,0,2"),
+    ("Engine replay", "engine bkg replay"),
+    ("Engine plays", "engine bkg explain 4HPwATDgc/ABMA 31"),
+    ("Engine position", "engine bkg explain 2,2,3/5,2,3,3,2"),
+    ("Engine bearoff", "engine bkg bearoff"),
     ("Formats", "formats"),
     ("Check", "gnubg check ts_06x04.bd"),
     ("Check", "gnubg check none.bd"),
@@ -170,6 +182,9 @@ def _make(line: str) -> None:
     """The files of a case that are not copied."""
     if "5-9.bgm" in line and not Path("5-9.bgm").exists():
         assert run(["solve", "match", "6x2", "--away", "5-9", "--quiet", "-o", "5-9.bgm"]) == 0
+    for name, what in (("g.bkg", "bkg"), ("e.points", "expected-points 3x2")):
+        if name in line and not Path(name).exists():
+            assert run(["solve", *what.split(), "--quiet", "-o", name]) == 0
     if "two.bd" in line and not Path("two.bd").exists():
         Path("two.bd").write_bytes(Path("ts_06x04.bd").read_bytes() * 2)
 

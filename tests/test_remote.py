@@ -126,6 +126,16 @@ def test_conversion_from_afar_is_a_checked_download(tmp_path: Path) -> None:
             )
 
 
+def test_verifying_fetches_every_byte_once(tmp_path: Path) -> None:
+    path = tmp_path / "ts.bd"
+    bgfmt.solve("two-sided", 6, 5, path)
+    with serving(path) as server:
+        assert bgfmt.verify(server.url).verdict == bgfmt.verify(path).verdict
+    ranges = [asked.removeprefix("GET bytes=").split("-") for asked in server.asked if "bytes=" in asked]
+    fetched = sum(int(last) + 1 - int(first) for first, last in ranges)
+    assert path.stat().st_size <= fetched < path.stat().st_size + (256 << 10)
+
+
 def test_the_command_line(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     def said(*words: str) -> Any:
         assert run([*words, "--json"]) == 0

@@ -245,7 +245,7 @@ def test_no_room_for_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     try:
         with pytest.raises(SolverError, match=r"needs 3\.4 MB of disk"):
             solved(tmp_path)
-        monkeypatch.setattr("bgfmt.solving._check_disk", lambda *_: None)
+        monkeypatch.setattr("bgfmt.solving.check_disk", lambda *_: None)
         for chequers, file in ((6, "s"), (5, "t.bd")):  # 6.8 MB of scratch; 1.7 MB each of scratch and table
             with pytest.raises(OSError, match="No space left") as caught:
                 solved(tmp_path, chequers)
@@ -285,9 +285,10 @@ def test_interrupted_it_says_how_to_go_on(tmp_path: Path) -> None:
             with contextlib.suppress(ProcessLookupError):
                 process.send_signal(signal.SIGINT)
             _, said = process.communicate()
+        assert process.returncode == 130 or (process.returncode == 0 and (folder / "t.bd").exists()), said
         if process.returncode:
             break
-    assert process.returncode == 130, said
+    assert process.returncode == 130, "each was done before it was interrupted"
     if (folder / "s").exists():
         assert said == (
             "bgfmt: interrupted; the finished layers are kept in s; the same command with --resume goes on\n"

@@ -460,6 +460,14 @@ def test_ranges(client: Client) -> None:
         )
     for text in ("bytes=", "bytes=5-2", "lines=1-2", "bytes=a-b", "bytes 0-1"):
         assert client.get(path, Range=text)[0] == 200
+    began = time.monotonic()
+    for text in (
+        "bytes=0-1," + " " * 4000 + "x",
+        "bytes=0-1," + "1" * 4000 + "x",
+        "bytes" + " " * 4000 + "x",
+    ):
+        assert client.get(path, Range=text)[0] == 200
+    assert time.monotonic() - began < 5  # linear, or it would not end
     assert client.get(path, Range="bytes=0-7", If_Range=tag)[0] == 206
     assert client.get(path, Range="bytes=0-7", If_Range='"other"')[0] == 200
     assert client.get(path, If_None_Match=tag)[0] == 304
@@ -667,3 +675,25 @@ def test_starlette_is_for_this_command_alone() -> None:
     code = f"import sys, bgfmt, bgfmt.cli; bgfmt.cli.run(['--version']); {info}; "
     code += "assert not {'starlette', 'uvicorn', 'urllib3'} & sys.modules.keys()"
     subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, cwd=ROOT)
+
+
+def test_what_is_calculated_waits_for_compiling() -> None:
+    """Not "busy", and no answer of the tables: compiling at the start is no other calculation."""
+    from bgfmt.service.work import OneAtATime
+
+    one, begun = OneAtATime(), time.monotonic()
+    one.prepare(lambda: time.sleep(1.5))
+    assert not one.busy
+    assert one.do(lambda: "exact", lambda: "table") == ("exact", True)
+    assert time.monotonic() - begun > 1.4
+    one.prepare(lambda: 1 / 0)
+    assert one.do(lambda: "exact", lambda: "table") == ("exact", True)
+
+
+def test_without_databases_those_of_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BGFMT_DB", str(TS))
+    with served() as base:
+        found = Client(base).json("/v1/tables")
+        assert [one["name"] for one in found["tables"]] == [TS.name]
+        exact = Client(base).json("/v1/cube", position="0,0,1,1,1/1,0,2,1,1")
+        assert exact["source"] == "calculation"

@@ -78,6 +78,26 @@ def test_an_existing_file_is_kept_unless_forced(tmp_path: Path) -> None:
     assert (tmp_path / "a").read_bytes() == b"new"
 
 
+def test_what_was_written_is_read_again_before_it_has_its_name(tmp_path: Path) -> None:
+    for offset in (0, 3, 70_000, 199_999):
+        with (
+            pytest.raises(OSError, match=r"a: bytes .* are not what was written|not what was written.*a"),
+            create(tmp_path / "a") as sink,
+        ):
+            sink.write(b"head")
+            sink.write(np.arange(25_000, dtype="<u8"))
+            sink.flush()
+            os.pwrite(sink.fd, b"\xee", offset)
+        assert os.listdir(tmp_path) == []
+    with create(tmp_path / "a") as sink:  # what is written over counts as it stands
+        sink.write(bytes(100_000))
+        sink.flush()
+        sink.write_at(10, b"later")
+        sink.write_at(50, b"later still")
+        assert sink.sums.stretches() == []
+    assert (tmp_path / "a").read_bytes()[10:15] == b"later"
+
+
 def test_a_name_that_appears_meanwhile_is_kept(tmp_path: Path) -> None:
     with pytest.raises(OutputExistsError, match="appeared"), create(tmp_path / "a") as sink:
         sink.write(b"new")

@@ -135,3 +135,22 @@ def test_as_a_program(table: object, tmp_path: Path) -> None:
     assert said[4] == "ubgiok"
     assert said[-2:] == ["error bad_argument line too long", "readyok"]
     assert not done.stderr
+
+
+def test_with_a_match_equity_table(table: object, tmp_path: Path) -> None:
+    """Trice's position of 1999: a double where 1-away against 2-away is 70 %, none with Kazaross-XG2."""
+    path, met = tmp_path / "t.bd", tmp_path / "trice.met"
+    bgfmt.save(table, path, format="gnubg-ts")
+    met.write_text("[PreCrawford]\nSize=2\n1=0.5 0.7\n2=0.3 0.5\n[PostCrawford]\nSize=2\nData=0.5 0.5\n")
+    state = GameState.of(Position(Side(0, 0, 0, 1, 0, 1), Side(0, 0, 0, 0, 0, 1)), away=(2, 2))
+    asked = f"position gnubgid {state.gnubg_id}\ngo role cube\n"
+    said = []
+    for more in ([], ["--met", str(met)], ["--met", str(met), "--no-settle"], ["--met", "no such"]):
+        words = [sys.executable, "-m", "bgfmt", "ubgi", str(path), *more]
+        done = subprocess.run(words, input=asked, capture_output=True, text=True, timeout=60, check=False)
+        said.append((done.returncode, done.stdout or done.stderr))
+    assert said[0] == (0, "bestcube nodouble\n")
+    assert said[1] == (0, "bestcube double\n")
+    assert said[2][0] == 0
+    assert said[3][0] == 2
+    assert "no match equity table 'no such'" in said[3][1]

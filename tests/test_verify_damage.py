@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -217,3 +219,18 @@ def test_odd_bytes(tmp_path: Path) -> None:
             path.write_bytes((head + b"x" * 40)[:40] + rng.bytes(size) if head else rng.bytes(size))
             assert run(["verify", str(path)]) in (1, 2)
     assert run(["verify", str(tmp_path)]) == 2
+
+
+def test_numbers_that_are_none_are_damage_without_a_warning(tmp_path: Path) -> None:
+    from bgfmt import met
+    from bgfmt.solver.match import match_score
+
+    path = tmp_path / "x.bgm"
+    table = match_score(3, 2, (3, 5), met.load())
+    for bits in (0x7FA00000, 0x7FC00000, 0x7F800000, 0xFF7FFFFF):
+        balance = np.array(table.balance)
+        balance.view(np.uint32)[5, 5, 0] = bits
+        bgfmt.save(replace(table, balance=balance), path, force=True)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            assert bgfmt.verify(path).exit_code == 1

@@ -120,6 +120,26 @@ def test_distributions_and_equities_kept_in_floats(tmp_path: Path, width: str, n
         assert bgfmt.verify(path).recipe in ("gnubg-2002", "float64-truncated")
 
 
+def test_small_tables_of_rivals_that_differ_in_a_few_entries(tmp_path: Path) -> None:
+    """Few differences are damage, unless the whole table is another program's."""
+    path = tmp_path / "x.bd"
+    bgfmt.save(solver.one_sided(3, recipe="bgsage", gammon=False), path, format="gnubg-os")
+    proved(path, "bgsage")
+    data = bytearray(path.read_bytes())
+    at = data.rindex((11434).to_bytes(2, "little"))
+    data[at : at + 2] = (11433).to_bytes(2, "little")
+    path.write_bytes(data)
+    assert bgfmt.verify(path).status == "damaged"
+    rows = one_sided.remade_in_floats(1, 15, "f8")
+    bgfmt.save(OneSided(points=1, chequers=15, bearoff=rows), path, format="gnubg-os", force=True)
+    assert bgfmt.verify(path).recipe in ("float32", "float64")
+    for points, chequers in ((1, 2), (2, 2), (3, 3)):
+        made = (two_sided.remade_in_floats(points, chequers, 4, "f8").astype(np.float64) + 1) * 32767.5
+        table = TwoSided(points=points, chequers=chequers, equities=np.trunc(made).astype(np.uint16))
+        bgfmt.save(table, path, format="gnubg-ts", force=True)
+        assert bgfmt.verify(path).recipe in ("gnubg", "gnubg-2002", "float64-truncated")
+
+
 def test_our_own_lossy_tables(tmp_path: Path) -> None:
     path, out = tmp_path / "x.bd", tmp_path / "x.npz"
     for solved, name in ((solver.one_sided(5), "gnubg"), (solver.one_sided(5, normal=True), "gnubg-normal")):

@@ -70,7 +70,7 @@ def test_the_lowest_bits_of_hypergammon_stuck(golden: Path, tmp_path: Path) -> N
 
 
 def test_hypergammon_of_a_build_with_true_division(tmp_path: Path) -> None:
-    iteration = recurrence.Iteration.begin(1, divide=True)
+    iteration = recurrence.Iteration(1, divide=True)
     while iteration.sweep() > 1e-5:
         pass
     path = tmp_path / "hyper1.bd"
@@ -149,7 +149,7 @@ def test_idle_gammon_rows_cleared_in_an_archive(golden: Path, tmp_path: Path) ->
 
 
 def test_mean_rolls_off_in_their_last_bit(tmp_path: Path) -> None:
-    table = solver.expected_rolls(4)
+    table = solver.mean_rolls(4)
     means = np.array(table.means)
     means.view(np.int64)[1:] &= ~1
     path = tmp_path / "x.npz"
@@ -231,7 +231,7 @@ def garbage(table: Any, kind: str) -> Any:
 )
 def test_no_garbage_passes_even_a_quick_look(golden: Path, tmp_path: Path, name: str, kind: str) -> None:
     if name == "means":
-        table: Any = solver.expected_rolls(4)
+        table: Any = solver.mean_rolls(4)
     elif name == "exact":
         table = solver.two_sided(4, 3, recipe="exact")
     else:

@@ -26,7 +26,7 @@ from bgfmt.analysis.answers import (
 from bgfmt.analysis.choose import Asked
 from bgfmt.analysis.cube import CubeAction
 from bgfmt.analysis.library import Library
-from bgfmt.analysis.sources import Calculate, Progress, Sources
+from bgfmt.analysis.sources import Calculate, Limits, Progress, Sources
 from bgfmt.errors import NotCoveredError, PositionError
 from bgfmt.game.board import Position, Side
 from bgfmt.game.moves import Play, legal_plays
@@ -53,12 +53,13 @@ class Advisor:
     met
         The match equity table: a name, a file, or what `bgfmt.met.load` gives; Kazaross-XG2 when None.
     met_player
-        Which player of that table, 0 or 1, is on roll; it matters for uneven tables only.
+        Which player of that table, 0 or 1, is on roll, None for the state's own numbers; it matters for uneven
+        tables only.
     calculate
         "all" that no table covers and what a table leaves too close, what is "close" alone, or "nothing".
     limit
-        Most pairs of boards times cube states calculated for one question; by default the limits of
-        `bgfmt.analysis.sources`, less where a one-sided table could estimate, more in a match.
+        Most pairs of boards times cube states calculated for one question, a number or `Limits`; by default less
+        where a one-sided table could estimate, more in a match.
     outside
         What `decide` does where nothing covers the position: "refuse" raises NotCoveredError, "rule" goes by
         `bgfmt.analysis.rule`, and an engine is asked.
@@ -74,9 +75,9 @@ class Advisor:
         tables: Library | Asked | PathLike | Sequence[Asked | PathLike] | None = None,
         *,
         met: Met | PathLike | None = None,
-        met_player: int = 0,
+        met_player: int | None = 0,
         calculate: Calculate = "all",
-        limit: int | None = None,
+        limit: int | Limits | None = None,
         outside: Outside = "refuse",
         progress: Progress | None = None,
     ) -> None:
@@ -112,10 +113,11 @@ class Advisor:
             raise PositionError("there is no score in money play")
         if min(state.away) < 1:
             raise PositionError(f"the match to {state.length} is over")
+        player = state.turn if self.met_player is None else self.met_player
         if state.crawford and 1 in state.away:
-            return Score(state.away, self.met, crawford=True, player=self.met_player)
+            return Score(state.away, self.met, crawford=True, player=player)
         owner = "centered" if state.doubled and state.owner == "opponent" else state.owner
-        return Score(state.away, self.met, cube=state.cube_value, owner=owner, player=self.met_player)
+        return Score(state.away, self.met, False, state.cube_value, owner, player, state.cube_in_use)
 
     def covering(self, position: Position) -> str | None:
         """Name of the table that has numbers for both sides of a race, None where none does."""
@@ -127,15 +129,18 @@ class Advisor:
     # -- one side ----------------------------------------------------------------------------------------
 
     def race(self, side: Side) -> SideRace:
-        """Rolls, effective pips and wastage of one side, by the best one-sided table that covers it."""
+        """Rolls, effective pips and wastage of a side, by the best one-sided table that covers it, or calculated."""
         table = choose.one_sided_for(self.library.tables, side)
         if table is None:
+            found = self.sources.side(side)
+            if found is not None:
+                return races.calculated(found)
             raise choose.not_covered(self.library.tables, side, wanted="the rolls of one side")
         return races.side_race(table, side, self.library.name(table))
 
     def chances(self, position: Position) -> approximate.TwoSidedEstimate:
         """Win and gammon chances by gnubg's formula from one-sided distributions, each side playing alone."""
-        return approximate.twosided_from_onesided(self.library.tables, position)
+        return self.sources.chances(position)
 
     def side_plays(self, side: Side, dice: tuple[int, int], measure: str = "mean") -> RankedPlays:
         """All plays of a roll of one side alone, ranked by "mean" rolls to go or "off:n", off within n more rolls."""
@@ -208,10 +213,10 @@ class Advisor:
             state.position,
             upto,
             met=self.met,
-            player=self.met_player,
+            player=state.turn if self.met_player is None else self.met_player,
             cube=state.cube_value,
             owner=state.owner,
-            limit=self.sources.limit,
+            limit=self.sources.limits.match,
             progress=self.sources.progress,
         )
 

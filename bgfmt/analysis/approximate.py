@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,6 +20,9 @@ from bgfmt.game import board
 from bgfmt.game.board import Position, Side
 from bgfmt.tables import OneSided, of_kind
 from bgfmt.tables.scales import CHANCE_WHOLE
+
+if TYPE_CHECKING:
+    from bgfmt.analysis.ondemand import SideRolls
 
 WORST_ERROR = 0.0139
 MEAN_ERROR = 0.00088
@@ -136,6 +139,13 @@ def twosided_from_onesided(databases: Databases, position: Position) -> TwoSided
         raise choose.not_covered(databases, position.us, position.them, wanted="the distributions of rolls")
     win, won, lost = (float(x) for x in twosided_many(table, [position.us], [position.them])[0])
     return TwoSidedEstimate(position, win, None if np.isnan(won) else won, None if np.isnan(lost) else lost)
+
+
+def of_rolls(position: Position, ours: SideRolls, theirs: SideRolls) -> TwoSidedEstimate:
+    """The same from calculated rolls of each side."""
+    a, b = (_wide(x.last, max(len(ours.last), len(theirs.last))) for x in (ours, theirs))
+    win, won, lost = (float(x) for x in outcome_chances(a, b, ours.first, theirs.first))
+    return TwoSidedEstimate(position, win, won, lost)
 
 
 def twosided_many(databases: Databases, us: Any, them: Any) -> NDArray[np.float64]:

@@ -221,9 +221,7 @@ class CubeAction:
             known = {"error": None if self.approximate else self.match.error}
             said = {"cube": self.cube, "doubles": self.doubles, "takes": self.takes} | sure
             return self.match.as_dict() | known | said | origin
-        names = (
-            "cube action no_double double_take double_pass double best doubles takes beavers double_margin"
-        )
+        names = "cube action no_double double_take double_pass best doubles takes beavers double_margin"
         names += " take_margin tie_double tie_take sure_double sure_take sure error settled certainty"
         return {name: getattr(self, name) for name in names.split()} | origin
 

@@ -96,11 +96,13 @@ class MatchCube:
 
     @property
     def reason(self) -> str:
-        """Why the side on roll may not double: "crawford", "opponent owns", "dead", or empty."""
+        """Why the side on roll may not double: "crawford", "no cube", "opponent owns", "dead", or empty."""
         if self.may_double:
             return ""
         if self.score.crawford:
             return "crawford"
+        if not self.score.cube_in_use:
+            return "no cube"
         return "opponent owns" if self.score.owner == "opponent" else "dead"
 
     @property
@@ -180,7 +182,7 @@ class MatchCube:
         """The action in words: "Double, take", "No redouble, take", "Too good, pass", "Optional double, take".
 
         Where taking and passing are worth the same "take or pass"; where doubling is not allowed "Crawford",
-        "Opponent owns" or "Dead".
+        "No cube", "Opponent owns" or "Dead".
         """
         if not self.may_double:
             return self.reason.capitalize()
@@ -196,6 +198,7 @@ class MatchCube:
         score, cube = self.score, self.score.cube
         said = {
             "crawford": "There is no doubling in the Crawford game.",
+            "no cube": "No cube is in use.",
             "opponent owns": "The other side owns the cube.",
             "dead": f"The cube is dead: {cube} {'point wins' if cube == 1 else 'points win'} the match already.",
         }.get(self.reason)

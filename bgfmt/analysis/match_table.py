@@ -34,9 +34,11 @@ def refusal(table: MatchScore, position: Position, score: Score) -> str | None:
         mine, other = table.score.away
         return f"the table is of {mine}-away, {other}-away with {table.score.met} ({table.score.digest[:12]})"
     cube = _cube(score, roller)
-    if score.crawford and table.score.gammons:
-        return "a table with fifteen chequers does not answer for the Crawford game"
-    if not score.crawford and table.score.found_in(roller, cube) is None:
+    if score.without_cube and table.score.gammons:
+        return (
+            "a table with fifteen chequers does not answer for the Crawford game, or any other without a cube"
+        )
+    if not score.without_cube and table.score.found_in(roller, cube) is None:
         return f"the table holds no cube at {score.cube}, {score.owner}"
     return table.covers(position)
 
@@ -69,7 +71,7 @@ def rank_from(table: MatchScore, position: Position, high: int, low: int, score:
             plays.append((side, score.after(0, gain * cube.value)))
             continue
         chance = _chance(table, after, score, other, cube)
-        if not score.crawford and table.score.may_double(other, cube):
+        if not score.without_cube and table.score.may_double(other, cube):
             taken = _chance(table, after, score, other, Cube(2 * cube.value, roller))
             chance = max(chance, min(taken, score.after(1, cube.value)))
         plays.append((side, 1 - chance))
@@ -97,9 +99,9 @@ def _cube(score: Score, roller: int) -> Cube:
 
 def _chance(table: MatchScore, position: Position, score: Score, roller: int, cube: Cube) -> float:
     """Match winning chance of the side on roll of `position`, player `roller` of the table, not doubling."""
-    if not score.crawford:
+    if not score.without_cube:
         return table.mwc(position, roller, cube)
     us, them = divmod(table.number(position), table.positions)
     side = 0 if roller == roller_at(table, score) else 1
-    lose, win = score.after(side, -1), score.after(side, 1)
+    lose, win = score.after(side, -cube.value), score.after(side, cube.value)
     return lose + (win - lose) * (1 + float(table.balance[us, them, 0])) / 2

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,9 +15,14 @@ from bgfmt.errors import NotCoveredError
 from bgfmt.game import board
 from bgfmt.game.board import Side
 from bgfmt.tables import OfRolls, Rolls
+from bgfmt.tables.rolls import rolls_of
 from bgfmt.tables.scales import PIPS_PER_ROLL
 
+if TYPE_CHECKING:
+    from bgfmt.analysis.ondemand import SideRolls
+
 Floats = NDArray[Any]
+EXACT = 1e-12
 NOTHING: Any = Rolls(None)  # type: ignore[arg-type]
 
 
@@ -37,6 +42,24 @@ def side_race(table: OfRolls, side: Side, name: str | None = None) -> SideRace:
         gammon_std_rolls=_float(first.deviation),
         bearoff=last.chances,
         gammon=first.chances,
+    )
+
+
+def calculated(found: SideRolls) -> SideRace:
+    """The race of a side that was calculated from the rules."""
+    side = found.side
+    last, first = rolls_of(found.last), NOTHING if found.first is None else rolls_of(found.first)
+    return SideRace(
+        source="calculation",
+        max_error={"mean_rolls": EXACT},
+        side=side,
+        number=side.number(max(6, side.highest)),
+        mean_rolls=float(last.mean),
+        std_rolls=_float(last.deviation),
+        gammon_mean_rolls=_float(first.mean),
+        gammon_std_rolls=_float(first.deviation),
+        bearoff=found.last,
+        gammon=found.first,
     )
 
 

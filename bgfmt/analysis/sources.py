@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from threading import Lock
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
@@ -17,13 +18,13 @@ from numpy.typing import NDArray
 
 from bgfmt.analysis import approximate, choose
 from bgfmt.analysis.answers import COLUMNS, Gammons, PositionEquities, Source
-from bgfmt.errors import NotCoveredError, TooMuchWorkError
+from bgfmt.errors import NotCoveredError, SolverError, TooMuchWorkError
 from bgfmt.game.board import MAX_CHEQUERS, Position, Side
 from bgfmt.tables import OneSided, Table, TwoSided
 
 if TYPE_CHECKING:
     from bgfmt.analysis.library import Library
-    from bgfmt.analysis.ondemand import MatchAnswer, MoneyAnswer
+    from bgfmt.analysis.ondemand import MatchAnswer, MoneyAnswer, SideRolls
     from bgfmt.analysis.ondemand.kept import Kept
     from bgfmt.met.score import Score
 
@@ -31,13 +32,38 @@ Floats = NDArray[np.float64]
 Progress = Callable[[int, int], None]
 Calculate = Literal["all", "close", "nothing"]
 T = TypeVar("T")
-# Most pairs of boards times cube states calculated for one question, unless another limit is set:
-CLOSE_LIMIT = 12_000_000  # what a table leaves too close, about half a second
-ALONE_LIMIT = 4_000_000  # what no table covers; any six chequers against six on six points
-BESIDE_LIMIT = 400_000  # what a one-sided table could estimate, some milliseconds
-MATCH_LIMIT = 400_000_000  # in a match, some twenty seconds of two cores
 MONEY_COLUMNS = 4
 KEPT = 4  # calculated answers kept, as the cube and the play of one turn are asked one after the other
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Most pairs of boards times cube states calculated for one question.
+
+    close : for what a table leaves too close, about half a second. alone : for what no table covers, any six
+    chequers against six on six points. beside : for what a one-sided table could estimate, some milliseconds.
+    match : at a score, some twenty seconds of two cores. rolls : for the rolls of one side; none are calculated
+    unless they are asked for.
+    """
+
+    close: int = 12_000_000
+    alone: int = 4_000_000
+    beside: int = 400_000
+    match: int = 400_000_000
+    rolls: int = 0
+
+    @classmethod
+    def of(cls, limit: int | Limits | None) -> Limits:
+        """One limit for all, or these, or by default those of many questions."""
+        if limit is None or isinstance(limit, Limits):
+            return limit or cls()
+        return cls(limit, limit, limit, limit, limit)
+
+
+#: for a single question that somebody waits for: any ten chequers against ten on six points
+ASKED = Limits(alone=400_000_000, beside=400_000_000, rolls=400_000_000)
+#: for who answers in the middle of a game: about a second
+PLAYING = Limits(match=24_000_000)
 
 
 @dataclass(frozen=True)
@@ -58,11 +84,13 @@ class Sources:
         self,
         library: Library,
         calculate: Calculate = "all",
-        limit: int | None = None,
+        limit: int | Limits | None = None,
         progress: Progress | None = None,
     ) -> None:
-        self.library, self.calculate, self.limit, self.progress = library, calculate, limit, progress
+        self.library, self.calculate, self.progress = library, calculate, progress
+        self.limits = Limits.of(limit)
         self._kept: dict[Any, Any] = {}
+        self._lock = Lock()
         self._games: Kept | None = None
 
     @property
@@ -84,10 +112,8 @@ class Sources:
         return needed if needed > self._limit(position) else None
 
     def _limit(self, position: Position) -> int:
-        if self.limit is not None:
-            return self.limit
         beside = choose.distributions_for(self.tables, position.us, position.them)
-        return ALONE_LIMIT if beside is None else BESIDE_LIMIT
+        return self.limits.alone if beside is None else self.limits.beside
 
     # -- money -------------------------------------------------------------------------------------------
 
@@ -149,7 +175,7 @@ class Sources:
 
     def calculated(self, position: Position, *, jacoby: bool = False) -> PositionEquities | None:
         """The exact equities of a race whose stored ones are too close, None beyond the limit."""
-        return self._calculated(self._money(position, jacoby, CLOSE_LIMIT))
+        return self._calculated(self._money(position, jacoby, self.limits.close))
 
     def _calculated(self, solved: MoneyAnswer | None) -> PositionEquities | None:
         if solved is None:
@@ -177,7 +203,6 @@ class Sources:
         return self._money(position, jacoby, self._limit(position))
 
     def _money(self, position: Position, jacoby: bool, limit: int) -> MoneyAnswer | None:
-        limit = limit if self.limit is None else self.limit
         if self.calculate == "nothing" or position.contact:
             return None
 
@@ -235,11 +260,34 @@ class Sources:
         errors |= {"centered": max(centered, 2 * opponent), "opponent": max(owned, 2 * opponent)}
         return Worths(approximate.turned(equities, cube), bare, float(errors[cube]), "two-sided", name)
 
+    # -- one side ----------------------------------------------------------------------------------------
+
+    def side(self, side: Side) -> SideRolls | None:
+        """The rolls of one side calculated, None beyond the limit."""
+        if self.calculate != "all" or not self.limits.rolls:
+            return None
+
+        def solve() -> SideRolls:
+            from bgfmt.analysis.ondemand import solve_side
+
+            return solve_side(side, limit=self.limits.rolls)
+
+        return self._once(side, solve)
+
+    def chances(self, position: Position) -> approximate.TwoSidedEstimate:
+        """Chances of both sides, each playing alone, from a table or else from calculated rolls."""
+        choose.check_race(position)
+        if choose.distributions_for(self.tables, position.us, position.them) is None:
+            ours, theirs = (self.side(side) for side in (position.us, position.them))
+            if ours is not None and theirs is not None:
+                return approximate.of_rolls(position, ours, theirs)
+        return approximate.twosided_from_onesided(self.tables, position)
+
     # -- a match -----------------------------------------------------------------------------------------
 
     def match(self, position: Position, score: Score) -> MatchAnswer | None:
         """A race solved at a score, None beyond the limit."""
-        limit = MATCH_LIMIT if self.limit is None else self.limit
+        limit = self.limits.match
         if self.calculate != "all" or position.contact:
             return None
 
@@ -264,16 +312,19 @@ class Sources:
 
     def _once(self, key: Any, solve: Callable[[], T | None]) -> T | None:
         """The calculated answer, from those kept where it is among them; None where it is beyond the limit."""
-        if key not in self._kept:
-            try:
-                found = solve()
-            except NotCoveredError:
-                found = None
+        with self._lock:
+            if key in self._kept:
+                kept: T | None = self._kept[key]
+                return kept
+        try:
+            found = solve()
+        except (NotCoveredError, SolverError):
+            found = None
+        with self._lock:
             while len(self._kept) >= KEPT:
                 del self._kept[next(iter(self._kept))]
             self._kept[key] = found
-        kept: T | None = self._kept[key]
-        return kept
+        return found
 
 
 def _gammons(position: Position, *, counted: bool) -> Gammons:

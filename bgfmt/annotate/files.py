@@ -11,7 +11,7 @@ from bgfmt import matches
 from bgfmt.analysis.sources import Progress
 from bgfmt.annotate import text
 from bgfmt.annotate.judging import Judge
-from bgfmt.annotate.report import MatchReport, Report, judge_match
+from bgfmt.annotate.report import MatchReport, Report, Unread, judge_match
 from bgfmt.errors import BgfmtError, FormatError, UnknownFormatError
 from bgfmt.game.identifiers import position_id
 from bgfmt.matches.write_sgf import with_comments, write_sgf
@@ -114,11 +114,12 @@ def annotate_all(
             progress(place, len(found))
 
 
-def _unread(path: str, error: Exception) -> tuple[str, str]:
+def _unread(path: str, error: Exception) -> Unread:
     """The name of a file and, in one line, why it is not read."""
     said = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
     name = printable(os.path.basename(path))
-    return printable(path), printable(" ".join(said.split()).removeprefix(f"{name}: "), 400)
+    why = printable(" ".join(said.split()).removeprefix(f"{name}: "), 400)
+    return Unread(printable(path), why, type(error).__name__)
 
 
 def annotate(paths: PathLike | Sequence[PathLike], tables: Any = None, **options: Any) -> Report:

@@ -20,9 +20,9 @@ from bgfmt.game.state import GameState
 from bgfmt.matches.decisions import Decision
 from bgfmt.met import Met
 
-#: most pairs of boards times cube states calculated for one question, about a tenth of a second; what comes up later
-#: in the game is answered from it
-LIMIT = 3_000_000
+#: most pairs of boards times cube states calculated for one question, less than a tenth of a second; what comes up
+#: later in the game is answered from it
+LIMIT = 2_000_000
 
 DOUBLING = ("double", "no double")
 

@@ -66,7 +66,7 @@ def _page(report: Report, most: int) -> Iterator[str]:
         yield from _match(one_match, shown, named=several)
     if report.unread:
         yield "<h2>Not read</h2>"
-        yield from (f"<p>{_shown(name)}: {_shown(why, 400)}</p>" for name, why in report.unread)
+        yield from (f"<p>{_shown(name)}: {_shown(why, 400)}</p>" for name, why, _ in report.unread)
     yield "</main></body></html>"
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from bgfmt.annotate.judgement import Judgement
 from bgfmt.annotate.judging import Judge
@@ -139,12 +139,24 @@ class MatchReport:
         }
 
 
+class Unread(NamedTuple):
+    """A file that could not be read: its name, why in one line, and the class of the error."""
+
+    file: str
+    why: str
+    kind: str
+
+    def as_dict(self) -> dict[str, Any]:
+        """As plain values, the error as commands give it."""
+        return {"file": self.file, "error": {"kind": self.kind, "message": self.why}}
+
+
 @dataclass
 class Report:
-    """Matches judged, and files that could not be read: (name, why)."""
+    """Matches judged, and files that could not be read."""
 
     matches: list[MatchReport] = field(default_factory=list)
-    unread: list[tuple[str, str]] = field(default_factory=list)
+    unread: list[Unread] = field(default_factory=list)
     passed: int = 0
 
     @property
@@ -184,7 +196,7 @@ class Report:
             "totals": [total.as_dict() for total in self.totals],
             "worst": [at[id(one)] for _, one in self.worst(most)],
             "problems": [problem for report in self.matches for problem in report.problems],
-            "unread": [{"file": name, "error": why} for name, why in self.unread],
+            "unread": [one.as_dict() for one in self.unread],
         }
 
 

@@ -213,5 +213,5 @@ def _end(report: Report, out: list[str], most: int, players: int | None = None) 
     worst = list(worst_lines(report, most))
     if worst:
         out += ["the worst errors, luck apart:", "", *worst]
-    out += [f"not read: {name}: {why}" for name, why in report.unread]
+    out += [f"not read: {name}: {why}" for name, why, _ in report.unread]
     return "\n".join(out).rstrip("\n") + "\n"

@@ -66,7 +66,7 @@ def Rolls(counts: Counts, *, exact: bool = False) -> Number:
 def _means() -> Any:
     from bgfmt import solver
 
-    return solver.expected_rolls(6, 15).means
+    return solver.mean_rolls(6, 15).means
 
 
 @cache

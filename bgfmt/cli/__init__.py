@@ -7,7 +7,9 @@ Answers go to stdout, progress and errors to stderr. Exit codes: 0 fine, 1 a fin
 from __future__ import annotations
 
 import os
+import signal
 import sys
+import warnings
 from contextlib import suppress
 from importlib import import_module
 from typing import Any
@@ -30,11 +32,13 @@ COMMANDS = {
     "race": "bgfmt.cli.race:race",
     "cube": "bgfmt.cli.cube:cube",
     "play": "bgfmt.cli.play:play",
+    "study": "bgfmt.cli.study:study",
     "gnubg": "bgfmt.cli.gnubg:gnubg",
     "gnubg-external": "bgfmt.cli.gnubg_external:gnubg_external",
     "matches": "bgfmt.cli.matches:matches",
     "annotate": "bgfmt.cli.annotate:annotate",
     "judge": "bgfmt.cli.judge:judge",
+    "engine": "bgfmt.cli.engine:engine",
     "ubgi": "bgfmt.cli.ubgi:ubgi",
     "serve": "bgfmt.cli.serve:serve",
     "site": "bgfmt.cli.site:site",
@@ -49,6 +53,12 @@ class Verbs(click.Group):
         from importlib.metadata import entry_points
 
         return list(COMMANDS) + sorted(e.name for e in entry_points(group=GROUP) if e.name not in COMMANDS)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:  # click would write an empty line before it says so
+            raise click.Abort from None
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         where = COMMANDS.get(cmd_name)
@@ -80,7 +90,14 @@ def cli() -> None:
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line; every error becomes one line on stderr and an exit code."""
-    sys.exit(run(arguments))
+    warnings.simplefilter("ignore", RuntimeWarning)  # NumPy's, of numbers that are none in a damaged file
+    try:
+        code = run(arguments)
+    except KeyboardInterrupt:  # a second one, or one after the work was done
+        code = 130
+    with suppress(ValueError):  # not in the main thread
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # nothing is left to interrupt but Python's own exit
+    sys.exit(code)
 
 
 def run(arguments: list[str] | None = None) -> int:

@@ -6,17 +6,19 @@ import os
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import wraps
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from bgfmt.errors import NotCoveredError
 from bgfmt.game.board import Position, Side
 from bgfmt.game.state import OWNERS, GameState
 from bgfmt.hosts.asking import COUNTS, facts, one_or_two, parse_away, state_of
 
 if TYPE_CHECKING:
-    from bgfmt.analysis.advisor import Advisor
+    from bgfmt.analysis.advisor import Advisor, Outside
     from bgfmt.analysis.library import Library
     from bgfmt.met import Met
 
@@ -93,10 +95,29 @@ def opened(
 # -- how the cube lies, and the score --------------------------------------------------------------------
 
 
+def _together(name: str, options: Callable[[F], F], *parts: str) -> Callable[[F], F]:
+    """Options whose values reach the function as one dict called `name`."""
+
+    def decorate(function: F) -> F:
+        @wraps(function)
+        def gathering(**given: Any) -> Any:
+            given[name] = {part: given.pop(part) for part in parts}
+            return function(**given)
+
+        return options(gathering)  # type: ignore[arg-type]
+
+    return decorate
+
+
 def calculation_options(function: F) -> F:
-    """`--limit`, `--no-settle`, `--met`, `--extend-met`, `--met-player`."""
-    function = limit_options("see docs/ask.md")(function)
-    return met_options("Which player of an uneven match equity table is on roll.")(function)
+    """What `adviser` takes, as `calculation`: `--limit`, `--no-settle`, `--met`, `--extend-met`, `--met-player`."""
+
+    def options(function: F) -> F:
+        function = limit_options("see docs/ask.md")(function)
+        return met_options("Which player of an uneven match equity table is on roll.")(function)
+
+    parts = ("limit", "no_settle", "met", "extend_met", "met_player")
+    return _together("calculation", options, *parts)(function)
 
 
 def limit_options(default: str) -> Callable[[F], F]:
@@ -111,11 +132,14 @@ def limit_options(default: str) -> Callable[[F], F]:
     return decorate
 
 
-def met_options(player: str) -> Callable[[F], F]:
-    """`--met`, `--extend-met`, `--met-player`; `player` says what the last is about."""
+def met_options(player: str | None) -> Callable[[F], F]:
+    """`--met`, `--extend-met`, `--met-player`; `player` says what the last is about, None that there is none."""
 
     def decorate(function: F) -> F:
-        function = click.option("--met-player", type=click.IntRange(0, 1), default=0, help=player)(function)
+        if player is not None:
+            function = click.option("--met-player", type=click.IntRange(0, 1), default=0, help=player)(
+                function
+            )
         text = "Answer scores beyond the match equity table too, up to 64-away, by a normal approximation."
         function = click.option("--extend-met", is_flag=True, help=text)(function)
         text = "Match equity table: a name or a file (default: Kazaross-XG2)."
@@ -124,25 +148,61 @@ def met_options(player: str) -> Callable[[F], F]:
     return decorate
 
 
-def equity_table(met: str | None, extend: bool) -> Met | str | None:
+def engine_options(function: F) -> F:
+    """`--limit`, `--no-settle`, `--met`, `--extend-met`: of the engines, which answer in the middle of a game."""
+    function = limit_options("about a second")(function)
+    return met_options(None)(function)
+
+
+def engine_adviser(
+    library: Library,
+    *,
+    limit: int | None,
+    no_settle: bool,
+    met: str | None,
+    extend_met: bool,
+    outside: Outside = "refuse",
+) -> Advisor:
+    """The adviser of an engine. Players of an uneven match equity table are numbered as in the questions."""
+    from bgfmt.analysis.advisor import Advisor
+    from bgfmt.analysis.sources import PLAYING
+
+    return Advisor(
+        library,
+        met=equity_table(met, extend_met),
+        met_player=None,
+        calculate="nothing" if no_settle else "all",
+        limit=PLAYING if limit is None else limit,
+        outside=outside,
+    )
+
+
+def equity_table(met: str | None, extend: bool) -> Met | None:
     """What `Advisor` takes for `--met` and `--extend-met`."""
-    if not extend:
-        return met
+    if met is None and not extend:
+        return None
     from bgfmt.met import DEFAULT, load
 
-    return load(met or DEFAULT, extend=True)
+    try:
+        return load(met or DEFAULT, extend=extend)
+    except NotCoveredError as error:  # neither a name nor a file
+        raise click.BadParameter(str(error), param_hint="--met") from None
 
 
 def state_options(function: F) -> F:
-    """`--cube`, `--cube-value`, `--away`, `--crawford`: the state beside the position."""
-    text = "This is the Crawford game."
-    function = click.option("--crawford", is_flag=True, help=text)(function)
-    text = "Match score: points that the side on roll and the other still need."
-    function = click.option("--away", metavar="A-B", help=text)(function)
-    text = "What the cube shows (default: the identifier's, else 1)."
-    function = click.option("--cube-value", type=int, metavar="N", help=text)(function)
-    text = "Where the cube lies for the side on roll (default: the identifier's, else centered)."
-    return click.option("--cube", type=click.Choice(OWNERS), help=text)(function)
+    """The state beside the position, as `around`: `--cube`, `--cube-value`, `--away`, `--crawford`."""
+
+    def options(function: F) -> F:
+        text = "This is the Crawford game."
+        function = click.option("--crawford", is_flag=True, help=text)(function)
+        text = "Match score: points that the side on roll and the other still need."
+        function = click.option("--away", metavar="A-B", help=text)(function)
+        text = "What the cube shows (default: the identifier's, else 1)."
+        function = click.option("--cube-value", type=int, metavar="N", help=text)(function)
+        text = "Where the cube lies for the side on roll (default: the identifier's, else centered)."
+        return click.option("--cube", type=click.Choice(OWNERS), help=text)(function)
+
+    return _together("around", options, "cube", "cube_value", "away", "crawford")(function)
 
 
 @contextmanager
@@ -156,16 +216,23 @@ def adviser(
     met: str | None = None,
     extend_met: bool = False,
     met_player: int = 0,
+    many: bool = False,
 ) -> Iterator[Advisor]:
-    """An adviser over the databases named, or those of this machine, with progress on a terminal."""
+    """An adviser over the databases named, or those of this machine, with progress on a terminal.
+
+    many : many questions come, none of which may keep the others waiting for long.
+    """
     from bgfmt.analysis.advisor import Advisor
+    from bgfmt.analysis.sources import ASKED, Limits
     from bgfmt.cli.terminal import Progress
 
     with opened(paths, described, part) as library, Progress("calculating", " pairs") as progress:
         calculate: Any = "nothing" if no_settle else "all"
         table = equity_table(met, extend_met)
+        usual = Limits() if many else replace(ASKED, beside=Limits.beside, rolls=0) if paths else ASKED
+        most = usual if limit is None else limit
         yield Advisor(
-            library, met=table, met_player=met_player, calculate=calculate, limit=limit, progress=progress
+            library, met=table, met_player=met_player, calculate=calculate, limit=most, progress=progress
         )
 
 

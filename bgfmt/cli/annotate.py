@@ -38,7 +38,7 @@ FORMS = ("sgf", "html", "json", "text")
     "--worst", type=click.IntRange(0), default=10, show_default=True, help="How many errors to draw."
 )
 @_asking.met_options("The match's first player is this player of an uneven match equity table.")
-@_asking.limit_options("3 million, about a tenth of a second a game")
+@_asking.limit_options("2 million, less than a tenth of a second a game")
 @options.force_option
 @options.as_option
 @options.json_option
@@ -117,7 +117,7 @@ def annotate(
     if output is not None and not into_folder:
         with storage.create(output, force=force) as sink:
             sink.write(data or writing.content(report, form, worst))
-    for name, why in report.unread:
+    for name, why, _ in report.unread:
         click.echo(f"bgfmt: {name}: {why}", err=True)
     for one_match in report.matches:
         for problem in one_match.problems:

@@ -37,6 +37,7 @@ TAKEN |= {"progress"}
 @options.as_option
 @options.part_option
 @options.force_option
+@options.json_option
 def convert(
     source: str,
     destination: str,
@@ -52,6 +53,7 @@ def convert(
     described: str | None,
     part: int | None,
     force: bool,
+    as_json: bool,
 ) -> None:
     """Write the table of SRC to DST in another format or layout; a plain copy is byte for byte.
 
@@ -90,6 +92,8 @@ def convert(
         )
     for line in lost:
         click.echo(f"lost: {line}", err=True)
+    if as_json:
+        options.echo_written(destination, lost=list(lost))
 
 
 def _value(text: str) -> bool | int | str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -37,20 +37,13 @@ def cube(
     words: tuple[str, ...],
     plot: str | None,
     scores: int | None,
-    cube: str | None,
-    cube_value: int | None,
-    away: str | None,
-    crawford: bool,
-    limit: int | None,
-    no_settle: bool,
-    met: str | None,
-    extend_met: bool,
-    met_player: int,
+    around: dict[str, Any],
+    calculation: dict[str, Any],
     described: str | None,
     part: int | None,
     as_json: bool,
 ) -> int:
-    """The cube action of POSITION; for money with the cube in the middle and with the side on roll owning it.
+    """The cube action of POSITION; for money with a centered cube and with the side on roll owning it.
 
     POSITION is two sides, the one on roll first, as counts from the ace point up or any identifier; `-` reads one a
     line and answers in lines of JSON. DB are files or folders; without any, BGFMT_DB, what gnubg has installed, or
@@ -63,13 +56,10 @@ def cube(
       bgfmt cube gnubg_ts0.bd "0 1 0 0 1 0 / 0 1 1 0 0 0" --away 3-5
     """
     said = _asking.split(words)
-    around = {"cube": cube, "cube_value": cube_value, "away": away, "crawford": crawford}
-    calculation = {"limit": limit, "no_settle": no_settle, "met": met, "extend_met": extend_met}
-    calculation["met_player"] = met_player
-    with _asking.adviser(said.paths, described, part, **calculation) as advisor:  # type: ignore[arg-type]
+    with _asking.adviser(said.paths, described, part, many=said.many, **calculation) as advisor:
         if said.many:
-            return _asking.one_by_one(lambda text: asking.cube(advisor, _asking.state_of(text, **around)))  # type: ignore[arg-type]
-        state = _asking.state_of(said.position, **around)  # type: ignore[arg-type]
+            return _asking.one_by_one(lambda text: asking.cube(advisor, _asking.state_of(text, **around)))
+        state = _asking.state_of(said.position, **around)
         if state.dice is not None:
             _asking.note("the dice of the identifier are not looked at: a cube action comes before the roll")
         if scores:

@@ -86,7 +86,7 @@ def _entries(table: Table, start: int, stop: int, style: str) -> Iterator[str]:
     for begin in range(start, stop, CHUNK):
         numbers = np.arange(begin, min(begin + CHUNK, stop))
         places = np.divmod(numbers, table.positions) if table.sides == 2 else (numbers,)
-        counts_of = [_counts(table, place) for place in places]
+        counts_of = [table.counts(place) for place in places]
         sides = list(zip(*map(_texts, counts_of), strict=True))
         if style == "text":
             values = table.values(numbers)
@@ -147,12 +147,6 @@ def _fill(
     rows = zip(numbers.tolist(), sides, values.tolist(), strict=True)
     flat = [x for number, texts, row in rows for x in (number, *texts, *row)]
     return (line * len(sides)) % tuple(flat)
-
-
-def _counts(table: Table, numbers: NDArray[np.int64]) -> NDArray[np.int8]:
-    from bgfmt.game import board
-
-    return board.unrank_array(numbers, table.points)
 
 
 def _texts(counts: NDArray[np.int8]) -> list[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from bgfmt.cli import _asking, options
@@ -28,7 +30,9 @@ from bgfmt.cli import _asking, options
     show_default=True,
     help="At most so many at once; beyond, the one silent longest gives way.",
 )
+@options.engine_option
 @click.option("--verbose", is_flag=True, help="Tell every question and answer on stderr.")
+@_asking.engine_options
 @options.as_option
 def gnubg_external(
     databases: tuple[str, ...],
@@ -37,22 +41,36 @@ def gnubg_external(
     resign: bool,
     fallback: str,
     connections: int,
+    engine: str | None,
     verbose: bool,
     described: str | None,
+    **calculation: Any,
 ) -> int:
     """Play for gnubg's `set player 0 external 127.0.0.1:PORT`, from the best of DB... that covers a position.
 
     DB are files or folders; without any, BGFMT_DB, what gnubg has installed, or the default tables. Ends on Ctrl-C or
-    SIGTERM.
+    SIGTERM. With --engine an engine such as bkg plays in their place.
 
     \b
     Example:
       bgfmt gnubg-external --port 1234 gnubg_ts0.bd gnubg_os0.bd
     """
-    from bgfmt.analysis.advisor import Advisor, Outside
+    from bgfmt.analysis.advisor import Outside
+    from bgfmt.hosts.deciding import Decider
     from bgfmt.hosts.external import Player
-    from bgfmt.hosts.server import Limits, Server
+    from bgfmt.hosts.server import THREADS, Limits, Server
 
+    log = (lambda text: click.echo(text, err=True)) if verbose else None
+
+    def serve(decider: Decider, threads: int = 0) -> None:
+        player = Player(decider, resign=resign)
+        server = Server(player, host, port, limits=Limits(connections=connections), log=log, threads=threads)
+        server.run(lambda at: click.echo(f"listening on {host}:{at}", err=True))
+
+    if engine is not None:
+        serve(options.engine_of(engine, databases))
+        click.echo("stopped", err=True)
+        return 0
     outside: Outside = "rule"
     if fallback == "gnubg":
         from bgfmt.hosts.engine import GnubgEngine
@@ -61,9 +79,10 @@ def gnubg_external(
     with _asking.opened(list(databases), described, None, guard=True) as library:
         for line in library.lines():
             click.echo(line, err=True)
-        player = Player(Advisor(library, outside=outside), resign=resign)
-        log = (lambda text: click.echo(text, err=True)) if verbose else None
-        server = Server(player, host, port, limits=Limits(connections=connections), log=log)
-        server.run(lambda at: click.echo(f"listening on {host}:{at}", err=True))
+        # the gnubg package answers in the main thread alone
+        serve(
+            _asking.engine_adviser(library, outside=outside, **calculation),
+            THREADS if outside == "rule" else 0,
+        )
     click.echo("stopped", err=True)
     return 0

@@ -38,15 +38,8 @@ def judge(
     roll: str | None,
     played: str | None,
     did: str | None,
-    cube: str | None,
-    cube_value: int | None,
-    away: str | None,
-    crawford: bool,
-    limit: int | None,
-    no_settle: bool,
-    met: str | None,
-    extend_met: bool,
-    met_player: int,
+    around: dict[str, Any],
+    calculation: dict[str, Any],
     described: str | None,
     part: int | None,
     as_json: bool,
@@ -71,11 +64,8 @@ def judge(
     said = _asking.split(words)
     if said.many:
         raise click.UsageError("one position is judged at a time")
-    around: dict[str, Any] = {"cube": cube, "cube_value": cube_value, "away": away, "crawford": crawford}
     state = _asking.state_of(said.position, **around)
     decision = _play(state, roll, played) if played is not None else _cube(state, roll, did or "")
-    calculation: dict[str, Any] = {"limit": limit, "no_settle": no_settle, "met": met}
-    calculation |= {"extend_met": extend_met, "met_player": met_player}
     with _asking.adviser(said.paths, described, part, **calculation) as advisor:
         found = judged(decision, advisor)
         table = None if state.money else advisor.met

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
-from collections.abc import Callable
-from typing import Any, TypeVar
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+
+if TYPE_CHECKING:
+    from bgfmt.engine.protocol import EngineDecider
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -46,6 +50,27 @@ def threads_option(function: F) -> F:
     )(function)
 
 
+def engine_option(function: F) -> F:
+    """`--engine NAME[:KEY=VALUE,...]`: ask an engine in place of tables."""
+    text = "Ask an engine (bkg) in place of tables; its own options behind the name."
+    return click.option("--engine", metavar="NAME[:KEY=VALUE,...]", help=text)(function)
+
+
+def engine_of(text: str, databases: Sequence[str]) -> EngineDecider:
+    """The engine of an `--engine` value, as hosts ask it."""
+    from bgfmt import engine
+    from bgfmt.engine.protocol import EngineDecider
+
+    if databases:
+        raise click.UsageError(f"--engine answers without tables: leave out {databases[0]}")
+    name, _, rest = text.partition(":")
+    said = [item for item in rest.split(",") if item]
+    bad = next((item for item in said if "=" not in item), None)
+    if bad is not None:
+        raise click.UsageError(f"{bad!r}: an option is KEY=VALUE")
+    return EngineDecider(engine.create(name, dict(item.split("=", 1) for item in said)))
+
+
 def reading(described: str | None) -> dict[str, Any]:
     """Keyword arguments of `bgfmt.open` for an `--as` value, such as gnubg-os:points=3,compressed=no."""
     if not described:
@@ -68,6 +93,18 @@ def truth_or_number(value: str, item: str) -> bool | int:
         return int(value)
     except ValueError:
         raise click.UsageError(f"{item!r}: expected a number, yes or no") from None
+
+
+def echo_written(path: str, **more: Any) -> None:
+    """Print what `bgfmt info --json` says of a file that was made, and `more`."""
+    import bgfmt
+    from bgfmt.errors import UnknownFormatError
+
+    try:
+        with bgfmt.open(path) as made:
+            echo_json(made.info() | more)
+    except UnknownFormatError:  # no header
+        echo_json({"file": path, "size": os.path.getsize(path)} | more)
 
 
 def as_error(error: BaseException) -> dict[str, str]:

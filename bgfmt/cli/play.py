@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -34,15 +34,8 @@ EQUITIES = ("money", "cubeless", "match")
 def play(
     words: tuple[str, ...],
     measure: str | None,
-    cube: str | None,
-    cube_value: int | None,
-    away: str | None,
-    crawford: bool,
-    limit: int | None,
-    no_settle: bool,
-    met: str | None,
-    extend_met: bool,
-    met_player: int,
+    around: dict[str, Any],
+    calculation: dict[str, Any],
     described: str | None,
     part: int | None,
     as_json: bool,
@@ -60,10 +53,7 @@ def play(
       bgfmt play gnubg_ts0.bd "1 0 0 3 0 1 / 0 0 0 0 0 1" 21 --cube owned
     """
     said = _asking.split(words, roll=True)
-    around = {"cube": cube, "cube_value": cube_value, "away": away, "crawford": crawford}
-    calculation = {"limit": limit, "no_settle": no_settle, "met": met, "extend_met": extend_met}
-    calculation["met_player"] = met_player
-    with _asking.adviser(said.paths, described, part, **calculation) as advisor:  # type: ignore[arg-type]
+    with _asking.adviser(said.paths, described, part, many=said.many, **calculation) as advisor:
 
         def answer(text: str, roll: str | None) -> tuple[Side | GameState, Ranked]:
             asked, rolls = asking.rolls_of(text, roll, around)

@@ -21,13 +21,20 @@ if TYPE_CHECKING:
 @click.option(
     "--plot", metavar="FILE", type=click.Path(dir_okay=False), help="Draw the distribution into FILE."
 )
+@_asking.limit_options("see docs/ask.md")
 @options.as_option
 @options.part_option
 @options.json_option
 def race(
-    words: tuple[str, ...], plot: str | None, described: str | None, part: int | None, as_json: bool
+    words: tuple[str, ...],
+    plot: str | None,
+    limit: int | None,
+    no_settle: bool,
+    described: str | None,
+    part: int | None,
+    as_json: bool,
 ) -> int:
-    """Rolls to bear off, effective pips and wastage of a side, by the best of the databases.
+    """Rolls to bear off, effective pips and wastage of a side, by the best of the databases, or else calculated.
 
     POSITION is counts from the ace point up, or any identifier; `-` reads one a line and answers in lines of JSON.
     DB are files or folders; without any, BGFMT_DB, what gnubg has installed, or the default tables. With two sides,
@@ -39,7 +46,8 @@ def race(
       bgfmt race gnubg_os0.bd "0 2 2 2 0 4 / 0 0 3 3 3 1"
     """
     said = _asking.split(words)
-    with _asking.adviser(said.paths, described, part) as advisor:
+    calculation = {"limit": limit, "no_settle": no_settle, "many": said.many}
+    with _asking.adviser(said.paths, described, part, **calculation) as advisor:  # type: ignore[arg-type]
         if said.many:
             return _asking.one_by_one(lambda text: asking.race(advisor, _asking.one_or_two(text)))
         asked = _asking.one_or_two(said.position)

@@ -8,7 +8,7 @@ from bgfmt.cli import options
 
 
 @click.command()
-@click.argument("databases", nargs=-1, required=True, metavar="DB...")
+@click.argument("databases", nargs=-1, metavar="[DB...]")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option(
     "--port", type=click.IntRange(0, 65535), default=8753, show_default=True, help="Port; 0 picks a free one."
@@ -25,7 +25,8 @@ from bgfmt.cli import options
     type=click.IntRange(0),
     default=None,
     metavar="PAIRS",
-    help="Most pairs of boards calculated for one question; 0 never (default: as many as `bgfmt cube`).",
+    help="Most pairs of boards calculated for one question; 0 never (default: a million, 100,000 where a one-sided "
+    "table has an answer).",
 )
 @click.option(
     "--max-rows", type=click.IntRange(1), default=10_000, show_default=True, help="Positions a request."
@@ -66,8 +67,8 @@ def serve(
 ) -> None:
     """Answer questions about the tables DB over HTTP, and show a page that asks them, until interrupted.
 
-    DB is a file, or NAME=FILE to serve it under another name. The page is at /, the routes are listed at
-    /openapi.json. Needs starlette, uvicorn and httptools.
+    DB is a file, or NAME=FILE to serve it under another name; without any, BGFMT_DB, what gnubg has installed, or the
+    default tables. The page is at /, the routes are listed at /openapi.json. Needs starlette, uvicorn and httptools.
 
     \b
     Example:
@@ -93,5 +94,18 @@ def serve(
         max_age=max_age,
         connections=connections,
     )
-    with Holdings.open(databases, **options.reading(described)) as holdings:
+    with Holdings.open(databases or _standing(), **options.reading(described)) as holdings:
         run(holdings, settings, host=host, port=port, say=click.echo, quiet=quiet)
+
+
+def _standing() -> list[str]:
+    """The files of this machine's databases."""
+    from bgfmt.analysis import library
+    from bgfmt.database import Database
+    from bgfmt.errors import NotCoveredError
+
+    with library.standing() as found:
+        files = [one.name for one in found.databases if isinstance(one, Database)]
+    if not files:
+        raise NotCoveredError("there is no table here, and none can be kept: name one")
+    return files

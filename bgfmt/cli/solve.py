@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import click
 
 from bgfmt.cli import options, solve_stored
-from bgfmt.cli.solve_hypergammon import hypergammon
+from bgfmt.cli.solve_hypergammon import hypergammon, hypergammon_met
 from bgfmt.cli.solve_match import match as match_score
 from bgfmt.cli.terminal import Progress
 
@@ -20,6 +20,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 def common(function: F) -> F:
     """Options of every kind of solve."""
     for option in (
+        options.json_option,
         options.force_option,
         options.threads_option,
         click.option("--plan", is_flag=True, help="Only say what time, memory and disk it would take."),
@@ -37,6 +38,7 @@ def solve() -> None:
 
 
 solve.add_command(hypergammon)
+solve.add_command(hypergammon_met)
 solve.add_command(match_score)
 
 
@@ -47,7 +49,12 @@ solve.add_command(match_score)
 @click.option("--no-compress", is_flag=True, help="Plain rows (makebearoff -c).")
 @click.option("--normal-dist", is_flag=True, help="Means and deviations only (makebearoff -n).")
 @click.option("--no-header", is_flag=True, help="Leave out the 40 header bytes (makebearoff -H).")
-@click.option("--recipe", type=click.Choice(["gnubg", "bgsage", "exact"]), default="gnubg", show_default=True)
+@click.option(
+    "--recipe",
+    type=click.Choice(["gnubg", "bgsage", "exact", "gnubg-heuristic", "gnubg-heuristic-2009"]),
+    default="gnubg",
+    show_default=True,
+)
 @solve_stored.memory_option
 @common
 def one_sided(
@@ -104,12 +111,7 @@ def two_sided(
       bgfmt solve two-sided 6x6 -o gnubg_ts0.bd
       bgfmt solve two-sided 7x12 --cluster local:2 --memory 2.5G --store 7x12.store
     """
-    match = re.fullmatch(r"(\d{1,2})[xX](\d{1,2})", size)
-    if not match:
-        raise click.UsageError(f"{size!r}: expected points x chequers, such as 6x8")
-    points, chequers = int(match.group(1)), int(match.group(2))
-    if not 1 <= points <= 12 or not 1 <= chequers <= 15:
-        raise click.UsageError(f"{size}: two-sided tables have 1 to 12 points and 1 to 15 chequers")
+    points, chequers = _sized(size)
     layout = {"header": False} if no_header else {}
     facts = {"recipe": recipe, "cubeful": not cubeless}
     through: dict[str, Any] = {"cluster": cluster, "memory": memory, "device": device}
@@ -139,11 +141,57 @@ def mean_rolls(**common: Any) -> None:
     _run("mean-rolls", 6, 15, {}, {}, **common)
 
 
+@solve.command("bkg")
+@click.option("--domain", type=click.Choice(["union", "intersection"]), default="union", show_default=True)
+@click.option("--recipe", type=click.Choice(["bkg", "exact"]), default="bkg", show_default=True)
+@common
+def bkg(domain: str, recipe: str, **common: Any) -> None:
+    """Gillogly's table for BKG: expected rolls and P(1) to P(8) of 4,853 home positions.
+
+    The domain is up to 8 men or up to 25 pips (union), or both (intersection, 1,724). Recipe bkg has six decimals
+    and is written as text (.bkg), exact has float64 (.bkb, .npz).
+
+    \b
+    Example:
+      bgfmt solve bkg -o gillogly.bkg
+    """
+    _run("bkg", 6, 15 if domain == "union" else 8, {}, {"recipe": recipe}, **common)
+
+
+@solve.command("expected-points")
+@click.argument("size", metavar="NxM")
+@click.option("--recipe", type=click.Choice(["points", "exact"]), default="points", show_default=True)
+@common
+def expected_points(size: str, recipe: str, **common: Any) -> None:
+    """Expected points of the side on roll for N points and 1 to M chequers a side, N 1 to 12, M 1 to 15.
+
+    The data base of a blog of 2011: a finished game is worth one point, gammons and cube do not count. Recipe
+    points has six decimals and is written as text (.points), exact has float64 (.npz).
+
+    \b
+    Example:
+      bgfmt solve expected-points 3x3 -o 3x3.points
+    """
+    points, chequers = _sized(size)
+    _run("expected-points", points, chequers, {}, {"recipe": recipe}, **common)
+
+
 @solve.command("expected-rolls", hidden=True)
 @common
 def expected_rolls(**common: Any) -> None:
     """The old name of mean-rolls."""
     _run("mean-rolls", 6, 15, {}, {}, **common)
+
+
+def _sized(size: str) -> tuple[int, int]:
+    """Points and chequers of a two-sided table, as written."""
+    match = re.fullmatch(r"(\d{1,2})[xX](\d{1,2})", size)
+    if not match:
+        raise click.UsageError(f"{size!r}: expected points x chequers, such as 6x8")
+    points, chequers = int(match.group(1)), int(match.group(2))
+    if not 1 <= points <= 12 or not 1 <= chequers <= 15:
+        raise click.UsageError(f"{size}: two-sided tables have 1 to 12 points and 1 to 15 chequers")
+    return points, chequers
 
 
 def _run(
@@ -159,6 +207,7 @@ def _run(
     plan: bool,
     threads: int | None,
     force: bool,
+    as_json: bool,
     resume: bool = False,
     scratch: str | None = None,
     memory: int | None = None,
@@ -170,7 +219,7 @@ def _run(
         raise click.UsageError("Missing option '-o': the file to make.")
     from bgfmt import jit, solving
 
-    unit = " pairs" if kind == "two-sided" else " positions"
+    unit = " pairs" if kind in ("two-sided", "expected-points") else " positions"
     try:
         with (
             Progress("solving", unit, always=not quiet) as progress,
@@ -187,6 +236,8 @@ def _run(
         text = f"the finished layers are kept in {kept}; the same command with --resume goes on"
         click.echo(f"bgfmt: interrupted; {text}", err=True)
         raise click.exceptions.Exit(130) from None
+    if as_json:
+        options.echo_written(output)
 
 
 def _say(kind: str, points: int, chequers: int, facts: dict[str, Any], threads: int | None) -> None:

@@ -29,6 +29,7 @@ from bgfmt.cli import options
 @click.option("--quiet", is_flag=True, help="No progress.")
 @options.threads_option
 @options.force_option
+@options.json_option
 def match(
     size: str,
     away: str,
@@ -42,6 +43,7 @@ def match(
     quiet: bool,
     threads: int | None,
     force: bool,
+    as_json: bool,
 ) -> None:
     """Match winning chances of both sides at one score, for every live state of the cube.
 
@@ -80,3 +82,5 @@ def match(
             output, points, chequers, needed, table, player=met_player, recipe=recipe, format=to, force=force,
             threads=threads, progress=None if quiet else progress,
         )  # fmt: skip
+    if as_json:
+        options.echo_written(output)

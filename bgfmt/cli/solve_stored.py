@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
+from bgfmt.cli import options
 from bgfmt.cli.terminal import Progress
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -69,6 +70,7 @@ def solve(
     store: str | None,
     device: str | None,
     memory: int | None,
+    as_json: bool,
 ) -> None:
     """Run a solve through a store."""
     from bgfmt import solving_stored
@@ -88,6 +90,8 @@ def solve(
         text = f"what is finished is kept in {kept}; the same command with --resume goes on"
         click.echo(f"bgfmt: interrupted; {text}", err=True)
         raise click.exceptions.Exit(130) from None
+    if as_json:
+        options.echo_written(output if output is not None else kept)
     if not quiet:
         found = f", {solved.found} found" if solved.found else ""
         moved = f"{solved.read / 1e6:,.1f} MB read, {solved.written / 1e6:,.1f} MB written"

@@ -6,9 +6,10 @@ use. A guest that fails to load is listed as broken and does not disturb the oth
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from functools import cache
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from bgfmt.errors import AmbiguousFormatError, CapabilityError, FormatNeededError, UnknownFormatError
@@ -57,46 +58,71 @@ __all__ = [
 ]
 
 
+#: how the files of a format must begin (a pattern): a format whose sign a file lacks need not be loaded to refuse
+#: it. Those without a sign here, every guest's among them, are always asked.
+SIGNS = {
+    "bgfmt-match": rb"BGMATCH",
+    "bgfmt-ts": rb"bgfmt-ts",
+    "bgsage": rb"RAEB",
+    "bkg-binary": rb"bkg-T-",
+    "bkg-text": rb"bkg-bearoff ",
+    "exactbearoff": rb"\xcc\xde\x60\x04",
+    "gnubg-2001": rb"\xff\xff",
+    "gnubg-huge": rb"\d\dx",
+    "gnubg-hyper": rb"gnubg.H",
+    "gnubg-nd": rb"gnubg.OS",
+    "gnubg-os": rb"gnubg.OS",
+    "gnubg-ts": rb"gnubg.TS",
+    "jfile": rb"(?!gnubg|PK)",
+    "npz": rb"PK",
+    "parquet": rb"PAR1",
+    "points-text": rb"bearoff-2s ",
+}
+
+
 @cache
-def _load() -> tuple[dict[str, Format[Any]], tuple[Broken, ...]]:
-    found: dict[str, Format[Any]] = {}
-    broken: list[Broken] = []
-    for entry in sorted(entry_points(group=GROUP), key=lambda e: e.name):
-        try:
-            found[entry.name] = entry.load()()
-        except Exception as error:  # a guest may fail in any way; it is named, not fatal
-            broken.append(Broken(entry.name, f"{type(error).__name__}: {error}"))
-    return found, tuple(broken)
+def _entries() -> dict[str, EntryPoint]:
+    return {entry.name: entry for entry in sorted(entry_points(group=GROUP), key=lambda e: e.name)}
+
+
+@cache
+def _made(name: str) -> Format[Any] | Broken:
+    try:
+        return _entries()[name].load()()  # type: ignore[no-any-return]
+    except Exception as error:  # a guest may fail in any way; it is named, not fatal
+        return Broken(name, f"{type(error).__name__}: {error}")
 
 
 def known() -> dict[str, Format[Any]]:
-    """All formats that loaded, by name."""
-    return dict(_load()[0])
+    """All formats that load, by name."""
+    made = {name: _made(name) for name in _entries()}
+    return {name: form for name, form in made.items() if not isinstance(form, Broken)}
 
 
 def broken() -> tuple[Broken, ...]:
     """Registered formats that failed to load, with the reason."""
-    return _load()[1]
+    return tuple(form for name in _entries() if isinstance(form := _made(name), Broken))
 
 
 def get(name: str) -> Format[Any]:
     """The format of that name."""
-    try:
-        return _load()[0][name]
-    except KeyError:
-        raise CapabilityError(f"no format is called {name!r} (there are: {', '.join(known())})") from None
+    form = _made(name) if name in _entries() else None
+    if form is None or isinstance(form, Broken):
+        raise CapabilityError(f"no format is called {name!r} (there are: {', '.join(known())})")
+    return form
 
 
 def head_of(source: Source, offset: int = 0) -> Head:
     """What formats are shown of the bytes at `offset`."""
     first = bytes(source.buffer[offset : offset + HEAD_BYTES])
-    return Head(source.name, source.size - offset, first, offset)
+    return Head(source.name, source.size - offset, first, offset, tuple(getattr(source, "files", ())))
 
 
 def recognise(source: Source, offset: int = 0) -> Format[Any]:
     """The one format that recognises the bytes at `offset`."""
     head = head_of(source, offset)
-    claims = [f for f in _load()[0].values() if f.recognise(head)]
+    signed = [name for name in _entries() if re.match(SIGNS.get(name, b""), head.bytes, re.DOTALL)]
+    claims = [f for name in signed if not isinstance(f := _made(name), Broken) and f.recognise(head)]
     if len(claims) == 1:
         return claims[0]
     if claims:
@@ -109,32 +135,32 @@ def recognise(source: Source, offset: int = 0) -> Format[Any]:
 
 def guesses(source: Source) -> list[tuple[Format[Any], dict[str, Any]]]:
     """Every reading of a file without header that its size and content allow: format and description."""
-    return [(f, guess) for f in _load()[0].values() for guess in f.guess(source)]
+    return [(f, guess) for f in known().values() for guess in f.guess(source)]
 
 
 def by_suffix(path: str) -> Format[Any] | None:
     """The one format that uses this file name's suffix, if there is exactly one."""
-    matches = [f for f in _load()[0].values() if path.lower().endswith(f.suffixes)] if path else []
+    matches = [f for f in known().values() if path.lower().endswith(f.suffixes)] if path else []
     return matches[0] if len(matches) == 1 else None
 
 
 def homes(table: Table) -> list[Format[Any]]:
     """The formats that offer to be a new table's home."""
-    return [f for f in _load()[0].values() if isinstance(table, f.carries) and f.home_of(table)]
+    return [f for f in known().values() if isinstance(table, f.carries) and f.home_of(table)]
 
 
 def home(table: Table) -> Format[Any]:
     """The format in which a new table is written where no format is named."""
     found = homes(table)
     if len(found) != 1:
-        names = ", ".join(f.name for f in found or _load()[0].values() if isinstance(table, f.carries))
+        names = ", ".join(f.name for f in found or known().values() if isinstance(table, f.carries))
         raise FormatNeededError(f"say in which format to write a {table.kind} table ({names})")
     return found[0]
 
 
 def carried(facts: Mapping[str, Any]) -> tuple[records.Record, ...]:
     """The records that flat facts describe, whichever formats they belong to; see `bgfmt.formats.records`."""
-    kinds = {kind for f in _load()[0].values() for kind in f.records}
+    kinds = {kind for f in known().values() for kind in f.records}
     return records.records_from(facts, iter(sorted(kinds, key=lambda kind: kind.__name__)))
 
 
@@ -145,11 +171,11 @@ def salvage(source: Source) -> Iterator[tuple[Format[Any], Salvage]]:
     def of(order: int, form: Format[Any]) -> Iterator[tuple[float, int, Salvage]]:
         return ((-found.near, order, found) for found in form.salvage(source))
 
-    every = list(_load()[0].values())
+    every = list(known().values())
     for _, order, found in merge(*(of(k, f) for k, f in enumerate(every)), key=lambda item: item[:2]):
         yield every[order], found
 
 
 def resembles(head: bytes) -> bool:
     """Whether bytes look like the beginning of a file of some format, perhaps a damaged one."""
-    return any(f.resembles(head) for f in _load()[0].values())
+    return any(f.resembles(head) for f in known().values())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Generic
 
 import numpy as np
@@ -67,6 +67,8 @@ class Format(Generic[T]):
     historic: ClassVar[bool] = False
     #: it is no file but a folder of chunks, made by solving alone
     folder: ClassVar[bool] = False
+    #: whether its files are read as well as written
+    reads: ClassVar[bool] = True
     #: whether it is read from a network by byte range; others are fetched whole
     by_range: ClassVar[bool] = False
 
@@ -75,6 +77,13 @@ class Format(Generic[T]):
     def recognise(self, head: Head) -> bool:
         """Whether these first bytes are this format's."""
         raise NotImplementedError
+
+    def parts(self, folder: str, names: Collection[str]) -> list[str] | None:
+        """Of the names in a folder, the files that make one table of this format, in order; None where none do.
+
+        FormatError where some are missing.
+        """
+        return None
 
     def guess(self, source: Source) -> list[dict[str, Any]]:
         """Descriptions (as `headerless` names them) that a file without header fits by size and content."""
@@ -118,6 +127,10 @@ class Format(Generic[T]):
     def emit(self, table: T, sink: Outlet, options: Options) -> None:
         """Put the bytes out; table and options were checked."""
         raise NotImplementedError
+
+    def files(self, table: T, options: Options) -> list[tuple[str, int]]:
+        """Names and sizes of the files in a folder that the table is written to; none where it is one file."""
+        return []
 
     def check(self, table: T, options: Options) -> None:
         """CapabilityError unless this format can hold this table, written with these options."""

@@ -82,9 +82,10 @@ class Bgsage(Format[OneSided]):
             raise CorruptError(
                 source.name, at + 68 * N + 4 * number, f"-1 or a row below {rows}", int(where[number]), number
             )
-        gammon = (
-            LazyRows((N, ROLLS), "<u2", lambda a, b: _distribution(where[a:b], survival)) if rows else None
-        )
+        gammon = None
+        if rows:
+            made = lambda numbers: _distribution(where[numbers], survival)  # noqa: E731
+            gammon = LazyRows((N, ROLLS), "<u2", lambda a, b: made(slice(a, b)), made)
         arrays = (bearoff,) if gammon is None else (bearoff, gammon)
         table = OneSided(
             points=POINTS,

@@ -11,7 +11,6 @@ NAME.npy        npy header of version 2, then the array in C order, little-endia
 from __future__ import annotations
 
 import contextlib
-import json
 import re
 import zipfile
 import zlib
@@ -24,16 +23,14 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from bgfmt import formats
 from bgfmt.errors import CorruptError
-from bgfmt.formats import archive, records
+from bgfmt.formats import archive, described, records
 from bgfmt.formats.base import Extent, Fault, Format, Head, Layout, Options, Reading, Region
 from bgfmt.formats.outlets import Outlet, size_of
 from bgfmt.storage import MemorySink, Sink, Source
-from bgfmt.tables import KINDS, Rows, Table
+from bgfmt.tables import Rows, Table
 
 META = "bgfmt.json"
-MOST_META = 1 << 16
 NPY = re.compile(
     rb"\x93NUMPY(?:\x01\x00..|\x02\x00....)"
     rb"\{'descr': '([<|][uif][1248])', 'fortran_order': False, 'shape': \(([0-9, ]{0,99})\), \} *\n",
@@ -52,10 +49,10 @@ class Npz(Format[Table]):
     def recognise(self, head: Head) -> bool:
         return head.bytes.startswith(archive.LOCAL)
 
-    def read(self, source: Source, offset: int = 0, **described: Any) -> Reading[Table]:
+    def read(self, source: Source, offset: int = 0, **said: Any) -> Reading[Table]:
         found = archive.members(source, offset)
         meta = found.pop(META, None)
-        if meta is None or meta.size > MOST_META:
+        if meta is None or meta.size > described.MOST:
             raise CorruptError(source.name, offset, f"a member {META} that describes the table", "none")
         arrays = {name.removesuffix(".npy"): _array(source, member) for name, member in found.items()}
         return Reading(_table(source, meta, arrays), Extent(offset, source.size - offset))
@@ -63,7 +60,7 @@ class Npz(Format[Table]):
     # -- writing ----------------------------------------------------------------------------------------
 
     def kinds(self) -> list[str]:
-        return [name for name in super().kinds() if KINDS[name].rules(1, 1)]
+        return described.kinds(super().kinds())
 
     def refusal(self, table: Table, options: Options) -> str | None:
         return table.check() if table.arrays() else f"npz holds tables, not {table.kind}"
@@ -73,7 +70,7 @@ class Npz(Format[Table]):
 
     def emit(self, table: Table, sink: Outlet, options: Options) -> None:
         with zipfile.ZipFile(archive.Tail(sink), "w", zipfile.ZIP_STORED) as out:  # type: ignore[call-overload]
-            out.writestr(_entry(META), _meta(table))
+            out.writestr(_entry(META), described.text_of(table))
             for name, rows in table.arrays().items():
                 with out.open(_entry(f"{name}.npy"), "w", force_zip64=True) as member:
                     member.write(_npy_header(rows))
@@ -105,7 +102,7 @@ class Npz(Format[Table]):
         arrays = table.arrays()
         heads = {name: len(_npy_header(rows)) for name, rows in arrays.items()}
         sizes = {name: _nbytes(rows) for name, rows in arrays.items()}
-        named = [(META, len(_meta(table)), False)]
+        named = [(META, len(described.text_of(table)), False)]
         named += [(f"{name}.npy", heads[name] + sizes[name], True) for name in arrays]
         begins, whole = archive.size_of(named)
         regions = [Region(f"zip header of {META}", 0, begins[0]), Region(META, begins[0], named[0][1])]
@@ -160,11 +157,6 @@ def _entry(name: str) -> zipfile.ZipInfo:
     return info
 
 
-def _meta(table: Table) -> bytes:
-    said = {"kind": table.kind, "points": table.points, "chequers": table.chequers}
-    return json.dumps(said | {"extra": records.facts_of(table)}).encode()
-
-
 def _stored(rows: Rows) -> np.dtype[Any]:
     """The dtype an array is stored in: little-endian."""
     return np.dtype(rows.dtype).newbyteorder("<")
@@ -209,33 +201,4 @@ def _table(source: Source, member: archive.Member, arrays: dict[str, Any]) -> Ta
 
     if zlib.crc32(text) != member.crc:
         raise refuse(f"{META} with the sum {member.crc:08x}", f"{zlib.crc32(text):08x}")
-    try:
-        meta = json.loads(text)
-        kind = KINDS[meta["kind"]]
-        points, chequers, facts = meta["points"], meta["chequers"], meta.get("extra", {})
-        if not isinstance(facts, dict):
-            raise ValueError("extra is no object")
-        carried, fields = formats.carried(facts), records.stated(facts, kind)
-    except (ValueError, KeyError, TypeError, RecursionError, OverflowError) as error:
-        reason = " ".join(str(error).split())[:200] or type(error).__name__
-        raise refuse(f"{META} as bgfmt writes it", reason) from None
-    if not (type(points) is type(chequers) is int and 1 <= points <= 25 and 1 <= chequers <= 15):
-        raise refuse("1 to 25 points, 1 to 15 chequers", f"{points!r:.40} and {chequers!r:.40}")
-    rules = {rule.name: rule.optional for rule in kind.rules(points, chequers)}
-    if set(arrays) - set(rules) or {name for name, optional in rules.items() if not optional} - set(arrays):
-        raise refuse(f"arrays {' and '.join(rules)}", ", ".join(arrays) or "none")
-    if not rules:
-        raise refuse("a kind of table with arrays", kind.kind)
-    table = kind(
-        points=points,
-        chequers=chequers,
-        provenance=source.name,
-        carried=carried,
-        release=source.release,
-        **fields,
-        **arrays,
-    )
-    problem = table.check()
-    if problem is not None:
-        raise refuse("arrays of the table's size", problem)
-    return table
+    return described.table_of(text, arrays, source, refuse)

@@ -40,21 +40,26 @@ class Outlet:
         if self._progress is not None:
             self._progress(self._through, self._through)
 
-    def _count(self, data: Data) -> None:
-        if self._progress is not None:
-            self._through += size_of(data)
-            if self._total > self._through:
-                self._progress(self._through, self._total)
+    @property
+    def counted(self) -> int:
+        """Bytes that were written, or counted, so far."""
+        return self._through
+
+    def count(self, size: int) -> None:
+        """Bytes that are made; `write` counts its own, what goes to `sink` itself is not counted."""
+        self._through += size
+        if self._progress is not None and self._total > self._through:
+            self._progress(self._through, self._total)
 
     def write(self, data: Data) -> None:
         """Append bytes, or an array's bytes in C order as they stand."""
         self.sink.write(data)
-        self._count(data)
+        self.count(size_of(data))
 
     def write_at(self, offset: int, data: Data) -> None:
         """Write bytes at an offset, such as into room left by `skip`."""
         self.sink.write_at(offset, data)
-        self._count(data)
+        self.count(size_of(data))
 
     def skip(self, size: int) -> None:
         """Leave room for `size` bytes that `write_at` fills later."""

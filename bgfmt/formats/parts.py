@@ -20,12 +20,14 @@ class Head:
     """What every format is shown to say whether bytes are its own.
 
     name, bytes : the file's name and the first 512 bytes at `offset`. size : bytes from `offset` to the end.
+    files : names of the files of a folder that is one table.
     """
 
     name: str
     size: int
     bytes: bytes
     offset: int = 0
+    files: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -168,7 +168,7 @@ class Position:
 
     @property
     def xgid(self) -> str:
-        """eXtreme Gammon's identifier: money play, the cube in the middle, player 1 on roll."""
+        """eXtreme Gammon's identifier: money play, a centered cube, player 1 on roll."""
         from bgfmt.game.identifiers import xgid
 
         return xgid(self)

@@ -199,7 +199,7 @@ class GameState:
 
 
 def as_state(asked: GameState | Position) -> GameState:
-    """A state as it is; a position as money play with the cube in the middle and player 1 on roll."""
+    """A state as it is; a position as money play with a centered cube and player 1 on roll."""
     return GameState.of(asked) if isinstance(asked, Position) else asked
 
 

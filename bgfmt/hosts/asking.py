@@ -39,7 +39,7 @@ def one_or_two(text: str) -> Side | Position:
 
 def parse_away(text: str) -> tuple[int, int]:
     """The two numbers of "5-9"."""
-    found = re.fullmatch(r"\s*(\d{1,4})\s*[-,: ]\s*(\d{1,4})\s*", text)
+    found = re.fullmatch(r"(\d{1,4})(?:\s*+[-,:]\s*+|\s++)(\d{1,4})", text.strip())
     if not found:
         raise PositionError(f"a score is the points both need, the side on roll first, as 5-9, not {text!r}")
     return int(found[1]), int(found[2])

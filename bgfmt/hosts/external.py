@@ -9,15 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
-from bgfmt.analysis.advisor import Advisor
 from bgfmt.analysis.answers import Decision, Source
 from bgfmt.errors import BgfmtError
 from bgfmt.game.board import Position, Side
 from bgfmt.game.identifiers import from_fibs
 from bgfmt.game.state import GameState
+from bgfmt.hosts.deciding import Decider
 from bgfmt.text import printable
 
 BAR, OFF = 25, 0
+RESIGNATIONS = ("normal", "gammon", "backgammon")
 VERSION = "Interface: 2\nRFBF: 0\nEngine: bgfmt\nSoftware: bgfmt"
 
 
@@ -36,12 +37,12 @@ class Reply:
 
 
 class Player:
-    """Answers questions by an adviser, which should go by a rule or an engine outside its tables.
+    """Answers questions by an adviser, which should go by a rule or an engine outside its tables, or by an engine.
 
-    resign : offer a resignation when the adviser says that the game is certainly lost and no gammon can be.
+    resign : offer a resignation when the adviser says that the game is certainly lost.
     """
 
-    def __init__(self, advisor: Advisor, *, resign: bool = False) -> None:
+    def __init__(self, advisor: Decider, *, resign: bool = False) -> None:
         self.advisor, self.resign = advisor, resign
 
     def answer(self, state: GameState) -> Reply:
@@ -55,7 +56,7 @@ class Player:
         if self.resign and state.kind in ("play", "cube"):
             given = self.advisor.resignation(state)
             if given.offer:
-                return Reply("resign normal", given.source, given.worth)
+                return Reply(f"resign {RESIGNATIONS[given.offer - 1]}", given.source, given.worth)
         return _reply(self.advisor.decide(state), position)
 
 

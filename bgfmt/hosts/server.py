@@ -1,8 +1,8 @@
-"""The line server behind `bgfmt gnubg-external`: one thread, many connections, nothing a stranger sends can stop it.
+"""The line server behind `bgfmt gnubg-external`: many connections, nothing a stranger sends can stop it.
 
 One answer, one line, for every question; no greeting and no prompt, since gnubg throws away whatever follows the
-first line it reads. One thread, because answering is a table look-up and because a second engine may insist on the
-main thread.
+first line it reads. One thread reads and writes, a few answer: most answers are a table look-up, but a position that
+is calculated may take seconds, and the first of its kind is compiled before.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -22,6 +22,8 @@ from bgfmt.hosts import external
 from bgfmt.hosts.external import Player, Session
 
 BACKLOG = 128  # connections accepted in one go
+THREADS = 4  # that answer: so many long calculations at once before a look-up has to wait
+STARTING = 60.0  # seconds that a loaded machine may take to start a thread that listens
 
 
 @dataclass(frozen=True)
@@ -67,7 +69,10 @@ class _Connection:
 
 
 class Server:
-    """Listens on one address and answers. Use `run` in the main thread or `running` beside other work."""
+    """Listens on one address and answers. Use `run` in the main thread or `running` beside other work.
+
+    threads : that answer; 0 answers in the thread that serves, as a second engine may insist on.
+    """
 
     def __init__(
         self,
@@ -77,8 +82,10 @@ class Server:
         *,
         limits: Limits | None = None,
         log: Callable[[str], None] | None = None,
+        threads: int = THREADS,
     ) -> None:
         self.host, self.port = host, port
+        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="bgfmt") if threads else None
         self.limits = limits or Limits()
         self._begin: Callable[[], Conversation] = lambda: Session(player, log)
         self._open: set[_Connection] = set()
@@ -117,6 +124,8 @@ class Server:
             await asyncio.gather(*tasks, return_exceptions=True)
             with contextlib.suppress(asyncio.TimeoutError):
                 await asyncio.wait_for(server.wait_closed(), 2)
+            if self._pool is not None:
+                self._pool.shutdown(wait=False, cancel_futures=True)
 
     def run(self, ready: Callable[[int], None] | None = None) -> None:
         """Serve in this thread until interrupted or terminated."""
@@ -144,7 +153,7 @@ class Server:
         thread = threading.Thread(target=serve, daemon=True)
         thread.start()
         try:
-            yield started.result(10)
+            yield started.result(STARTING)
         finally:
             self.stop()
             thread.join(10)
@@ -184,9 +193,15 @@ class Server:
             if line is None:
                 return
             connection.last = time.monotonic()
-            answer = conversation.reply(line.decode("utf-8", "replace"))
+            answer = await self._reply(conversation, line.decode("utf-8", "replace"))
+            connection.last = time.monotonic()
             if not conversation.closing:
                 await self._send(connection, answer)
+
+    async def _reply(self, conversation: Conversation, text: str) -> str:
+        if self._pool is None:
+            return conversation.reply(text)
+        return await asyncio.get_running_loop().run_in_executor(self._pool, conversation.reply, text)
 
     async def _line(self, reader: asyncio.StreamReader) -> bytes | None:
         """The next line, None at the end. Its first byte may be long in coming, the rest may not."""

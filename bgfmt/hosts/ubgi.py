@@ -24,10 +24,10 @@ from dataclasses import replace
 from typing import IO
 
 from bgfmt import __version__
-from bgfmt.analysis.advisor import Advisor
 from bgfmt.errors import BgfmtError, NotCoveredError
 from bgfmt.game.identifiers import from_gnubg_id, from_xgid, parse
 from bgfmt.game.state import GameState
+from bgfmt.hosts.deciding import Decider, Outside
 from bgfmt.hosts.external import format_play
 
 LONGEST = 4096  # bytes of a command
@@ -38,10 +38,10 @@ class Refused(Exception):
 
 
 class Engine:
-    """The state of one conversation, answered by an adviser."""
+    """The state of one conversation, answered by an adviser, or by an engine of that `name`."""
 
-    def __init__(self, advisor: Advisor) -> None:
-        self.advisor = advisor
+    def __init__(self, advisor: Decider, name: str = "") -> None:
+        self.advisor, self.name = advisor, name
         self.state: GameState | None = None
         self.over = False
 
@@ -78,10 +78,10 @@ class Engine:
 
     def _ubgi(self, words: list[str]) -> list[str]:
         return [
-            "id name bgfmt",
+            f"id name {' '.join(filter(None, ('bgfmt', self.name)))}",
             "id author the bgfmt authors",
             f"id version {__version__}",
-            "option name Outside type combo default refuse var refuse var rule",
+            *([] if self.name else ["option name Outside type combo default refuse var refuse var rule"]),
             "ubgiok",
         ]
 
@@ -118,7 +118,8 @@ class Engine:
 
     def _setoption(self, words: list[str]) -> list[str]:
         lower = [word.lower() for word in words]
-        if lower[:3] != ["name", "outside", "value"] or lower[3:] not in (["rule"], ["refuse"]):
+        wrong = lower[:3] != ["name", "outside", "value"] or lower[3:] not in (["rule"], ["refuse"])
+        if wrong or not isinstance(self.advisor, Outside):
             raise Refused(f"bad_argument no such option or value: {_plain(' '.join(words))}")
         self.advisor.outside = "rule" if lower[3] == "rule" else "refuse"
         return []

@@ -20,7 +20,7 @@ from bgfmt.errors import FormatError, UnknownFormatError
 from bgfmt.matches.model import MOST_RECORDS, Game, Match, Record, Result, Rules
 from bgfmt.text import printable
 
-READERS = ("xg", "bgf", "ogxm", "sgf", "mat")
+READERS = ("xg", "bgf", "ogxm", "sgf", "berliner", "mat")
 LARGEST_FILE = 64 << 20
 
 

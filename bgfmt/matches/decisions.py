@@ -51,6 +51,7 @@ def state(match: Match, game: Game, record: Record) -> GameState:
         crawford=game.crawford,
         jacoby=None if match.length else rules.jacoby,
         beavers=rules.beavers,
+        cube_in_use=rules.cube_limit != 1,
         names=match.players,
     )
 

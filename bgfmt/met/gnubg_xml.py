@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import NoReturn
 from xml.parsers import expat
+from xml.sax.saxutils import escape
 
 from bgfmt.errors import CorruptError, FormatError
 from bgfmt.met.model import MAX_AWAY, Met
@@ -147,3 +148,31 @@ def _one(source: str, parent: Element, tag: str) -> Element:
 
 def _numbers(source: str, row: Element) -> Row:
     return tuple(chance(source, entry.offset, entry.text.strip()) for entry in row.all("me"))
+
+
+def write(met: Met, description: str = "") -> bytes:
+    """The table as a document that `read`, and gnubg's ``set met``, reads."""
+    lines = [
+        '<?xml version="1.0" encoding="UTF-8"?>',
+        '<!DOCTYPE met PUBLIC "-//GNU Backgammon//DTD Match Equity Tables//EN" "met.dtd">',
+        "<met>",
+        "  <info>",
+        f"    <name>{escape(met.title or met.name)}</name>",
+        f"    <description>{escape(description)}</description>",
+        f"    <length>{met.length}</length>",
+        "  </info>",
+        '  <pre-crawford-table type="explicit">',
+        *(_row(row) for row in met.pre),
+        "  </pre-crawford-table>",
+    ]
+    players = (
+        [("both", met.post[0])] if met.post[0] == met.post[1] else list(zip("01", met.post, strict=True))
+    )
+    for player, row in players:
+        lines += [f'  <{POSTS} player="{player}" type="explicit">', _row(row), f"  </{POSTS}>"]
+    return ("\n".join([*lines, "</met>"]) + "\n").encode()
+
+
+def _row(numbers: Row) -> str:
+    entries = "".join(f"<me>{number:.12f}</me>" for number in numbers)
+    return f"    <row>{entries}</row>"

@@ -28,6 +28,7 @@ class Score:
     away : points needed by the side on roll and by the other. crawford : this is the Crawford game.
     cube : value, a power of two; owner : "centered", "owned" (by the side on roll) or "opponent".
     player : which player of the table, 0 or 1, is on roll; it matters for uneven tables only.
+    cube_in_use : False where the game is played without a cube, which then stays as it is.
 
     Raises
     ------
@@ -40,6 +41,7 @@ class Score:
     cube: int = 1
     owner: str = "centered"
     player: int = 0
+    cube_in_use: bool = True
 
     def __post_init__(self) -> None:
         self.met.check(*self.away)
@@ -89,7 +91,12 @@ class Score:
     def may_double(self, side: int, state: CubeState | None = None) -> bool:
         """Whether a side on roll may double: it has access to the cube, and wins no match with it as it is."""
         cube = state or self.state
-        return not self.crawford and cube.owner in (side, NOBODY) and self.away[side] > cube.value
+        return not self.without_cube and cube.owner in (side, NOBODY) and self.away[side] > cube.value
+
+    @property
+    def without_cube(self) -> bool:
+        """Whether this game has no cube: the Crawford game, or play without one."""
+        return self.crawford or not self.cube_in_use
 
     def live(self, state: CubeState) -> bool:
         """Whether anybody may still double."""

@@ -174,15 +174,17 @@ class Answers:
             raise refusal_of(error) from None
 
     def warm(self) -> None:
-        """Compile what the first exact calculation would wait for."""
+        """Compile in a thread what exact calculations need; those asked meanwhile wait for it."""
         if self.settle == 0:
             return
-        from bgfmt.analysis import exact_equities
 
-        def compile() -> None:
-            exact_equities(Position(Side(1, 1), Side(1, 1)))
+        def compiling() -> None:
+            from bgfmt.analysis import exact_equities
 
-        self._one.do(compile, lambda: None)
+            for them in (Side(1, 1), Side(1)):  # sides alike have a kernel of their own
+                exact_equities(Position(Side(1, 1), them))
+
+        self._one.prepare(compiling)
 
     # -- which adviser, and when it calculates -----------------------------------------------------------
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import AsyncIterator
 
@@ -12,10 +11,10 @@ from starlette.responses import Response, StreamingResponse
 from bgfmt.service.holdings import Holding
 from bgfmt.service.refusals import Refusal
 from bgfmt.service.work import Workers
+from bgfmt.storage import system
 
 PIECE = 256 << 10
-ONE = re.compile(r"bytes\s*=\s*(\d*)\s*-\s*(\d*)\s*", re.IGNORECASE)
-MANY = re.compile(r"bytes\s*=\s*\d*\s*-\s*\d*\s*(,\s*\d*\s*-?\s*\d*\s*)+", re.IGNORECASE)
+RANGE = re.compile(r"(\d*+)\s*+-\s*+(\d*+)")
 
 
 def send(request: Request, held: Holding, workers: Workers) -> Response:
@@ -45,10 +44,16 @@ def send(request: Request, held: Holding, workers: Workers) -> Response:
 
 def byte_range(text: str, size: int) -> tuple[int, int] | None:
     """First and last byte of a Range header, None where it is not of a form to be heeded; Refusal beyond the file."""
-    if MANY.fullmatch(text):
-        raise _beyond("one range a request", size)
-    found = ONE.fullmatch(text)
-    if found is None or found.groups() == ("", ""):
+    unit, _, said = text.partition("=")
+    ranges = [one.strip() for one in said.split(",")]
+    found = RANGE.fullmatch(ranges[0])
+    if unit.strip().lower() != "bytes" or found is None:
+        return None
+    if len(ranges) > 1:
+        if all(not one or RANGE.fullmatch(one) for one in ranges):
+            raise _beyond("one range a request", size)
+        return None
+    if found.groups() == ("", ""):
         return None
     first, last = (None if n == "" else int(n[:30]) for n in found.groups())
     if first is None:
@@ -83,7 +88,7 @@ async def _pieces(held: Holding, first: int, last: int, workers: Workers) -> Asy
     at, fd = first, held.fd
     assert fd is not None
     while at <= last:
-        piece = await workers.read(os.pread, fd, min(PIECE, last - at + 1), at)
+        piece = await workers.read(system.read_at, fd, min(PIECE, last - at + 1), at)
         if not piece:
             raise OSError(f"{held.name} was cut short while it was sent")
         yield piece

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from bgfmt.database import Database, open_database
 from bgfmt.errors import CapabilityError
-from bgfmt.storage import remote
+from bgfmt.storage import is_url, system
 from bgfmt.tables import Table
 
 BLOCKS, BLOCK = 16, 64 << 10
@@ -121,7 +121,7 @@ def split_name(text: str) -> tuple[str, str]:
         if name.startswith(".") or not name.isprintable():
             raise CapabilityError(f"{name!r} cannot name a table")
         return name, path
-    return (Path(urlsplit(text).path).name or text) if remote.is_url(text) else Path(text).name, text
+    return (Path(urlsplit(text).path).name or text) if is_url(text) else Path(text).name, text
 
 
 def _open(text: str, taken: set[str], reading: dict[str, Any]) -> Holding:
@@ -130,7 +130,7 @@ def _open(text: str, taken: set[str], reading: dict[str, Any]) -> Holding:
     while name in taken:
         name, k = f"{wanted}-{k}", k + 1
     database = open_database(path, guard=True, **reading)
-    if remote.is_url(path):
+    if is_url(path):
         size = database.source.size
         made = hashlib.sha256(f"{database.format.name} {size} {database.name}".encode())
         return Holding(name, database, None, size, made.hexdigest()[:32])
@@ -149,5 +149,5 @@ def _fingerprint(fd: int, format: str, size: int, changed: int) -> str:
     made = hashlib.sha256(f"{format} {size} {changed}".encode())
     for k in range(BLOCKS):
         at = max(0, size - BLOCK) * k // (BLOCKS - 1)
-        made.update(os.pread(fd, BLOCK, at))
+        made.update(system.read_at(fd, BLOCK, at))
     return made.hexdigest()[:32]

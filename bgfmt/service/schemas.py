@@ -83,7 +83,7 @@ def _action(needed: Sequence[str]) -> Schema:
     )
     kinds: Schema = dict.fromkeys(truths, TRUTH)
     kinds |= dict.fromkeys(
-        ("no_double", "double_take", "double_pass", "double", "best", "double_margin", "take_margin"), NUMBER
+        ("no_double", "double_take", "double_pass", "best", "double_margin", "take_margin"), NUMBER
     )
     kinds |= {
         "cube": {**TEXT, "enum": list(CUBES)},
@@ -101,7 +101,6 @@ ACTION = _action(
         "no_double",
         "double_take",
         "double_pass",
-        "double",
         "best",
         "doubles",
         "takes",

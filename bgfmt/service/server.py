@@ -120,7 +120,7 @@ def serve(
         timeout_keep_alive=15,
         timeout_graceful_shutdown=GRACE,
     )
-    threading.Thread(target=service.answers.warm, daemon=True).start()
+    service.answers.warm()
     try:
         asyncio.run(_run(_Server(config), made, holdings, host, say))
     finally:

@@ -14,7 +14,7 @@ from urllib.parse import quote, urlsplit
 from bgfmt.errors import CapabilityError, OutputExistsError
 from bgfmt.service import page
 from bgfmt.service.holdings import Holdings
-from bgfmt.storage import remote
+from bgfmt.storage import is_url, system
 
 
 @dataclass(frozen=True)
@@ -71,10 +71,12 @@ def write(
         raise OutputExistsError(f"{target}: exists already (--force replaces it)")
     if os.path.lexists(target) and not target.is_dir():
         raise CapabilityError(f"{target}: is not a folder")
+    if target.is_dir() and any(target.iterdir()) and not (target / "site.json").is_file():
+        raise CapabilityError(f"{target}: is no site, and is not replaced by one")
     if not databases and not links:
         raise CapabilityError("a site needs a table, or a link to one")
     folder = target.resolve().parent
-    far = [text for text in databases if remote.is_url(text)]
+    far = [text for text in databases if is_url(text)]
     if far:
         raise CapabilityError(f"{far[0]}: a table that lies elsewhere is linked (NAME=URL), not copied")
     with Holdings.open(databases) as holdings:
@@ -85,9 +87,10 @@ def write(
             taken.add(link.name)
         made = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".part", dir=folder))
         try:
-            _fill(made, holdings, databases, links, title)
-            made.chmod(0o777 & ~_umask())
-            _publish(made, target)
+            with system.said_of(target):
+                _fill(made, holdings, databases, links, title)
+                made.chmod(0o777 & ~_umask())
+                _publish(made, target)
         except BaseException:
             shutil.rmtree(made, ignore_errors=True)
             raise

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-import os
+import contextlib
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 from bgfmt.service.refusals import Refusal
+from bgfmt.storage import system
 
 T = TypeVar("T")
 WAITING = 64  # pieces of work that may wait for a thread
+COMPILING = 60.0  # seconds to wait for what is compiled at the start
 PATIENCE = 1.0  # seconds to wait for the one calculation under way
 
 
@@ -20,7 +22,7 @@ class Workers:
     """Threads for work of more than a millisecond or so; Refusal "busy" beyond the queue."""
 
     def __init__(self, threads: int | None = None) -> None:
-        self.threads = threads or len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 2
+        self.threads = threads or system.cores()
         self._pool = ThreadPoolExecutor(self.threads, thread_name_prefix="bgfmt")
         self._reading = ThreadPoolExecutor(4, thread_name_prefix="bgfmt-read")
         self.under_way = 0
@@ -52,6 +54,19 @@ class OneAtATime:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
+        self._ready = threading.Event()
+        self._ready.set()
+
+    def prepare(self, compiling: Callable[[], Any]) -> None:
+        """Do this in a thread; until it is done, calculations wait for it, as they would for their own compiling."""
+        self._ready.clear()
+
+        def run() -> None:
+            with contextlib.suppress(Exception):
+                compiling()
+            self._ready.set()
+
+        threading.Thread(target=run, daemon=True).start()
 
     @property
     def busy(self) -> bool:
@@ -60,6 +75,7 @@ class OneAtATime:
 
     def do(self, exact: Callable[[], T], otherwise: Callable[[], T]) -> tuple[T, bool]:
         """(answer, whether it is the exact one)."""
+        self._ready.wait(COMPILING)
         if not self._lock.acquire(timeout=PATIENCE):
             return otherwise(), False
         try:

@@ -7,6 +7,8 @@ Importing it does not import numba; solving does.
 [0, 65535]
 """
 
+from bgfmt.solver.expected_points import expected_points
+from bgfmt.solver.gillogly import gillogly
 from bgfmt.solver.mean_rolls import mean_rolls
 from bgfmt.solver.one_sided import one_sided
 from bgfmt.solver.plan import Plan, plan
@@ -14,6 +16,15 @@ from bgfmt.solver.recipe import RECIPES, Recipe
 from bgfmt.solver.scratch import Scratch
 from bgfmt.solver.two_sided import two_sided
 
-expected_rolls = mean_rolls  # its old name
-
-__all__ = ["RECIPES", "Plan", "Recipe", "Scratch", "mean_rolls", "one_sided", "plan", "two_sided"]
+__all__ = [
+    "RECIPES",
+    "Plan",
+    "Recipe",
+    "Scratch",
+    "expected_points",
+    "gillogly",
+    "mean_rolls",
+    "one_sided",
+    "plan",
+    "two_sided",
+]

@@ -2,9 +2,9 @@
 
 Positions go round in circles, so there is no order in which each follows from finished ones: every record is renewed
 from the others, sweep after sweep, until none changes by more than a threshold. makehyper renews in place, row by
-row, and its bytes depend on that order. Here the rows are taken in blocks. A record that needs no row of its block is
-made by any thread at any time; the others, some in a hundred, are made in order afterwards. So the number of threads
-cannot change a number, and recipe ``gnubg`` has makehyper's bytes after every sweep.
+row, and its bytes depend on that order. Here the rows are taken in blocks, and made 32 records at a time by any
+thread; the few records that look at others of their block whose turn was before theirs are made again, in order. So
+the number of threads cannot change a number, and recipe ``gnubg`` has makehyper's bytes after every sweep.
 
 Recipe ``exact`` is float64, and right where makehyper is not: a side that cannot move gets what the other side's turn
 is worth to it, the cube's owner and the right to double exchanged. Sources: experiments with makehyper 1.07; the
@@ -34,8 +34,11 @@ RECORD = 28
 THRESHOLDS = {"gnubg": 1e-5, "exact": 1e-12}
 MOST_SWEEPS = 1000
 SCALE = 16777215
+#: rows made together: of sides on the board, and of those on the bar, to which any hit may lead
+BLOCK, BAR_BLOCK = 16, 4
+FEW = 100  # rows up to which threads cost more than they save
 #: bytes a record: values, turned and swapped in the recipe's floats, the class, and what a block holds
-COST = {"gnubg": 20 * 4 + 2, "exact": 20 * 8 + 4}
+COST = {"gnubg": 22 * 4, "exact": 22 * 8}
 
 
 @dataclass(frozen=True)
@@ -176,43 +179,45 @@ class _Solve:
     values: Array = field(init=False)
 
     def __post_init__(self) -> None:
+        from bgfmt.solver import hypergammon_lists as lists
         from bgfmt.solver.kernels import hypergammon as kernels
+        from bgfmt.solver.kernels import hypergammon_tiles as tiles
 
-        self._kernels = kernels
         n = self.n = board.count(PLACES, self.chequers)
-        self._boards = board.unrank_array(np.arange(n), PLACES).astype(np.int64)
-        terms = _terms(self.chequers)
-        self._sides = _sides(self._boards, terms)
-        self._plays = _plays(self._boards, terms, self.threads)
-        kind = np.float32 if self.recipe == "gnubg" else np.float64
+        self._pool = ThreadPoolExecutor(self.threads)
+        kind: Any = np.float32 if self.recipe == "gnubg" else np.float64
         try:
+            self._lists = lists.lists(self.chequers, self.threads)
             self.values = self._begin(kind)
-            self._state = kernels.State(
+            wide = len(self._lists.tiles.blocked)
+            self._state = tiles.State(
                 values=self.values,
-                turned=np.empty((n * n, 5), kind),
-                swapped=np.empty((n * n, 5), kind),
-                kinds=np.empty((n, n), np.uint8),
+                told=np.zeros(wide * n * tiles.TILE, kind),
+                kinds=np.zeros((n, n), np.uint8),
+                live=np.zeros((n, wide), np.uint32),
+                boards=self._lists.boards,
+                chequers=self.chequers,
                 one=kind(1),
                 share=kind(1) / kind(36),
                 as_is=self.recipe == "gnubg",
             )
-            self._block = min(n, max(8, n // 26))
-            self._made = np.empty((self._block, n, 10), kind)
+            self._made = np.empty((BLOCK, wide, tiles.TILE), kind)
+            inside = board.count(PLACES - 1, self.chequers)  # numbers of sides on the bar come last
+            self._blocks = _shares(inside, -(-inside // BLOCK))
+            self._blocks += _shares(n - inside, -(-(n - inside) // BAR_BLOCK), inside)
         except MemoryError:
             raise SolverError(
                 f"too little memory: {memory_needed(self.chequers, self.recipe):,} bytes needed"
             ) from None
+        again = self.restart is not None
         self._each(
-            [
-                (
-                    self._kernels.begin,
-                    (self._state, self._boards, self.chequers, first, last, self.restart is not None),
-                )
-                for first, last in _shares(n, 8 * self.threads)
-            ]
+            kernels.begin,
+            [(self._state, self._lists.tiles, a, b, again) for a, b in _shares(n, 4 * self.threads)],
         )
 
     def _begin(self, kind: Any) -> Array:
+        from bgfmt.solver.kernels import hypergammon as kernels
+
         n = self.n
         if isinstance(self.restart, Iteration):
             return np.array(self.restart.values, kind)
@@ -220,100 +225,42 @@ class _Solve:
             return np.empty((n, n, 10), kind)
         out = np.empty((n, n, 10), np.float32)
         for us in range(n):
-            self._kernels.decode(np.ascontiguousarray(self.restart.records[us]), out[us])
+            kernels.decode(np.ascontiguousarray(self.restart.records[us]), out[us])
         return out.astype(kind, copy=False)
 
     def sweep(self) -> Any:
         """Renew every record once; the greatest change of a number."""
-        greatest = self._state.one - self._state.one
-        thems = np.array([0, self.n, 1])
-        for first, last in _shares(self.n, -(-self.n // self._block)):
-            block = np.array([first, last])
-            if self.n > 2 * self._block:
-                self._each(
-                    [
-                        (
-                            self._kernels.row,
-                            (self._state, self._plays, self._sides, us, thems, block, self._made[us - first]),
-                        )
-                        for us in range(first, last)
-                    ]
-                )
-            else:  # nearly every record needs its block's rows
-                block = np.array([0, self.n])
-            change = self._kernels.settle(
-                self._state, self._plays, self._sides, self._boards, self.chequers, block, self._made
+        from bgfmt.solver.kernels import hypergammon as kernels
+        from bgfmt.solver.kernels import hypergammon_tiles as tiles
+
+        state, made, known = self._state, self._made, self._lists
+        wide = len(known.tiles.blocked)
+        few = self.threads if self.n > FEW else 1
+        changes = []
+        for first, last in self._blocks:
+            self._each(
+                tiles.rows,
+                [
+                    (state, known.plays, known.tiles, first, last, a, b, made)
+                    for a, b in _shares(wide, 4 * few if few > 1 else 1)
+                ],
             )
-            greatest = max(greatest, change)
-            if block[1] == self.n and block[0] == 0:
-                break
-        return greatest
+            kernels.settle(state, known.plays, known.sides, known.tiles, first, last, made)
+            changes += self._each(
+                kernels.store,
+                [(state, known.tiles, first, last, a, b, made) for a, b in _shares(self.n, few)],
+            )
+        return max(changes)
 
-    def _each(self, calls: list[tuple[Any, tuple[Any, ...]]]) -> None:
-        if self.threads == 1:
-            for function, arguments in calls:
-                function(*arguments)
-            return
-        with ThreadPoolExecutor(self.threads) as pool:
-            for done in [pool.submit(function, *arguments) for function, arguments in calls]:
-                done.result()
+    def _each(self, function: Any, calls: list[tuple[Any, ...]]) -> list[Any]:
+        if len(calls) == 1 or self.threads == 1:
+            return [function(*arguments) for arguments in calls]
+        return [done.result() for done in [self._pool.submit(function, *arguments) for arguments in calls]]
 
 
-def _shares(total: int, parts: int) -> list[tuple[int, int]]:
-    cuts = np.linspace(0, total, min(total, max(1, parts)) + 1).astype(int)
+def _shares(total: int, parts: int, start: int = 0) -> list[tuple[int, int]]:
+    cuts = start + np.linspace(0, total, min(total, max(1, parts)) + 1).astype(int)
     return [(int(a), int(b)) for a, b in itertools.pairwise(cuts)]
-
-
-def _terms(chequers: int) -> Array:
-    """terms[k, s]: what s chequers on the k + 1 highest indices add to a position number."""
-    return np.ascontiguousarray(board.number_terms(PLACES)[:, : chequers + 1]).astype(np.int64)
-
-
-def _sides(boards: Array, terms: Array) -> Any:
-    from bgfmt.solver.kernels import hypergammon_plays as kernels
-
-    n = len(boards)
-    sides = kernels.Sides(
-        np.empty(n, np.int64), np.empty(n, np.int64), np.empty((n, 3), np.int64), np.empty((n, 8), np.int64)
-    )
-    kernels.meet_sides(boards, terms, sides)
-    return sides
-
-
-def _plays(boards: Array, terms: Array, threads: int) -> Any:
-    """The lists of all plays: counted, then filled."""
-    from bgfmt.solver.kernels import hypergammon_plays as kernels
-
-    n = len(boards)
-    steps = kernels.Steps(
-        np.zeros((n, 6), np.int64), np.zeros((n, 6, 3), np.int64), np.zeros((n, 6, 3), np.int64)
-    )
-    kernels.count_steps(boards, terms, steps)
-    lists = n * PLACES * kernels.ROLLS
-    counts = np.zeros((lists, 2), np.int64)
-    none = np.zeros(0, np.int64)
-    empty = kernels.Plays(
-        none,
-        none.astype(np.uint16),
-        none.astype(np.uint32),
-        none,
-        none.astype(np.uint16),
-        np.zeros(n * PLACES, np.int64),
-    )
-    shares = _shares(n, 8 * threads)
-    with ThreadPoolExecutor(threads) as pool:
-        list(pool.map(lambda s: kernels.list_plays(steps, s[0], s[1], False, counts, empty), shares))
-        first, bare = (np.concatenate([[0], np.cumsum(counts[:, k])]) for k in range(2))
-        plays = kernels.Plays(
-            first,
-            np.empty(first[-1], np.uint16),
-            np.empty(first[-1], np.uint32),
-            bare,
-            np.empty(bare[-1], np.uint16),
-            empty.touched,
-        )
-        list(pool.map(lambda s: kernels.list_plays(steps, s[0], s[1], True, counts, plays), shares))
-    return plays
 
 
 def _encode(values: Array, records: Array) -> None:

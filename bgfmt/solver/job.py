@@ -10,14 +10,17 @@ import numpy as np
 
 from bgfmt.game import board
 from bgfmt.solver.executor import Executor
+from bgfmt.solver.expected_points import expected_points
+from bgfmt.solver.gillogly import gillogly
 from bgfmt.solver.mean_rolls import mean_rolls
-from bgfmt.solver.one_sided import ROLLS, one_sided
+from bgfmt.solver.one_sided import ROLLS, check_heuristic, one_sided
 from bgfmt.solver.plan import Plan, plan
 from bgfmt.solver.recipe import RECIPES, Recipe
 from bgfmt.solver.recipe import recipe as find_recipe
 from bgfmt.solver.two_sided import two_sided
 from bgfmt.solver.waves import Progress
-from bgfmt.tables import KINDS, Table
+from bgfmt.tables import KINDS, Gillogly, Table
+from bgfmt.tables.gillogly import domain_of
 
 
 @dataclass(frozen=True)
@@ -48,6 +51,13 @@ class Job:
             return {"moments": ((n, 4), np.dtype("<f4"))}
         if self.kind == "two-sided":
             return {"equities": ((n, n, 4 if self.cubeful else 1), number)}
+        if self.kind == "bkg":
+            rows, columns = Gillogly.rules(self.points, self.chequers)[0].shapes[0]
+            assert rows is not None
+            assert columns is not None
+            return {"rows": ((rows, columns), np.dtype("<u4" if self.recipe.rounded else "<f8"))}
+        if self.kind == "expected-points":
+            return {"worth": ((n - 1, n - 1), np.dtype("<i4" if self.recipe.rounded else "<f8"))}
         return {"means": ((n,), np.dtype("<f8"))}
 
     def table(self, arrays: Mapping[str, Any]) -> Table:
@@ -76,6 +86,10 @@ class Job:
         how: dict[str, Any] = {"threads": threads, "executor": executor, "progress": progress, **more}
         if self.kind == "two-sided":
             return two_sided(self.points, self.chequers, **self.options, **how)
+        if self.kind == "bkg":
+            return gillogly(domain_of(self.chequers), **self.options, **how)
+        if self.kind == "expected-points":
+            return expected_points(self.points, self.chequers, **self.options, **how)
         if self.kind == "mean-rolls":
             return mean_rolls(self.points, self.chequers, **self.options, **how)
         normal = self.kind == "normal-distribution"
@@ -97,6 +111,8 @@ def job(
     'exact'
     """
     first = next((r for r in RECIPES.values() if kind in r.kinds), "gnubg")
-    made = Job(kind, points, chequers, find_recipe(recipe or first, kind), gammon, cubeful)
+    chosen = find_recipe(recipe or first, kind)
+    check_heuristic(points, chosen)
+    made = Job(kind, points, chequers, chosen, gammon and chosen.gammon != "none", cubeful)
     made.plan()  # refuses sizes that there is no solver for
     return made

@@ -1,8 +1,12 @@
-"""What this machine has: threads and memory."""
+"""What this machine has: threads, memory and disk."""
 
 from __future__ import annotations
 
+import os
+import shutil
+from collections import defaultdict
 from pathlib import Path
+from typing import Any
 
 from bgfmt.errors import SolverError
 from bgfmt.storage import system
@@ -31,3 +35,25 @@ def check_memory(needed: int, what: str) -> None:
         raise SolverError(
             f"{what} needs {needed / 1e9:.1f} GB of memory, {available / 1e9:.1f} GB are available"
         )
+
+
+def check_disk(output: int, path: Path, scratch: int, kept: Path) -> None:
+    """SolverError when a disk has too little room for what is to be written to it."""
+    needed: dict[int, list[Any]] = defaultdict(lambda: [0, None, []])
+    for size, file, what in ((output, path, "output"), (scratch, kept, "scratch")):
+        folder = file.resolve().parent
+        if size:
+            entry = needed[os.stat(folder).st_dev]
+            entry[0] += size
+            entry[1] = folder
+            entry[2].append(f"{_size(size)} {what}")
+    for total, folder, parts in needed.values():
+        free = shutil.disk_usage(folder).free
+        if total > free:
+            raise SolverError(
+                f"{folder}: needs {_size(total)} of disk ({', '.join(parts)}), {_size(free)} are free"
+            )
+
+
+def _size(number: float) -> str:
+    return f"{number / 1e9:.1f} GB" if number >= 1e9 else f"{number / 1e6:.1f} MB"

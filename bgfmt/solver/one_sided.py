@@ -11,6 +11,8 @@ import numpy as np
 from bgfmt.errors import SolverError
 from bgfmt.game import board
 from bgfmt.solver.executor import Executor, executing
+from bgfmt.solver.heuristic import POINTS as HOME
+from bgfmt.solver.heuristic import heuristic
 from bgfmt.solver.machine import check_memory
 from bgfmt.solver.recipe import Recipe
 from bgfmt.solver.recipe import recipe as find_recipe
@@ -85,7 +87,8 @@ def one_sided(
     points, chequers : 1..18 points, 1..15 chequers.
     gammon : also make the distributions of the rolls to the first chequer off.
     normal : make means and standard deviations only, as ``makebearoff -n`` does (recipe gnubg).
-    recipe : ``gnubg``, ``bgsage`` or ``exact``; see `bgfmt.solver.recipe`.
+    recipe : ``gnubg``, ``bgsage``, ``exact``, ``gnubg-heuristic`` or ``gnubg-heuristic-2009``; see
+        `bgfmt.solver.recipe`.
     threads : how many to use, all cores when None. The numbers do not depend on it.
     executor : who makes the blocks instead of threads; see `bgfmt.solver.executor`.
     progress : called as ``progress(done, total)`` with positions, from the calling thread.
@@ -103,6 +106,9 @@ def one_sided(
     """
     chosen = find_recipe(recipe, "normal-distribution" if normal else "one-sided")
     check_size(points, chequers)
+    if chosen.play != "best":
+        check_heuristic(points, chosen)
+        return heuristic(chequers, chosen)
     if room is None:
         check_memory(
             memory_needed(points, chequers, gammon=gammon, normal=normal, recipe=chosen), "this table"
@@ -119,6 +125,12 @@ def one_sided(
         if not chosen.rounded:
             return _exact(layers, sweep, gammon, chosen)
         return _rounded(layers, sweep, gammon, chosen, room)
+
+
+def check_heuristic(points: int, recipe: Recipe) -> None:
+    """SolverError where a recipe is a fixed rule, which is known for 6 points alone."""
+    if recipe.play != "best" and points != HOME:
+        raise SolverError(f"recipe {recipe.name} makes tables of {HOME} points, not {points}")
 
 
 def _rounded(

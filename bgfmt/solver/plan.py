@@ -16,6 +16,7 @@ from bgfmt.solver.one_sided import GAMMON_CHEQUERS, check_size, memory_needed
 from bgfmt.solver.pool import Pool
 from bgfmt.solver.recipe import Recipe
 from bgfmt.solver.recipe import recipe as find_recipe
+from bgfmt.tables.gillogly import CHEQUERS, POINTS, domain_ids, domain_of
 
 MAX_TWO_SIDED_POINTS = 12
 LANES = 6.5e9  # int16 maxima a second on one core, measured
@@ -61,7 +62,11 @@ def plan(kind: str, points: int = 6, chequers: int = 15, **options: Any) -> Plan
         return _one_sided(points, chequers, normal=True, **options)
     if kind == "two-sided":
         return plan_two_sided(points, chequers, **options)
-    find_recipe(options.get("recipe", "exact"), kind)
+    chosen = find_recipe(options.get("recipe", "exact"), kind)
+    if kind == "bkg":
+        return _gillogly(points, chequers, chosen, options.get("threads"))
+    if kind == "expected-points":
+        return _expected_points(points, chequers, chosen, options.get("threads"))
     check_size(points, chequers)
     n = board.count(points, chequers)
     threads = thread_count(options.get("threads"))
@@ -104,6 +109,25 @@ def plan_two_sided(
     seconds = START_SECONDS + lanes / LANES / threads + (body / SCRATCH_RATE if large else 0)
     memory = pool + own + near + 4 * n * results + INTERPRETER_BYTES + (0 if large else body)
     return Plan(what, pairs, seconds, int(memory), 40 + body, body if large else 0)
+
+
+def _gillogly(points: int, chequers: int, chosen: Recipe, threads: int | None) -> Plan:
+    if points != POINTS or chequers not in CHEQUERS.values():
+        raise SolverError(
+            f"BKG's table has 6 points and 15 chequers (union) or 8, not {points} and {chequers}"
+        )
+    whole = _one_sided(POINTS, 15, gammon=False, recipe="exact", threads=threads)
+    n = len(domain_ids(domain_of(chequers)))
+    output = 93 * n if chosen.rounded else 40 + 72 * n
+    return Plan(f"Gillogly's table, recipe {chosen.name}", n, whole.seconds, whole.memory, output)
+
+
+def _expected_points(points: int, chequers: int, chosen: Recipe, threads: int | None) -> Plan:
+    whole = plan_two_sided(points, chequers, cubeful=False, recipe="exact", threads=threads)
+    n = board.count(points, chequers) - 1
+    output = 64 + (2 * points + 12) * n * n if chosen.rounded else 8 * n * n
+    what = f"expected points {points}x{chequers}, recipe {chosen.name}"
+    return Plan(what, n * n, whole.seconds, whole.memory + 12 * n * n, output)
 
 
 def results_a_position(points: int, chequers: int) -> int:

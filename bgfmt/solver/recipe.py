@@ -25,7 +25,10 @@ class Recipe:
         highest points first, or the ``lexicographic`` least by chequers on point 1, then point 2, ...
     remainder : what rounding leaves of 65535 goes to the first most likely roll: most likely among the rounded
         numbers (``rounded``) or among the sums before the division by 36 (``sums``). ``none``: floats, no remainder.
-    gammon : the plays of the gammon distribution: those that ``save`` the gammon soonest, or those of the ``race``.
+    gammon : the plays of the gammon distribution: those that ``save`` the gammon soonest, or those of the ``race``;
+        ``none``: there is no such distribution.
+    play : how a roll is played: for the fewest rolls (``best``), or by gnubg's fixed rule, in two versions; see
+        `bgfmt.solver.heuristic`.
     rounded : numbers are rounded to integers at every position, as files hold them; False keeps float64.
     """
 
@@ -33,9 +36,10 @@ class Recipe:
     kinds: tuple[str, ...]
     tie: Literal["first", "lexicographic"]
     remainder: Literal["rounded", "sums", "none"]
-    gammon: Literal["save", "race"]
+    gammon: Literal["save", "race", "none"]
     rounded: bool
     summary: str
+    play: Literal["best", "look-ahead", "fixed"] = "best"
 
 
 _ALL = (
@@ -58,17 +62,55 @@ _ALL = (
         "the one-sided file that bgsage ships, to the byte",
     ),
     Recipe(
+        "bkg",
+        ("bkg",),
+        "first",
+        "none",
+        "save",
+        True,
+        "Gillogly's table for BKG (1977), to six decimals",
+    ),
+    Recipe(
+        "points",
+        ("expected-points",),
+        "first",
+        "none",
+        "save",
+        True,
+        "the 2011 blog's expected points, to six decimals",
+    ),
+    Recipe(
         "exact",
-        ("one-sided", "two-sided", "mean-rolls"),
+        ("one-sided", "two-sided", "mean-rolls", "bkg", "expected-points"),
         "first",
         "none",
         "save",
         False,
         "float64 throughout, nothing rounded to a file's integers",
     ),
+    Recipe(
+        "gnubg-heuristic",
+        ("one-sided",),
+        "first",
+        "none",
+        "none",
+        True,
+        "what GNU Backgammon plays by where it finds no database: a fixed rule; 6 points",
+        "look-ahead",
+    ),
+    Recipe(
+        "gnubg-heuristic-2009",
+        ("one-sided",),
+        "first",
+        "none",
+        "none",
+        True,
+        "the same of releases from 2009 to 1.00, which did not look ahead",
+        "fixed",
+    ),
 )
 RECIPES = {r.name: r for r in _ALL}
-KINDS = ("one-sided", "normal-distribution", "two-sided", "mean-rolls")
+KINDS = ("one-sided", "normal-distribution", "two-sided", "mean-rolls", "bkg", "expected-points")
 
 
 def recipe(name: str | Recipe, kind: str | None = None) -> Recipe:

@@ -1,14 +1,24 @@
 """Where bytes come from and go: sources, sinks, and files that appear whole or not at all."""
 
 from bgfmt.storage.draft import check_output, create
-from bgfmt.storage.ranges import FolderSource, GuardedSource, RangeSource, open_source
+from bgfmt.storage.folder import FolderSink, create_folder
+from bgfmt.storage.ranges import (
+    REMOTE_OPTIONS,
+    FolderSource,
+    GuardedSource,
+    RangeSource,
+    is_url,
+    open_source,
+)
 from bgfmt.storage.sink import ComparingSink, FileSink, MemorySink, Sink
 from bgfmt.storage.source import MappedSource, MemorySource, Source
 from bgfmt.storage.system import PathLike
 
 __all__ = [
+    "REMOTE_OPTIONS",
     "ComparingSink",
     "FileSink",
+    "FolderSink",
     "FolderSource",
     "GuardedSource",
     "MappedSource",
@@ -20,5 +30,7 @@ __all__ = [
     "Source",
     "check_output",
     "create",
+    "create_folder",
+    "is_url",
     "open_source",
 ]

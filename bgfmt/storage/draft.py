@@ -47,6 +47,7 @@ def check_output(path: PathLike, *, force: bool = False) -> None:
 def create(path: PathLike, *, force: bool = False) -> Iterator[FileSink]:
     """Open a new file for writing; it appears under `path` when the block ends well, and never otherwise.
 
+    What was written is read again before, and held against sums that were taken on the way (`bgfmt.storage.sums`).
     Where the system can, the file has no name until then, so that even a killed process leaves nothing behind;
     where it cannot, what a killed process left is removed by the next one that makes the same file. Without
     `force` an existing file is refused, at the start and at the end; with it only a regular file is replaced.
@@ -65,6 +66,7 @@ def create(path: PathLike, *, force: bool = False) -> Iterator[FileSink]:
         with system.said_of(name):
             if os.fstat(draft.fd).st_size != sink.written:
                 os.ftruncate(draft.fd, sink.written)
+            sink.sums.check(draft.fd, name)
             draft.publish(force=force, name=name)
     finally:
         draft.discard()

@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgfmt.errors import ClosedError
+from bgfmt.storage.brought import Brought
 from bgfmt.storage.ranges import RangeRows, RangeSource
-from bgfmt.storage.source import length_of
+from bgfmt.storage.source import Progress, Source, length_of
 
 PAGE_BYTES = 64 << 10
 CACHE_PAGES = 256
@@ -70,6 +71,9 @@ class PagedSource(RangeSource):
         if self._pool is not None:
             self._pool.shutdown(wait=False, cancel_futures=True)
             self._pool = None
+
+    def local(self, progress: Progress | None = None) -> Source:
+        return Brought(self, progress)
 
     def array(self, dtype: Any, shape: tuple[int, ...], offset: int, what: str = "table") -> NDArray[Any]:
         kind = np.dtype(dtype)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 from bisect import bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import accumulate
 from pathlib import Path
 from typing import Any, BinaryIO, cast
@@ -16,10 +17,17 @@ from bgfmt.errors import CapabilityError, ClosedError, TruncatedError
 from bgfmt.storage import system
 from bgfmt.storage.source import MappedSource, Source, Window, length_of
 from bgfmt.storage.system import PathLike
-from bgfmt.tables.rows import LazyRows, Rows
+from bgfmt.tables.rows import LazyRows, Rows, wrapped
 
 AT_ONCE = 16 << 20  # arrays of at most this many bytes are read whole
 NEAR = 1 << 12  # records that lie this close are read together
+#: of addresses on the network, see `bgfmt.storage.remote.open_url`
+REMOTE_OPTIONS = frozenset({"page_bytes", "cache_pages", "whole_bytes", "timeout", "retries", "headers"})
+
+
+def is_url(path: Any) -> bool:
+    """Whether a path is an address of a web server."""
+    return isinstance(path, str) and re.match(r"https?://", path, re.IGNORECASE) is not None
 
 
 def open_source(path: PathLike | BinaryIO, *, guard: bool = False, **options: Any) -> Source:
@@ -29,15 +37,19 @@ def open_source(path: PathLike | BinaryIO, *, guard: bool = False, **options: An
     that can seek is read where it is; a store of chunks gives its description. OSError for what is no regular file
     (a folder, a device, a FIFO), at once.
     """
-    from bgfmt.storage import chunks, readable, remote
+    from bgfmt.storage import chunks
 
     if not options and chunks.is_store(path):
         return chunks.StoreSource(path)  # type: ignore[arg-type]
-    if remote.is_url(path):
+    if is_url(path):
+        from bgfmt.storage import remote
+
         return remote.open_url(str(path), **options)
     if options:
         raise CapabilityError(f"{', '.join(sorted(options))}: options of addresses on the network only")
     if not isinstance(path, (str, os.PathLike)):
+        from bgfmt.storage import readable
+
         return readable.ReadableSource(path)
     return GuardedSource(path) if guard else MappedSource(path)
 
@@ -123,13 +135,26 @@ class RangeRows(LazyRows):
         """As of an ndarray; one entry, or arrays of entries, along the first two axes fetch these records alone."""
         if (
             isinstance(key, tuple)
+            and len(key) == 2
+            and len(self.shape) == 3
+            and type(key[0]) is type(key[1]) is int
+        ):
+            us, them = key
+            if (
+                0 <= us < self.shape[0] and 0 <= them < self.shape[1]
+            ):  # a single look-up, without arrays of one
+                width = self.shape[2] * self.dtype.itemsize
+                data = self._source.read(self._offset + (us * self.shape[1] + them) * width, width)
+                return np.frombuffer(data, self.dtype)
+        if (
+            isinstance(key, tuple)
             and len(self.shape) > 2
             and len(key) >= 2
             and _numbers(key[0])
             and _numbers(key[1])
         ):
             us, them = np.broadcast_arrays(
-                *(_wrapped(k, n) for k, n in zip(key[:2], self.shape[:2], strict=True))
+                *(wrapped(k, n) for k, n in zip(key[:2], self.shape[:2], strict=True))
             )
             width = length_of(self.shape[2:]) * self.dtype.itemsize
             flat = (us.astype(np.int64) * self.shape[1] + them).reshape(-1)
@@ -146,7 +171,7 @@ class RangeRows(LazyRows):
             return _columns(self, key[1])
         if isinstance(key, np.ndarray) and key.dtype.kind in "iu":
             assert self._pick is not None
-            rows = self._pick(_wrapped(key, len(self)).reshape(-1))
+            rows = self._pick(wrapped(key, len(self)).reshape(-1))
             return rows.reshape(*key.shape, *self.shape[1:])
         return super().__getitem__(key)
 
@@ -163,14 +188,6 @@ def _numbers(key: Any) -> bool:
     return isinstance(key, (int, np.integer)) or (
         isinstance(key, (np.ndarray, list)) and np.asarray(key).dtype.kind in "iu"
     )
-
-
-def _wrapped(key: Any, size: int) -> NDArray[np.int64]:
-    numbers = np.asarray(key, np.int64)
-    numbers = np.where(numbers < 0, numbers + size, numbers)
-    if numbers.size and (numbers.min() < 0 or numbers.max() >= size):
-        raise IndexError(f"an index lies outside 0 to {size - 1}")
-    return numbers
 
 
 class GuardedSource(RangeSource):
@@ -193,14 +210,17 @@ class GuardedSource(RangeSource):
 
 
 class FolderSource(RangeSource):
-    """A table in several files: the regular files of a folder, one after the other in order of name.
+    """A table in several files of a folder, one after the other.
 
-    `files` maps their names to sources of their own; those that begin with a dot, and folders, are left out.
+    names : of the files, in order; by default all regular files by name, without those that begin with a dot.
+    `files` maps names to sources of their own.
     """
 
-    def __init__(self, path: PathLike, *, guard: bool = False) -> None:
+    def __init__(self, path: PathLike, names: Sequence[str] | None = None, *, guard: bool = False) -> None:
         folder = Path(path)
-        names = sorted(entry.name for entry in os.scandir(folder) if entry.is_file() and entry.name[0] != ".")
+        if names is None:
+            found = (entry for entry in os.scandir(folder) if entry.is_file() and entry.name[0] != ".")
+            names = sorted(entry.name for entry in found)
         self.files: dict[str, Source] = {}
         try:
             for name in names:

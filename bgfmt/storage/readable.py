@@ -6,7 +6,9 @@ import io
 from threading import Lock
 from typing import BinaryIO
 
+from bgfmt.storage.brought import Brought
 from bgfmt.storage.ranges import RangeSource
+from bgfmt.storage.source import Progress, Source
 
 
 class ReadableSource(RangeSource):
@@ -18,6 +20,9 @@ class ReadableSource(RangeSource):
         self._file, self._lock = file, Lock()
         name = getattr(file, "name", None)
         super().__init__(name if isinstance(name, str) else "<file>", file.seek(0, io.SEEK_END), self._at)
+
+    def local(self, progress: Progress | None = None) -> Source:
+        return Brought(self, progress)
 
     def _at(self, offset: int, size: int) -> bytes:
         with self._lock:

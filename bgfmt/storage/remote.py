@@ -29,12 +29,6 @@ T = TypeVar("T")
 WHOLE_BYTES = 64 << 20
 TIMEOUT = 30.0
 RETRIES = 2
-OPTIONS = frozenset({"page_bytes", "cache_pages", "whole_bytes", "timeout", "retries", "headers"})
-
-
-def is_url(path: Any) -> bool:
-    """Whether a path is an address of a web server."""
-    return isinstance(path, str) and re.match(r"https?://", path, re.IGNORECASE) is not None
 
 
 def open_url(

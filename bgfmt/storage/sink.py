@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgfmt.storage import system
+from bgfmt.storage.sums import Sums
 
 Data = bytes | bytearray | memoryview | NDArray[Any]
 MOST_RUNS = 1000
@@ -60,7 +61,8 @@ class FileSink(Sink):
     """A file being written.
 
     Large pieces are written by a thread of their own, so that making the next block and writing the last one
-    overlap. System errors carry `name`, not that of the hidden file.
+    overlap. System errors carry `name`, not that of the hidden file. `sums` are of all that is written, without what
+    is reserved: that is filled and checked by whoever makes it.
     """
 
     _BEHIND = 4  # blocks that may wait to be written, which bounds the memory they hold
@@ -68,6 +70,7 @@ class FileSink(Sink):
 
     def __init__(self, fd: int, name: str) -> None:
         self.fd, self.name, self.written = fd, name, 0
+        self.sums = Sums()
         self._waiting: queue.Queue[tuple[int, memoryview] | None] = queue.Queue(self._BEHIND)
         self._failed: BaseException | None = None
         self._thread: threading.Thread | None = None
@@ -75,8 +78,7 @@ class FileSink(Sink):
     def write_at(self, offset: int, data: Data) -> None:
         view = view_of(data)
         if len(view) < 1 << 16:
-            with system.said_of(self.name):
-                system.write_at(self.fd, view, offset)
+            self._put(offset, view)
             return
         if self._thread is None:
             self._thread = threading.Thread(target=self._write_behind, daemon=True)
@@ -104,6 +106,11 @@ class FileSink(Sink):
         if self._failed is not None:
             raise self._failed
 
+    def _put(self, offset: int, view: memoryview) -> None:
+        self.sums.add(offset, view)
+        with system.said_of(self.name):
+            system.write_at(self.fd, view, offset)
+
     def _write_behind(self) -> None:
         unsynced = 0
         while (item := self._waiting.get()) is not None:
@@ -111,12 +118,12 @@ class FileSink(Sink):
                 continue  # keep taking, so that the caller never waits on a full queue
             offset, view = item
             try:
-                with system.said_of(self.name):
-                    system.write_at(self.fd, view, offset)
-                    unsynced += len(view)
-                    if unsynced >= self._SYNC_EVERY:
+                self._put(offset, view)
+                unsynced += len(view)
+                if unsynced >= self._SYNC_EVERY:
+                    with system.said_of(self.name):
                         system.sync_data(self.fd)
-                        unsynced = 0
+                    unsynced = 0
             except BaseException as error:
                 self._failed = error
 

@@ -14,6 +14,7 @@ import contextlib
 import mmap
 import os
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Protocol, Self
 
@@ -26,6 +27,7 @@ from bgfmt.storage import system
 from bgfmt.storage.system import PathLike
 
 Piece = bytes | bytearray | memoryview
+Progress = Callable[[int, int], None]
 
 
 class Window(Protocol):
@@ -74,6 +76,13 @@ class Source(Protocol):
 
     def whole(self) -> Source:
         """The same bytes at hand, for formats that are not read by range; CapabilityError where that is too much."""
+        return self
+
+    def local(self, progress: Progress | None = None) -> Source:
+        """The same bytes to be read in any order; from afar they are brought to a file without a name.
+
+        progress : called with (bytes brought, bytes in all).
+        """
         return self
 
     def need(self, size: int, what: str = "file") -> None:
@@ -134,15 +143,16 @@ class _Whole(Source):
 
 
 class MappedSource(_Whole):
-    """A regular file, mapped: nothing is read until it is used."""
+    """A regular file, mapped: nothing is read until it is used. With `fd`, that file, which `path` only names."""
 
-    def __init__(self, path: PathLike) -> None:
-        fd = system.open_regular(path)
+    def __init__(self, path: PathLike, fd: int | None = None) -> None:
+        at = system.open_regular(path) if fd is None else fd
         try:
-            size = os.fstat(fd).st_size
-            self._map = mmap.mmap(fd, 0, access=mmap.ACCESS_READ) if size else None
+            size = os.fstat(at).st_size
+            self._map = mmap.mmap(at, 0, access=mmap.ACCESS_READ) if size else None
         finally:
-            os.close(fd)
+            if fd is None:
+                os.close(at)
         super().__init__(memoryview(self._map if self._map is not None else b""), os.fspath(path), Path(path))
 
     def release(self) -> None:

@@ -3,26 +3,28 @@
 >>> import bgfmt
 >>> from bgfmt.tables import KINDS
 >>> sorted(KINDS)[:5]
-['components', 'hypergammon', 'hypergammon-exact', 'match-score', 'mean-rolls']
+['bkg', 'components', 'expected-points', 'hypergammon', 'hypergammon-exact']
 >>> [column.name for column in bgfmt.load("fixtures/golden/gnubg/ts_06x02.bd").columns]
 ['win', 'cubeless', 'owned', 'centered', 'opponent']
 """
 
+from bgfmt.tables.answers import Answer, Listing
 from bgfmt.tables.base import (
     BLOCK_BYTES,
     KINDS,
-    Answer,
     ArrayRule,
     Breach,
     Coarser,
     Column,
-    Listing,
     Table,
     of_kind,
     same_numbers,
 )
 from bgfmt.tables.components import Components
 from bgfmt.tables.exact_hypergammon import ExactHypergammon
+from bgfmt.tables.expected_points import ExpectedPoints
+from bgfmt.tables.fine_two_sided import FineTwoSided
+from bgfmt.tables.gillogly import Gillogly
 from bgfmt.tables.hypergammon import HYPER_EQUITIES, OUTCOMES, Hypergammon, HyperOutcome
 from bgfmt.tables.match_score import MatchEntry, MatchScore
 from bgfmt.tables.mean_rolls import MeanRolls
@@ -49,6 +51,9 @@ __all__ = [
     "Equities",
     "Estimate",
     "ExactHypergammon",
+    "ExpectedPoints",
+    "FineTwoSided",
+    "Gillogly",
     "HyperOutcome",
     "Hypergammon",
     "LazyRows",

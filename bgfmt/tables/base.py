@@ -12,7 +12,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, NamedTuple, Protocol, Self, TypeVar
+from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from bgfmt.errors import CapabilityError
 from bgfmt.game import board
 from bgfmt.game.board import Position, Side
+from bgfmt.tables.answers import Answer, Listing
 from bgfmt.tables.rows import Array, Rows
 
 BLOCK_BYTES = 8 << 20
@@ -69,36 +70,19 @@ class ArrayRule(NamedTuple):
 
 
 class Coarser(NamedTuple):
-    """A kind that a table can be made into: the class, how, and what is lost by it, in words."""
+    """A kind that a table can be made into: the class, how, and what is lost by it, in words ("" nothing).
+
+    spared : whether this very table loses nothing by it, which takes a pass over it; None where it always does.
+    """
 
     kind: type[Table]
     make: Callable[[], Table]
     lost: str
+    spared: Callable[[], bool] | None = None
 
-
-class Listing(Protocol):
-    """Entries that are no positions, decoded when asked for."""
-
-    def __len__(self) -> int: ...
-    def describe(self, k: int) -> str:
-        """Entry k in a line."""
-
-    def as_json(self, k: int) -> dict[str, Any]:
-        """Entry k as plain values."""
-
-
-class Answer(Protocol):
-    """What a table says of one entry."""
-
-    @property
-    def number(self) -> int:
-        """The position number of the entry."""
-
-    def as_dict(self) -> dict[str, Any]:
-        """All of it as plain values, chances as fractions."""
-
-    def describe(self, who: str = "") -> str:
-        """All of it as text, with the decimals that gnubg's bearoffdump prints."""
+    def losses(self) -> list[str]:
+        """What is lost of this very table, a line each."""
+        return [self.lost] if self.lost and not (self.spared and self.spared()) else []
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -211,6 +195,12 @@ class Table:
             if self.release is not None:
                 self.release()
 
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        """The stored numbers as an Arrow stream, for whatever takes one; see `bgfmt.arrow`."""
+        from bgfmt.tables import arrow
+
+        return arrow.stream(self).__arrow_c_stream__(requested_schema)
+
     def record(self, kind: type[R]) -> R | None:
         """What a file of that record's format said beyond the numbers, or None."""
         return next((r for r in self.carried if isinstance(r, kind)), None)
@@ -228,6 +218,10 @@ class Table:
     @abstractmethod
     def asked(self, number: int) -> Side | Position:
         """The side or position with this number; NotCoveredError when there is none."""
+
+    def counts(self, numbers: NDArray[np.int64]) -> NDArray[np.int8]:
+        """Chequers on each point, (m, points), of the sides with these numbers."""
+        return board.unrank_array(numbers, self.points)
 
     # -- look-up -----------------------------------------------------------------------------------------
 
@@ -249,6 +243,17 @@ class Table:
     @abstractmethod
     def values(self, numbers: NDArray[np.int64]) -> NDArray[np.float64]:
         """Those numbers, (m, len(columns)) float64, of entries in ascending order of position number."""
+
+    def flat_values(self, numbers: NDArray[np.int64], block: dict[str, Array]) -> Iterator[Array]:
+        """Those numbers, (m,) of each column, of all entries of a block of rows."""
+        yield from np.ascontiguousarray(self.values(numbers).T)
+
+    def value_tables(self) -> dict[int, tuple[str, int, NDArray[Any]]]:
+        """By the place of a column, where each of its numbers follows from one stored 16-bit number alone.
+
+        Array and item of that number, and float32 of shape (65536,): what each one means.
+        """
+        return {}
 
     @property
     def max_error(self) -> float | None:

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from bgfmt.errors import NotCoveredError
 from bgfmt.game.board import Position, Side
-from bgfmt.tables.base import Answer, ArrayRule, Column, Listing, Table
+from bgfmt.tables.answers import Answer, Listing
+from bgfmt.tables.base import ArrayRule, Column, Table
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

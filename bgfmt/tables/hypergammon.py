@@ -131,6 +131,10 @@ class Hypergammon(HyperSides):
     def stored(self, name: str, rows: Array) -> Array:
         return hyper_numbers(rows)
 
+    @property
+    def cost(self) -> float:
+        return {1: 1.0, 2: 8.0}.get(self.chequers, 1400.0)  # of the iteration run again
+
     def breaches(self, start: int, block: dict[str, Array]) -> Iterator[Breach]:
         bad = block["records"][..., RECORD - 1].any(axis=1)
         yield Breach("zero byte", np.asarray(bad), "the last byte of a record is not zero")

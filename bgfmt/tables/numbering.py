@@ -177,6 +177,11 @@ class OfBothSides(Numbered):
 
     def at(self, rows: Rows, numbers: NDArray[np.int64]) -> Array:
         """Records of entries in ascending order, row by row, so that rows made on demand serve as well."""
-        us, them = np.divmod(numbers, self.positions)
+        n = self.positions
+        first, last = int(numbers[0]), int(numbers[-1])
+        if last - first == len(numbers) - 1 and first % n == 0 and (last + 1) % n == 0:  # whole rows
+            whole = np.asarray(rows[first // n : last // n + 1])
+            return whole.reshape(-1, *whole.shape[2:])
+        us, them = np.divmod(numbers, n)
         pieces = [np.asarray(rows[int(u)])[them[us == u]] for u in np.unique(us)]
         return np.concatenate(pieces)

@@ -62,6 +62,10 @@ class PlacedPairs(LazyRows):
                 to[...] = self.squares.lines(a, b, here)[:, columns.start - b * c : columns.stop - b * c]
         return out
 
+    def piece(self, rows: Array, first: int, last: int) -> Array:
+        """As `placed`, for places rows that follow each other."""
+        return self.placed(int(rows[0]), int(rows[-1]) + 1, first, last)
+
     def _rows(self, numbers: Array) -> Array:
         """Whole rows of these position numbers."""
         n, _, k = self.shape

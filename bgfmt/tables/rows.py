@@ -95,6 +95,44 @@ class LazyRows:
         return np.asarray(self._fetch(0, len(self)), dtype)
 
 
+class PairRows(LazyRows):
+    """Records of pairs [us, them] made on demand: `pairs(us, them)` returns those of two int64 arrays, one each."""
+
+    def __init__(
+        self,
+        shape: tuple[int, ...],
+        dtype: np.dtype[Any] | str,
+        fetch: Callable[[int, int], Array],
+        pairs: Callable[[NDArray[np.int64], NDArray[np.int64]], Array],
+    ) -> None:
+        super().__init__(shape, dtype, fetch)
+        self._pairs = pairs
+
+    def __getitem__(self, key: Any, /) -> Any:
+        """As of an ndarray; one pair, or arrays of pairs, make these records alone."""
+        if isinstance(key, tuple) and len(key) >= 2 and all(map(_is_number, key[:2])):
+            sides = np.broadcast_arrays(
+                *(wrapped(k, n) for k, n in zip(key[:2], self.shape[:2], strict=True))
+            )
+            found = self._pairs(*(side.reshape(-1) for side in sides))
+            rows = found.reshape(*sides[0].shape, *self.shape[2:])
+            return rows[(..., *key[2:])] if len(key) > 2 else rows
+        return super().__getitem__(key)
+
+
+def _is_number(key: Any) -> bool:
+    return isinstance(key, (int, np.integer)) or (isinstance(key, np.ndarray) and key.dtype.kind in "iu")
+
+
+def wrapped(key: Any, size: int) -> NDArray[np.int64]:
+    """Indices as they count from the front; IndexError for one outside."""
+    numbers = np.asarray(key, np.int64)
+    numbers = np.where(numbers < 0, numbers + size, numbers)
+    if numbers.size and (numbers.min() < 0 or numbers.max() >= size):
+        raise IndexError(f"an index lies outside 0 to {size - 1}")
+    return numbers
+
+
 def corner_of_rows(rows: Rows, n: int, numbers: NDArray[np.int64] | None) -> Rows:
     """The first `n` rows, or, made on demand, those with these numbers."""
     if numbers is None:

@@ -134,6 +134,20 @@ class TwoSided(OfBothSides):
         found = equities(self.at(self.equities, numbers)).astype(np.float64)
         return np.concatenate([found[:, :1] / 2 + 0.5, found], axis=1)
 
+    def flat_values(self, numbers: NDArray[np.int64], block: dict[str, Array]) -> Iterator[Array]:
+        for k in range(self.equities.shape[2]):
+            column = equities(np.ascontiguousarray(block["equities"][..., k]).reshape(-1))
+            if k == 0:
+                yield column / column.dtype.type(2) + column.dtype.type(0.5)
+            yield column
+
+    def value_tables(self) -> dict[int, tuple[str, int, Floats]]:
+        if self.exact:
+            return {}
+        means = equities(np.arange(1 << 16, dtype=np.uint16))
+        every = {k + 1: ("equities", k, means) for k in range(self.equities.shape[2])}
+        return {0: ("equities", 0, means / np.float32(2) + np.float32(0.5))} | every
+
     def read(self, name: str, stored: Array) -> NDArray[np.float64]:
         return np.asarray(stored if stored.dtype == np.float64 else stored / EQUITY_HALF - 1, np.float64)
 
@@ -173,8 +187,13 @@ class TwoSided(OfBothSides):
         return 2 + self.entries * 4e-8 * (self.points * self.chequers) / 48
 
     def coarser(self) -> tuple[Coarser, ...]:
+        if not self.cubeful:
+            return ()
+        from bgfmt.tables import fine_two_sided as fine
+
         lost = "the equities with a cube are dropped, the cubeless ones kept"
-        return (Coarser(TwoSided, self.cubeless, lost),) if self.cubeful else ()
+        finer = () if self.exact else fine.made_of(self)
+        return (Coarser(TwoSided, self.cubeless, lost), *finer)
 
     def cubeless(self) -> TwoSided:
         """The cubeless column alone."""

@@ -9,6 +9,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from bgfmt.cluster import workers_of
 from bgfmt.database import Database, open_database, read_source
 from bgfmt.errors import (
@@ -18,7 +20,8 @@ from bgfmt.errors import (
     FormatError,
     UnknownFormatError,
 )
-from bgfmt.storage import PathLike, Source, chunks, open_source, system
+from bgfmt.formats.opening import open_source
+from bgfmt.storage import PathLike, Source, chunks, system
 from bgfmt.tables import Table
 from bgfmt.verifier import causes, digests, proofs, readings, report, sense, structure, words
 from bgfmt.verifier.findings import RUNGS, Finding, Kind, Likely, Outcome, Rule, Seen
@@ -85,7 +88,8 @@ def verify(
     asked = {"format": format, **(described or {})}
     climb = Climb(until or "recurrence", sample, seed, tolerance, thread_count(threads), progress, announce)
     with contextlib.ExitStack() as closing:
-        source = closing.enter_context(open_source(path))
+        closing.enter_context(np.errstate(all="ignore"))
+        source = closing.enter_context(closing.enter_context(open_source(path)).local())
         known = () if until == "structure" else tuple(digests.identify(source))
         try:
             db = read_source(source, **asked)
@@ -250,5 +254,5 @@ class Climb:
 
 
 def _made_by(name: str, kind: str) -> list[Finding]:
-    plain = ("gnubg", "bgsage", "exact", "peelle", "match")
+    plain = ("gnubg", "bgsage", "exact", "peelle", "match", "bkg", "points")
     return [] if name in plain else [Finding(Rule.MADE_BY, field=name, found=words.made_by(name, kind))]

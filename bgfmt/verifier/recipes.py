@@ -65,6 +65,12 @@ RECIPES = (
     Recipe("exact", "two-sided", "float64 throughout, nothing rounded", "bgfmt solve --recipe exact"),
     Recipe("match", "match-score", "match winning chances in float32, sums in float64", "bgfmt solve match"),
     Recipe("exact", "match-score", "float64 throughout, nothing rounded", "bgfmt solve match --recipe exact"),
+    Recipe("bkg", "bkg", "Gillogly's table for BKG, to six decimals", "bgfmt solve bkg"),
+    Recipe("exact", "bkg", "float64 throughout, nothing rounded", "bgfmt solve bkg --recipe exact"),
+    Recipe("points", "expected-points", "the 2011 blog's expected points, to six decimals",
+           "bgfmt solve expected-points"),
+    Recipe("exact", "expected-points", "float64 throughout, nothing rounded",
+           "bgfmt solve expected-points --recipe exact"),
     Recipe("exact", "hypergammon-exact", "float64 throughout, nothing rounded", "bgfmt solve --recipe exact"),
     Recipe("gnubg", "hypergammon", "GNU Backgammon's makehyper", "files of makehyper 1.07"),
     Recipe(

@@ -10,6 +10,8 @@ import numpy as np
 from bgfmt.errors import SolverError
 from bgfmt.tables import (
     ExactHypergammon,
+    ExpectedPoints,
+    Gillogly,
     Hypergammon,
     MatchScore,
     MeanRolls,
@@ -105,7 +107,7 @@ def _normal(table: NormalOneSided, recipe: str, common: dict[str, Any]) -> Table
 def _means(table: MeanRolls, recipe: str, common: dict[str, Any]) -> Table | None:
     from bgfmt import solver
 
-    return solver.expected_rolls(table.points, table.chequers, **common) if recipe == "peelle" else None
+    return solver.mean_rolls(table.points, table.chequers, **common) if recipe == "peelle" else None
 
 
 def _match_score(table: MatchScore, recipe: str, common: dict[str, Any]) -> Table | None:
@@ -123,6 +125,18 @@ def _match_score(table: MatchScore, recipe: str, common: dict[str, Any]) -> Tabl
     return match_score(*size, score.away, known, player=score.player, dtype=dtype, **common)
 
 
+def _gillogly(table: Gillogly, recipe: str, common: dict[str, Any]) -> Table | None:
+    from bgfmt import solver
+
+    return solver.gillogly(table.domain, recipe=recipe, **common)
+
+
+def _expected_points(table: ExpectedPoints, recipe: str, common: dict[str, Any]) -> Table | None:
+    from bgfmt import solver
+
+    return solver.expected_points(table.points, table.chequers, recipe=recipe, **common)
+
+
 #: how the tables of a kind are solved again: (table, recipe, threads and progress); None where no solver makes them
 WAYS: dict[str, Callable[[Any, str, dict[str, Any]], Table | None]] = {
     OneSided.kind: _one_sided,
@@ -130,4 +144,6 @@ WAYS: dict[str, Callable[[Any, str, dict[str, Any]], Table | None]] = {
     NormalOneSided.kind: _normal,
     MeanRolls.kind: _means,
     MatchScore.kind: _match_score,
+    Gillogly.kind: _gillogly,
+    ExpectedPoints.kind: _expected_points,
 }

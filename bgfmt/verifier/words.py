@@ -145,10 +145,9 @@ def _proof(outcome: Outcome, kind: str) -> str:
         again = "" if "restarts" not in facts else f", restarted after {plural(facts['restarts'], 'sweep')}"
         text = f"{every} is what {_whose(outcome)} iteration gives after {plural(facts['sweeps'], 'sweep')}{again}"
     elif "threshold" in facts:
-        ended = "finished games" if outcome.recipe == "exact" else "races and finished games"
         text = (
             f"{every} reproduces itself in one step of {_whose(outcome)} iteration to its threshold of "
-            f"{facts['threshold']:.0e}, {ended} to the last bit"
+            f"{facts['threshold']:.0e}, finished games to the last bit"
         )
     elif outcome.recipe in ("exact", "match"):
         text = f"{every} follows from the rules to the last bit"

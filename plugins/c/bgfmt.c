@@ -39,7 +39,10 @@ enum { HEADER = 40, MAX_CHEQUERS = 15, MAX_SIDED_POINTS = 24, HYPER_RECORD = 28 
 /* t[k][s] = C(s + k - 1, k), what s chequers on the k highest points add to a position number */
 typedef uint64_t terms_table[BGFMT_BOARD + 1][MAX_CHEQUERS + 2];
 
+struct packed;
+
 struct bgfmt_db {
+    struct packed *packed;      /* bgfmt-ts: what was made of its directory */
     const unsigned char *bytes; /* the file */
     const unsigned char *table; /* the first record or index entry */
     const unsigned char *data;  /* compressed: the values; bgsage: the gammon rows */
@@ -212,6 +215,396 @@ int bgfmt_read_id(const char *id, uint8_t us[BGFMT_BOARD], uint8_t them[BGFMT_BO
     return BGFMT_OK;
 }
 
+static float equity_of(uint32_t stored);
+
+/* ---- bgfmt-ts, compressed two-sided tables: docs/formats/bgfmt-ts.md has the bytes ---- */
+
+enum { TS_HEAD = 64, TS_DIRECTORY = 2144, TS_ESCAPE = 63, TS_MIDDLE = 31, TS_PLAIN = 255, TS_GROUP = 8192 };
+
+typedef struct part {          /* one column's factors of a tile */
+    const unsigned char *shifts; /* of the 16-bit ones, then of the 8-bit ones */
+    uint32_t wide, narrow;
+} part;
+
+typedef struct tile {
+    const unsigned char *beside; /* the factors of its columns */
+    uint64_t first;              /* the strip's first place, the tile's first column */
+    uint32_t low, width, blocks, factors;
+    const unsigned char *index;  /* of the strip's row segments */
+    part parts[4];
+} tile;
+
+struct packed {
+    tile *tiles;              /* groups x groups */
+    uint32_t *places;         /* by position number */
+    uint32_t *slots;          /* 16 x 4096: low bits << 30, symbol << 24, frequency less one << 12, distance */
+    unsigned char *rows_right, *beside_right; /* 1: the sum was right; the only bytes that a look-up changes */
+    uint32_t crc[8][256];
+    unsigned char shifts[16];
+    uint64_t size;
+    uint32_t groups, columns, block;
+};
+
+static uint64_t u64_at(const unsigned char *p) { return u32_at(p) | (uint64_t)u32_at(p + 4) << 32; }
+static int32_t i16_at(const unsigned char *p) { return (int32_t)(u16_at(p) ^ 32768u) - 32768; }
+
+static void make_crc(uint32_t t[8][256])
+{
+    uint32_t i, k;
+    for (i = 0; i < 256; i++)
+        for (t[0][i] = i, k = 0; k < 8; k++)
+            t[0][i] = t[0][i] >> 1 ^ (t[0][i] & 1 ? 0xEDB88320u : 0);
+    for (k = 1; k < 8; k++)
+        for (i = 0; i < 256; i++)
+            t[k][i] = t[k - 1][i] >> 8 ^ t[0][t[k - 1][i] & 255];
+}
+
+/* Whether the four bytes behind `size` bytes are their CRC-32. */
+static int sum_right(const struct packed *ts, const unsigned char *p, uint64_t size)
+{
+#ifdef BGFMT_IGNORE_SUMS /* for fuzzing what lies behind them */
+    (void)ts, (void)p, (void)size;
+    return 1;
+#else
+    uint32_t c = 0xFFFFFFFFu;
+    for (; size >= 8; size -= 8, p += 8) {
+        uint32_t low = c ^ u32_at(p);
+        c = ts->crc[7][low & 255] ^ ts->crc[6][low >> 8 & 255] ^ ts->crc[5][low >> 16 & 255] ^ ts->crc[4][low >> 24]
+            ^ ts->crc[3][p[4]] ^ ts->crc[2][p[5]] ^ ts->crc[1][p[6]] ^ ts->crc[0][p[7]];
+    }
+    for (; size; size--, p++)
+        c = ts->crc[0][(c ^ *p) & 255] ^ c >> 8;
+    return (c ^ 0xFFFFFFFFu) == u32_at(p);
+#endif
+}
+
+static uint32_t edge(uint64_t n, uint32_t groups, uint32_t g) { return (uint32_t)(g * n / groups); }
+
+/* The strip of group g: from `at` to `end`, in bytes from the table's first. */
+static int take_strip(const unsigned char *head, struct packed *ts, uint64_t n, uint32_t g, uint64_t at, uint64_t end)
+{
+    uint32_t rows = edge(n, ts->groups, g + 1) - edge(n, ts->groups, g), j, c;
+    uint64_t size, i, where, begin = at, many = (uint64_t)rows * ts->groups + 1;
+    const unsigned char *index, *p;
+    if (end - at < 8)
+        return BGFMT_ERR_CORRUPT;
+    size = u32_at(head + at);
+    if (size < 8 || size > end - at || !sum_right(ts, head + at, size - 4))
+        return BGFMT_ERR_CORRUPT;
+    for (at += 4, j = 0; j < ts->groups; j++) {
+        tile *t = ts->tiles + (uint64_t)g * ts->groups + j;
+        t->first = edge(n, ts->groups, g);
+        t->low = edge(n, ts->groups, j);
+        t->width = edge(n, ts->groups, j + 1) - t->low;
+        t->blocks = (t->width + ts->block - 1) / ts->block;
+        for (t->factors = 0, c = 0; c < ts->columns; c++) {
+            part *q = t->parts + c;
+            if (begin + size - 4 - at < 4)
+                return BGFMT_ERR_CORRUPT;
+            q->wide = u16_at(head + at);
+            q->narrow = u16_at(head + at + 2);
+            q->shifts = head + at + 4;
+            at += 4;
+            if (q->wide > 256 || q->narrow > 1024 || q->wide + q->narrow > begin + size - 4 - at)
+                return BGFMT_ERR_CORRUPT;
+            for (i = 0; i < q->wide + q->narrow; i++)
+                if (q->shifts[i] > 15)
+                    return BGFMT_ERR_CORRUPT;
+            at += q->wide + q->narrow;
+            t->factors += 2 * q->wide + q->narrow;
+        }
+    }
+    if (at != begin + size - 4)
+        return BGFMT_ERR_CORRUPT;
+    at += 4;
+    if (end - at < 8 * many + 4 || !sum_right(ts, head + at, 8 * many))
+        return BGFMT_ERR_CORRUPT;
+    index = head + at;
+    at += 8 * many + 4;
+    for (j = 0; j < ts->groups; j++) {
+        tile *t = ts->tiles + (uint64_t)g * ts->groups + j;
+        uint64_t bytes = (uint64_t)t->width * (t->factors + 4);
+        if (bytes > end - at)
+            return BGFMT_ERR_CORRUPT;
+        t->beside = head + at;
+        t->index = index;
+        at += bytes;
+    }
+    for (p = index, where = at, i = 0; i < many; i++, p += 8) {
+        const tile *t = ts->tiles + (uint64_t)g * ts->groups + (i + ts->groups - 1) % ts->groups; /* the one before */
+        uint64_t next = u64_at(p), least = i ? t->blocks * (ts->columns == 4 ? 3u : 2u) + t->factors + 4u : 0;
+        if (next < where || next > end || next - where < least || (i == 0 && next != at))
+            return BGFMT_ERR_CORRUPT;
+        where = next;
+    }
+    return where == end ? BGFMT_OK : BGFMT_ERR_CORRUPT;
+}
+
+static int take_classes(struct packed *ts, const unsigned char *p)
+{
+    uint32_t q, i, k;
+    for (q = 0; q < 16; q++, p += 130) {
+        uint32_t *slot = ts->slots + 4096 * q, left = q ? 4096 : 0;
+        if (u16_at(p) > 15)
+            return BGFMT_ERR_CORRUPT;
+        ts->shifts[q] = p[0];
+        for (i = 0; i < 64; i++) {
+            uint32_t many = u16_at(p + 2 + 2 * i);
+            if (many > left)
+                return BGFMT_ERR_CORRUPT;
+            left -= many;
+            for (k = 0; k < many; k++)
+                *slot++ = (i == TS_ESCAPE || p[0] ? 1u << 30 : 0) | i << 24 | (many - 1) << 12 | k;
+        }
+        if (left)
+            return BGFMT_ERR_CORRUPT;
+    }
+    return BGFMT_OK;
+}
+
+static int take_packed(bgfmt_db *db, const unsigned char *head, uint64_t room)
+{
+    bgfmt_info *info = &db->info;
+    struct packed *ts;
+    const unsigned char *p;
+    uint64_t n, size, order, end;
+    uint32_t g, k, facts;
+    int status;
+    if (room < TS_DIRECTORY)
+        return BGFMT_ERR_SHORT;
+    ts = db->packed = calloc(1, sizeof *ts);
+    if (!ts)
+        return BGFMT_ERR_MEMORY;
+    make_crc(ts->crc);
+    if (!sum_right(ts, head, 60))
+        return BGFMT_ERR_CORRUPT;
+    info->kind = BGFMT_TWO_SIDED;
+    info->points = head[10];
+    info->chequers = head[11];
+    ts->columns = head[12];
+    ts->groups = u16_at(head + 14);
+    n = u32_at(head + 16);
+    facts = u32_at(head + 20);
+    size = u64_at(head + 24);
+    if (u16_at(head + 8) != 1 || info->points < 1 || info->points > BGFMT_BOARD || info->chequers < 1
+        || info->chequers > MAX_CHEQUERS || (ts->columns != 1 && ts->columns != 4) || head[13] < 4 || head[13] > 12
+        || n != db->terms[info->points][info->chequers + 1] || !ts->groups || ts->groups > n
+        || (n + ts->groups - 1) / ts->groups > TS_GROUP || facts > 65536)
+        return BGFMT_ERR_HEADER;
+    ts->block = 1u << head[13];
+    order = TS_DIRECTORY + 8 * ((uint64_t)ts->groups + 1);
+    end = order + 4 * n + facts + 4;
+    if (size < end)
+        return BGFMT_ERR_HEADER;
+    if (size > room)
+        return BGFMT_ERR_SHORT;
+    if (!sum_right(ts, head + TS_HEAD, end - 4 - TS_HEAD))
+        return BGFMT_ERR_CORRUPT;
+    ts->size = size;
+    ts->places = malloc(n * sizeof *ts->places);
+    ts->slots = calloc(16 * 4096, sizeof *ts->slots);
+    ts->tiles = calloc((size_t)ts->groups * ts->groups, sizeof *ts->tiles);
+    ts->rows_right = calloc(n, ts->groups);
+    ts->beside_right = calloc(n, ts->groups);
+    if (!ts->places || !ts->slots || !ts->tiles || !ts->rows_right || !ts->beside_right)
+        return BGFMT_ERR_MEMORY;
+    status = take_classes(ts, head + TS_HEAD);
+    if (status)
+        return status;
+    memset(ts->places, 255, n * sizeof *ts->places);
+    for (p = head + order, k = 0; k < n; k++, p += 4) {
+        uint32_t number = u32_at(p);
+        if (number >= n || ts->places[number] != UINT32_MAX)
+            return BGFMT_ERR_CORRUPT;
+        ts->places[number] = k;
+    }
+    for (p = head + TS_DIRECTORY, g = 0; g < ts->groups; g++, p += 8) {
+        uint64_t at = u64_at(p), next = u64_at(p + 8);
+        if (at != end || next < at || next > size)
+            return BGFMT_ERR_CORRUPT;
+        status = take_strip(head, ts, n, g, at, next);
+        if (status)
+            return status;
+        end = next;
+    }
+    if (end != size)
+        return BGFMT_ERR_CORRUPT;
+    info->positions = n;
+    info->cubeful = ts->columns == 4;
+    info->compressed = 1;
+    info->header_bytes = TS_HEAD;
+    info->table_bytes = size;
+    db->table = head;
+    return BGFMT_OK;
+}
+
+static void release_packed(struct packed *ts)
+{
+    if (ts) {
+        free(ts->places);
+        free(ts->slots);
+        free(ts->tiles);
+        free(ts->rows_right);
+        free(ts->beside_right);
+        free(ts);
+    }
+}
+
+static int64_t dot_wide(const unsigned char *a, const unsigned char *b, const unsigned char *shifts, uint32_t many)
+{
+    int64_t total = 0;
+    uint32_t k;
+    for (k = 0; k < many; k++)
+        total += (int64_t)i16_at(a + 2 * k) * i16_at(b + 2 * k) * ((int64_t)1 << shifts[k]);
+    return total;
+}
+
+/* Factors of one shift lie together, mostly: a short loop for each, without shifts in it. */
+static int64_t dot_narrow(const signed char *a, const signed char *b, const unsigned char *shifts, uint32_t many)
+{
+    int64_t total = 0;
+    uint32_t k = 0, end;
+    while (k < many) {
+        int32_t sum = 0;
+        int shift = shifts[k];
+        for (end = k + 1; end < many && shifts[end] == shift;)
+            end++;
+        for (; k < end; k++)
+            sum += a[k] * b[k];
+        total += (int64_t)sum * ((int64_t)1 << shift);
+    }
+    return total;
+}
+
+/* Right shift that rounds down, of any number. */
+static int64_t floor_shift(int64_t value, int by) { return value < 0 ? ~(~value >> by) : value >> by; }
+
+/* One record as stored: info.cubeful ? 4 : 1 numbers. */
+static int packed_record(const bgfmt_db *db, uint64_t us, uint64_t them, uint16_t *out)
+{
+    const struct packed *ts = db->packed;
+    const uint32_t columns = ts->columns, kept = columns == 4 ? 2 : 1;
+    uint32_t row = ts->places[us], column = ts->places[them], c, k, b, within, units, kinds[4];
+    uint64_t groups = ts->groups, n = db->info.positions;
+    uint64_t g = (row * groups + groups - 1) / n, j = (column * groups + groups - 1) / n, which, size;
+    const tile *t;
+    const unsigned char *start, *lengths, *mine, *theirs, *at, *end;
+    int64_t residual[4] = {0, 0, 0, 0};
+    while (edge(n, ts->groups, (uint32_t)g) > row)
+        g--;
+    while (edge(n, ts->groups, (uint32_t)g + 1) <= row)
+        g++;
+    while (edge(n, ts->groups, (uint32_t)j) > column)
+        j--;
+    while (edge(n, ts->groups, (uint32_t)j + 1) <= column)
+        j++;
+    t = ts->tiles + g * groups + j;
+    which = (row - t->first) * groups + j;
+    start = db->table + u64_at(t->index + 8 * which);
+    end = db->table + u64_at(t->index + 8 * which + 8) - 4;
+    column -= t->low;
+    theirs = t->beside + (uint64_t)column * (t->factors + 4);
+    if (!ts->rows_right[row * groups + j]) {
+        if (!sum_right(ts, start, (uint64_t)(end - start)))
+            return BGFMT_ERR_CORRUPT;
+        ts->rows_right[row * groups + j] = 1;
+    }
+    if (!ts->beside_right[g * n + t->low + column]) {
+        if (!sum_right(ts, theirs, t->factors))
+            return BGFMT_ERR_CORRUPT;
+        ts->beside_right[g * n + t->low + column] = 1;
+    }
+    b = column / ts->block;
+    within = column % ts->block;
+    lengths = start + t->blocks * kept;
+    mine = lengths + t->blocks;
+    at = mine + t->factors;
+    for (size = 0, k = 0; k < b; k++)
+        size += lengths[k] == TS_PLAIN ? 2 * columns * ts->block : 2u * lengths[k];
+    if (size > (uint64_t)(end - at))
+        return BGFMT_ERR_CORRUPT;
+    at += size;
+    units = lengths[b];
+    size = units == TS_PLAIN ? 2 * columns * (within + 1) : 2 * units;
+    if (size > (uint64_t)(end - at))
+        return BGFMT_ERR_CORRUPT;
+    if (units == TS_PLAIN) {
+        for (c = 0; c < columns; c++)
+            out[c] = (uint16_t)u16_at(at + 2 * (within * columns + c));
+        return BGFMT_OK;
+    }
+    for (c = 0; c < columns; c++) {
+        kinds[c] = start[b * kept + c / 2] >> 4 * (c % 2) & 15;
+        if (!units && kinds[c])
+            return BGFMT_ERR_CORRUPT;
+    }
+    if (units) {
+        uint32_t x;
+        if (units < 2)
+            return BGFMT_ERR_CORRUPT;
+        end = at + size;
+        x = u32_at(at);
+        at += 4;
+        if (x < 65536)
+            return BGFMT_ERR_CORRUPT;
+        for (k = 0; k <= within; k++)
+            for (c = 0; c < columns; c++) {
+                uint32_t slot, shift;
+                if (!kinds[c])
+                    continue;
+                slot = ts->slots[4096 * kinds[c] + (x & 4095)];
+                x = ((slot >> 12 & 4095) + 1) * (x >> 12) + (slot & 4095);
+                if (x < 65536) {
+                    if (at >= end)
+                        return BGFMT_ERR_CORRUPT;
+                    x = x << 16 | u16_at(at);
+                    at += 2;
+                }
+                residual[c] = (int64_t)(slot >> 24 & 63) - TS_MIDDLE;
+                if (slot >> 30) {
+                    shift = ts->shifts[kinds[c]];
+                    if (residual[c] == TS_ESCAPE - TS_MIDDLE) {
+                        residual[c] = 0;
+                        shift = 16;
+                    }
+                    residual[c] = residual[c] * ((int64_t)1 << shift) + (x & ((1u << shift) - 1));
+                    x >>= shift;
+                    if (x < 65536) {
+                        if (at >= end)
+                            return BGFMT_ERR_CORRUPT;
+                        x = x << 16 | u16_at(at);
+                        at += 2;
+                    }
+                }
+            }
+        if (within + 1 == ts->block && (at != end || x != 65536))
+            return BGFMT_ERR_CORRUPT;
+    }
+    for (c = 0; c < columns; c++) {
+        const part *q = t->parts + c;
+        int64_t total = dot_wide(mine, theirs, q->shifts, q->wide);
+        mine += 2 * q->wide;
+        theirs += 2 * q->wide;
+        total = floor_shift(total, 10)
+                + dot_narrow((const signed char *)mine, (const signed char *)theirs, q->shifts + q->wide, q->narrow);
+        mine += q->narrow;
+        theirs += q->narrow;
+        total = floor_shift(total + 8192, 14) + 32768;
+        total = total < 0 ? 0 : total > 65535 ? 65535 : total;
+        out[c] = (uint16_t)((uint64_t)(total + residual[c]) & 65535);
+    }
+    return BGFMT_OK;
+}
+
+static int packed_equities(const bgfmt_db *db, uint64_t us, uint64_t them, float *out)
+{
+    uint16_t stored[4];
+    int c, values = db->info.cubeful ? 4 : 1, status = packed_record(db, us, them, stored);
+    for (c = 0; !status && c < values; c++)
+        out[c] = equity_of(stored[c]);
+    return status;
+}
+
 /* ---- opening ---- */
 
 /* Whether a table of `count` records of `size` bytes each fits into `room` bytes, without overflow. */
@@ -339,6 +732,9 @@ static int take(bgfmt_db *db, const bgfmt_layout *layout)
             db->full = 38760;
             return status;
         }
+        if (room >= 8 && memcmp(head, "bgfmt-ts", 8) == 0) {
+            return take_packed(db, head, room);
+        }
         if (room < 5 || memcmp(head, "gnubg", 5) != 0)
             return BGFMT_ERR_UNKNOWN;
         if (room < HEADER)
@@ -379,6 +775,7 @@ static int take(bgfmt_db *db, const bgfmt_layout *layout)
 
 static void release(bgfmt_db *db)
 {
+    release_packed(db->packed);
     if (db->mapped) {
 #if defined(_WIN32)
         UnmapViewOfFile(db->bytes);
@@ -768,6 +1165,8 @@ int bgfmt_equities(const bgfmt_db *db, uint64_t us, uint64_t them, float *out)
     n = db->info.positions;
     if (us >= n || them >= n)
         return BGFMT_ERR_NOT_COVERED;
+    if (db->packed)
+        return packed_equities(db, us, them, out);
     if (db->info.cubeful)
         read_equities(db->table + 8 * (us * n + them), 4, out);
     else
@@ -823,6 +1222,11 @@ int bgfmt_equities_many(const bgfmt_db *db, size_t count, const uint32_t *us, co
     n = db->info.positions;
     values = db->info.cubeful ? 4 : 1;
     size = 2 * (uint64_t)values;
+    for (; db->packed && count; count--, us++, them++, out += values) {
+        int status = *us < n && *them < n ? packed_equities(db, *us, *them, out) : BGFMT_ERR_NOT_COVERED;
+        if (status)
+            return status;
+    }
     while (count) {
         size_t i, block = count < BLOCK ? count : BLOCK;
         for (i = 0; i < block; i++) {
@@ -880,8 +1284,19 @@ int bgfmt_equities_boards(const bgfmt_db *db, size_t count, const uint8_t *us, c
                 return BGFMT_ERR_POSITION;
             if (points > 12 && highest(us, points) + highest(them, points) > 24)
                 return BGFMT_ERR_NOT_COVERED;
+            if (db->packed) {
+                int status = packed_equities(db, ours, theirs, out + i * (size_t)values);
+                if (status)
+                    return status;
+                continue;
+            }
             records[i] = db->table + size * (ours * db->info.positions + theirs);
             PREFETCH(records[i]);
+        }
+        if (db->packed) {
+            out += block * (size_t)values;
+            count -= block;
+            continue;
         }
         before = read_ahead(db, before, records[0], records[block - 1]);
         out = read_block(records, block, values, out);
@@ -903,7 +1318,7 @@ const char *bgfmt_strerror(int status)
     case BGFMT_ERR_HEADER: return "the header is not valid: points, chequers or sizes out of range";
     case BGFMT_ERR_SHORT: return "the file is shorter than its header says";
     case BGFMT_ERR_TOO_LARGE: return "the file is larger than this machine's address space";
-    case BGFMT_ERR_CORRUPT: return "the file is damaged: an entry points outside the data";
+    case BGFMT_ERR_CORRUPT: return "the file is damaged: an entry points outside the data, or a sum is wrong";
     case BGFMT_ERR_POSITION: return "not a position: more than 15 chequers, or both sides on one point";
     case BGFMT_ERR_ID: return "not a gnubg Position ID of 14 characters";
     case BGFMT_ERR_NOT_COVERED: return "the position lies outside this table";

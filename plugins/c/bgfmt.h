@@ -1,9 +1,10 @@
 /* bgfmt.h - reading backgammon bearoff databases from C.
  *
  * One header, one C99 source, nothing else. Files of GNU Backgammon (one-sided, normal distribution, two-sided,
- * hypergammon; with or without their header) and bgsage's one-sided file are mapped into memory and read where
- * they lie. No globals; a handle never changes after it was opened, so any number of threads may look up in it.
- * Nothing is allocated by a look-up.
+ * hypergammon; with or without their header), bgsage's one-sided file and bgfmt's compressed two-sided files are
+ * mapped into memory and read where they lie. No globals; a handle never changes after it was opened, so any number
+ * of threads may look up in it (of a compressed file it remembers which blocks were checked: bytes that only become
+ * 1). Nothing is allocated by a look-up.
  *
  * Words: points are counted from 1, the ace point; counts[p - 1] chequers stand on point p. `us` is the side on roll,
  * `them` the other, each seen from its own side. A position number is gnubg's: C(points + chequers, points) of them, and
@@ -34,7 +35,7 @@ enum {
     BGFMT_ERR_HEADER = 5,      /* the header names impossible points or chequers */
     BGFMT_ERR_SHORT = 6,       /* the file is shorter than its header says */
     BGFMT_ERR_TOO_LARGE = 7,   /* larger than this machine's address space */
-    BGFMT_ERR_CORRUPT = 8,     /* an index entry points outside the data */
+    BGFMT_ERR_CORRUPT = 8,     /* an index entry points outside the data, or a block's sum is wrong */
     BGFMT_ERR_POSITION = 9,    /* no position: too many chequers, or both sides on one point */
     BGFMT_ERR_ID = 10,         /* not a Position ID */
     BGFMT_ERR_NOT_COVERED = 11, /* a position, but outside this table */
@@ -73,7 +74,7 @@ typedef struct bgfmt_info {
     int32_t compressed;
     int32_t cubeful;
     int32_t index_bytes;  /* compressed: 6 or 8 bytes an index entry (8 without gammon data: before March 2009) */
-    int32_t header_bytes; /* 40, 28 (bgsage) or 0 */
+    int32_t header_bytes; /* 40, 28 (bgsage), 64 (bgfmt-ts) or 0 */
     int32_t bgsage;       /* 1: bgsage's file; its gammon part follows the plays of the race */
 } bgfmt_info;
 

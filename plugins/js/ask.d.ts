@@ -57,7 +57,6 @@ export interface CubeAction {
   no_double: number;
   double_take: number;
   double_pass: number;
-  double: number;
   best: number;
   doubles: boolean;
   takes: boolean;

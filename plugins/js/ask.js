@@ -379,7 +379,7 @@ function judge(owner, found, beaver) {
   return {
     cube: owner,
     action: actionText(owner, { may, doubles, takes, beavers }),
-    no_double: noDouble, double_take: taken, double_pass: passed, double,
+    no_double: noDouble, double_take: taken, double_pass: passed,
     best: may ? Math.max(double, noDouble) : noDouble,
     doubles, takes, beavers, double_margin: margin, take_margin: takeMargin, tie_double: false, tie_take: false,
     sure_double: sureDouble, sure_take: sureTake, sure, error, settled: false,

@@ -48,7 +48,9 @@ def files(folder: Path, golden: Path) -> tuple[Path, Path]:
     """Solve, save, convert, verify, repair, compare."""
     two, one = folder / "ts.bd", folder / "os.bd"
     assert_type(bgfmt.solve("two-sided", 6, 4, two), Path)
-    bgfmt.save(bgfmt.load(golden / "os_p06.bd"), one, format="gnubg-os")
+    table = bgfmt.load(golden / "os_p06.bd")
+    bgfmt.save(table, one, format="gnubg-os")
+    print(bgfmt.arrow(table).num_rows)
     lost = bgfmt.convert(two, folder / "ts.npz")
     assert_type(lost, list[str])
     report = bgfmt.verify(folder / "ts.npz", threads=1)
@@ -75,7 +77,7 @@ def lookups(db: Database, position: Position) -> None:
         assert_type(found, bgfmt.tables.Equities)
         win: float = found.win
         print(win, [column.unit for column in table.columns])
-    print(db.lookup_many([position.us], [position.them]).shape)
+    print(db.lookup_many([position.us], [position.them]).shape, bgfmt.arrow(table).num_rows)
 
 
 def answers(databases: list[Database], position: Position) -> None:

@@ -1,31 +1,34 @@
-"""Coverage-guided fuzzing of every reader, to be left running where atheris is installed.
+"""Coverage-guided fuzzing of one reader, to be left running where atheris is installed.
 
     pip install atheris
-    python -m tests.fuzz.atheris_readers fixtures/golden/gnubg fixtures/golden/jfile fixtures/matches
+    python -m tests.fuzz.atheris_readers databases -max_total_time=3600 -max_len=8192
 
-Any exception that is no BgfmtError is a find; libFuzzer's own options (-max_total_time=3600) apply.
+The names are those of `tests.fuzz.readers`; sound inputs are put into a folder of their own to begin with. Any
+exception that is no BgfmtError is a find; what follows the name are libFuzzer's own options.
 """
 
 from __future__ import annotations
 
 import sys
-
-from tests.fuzz.mutations import walk
-from tests.matches.mutate import one
-
-
-def every_reader(data: bytes) -> None:
-    """The bytes as a database and as a match."""
-    walk(data)
-    one(data)
+import tempfile
+from pathlib import Path
 
 
 def main() -> None:
     """Hand the process to libFuzzer."""
     import atheris  # type: ignore[import-not-found, import-untyped, unused-ignore]
 
-    atheris.instrument_all()
-    atheris.Setup(sys.argv, lambda data: every_reader(bytes(data)))
+    with atheris.instrument_imports(include=["bgfmt"]):
+        from tests.fuzz.readers import READERS
+
+        reader = READERS[sys.argv[1]]
+        sound = reader.seeds()
+        for data in sound:
+            reader.read(data)  # modules that are imported when first needed are counted too
+    folder = tempfile.mkdtemp(prefix="corpus-")
+    for number, data in enumerate(sound):
+        Path(folder, str(number)).write_bytes(data)
+    atheris.Setup([sys.argv[0], *sys.argv[2:], folder], lambda data: reader.read(bytes(data)))
     atheris.Fuzz()
 
 

@@ -7,6 +7,7 @@ copy that breaks the rule is left as `broken.bin`, and the exit code is 1.
 
 from __future__ import annotations
 
+import contextlib
 import random
 import resource
 import sys
@@ -20,6 +21,7 @@ from typing import Any
 
 import bgfmt
 from bgfmt import met, solver
+from bgfmt.solver import gnubg2001
 from bgfmt.solver.match import match_score
 from tests import damage
 
@@ -56,21 +58,25 @@ def seeds(folder: Path) -> Iterator[Seed]:
         "ts": bgfmt.load(GOLDEN / "gnubg" / "ts_05x03.bd"),
         "tc": bgfmt.load(GOLDEN / "gnubg" / "ts_04x04_cubeless.bd"),
         "hyper": bgfmt.load(GOLDEN / "gnubg" / "hyper1.bd"),
-        "means": solver.expected_rolls(3),
+        "means": solver.mean_rolls(3),
         "exact-os": solver.one_sided(2, recipe="exact"),
         "exact-ts": solver.two_sided(4, 2, recipe="exact"),
         "match": match_score(3, 2, (3, 5), met.load()),
     }
+    tables["os-bgsage"] = solver.one_sided(3, recipe="bgsage")
+    yield written(folder, "2001", list(gnubg2001.solve()), "gnubg-2001")
     for kind, table in tables.items():
-        for format in ("npz", "jfile", "bgfmt-match"):
-            if not isinstance(table, bgfmt.formats.get(format).carries) or (kind, format) == (
-                "exact-os",
-                "jfile",
-            ):
-                continue
-            path = folder / f"{kind}-{format}"
-            bgfmt.save(table, path, format=format)
-            yield Seed(path.name, path.read_bytes(), bgfmt.load(path), format)
+        for format in bgfmt.formats.known():
+            if format.startswith("gnubg-") and format != "gnubg-huge":
+                continue  # golden files
+            with contextlib.suppress(bgfmt.BgfmtError):
+                yield written(folder, f"{kind}-{format}", table, format)
+
+
+def written(folder: Path, name: str, table: Any, format: str) -> Seed:
+    """A file of these tables; CapabilityError where the format does not hold them."""
+    bgfmt.save(table, folder / name, format=format)
+    return Seed(name, (folder / name).read_bytes(), bgfmt.load(folder / name), format)
 
 
 def judge(path: Path) -> str:

@@ -21,6 +21,7 @@ from bgfmt.storage import MemorySink, Source
 
 GOLDEN = Path(__file__).resolve().parents[2] / "fixtures" / "golden"
 SMALL = 70_000
+ROWWISE = ("ts_02x03.bd", "os_p01.bd")  # of these also the formats of a row an entry
 INTERESTING = [0, 1, 2, 3, 0x10, 0x20, 0x30, 0x31, 0x35, 0x39, 0x7F, 0x80, 0xE0, 0xE1, 0xE2, 0xE3, 0xFE, 0xFF]
 
 
@@ -28,13 +29,21 @@ def seeds() -> list[tuple[str, bytes]]:
     """Every small golden file, by name."""
     files = sorted(p for p in GOLDEN.rglob("*") if p.suffix in (".bd", ".ijf", ".db", ".npz"))
     found = [(p.name, p.read_bytes()) for p in files if p.stat().st_size <= SMALL]
-    return found + [(f"{name} as npz", archived(data)) for name, data in found[::4] if name.endswith(".bd")]
+    made = [(f"{name} as npz", written(data, "npz")) for name, data in found[::4] if name.endswith(".bd")]
+    packed = [
+        (f"{name} as bgfmt-ts", written(data, "bgfmt-ts"))
+        for name, data in found
+        if name.startswith("ts_") and not name.endswith("_H.bd")
+    ]
+    few = [(name, data) for name, data in found if name in ROWWISE]
+    rowwise = [(f"{n} as {f}", written(d, f)) for n, d in few for f in ("parquet", "sqlite")]
+    return found + made + packed + rowwise
 
 
-def archived(data: bytes) -> bytes:
-    """The table of a file as an npz archive."""
+def written(data: bytes, form: str) -> bytes:
+    """The table of a file in another format."""
     sink = MemorySink()
-    formats.get("npz").write(read_source(Source.from_bytes(data)).table, sink)
+    formats.get(form).write(read_source(Source.from_bytes(data)).table, sink)
     sink.flush()
     return bytes(sink.data)
 

@@ -16,7 +16,7 @@ def test_there_is_a_seed_of_every_kind_and_format(tmp_path: Path) -> None:
         "one-sided", "normal-distribution", "mean-rolls", "two-sided", "hypergammon", "match-score",
     }  # fmt: skip
     assert {seed.format for seed in found} >= {
-        "gnubg-os", "gnubg-nd", "gnubg-ts", "gnubg-hyper", "npz", "jfile", "bgfmt-match",
+        "gnubg-os", "gnubg-nd", "gnubg-ts", "gnubg-hyper", "npz", "jfile", "bgfmt-match", "bgfmt-ts",
     }  # fmt: skip
     assert len(damage.KINDS) + len(damage.VALUES) > 25
 

@@ -32,6 +32,8 @@ FILES = {
 }
 SIZES = ((2, 3), (25, 1), (6, 15))
 ROLLS = 32
+#: formats of a row an entry, in which large tables would take the laws minutes
+ROWWISE = ("parquet", "sqlite")
 
 
 @cache
@@ -56,7 +58,14 @@ def tables() -> dict[str, Table]:
     assert isinstance(os6, OneSided)
     arrays = {"bearoff": os6.bearoff, "gammon": os6.gammon}
     found["one-sided race"] = made(OneSided, 6, 15, arrays, gammon_policy="race")
+    ts = bgfmt.load(GOLDEN / "gnubg/ts_06x02.bd")
+    for way in (way for way in ts.coarser() if not way.lost):
+        fine: Any = way.make()
+        label = {"f": "float32", "u": "24-bit"}[fine.equities.dtype.kind]
+        found[f"two-sided-fine {label}"] = made(way.kind, 6, 2, {"equities": np.asarray(fine.equities)})
     found["match-score 3x2"] = match_score(3, 2, (3, 5), met.load())
+    found["bkg of random numbers"] = random_table(KINDS["bkg"], rng)
+    found["bkg exact"] = made(KINDS["bkg"], 6, 15, {"rows": rng.random((4853, 9))}, recipe="exact")
     for name, kind in KINDS.items():
         if not any(table.kind == name for table in found.values()):
             found[f"{name} of random numbers"] = random_table(kind, rng)
@@ -109,8 +118,10 @@ class Sample:
 def samples() -> dict[str, Sample]:
     """For every format one file of each table and layout it can hold."""
     found: dict[str, Sample] = {}
-    for form in formats.known().values():
+    for form in (form for form in formats.known().values() if form.reads):
         for name, table in tables().items():
+            if form.name in ROWWISE and table.positions > 5000:
+                continue
             for options in layouts(form):
                 if form.together([table]) is not None:
                     continue

@@ -137,7 +137,8 @@ def test_coarser_tables_are_of_the_kind_they_say(table: Table) -> None:
         made = way.make()
         assert isinstance(made, way.kind)
         assert made.check() is None
-        assert way.lost
+        assert way.lost or way.kind is not type(table)
+        assert len(way.losses()) <= 1
         assert made.positions == table.positions
 
 

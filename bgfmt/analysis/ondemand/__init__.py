@@ -15,6 +15,7 @@ from bgfmt.analysis.ondemand.answers import (
 )
 from bgfmt.analysis.ondemand.engine import DEFAULT_LIMIT, Work
 from bgfmt.analysis.ondemand.grid import Grid, scores_grid
+from bgfmt.analysis.ondemand.rolls import SideRolls, solve_side
 
 __all__ = [
     "DEFAULT_LIMIT",
@@ -22,6 +23,7 @@ __all__ = [
     "MatchAnswer",
     "MoneyAnswer",
     "MoneyPlay",
+    "SideRolls",
     "Work",
     "gammons",
     "plan_match",
@@ -29,4 +31,5 @@ __all__ = [
     "scores_grid",
     "solve_match",
     "solve_money",
+    "solve_side",
 ]

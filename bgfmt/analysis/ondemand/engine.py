@@ -268,3 +268,10 @@ def _met(ours: Array, theirs: Array) -> Array:
         if len(found):
             spans[i] = found[0], found[-1] + 1
     return spans[which.reshape(-1)]
+
+
+def met_alike(plies: Array) -> tuple[Array, Array]:
+    """`Work.rolling` and `Work.waiting` of two sides with the same boards, where a pair serves both ways round."""
+    rolling, waiting = _met(plies | plies << 1, plies), _met(plies | plies >> 1, plies)
+    rolling[-1] = waiting[-1] = 0
+    return rolling, waiting

@@ -25,6 +25,7 @@ class _Key:
 
     away: tuple[int, int] | None = None
     crawford: bool = False
+    without_cube: bool = False
     met: str = ""
     player: int = 0
     jacoby: bool = False
@@ -35,7 +36,7 @@ class _Key:
         met = score.met
         player = 0 if met.even else score.player if first else 1 - score.player
         away = score.away if first else score.away[::-1]
-        return cls(away, score.crawford, f"{met.digest}{met.extended}", player)
+        return cls(away, score.crawford, score.without_cube, f"{met.digest}{met.extended}", player)
 
 
 class Kept:

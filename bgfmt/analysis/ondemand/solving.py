@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from bgfmt.analysis.ondemand import engine
 from bgfmt.analysis.ondemand.engine import LANES, WEIGHTS, Array, Family, Progress, Work
 from bgfmt.errors import SolverError
 from bgfmt.game.board import Position
@@ -123,11 +125,25 @@ def solve(
     gains = ours.gains
     a, b = (tuple(np.ascontiguousarray(array[side]) for array in columns.doubling) for side in (0, 1))
     won = np.ascontiguousarray(columns.won[1])
-    fixed = (
-        work.rolling, work.waiting, ours.ends, ours.results, theirs.ends, theirs.results, gains, a, b, won, after,
-    )  # fmt: skip
+    mirror = columns.mirror() if work.position.us == work.position.them else None
+    fixed: tuple[Any, ...]
+    if mirror is None:
+        fixed = (
+            work.rolling, work.waiting, ours.ends, ours.results, theirs.ends, theirs.results, gains, a, b, won, after,
+        )  # fmt: skip
+    else:
+        fixed = (*engine.met_alike(ours.plies), ours.ends, ours.results, a, b, mirror, after)
+    kernel: Any = kernels.solve_rows if mirror is None else kernels.solve_alike
     threads = thread_count(threads)
     each = max(1, LANES // k)
+    lanes = max(len(theirs), each) * k
+    spaces = [(np.zeros(len(theirs) * each * k), np.empty(lanes), np.empty(lanes)) for _ in range(threads)]
+
+    def rows(*which: int) -> None:
+        space = spaces.pop()
+        kernel(*which, *fixed, space)
+        spaces.append(space)
+
     cuts = np.flatnonzero(np.diff(ours.pips)) + 1
     done, total = 0, max(1, work.pairs)
     lengths = (work.waiting[:, 1] - work.waiting[:, 0]).clip(0)
@@ -135,8 +151,9 @@ def solve(
         # layers of equal pips from the fewest on; the first board is the position itself, the last all off
         for start, stop in zip(cuts[-2::-1], cuts[:0:-1], strict=True):
             step = min(each, -(-int(stop - start) // threads))
+            layer = () if mirror is None else (int(start), int(stop))
             jobs = [
-                pool.submit(kernels.solve_rows, low, min(low + step, int(stop)), *fixed)
+                pool.submit(rows, low, min(low + step, int(stop)), *layer)
                 for low in range(int(start), int(stop), step)
             ]
             for job in jobs:

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -29,6 +28,7 @@ from bgfmt.formats.j.noun import Noun
 
 #: the library reads this much to get at the header, so no file is shorter
 HEAD = 512
+MOST = 2.0**62  # no size or place is as large
 WORD = {(4, ">"): Int32sb, (4, "<"): Int32sl, (8, ">"): Int64sb, (8, "<"): Int64sl}
 ITEMS = ("v", "s", "c", "l", "d", "f", "q")
 
@@ -153,8 +153,8 @@ class Container:
         plain = (JType.BOOLEAN, JType.INTEGER, JType.FLOAT)
         if noun.type not in plain or len(noun.shape) != 2 or noun.shape[1] != 2:
             raise CorruptError(self.name, start, "a free list, a table of two columns", str(noun))
-        if noun.type is JType.FLOAT and not np.isfinite(noun.data).all():
-            raise CorruptError(self.name, start, "a free list of finite numbers", "others")
+        if noun.type is JType.FLOAT and not (np.abs(noun.data) < MOST).all():
+            raise CorruptError(self.name, start, "a free list of whole numbers", "others")
         return [(int(p), int(s)) for p, s in noun.data.reshape(-1, 2).tolist()]
 
     @property
@@ -234,7 +234,7 @@ class Container:
         item, wanted = noun.data[k], 2 if name in "df" else 1
         plain = item.type in (JType.BOOLEAN, JType.INTEGER, JType.FLOAT) and item.count == wanted
         values = np.asarray(item.data).reshape(-1).tolist() if plain else []
-        if not plain or not all(isfinite(value) for value in values):
+        if not plain or not all(abs(value) < MOST for value in values):
             what = "two whole numbers" if wanted == 2 else "a whole number"
             raise HeaderError(self.name, name, noun.data.place(k), what, str(item))
         return [int(value // 1) for value in values]

@@ -33,7 +33,8 @@ from bgfmt.tables import Components, LazyRows, MeanRolls, OneSided, Rows, Table
 TITLE = "bgfmt one-sided"
 ROLLS = 32
 BLOCK = 1 << 18
-SCATTERED = 256  # rows gathered from a mapped file before its pages are let go
+SCATTERED = 256  # rows gathered together, so that they stay in the processor's cache
+LET_GO = 32  # times that this is done before the pages of a mapped file are let go
 SAMPLED, MOSTLY = 100, 0.9
 EAGER = (
     1 << 17
@@ -134,7 +135,7 @@ def _gathered(
     for start in range(0, count, SCATTERED):
         part = slice(start, min(start + SCATTERED, count))
         out[part] = make(part)
-        if release is not None and count > SCATTERED:
+        if release is not None and (start // SCATTERED + 1) % LET_GO == 0:
             release()
     return out
 

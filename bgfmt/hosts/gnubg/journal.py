@@ -35,6 +35,7 @@ from bgfmt.hosts.gnubg.record import (
     read_record,
     read_transaction,
 )
+from bgfmt.storage import system
 
 
 class NotAllowedError(InstallError):
@@ -61,11 +62,15 @@ def changing(folder: Path) -> Iterator[list[str]]:
 
 @contextlib.contextmanager
 def allowed(folder: Path) -> Iterator[None]:
-    """Turn the system's refusal into `NotAllowedError`."""
+    """Turn the system's refusal into `NotAllowedError`; others without a name get the folder's."""
     try:
         yield
     except PermissionError as error:
         raise NotAllowedError(f"{error.filename or folder}: {error.strerror}") from None
+    except OSError as error:
+        if error.errno is None or error.filename is not None:
+            raise
+        raise OSError(error.errno, error.strerror, os.fspath(folder)) from None
 
 
 def unfinished(folder: Path) -> str | None:
@@ -212,19 +217,13 @@ def _write_new(path: Path, data: bytes) -> None:
 @contextlib.contextmanager
 def _locked(folder: Path) -> Iterator[None]:
     """One process at a time, where the system can lock a folder; elsewhere the journal's name keeps others out."""
-    try:
-        import fcntl
-    except ImportError:
+    if os.name == "nt":  # opens no folder
         yield
         return
     handle = os.open(folder, os.O_RDONLY)
     try:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise InstallError(f"{folder}: another process is changing it") from None
-        except OSError:  # some network file systems know no locks
-            pass
+        if system.lock(handle) is False:
+            raise InstallError(f"{folder}: another process is changing it")
         yield
     finally:
         os.close(handle)

@@ -16,20 +16,22 @@ from bgfmt.hosts.gnubg.record import KEPT, read_record
 LAUNCHER, WINDOWS_LAUNCHER = "start-gnubg", "start-gnubg.cmd"
 
 
-def prepare(where: Place) -> None:
+def prepare(where: Place, made: list[Path]) -> None:
     """Fill a private folder with what the program needs beside our files: links to its own data.
 
     Debian's program gets a copy of its two-sided table: the folder is mounted over the one the table lives in. The
-    folder exists and is locked.
+    folder exists and is locked. What is new there is added to `made`, for `withdraw`.
     """
     try:
         data, rest = own_folders(where.host)
     except InstallError:
         return  # not installed here: the folder still takes files
+
     if data.is_dir() and data.resolve() != where.data.resolve():
         for item in sorted(data.iterdir()):
             here = where.data / item.name
             if not os.path.lexists(here) and not item.name.startswith(".bgfmt") and KEPT not in item.name:
+                made.append(here)
                 _bring(item.resolve(), here)
     table, here = rest / SLOTS["ts0"], where.rest / SLOTS["ts0"]
     if (
@@ -38,9 +40,23 @@ def prepare(where: Place) -> None:
         and not os.path.lexists(here)
         and SLOTS["ts0"] not in read_record(where.data)
     ):
+        made.append(here)
         _whole(here, lambda path: copy_new(table, path))
     if where.host in ("debian", "upstream"):
+        launcher = where.data / _launcher(where)[0]
+        if not os.path.lexists(launcher):
+            made.append(launcher)
         _write_launcher(where)
+
+
+def withdraw(where: Place, made: list[Path]) -> None:
+    """Take out again what was made in a private folder, where nothing came of the installing.
+
+    The folder itself goes only when nothing else is in it.
+    """
+    for path in reversed(made):
+        with contextlib.suppress(OSError):
+            where.data.rmdir() if path == where.data else _clear(path)
 
 
 def _bring(item: Path, here: Path) -> None:

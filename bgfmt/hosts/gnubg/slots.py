@@ -16,7 +16,7 @@ from bgfmt.hosts.gnubg import journal
 from bgfmt.hosts.gnubg.check import Examination
 from bgfmt.hosts.gnubg.content import copy_new, digest_of
 from bgfmt.hosts.gnubg.journal import NotAllowedError, unfinished
-from bgfmt.hosts.gnubg.private import how_to_start, prepare
+from bgfmt.hosts.gnubg.private import how_to_start, prepare, withdraw
 from bgfmt.hosts.gnubg.record import RECORD, Entry, Step, Transaction, free_name, hidden_name, read_record
 
 __all__ = [
@@ -85,13 +85,31 @@ def install(
     if not examined.ok:
         raise VerificationError(f"{examined.file}: not installed: {'; '.join(examined.refusals)}", examined)
     slot = _slot(examined, slot, where.host)
+    made: list[Path] = []
+    try:
+        finished, kept = _put(source, sha256, examined, where, slot, link, made)
+    except BaseException:
+        withdraw(where, made)
+        raise
+    return Installed(where.path(slot), slot, kept, examined, how_to_start(where), finished)
+
+
+def _put(
+    source: Path, sha256: str, examined: Examination, where: Place, slot: str, link: bool, made: list[Path]
+) -> tuple[list[str], str | None]:
+    """(lines about what a killed process left, name under which the file from before is kept).
+
+    What is made in a private folder beside the file is added to `made`.
+    """
     target = where.path(slot)
     finished: list[str] = []
     if where.private:
         with journal.allowed(where.data):
+            if not where.data.is_dir():
+                made.append(where.data)
             where.data.mkdir(parents=True, exist_ok=True)
         with journal.changing(where.data) as settled:
-            prepare(where)
+            prepare(where, made)
             finished += settled
     if not target.parent.is_dir():
         raise InstallError(f"{target.parent}: no such folder; is {HOSTS[where.host]} installed?")
@@ -101,6 +119,9 @@ def install(
     with journal.changing(target.parent) as settled:
         finished += settled
         if target.exists() and os.path.samefile(source, target):
+            before = read_record(target.parent).get(target.name)
+            if link and before is not None and before.link and before.describes(target):
+                return finished, before.kept
             raise InstallError(f"{target}: is that very file already")
         entry = Entry(str(source), sha256, examined.size, link)
         transaction = _installing(target.parent, names, entry)
@@ -113,9 +134,7 @@ def install(
                 copy_new(source, hidden, sha256)
 
         journal.carry_out(target.parent, transaction, stage)
-    return Installed(
-        target, slot, transaction.after[target.name].kept, examined, how_to_start(where), finished
-    )
+    return finished, transaction.after[target.name].kept
 
 
 def _slot(examined: Examination, slot: str | None, host: str) -> str:

@@ -1,8 +1,13 @@
-"""Compiled hypergammon: the steps of the value iteration; see `hypergammon_plays` for the lists they read."""
+"""Compiled hypergammon: the steps of the value iteration around `hypergammon_tiles.rows`.
+
+A sweep goes through blocks of rows. `rows` makes all records of a block from the numbers as they stood before it;
+`settle` makes again, in order, those that look at a record of the block whose turn was before theirs; `store` puts
+all in place. So the numbers are those of a renewal in place, record by record.
+"""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -18,63 +23,47 @@ from bgfmt.solver.kernels.hypergammon_plays import (
     Plays,
     Sides,
 )
+from bgfmt.solver.kernels.hypergammon_tiles import LANES, NUMBERS, TILE, State, Tiles
 
 Array = Any
 
 
-class State(NamedTuple):
-    """The numbers of the iteration, float32 or float64; `turned` and `swapped` repeat `values` for fast reading.
-
-    values : (n, n, 10) of [us, them]: win, win gammon, win backgammon, lose gammon, lose backgammon; equities
-        cubeless, owned, centered, centered with Jacoby, opponent's cube.
-    turned : (n * n, 5) at them * n + us: what the record is worth to the side that leaves it to the other: cubeless,
-        owned, centered, Jacoby, opponent's cube, the other's cube action taken.
-    swapped : (n * n, 5) at them * n + us: the probabilities seen by the other side.
-    kinds : (n, n) uint8. one, share : the number 1, and 1/36 as the recipe rounds it.
-    as_is : whether a side that cannot move gets the other's numbers column by column, as makehyper has it.
-    """
-
-    values: Array
-    turned: Array
-    swapped: Array
-    kinds: Array
-    one: Any
-    share: Any
-    as_is: bool
-
-
 @njit()
-def cube_taken(state: State, centered: Any, doubled: Any) -> Any:
+def cube_taken(one: Any, centered: Any, doubled: Any) -> Any:
     """The equity of the side on roll that may double, after its best cube action and the answer to it."""
     two = doubled + doubled
-    if two >= centered and state.one >= centered:
-        return state.one if two >= state.one else two
+    if two >= centered and one >= centered:
+        return one if two >= one else two
     return centered
 
 
 @njit()
-def renew(state: State, us: int, them: int) -> None:
-    """Bring `turned` and `swapped` up to what `values` has."""
-    record = state.values[us, them]
-    at = them * len(state.values) + us
-    turned = state.turned[at]
-    turned[0] = -record[5]
-    turned[1] = -record[9]
-    turned[2] = -cube_taken(state, record[7], record[9])
-    turned[3] = -cube_taken(state, record[8], record[9])
-    turned[4] = -cube_taken(state, record[6], record[9])
-    swapped = state.swapped[at]
-    swapped[0] = state.one - record[0]
-    swapped[1] = record[3]
-    swapped[2] = record[4]
-    swapped[3] = record[1]
-    swapped[4] = record[2]
+def turn(one: Any, record: Array, out: Array, at: int, step: int) -> None:
+    """Ten numbers of a record as `State.told` has them, into out[at], out[at + step], ..."""
+    out[at] = one - record[0]
+    out[at + step] = record[3]
+    out[at + 2 * step] = record[4]
+    out[at + 3 * step] = record[1]
+    out[at + 4 * step] = record[2]
+    out[at + 5 * step] = -record[5]
+    out[at + 6 * step] = -record[9]
+    out[at + 7 * step] = -cube_taken(one, record[7], record[9])
+    out[at + 8 * step] = -cube_taken(one, record[8], record[9])
+    out[at + 9 * step] = -cube_taken(one, record[6], record[9])
 
 
 @njit()
-def finished(state: State, boards: Array, us: int, them: int, chequers: int) -> None:
+def renew(state: State, tiles: Tiles, us: int, them: int) -> None:
+    """Bring `told` up to what `values` has."""
+    lane = tiles.lane[us]
+    at = (lane // LANES * len(state.values) + them) * TILE + lane % LANES
+    turn(state.one, state.values[us, them], state.told, at, LANES)
+
+
+@njit()
+def finished(state: State, us: int, them: int) -> None:
     """The fixed values of a game that is over: whoever has nothing left has won, the other side first."""
-    record = state.values[us, them]
+    record, boards = state.values[us, them], state.boards
     record[:] = 0
     zero = state.one - state.one
     left_us = left_them = far = 0
@@ -85,7 +74,7 @@ def finished(state: State, boards: Array, us: int, them: int, chequers: int) -> 
     loser = boards[them] if won else boards[us]
     for i in range(18, PLACES):
         far += loser[i]
-    whole = (left_them if won else left_us) == chequers
+    whole = (left_them if won else left_us) == state.chequers
     sign = state.one if won else -state.one
     if won:
         record[0] = state.one
@@ -101,36 +90,39 @@ def finished(state: State, boards: Array, us: int, them: int, chequers: int) -> 
 
 
 @njit()
-def begin(state: State, boards: Array, chequers: int, first: int, last: int, restart: bool) -> None:
+def begin(state: State, tiles: Tiles, first: int, last: int, restart: bool) -> None:
     """The class of every record of some rows, and the values the iteration begins with (kept on a restart)."""
-    for us in range(first, last):
-        high_us = -1
+    boards = state.boards
+    n = len(boards)
+    highest = np.full(n, -1, np.int64)
+    points = np.zeros((n, 2), np.int64)
+    for side in range(n):
         for i in range(PLACES):
-            if boards[us, i]:
-                high_us = i
-        for them in range(len(boards)):
-            illegal = False
-            high_them = -1
-            for i in range(PLACES):
-                if boards[them, i]:
-                    high_them = i
-            for i in range(BAR):
-                illegal = illegal or (boards[us, 23 - i] > 0 and boards[them, i] > 0)
-            if illegal:
-                state.kinds[us, them] = ILLEGAL
-            elif high_us < 0 or high_them < 0:
-                state.kinds[us, them] = OVER
+            if boards[side, i]:
+                highest[side] = i
+                if i < BAR:
+                    points[side, 0] |= 1 << i
+                    points[side, 1] |= 1 << (BAR - 1 - i)
+    for us in range(first, last):
+        for them in range(n):
+            if points[us, 1] & points[them, 0]:
+                kind = ILLEGAL
+            elif highest[us] < 0 or highest[them] < 0:
+                kind = OVER
             else:
-                state.kinds[us, them] = LIVE
+                kind = LIVE
+                lane = tiles.lane[them]
+                state.live[us, lane // LANES] |= np.uint32(1) << np.uint32(lane % LANES)
+            state.kinds[us, them] = kind
             if not restart:
                 record = state.values[us, them]
                 record[:] = 0
-                if state.kinds[us, them] == OVER:
-                    finished(state, boards, us, them, chequers)
-                elif state.kinds[us, them] == LIVE:
+                if kind == OVER:
+                    finished(state, us, them)
+                elif kind == LIVE:
                     record[0] = record[1] = state.one
                     record[5] = state.one + state.one
-            renew(state, us, them)
+            renew(state, tiles, us, them)
 
 
 @njit()
@@ -143,122 +135,124 @@ def repeats(after: Array, landed: Array, start: Any, e: Any, blots: Any) -> bool
 
 
 @njit()
-def near(hit: Array, first: int, last: int) -> bool:
-    """Whether a reply to a play against the side with these `hit` can lie in rows first..last-1."""
-    found = False
-    for bits in range(8):
-        found = found or first <= hit[bits] < last
-    return found
+def single(
+    state: State,
+    plays: Plays,
+    sides: Sides,
+    tiles: Tiles,
+    us: int,
+    them: int,
+    first: int,
+    made: Array,
+    room: Array,
+) -> None:
+    """One step for a record, from the numbers as its turn finds them; into `made`.
 
-
-@njit()
-def row(state: State, plays: Plays, sides: Sides, us: int, thems: Array, block: Array, made: Array) -> None:
-    """One step for records of a row, from the numbers as they stand: made[them - thems[0]] = ten numbers.
-
-    For them = thems[0]..thems[1]-1, as far as they are live and, when thems[2] is set, need no row of the block
-    (block[0]..block[1]-1). Arrays are taken out of the tuples once: counting references costs more than a record.
+    room : (4, 10), to work in. Arrays are taken out of the tuples once: passing them on costs more than a play.
     """
-    values, turned, swapped, kinds = state.values, state.turned, state.swapped, state.kinds
-    with_blots, after, landed, touched = plays.first, plays.after, plays.landed, plays.touched
-    bare_first, bare_after = plays.bare_first, plays.bare_after
-    blocked, blot_bits, places, hits = sides.blocked, sides.blots, sides.places, sides.hit
-    one, share, as_is = state.one, state.share, state.as_is
-    wide = np.uint64(len(values))
-    zero, two = one - one, one + one
-    for them in range(thems[0], thems[1]):
-        hit = hits[them]
-        if kinds[us, them] != LIVE or (thems[2] and near(hit, block[0], block[1])):
-            continue
-        side = us * PLACES + blocked[them]
-        blots = blot_bits[them]
-        meeting = blots & touched[side] != 0
-        place, place_2, place_3 = places[them, 0], places[them, 1], places[them, 2]
-        same = np.uint64(us) * wide + np.uint64(them)  # the other side moves next, everything as it is
-        c0 = c1 = c2 = c3 = c4 = e0 = e1 = e2 = e3 = e4 = zero
-        roll = side * ROLLS
-        for high in range(1, 7):
-            for low in range(1, high + 1):
-                weight = one if high == low else two
-                chosen = same
-                b0 = b1 = b2 = b3 = b4 = -two * two
-                if meeting:
-                    start, end = with_blots[roll], with_blots[roll + 1]
-                    for e in range(start, end):
-                        mask = landed[e]
-                        bits = (mask >> place & 1) | (mask >> place_2 & 1) << 1 | (mask >> place_3 & 1) << 2
-                        at = np.uint64(after[e]) * wide + np.uint64(hit[bits])
-                        x0 = turned[at, 0]
-                        taken = x0 >= b0
-                        if mask & AGAIN and x0 == b0:
-                            taken = not repeats(after, landed, start, e, blots)
-                        chosen = at if taken else chosen
-                        b0 = max(b0, x0)
-                        b1 = max(b1, turned[at, 1])
-                        b2 = max(b2, turned[at, 2])
-                        b3 = max(b3, turned[at, 3])
-                        b4 = max(b4, turned[at, 4])
+    values, told, kinds, one = state.values, state.told, state.kinds, state.one
+    starts, after, landed = plays.first, plays.after, plays.landed
+    lane_of, hit = tiles.lane, sides.hit
+    total, best, found, record = room[0], room[1], room[2], room[3]
+    n, two = len(values), one + one
+    blots = sides.blots[them]
+    place, place_2, place_3 = sides.places[them, 0], sides.places[them, 1], sides.places[them, 2]
+    total[:] = 0
+    roll = plays.lists[us * PLACES + sides.blocked[them]] * ROLLS
+    for high in range(1, 7):
+        for low in range(1, high + 1):
+            start, end = starts[roll], starts[roll + 1]
+            roll += 1
+            best[5:] = -two * two
+            for e in range(start, max(end, start + 1)):
+                row, column = them, us  # nothing to play: the other side moves next, everything as it is
+                if end > start:
+                    mask = landed[e]
+                    if mask & AGAIN and repeats(after, landed, start, e, blots):
+                        continue
+                    bits = (mask >> place & 1) | (mask >> place_2 & 1) << 1 | (mask >> place_3 & 1) << 2
+                    row, column = hit[them, bits], int(after[e])
+                kind = ILLEGAL
+                if row >= first and (
+                    row < us or (row == us and column < them)
+                ):  # renewed before us, in this block
+                    kind = kinds[row, column]
+                if kind == LIVE:
+                    lane = lane_of[column]
+                    for k in range(NUMBERS):
+                        record[k] = made[row - first, lane // LANES, k * LANES + lane % LANES]
+                    turn(one, record, found, 0, 1)
+                elif kind == OVER:
+                    finished(state, row, column)
+                    turn(one, values[row, column], found, 0, 1)
                 else:
-                    start, end = bare_first[roll], bare_first[roll + 1]
-                    for e in range(start, end):
-                        at = np.uint64(bare_after[e]) * wide + np.uint64(them)
-                        x0 = turned[at, 0]
-                        chosen = at if x0 >= b0 else chosen
-                        b0 = max(b0, x0)
-                        b1 = max(b1, turned[at, 1])
-                        b2 = max(b2, turned[at, 2])
-                        b3 = max(b3, turned[at, 3])
-                        b4 = max(b4, turned[at, 4])
-                if start == end:
-                    if as_is:
-                        b0, b1, b2 = -values[them, us, 5], -values[them, us, 6], -values[them, us, 7]
-                        b3, b4 = -values[them, us, 8], -values[them, us, 9]
-                    else:
-                        b0, b1, b2 = turned[same, 0], turned[same, 1], turned[same, 2]
-                        b3, b4 = turned[same, 3], turned[same, 4]
-                c0 += weight * swapped[chosen, 0]
-                c1 += weight * swapped[chosen, 1]
-                c2 += weight * swapped[chosen, 2]
-                c3 += weight * swapped[chosen, 3]
-                c4 += weight * swapped[chosen, 4]
-                e0 += weight * b0
-                e1 += weight * b1
-                e2 += weight * b2
-                e3 += weight * b3
-                e4 += weight * b4
-                roll += 1
-        total = made[them - thems[0]]
-        total[0], total[1], total[2] = c0 * share, c1 * share, c2 * share
-        total[3], total[4] = c3 * share, c4 * share
-        total[5], total[6], total[7] = e0 * share, e1 * share, e2 * share
-        total[8], total[9] = e3 * share, e4 * share
+                    lane = lane_of[row]
+                    at = (lane // LANES * n + column) * TILE + lane % LANES
+                    for k in range(NUMBERS):
+                        found[k] = told[at + k * LANES]
+                if start == end and state.as_is:
+                    for k in range(5, NUMBERS):
+                        found[k] = -(record[k] if kind == LIVE else values[row, column, k])
+                if found[5] >= best[5]:
+                    best[:6] = found[:6]
+                for k in range(6, NUMBERS):
+                    best[k] = max(best[k], found[k])
+            weight = one if high == low else two
+            for k in range(NUMBERS):
+                total[k] += weight * best[k]
+    lane = lane_of[them]
+    for k in range(NUMBERS):
+        made[us - first, lane // LANES, k * LANES + lane % LANES] = total[k] * state.share
 
 
 @njit()
 def settle(
-    state: State, plays: Plays, sides: Sides, boards: Array, chequers: int, block: Array, made: Array
-) -> Any:
-    """The rows of a block in order: what `row` made is put in place, the rest is made; the greatest change."""
-    one_record = np.zeros((1, 10), state.values.dtype)
-    alone = np.zeros(3, np.int64)
-    values, kinds, hits = state.values, state.kinds, sides.hit
+    state: State, plays: Plays, sides: Sides, tiles: Tiles, first: int, last: int, made: Array
+) -> None:
+    """Make again, in order, the records of a block that look at one of it whose turn was before theirs."""
+    n = len(state.values)
+    room = np.zeros((4, NUMBERS), state.values.dtype)
+    looked = np.zeros(n, np.uint8)  # bit k: hits k of this side lead to a row of the block, not after ours
+    for us in range(first, last):
+        for k in range(sides.reached[us], sides.reached[us + 1]):
+            looked[sides.reach[k, 0]] |= 1 << sides.reach[k, 1]
+        for them in range(n):
+            if looked[them] and state.kinds[us, them] == LIVE:
+                touched = plays.touched[plays.lists[us * PLACES + sides.blocked[them]]]
+                needed = looked[them] & 1
+                for bits in range(1, 8):
+                    if looked[them] >> bits & 1:
+                        possible = 1
+                        for k in range(3):
+                            if bits >> k & 1 and not touched >> sides.places[them, k] & 1:
+                                possible = 0
+                        needed |= possible
+                if needed:
+                    single(state, plays, sides, tiles, us, them, first, made, room)
+
+
+@njit()
+def store(state: State, tiles: Tiles, first: int, last: int, from_: int, to: int, made: Array) -> Any:
+    """Put the records of a block and of the columns from_..to-1 in place; the greatest change of a number."""
     greatest = state.one - state.one
-    for us in range(block[0], block[1]):
-        for them in range(len(values)):
+    values, kinds = state.values, state.kinds
+    fresh = np.empty(NUMBERS, values.dtype)
+    for them in range(from_, to):
+        lane = tiles.lane[them]
+        tile = lane // LANES
+        lane %= LANES
+        for us in range(first, last):
             kind = kinds[us, them]
-            if kind == OVER:
-                finished(state, boards, us, them, chequers)
             if kind == LIVE:
-                fresh = made[us - block[0], them]
-                if near(hits[them], block[0], block[1]):
-                    alone[0] = them
-                    alone[1] = them + 1
-                    row(state, plays, sides, us, alone, block, one_record)
-                    fresh = one_record[0]
-                for k in range(10):
-                    greatest = max(greatest, abs(fresh[k] - values[us, them, k]))
+                for k in range(NUMBERS):
+                    fresh[k] = made[us - first, tile, k * LANES + lane]
+                    gap = abs(fresh[k] - values[us, them, k])
+                    greatest = gap if gap > greatest else greatest
                     values[us, them, k] = fresh[k]
+            elif kind == OVER:
+                finished(state, us, them)
             if kind != ILLEGAL:
-                renew(state, us, them)
+                renew(state, tiles, us, them)
     return greatest
 
 

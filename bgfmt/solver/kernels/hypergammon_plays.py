@@ -37,17 +37,18 @@ class Steps(NamedTuple):
 class Plays(NamedTuple):
     """The plays of a side for each landing that may be blocked and each roll, in makehyper's order, as ranges.
 
-    Row (us * 25 + blocked) * 21 + roll. With blots, plays that differ in what they hit are different:
-    first (rows + 1), after (the side left), landed (bit k: a chequer landed on k; AGAIN); without: bare_first,
-    bare_after.
-    touched : (n * 25) all landings of all rolls.
+    Plays that differ in what they hit are different. lists (n * 25,) : the list of side us where `blocked` is, at
+    us * 25 + blocked; most blocked landings are out of reach, and share the list of none. first (lists * 21 + 1) :
+    where the plays of each roll begin. after : the side left; landed : bit k: a chequer landed on k, and AGAIN;
+    packed : the same landings as numbers of five bits, 31 where there are fewer than four.
+    touched (lists,) : all landings of all rolls.
     """
 
+    lists: Array
     first: Array
     after: Array
     landed: Array
-    bare_first: Array
-    bare_after: Array
+    packed: Array
     touched: Array
 
 
@@ -55,13 +56,16 @@ class Sides(NamedTuple):
     """What a side is to the other: blocked landing (24: none), blots as landings, and as whom blots hit leave it.
 
     blots : (n,) bits. places : (n, 3) the blots' landings, 31 where there are fewer. hit : (n, 8) the side when the
-    blots of these bits (bit k: places[k]) are on the bar.
+    blots of these bits (bit k: places[k]) are on the bar. reach (m, 2), reached (n + 1,) : the other way round, pairs
+    (side, bits) of hits that lead to side s at reach[reached[s]:reached[s + 1]].
     """
 
     blocked: Array
     blots: Array
     places: Array
     hit: Array
+    reached: Array
+    reach: Array
 
 
 @njit()
@@ -154,36 +158,65 @@ def play_roll(steps: Steps, us: int, blocked: int, high: int, low: int, after: A
 
 
 @njit()
-def list_plays(
-    steps: Steps, first_side: int, last_side: int, fill: bool, counts: Array, plays: Plays
-) -> None:
-    """Count the plays of some sides (counts[row] = with blots, without), or put them into the lists."""
+def list_plays(steps: Steps, first_side: int, last_side: int) -> Any:
+    """The lists of some sides: (lists, first, after, landed, packed, touched) of `Plays`, numbered from 0."""
     after = np.zeros(MOST, np.int64)
     landed = np.zeros(MOST, np.int64)
+    lists = np.zeros((last_side - first_side) * PLACES, np.int64)
+    ends = np.zeros(len(lists) * ROLLS, np.int64)
+    touched = np.zeros(len(lists), np.int64)
+    left = np.empty(1 << 16, np.uint16)
+    where = np.empty(1 << 16, np.uint32)
+    packed = np.empty(1 << 16, np.uint32)
+    total = made = 0
     for us in range(first_side, last_side):
-        for blocked in range(PLACES):
-            roll = (us * PLACES + blocked) * ROLLS
-            touched = 0
+        open_list = made
+        for turn in range(PLACES):
+            blocked = OPEN - turn
+            at = (us - first_side) * PLACES + blocked
+            if turn and not touched[open_list] >> blocked & 1:
+                lists[at] = open_list
+                continue
+            lists[at] = made
+            if total + ROLLS * MOST > len(left):
+                room = 2 * len(left)
+                left, where, packed = larger(left, room), larger(where, room), larger(packed, room)
+            roll = made * ROLLS
             for high in range(1, 7):
                 for low in range(1, high + 1):
                     many = play_roll(steps, us, blocked, high, low, after, landed)
-                    bare = 0
                     for k in range(many):
-                        touched |= landed[k]
+                        touched[made] |= landed[k]
                         known = False
                         for j in range(k):
                             known = known or after[j] == after[k]
-                        if fill:
-                            plays.after[plays.first[roll] + k] = after[k]
-                            plays.landed[plays.first[roll] + k] = landed[k] | (AGAIN if known else 0)
-                            if not known:
-                                plays.bare_after[plays.bare_first[roll] + bare] = after[k]
-                        if not known:
-                            bare += 1
-                    counts[roll, 0] = many
-                    counts[roll, 1] = bare
+                        left[total] = after[k]
+                        where[total] = landed[k] | (AGAIN if known else 0)
+                        packed[total] = pack(landed[k])
+                        total += 1
+                    ends[roll] = total
                     roll += 1
-            plays.touched[us * PLACES + blocked] = touched
+            made += 1
+    return lists, ends[: made * ROLLS], left[:total], where[:total], packed[:total], touched[:made]
+
+
+@njit()
+def larger(array: Array, room: int) -> Array:
+    """A copy with more room behind."""
+    out = np.empty(room, array.dtype)
+    out[: len(array)] = array
+    return out
+
+
+@njit()
+def pack(landed: int) -> int:
+    """Up to four landings as numbers of five bits, the unused ones 31."""
+    out, at = (1 << 20) - 1, 0
+    for k in range(OPEN):
+        if landed >> k & 1:
+            out ^= (31 ^ k) << at
+            at += 5
+    return out
 
 
 @njit()

@@ -19,7 +19,7 @@ def measure(table: OfRolls, threads: int | None) -> dict[str, Any]:
     """See `bgfmt.verifier.measuring`."""
     from bgfmt import solver
 
-    truth = np.asarray(solver.expected_rolls(table.points, table.chequers, threads=threads).means)
+    truth = np.asarray(solver.mean_rolls(table.points, table.chequers, threads=threads).means)
     stored = np.asarray(table.to_mean_rolls().means, np.float64)
     off = stored - truth
     size = np.abs(off)

@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 
 from bgfmt.tables import (
     ExactHypergammon,
+    ExpectedPoints,
+    Gillogly,
     Hypergammon,
     MatchScore,
     MeanRolls,
@@ -38,6 +40,8 @@ WAYS = {
     Hypergammon.kind: "hypergammon",
     ExactHypergammon.kind: "exact_hypergammon",
     MatchScore.kind: "match_score",
+    Gillogly.kind: "gillogly",
+    ExpectedPoints.kind: "expected_points",
 }
 #: the kinds whose rules workers can hold in parts
 SPREAD = (TwoSided.kind,)

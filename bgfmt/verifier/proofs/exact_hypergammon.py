@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 from bgfmt.tables import ExactHypergammon
 from bgfmt.verifier.findings import KEPT, Cause, Finding, Likely, Outcome, Rule
 from bgfmt.verifier.proofs import Work
-from bgfmt.verifier.proofs.hypergammon import FIELDS, RUN_AGAIN_MOST
+from bgfmt.verifier.proofs.hypergammon import FIELDS
 from bgfmt.verifier.recurrence import hypergammon as recurrence
 
 Array = NDArray[Any]
+RUN_AGAIN_MOST = 2  # chequers
 THRESHOLD = 1e-12  # at which the iteration stops
 ROUNDING = 1e-14  # what one step in float64 adds
 SWEEPS = 200
@@ -30,7 +31,7 @@ def prove(table: ExactHypergammon, work: Work) -> Outcome:
     which = work.some(n * n)
     stored = np.ascontiguousarray(table.float64, np.float64).reshape(n * n, 10)
     if which is None and table.chequers <= RUN_AGAIN_MOST:
-        iteration = recurrence.Iteration.begin(table.chequers, exact=True, threads=work.threads)
+        iteration = recurrence.Iteration(table.chequers, exact=True, threads=work.threads)
         for sweeps in range(1, SWEEPS + 1):
             change = iteration.sweep()
             differ = (iteration.values.view(np.int64) != stored.view(np.int64)).any(axis=1)

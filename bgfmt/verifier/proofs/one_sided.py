@@ -20,6 +20,7 @@ Array = NDArray[Any]
 SETTLE_MOST = 1_400_000
 NEAR_UNITS = 400  # by which other programs' rows differ at most
 LOOKED = 2000  # rows by which a rule is tried before the whole table is held against it
+SMALL = 4000  # rows up to which a rival's table is made even for few that fail
 FEWEST = 8  # rows that fail: fewer are damage, whatever else they may look like
 CORNER = 5  # chequers of the corner by which a rival is tried
 DIVISOR_2001 = 2359
@@ -46,6 +47,9 @@ def prove(table: OneSided, work: Work) -> Outcome:
         if rule.race not in rows:
             rows[rule.race] = recurrence.rows_of(table, race=rule.race)
         own = rows[rule.race]
+        few = best is not None and best.failing < max(FEWEST, checked // 100)
+        if best is not None and few and (rule.halves or _follow_not(own, rule, best, work)):
+            continue  # damage must not pass for somebody's rounding
         if best is not None and which is None and _fails_in_sample(own, rule, work) > LOOKED // 10:
             continue
         fails, largest = recurrence.check(
@@ -57,15 +61,14 @@ def prove(table: OneSided, work: Work) -> Outcome:
         # floats let more pass: they are meant only where they explain nearly all
         if best is None or fit.failing * (5 if rule.halves else 1) < best.failing:
             best = fit
-        if best.failing < max(FEWEST, checked // 100):
-            break
     assert best is not None
-    if which is None and len(best.rows.idle_wrong) == 0 and best.failing >= max(FEWEST, n // 100):
+    many = best.failing >= max(FEWEST, n // 100)
+    if which is None and len(best.rows.idle_wrong) == 0 and (many or n <= SMALL):
         sums = best.rows.bearoff.sum(axis=1, dtype=np.int64)
         rival = _remade(table, best.rows) if (sums == recurrence.WHOLE).all() else ""
         if rival:
             return Outcome(n, n, rival)
-        if (sums == recurrence.WHOLE).all() and int(best.largest.max()) <= NEAR_UNITS:
+        if many and (sums == recurrence.WHOLE).all() and int(best.largest.max()) <= NEAR_UNITS:
             return _differs(n, best)
     return _damaged(table, best, checked, work, told_apart=which is None and n <= SETTLE_MOST)
 
@@ -94,6 +97,13 @@ def _surprise(table: OneSided, name: str) -> tuple[Finding, ...]:
     races = "its gammon part follows the race's plays, and the file says otherwise"
     text = f"bgsage's numbers: {races}" if RULES[name].race else f"gnubg's numbers: {saves}"
     return (Finding(Rule.MADE_BY, field=name, found=text),)
+
+
+def _follow_not(rows: Rows, rule: recurrence.Rule, best: Fit, work: Work) -> bool:
+    """Whether rows that fail under the best rule fail under another too."""
+    failing = np.flatnonzero(best.fails)
+    fails, _ = recurrence.check(rows, rule, which=failing, threads=work.threads)
+    return bool(fails[failing].any())
 
 
 def _fails_in_sample(rows: Rows, rule: recurrence.Rule, work: Work) -> int:

@@ -20,6 +20,7 @@ from bgfmt.verifier.spreading import Opening
 Array = NDArray[Any]
 SETTLE_MOST = 400_000_000
 REMADE_MOST = 3003  # positions a side up to which a rival's table is made again
+SMALL = 210  # positions a side up to which that is done even for few entries that fail
 SMALL_UNITS = 16
 PLAIN_POINTS = 12  # beyond, the two sides' points overlap
 COLUMNS = ("cubeless", "owned", "centered", "opponent")
@@ -39,7 +40,8 @@ def prove(table: TwoSided, work: Work) -> Outcome:
     if found.failing == 0:
         return Outcome(found.entries, found.entries, "gnubg")
     small = found.largest <= SMALL_UNITS and found.failing > max(64, found.entries // 500)
-    if small and table.positions <= REMADE_MOST:
+    near = small or (found.largest <= SMALL_UNITS and table.positions <= SMALL)
+    if near and table.positions <= REMADE_MOST:
         for name, made in _rivals(table):
             if np.array_equal(made, np.asarray(table.equities)):
                 return Outcome(found.entries, found.entries, name)
@@ -94,7 +96,7 @@ def _damaged(table: TwoSided, work: Work, found: recurrence.Pass, differences: d
 
 def _finding(table: TwoSided, work: Work, number: int, right: Array) -> Finding:
     us, them = divmod(number, table.positions)
-    stored = [int(v) for v in np.asarray(table.equities[us])[them]]
+    stored = [int(v) for v in table.equities[us, them]]
     wanted = [int(v) for v in right]
     return Finding(
         Rule.ENTRY,
@@ -122,7 +124,7 @@ def _sampled(table: TwoSided, work: Work) -> Outcome:
         done += len(part)
         if work.progress is not None:
             work.progress(done, len(numbers))
-    stored = np.array([np.asarray(table.equities[int(k) // n])[int(k) % n] for k in numbers])
+    stored = np.asarray(table.equities[numbers // n, numbers % n])
     off = np.abs(stored.astype(np.int64) - right)
     bad = np.flatnonzero(off.any(axis=1))
     if not len(bad):

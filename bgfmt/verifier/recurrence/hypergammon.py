@@ -1,7 +1,7 @@
 """Recurrence of hypergammon tables: the iteration of makehyper run again, or one step of it from a file's records.
 
-The positions of hypergammon go round in circles, so no order of proof exists: a file is a state of an iteration. For
-one and two chequers the iteration is run again. With three it takes hours, and an entry is held to one step.
+The positions of hypergammon go round in circles, so no order of proof exists: a file is a state of an iteration, and
+the iteration is run again. That an entry follows from the file's own others in one step says less, at once.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import pairwise
 from math import comb
 from typing import Any
 
@@ -23,6 +24,7 @@ PLACES = 25
 WHOLE = 16777215
 DECODE = np.float32(1 / WHOLE)
 PART = 4096  # records a thread takes at once
+ALONE = 500  # length of a row up to which one thread makes it
 #: classes of records
 ILLEGAL, OVER, CONTACT, RACE = 0, 1, 2, 3
 
@@ -68,107 +70,116 @@ def terms_of() -> Array:
     return np.array([[comb(s + k - 1, k) for s in range(16)] for k in range(1, PLACES + 1)], np.int64)
 
 
-@dataclass
 class Iteration:
-    """makehyper's iteration in memory: the values of all records, and what every roll leads to.
+    """makehyper's iteration in memory: renewal in place, record by record, row by row, whatever the threads.
 
-    live, over : numbers of the records that are iterated, and of finished games; fixed : the latter's values.
-    divide : sums are divided by 36 instead of multiplied by the reciprocal.
+    A record [us, them] looks at rows of `them` or, where blots are hit, of sides of a greater number, and there at
+    sides that `us` may become, whose numbers are smaller. So with us < them all it looks at comes after its turn, and
+    is as it was; a sweep makes those records first, all at once, and then the others row by row.
+
+    values (n * n, 10) : the numbers. live : numbers of the records that are iterated. divide : sums are divided by 36
+    instead of multiplied by the reciprocal.
     """
 
-    chequers: int
-    divide: bool
-    boards: Array
-    live: Array
-    over: Array
-    fixed: Array
-    values: Array
-    turned: Array
-    starts: Array
-    results: Array
-
-    @classmethod
-    def begin(
-        cls,
-        chequers: int,
-        *,
-        contact: bool = True,
-        divide: bool = False,
-        exact: bool = False,
-        threads: int = 1,
-    ) -> Iteration:
-        """The state before the first sweep; without `contact`, of races alone.
+    def __init__(self, chequers: int, *, divide: bool = False, exact: bool = False, threads: int = 1) -> None:
+        """The state before the first sweep.
 
         `exact` : in float64, and a side that cannot move leaves everything as it was, which makehyper gets wrong.
         """
-        from bgfmt.verifier.recurrence import kernels_hypergammon as kernels
-
-        boards, terms = boards_of(chequers), terms_of()
-        n = len(boards)
+        self.chequers, self.divide, self.exact, self.threads = chequers, divide, exact, threads
+        self.boards = boards_of(chequers)
+        n = len(self.boards)
         width = np.float64 if exact else np.float32
-        values, turned = np.zeros((n * n, 10), width), np.zeros((n * n, 10), width)
-        kinds = np.zeros(n * n, np.uint8)
-        kernels.start_values(boards, chequers, values, kinds)
-        kernels.turn_all(values, turned)
-        live = np.flatnonzero(kinds >= (CONTACT if contact else RACE))
-        over = np.flatnonzero(kinds == OVER)
-        parts = np.array_split(live, 4 * threads)
-        rooms = [np.zeros(21 * len(part), np.int64) for part in parts]
-        with ThreadPoolExecutor(threads) as pool:
-            lists = list(
-                pool.map(
-                    lambda k: kernels.play_lists(boards, parts[k], terms, exact, rooms[k]), range(len(parts))
-                )
-            )
-        before = np.cumsum([0] + [len(found) for found in lists])
-        starts = np.concatenate(
-            [np.zeros(1, np.int64)] + [room + at for room, at in zip(rooms, before, strict=False)]
-        )
-        return cls(
-            chequers, divide, boards, live, over, values[over], values, turned, starts, np.concatenate(lists)
-        )  # fmt: skip
+        self.values, self._old = np.zeros((n * n, 10), width), np.zeros((n * n, 10), width)
+        self._turned, self._old_turned = np.zeros((n * n, 10), width), np.zeros((n * n, 10), width)
+        self.kinds = np.zeros(n * n, np.uint8)
+        self._lists = _lists(self.boards, threads)
+        self.begin_again(divide=divide)
+        self.live = np.flatnonzero(self.kinds >= CONTACT)
 
     def begin_again(self, *, divide: bool) -> None:
         """Back to the state before the first sweep."""
         from bgfmt.verifier.recurrence import kernels_hypergammon as kernels
 
         self.divide = divide
-        kernels.start_values(self.boards, self.chequers, self.values, np.zeros(len(self.values), np.uint8))
-        kernels.turn_all(self.values, self.turned)
+        kernels.start_values(self.boards, self.chequers, self.values, self.kinds)
+        self.go_on(self.values)
 
     def restart(self, records: Array) -> None:
         """Go on from the records of a file, as makehyper -r does."""
-        from bgfmt.verifier.recurrence import kernels_hypergammon as kernels
-
-        self.values[:] = decode(records.reshape(-1, 28))
-        kernels.turn_all(self.values, self.turned)
+        self.go_on(decode(records.reshape(-1, 28)))
 
     def go_on(self, values: Array) -> None:
         """Go on from values that were kept."""
         from bgfmt.verifier.recurrence import kernels_hypergammon as kernels
 
         self.values[:] = values
-        kernels.turn_all(self.values, self.turned)
+        self._old[:] = values
+        kernels.turn_all(self.values, self._turned)
+        self._old_turned[:] = self._turned
 
     def sweep(self) -> float:
         """One sweep; the greatest change of a number."""
-        from bgfmt.verifier.recurrence import kernels_hypergammon as kernels
+        from bgfmt.verifier.recurrence import kernels_hyper_rows as kernels
 
-        return float(
-            kernels.sweep(
-                self.values, self.turned, self.live, self.over, self.fixed, len(self.boards), self.starts,
-                self.results, self.divide,
-            )
-        )  # fmt: skip
+        n = len(self.boards)
+        self.values, self._old = self._old, self.values
+        self._turned, self._old_turned = self._old_turned, self._turned
+        constant = (self._lists, self.boards, self.chequers, self.kinds, self.divide, self.exact)
+        arrays = (self._old, self._old_turned, self.values, self._turned)
+
+        def make(r: int, first: int, last: int, own: int) -> float:
+            return float(kernels.row(r, first, last, own, *constant, *arrays))
+
+        with ThreadPoolExecutor(self.threads) as pool:
+            changes = list(pool.map(lambda r: make(r, r + 1, n, 0), range(n)))
+            for r in range(n):
+                parts = self.threads if r > ALONE else 1
+                cuts = np.linspace(0, r + 1, parts + 1).astype(int).tolist()
+                if parts > 1:
+                    changes += pool.map(make, [r] * parts, cuts, cuts[1:], [1] * parts)
+                    changes.append(make(r, 0, r + 1, 2))
+                else:
+                    changes.append(make(r, 0, r + 1, 0))
+        return max(changes)
 
     def records(self) -> Array:
         """(n, n, 28) uint8, the state as a file holds it."""
         n = len(self.boards)
-        return encode(self.values).reshape(n, n, 28)
+        out = np.empty((n, n, 28), np.uint8)
+        for us in range(n):
+            out[us] = encode(self.values[us * n : (us + 1) * n])
+        return out
 
-    def live_records(self) -> Array:
-        """(len(live), 28) uint8, the iterated records alone."""
-        return encode(self.values[self.live])
+
+def _lists(boards: Array, threads: int) -> Any:
+    from bgfmt.verifier.recurrence import kernels_hyper_rows as kernels
+
+    n = len(boards)
+    wide = np.array(
+        [[comb(s + k - 1, k) for s in range(kernels.WIDE)] for k in range(1, PLACES + 1)], np.int64
+    )
+    sides = (
+        np.zeros(n, np.int64),
+        np.zeros(n, np.int64),
+        np.zeros((n, 3), np.int64),
+        np.zeros((n, 8), np.int64),
+    )
+    kernels.others(boards, wide, *sides)
+    cuts = np.linspace(0, n, 4 * threads + 1).astype(int).tolist()
+    rooms = [np.zeros((b - a) * PLACES * kernels.ROLLS, np.int64) for a, b in pairwise(cuts)]
+    with ThreadPoolExecutor(threads) as pool:
+        found = list(
+            pool.map(
+                lambda k: kernels.list_sides(boards, cuts[k], cuts[k + 1], wide, rooms[k]), range(len(rooms))
+            )
+        )
+    before = np.cumsum([0] + [len(after) for after, _ in found])
+    starts = np.concatenate(
+        [np.zeros(1, np.int64)] + [room + at for room, at in zip(rooms, before, strict=False)]
+    )
+    after, landed = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    return kernels.Lists(starts, after, landed, *sides)
 
 
 @dataclass(frozen=True)

@@ -9,16 +9,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from bgfmt.jit import njit
 from bgfmt.verifier.recurrence.kernels_hyper_plays import (
     ILLEGAL,
-    MOST_PLAYS,
     OVER,
     PLACES,
     class_of,
-    plays_of,
 )
 
 Array = Any
@@ -141,120 +137,3 @@ def finish(total: Array, divide: bool) -> None:
     reciprocal = total.dtype.type(1) / whole
     for k in range(NUMBERS):
         total[k] = total[k] / whole if divide else total[k] * reciprocal
-
-
-@njit()
-def play_lists(boards: Array, live: Array, terms: Array, stay: bool, ends: Array) -> Any:
-    """Where each roll leads from the records `live`: int32 records, in which the opponent is on roll.
-
-    ends[21 * k + roll] takes where the list of the roll of record live[k] ends. With `stay` a side that cannot move
-    is listed as one that leaves everything as it was.
-    """
-    n = len(boards)
-    plays = np.zeros((MOST_PLAYS, 2), np.int64)
-    u = np.zeros(PLACES, np.int64)
-    t = np.zeros(PLACES, np.int64)
-    found = np.empty(1 << 16, np.int32)
-    used = 0
-    at = 0
-    for x in live:
-        u[:] = boards[x // n]
-        t[:] = boards[x % n]
-        for high in range(1, 7):
-            for low in range(1, high + 1):
-                count = plays_of(u, t, high, low, terms, plays)
-                if count == 0 and stay:
-                    plays[0, 0], plays[0, 1], count = x // n, x % n, 1
-                if used + count > len(found):
-                    larger = np.empty(2 * len(found) + count, np.int32)
-                    larger[:used] = found[:used]
-                    found = larger
-                for p in range(count):
-                    found[used] = plays[p, 1] * n + plays[p, 0]
-                    used += 1
-                ends[at] = used
-                at += 1
-    return found[:used].copy()
-
-
-@njit()
-def step_listed(
-    k: int,
-    x: int,
-    n: int,
-    values: Array,
-    turned: Array,
-    starts: Array,
-    results: Array,
-    total: Array,
-    best: Array,
-) -> None:
-    """total = the sum over the rolls of one step of the iteration for record x, the k-th live one, from the lists."""
-    total[:] = 0
-    roll = 21 * k
-    for high in range(6):
-        for low in range(high + 1):
-            begin, end = starts[roll], starts[roll + 1]
-            roll += 1
-            if begin == end:
-                no_play(values[(x % n) * n + x // n], best)
-            else:
-                most = owned = centered = jacoby = opponent = total.dtype.type(-1e9)
-                which = 0
-                for q in range(begin, end):
-                    g = results[q]
-                    if turned[g, 5] >= most:  # among equal ones the last play gives the chances
-                        most = turned[g, 5]
-                        which = g
-                    owned = max(owned, turned[g, 6])
-                    centered = max(centered, turned[g, 7])
-                    jacoby = max(jacoby, turned[g, 8])
-                    opponent = max(opponent, turned[g, 9])
-                for c in range(5):
-                    best[c] = turned[which, c]
-                best[5] = most
-                best[6] = owned
-                best[7] = centered
-                best[8] = jacoby
-                best[9] = opponent
-            add_roll(total, best, high == low)
-
-
-@njit()
-def sweep(
-    values: Array,
-    turned: Array,
-    live: Array,
-    over: Array,
-    fixed: Array,
-    n: int,
-    starts: Array,
-    results: Array,
-    divide: bool,
-) -> Any:
-    """One sweep in place; returns the greatest change of the records `live`.
-
-    Finished games, the records `over`, get their values `fixed` when their turn comes: after a restart they hold
-    rounded ones until then.
-    """
-    most = values.dtype.type(0)
-    total = np.zeros(NUMBERS, values.dtype)
-    best = np.zeros(NUMBERS, values.dtype)
-    o = 0
-    for k in range(len(live)):
-        x = live[k]
-        while o < len(over) and over[o] < x:
-            values[over[o]] = fixed[o]
-            set_turned(values[over[o]], turned[over[o]])
-            o += 1
-        step_listed(k, x, n, values, turned, starts, results, total, best)
-        finish(total, divide)
-        for c in range(NUMBERS):
-            most = max(most, abs(total[c] - values[x, c]))
-            values[x, c] = total[c]
-        set_turned(values[x], turned[x])
-    while o < len(over):
-        values[over[o]] = fixed[o]
-        set_turned(values[over[o]], turned[over[o]])
-        o += 1
-    return most

@@ -2,7 +2,8 @@
 
 Two passes over the file at most: its rows, as what a play leads to; and its columns, as what must follow. Columns are
 taken in bands wide enough that a band's piece of a row is a few pages, so that a file larger than memory is read
-twice and no more.
+twice and no more. A compressed table is walked in the order in which its rows and columns lie together in the file
+(its equities have an `order`, position numbers by place), so that it is unpacked twice and never as a whole.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgfmt.storage import system
-from bgfmt.tables import PlacedPairs, TwoSided
+from bgfmt.tables import TwoSided
 from bgfmt.verifier.recurrence import rules
 
 Array = NDArray[Any]
@@ -30,6 +31,7 @@ BAND_BYTES = 192 << 20
 LARGE = 3 << 30
 LARGE_BAND_BYTES = 768 << 20
 PIECE_BYTES = 16 << 20
+UNPACKED_BYTES = 64 << 20  # rows of a compressed table that are made at once
 
 
 def _offset_in_file(array: Array) -> int | None:
@@ -51,13 +53,12 @@ class Grid:
     def __init__(self, table: TwoSided) -> None:
         self.rows_array = table.equities
         self.n, _, self.columns = table.equities.shape
-        self.release = table.release
+        self.release = table.release or (lambda: None)
         self._fd = -1
         self._offset = 0
+        #: position numbers by place, where rows and columns are walked in another order than that of their numbers
+        self.order: Array | None = getattr(table.equities, "order", None)
         array = table.equities
-        self.placed = array if isinstance(array, PlacedPairs) else None
-        #: the position numbers of its rows and columns, where they are in another order
-        self.order = None if self.placed is None else self.placed.order
         if isinstance(array, np.ndarray) and array.flags.c_contiguous and array.dtype == np.dtype("<u2"):
             offset = _offset_in_file(array)
             if offset is not None and os.path.isfile(table.provenance):
@@ -66,34 +67,47 @@ class Grid:
                     self._fd = os.open(table.provenance, os.O_RDONLY)
 
     def rows(self, start: int, stop: int) -> Array:
-        """(stop - start, n, columns) uint16."""
-        if self.placed is not None:
-            return self.placed.placed(start, stop, 0, self.n)
+        """Rows at places start..stop-1, (stop - start, n, columns) uint16, columns by position number."""
+        if self.order is not None:
+            return np.ascontiguousarray(self.rows_array[self.order[start:stop]], "<u2")
         if self._fd < 0:
-            return np.ascontiguousarray(np.asarray(self.rows_array[start:stop]), "<u2")
+            rows = np.array(self.rows_array[start:stop], "<u2")
+            self.release()
+            return rows
         out = np.empty((stop - start, self.n, self.columns), "<u2")
         self._read(out, start * self.n * self.columns * 2)
         return out
 
     def piece(self, start: int, stop: int, first: int, last: int) -> Array:
-        """Columns first..last-1 of rows start..stop-1: (stop - start, (last - first) * columns) uint16."""
+        """Places first..last-1 of rows at start..stop-1: (stop - start, (last - first) * columns) uint16."""
         width = (last - first) * self.columns
+        if self.order is not None:
+            made = self.rows_array.piece(np.arange(start, stop), first, last)  # type: ignore[attr-defined]
+            return np.asarray(made).reshape(stop - start, width)
         if last - first == self.n:
             return self.rows(start, stop).reshape(stop - start, width)
-        if self.placed is not None:
-            return self.placed.placed(start, stop, first, last).reshape(stop - start, width)
         out = np.empty((stop - start, width), "<u2")
         for k in range(start, stop):
             if self._fd < 0:
                 out[k - start] = np.asarray(self.rows_array[k])[first:last].reshape(-1)
             else:
                 self._read(out[k - start], (k * self.n + first) * self.columns * 2)
+        if self._fd < 0:
+            self.release()
         return out
 
     def _read(self, out: Array, at: int) -> None:
         view = out.reshape(-1).view(np.uint8).data
         if system.read_into(self._fd, view, self._offset + at) < len(view):
             raise OSError("the file became shorter while it was read")
+
+    def numbers(self, places: Array) -> Array:
+        """Position numbers at places."""
+        return places if self.order is None else np.asarray(self.order[places])
+
+    def place(self, number: int) -> int:
+        """The place of a position number."""
+        return number if self.order is None else int((self.order == number).argmax())
 
     def close(self) -> None:
         """Let the file go."""
@@ -126,7 +140,7 @@ class Pass:
 
 
 def bands(table: TwoSided) -> list[tuple[int, int]]:
-    """The columns of a table in bands, first and past the last, that can be checked apart."""
+    """The columns of a table in bands of places, first and past the last, that can be checked apart."""
     from bgfmt.verifier.recurrence.lanes import LANES
 
     n, columns = table.positions, table.equities.shape[2]
@@ -134,17 +148,6 @@ def bands(table: TwoSided) -> list[tuple[int, int]]:
     budget = LARGE_BAND_BYTES if n * n * columns * 2 > LARGE else BAND_BYTES
     band = max(per_tile, min(n, budget // (n * columns * 2) // per_tile * per_tile))
     return [(begin, min(n, begin + band)) for begin in range(0, n, band)]
-
-
-def plays_in(order: Array, starts: Array, results: Array) -> tuple[Array, Array]:
-    """The plays of positions that stand in another order, as `rules.plays` has them."""
-    place = np.empty(len(order), np.int64)
-    place[order] = np.arange(len(order))
-    counts = np.diff(starts).reshape(-1, 21)[order].reshape(-1)
-    ends = np.concatenate([[0], np.cumsum(counts)])
-    first = starts[:-1].reshape(-1, 21)[order].reshape(-1)
-    which = np.repeat(first - ends[:-1], counts) + np.arange(ends[-1])
-    return ends.astype(starts.dtype), place[results[which]].astype(results.dtype)
 
 
 def check(
@@ -165,11 +168,13 @@ def check(
     starts, results = rules.plays(table.points, table.chequers)
     grid = Grid(table)
     found = Pass(n * n, columns, histogram=np.zeros((columns, 19), np.int64))
-    if grid.order is not None:
-        starts, results = plays_in(grid.order, starts, results)
     per_tile = LANES // columns
     parts = bands(table) if only is None else only
     rows_in_all = 2 * sum(end - begin for begin, end in parts)
+    at_once = per_tile
+    if grid.order is not None:
+        at_once *= max(1, UNPACKED_BYTES // (n * columns * 2) // per_tile)
+    zero = grid.place(0)
     lists: list[Array] = []
     local = threading.local()
     lock = threading.Lock()
@@ -188,29 +193,29 @@ def check(
             local.tile = np.zeros((n, LANES), np.int16)
             local.total = np.zeros(LANES, np.int32)
         rows = grid.rows(first, last)
-        kernels.turned_tile(rows, local.tile)
-        lane = (first - begin) * columns
-        kernels.expected_tile(
-            1, n, starts, results.ctypes.data, local.tile.ctypes.data, local.total, local.total.ctypes.data,
-            expected, lane, (last - first) * columns,
-        )  # fmt: skip
-        advance(last - first)
+        for low in range(first, last, per_tile):
+            high = min(last, low + per_tile)
+            kernels.turned_tile(rows[low - first : high - first], local.tile)
+            lane = (low - begin) * columns
+            kernels.expected_tile(
+                1, n, starts, results.ctypes.data, local.tile.ctypes.data, local.total, local.total.ctypes.data,
+                expected, lane, (high - low) * columns,
+            )  # fmt: skip
+            advance(high - low)
 
     def judge(part: tuple[int, int, Array, int, int]) -> tuple[int, int, Array, Array, int]:
         u, v, expected, begin, end = part
         stored = grid.piece(u, v, begin, end)
         fails = np.zeros(v - u, np.int64)
         histogram = np.zeros((columns, 19), np.int64)
-        largest = int(kernels.compare(stored, expected[u:v], columns, fails, histogram))
+        wanted = expected[u:v] if grid.order is None else expected[grid.order[u:v]]
+        largest = int(kernels.compare(stored, wanted, columns, fails, histogram))
         numbers = np.zeros(0, np.int64)
         if fails.any():
             bad = np.flatnonzero(fails)
-            differ = (stored[bad] != expected[u:v][bad]).reshape(len(bad), -1, columns).any(axis=2)
+            differ = (stored[bad] != wanted[bad]).reshape(len(bad), -1, columns).any(axis=2)
             which, them = np.nonzero(differ)
-            rows, others = bad[which] + u, begin + them
-            if grid.order is not None:
-                rows, others = grid.order[rows], grid.order[others]
-            numbers = (rows * n + others)[:LIST_MOST]
+            numbers = (grid.numbers(bad[which] + u) * n + grid.numbers(begin + them))[:LIST_MOST]
         return v - u, int(fails.sum()), histogram, numbers, largest
 
     try:
@@ -218,10 +223,10 @@ def check(
             for begin, end in parts:
                 expected = np.empty((n, (end - begin) * columns), np.uint16)
                 expected[0] = 65535
-                tiles = [(t, min(end, t + per_tile), expected, begin) for t in range(begin, end, per_tile)]
+                tiles = [(t, min(end, t + at_once), expected, begin) for t in range(begin, end, at_once)]
                 list(pool.map(work, tiles))
-                if begin == 0:
-                    expected[1:, :columns] = 0
+                if begin <= zero < end:
+                    expected[1:, (zero - begin) * columns :][:, :columns] = 0
                 step = max(1, PIECE_BYTES // expected[0].nbytes)
                 pieces = [(u, min(n, u + step), expected, begin, end) for u in range(0, n, step)]
                 for rows, failing, histogram, numbers, largest in pool.map(judge, pieces):
@@ -279,7 +284,21 @@ def expected_at(table: TwoSided, numbers: Array) -> Array:
     n, columns = table.positions, table.equities.shape[2]
     starts, results = rules.plays(table.points, table.chequers)
     out = np.zeros((len(numbers), columns), np.int64)
-    kernels.values_of(np.asarray(table.equities), numbers // n, numbers % n, starts, results, out)
+    us, them = numbers // n, numbers % n
+    rows: Any = table.equities
+    if isinstance(rows, np.ndarray):
+        kernels.values_of(rows, us, them, starts, results, out)
+        return out
+    wanted = np.unique(them[them > 0])  # rows that are made on demand: those that are asked for, behind row 0
+    for part in np.array_split(wanted, -(-len(wanted) // 64) or 1):
+        mine = np.flatnonzero(np.isin(them, part) | (them == 0))
+        stored = np.zeros((len(part) + 1, n, columns), np.uint16)
+        stored[1:] = rows[part]
+        value = np.zeros((len(mine), columns), np.int64)
+        kernels.values_of(
+            stored, us[mine], np.searchsorted(part, them[mine], "right"), starts, results, value
+        )
+        out[mine] = value
     return out
 
 

@@ -16,10 +16,13 @@ import bgfmt
 from bgfmt import Position, Side
 from bgfmt.analysis import Advisor
 from bgfmt.analysis.approximate import turned
+from bgfmt.analysis.ondemand import solve_match
 from bgfmt.game.moves import legal_plays
 from bgfmt.game.state import GameState
 from bgfmt.hosts.external import Player, Reply, format_play
 from bgfmt.hosts.server import Server
+from bgfmt.met import load
+from bgfmt.met.score import Score
 
 HERE = Path(__file__).parent
 spec = importlib.util.spec_from_file_location("external_conftest", HERE / "conftest.py")
@@ -170,3 +173,72 @@ def test_a_whole_game_from_the_start(gnubg: str, tables: list[Path], tmp_path: P
         check_answers(recorder, two)
     assert " wins a " in text
     assert len(recorder.asked) > 5
+
+
+def match_game(
+    position: Position, port: int, seat: int, seed: int, scores: tuple[int, int], length: int
+) -> list[str]:
+    """Commands for one game of a match from a position, at a score; the Crawford game where it is due."""
+    commands = game(position, port, seat, seed, cube=True, length=length)
+    at = commands.index(f"set turn {seed % 2}")
+    crawford = ["set crawford on" if seed % 3 else "set postcrawford on"] if length - 1 in scores else []
+    return [*commands[:at], f"set score {scores[0]} {scores[1]}", *crawford, *commands[at:]]
+
+
+@pytest.mark.parametrize(("length", "games"), [(3, 13), (5, 13), (7, 14)])
+def test_match_games(gnubg: str, tables: list[Path], tmp_path: Path, length: int, games: int) -> None:
+    """Every double, take and play of a match inside the two-sided table is the exact one at its score."""
+    rng = random.Random(length)
+    with bgfmt.open(tables[0]) as two, bgfmt.open(tables[1]) as one:
+        recorder = Recorder([one, two])
+        with Server(recorder).running() as port:
+            commands = []
+            for number in range(games):
+                sides = Position(*(race(rng, rng.randint(4, 6), 6) for _ in range(2)))
+                scores = rng.randrange(length), rng.randrange(length)
+                commands += match_game(sides, port, number % 2, number + 1, scores, length)
+            text = common.play_games(gnubg, commands, tmp_path)
+    asked = [
+        (state, reply)
+        for state, reply in recorder.asked
+        if state.length == length and state.kind != "resignation"
+    ]
+    assert asked == [(s, r) for s, r in recorder.asked if s.kind != "resignation"]
+    kinds = [exact_at_score(state, reply.text) for state, reply in asked]
+    assert text.count(" wins a ") >= games, text[-2000:]
+    assert "badly formed" not in text
+    assert "llegal" not in text
+    assert kinds.count("play") > games / 2
+    assert {"cube", "take"} <= set(kinds)
+
+
+def exact_at_score(state: GameState, answer: str) -> str:
+    """Assert that an answer in a match loses nothing; the kind of the question."""
+    assert state.away is not None
+    score = (
+        Score(state.away, load(), state.crawford)
+        if state.crawford
+        else Score(
+            state.away,
+            load(),
+            cube=state.cube_value,
+            owner="centered" if state.doubled and state.owner == "opponent" else state.owner,
+        )
+    )
+    exact = solve_match(state.position, score)
+    if state.kind == "play":
+        plays = {
+            format_play((m.start, m.end) for m in p.moves): p
+            for p in legal_plays(state.position, *(state.dice or (0, 0)))
+        }
+        worth = {play.result: play.loss_mwc for play in exact.plays(*(state.dice or (0, 0)))}
+        assert worth[plays[answer].result.us] <= 1e-12
+    elif state.kind == "cube":
+        gain = exact.cube.double_margin
+        assert exact.cube.may_double or answer == "roll"
+        assert answer == ("double" if gain > 1e-12 else "roll") or abs(gain) <= 1e-12
+    else:
+        assert answer in ("take", "drop")
+        gain = exact.cube.take_margin
+        assert answer == ("take" if gain > 0 else "drop") or abs(gain) <= 1e-12
+    return state.kind

@@ -1,0 +1,72 @@
+"""Who is off first: winning chances from the chances of two sides to need exactly n rolls (BKG, section VII).
+
+With AWPRB(N) the chance that the side on roll is off on roll N, not having been before, and AVPRB(N) that of the
+other side, the paper adds up
+
+    W = W + (1 - W - V) * AWPRB(N)
+    V = V + (1 - W - V) * AVPRB(N)         for N = 1, 2, ... until W + V = 1
+
+which is W = sum of WPRB(n) * P2(>= n) and V = sum of VPRB(n) * P1(> n). `by_steps` is the first form for one pair,
+`chances` the second for many. Neither side plays against the other: each plays for the fewest rolls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Floats = NDArray[np.float64]
+OPEN = 1e-12  # mass that is left open when the loop ends
+
+
+def by_steps(onmove: Sequence[float], other: Sequence[float]) -> tuple[float, float]:
+    """W and V by the paper's loop, from the chances of each side to need exactly 1, 2, ... rolls.
+
+    They do not quite add up to 1 where the columns end early; `win_chance` says what is made of that.
+    """
+    win = lose = 0.0
+    left = [1.0, 1.0]  # chance of not being off yet
+    for n in range(max(len(onmove), len(other))):
+        for side, chances in enumerate((onmove, other)):
+            now = chances[n] if n < len(chances) else 0.0
+            hazard = now / left[side] if left[side] > 0 else 1.0
+            if side == 0:
+                win += (1 - win - lose) * hazard
+            else:
+                lose += (1 - win - lose) * hazard
+            left[side] -= now
+        if 1 - win - lose < OPEN:
+            break
+    return win, lose
+
+
+def chances(onmove: ArrayLike, other: ArrayLike) -> tuple[Floats, Floats]:
+    """W and V, float64 of shape (...,), from chances (..., rolls) to need exactly 1, 2, ... rolls.
+
+    The shapes before the last axis broadcast. No hazard is formed, so nothing is divided.
+    """
+    ours, theirs = (np.asarray(rows, np.float64) for rows in (onmove, other))
+    width = max(ours.shape[-1], theirs.shape[-1])
+    ours, theirs = (_widened(rows, width) for rows in (ours, theirs))
+    our_left = 1 - np.cumsum(ours, axis=-1)  # after roll n
+    their_left = np.concatenate([np.ones((*theirs.shape[:-1], 1)), 1 - np.cumsum(theirs, axis=-1)], axis=-1)
+    win = np.einsum("...n,...n->...", ours, their_left[..., :-1])
+    lose = np.einsum("...n,...n->...", theirs, our_left)
+    return np.asarray(win), np.asarray(lose)
+
+
+def win_chance(onmove: ArrayLike, other: ArrayLike) -> Floats:
+    """W / (W + V), float64 of shape (...,): what tables of eight columns leave open is shared as the rest is.
+
+    >>> float(win_chance([0.75, 0.25], [0.75, 0.25]))
+    0.8125
+    """
+    win, lose = chances(onmove, other)
+    return np.asarray(win / (win + lose))
+
+
+def _widened(rows: Floats, width: int) -> Floats:
+    more = width - rows.shape[-1]
+    return np.pad(rows, [(0, 0)] * (rows.ndim - 1) + [(0, more)]) if more else rows

@@ -1,0 +1,176 @@
+"""Blots and who can hit them: P1, P2 and Piploss (the paper, section V; docs/theory/bkg.md has the rules in words).
+
+The side that has moved, J, owns the blots; N hits next. Everything here is seen by N: a hitter on its point q meets
+a blot on its point t, J's own point 25 - t, at the distance q - t.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgfmt.jit import njit
+
+Array = NDArray[Any]
+
+
+class Danger(NamedTuple):
+    """P1 : rolls of 36 that hit. P2 : that hit twice or point on a blot. piploss : pips lost, summed over rolls."""
+
+    one: int
+    two: int
+    piploss: int
+
+
+@njit()
+def _scene(j: Array, n: Array, free: Array, blot: Array, men: Array) -> None:
+    """By N's points: where it may land, where blots of J stand, and its hitters."""
+    made = 0
+    for point in range(1, 7):
+        made += n[point] >= 2
+    for t in range(1, 25):
+        own = 25 - t  # J's numbering
+        free[t] = j[own] < 2
+        blot[t] = j[own] == 1 and not (own >= 23 and made <= 2)
+        men[t] = 0 if t <= 6 and n[t] == 2 else n[t]
+    men[25] = n[25]
+
+
+@njit()
+def _single(blot: Array, men: Array, die: int, bar: bool) -> tuple[int, int]:
+    """Pairs of a hitter's point and a blot one die apart, and the farthest blot (N's point, 0 for none)."""
+    pairs = farthest = 0
+    for t in range(1, 25):
+        q = t + die
+        if blot[t] and q <= 25 and men[q] and (bar or q < 25):
+            pairs += 1
+            farthest = t
+    return pairs, farthest
+
+
+@njit()
+def _way(free: Array, blot: Array, q: int, a: int, b: int) -> tuple[int, bool]:
+    """A man on q hits with both dice: the blot's point or 0, and whether another blot stands on the way."""
+    t = q - a - b
+    if t < 1 or not blot[t]:
+        return 0, False
+    if not (free[q - a] or free[q - b]):
+        return 0, False
+    return t, blot[q - a] or blot[q - b]
+
+
+@njit()
+def _ladder(free: Array, blot: Array, q: int, die: int, most: int) -> tuple[int, bool]:
+    """A man on q goes on by one die of a double, 2 to `most` times: the farthest blot it hits, one passed over."""
+    farthest, over, seen = 0, False, False
+    for k in range(1, most + 1):
+        t = q - k * die
+        if t < 1:
+            break
+        if k >= 2 and blot[t]:
+            farthest = max(farthest, t)
+            over = over or seen
+        if not free[t]:
+            break
+        seen = seen or blot[t]
+    return farthest, over
+
+
+@njit()
+def _pointed(blot: Array, men: Array, a: int, b: int) -> bool:
+    """Each die has a hitter, and they are two men (rule R2)."""
+    for t in range(1, 25):
+        q = t + a
+        if not (blot[t] and q < 25 and men[q]):
+            continue
+        for other in range(1, 25):
+            r = other + b
+            if blot[other] and r < 25 and men[r] and (r != q or men[q] >= 2):
+                return True
+    return False
+
+
+@njit()
+def _from_the_board(free: Array, blot: Array, men: Array, a: int, b: int) -> tuple[int, bool]:
+    """Nobody of N on the bar: the farthest blot that this roll hits (0: none), and whether it counts for P2."""
+    pairs, farthest = _single(blot, men, a, False)
+    twice = False
+    if a == b:
+        twice = pairs >= 2
+        for q in range(1, 25):
+            if men[q]:
+                t, over = _ladder(free, blot, q, a, 4)
+                farthest, twice = max(farthest, t), twice or over
+        return farthest, twice
+    farthest = max(farthest, _single(blot, men, b, False)[1])
+    twice = _pointed(blot, men, a, b)
+    for q in range(1, 25):
+        if men[q]:
+            t, over = _way(free, blot, q, a, b)
+            farthest, twice = max(farthest, t), twice or over
+    return farthest, twice
+
+
+@njit()
+def _entering(free: Array, blot: Array, men: Array, a: int, b: int) -> tuple[int, bool]:
+    """One man of N on the bar: he enters with one die, and any man goes on with the rest."""
+    farthest, twice = 0, False
+    if a == b:
+        if not free[25 - a]:
+            return 0, False
+        entered = blot[25 - a]
+        pairs, t = _single(blot, men, a, False)
+        farthest = max(t, 25 - a if entered else 0)
+        twice = pairs >= 2 or (entered and pairs >= 1)
+        for q in range(1, 25):
+            if men[q]:
+                t, over = _ladder(free, blot, q, a, 3)
+                farthest, twice = max(farthest, t), twice or over
+        t, over = _ladder(free, blot, 25, a, 4)
+        return max(farthest, t), twice or over or (entered and t > 0)
+    for k in range(2):
+        enter, rest = (a, b) if k == 0 else (b, a)
+        at = 25 - enter
+        if not free[at]:
+            continue
+        entered = blot[at]
+        pairs, t = _single(blot, men, rest, False)
+        on = at - rest
+        gone = on if on >= 1 and blot[on] else 0
+        farthest = max(farthest, t, gone, at if entered else 0)
+        twice = twice or (entered and (pairs > 0 or gone > 0))
+        if gone and (blot[25 - a] or blot[25 - b]):
+            twice = True
+    return farthest, twice
+
+
+@njit()
+def _many_on_the_bar(free: Array, blot: Array, a: int, b: int) -> tuple[int, bool]:
+    first, second = blot[25 - a], blot[25 - b]
+    return max(25 - a if first else 0, 25 - b if second else 0), first and second
+
+
+@njit()
+def danger(j: Array, n: Array) -> Danger:
+    """What hangs over J's blots when N is to roll."""
+    free, blot, men = np.zeros(26, np.bool_), np.zeros(26, np.bool_), np.zeros(26, np.int64)
+    _scene(j, n, free, blot, men)
+    if not blot.any():
+        return Danger(0, 0, 0)
+    one = two = piploss = 0
+    for a in range(1, 7):
+        for b in range(1, a + 1):
+            if n[25] == 0:
+                farthest, twice = _from_the_board(free, blot, men, a, b)
+            elif n[25] == 1:
+                farthest, twice = _entering(free, blot, men, a, b)
+            else:
+                farthest, twice = _many_on_the_bar(free, blot, a, b)
+            if farthest:
+                weight = 1 if a == b else 2
+                one += weight
+                piploss += weight * farthest
+                two += weight if twice else 0
+    return Danger(one, two, piploss)

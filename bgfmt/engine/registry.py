@@ -1,0 +1,39 @@
+"""The engines there are, by name: bgfmt's own and those of installed packages (entry points `bgfmt.engines`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib.metadata import EntryPoint, entry_points
+
+from bgfmt.engine.protocol import Engine
+from bgfmt.errors import CapabilityError
+
+GROUP = "bgfmt.engines"
+
+
+def _found() -> dict[str, EntryPoint]:
+    return {point.name: point for point in entry_points(group=GROUP)}
+
+
+def names() -> list[str]:
+    """Names of all engines."""
+    return sorted(_found())
+
+
+def create(name: str, options: Mapping[str, str] | None = None) -> Engine:
+    """A new engine; `options` are its own, by name, as words.
+
+    Raises
+    ------
+    CapabilityError where there is none of that name, or it cannot be loaded; PositionError for an option that it
+    does not have.
+    """
+    point = _found().get(name)
+    if point is None:
+        raise CapabilityError(f"no engine named {name!r}; there are {', '.join(names())}")
+    try:
+        made = point.load()
+    except Exception as error:
+        raise CapabilityError(f"engine {name} cannot be loaded: {type(error).__name__}: {error}") from None
+    engine: Engine = made(dict(options or {}))
+    return engine

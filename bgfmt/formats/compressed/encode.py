@@ -1,0 +1,152 @@
+"""Writing a table: strip by strip of rows, tile by tile; memory is that of one strip."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgfmt.formats import records
+from bgfmt.formats.compressed import classes, fit, predict
+from bgfmt.formats.compressed.layout import Directory, Shape, crc, shape_of, strip_head
+from bgfmt.formats.outlets import Outlet
+from bgfmt.tables import Rows, TwoSided
+
+SAMPLED = 97  # rows that the strength of the positions is taken from
+ROWS = 512  # of a tile at once
+
+Bytes = NDArray[np.uint8]
+
+
+def facts_of(table: TwoSided) -> bytes:
+    """What the table says beyond its numbers."""
+    said = records.facts_of(table)
+    return json.dumps(said).encode() if said else b""
+
+
+def order_of(equities: Rows) -> NDArray[np.int64]:
+    """Positions by strength: how the sides of some rows fare against them. Any order will do; this one packs well."""
+    n = equities.shape[0]
+    sums = np.zeros(n, np.int64)
+    for u in np.unique(np.linspace(0, n - 1, SAMPLED).round().astype(int)):
+        sums += np.asarray(equities[int(u)])[:, 0]
+    found: NDArray[np.int64] = np.argsort(-sums, kind="stable")
+    return found
+
+
+def write(table: TwoSided, sink: Outlet) -> None:
+    """The whole of a table."""
+    columns = table.equities.shape[2]
+    facts = facts_of(table)
+    shape = shape_of(table.points, table.chequers, columns, len(facts))
+    order = order_of(table.equities)
+    begin = sink.written
+    sink.skip(shape.first_strip)
+    sink.count(shape.first_strip)
+    strips = [shape.first_strip]
+    edges = shape.edges()
+    for g in range(shape.groups):
+        strip = _gathered(table.equities, order, order[edges[g] : edges[g + 1]])
+        if table.release is not None:
+            table.release()
+
+        def made(size: int, share: float, g: int = g) -> None:
+            sink.count(size)
+            sink.expect(sink.counted * shape.groups / max(1e-9, g + share))
+
+        for piece in _strip(strip, shape, g, strips[-1], made):
+            sink.sink.write(piece)
+        del strip
+        strips.append(sink.written - begin)
+    size = strips[-1]
+    shape = shape_of(table.points, table.chequers, columns, len(facts), size)
+    directory = Directory(classes.ladder(), strips, order, facts)
+    sink.sink.write_at(begin, shape.build() + directory.build())
+
+
+def _gathered(equities: Rows, order: NDArray[np.int64], rows: NDArray[np.int64]) -> NDArray[np.uint16]:
+    """Rows of the table, both sides in the order of the file."""
+    out = np.empty((len(rows), *equities.shape[1:]), np.uint16)
+    for k, u in enumerate(rows.tolist()):
+        np.take(np.asarray(equities[u]), order, axis=0, out=out[k], mode="clip")
+    return out
+
+
+def _strip(
+    strip: NDArray[np.uint16], shape: Shape, g: int, begin: int, made: Callable[[int, float], None]
+) -> list[Any]:
+    """The bytes of a strip in pieces."""
+    edges = shape.edges()
+    tiles, beside, parts, sizes = [], [], [], []
+    for j in range(shape.groups):
+        tile = strip[:, edges[j] : edges[j + 1]]
+        wide, narrow = fit.fit(tile, g * shape.groups + j)
+        left, right, scales = fit.as_bytes(wide, narrow)
+        tiles.append(scales)
+        beside.append(_sealed(right))
+        made(beside[-1].nbytes, (j + 0.5) / shape.groups)
+        data, lengths = _rows(tile, left, right, scales, shape)
+        parts.append(data)
+        sizes.append(lengths)
+        made(len(data), (j + 1) / shape.groups)
+    head = strip_head(tiles)
+    lengths = np.array(sizes).T  # (rows, groups)
+    at = len(head) + 8 * (lengths.size + 1) + 4 + sum(b.nbytes for b in beside)
+    index = np.empty(lengths.size + 1, "<u8")
+    index[0] = begin + at
+    index[1:] = begin + at + np.cumsum(lengths.reshape(-1))
+    pieces: list[Any] = [head, index.tobytes(), crc(index.tobytes()), *beside]
+    starts = np.cumsum(lengths, axis=0) - lengths
+    views = [memoryview(part) for part in parts]
+    for first in range(0, len(lengths), 1024):
+        some = range(first, min(len(lengths), first + 1024))
+        pieces.append(
+            b"".join(
+                views[j][starts[k, j] : starts[k, j] + lengths[k, j]]
+                for k in some
+                for j in range(shape.groups)
+            )
+        )
+    return pieces
+
+
+def _sealed(factors: Bytes) -> Bytes:
+    """Factors with the checksum of each row of them behind it."""
+    from bgfmt.formats.compressed import kernels_sums
+
+    m, size = factors.shape
+    out = np.zeros((m, size + 4), np.uint8)
+    out[:, :size] = factors
+    ends = np.arange(1, m + 1) * (size + 4)
+    kernels_sums.seal(out.reshape(-1), ends - size - 4, ends)
+    return out
+
+
+def _rows(
+    tile: NDArray[np.uint16], left: Bytes, right: Bytes, scales: Any, shape: Shape
+) -> tuple[bytearray, NDArray[np.int64]]:
+    """Row segments of a tile, one behind the other, and their sizes."""
+    from bgfmt.formats.compressed import kernels_sums, kernels_writing
+
+    ladder, edges = classes.ladder(), classes.edges()
+    m, width, columns = tile.shape
+    most = shape.entry_bytes(width) + left.shape[1] + 4 + width * columns * 2 + 8
+    predicted = np.empty((columns, min(m, ROWS), width), np.uint16)
+    room = np.empty(min(m, ROWS) * most, np.uint8)
+    sizes = np.zeros(m, np.int64)
+    out = bytearray()
+    for start in range(0, m, ROWS):
+        some = slice(start, min(m, start + ROWS))
+        part = tile[some]
+        predict.predict(left[some], right, scales, predicted[:, : len(part)])
+        size = kernels_writing.encode(
+            part, predicted[:, : len(part)], left[some], shape.block, edges, ladder.frequencies, ladder.begins,
+            ladder.shifts, room, sizes[some],
+        )  # fmt: skip
+        ends = np.cumsum(sizes[some])
+        kernels_sums.seal(room, ends - sizes[some], ends)
+        out += room[:size].tobytes()
+    return out, sizes

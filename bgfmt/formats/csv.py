@@ -1,0 +1,61 @@
+"""CSV: any table, a line an entry; written, not read.
+
+The first line has the names of the columns, those of `bgfmt.tables.flat`. Numbers have every digit: stored floats and
+what exact tables say 17, what stored integers mean 9.
+"""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from bgfmt.errors import CapabilityError
+from bgfmt.formats import described
+from bgfmt.formats.base import Format, Head, Options, Reading
+from bgfmt.formats.outlets import Outlet
+from bgfmt.storage import Source
+from bgfmt.tables import Table, flat
+
+AT_ONCE = 1 << 13  # entries that are written together
+
+
+class Csv(Format[Table]):
+    name = "csv"
+    title = "CSV"
+    suffixes = (".csv",)
+    carries = (Table,)
+    reads = False
+
+    def recognise(self, head: Head) -> bool:
+        return False
+
+    def read(self, source: Source, offset: int = 0, **said: Any) -> Reading[Table]:
+        raise CapabilityError(f"{source.name}: CSV files are written, not read; parquet and sqlite are read")
+
+    def kinds(self) -> list[str]:
+        return described.kinds(super().kinds())
+
+    def refusal(self, table: Table, options: Options) -> str | None:
+        return table.check() if table.arrays() else f"{self.name} holds tables, not {table.kind}"
+
+    def emit(self, table: Table, sink: Outlet, options: Options) -> None:
+        columns = flat.columns(table)
+        line = ",".join(map(_form, columns)) + "\n"
+        sink.write((",".join(column.name for column in columns) + "\n").encode())
+        for rows, block, them in flat.pieces(table, AT_ONCE):
+            piece = flat.Piece(table, rows, block, them)
+            cells = zip(*flat.lists(piece, columns), strict=True)
+            sink.write((line * piece.size % tuple(chain.from_iterable(cells))).encode())
+            if table.release is not None:
+                table.release()
+
+
+def _form(column: flat.Flat) -> str:
+    """How a number of a column is written, as printf has it."""
+    if column.role == "id":
+        return "%s"
+    if column.dtype.kind != "f":
+        return "%d"
+    return "%.17g" if column.dtype == np.float64 else "%.9g"

@@ -1,0 +1,119 @@
+"""What a file of any kind of table says of it, as JSON, for formats that hold them all: kind, size, facts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgfmt import formats
+from bgfmt.errors import CorruptError
+from bgfmt.formats import records
+from bgfmt.storage import Source
+from bgfmt.tables import KINDS, LazyRows, Rows, Table, flat
+
+MOST = 1 << 16  # bytes
+Refuse = Callable[[str, object], CorruptError]
+DTYPES = ("u1", "u2", "u4", "i4", "f4", "f8")
+MOST_ROWS = 1 << 33
+
+
+def text_of(table: Table, arrays: bool = False) -> bytes:
+    """Kind, size and all that the table says beyond its numbers; also shape and dtype of its `arrays`."""
+    said: dict[str, Any] = {"kind": table.kind, "points": table.points, "chequers": table.chequers}
+    if arrays:
+        said["arrays"] = {
+            name: [[int(axis) for axis in rows.shape], np.dtype(rows.dtype).str[1:]]
+            for name, rows in table.arrays().items()
+        }
+    return json.dumps(said | {"extra": records.facts_of(table)}).encode()
+
+
+def kinds(names: list[str]) -> list[str]:
+    """Of names of kinds of table, those that have arrays."""
+    return [name for name in names if KINDS[name].rules(1, 1)]
+
+
+class Stored:
+    """Arrays whose numbers lie in columns, one a stored number, and are read when they are asked for.
+
+    fill : (first entry, out (m, columns), names of the columns) fills in the numbers of m entries.
+    """
+
+    def __init__(self, fill: Callable[[int, NDArray[Any], list[str]], None]) -> None:
+        self.fill = fill
+        self.names: dict[str, list[str]] = {}
+
+    def make(self, name: str, shape: tuple[int, ...], dtype: Any, sides: int) -> Rows:
+        """An array of that name."""
+        width, items = prod(shape[1:sides]), prod(shape[sides:])
+
+        def fetch(start: int, stop: int) -> NDArray[Any]:
+            out = np.empty(((stop - start) * width, items), dtype)
+            self.fill(start * width, out, self.names[name])
+            return out.reshape(stop - start, *shape[1:])
+
+        return LazyRows(shape, dtype, fetch)
+
+    def named(self, table: Table) -> list[flat.Flat]:
+        """Find out the columns of a table's arrays; they are returned, stored numbers alone."""
+        found = [column for column in flat.columns(table) if column.role == "stored"]
+        for column in found:
+            self.names.setdefault(column.of, []).append(column.name)
+        return found
+
+
+def table_of(text: bytes | str, arrays: Stored | dict[str, Any], source: Source, refuse: Refuse) -> Table:
+    """The table that such a text and its arrays make together.
+
+    refuse : makes the error of (expected, found).
+    """
+    try:
+        meta = json.loads(text)
+        kind = KINDS[meta["kind"]]
+        points, chequers, facts = meta["points"], meta["chequers"], meta.get("extra", {})
+        if not isinstance(facts, dict):
+            raise ValueError("extra is no object")
+        carried, fields = formats.carried(facts), records.stated(facts, kind)
+        shapes = {} if isinstance(arrays, dict) else _shapes(meta["arrays"], kind)
+    except (ValueError, KeyError, TypeError, RecursionError, OverflowError) as error:
+        reason = " ".join(str(error).split())[:200] or type(error).__name__
+        raise refuse("a table's description as bgfmt writes it", reason) from None
+    if not (type(points) is type(chequers) is int and 1 <= points <= 25 and 1 <= chequers <= 15):
+        raise refuse("1 to 25 points, 1 to 15 chequers", f"{points!r:.40} and {chequers!r:.40}")
+    rules = {rule.name: rule.optional for rule in kind.rules(points, chequers)}
+    found: dict[str, Any]
+    if isinstance(arrays, dict):
+        found = arrays
+    else:
+        found = {name: arrays.make(name, *said, kind.sides) for name, said in shapes.items()}
+    if set(found) - set(rules) or {name for name, optional in rules.items() if not optional} - set(found):
+        raise refuse(f"arrays {' and '.join(rules)}", ", ".join(found) or "none")
+    if not rules:
+        raise refuse("a kind of table with arrays", kind.kind)
+    common: dict[str, Any] = {"points": points, "chequers": chequers, "carried": carried}
+    common |= {"provenance": source.name, "release": source.release}
+    table = kind(**common, **fields, **found)
+    problem = table.check()
+    if problem is not None:
+        raise refuse("arrays of the table's size", problem)
+    return table
+
+
+def _shapes(said: Any, kind: type[Table]) -> dict[str, tuple[tuple[int, ...], np.dtype[Any]]]:
+    """Shapes and dtypes of arrays as the text gives them; ValueError or TypeError for what is none."""
+    found = {}
+    for name, (axes, dtype) in said.items():
+        if dtype not in DTYPES or not kind.sides <= len(axes) <= 3:
+            raise ValueError(f"{name}: {axes!r:.60} of {dtype!r:.20}")
+        if (
+            not all(type(axis) is int and 0 < axis < MOST_ROWS for axis in axes)
+            or prod(axes[kind.sides :]) > 4096
+        ):
+            raise ValueError(f"{name}: {axes!r:.60}")
+        found[name] = tuple(axes), np.dtype("<" + dtype)
+    return found

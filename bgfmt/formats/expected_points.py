@@ -1,0 +1,193 @@
+"""Expected points of both sides as text, `.points`: ASCII, every line closed by LF.
+
+    bearoff-2s 1 points=3 checkers=3 entries=361 value=points
+    100 100 +1.000000
+
+Behind the header one line an entry: a hexadecimal digit for each point of the side on roll, point 1 first, a blank,
+those of the other side, a blank, sign, digit, point, six decimals; 2 points + 12 bytes. The side on roll in
+ascending gnubg position number, the side with nothing left not there, and within it the other side likewise. A file
+in another order is read too where it is small enough to sort (64 MiB), and written in order.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgfmt.errors import CorruptError, HeaderError, TruncatedError
+from bgfmt.formats.base import Extent, Format, Head, Layout, Options, Reading, Region
+from bgfmt.formats.outlets import Outlet
+from bgfmt.game import board
+from bgfmt.storage import Source
+from bgfmt.tables import ExpectedPoints, LazyRows
+
+Bytes = NDArray[np.uint8]
+MAGIC = b"bearoff-2s "
+HEADER = re.compile(
+    rb"bearoff-2s 1 points=([1-9]\d?) checkers=([1-9]\d?) entries=([1-9]\d{0,18}) value=points\n"
+)
+LONGEST_HEADER = 120
+MOST_SORTED = 64 << 20  # bytes of a file in another order that are sorted in memory
+BLOCK = 4 << 20
+HEX = np.frombuffer(b"0123456789abcdef", np.uint8)
+TENS = 10 ** np.arange(6, -1, -1, dtype=np.int64)
+DIGITS = np.array([1, 3, 4, 5, 6, 7, 8])  # places of the digits in "+1.000000"
+PLUS, MINUS = 43, 45
+
+
+def _header(points: int, chequers: int) -> bytes:
+    n = board.count(points, chequers) - 1
+    return f"bearoff-2s 1 points={points} checkers={chequers} entries={n * n} value=points\n".encode()
+
+
+class _Lines:
+    """The lines of a file of one size: their labels, and numbers to and from bytes."""
+
+    def __init__(self, points: int, chequers: int) -> None:
+        self.points, self.n = points, board.count(points, chequers) - 1
+        self.width = 2 * points + 12
+        self.sides = HEX[board.unrank_array(np.arange(1, self.n + 1), points).astype(np.int64)]
+
+    def blank(self, start: int, stop: int) -> Bytes:
+        """(rows, n, width) lines of the sides on roll start..stop-1 with the value +0.000000."""
+        out = np.empty((stop - start, self.n, self.width), np.uint8)
+        p = self.points
+        out[:] = np.frombuffer(b" " * (2 * p + 2) + b"+0.000000\n", np.uint8)
+        out[:, :, :p] = self.sides[start:stop, None]
+        out[:, :, p + 1 : 2 * p + 1] = self.sides
+        return out
+
+    def filled(self, start: int, worth: NDArray[Any]) -> Bytes:
+        """The lines of these rows of values, int32 millionths."""
+        out = self.blank(start, start + len(worth))
+        at = 2 * self.points + 2
+        out[:, :, at][np.asarray(worth) < 0] = MINUS
+        digits = np.abs(np.asarray(worth, np.int64))[:, :, None] // TENS % 10 + 48
+        out[:, :, at + DIGITS] = digits
+        return out
+
+    def values(self, lines: Bytes, name: str, offset: int) -> NDArray[np.int32]:
+        """Millionths of lines (m, width); CorruptError at the first that has no value."""
+        at = 2 * self.points + 2
+        value = lines[:, at : at + 9]
+        digits = value[:, DIGITS] - 48
+        sign = value[:, 0]
+        good = (digits <= 9).all(axis=1) & (value[:, 2] == 46) & ((sign == PLUS) | (sign == MINUS))
+        good &= (lines[:, at + 9] == 10) & (lines[:, self.points] == 32) & (lines[:, at - 1] == 32)
+        found = digits.astype(np.int64) @ TENS
+        good &= ~((sign == MINUS) & (found == 0))  # minus nought is no canonical value
+        if not good.all():
+            row = int((~good).argmax())
+            text = lines[row].tobytes()
+            raise CorruptError(
+                name, offset + row * self.width, "two sides and a value such as +0.123456", repr(text)
+            )
+        return np.where(sign == MINUS, -found, found).astype(np.int32)
+
+    def place(self, lines: Bytes, name: str, offset: int) -> NDArray[np.int64]:
+        """us * n + them of lines in any order; CorruptError for a side that is none."""
+        p = self.points
+        numbers = []
+        for begin in (0, p + 1):
+            text = lines[:, begin : begin + p].astype(np.int64)
+            counts = np.where(text >= 97, text - 87, text - 48)
+            good = ((text >= 48) & (text <= 57) | (text >= 97) & (text <= 102)).all(axis=1)
+            good &= counts.sum(axis=1) <= board.MAX_CHEQUERS
+            rank = board.rank_array(np.where(good[:, None], counts, 0)) - 1
+            good &= (rank >= 0) & (rank < self.n)
+            if not good.all():
+                row = int((~good).argmax())
+                raise CorruptError(name, offset + row * self.width, "two sides", repr(lines[row].tobytes()))
+            numbers.append(rank)
+        return np.asarray(numbers[0] * self.n + numbers[1])
+
+
+class PointsText(Format[ExpectedPoints]):
+    name = "points-text"
+    title = "expected points, text"
+    suffixes = (".points",)
+    carries = (ExpectedPoints,)
+
+    def recognise(self, head: Head) -> bool:
+        return head.bytes.startswith(MAGIC)
+
+    def read(self, source: Source, offset: int = 0, **described: Any) -> Reading[ExpectedPoints]:
+        head = source.bytes(offset, min(LONGEST_HEADER, source.size - offset), "header")
+        line, ended, _ = head.partition(b"\n")
+        if not ended and len(head) < LONGEST_HEADER:
+            raise TruncatedError(source.name, offset + LONGEST_HEADER, source.size, "header line")
+        said = HEADER.fullmatch(line + ended)
+        points, chequers = (int(said[1]), int(said[2])) if said else (0, 0)
+        if not (1 <= points <= board.MAX_POINTS and 1 <= chequers <= board.MAX_CHEQUERS):
+            wanted = _header(3, 3).decode().strip()
+            raise HeaderError(source.name, "header line", offset, f"one such as {wanted!r}", line)
+        if _header(points, chequers) != line + ended:
+            wanted = _header(points, chequers).decode().strip()
+            raise HeaderError(source.name, "entries", offset, repr(wanted), line)
+        n, start = board.count(points, chequers) - 1, offset + len(line) + 1
+        size = n * n * (2 * points + 12)
+        source.need(start + size, f"{n * n:,} entries")
+        worth = _rows(source, start, _Lines(points, chequers))
+        table = ExpectedPoints(
+            points=points, chequers=chequers, worth=worth, provenance=source.name, recipe="points",
+            release=source.release,
+        )  # fmt: skip
+        return Reading(table, Extent(offset, start - offset + size))
+
+    def refusal(self, table: ExpectedPoints, options: Options) -> str | None:
+        if table.exact:
+            return f"{self.name} holds numbers of six decimals, not exact float64 ones"
+        return table.check()
+
+    def home_of(self, table: ExpectedPoints) -> bool:
+        return not table.exact
+
+    def emit(self, table: ExpectedPoints, sink: Outlet, options: Options) -> None:
+        sink.write(_header(table.points, table.chequers))
+        lines = _Lines(table.points, table.chequers)
+        for rows, block in table.blocks(max(1, BLOCK // lines.width * 4)):
+            sink.write(np.ascontiguousarray(lines.filled(rows.start, block["worth"])))
+
+    def layout(self, table: ExpectedPoints, **options: Any) -> Layout:
+        header = _header(table.points, table.chequers)
+        width = 2 * table.points + 12
+        regions = (Region("header", 0, len(header)), Region("entries", len(header), width * table.entries))
+        at = len(header) + 2 * table.points + 2
+        return Layout(header, regions, lambda entry, column, item: at + width * entry)
+
+
+def _rows(source: Source, start: int, lines: _Lines) -> Any:
+    """The values of a file: made row by row where it is in order, else sorted."""
+    n, row_bytes = lines.n, lines.n * lines.width
+    if n * row_bytes <= MOST_SORTED:
+        data = np.frombuffer(source.bytes(start, n * row_bytes), np.uint8).reshape(n * n, lines.width)
+        values = lines.values(data, source.name, start)
+        places = lines.place(data, source.name, start)
+        if len(np.unique(places)) != n * n:
+            twice = int(np.flatnonzero(np.bincount(places, minlength=n * n) != 1)[0])
+            us, them = (lines.sides[k].tobytes().decode() for k in divmod(twice, n))
+            raise CorruptError(source.name, start, f"{us} {them} once", "it is missing or there twice")
+        out = np.empty(n * n, np.int32)
+        out[places] = values
+        return out.reshape(n, n)
+
+    def fetch(first: int, stop: int) -> NDArray[np.int32]:
+        out = np.empty((stop - first, n), np.int32)
+        for row in range(first, stop):
+            at = start + row * row_bytes
+            data = np.frombuffer(source.bytes(at, row_bytes), np.uint8).reshape(n, lines.width)
+            out[row - first] = lines.values(data, source.name, at)
+            labels = 2 * lines.points + 1
+            wrong = (data[:, :labels] != lines.blank(row, row + 1)[0, :, :labels]).any(axis=1)
+            if wrong.any():
+                bad = int(wrong.argmax())
+                raise CorruptError(
+                    source.name, at + bad * lines.width, "the entries in order (larger files are not sorted)",
+                    repr(data[bad].tobytes()),
+                )  # fmt: skip
+        return out
+
+    return LazyRows((n, n), "i4", fetch)

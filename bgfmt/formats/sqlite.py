@@ -1,0 +1,235 @@
+"""SQLite 3: any table, a row an entry, with an index of Position IDs.
+
+table bgfmt       key, value: `table`, whose value says kind, size, arrays and facts, as npz's bgfmt.json does
+table positions   the columns of `bgfmt.tables.flat`; `position_number` is the primary key
+index by_id       positions by `position_id`
+
+Equal tables give equal files as far as SQLite is of one version, which the file says.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgfmt.errors import BgfmtError, CapabilityError, CorruptError, TruncatedError
+from bgfmt.formats import described
+from bgfmt.formats.base import Extent, Fault, Format, Head, Options, Reading
+from bgfmt.formats.outlets import Outlet
+from bgfmt.storage import MappedSource, Source
+from bgfmt.tables import Table, flat
+
+MAGIC = b"SQLite format 3\0"
+HEAD = 100
+PAGE = 4096
+AT_ONCE = 1 << 16  # entries that are read or written together
+COPY = 8 << 20
+FACTS = "table"
+WATCH = 10_000  # steps of SQLite's machine after which they are counted
+STEPS = 200  # of SQLite's machine for each entry that is read, at most; a sound file takes about ten
+TYPES = {"number": "INTEGER PRIMARY KEY", "id": "TEXT NOT NULL", "count": "INTEGER NOT NULL"}
+
+
+class Sqlite(Format[Table]):
+    name = "sqlite"
+    title = "SQLite"
+    suffixes = (".sqlite", ".sqlite3")
+    carries = (Table,)
+
+    # -- reading ----------------------------------------------------------------------------------------
+
+    def recognise(self, head: Head) -> bool:
+        return head.bytes.startswith(MAGIC)
+
+    def read(self, source: Source, offset: int = 0, **said: Any) -> Reading[Table]:
+        head = source.bytes(offset, HEAD, "SQLite header")
+        page = int.from_bytes(head[16:18], "big")
+        wanted = (65536 if page == 1 else page) * int.from_bytes(head[28:32], "big")
+        size = source.size - offset
+        if not head.startswith(MAGIC) or wanted == 0:
+            raise CorruptError(source.name, offset, "a SQLite header", head[:32].hex(" "))
+        if size != wanted:
+            if size < wanted:
+                raise TruncatedError(source.name, offset + wanted, source.size, "SQLite database")
+            raise CorruptError(
+                source.name, offset + wanted, "the end of the database", f"{size - wanted:,} bytes"
+            )
+        rows = _Rows(source, offset)
+        stored = described.Stored(rows.fill)
+        table = described.table_of(rows.facts(), stored, source, rows.refuse)
+        stored.named(table)
+        rows.check(table)
+        return Reading(table, Extent(offset, size))
+
+    def info(self, reading: Reading[Table]) -> dict[str, Any]:
+        return {"columns": len(flat.columns(reading.table))}
+
+    # -- writing ----------------------------------------------------------------------------------------
+
+    def kinds(self) -> list[str]:
+        return described.kinds(super().kinds())
+
+    def refusal(self, table: Table, options: Options) -> str | None:
+        return table.check() if table.arrays() else f"{self.name} holds tables, not {table.kind}"
+
+    def emit(self, table: Table, sink: Outlet, options: Options) -> None:
+        with tempfile.TemporaryDirectory(prefix="bgfmt-") as folder:
+            path = Path(folder) / "table"
+            _make(table, path)
+            with open(path, "rb") as made:
+                while data := made.read(COPY):
+                    sink.write(data)
+
+    def audit(self, source: Source, table: Table, extent: Extent) -> Iterator[Fault]:
+        """The file is compared with what this module writes for the same numbers, with the same SQLite."""
+        version = int.from_bytes(source.bytes(extent.offset + 96, 4), "big")
+        if (
+            version
+            == sqlite3.sqlite_version_info[0] * 10**6
+            + sqlite3.sqlite_version_info[1] * 1000
+            + (sqlite3.sqlite_version_info[2])
+        ):
+            yield from super().audit(source, table, extent)
+        else:
+            found = f"one by SQLite {version // 10**6}.{version // 1000 % 1000}.{version % 1000}"
+            expected = f"a file written by SQLite {sqlite3.sqlite_version}"
+            yield Fault(extent.offset, extent.size, "SQLite layout", expected, found, carried=True)
+
+
+# -- writing ---------------------------------------------------------------------------------------------
+
+
+def _schema(table: Table) -> tuple[str, ...]:
+    """What makes the tables; the index is made last."""
+    kinds = {"i": "INTEGER NOT NULL", "u": "INTEGER NOT NULL", "f": "REAL NOT NULL"}
+    said = [(c.name, TYPES.get(c.role) or kinds[c.dtype.kind]) for c in flat.columns(table)]
+    columns = ", ".join(f'"{name}" {kind}' for name, kind in said)
+    return (
+        "CREATE TABLE bgfmt (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
+        f"CREATE TABLE positions ({columns})",
+    )
+
+
+def _make(table: Table, path: Path) -> None:
+    columns = flat.columns(table)
+    line = f"INSERT INTO positions VALUES ({', '.join('?' * len(columns))})"
+    with closing(sqlite3.connect(path, isolation_level=None)) as db:
+        for pragma in (f"page_size={PAGE}", "journal_mode=OFF", "synchronous=OFF", "encoding='UTF-8'"):
+            db.execute(f"PRAGMA {pragma}")
+        db.execute("BEGIN")
+        for text in _schema(table):
+            db.execute(text)
+        db.execute("INSERT INTO bgfmt VALUES (?, ?)", (FACTS, described.text_of(table, arrays=True).decode()))
+        for rows, block, them in flat.pieces(table, AT_ONCE):
+            for numbers in block.values():
+                _keepable(numbers)
+            piece = flat.Piece(table, rows, block, them)
+            db.executemany(line, zip(*flat.lists(piece, columns), strict=True))
+            if table.release is not None:
+                table.release()
+        db.execute("CREATE INDEX by_id ON positions (position_id)")
+        db.execute("COMMIT")
+
+
+def _keepable(numbers: NDArray[Any]) -> None:
+    if numbers.dtype.kind != "f":
+        return
+    if np.isnan(numbers).any() or (np.signbit(numbers) & (numbers == 0)).any():
+        raise CapabilityError("SQLite keeps neither negative zeros nor what is no number")
+
+
+# -- reading ---------------------------------------------------------------------------------------------
+
+
+class _Rows:
+    """The rows of a database, asked for by position number."""
+
+    def __init__(self, source: Source, offset: int) -> None:
+        self._source, self._offset = source, offset
+        if isinstance(source, MappedSource) and offset == 0 and source.path is not None:
+            uri = source.path.absolute().as_uri() + "?mode=ro&immutable=1"
+            self._db = sqlite3.connect(uri, uri=True, check_same_thread=False)
+        else:
+            self._db = sqlite3.connect(":memory:", check_same_thread=False)
+            self._db.deserialize(source.bytes(offset, source.size - offset))
+        with self._safely():
+            self._db.execute("PRAGMA trusted_schema=OFF")
+
+    def refuse(self, expected: str, found: object) -> CorruptError:
+        """The error of a file that is not as expected."""
+        return CorruptError(self._source.name, self._offset, expected, found)
+
+    @contextmanager
+    def _safely(self, entries: int = 1000) -> Iterator[None]:
+        """SQLite's errors are ours, and asking takes no more steps than so many entries may."""
+        steps = range(0, STEPS * entries, WATCH)
+        left = iter(steps)
+        self._db.set_progress_handler(lambda: int(next(left, None) is None), WATCH)
+        try:
+            yield
+        except BgfmtError:
+            raise
+        except (sqlite3.Error, ValueError, OverflowError, MemoryError) as error:
+            raise self.refuse("a sound SQLite database", " ".join(str(error).split())[:200]) from None
+
+    def facts(self) -> str:
+        """The text that describes the table."""
+        with self._safely():
+            found = self._db.execute("SELECT sql FROM sqlite_schema WHERE name = 'bgfmt'").fetchall()
+            if len(found) != 1 or not str(found[0][0]).startswith("CREATE TABLE bgfmt (key TEXT"):
+                raise self.refuse("a table bgfmt that describes the numbers", "none")
+            said = self._db.execute(
+                "SELECT value FROM bgfmt WHERE key = ? AND length(value) <= ?", (FACTS, described.MOST)
+            ).fetchone()
+        if said is None or not isinstance(said[0], str):
+            raise self.refuse(f"a text {FACTS!r} in the table bgfmt", "none")
+        return said[0]
+
+    def check(self, table: Table) -> None:
+        """CorruptError unless the tables are as they are written, with a row for every entry."""
+        with self._safely():
+            for text in _schema(table):
+                name = text.split()[2]
+                found = self._db.execute(
+                    "SELECT type, sql FROM sqlite_schema WHERE name = ?", (name,)
+                ).fetchall()
+                if found != [("table", text)]:
+                    raise self.refuse(f"the table {name} of a {table.kind} table", "another")
+            asked = (f"SELECT {what}(position_number) FROM positions" for what in ("min", "max"))
+            ends = tuple(self._db.execute(text).fetchone()[0] for text in asked)
+        if ends != (0, table.entries - 1):
+            raise self.refuse(
+                f"position numbers 0 to {table.entries - 1:,}", f"{ends[0]!r:.40} to {ends[1]!r:.40}"
+            )
+
+    def fill(self, first: int, out: NDArray[Any], names: list[str]) -> None:
+        """The numbers of these columns, of `len(out)` entries from one on."""
+        wanted = ", ".join(f'"{name}"' for name in names)
+        text = (
+            f"SELECT position_number, {wanted} FROM positions "
+            "WHERE position_number >= ? AND position_number < ? ORDER BY position_number"
+        )
+        for start in range(0, len(out), AT_ONCE):
+            part = out[start : start + AT_ONCE]
+            begin = first + start
+            with self._safely(len(part) * (1 + len(names) // 8) + 1000):
+                rows = self._db.execute(text, (begin, begin + len(part))).fetchmany(len(part) + 1)
+                found = np.array(rows) if rows else np.zeros((0, 1))
+            if found.shape != (len(part), 1 + len(names)) or found.dtype.kind not in "iuf":
+                raise self.refuse(f"{len(part):,} rows of numbers from {begin:,} on", "others")
+            if not np.array_equal(found[:, 0], np.arange(begin, begin + len(part))):
+                raise self.refuse(f"position numbers from {begin:,} on", "others")
+            numbers = found[:, 1:]
+            if part.dtype.kind in "iu" and found.dtype.kind == "f":
+                raise self.refuse(f"numbers that fit {part.dtype}", "others")
+            with np.errstate(over="ignore"):
+                part[:] = numbers
+            if not np.array_equal(part, numbers):
+                raise self.refuse(f"numbers that fit {part.dtype}", "others")

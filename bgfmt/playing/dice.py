@@ -1,0 +1,113 @@
+"""Where rolls come from: a seed, a file, somebody who throws them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Protocol
+
+from bgfmt.errors import FormatError, PositionError
+from bgfmt.game.moves import parse_roll
+
+Roll = tuple[int, int]
+MASK = (1 << 64) - 1
+GOLDEN = 0x9E3779B97F4A7C15
+LARGEST_FILE = 16 << 20
+
+
+class Dice(Protocol):
+    """Rolls for one game after another."""
+
+    def begin(self, game: int) -> None:
+        """Game number `game`, from 0, begins."""
+
+    def roll(self) -> Roll:
+        """The next roll, as thrown: the first die of an opening roll is player 0's, the second player 1's."""
+
+
+def mixed(state: int) -> int:
+    """SplitMix64: the number that belongs to a state (S. Vigna, 2015; public domain)."""
+    z = state & MASK
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 & MASK
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EB & MASK
+    return z ^ (z >> 31)
+
+
+class Seeded:
+    """Rolls from a seed, a stream of its own for each game: game 7 has the same dice whoever plays the others.
+
+    >>> dice = Seeded(1977)
+    >>> dice.begin(0)
+    >>> [dice.roll() for _ in range(3)]
+    [(4, 6), (4, 5), (4, 2)]
+    """
+
+    def __init__(self, seed: int) -> None:
+        self.seed = seed & MASK
+        self.begin(0)
+
+    def begin(self, game: int) -> None:
+        self._state = mixed(self.seed + mixed(game + GOLDEN))
+
+    def _die(self) -> int:
+        self._state = self._state + GOLDEN & MASK
+        return ((mixed(self._state) >> 32) * 6 >> 32) + 1
+
+    def roll(self) -> Roll:
+        return self._die(), self._die()
+
+
+class Listed:
+    """Rolls of a list, one after another through all games; FormatError when there are no more."""
+
+    def __init__(self, rolls: Iterable[Roll], name: str = "the dice") -> None:
+        self.name, self.used = name, 0
+        self._rolls: Iterator[Roll] = iter(rolls)
+
+    @classmethod
+    def of_file(cls, path: Path | str) -> Listed:
+        """Rolls of a text: ``61``, ``6-1`` or ``6,1`` each, blanks or lines between them, # before remarks."""
+        data = Path(path).read_bytes()[: LARGEST_FILE + 1]
+        if len(data) > LARGEST_FILE:
+            raise FormatError(f"{path}: larger than any file of dice ({LARGEST_FILE >> 20} MiB)")
+        rolls: list[Roll] = []
+        for number, line in enumerate(data.decode("utf-8", "replace").splitlines(), 1):
+            for word in line.partition("#")[0].split():
+                if not re.fullmatch(r"[1-6][-,]?[1-6]", word):
+                    raise FormatError(
+                        f"{path}, line {number}: expected a roll such as 61 or 6-1, found {word!r:.40}"
+                    )
+                rolls.append((int(word[0]), int(word[-1])))
+        return cls(rolls, str(path))
+
+    def begin(self, game: int) -> None:
+        """Nothing: the list goes on."""
+
+    def roll(self) -> Roll:
+        found = next(self._rolls, None)
+        if found is None:
+            raise FormatError(f"{self.name}: the game needs another roll after {self.used}")
+        self.used += 1
+        return found
+
+
+class Thrown:
+    """Rolls that somebody says, one question at a time, until it is a roll."""
+
+    def __init__(self, ask: Callable[[str], str], say: Callable[[str], None]) -> None:
+        self._ask, self._say = ask, say
+
+    def begin(self, game: int) -> None:
+        """Nothing."""
+
+    def roll(self) -> Roll:
+        while True:
+            text = self._ask("dice? ")
+            try:
+                parse_roll(text)
+            except PositionError as error:
+                self._say(str(error))
+                continue
+            digits = [c for c in text if c.isdigit()]
+            return int(digits[0]), int(digits[1])

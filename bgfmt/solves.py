@@ -1,0 +1,80 @@
+"""One function for every solve, behind ``bgfmt.solve``: what is asked for decides which module does it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from bgfmt.errors import SolverError
+from bgfmt.storage import PathLike
+
+PLACES = 25  # of hypergammon: 24 points and the bar
+
+
+def solve(
+    what: str,
+    points: int,
+    chequers: int,
+    path: PathLike,
+    *,
+    recipe: Any = None,
+    format: str | None = None,
+    force: bool = False,
+    threads: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+    **options: Any,
+) -> Path:
+    """Make a database from the rules of the game, into a new file that appears whole or not at all.
+
+    Parameters
+    ----------
+    what : ``one-sided``, ``normal-distribution``, ``two-sided``, ``mean-rolls``, ``match`` (the table of a match
+        score), ``hypergammon``, or ``hypergammon-met`` (a match equity table as gnubg's XML).
+    points, chequers : its size; 25 points in hypergammon, where the bar is one.
+    path : the file to make. All that could keep it from appearing there is looked for before the work begins.
+    recipe : by default the first that makes such tables; see `bgfmt.solver.recipe`.
+    format : the format to write; by default what the suffix of `path` says, or the recipe's own.
+    force : replace an existing file.
+    threads : how many (default: one a core). progress : called as ``progress(done, total)``.
+    options : what only one kind of solve takes:
+
+        * one-sided, two-sided, ...: `gammon`, `cubeful`, `resume`, `scratch`, `executor`, and those of the format, as
+          `bgfmt.solving.solve` takes them;
+        * match: `away`, the points that both sides need, `met`, `player` (`bgfmt.solving_match.solve_match_score`);
+        * hypergammon: `threshold`, `restart`, `resume`, `sweeping`, called as ``sweeping(sweep, greatest change)``
+          instead of `progress` (`bgfmt.sweeping.solve_hypergammon`);
+        * hypergammon-met: `length`, `table`, `live`, `sweeping` (`bgfmt.openings.solve_hypergammon_met`).
+
+    Returns
+    -------
+    The path.
+
+    Raises
+    ------
+    SolverError where there is no such solver, too little memory or disk; ScratchError for a scratch file that is
+    in use, damaged or something else; CapabilityError and FormatNeededError for a format that does not fit;
+    OutputExistsError; OSError; TypeError for an option that this kind of solve does not take.
+    """
+    common: dict[str, Any] = {"force": force, "threads": threads}
+    common |= {name: value for name, value in (("recipe", recipe), ("format", format)) if value is not None}
+    if what == "match":
+        from bgfmt.solving_match import solve_match_score
+
+        away, met = options.pop("away"), options.pop("met")
+        solve_match_score(path, points, chequers, away, met, progress=progress, **common, **options)
+        return Path(path)
+    if what in ("hypergammon", "hypergammon-met") and points != PLACES:
+        raise SolverError(f"hypergammon has {PLACES} points, with the bar, not {points}")
+    if what == "hypergammon":
+        from bgfmt.sweeping import solve_hypergammon
+
+        return solve_hypergammon(path, chequers, **common, **options)
+    if what == "hypergammon-met":
+        from bgfmt.openings import solve_hypergammon_met
+
+        solve_hypergammon_met(path, options.pop("length"), chequers=chequers, **common, **options)
+        return Path(path)
+    from bgfmt import solving
+
+    return solving.solve(what, points, chequers, path, progress=progress, **common, **options)

@@ -1,0 +1,140 @@
+"""A table as rows of plain columns, one row an entry: what spreadsheets, data frames and query languages take.
+
+Columns, in order: `position_number`; `position_id`, gnubg's (of one side alone with an opponent who has no chequers);
+chequers on each point, `us_1`, ... and `them_1`, ... or, of one side, `point_1`, ...; every number as the file stores
+it, `stored_...`; and the numbers that they mean, by the names that `bgfmt lookup --json` uses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from math import prod
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgfmt.tables.base import Table
+from bgfmt.tables.rows import Array
+
+ID_LENGTH = 14
+
+
+class Flat(NamedTuple):
+    """A column: its name, what it holds ("number", "id", "count", "stored" or "value") and its dtype.
+
+    of : the array of a stored number; "us" or "them" of a count. place : of a count the point, from 0; of a stored
+    number its item in the array; of a value its place among the table's columns.
+    """
+
+    name: str
+    role: str
+    dtype: np.dtype[np.generic]
+    of: str = ""
+    place: int = 0
+
+
+def columns(table: Table) -> list[Flat]:
+    """The columns of a table."""
+    points = range(table.points)
+    out = [
+        Flat("position_number", "number", np.dtype("i8")),
+        Flat("position_id", "id", np.dtype(f"S{ID_LENGTH}")),
+    ]
+    if table.sides == 1:
+        out += [Flat(f"point_{p + 1}", "count", np.dtype("u1"), "us", p) for p in points]
+    else:
+        sides = ("us", "them")
+        out += [Flat(f"{w}_{p + 1}", "count", np.dtype("u1"), w, p) for w in sides for p in points]
+    for name, rows in table.arrays().items():
+        kind, width = np.dtype(rows.dtype).newbyteorder("="), prod(rows.shape[table.sides :])
+        names = stored_names(table, name, width)
+        out += [Flat(text, "stored", kind, name, k) for k, text in enumerate(names)]
+    kind = np.dtype("f8" if table.exact else "f4")
+    return out + [Flat(c.name, "value", kind, "", k) for k, c in enumerate(table.columns)]
+
+
+def stored_names(table: Table, name: str, width: int) -> list[str]:
+    """Names of the stored numbers of an array: those of the table's columns where there is one for each."""
+    shown = [c.name for c in table.columns if c.unit in ("equity", "chance") and c.name != "win"]
+    if len(table.arrays()) == 1 and len(shown) == width:
+        return [f"stored_{text}" for text in shown]
+    return [f"stored_{name}" if width == 1 else f"stored_{name}_{k}" for k in range(width)]
+
+
+class Piece:
+    """Some rows of a table, all entries of each, as columns. Everything is made when it is asked for."""
+
+    def __init__(self, table: Table, rows: slice, block: dict[str, Array], them: NDArray[np.int8]) -> None:
+        self.table, self.rows, self.block, self.them = table, rows, block, them
+        self.width = table.positions if table.sides == 2 else 1
+        self.size = (rows.stop - rows.start) * self.width
+
+    @property
+    def numbers(self) -> NDArray[np.int64]:
+        """Position numbers, (size,)."""
+        first = self.rows.start * self.width
+        return np.arange(first, first + self.size)
+
+    @cached_property
+    def us(self) -> NDArray[np.int8]:
+        """Counts of the side on roll, (rows, points)."""
+        return self.table.counts(np.arange(self.rows.start, self.rows.stop))
+
+    def ids(self, out: NDArray[np.uint8]) -> None:
+        """Position IDs into the last 14 bytes of each row of `out`."""
+        from bgfmt.game.identifiers.kernels import write_ids
+
+        if self.table.sides == 2:
+            write_ids(self.us, self.them, out)
+        else:
+            write_ids(self.us, np.zeros((1, 1), np.int8), out)
+
+    def counts(self, column: Flat) -> NDArray[np.int8]:
+        """Chequers on a point, (size,)."""
+        if column.of == "them":
+            return np.tile(self.them[:, column.place], self.rows.stop - self.rows.start)
+        return np.repeat(self.us[:, column.place], self.width)
+
+    def stored(self, column: Flat) -> Array:
+        """A stored number, (size,), little-endian where that matters."""
+        rows = self.block[column.of]
+        flat = rows.reshape(*rows.shape[: self.table.sides], -1)[..., column.place]
+        return np.ascontiguousarray(flat).reshape(-1)
+
+    def values(self) -> Iterator[Array]:
+        """The numbers that the stored ones mean, (size,) each, in order of the table's columns."""
+        yield from self.table.flat_values(self.numbers, self.block)
+
+
+def lists(piece: Piece, columns: list[Flat]) -> Iterator[list[Any]]:
+    """The columns as lists of Python's own numbers and texts."""
+    values = piece.values()
+    for column in columns:
+        if column.role == "number":
+            yield piece.numbers.tolist()
+        elif column.role == "id":
+            letters = np.empty((piece.size, ID_LENGTH), np.uint8)
+            piece.ids(letters)
+            yield letters.view(column.dtype).reshape(-1).astype(str).tolist()
+        elif column.role == "count":
+            yield piece.counts(column).tolist()
+        else:
+            numbers = piece.stored(column) if column.role == "stored" else next(values)
+            yield numbers.astype(column.dtype, copy=False).tolist()
+
+
+def pieces(table: Table, entries: int) -> Iterator[tuple[slice, dict[str, Array], NDArray[np.int8]]]:
+    """The table in whole rows of about so many entries, as `Piece` takes them; arrays keep their numbers."""
+    n, arrays = table.positions, table.arrays()
+    them = table.counts(np.arange(n)) if table.sides == 2 else np.zeros((1, 1), np.int8)
+    step = rows_of(table, entries)
+    for start in range(0, n, step):
+        rows = slice(start, min(n, start + step))
+        yield rows, {name: np.asarray(array[rows]) for name, array in arrays.items()}, them
+
+
+def rows_of(table: Table, entries: int) -> int:
+    """Rows that have about so many entries."""
+    return max(1, entries // (table.positions if table.sides == 2 else 1))

@@ -1,0 +1,18 @@
+"""BKG's table: every ENR and chance against the rules."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bgfmt.tables import Gillogly
+from bgfmt.tables.gillogly import domain_ids
+from bgfmt.verifier.findings import Outcome
+from bgfmt.verifier.proofs import Work, rounded
+from bgfmt.verifier.recurrence import gillogly as recurrence
+
+
+def prove(table: Gillogly, work: Work) -> Outcome:
+    """Every row under the play of least expected rolls."""
+    right = recurrence.rows_of(domain_ids(table.domain))
+    stored = np.asarray(table.rows, np.float64)
+    return rounded.held(table, work, "bkg", stored, right, lambda k: (table.side(k),))
