@@ -70,7 +70,9 @@ def build(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
     cc, folder = compiler(), tmp_path_factory.mktemp("c")
 
     def compiled(main: str | None, *flags: str) -> Path:
-        out = folder / (Path(main).stem + "".join(f for f in flags if f[:2] == "-D") if main else "libbgfmt.so")
+        out = folder / (
+            Path(main).stem + "".join(f for f in flags if f[:2] == "-D") if main else "libbgfmt.so"
+        )
         if not out.exists():
             sources = [str(HERE / "bgfmt.c")] + ([str(HERE / main)] if main else [])
             how = flags or ("-O2",)
@@ -444,10 +446,14 @@ def packed(tmp_path_factory: pytest.TempPathFactory) -> dict[Path, Path]:
     return found
 
 
-def test_packed_files_say_what_the_plain_ones_say(build: Callable[..., Path], packed: dict[Path, Path]) -> None:
+def test_packed_files_say_what_the_plain_ones_say(
+    build: Callable[..., Path], packed: dict[Path, Path]
+) -> None:
     dump = build("tests/dump.c", *SANITIZE)
     for path, plain in packed.items():
-        said = [subprocess.run([dump, file], capture_output=True, check=True).stdout for file in (path, plain)]
+        said = [
+            subprocess.run([dump, file], capture_output=True, check=True).stdout for file in (path, plain)
+        ]
         assert said[0] == said[1]
         assert said[0]
 
