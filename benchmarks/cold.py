@@ -71,16 +71,14 @@ def main() -> None:
             source = Path(made) / f"{advice}.c"
             source.write_text(text.replace("POSIX_MADV_RANDOM", advice))
             builds[name] = source.with_suffix(".so")
-            command = [
+            command: list[str] = [
                 "cc",
                 "-O2",
                 "-shared",
                 "-fPIC",
                 "-I",
-                SOURCE.parent,
-                "-o",
-                builds[name],
-                source,
+                str(SOURCE.parent),
+                str(source),
                 "-lm",
             ]
             subprocess.run([*command, "-o", str(builds[name])], check=True)
