@@ -16,6 +16,7 @@ BgfmtError
 ├─ OutputExistsError (ValueError)  the output is there already
 ├─ SolverError (RuntimeError)      too little memory or disk, a size or recipe that there is no solver for
 │  └─ ScratchError                 a scratch file that is not to be used   .path .state
+├─ ClusterError (RuntimeError)     the workers of a cluster, or the way to them, failed   .address
 ├─ NetworkError (OSError)          a server or the way to it failed       .status
 ├─ RangeNotSupportedError          a server sends whole files only, and this one is too large for that
 ├─ SourceChangedError              a file was replaced while it was read
@@ -29,9 +30,21 @@ through untouched.
 
 from __future__ import annotations
 
+from typing import Any
+
 
 class BgfmtError(Exception):
-    """Root of every error raised by bgfmt itself."""
+    """Root of every error raised by bgfmt itself. All of them pickle."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _again, (type(self), self.args, self.__dict__)
+
+
+def _again(kind: type[BgfmtError], args: tuple[Any, ...], facts: dict[str, Any]) -> BgfmtError:
+    error = kind.__new__(kind)
+    error.args = args
+    error.__dict__.update(facts)
+    return error
 
 
 class FormatError(BgfmtError, ValueError):
@@ -152,6 +165,14 @@ class VerificationError(BgfmtError):
 
 class ClosedError(BgfmtError, ValueError):
     """A database or source was used after it was closed."""
+
+
+class ClusterError(BgfmtError, RuntimeError):
+    """The scheduler or the workers at `address` failed, or are not there."""
+
+    def __init__(self, address: str, message: str) -> None:
+        super().__init__(f"{address}: {message}")
+        self.address = address
 
 
 class NetworkError(BgfmtError, OSError):

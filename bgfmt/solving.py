@@ -10,23 +10,27 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
 from bgfmt import formats
-from bgfmt.errors import CapabilityError, FormatNeededError
+from bgfmt.errors import CapabilityError, FormatNeededError, SolverError
 from bgfmt.formats import Format
 from bgfmt.formats.base import promised
 from bgfmt.solver.executor import Executor
 from bgfmt.solver.job import Job, job
-from bgfmt.solver.machine import check_disk
+from bgfmt.solver.machine import available_memory, check_disk
 from bgfmt.solver.plan import Plan
 from bgfmt.solver.recipe import Recipe
 from bgfmt.solver.scratch import Scratch
 from bgfmt.storage import PathLike, check_output, create
+from bgfmt.storage.mapped import MappedRoom
 from bgfmt.tables import Table
 
 Progress = Callable[[int, int], None]
+LEAST_BYTES = 500_000_000  # of memory for a one-sided table whose arrays are mapped
+SLACK_BYTES = 150_000_000  # that such a solve may take until it is seen to
 
 
 def solve(
@@ -45,6 +49,7 @@ def solve(
     threads: int | None = None,
     executor: Executor | None = None,
     progress: Progress | None = None,
+    memory: int | None = None,
     **options: Any,
 ) -> Path:
     """Make a table from the rules of the game, into a new file that appears whole or not at all.
@@ -64,6 +69,8 @@ def solve(
         ".scratch" behind it, until the result is safe. A run that ended leaves it, and `resume` goes on from
         there. Named, it is used for small tables too.
     threads, executor, progress : see `bgfmt.solver.two_sided`.
+    memory : bytes to take at most for a one-sided table; the rest lies in a mapped file beside `path` until the end.
+        Without it that is done where the table does not fit into what is free.
     options : the format's own; `bgfmt formats` lists them.
 
     Returns
@@ -79,19 +86,16 @@ def solve(
     made = job(what, points, chequers, recipe=recipe, gammon=gammon, cubeful=cubeful)
     check_output(path, force=force)
     blank = made.table({name: promised(*shape) for name, shape in made.arrays().items()})
-    target = _target(path, format, blank, made)
-    target.check(blank, options)
-    lost = target.losses(blank, options)
-    if lost:
-        raise CapabilityError(f"{target.name} would lose something of this table: {'; '.join(lost)}")
+    target = target_of(path, format, blank, made, options)
     planned = made.plan(threads)
     kept = _scratch_path(path, scratch, resume, bool(planned.scratch) and target.takes_body(blank, options))
     how: dict[str, Any] = {"threads": threads, "executor": executor, "progress": progress}
     if kept is None:
         check_disk(planned.output, Path(path), 0, Path(path))
-        table = made.solve(**how)
-        with create(path, force=force) as sink:
-            target.write(table, sink, **options)
+        with _room(made, planned, path, memory) as room:
+            table = made.solve(**how) if room is None else made.solve(room=room, **how)
+            with create(path, force=force) as sink:
+                target.write(table, sink, **options)
         return Path(path)
     if made.kind != "two-sided" or not made.recipe.rounded or not target.takes_body(blank, options):
         raise CapabilityError(
@@ -100,6 +104,27 @@ def solve(
         )
     _through_scratch(made, blank, target, options, Path(path), kept, resume=resume, force=force, how=how)
     return Path(path)
+
+
+def _room(
+    made: Job, planned: Plan, path: PathLike, memory: int | None
+) -> AbstractContextManager[MappedRoom | None]:
+    """Room on the disk for the arrays of a one-sided table that is not to be in memory; None for others."""
+    if made.kind != "one-sided" or not made.recipe.rounded:
+        if memory is not None:
+            raise CapabilityError(f"{made.kind} tables of recipe {made.recipe.name} are made in memory only")
+        return nullcontext(None)
+    if memory is None:
+        free = available_memory()
+        if free is None or planned.memory <= free:
+            return nullcontext(None)
+        memory = free // 2
+    if memory < LEAST_BYTES:
+        raise SolverError(
+            f"this table needs {LEAST_BYTES / 1e9:.1f} GB of memory at least, not {memory / 1e9:.2f} GB"
+        )
+    check_disk(planned.output, Path(path), planned.memory, Path(path))
+    return MappedRoom(Path(path).resolve().parent, memory - SLACK_BYTES)
 
 
 def _through_scratch(
@@ -144,6 +169,18 @@ def _scratch_path(path: PathLike, scratch: PathLike | None, resume: bool, large:
             raise OSError(error.errno, text, os.fspath(path)) from None
         raise
     return beside
+
+
+def target_of(
+    path: PathLike, name: str | None, blank: Table, made: Job, options: dict[str, Any]
+) -> Format[Any]:
+    """The format to write a file in, options checked; CapabilityError where it could not hold all of the table."""
+    target = _target(path, name, blank, made)
+    target.check(blank, options)
+    lost = target.losses(blank, options)
+    if lost:
+        raise CapabilityError(f"{target.name} would lose something of this table: {'; '.join(lost)}")
+    return target
 
 
 def _target(path: PathLike, name: str | None, blank: Table, made: Job) -> Format[Any]:

@@ -60,6 +60,7 @@ def solve_hypergammon(
     """
     check_output(path, force=force)
     free, needed = available_memory(), memory_needed(chequers, recipe) if chequers in (1, 2, 3) else 0
+    check_output(state_of(path), force=True)  # said now, not after the first minute
     if free is not None and needed > free:
         raise SolverError(f"needs {needed / 1e9:.1f} GB of memory, {free / 1e9:.1f} GB are free")
     size = (

@@ -99,9 +99,7 @@ def page() -> str:
     lines = ["| table | formats that hold it whole |", "| --- | --- |"]
     for name, table in tables().items():
         held = holders(table)
-        links = ", ".join(
-            f"[{form}]({form}.md)" if (PAGE.parent / f"{form}.md").exists() else form for form in held
-        )
+        links = ", ".join(f"[{form}]({form}.md)" for form in held)
         lines.append(f"| {name} | {links} |")
     every = [frozenset(pair) for table in tables().values() for pair in pairs(table)]
     lines += ["", f"That makes {len(set(every))} pairs of formats."]

@@ -129,7 +129,7 @@ def wrong(command: Command, folder: Path, old: object, new: object, whole: set[s
     left = listing(folder)
     if left.get(command.output) not in (old, new):
         return "neither the old nor the new file is there"
-    finished = left[command.output] == new
+    finished = left.get(command.output) == new
     again = bgfmt(command.arguments, folder)
     told = len(again.stderr.strip().splitlines())
     after = listing(folder)

@@ -23,6 +23,8 @@ from bgfmt.tables.gillogly import domain_ids
 SUMS = {
     "bkg 15": "7a480f950a0588bf1becac2d1066fad9abaa7e215fa5ebd835fb3f50d979c307",
     "bkg 8": "af518a866c4c2f299a5a0d06301000a4c1e8287c5bbc5883c7d6d0f34a09fb92",
+    "bkb 15": "f6d379630b70bc2daac19c5998366b2c6e441e07d3bce44267b2ba862d1a3e97",
+    "bkb 8": "4c055ee5cec01038e21a423326832fb3df0c0dfeac4718ed9f110f7821ac3f44",
     "1x1": "cbf7391c3666f2b3f8efe9d34ee2e6d62d8145f30d95d9c44906703bb3131b62",
     "1x3": "3edf61744bb2b7f5b8930edda264764d67b8c2c27126bd2f7b18b3677a948989",
     "2x2": "241e042744847b933a16f6f60d6c71a824b036e296c3c46e699a73e90897c60d",
@@ -49,7 +51,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     where = tmp_path_factory.mktemp("bkg")
     for chequers in (15, 8):
         solving.solve("bkg", 6, chequers, where / f"{chequers}.bkg")
-    solving.solve("bkg", 6, 15, where / "15.bkb", recipe="exact")
+        solving.solve("bkg", 6, chequers, where / f"{chequers}.bkb", recipe="exact")
     return where
 
 
@@ -57,6 +59,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_gillogly_to_the_byte(folder: Path, chequers: int) -> None:
     path = folder / f"{chequers}.bkg"
     assert sum_of(path) == SUMS[f"bkg {chequers}"]
+    assert sum_of(folder / f"{chequers}.bkb") == SUMS[f"bkb {chequers}"]  # every double the nearest one
     lines = path.read_text().splitlines()
     if chequers == 15:
         assert set(ROWS.splitlines()) <= set(lines)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import re
 import subprocess
@@ -153,3 +154,19 @@ def test_gnubg_shows_the_same_identifiers(oracle: Callable[[str], str]) -> None:
         )
         found = re.findall(r"Position ID: (\S+)", run.stdout)[-1]
         assert found == ids.position_id(state.position)
+
+
+ODD = [
+    "4 3 bar 2\x1d / 3 3",
+    "4\x1c3 / \x1d3\x1e3",
+    "1" * 5000,
+    "bar " + "1" * 5000 + " / 1",
+    "1/" + "9" * 5000,
+]
+
+
+@pytest.mark.parametrize("text", ODD, ids=range(len(ODD)))
+def test_counts_between_odd_blanks_and_of_many_digits(text: str) -> None:
+    for read in (ids.parse, ids.parse_side):
+        with contextlib.suppress(PositionError):
+            read(text)

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import click
 
-from bgfmt.cli import options
+from bgfmt.cli import options, solve_stored
 from bgfmt.cli.solve_hypergammon import hypergammon, hypergammon_met
 from bgfmt.cli.solve_match import match as match_score
 from bgfmt.cli.terminal import Progress
@@ -55,6 +55,7 @@ solve.add_command(match_score)
     default="gnubg",
     show_default=True,
 )
+@solve_stored.memory_option
 @common
 def one_sided(
     points: int,
@@ -64,6 +65,7 @@ def one_sided(
     normal_dist: bool,
     no_header: bool,
     recipe: str,
+    memory: int | None,
     **common: Any,
 ) -> None:
     """Distributions of the rolls one side needs, on POINTS points (1 to 18).
@@ -75,7 +77,7 @@ def one_sided(
     kind = "normal-distribution" if normal_dist else "one-sided"
     layout = {"compressed": False} if no_compress and not normal_dist else {}
     layout |= {"header": False} if no_header else {}
-    _run(kind, points, chequers, layout, {"recipe": recipe, "gammon": not no_gammon}, **common)
+    _run(kind, points, chequers, layout, {"recipe": recipe, "gammon": not no_gammon}, memory=memory, **common)
 
 
 @solve.command("two-sided")
@@ -87,6 +89,7 @@ def one_sided(
 @click.option(
     "--scratch", type=click.Path(), help="Where to keep the scratch file (default: OUTPUT.scratch)."
 )
+@solve_stored.stored_options
 @common
 def two_sided(
     size: str,
@@ -95,18 +98,35 @@ def two_sided(
     recipe: str,
     resume: bool,
     scratch: str | None,
+    cluster: str | None,
+    store: str | None,
+    device: str | None,
+    memory: int | None,
     **common: Any,
 ) -> None:
     """Money equities of both sides on P points with up to C chequers, P 1 to 12, C 1 to 15.
 
     \b
-    Example:
+    Examples:
       bgfmt solve two-sided 6x6 -o gnubg_ts0.bd
+      bgfmt solve two-sided 7x12 --cluster local:2 --memory 2.5G --store 7x12.store
     """
     points, chequers = _sized(size)
     layout = {"header": False} if no_header else {}
     facts = {"recipe": recipe, "cubeful": not cubeless}
-    _run("two-sided", points, chequers, layout, facts, resume=resume, scratch=scratch, **common)
+    through: dict[str, Any] = {"cluster": cluster, "memory": memory, "device": device}
+    if store is None and not any(through.values()):
+        _run("two-sided", points, chequers, layout, facts, resume=resume, scratch=scratch, **common)
+        return
+    if scratch is not None:
+        raise click.UsageError(
+            "--scratch and a store (--store, --cluster, --device, --memory) exclude each other"
+        )
+    if common.pop("plan"):
+        solve_stored.say(points, chequers, facts, threads=common["threads"], **through)
+        return
+    kept: dict[str, Any] = {"store": store, "resume": resume}
+    solve_stored.solve("two-sided", points, chequers, facts, layout, **through, **kept, **common)
 
 
 @solve.command("mean-rolls")
@@ -190,6 +210,7 @@ def _run(
     as_json: bool,
     resume: bool = False,
     scratch: str | None = None,
+    memory: int | None = None,
 ) -> None:
     if plan:
         _say(kind, points, chequers, facts, threads)
@@ -206,7 +227,7 @@ def _run(
         ):
             solving.solve(
                 kind, points, chequers, output, format=to, force=force, resume=resume, scratch=scratch,
-                threads=threads, progress=None if quiet else progress, **facts, **layout,
+                threads=threads, memory=memory, progress=None if quiet else progress, **facts, **layout,
             )  # fmt: skip
     except KeyboardInterrupt:
         kept = str(scratch or solving.scratch_of(output))

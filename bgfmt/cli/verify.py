@@ -32,6 +32,7 @@ SHOWN = 5  # findings that are shown
     metavar="X",
     help="Let differences of up to X pass (units; rolls for means and moments; equity for hypergammon).",
 )
+@click.option("--cluster", metavar="ADDRESS", help="Check with a Dask cluster: tcp://HOST:PORT, or local:N.")
 @click.option("--exact", is_flag=True, help="Measure how far the stored numbers are from the truth.")
 @click.option(
     "--report",
@@ -52,6 +53,7 @@ def verify(
     sample: int | None,
     seed: int,
     tolerance: float | None,
+    cluster: str | None,
     exact: bool,
     report_file: str | None,
     force: bool,
@@ -82,7 +84,8 @@ def verify(
             with Progress(f"verifying {file}") as progress:
                 report = bgfmt.verify(
                     file, until=until, quick=quick, against=against, sample=sample, seed=seed, tolerance=tolerance,
-                    threads=threads, exact=exact, progress=progress, announce=_announcer(file, progress),
+                    threads=threads, exact=exact, cluster=cluster,
+                    progress=progress, announce=_announcer(file, progress),
                     format=reading.pop("format", None), described=reading,
                 )  # fmt: skip
         except OSError as error:

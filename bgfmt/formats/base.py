@@ -65,6 +65,8 @@ class Format(Generic[T]):
     headerless: ClassVar[Mapping[str, type]] = {}
     #: no program of today writes it: a new file is of this format only when it is asked for by name
     historic: ClassVar[bool] = False
+    #: it is no file but a folder of chunks, made by solving alone
+    folder: ClassVar[bool] = False
     #: whether its files are read as well as written
     reads: ClassVar[bool] = True
     #: whether it is read from a network by byte range; others are fetched whole

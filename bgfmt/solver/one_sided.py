@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +17,7 @@ from bgfmt.solver.machine import check_memory
 from bgfmt.solver.recipe import Recipe
 from bgfmt.solver.recipe import recipe as find_recipe
 from bgfmt.solver.waves import Array, Layers, Progress, Sweep
+from bgfmt.storage.mapped import MappedRoom
 from bgfmt.tables import NormalOneSided, OneSided
 
 ROLLS = 32
@@ -76,6 +78,7 @@ def one_sided(
     threads: int | None = None,
     executor: Executor | None = None,
     progress: Progress | None = None,
+    room: MappedRoom | None = None,
 ) -> OneSided | NormalOneSided:
     """Solve the one-sided table of up to `chequers` chequers on `points` points.
 
@@ -89,6 +92,7 @@ def one_sided(
     threads : how many to use, all cores when None. The numbers do not depend on it.
     executor : who makes the blocks instead of threads; see `bgfmt.solver.executor`.
     progress : called as ``progress(done, total)`` with positions, from the calling thread.
+    room : where the arrays of a table larger than memory lie instead; the table is good as long as it is open.
 
     Returns
     -------
@@ -105,7 +109,12 @@ def one_sided(
     if chosen.play != "best":
         check_heuristic(points, chosen)
         return heuristic(chequers, chosen)
-    check_memory(memory_needed(points, chequers, gammon=gammon, normal=normal, recipe=chosen), "this table")
+    if room is None:
+        check_memory(
+            memory_needed(points, chequers, gammon=gammon, normal=normal, recipe=chosen), "this table"
+        )
+    elif normal or not chosen.rounded:
+        raise SolverError(f"tables of recipe {chosen.name} without rows of integers are made in memory only")
     layers = Layers(points, chequers)
     whole = chequers == GAMMON_CHEQUERS and (gammon or normal) and chosen.gammon == "save"
     total = board.count(points, chequers) - 1 + (layers.exactly(chequers) if whole else 0)
@@ -115,7 +124,7 @@ def one_sided(
             return _normal(layers, sweep, chosen)
         if not chosen.rounded:
             return _exact(layers, sweep, gammon, chosen)
-        return _rounded(layers, sweep, gammon, chosen)
+        return _rounded(layers, sweep, gammon, chosen, room)
 
 
 def check_heuristic(points: int, recipe: Recipe) -> None:
@@ -124,16 +133,19 @@ def check_heuristic(points: int, recipe: Recipe) -> None:
         raise SolverError(f"recipe {recipe.name} makes tables of {HOME} points, not {points}")
 
 
-def _rounded(layers: Layers, sweep: Sweep, gammon: bool, chosen: Recipe) -> OneSided:
+def _rounded(
+    layers: Layers, sweep: Sweep, gammon: bool, chosen: Recipe, room: MappedRoom | None = None
+) -> OneSided:
     from bgfmt.solver.kernels import one_sided as kernels
 
     points, chequers = layers.points, layers.chequers
     n = board.count(points, chequers)
-    rows = zeros_on_lines((n, 1 + gammon, ROLLS), np.uint16)
+    zeros = zeros_on_lines if room is None else room.zeros
+    rows = zeros((n, 1 + gammon, ROLLS), np.uint16)
     rows[0, :, 0] = 65535
     ordered = chosen.tie == "lexicographic"
     labels: Array = lexicographic(points, chequers) if ordered else np.zeros(0, np.uint32)
-    records = records_for(layers, np.int64 if ordered else np.uint32)
+    records = records_for(layers, np.int64 if ordered else np.uint32, zeros)
     race = gammon and chosen.gammon == "race" and chequers == GAMMON_CHEQUERS
     choices = np.zeros((n if race else 0, 21), np.uint32)
     numbering = kernels.Board(points, layers.terms, layers.steps)
@@ -160,7 +172,7 @@ def _rounded(layers: Layers, sweep: Sweep, gammon: bool, chosen: Recipe) -> OneS
     return OneSided(
         points=points, chequers=chequers, bearoff=rows[:, 0], gammon=rows[:, 1] if gammon else None,
         gammon_policy="race" if chosen.gammon == "race" else "", recipe=chosen.name,
-        provenance=f"solved by bgfmt, recipe {chosen.name}",
+        provenance=f"solved by bgfmt, recipe {chosen.name}", release=None if room is None else room.let_go,
     )  # fmt: skip
 
 
@@ -237,7 +249,9 @@ def exact_means(
     return means
 
 
-def records_for(layers: Layers, dtype: type[np.uint32 | np.int64]) -> Any:
+def records_for(
+    layers: Layers, dtype: type[np.uint32 | np.int64], zeros: Callable[..., Array] = zeros_on_lines
+) -> Any:
     """`kernels.one_sided.Records` of all positions that the search looks at, with keys of that dtype."""
     from bgfmt.solver.kernels import one_sided as kernels
 
@@ -245,7 +259,7 @@ def records_for(layers: Layers, dtype: type[np.uint32 | np.int64]) -> Any:
     signs[32] = np.iinfo(dtype).max // 32 * 32
     signs[33] = np.iinfo(dtype).max
     n = layers.records
-    keys, doubles = zeros_on_lines((n, 2 * LANES), dtype), zeros_on_lines((6, n, 4), dtype)
+    keys, doubles = zeros((n, 2 * LANES), dtype), zeros((6, n, 4), dtype)
     return kernels.Records(signs, keys, doubles, LANES)
 
 

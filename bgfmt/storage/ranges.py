@@ -34,8 +34,13 @@ def open_source(path: PathLike | BinaryIO, *, guard: bool = False, **options: An
     """A regular file to read: mapped, or with `guard` read by the piece, so that no one else can end this process.
 
     An http or https address is read by range, with `options` as `bgfmt.storage.remote` has them; an open binary file
-    that can seek is read where it is. OSError for what is no regular file (a folder, a device, a FIFO), at once.
+    that can seek is read where it is; a store of chunks gives its description. OSError for what is no regular file
+    (a folder, a device, a FIFO), at once.
     """
+    from bgfmt.storage import chunks
+
+    if not options and chunks.is_store(path):
+        return chunks.StoreSource(path)  # type: ignore[arg-type]
     if is_url(path):
         from bgfmt.storage import remote
 

@@ -31,6 +31,7 @@ from bgfmt.tables.mean_rolls import MeanRolls
 from bgfmt.tables.normal import NormalOneSided
 from bgfmt.tables.numbering import OfBothSides, OfOneSide
 from bgfmt.tables.one_sided import OneSided, Race
+from bgfmt.tables.placed import PlacedPairs
 from bgfmt.tables.rolls import Estimate, OfRolls, OneSideAnswer, Rolls
 from bgfmt.tables.rows import LazyRows, Rows
 from bgfmt.tables.two_sided import EQUITY_COLUMNS, Equities, TwoSided
@@ -66,6 +67,7 @@ __all__ = [
     "OfRolls",
     "OneSideAnswer",
     "OneSided",
+    "PlacedPairs",
     "Race",
     "Rolls",
     "Rows",

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from bgfmt.cluster import workers_of
 from bgfmt.database import Database, open_database, read_source
 from bgfmt.errors import (
     AmbiguousFormatError,
@@ -19,11 +21,12 @@ from bgfmt.errors import (
     UnknownFormatError,
 )
 from bgfmt.formats.opening import open_source
-from bgfmt.storage import PathLike, Source, system
+from bgfmt.storage import PathLike, Source, chunks, system
 from bgfmt.tables import Table
 from bgfmt.verifier import causes, digests, proofs, readings, report, sense, structure, words
 from bgfmt.verifier.findings import RUNGS, Finding, Kind, Likely, Outcome, Rule, Seen
 from bgfmt.verifier.report import Report
+from bgfmt.verifier.spreading import Spread
 
 Progress = Callable[[int, int], None]
 QUICK = 100_000  # entries that a quick look samples
@@ -50,6 +53,7 @@ def verify(
     exact: bool = False,
     format: str | None = None,
     described: Mapping[str, Any] | None = None,
+    cluster: str | None = None,
 ) -> Report:
     """Prove a database right, or name what is wrong with it.
 
@@ -66,6 +70,8 @@ def verify(
     announce : called before the recurrence with the seconds that it is likely to take.
     exact : also measure how far the stored numbers are from the truth; see `bgfmt.verifier.measuring`.
     format, described : as for `bgfmt.open`, for files without header.
+    cluster : have a two-sided table checked by the workers of a cluster, ``local:N`` or a Dask scheduler's address;
+        they open it under the same path.
 
     Returns
     -------
@@ -81,7 +87,9 @@ def verify(
     name = os.fspath(path)
     asked = {"format": format, **(described or {})}
     climb = Climb(until or "recurrence", sample, seed, tolerance, thread_count(threads), progress, announce)
-    with np.errstate(all="ignore"), open_source(path) as there, there.local() as source:
+    with contextlib.ExitStack() as closing:
+        closing.enter_context(np.errstate(all="ignore"))
+        source = closing.enter_context(closing.enter_context(open_source(path)).local())
         known = () if until == "structure" else tuple(digests.identify(source))
         try:
             db = read_source(source, **asked)
@@ -91,7 +99,15 @@ def verify(
         more = known if against is None else (*known, _against(db, against, tolerance))
         measured = _measured(db, climb.threads) if exact else report.NOTHING
         parts = [db, *(read_source(source, part=k, **asked) for k in range(1, 1 + len(db.others)))]
-        reports = [climb.table(part, name, more, measured) for part in parts]
+        if cluster is not None:
+            if any(part.table.kind not in proofs.SPREAD or part.table.exact for part in parts):
+                raise CapabilityError(f"{name}: {db.table.kind} tables are not checked by a cluster")
+            spread = Spread(closing.enter_context(workers_of(cluster, climb.threads)))
+            whole = name if chunks.is_address(name) else os.path.abspath(name)
+            climbs = [replace(climb, spread=spread.of(whole, k, asked)) for k in range(len(parts))]
+        else:
+            climbs = [climb] * len(parts)
+        reports = [c.table(part, name, more, measured) for c, part in zip(climbs, parts, strict=True)]
         return reports[0] if len(reports) == 1 else report.together(name, reports)
 
 
@@ -144,6 +160,7 @@ class Climb:
     threads: int = 1
     progress: Progress | None = None
     announce: Callable[[float], None] | None = None
+    spread: Spread | None = None
 
     def seen(
         self, findings: list[Finding], outcome: Outcome | None, rung: str, likely: Likely | None = None
@@ -223,7 +240,7 @@ class Climb:
             self.announce(self._seconds(db.table))
         locate = structure.locator(db)
         outcome = proofs.prove(
-            db.table, proofs.Work(self.threads, self.progress, locate, self.sample, self.seed)
+            db.table, proofs.Work(self.threads, self.progress, locate, self.sample, self.seed, self.spread)
         )
         if outcome is None:
             return [Finding(Rule.NO_RECURRENCE, found=f"{db.table.kind} tables")], None

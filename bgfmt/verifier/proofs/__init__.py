@@ -26,6 +26,7 @@ from bgfmt.tables import (
     TwoSided,
 )
 from bgfmt.verifier.findings import Outcome
+from bgfmt.verifier.spreading import Spread
 
 Progress = Callable[[int, int], None]
 Locate = Callable[..., int | None]
@@ -42,6 +43,8 @@ WAYS = {
     Gillogly.kind: "gillogly",
     ExpectedPoints.kind: "expected_points",
 }
+#: the kinds whose rules workers can hold in parts
+SPREAD = (TwoSided.kind,)
 EXACT = {OneSided.kind: "exact", TwoSided.kind: "exact"}
 
 
@@ -53,7 +56,7 @@ def nowhere(entry: int, column: str = "", item: int = 0) -> int | None:
 @dataclass(frozen=True)
 class Work:
     """How to look: on how many threads, whom to tell, where an entry's number lies in the file (byte offset by entry,
-    column and item), and whether at a sample of `sample` entries by `seed` only.
+    column and item), whether at a sample of `sample` entries by `seed` only, and with whose workers.
     """
 
     threads: int = 1
@@ -61,6 +64,7 @@ class Work:
     locate: Locate = nowhere
     sample: int | None = None
     seed: int = 0
+    spread: Spread | None = None
 
     def rng(self) -> np.random.Generator:
         """The generator of this sample; any whole number is a seed."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ from bgfmt.verifier.findings import KEPT, Cause, Finding, Likely, Outcome, Rule
 from bgfmt.verifier.proofs import Work
 from bgfmt.verifier.recurrence import rules
 from bgfmt.verifier.recurrence import two_sided as recurrence
+from bgfmt.verifier.spreading import Opening
 
 Array = NDArray[Any]
 SETTLE_MOST = 400_000_000
@@ -30,7 +31,12 @@ def prove(table: TwoSided, work: Work) -> Outcome:
     """Every entry under recipe gnubg; where they differ slightly and everywhere, under its rivals."""
     if work.sample is not None:
         return _sampled(table, work)
-    found = recurrence.check(table, threads=work.threads, progress=work.progress)
+    if work.spread is None:
+        found = recurrence.check(table, threads=work.threads, progress=work.progress)
+    else:
+        parts = recurrence.bands(table)
+        found, *others = work.spread.run(check_band, parts, work.progress)
+        found.joined(others)
     if found.failing == 0:
         return Outcome(found.entries, found.entries, "gnubg")
     small = found.largest <= SMALL_UNITS and found.failing > max(64, found.entries // 500)
@@ -55,6 +61,11 @@ def prove(table: TwoSided, work: Work) -> Outcome:
             differences=differences, likely=Likely(_rounding_of(found)),
         )  # fmt: skip
     return _damaged(table, work, found, differences)
+
+
+def check_band(opening: Opening, band: tuple[int, int]) -> recurrence.Pass:
+    """On a worker: one band of the table."""
+    return recurrence.check(cast(TwoSided, opening.table()), only=[band])
 
 
 def _damaged(table: TwoSided, work: Work, found: recurrence.Pass, differences: dict[str, float]) -> Outcome:

@@ -12,7 +12,7 @@ import contextlib
 import mmap
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
@@ -54,7 +54,6 @@ class Grid:
         self.rows_array = table.equities
         self.n, _, self.columns = table.equities.shape
         self.release = table.release or (lambda: None)
-        self.size = self.n * self.n * self.columns * 2
         self._fd = -1
         self._offset = 0
         #: position numbers by place, where rows and columns are walked in another order than that of their numbers
@@ -130,9 +129,38 @@ class Pass:
     histogram: Array = field(default_factory=lambda: np.zeros((4, 19), np.int64))
     largest: int = 0
 
+    def joined(self, others: Iterable[Pass]) -> Pass:
+        """This and other bands of the same table together."""
+        for other in others:
+            self.failing += other.failing
+            self.numbers = np.sort(np.concatenate([self.numbers, other.numbers]))[:LIST_MOST]
+            self.histogram = self.histogram + other.histogram
+            self.largest = max(self.largest, other.largest)
+        return self
 
-def check(table: TwoSided, *, threads: int = 1, progress: Progress | None = None) -> Pass:
-    """Hold every entry of a table against what its own smaller entries give (recipe gnubg)."""
+
+def bands(table: TwoSided) -> list[tuple[int, int]]:
+    """The columns of a table in bands of places, first and past the last, that can be checked apart."""
+    from bgfmt.verifier.recurrence.lanes import LANES
+
+    n, columns = table.positions, table.equities.shape[2]
+    per_tile = LANES // columns
+    budget = LARGE_BAND_BYTES if n * n * columns * 2 > LARGE else BAND_BYTES
+    band = max(per_tile, min(n, budget // (n * columns * 2) // per_tile * per_tile))
+    return [(begin, min(n, begin + band)) for begin in range(0, n, band)]
+
+
+def check(
+    table: TwoSided,
+    *,
+    threads: int = 1,
+    progress: Progress | None = None,
+    only: Sequence[tuple[int, int]] | None = None,
+) -> Pass:
+    """Hold every entry of a table against what its own smaller entries give (recipe gnubg).
+
+    only : some of the `bands`, instead of all.
+    """
     from bgfmt.verifier.recurrence import kernels_two_sided as kernels
     from bgfmt.verifier.recurrence.lanes import LANES
 
@@ -141,8 +169,8 @@ def check(table: TwoSided, *, threads: int = 1, progress: Progress | None = None
     grid = Grid(table)
     found = Pass(n * n, columns, histogram=np.zeros((columns, 19), np.int64))
     per_tile = LANES // columns
-    budget = LARGE_BAND_BYTES if grid.size > LARGE else BAND_BYTES
-    band = max(per_tile, min(n, budget // (n * columns * 2) // per_tile * per_tile))
+    parts = bands(table) if only is None else only
+    rows_in_all = 2 * sum(end - begin for begin, end in parts)
     at_once = per_tile
     if grid.order is not None:
         at_once *= max(1, UNPACKED_BYTES // (n * columns * 2) // per_tile)
@@ -157,7 +185,7 @@ def check(table: TwoSided, *, threads: int = 1, progress: Progress | None = None
         with lock:
             done += rows
             if progress is not None:
-                progress(min(done, 2 * n), 2 * n)
+                progress(min(done, rows_in_all), rows_in_all)
 
     def work(part: tuple[int, int, Array, int]) -> None:
         first, last, expected, begin = part
@@ -192,8 +220,7 @@ def check(table: TwoSided, *, threads: int = 1, progress: Progress | None = None
 
     try:
         with ThreadPoolExecutor(threads) as pool:
-            for begin in range(0, n, band):
-                end = min(n, begin + band)
+            for begin, end in parts:
                 expected = np.empty((n, (end - begin) * columns), np.uint16)
                 expected[0] = 65535
                 tiles = [(t, min(end, t + at_once), expected, begin) for t in range(begin, end, at_once)]

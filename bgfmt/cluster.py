@@ -1,0 +1,155 @@
+"""Dask's workers: ``local:N``, N processes of this machine, or the address of a scheduler such as ``tcp://host:8786``.
+
+Dask is imported here only, when a cluster is asked for. A worker may end at any time: its tasks are done by others.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any, TypeVar
+
+from bgfmt.errors import BgfmtError, CapabilityError, ClusterError, MissingExtraError
+from bgfmt.workers import ThreadWorkers, Workers, none
+
+K = TypeVar("K")
+R = TypeVar("R")
+LOCAL = re.compile(r"local:([1-9]\d{0,3})")
+REMOTE = re.compile(r"(tcp|tls|ws|wss|ucx)://[^\s/]+:\d+")
+TRIES = 3  # to start a local cluster, and to do a task on whose workers too many ended
+STARTING = 60  # seconds in which a scheduler has to answer, and a first worker to be there
+SETTINGS = {
+    "distributed.scheduler.allowed-failures": 1000,
+    "distributed.scheduler.work-stealing": True,
+    "distributed.worker.daemon": True,
+    "distributed.comm.timeouts.connect": "10s",
+}
+
+
+def check_address(address: str) -> None:
+    """CapabilityError unless it is one of a cluster."""
+    if not LOCAL.fullmatch(address) and not REMOTE.fullmatch(address):
+        raise CapabilityError(
+            f"{address!r}: a cluster is local:N or the address of a scheduler, tcp://host:port"
+        )
+
+
+class DaskWorkers(Workers):
+    """A client of a Dask cluster. `announce` is told where its dashboard is.
+
+    Raises
+    ------
+    CapabilityError for an address of none; MissingExtraError without Dask; ClusterError where it does not answer.
+    """
+
+    def __init__(self, address: str, announce: Callable[[str], None] | None = None) -> None:
+        check_address(address)
+        try:
+            import dask
+
+            distributed: Any = import_module("distributed")
+        except ImportError:
+            install = "pip install 'bgfmt[cluster]'"
+            raise MissingExtraError(f"a cluster needs Dask: {install}", install) from None
+        logging.getLogger("distributed").setLevel(logging.CRITICAL)
+        self.address = address
+        self._closing = contextlib.ExitStack()
+        self._closing.enter_context(dask.config.set(SETTINGS))
+        try:
+            local = LOCAL.fullmatch(address)
+            self.local: Any = self._local(distributed, int(local.group(1))) if local else None
+            target = address if self.local is None else self.local
+            self._client: Any = self._closing.enter_context(
+                distributed.Client(target, timeout=STARTING, set_as_default=False)
+            )
+            self._client.wait_for_workers(1, timeout=STARTING)
+            threads = self._client.nthreads()
+            self.workers = max(1, sum(threads.values()))
+        except (OSError, TimeoutError, RuntimeError, ValueError) as error:
+            self._close()
+            raise ClusterError(address, f"no cluster: {_plain(error)}") from None
+        except BaseException:
+            self._close()
+            raise
+        if announce is not None and self._client.dashboard_link and find_spec("bokeh"):
+            announce(str(self._client.dashboard_link))
+
+    def _local(self, distributed: Any, workers: int) -> Any:
+        for left in reversed(range(TRIES)):
+            try:
+                return self._closing.enter_context(
+                    distributed.LocalCluster(
+                        n_workers=workers, threads_per_worker=1, processes=True, host="127.0.0.1",
+                        dashboard_address="127.0.0.1:0", memory_limit=0, silence_logs=logging.CRITICAL,
+                    )
+                )  # fmt: skip
+            except RuntimeError:  # a worker ended while it was started
+                if not left:
+                    raise
+        raise AssertionError
+
+    def run(
+        self, function: Callable[[K], R], keys: Sequence[K], after: Callable[[K], Iterable[K]] = none
+    ) -> Iterator[R]:
+        distributed: Any = import_module("distributed")
+        jobs: dict[K, Any] = {}
+        tries: dict[str, int] = {}
+        for place, key in enumerate(keys):
+            waited = [jobs[k] for k in after(key) if k in jobs]
+            jobs[key] = self._client.submit(_call, function, key, *waited, pure=False, priority=-place)
+        ended = distributed.as_completed(jobs.values(), loop=self._client.loop)
+        try:
+            for job in ended:
+                if job.status == "error":
+                    error = job.exception()
+                    if isinstance(error, distributed.KilledWorker) and tries.get(job.key, 0) < TRIES:
+                        tries[job.key] = tries.get(job.key, 0) + 1
+                        job.retry()
+                        ended.add(job)
+                        continue
+                    raise (
+                        error if isinstance(error, BgfmtError) else ClusterError(self.address, _plain(error))
+                    )
+                if job.status != "finished":
+                    raise ClusterError(self.address, "the cluster was lost")
+                yield job.result(timeout=STARTING)
+        except (OSError, TimeoutError, distributed.CancelledError) as error:
+            raise ClusterError(self.address, f"the cluster was lost ({_plain(error)})") from None
+        finally:
+            with contextlib.suppress(Exception):
+                self._client.cancel(list(jobs.values()), force=True)
+
+    def __enter__(self) -> DaskWorkers:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._close()
+
+    def _close(self) -> None:
+        with contextlib.suppress(OSError, TimeoutError, RuntimeError):
+            self._closing.close()
+
+
+def workers_of(
+    cluster: str | None, threads: int, announce: Callable[[str], None] | None = None
+) -> contextlib.AbstractContextManager[Workers]:
+    """The workers of a cluster, or so many threads."""
+    if cluster is None:
+        return ThreadWorkers(threads)
+    return DaskWorkers(cluster, announce)
+
+
+def _call(function: Callable[[Any], Any], key: Any, *_: Any) -> Any:
+    """On a worker: the task; what goes wrong is told in words, since not every error pickles."""
+    try:
+        return function(key)
+    except (OSError, MemoryError) as error:
+        raise RuntimeError(_plain(error)) from None
+
+
+def _plain(error: BaseException) -> str:
+    return " ".join(str(error).split())[:200] or type(error).__name__

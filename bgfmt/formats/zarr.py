@@ -1,0 +1,158 @@
+"""A folder of checksummed chunks, as large solves leave it: a zarr v3 group that any zarr reader opens.
+
+piece                     content
+zarr.json                 group; attributes.bgfmt: version, kind, points, chequers, columns, recipe, side, state, sum
+numbers/zarr.json, c/0    (n,) int64: position number of each place, in order of pips, equal ones by number
+equities/zarr.json        (n, n, columns) uint16, chunks (chunk, chunk, columns); written last
+equities/c/I/J            the pairs of places of chunk row I, on roll, against those of chunk column J; edges filled
+                          up with zeros
+
+Every chunk ends in its CRC-32C (codec crc32c). `sum` is the SHA-256 of all chunks' checksums, row by row, so that
+chunks cannot change places. `state` is ``solving`` until every chunk is there, then ``whole``; only what is whole is
+read. See `bgfmt.storage.chunks` for the pieces themselves.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgfmt.errors import BgfmtError, CapabilityError, TruncatedError
+from bgfmt.formats.base import Extent, Fault, Format, Head, Options, Reading
+from bgfmt.formats.stores import MAIN, NUMBERS, Described, described, in_pips, sizes
+from bgfmt.storage import Source
+from bgfmt.storage.chunks import SUM, ChunkStore, chunks_of
+from bgfmt.tables import PlacedPairs, Table, TwoSided
+
+Array = NDArray[Any]
+KEPT_BYTES = 64 << 20  # of chunks read last that stay in memory
+FEW = 32  # records of one chunk that are read one by one, once the chunk was checked
+
+
+class Zarr(Format[TwoSided]):
+    name = "zarr"
+    title = "zarr store of a solve"
+    carries = (TwoSided,)
+    folder = True
+
+    def recognise(self, head: Head) -> bool:
+        return head.bytes.startswith(b"{") and b'"zarr_format"' in head.bytes and b'"bgfmt"' in head.bytes
+
+    def read(self, source: Source, offset: int = 0, **_: Any) -> Reading[TwoSided]:
+        said = described(source.bytes(offset, source.size - offset, "description"), source.name)
+        store = getattr(source, "store", None)
+        if store is None:
+            raise CapabilityError(f"{source.name}: the description of a store; open the folder it lies in")
+        needed, found = sizes(store, said)
+        if said.state != "whole":
+            raise TruncatedError(source.name, needed, found, "store, which is still being solved,")
+        if found != needed:
+            raise TruncatedError(source.name, needed, found, "store")
+        table = TwoSided(
+            points=said.points, chequers=said.chequers, equities=rows_of(store, said), recipe=said.recipe,
+            provenance=source.name,
+        )  # fmt: skip
+        return Reading(table, Extent(offset, source.size - offset))
+
+    def info(self, reading: Reading[TwoSided]) -> dict[str, Any]:
+        rows = reading.table.equities
+        assert isinstance(rows, PlacedPairs)
+        return {"cubeful": reading.table.cubeful, "chunk": rows.chunk, "chunks": rows.chunks**2}
+
+    def refusal(self, table: TwoSided, options: Options) -> str | None:
+        return "a store of chunks is a folder that solving makes; no file of it can be written"
+
+    def audit(self, source: Source, table: Table, extent: Extent) -> Iterator[Fault]:
+        """Every chunk is held against its checksum, and all of them together against the store's sum."""
+        said = described(source.bytes(extent.offset, extent.size), source.name)
+        store: ChunkStore = source.store  # type: ignore[attr-defined]
+        seen = hashlib.sha256()
+        broken = False
+        places = np.arange(0)
+        try:
+            places = store.get(NUMBERS, (0,), "<i8", (said.n,))
+            if not np.array_equal(places, in_pips(said.points, said.chequers)):
+                yield Fault(0, places.nbytes, f"{NUMBERS}/c/0", "positions in order of pips", "others")
+        except BgfmtError as error:
+            yield Fault(0, 8 * said.n, f"{NUMBERS}/c/0", "its chunk", str(error))
+        for place in chunks_of(said.shape[:2], said.chunk_shape[:2]):
+            fault = chunk_fault(store, said, place, seen.update)
+            broken = broken or fault is not None
+            if fault is not None:
+                yield fault
+        if not broken and seen.hexdigest() != said.sum:
+            yield Fault(0, extent.size, "sum of the chunks", said.sum, seen.hexdigest())
+
+
+def chunk_fault(
+    store: ChunkStore, said: Described, place: tuple[int, ...], update: Callable[[bytes], None]
+) -> Fault | None:
+    """What is wrong with a chunk, or None; `update` takes its checksum."""
+    key = store.key(MAIN, (*place, 0))
+    try:
+        values, total = store.checked(MAIN, (*place, 0), "<u2", said.chunk_shape)
+    except BgfmtError as error:
+        return Fault(0, int(np.prod(said.chunk_shape)) * 2 + SUM, key, "a chunk that adds up", str(error))
+    update(total.to_bytes(SUM, "little"))
+    rows, columns = (min(said.chunk, said.n - at * said.chunk) for at in place)
+    if values[rows:].any() or values[:, columns:].any():
+        return Fault(0, values.nbytes, key, "zeros beyond the table's edge", "other numbers")
+    return None
+
+
+def rows_of(store: ChunkStore, said: Described) -> PlacedPairs:
+    """The numbers of a whole store, read and checked by the chunk when they are asked for."""
+    return PlacedPairs(
+        said.shape, "<u2", in_pips(said.points, said.chequers), said.chunk, _Chunks(store, said)
+    )
+
+
+class _Chunks:
+    """Chunks read so far: those read last, and which ones were checked."""
+
+    def __init__(self, store: ChunkStore, said: Described) -> None:
+        self.store, self.said = store, said
+        self._kept: OrderedDict[tuple[int, int], Array] = OrderedDict()
+        self._checked: set[tuple[int, int]] = set()
+        self._lock = threading.Lock()
+        self._most = max(2, KEPT_BYTES // (int(np.prod(said.chunk_shape)) * 2))
+
+    def square(self, a: int, b: int) -> Array:
+        """A chunk, (chunk, chunk, columns)."""
+        with self._lock:
+            if (a, b) in self._kept:
+                self._kept.move_to_end((a, b))
+                return self._kept[a, b]
+        values = self.store.get(MAIN, (a, b, 0), "<u2", self.said.chunk_shape)
+        with self._lock:
+            self._checked.add((a, b))
+            self._kept[a, b] = values
+            while len(self._kept) > self._most:
+                self._kept.popitem(last=False)
+        return values
+
+    def records(self, a: int, b: int, rows: Array, columns: Array) -> Array:
+        """Some records of a chunk, (m, columns)."""
+        if (a, b) not in self._checked or (a, b) in self._kept or len(rows) > FEW:
+            found: Array = self.square(a, b)[rows, columns]
+            return found
+        return self._parts(a, b, rows * self.said.chunk + columns, 1)[:, 0]
+
+    def lines(self, a: int, b: int, rows: Array) -> Array:
+        """Some rows of a chunk, (m, chunk, columns)."""
+        if (a, b) not in self._checked or (a, b) in self._kept or 4 * len(rows) > self.said.chunk:
+            found: Array = self.square(a, b)
+            return found if len(rows) == len(found) else found[rows]
+        return self._parts(a, b, rows * self.said.chunk, self.said.chunk)
+
+    def _parts(self, a: int, b: int, records: Array, length: int) -> Array:
+        """Stretches of `length` records of a chunk that was checked, (m, length, columns)."""
+        size = self.said.columns * 2
+        data = self.store.parts(MAIN, (a, b, 0), [int(k) * size for k in records], length * size)
+        return np.frombuffer(data, "<u2").reshape(len(records), length, self.said.columns)

@@ -1,0 +1,109 @@
+"""CUDA: the two steps of a tile of a two-sided table, one thread a pair of sides (see `bgfmt.solver.kernels.tiles`).
+
+Turned values lie in `near` (places of the window, sides, columns) int16: the threads of a block, of one position u
+and side t after side, read what lies together. Imported only where a device was asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+from numba import int16, int32, uint16
+
+cuda: Any = import_module("numba.cuda")
+
+
+def kernel(function: Callable[..., Any]) -> Any:
+    """Compiled when it is first launched."""
+    return cuda.jit(function)
+
+
+def inline(function: Callable[..., Any]) -> Any:
+    """Called by kernels."""
+    return cuda.jit(device=True)(function)
+
+
+THREADS = 128
+
+
+@inline
+def cube(nd: Any, dt: Any) -> Any:
+    """As `bgfmt.solver.kernels.two_sided.cube`: doubling or not, whichever is better."""
+    half = (nd + 1) >> 1 if nd < 0 else nd >> 1
+    if dt >= half:
+        return 32767 if dt >= 16383 else dt + dt
+    return nd
+
+
+@kernel
+def lay(stored: Any, near: Any, side: Any, at: Any) -> None:
+    """near[at + j, side + x] = turned record (t, j) of side number x against place j; stored as in the file."""
+    j = cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x
+    x = cuda.blockIdx.y
+    columns = near.shape[2]
+    if j >= stored.shape[1] // columns:
+        return
+    e0 = int32(stored[x, j * columns]) - 32768
+    near[at + j, side + x, 0] = int16(~e0)
+    if columns == 4:
+        e1 = int32(stored[x, j * 4 + 1]) - 32768
+        e2 = int32(stored[x, j * 4 + 2]) - 32768
+        e3 = int32(stored[x, j * 4 + 3]) - 32768
+        near[at + j, side + x, 1] = int16(~e3)
+        near[at + j, side + x, 2] = int16(~cube(e2, e3))
+        near[at + j, side + x, 3] = int16(~cube(e1, e3))
+
+
+@inline
+def divided(total: Any) -> Any:
+    """total / 36, truncated towards zero, as stored."""
+    if total < 0:
+        return uint16(32768 - (-total) // 36)
+    return uint16(32768 + total // 36)
+
+
+@kernel
+def fill(out: Any, numbers: Any, value: Any) -> None:
+    """out[row, :numbers] = value, row by the block."""
+    at = cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x
+    if at < numbers:
+        out[cuda.blockIdx.y, at] = value
+
+
+@kernel
+def best(
+    first: Any, near: Any, window: Any, ends: Any, results: Any, weights: Any, out: Any, row: Any, place: Any,
+    low: Any, high: Any,
+) -> None:  # fmt: skip
+    """Records (u, t) of u from `first` on, one a row of blocks, and sides low..high-1, into rows from `row` on."""
+    x = low + cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x
+    u = first + cuda.blockIdx.y
+    if x >= high:
+        return
+    columns = near.shape[2]
+    s0, s1, s2, s3 = int32(0), int32(0), int32(0), int32(0)
+    i = ends[u * 21]
+    for r in range(21):
+        past = ends[u * 21 + r + 1]
+        b0, b1, b2, b3 = int32(-32768), int32(-32768), int32(-32768), int32(-32768)
+        while i < past:
+            j = results[i] - window
+            b0 = max(b0, int32(near[j, x, 0]))
+            if columns == 4:
+                b1 = max(b1, int32(near[j, x, 1]))
+                b2 = max(b2, int32(near[j, x, 2]))
+                b3 = max(b3, int32(near[j, x, 3]))
+            i += 1
+        w = weights[r]
+        s0 += w * b0
+        s1 += w * b1
+        s2 += w * b2
+        s3 += w * b3
+    y, at = row + cuda.blockIdx.y, (place + x) * columns
+    out[y, at] = divided(s0)
+    if columns == 4:
+        out[y, at + 1] = divided(s1)
+        out[y, at + 2] = divided(s2)
+        out[y, at + 3] = divided(s3)

@@ -1,0 +1,99 @@
+"""Compiled: the two steps of a tile of a two-sided table (see `bgfmt.solver.tiles` for the method).
+
+Lanes are the numbers of `block` sides t put side by side, as they lie in their records: lane x * columns + k is
+column k of the block's t number x. "Turned" values are as in `bgfmt.solver.kernels.two_sided`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from bgfmt.jit import njit
+from bgfmt.solver.kernels.two_sided import add, copy, cube, divide, max1, max4
+
+RUN = 128  # places turned together: their lanes stay in the processor's cache
+
+
+@njit()
+def turned(stored: Any, columns: int, out: Any) -> None:
+    """out = turned values of stored records, both (places * columns,), uint16 and int16."""
+    if columns == 1:
+        for i in range(stored.size):
+            out[i] = np.int16(~(np.int32(stored[i]) - 32768))
+        return
+    for j in range(stored.size // 4):
+        e0 = np.int32(stored[4 * j]) - 32768
+        e1 = np.int32(stored[4 * j + 1]) - 32768
+        e2 = np.int32(stored[4 * j + 2]) - 32768
+        e3 = np.int32(stored[4 * j + 3]) - 32768
+        out[4 * j] = np.int16(~e0)
+        out[4 * j + 1] = np.int16(~e3)
+        out[4 * j + 2] = np.int16(~cube(e2, e3))
+        out[4 * j + 3] = np.int16(~cube(e1, e3))
+
+
+@njit()
+def lay(stored: Any, columns: int, near: Any, side: int, at: int, run: Any, records: Any) -> None:
+    """near[t // block, at + j, t % block] = turned record (t, j) of sides t against places j.
+
+    stored (m, places * columns) uint16, of sides from number `side` on. near (blocks, places of the window, block):
+    a record each, as a whole number of its size. run (RUN * columns,) int16 is working space, records the same as
+    whole numbers.
+    """
+    block = near.shape[2]
+    places = stored.shape[1] // columns
+    for low in range(0, places, RUN):
+        size = min(RUN, places - low)
+        for x in range(stored.shape[0]):
+            turned(stored[x, low * columns : (low + size) * columns], columns, run)
+            t = side + x
+            b, lane = t // block, t % block
+            for j in range(size):
+                near[b, at + low + j, lane] = records[j]
+
+
+@njit()
+def put(value: Any, to: Any) -> None:
+    """to = value as stored: uint16 with 32768 added."""
+    for x in range(to.size):
+        to[x] = np.uint16(np.int32(value[x]) + 32768)
+
+
+@njit()
+def best(
+    first: int, last: int, near: Any, window: int, ends: Any, results: Any, weights: Any, columns: int, out: Any,
+    row: int, place: int, low: int, high: int,
+) -> None:  # fmt: skip
+    """Records (u, t) of u in first..last-1 and the lanes' t: the maxima over u's results, roll by roll.
+
+    near (places of the window, lanes) int16, of places from `window` on. out[row + u - first, (place + x) * columns
+    + k], uint16, takes column k of t number x, for low <= x < high.
+    """
+    lanes = near.shape[1]
+    top = np.empty(lanes, np.int16)
+    total = np.empty(lanes, np.int32)
+    value = np.empty(lanes, np.int16)
+    for u in range(first, last):
+        total[:] = 0
+        i = ends[u * 21]
+        for r in range(21):
+            past = ends[u * 21 + r + 1]
+            copy(top, near[results[i] - window])
+            i += 1
+            while i + 4 <= past:
+                max4(
+                    top, near[results[i] - window], near[results[i + 1] - window], near[results[i + 2] - window],
+                    near[results[i + 3] - window],
+                )  # fmt: skip
+                i += 4
+            while i < past:
+                max1(top, near[results[i] - window])
+                i += 1
+            add(total, top, weights[r])
+        divide(value, total)
+        put(
+            value[low * columns : high * columns],
+            out[row + u - first, (place + low) * columns : (place + high) * columns],
+        )

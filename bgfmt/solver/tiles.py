@@ -1,0 +1,239 @@
+"""A two-sided table as tiles that can be made anywhere: what each needs, what it gives, and the bytes of both.
+
+Both sides are put in order of pips and cut into groups of `side` places. The tile (i, j), i <= j, is all pairs of
+group i with group j, whoever is on roll: the squares [i, j] and [j, i] of the table. A play goes to a lower place, at
+most 24 pips down, so that the tile needs
+
+* of the sides of group j against lower places: row j of squares, columns from 24 pips below group i up to group i;
+* of the sides of group i against lower places: row i of squares, columns from 24 pips below group j up to group j;
+
+all of which are tiles (i', j) and (i, j') to its left and above. Within the tile the pip layers of group i are taken
+one by one, each in the two steps across and down of `bgfmt.solver.two_sided`. Squares are stored in chunks of `chunk`
+places a side; what is needed is read in whole chunks.
+
+>>> grid = grid_of(6, 5, columns=4, side=64, chunk=32)
+>>> grid.size, len(grid.tiles()), grid.needs((1, 2))[0]
+(8, 36, Strip(row=2, low=0, high=64, bytes=32768))
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgfmt.solver.layers import REACH, layer_cuts
+from bgfmt.solver.plan import LANES, results_a_position
+
+Array = NDArray[Any]
+Tile = tuple[int, int]
+NUMBER = 2  # bytes
+WORK_BYTES = (
+    180_000_000  # a worker's interpreter, libraries and compiled code; compiling, once, takes as much again
+)
+READ_RATE = 1.5e9  # bytes a second that a core reads from the system's cache, checks and turns, measured
+WRITE_RATE = 0.5e9  # bytes a second that a core puts into chunks and writes, measured
+CHUNKS_A_SIDE = 500  # a store of more chunks than this squared gets larger ones
+MOST_CHUNK = 2048
+
+
+class Strip(NamedTuple):
+    """Sides of a group on roll against places low..high-1, and its bytes in the store, whole chunks."""
+
+    row: int
+    low: int
+    high: int
+    bytes: int
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The tiles of a table of `columns` numbers a pair: `cuts` of its pip layers, `side` and `chunk` in places."""
+
+    points: int
+    chequers: int
+    columns: int
+    cuts: Array
+    side: int
+    chunk: int
+
+    @property
+    def n(self) -> int:
+        """Positions of a side."""
+        return int(self.cuts[-1])
+
+    @property
+    def size(self) -> int:
+        """Groups."""
+        return -(-self.n // self.side)
+
+    @property
+    def chunks(self) -> int:
+        """Chunks along a side of the table."""
+        return -(-self.n // self.chunk)
+
+    @property
+    def chunk_bytes(self) -> int:
+        """Bytes of a stored chunk, its checksum included; those at the edges are filled up."""
+        return self.chunk * self.chunk * self.columns * NUMBER + 4
+
+    def tiles(self) -> list[Tile]:
+        """All tiles, in an order in which each stands behind what it needs, those that others wait for first."""
+        found = [(i, j) for i in range(self.size) for j in range(i, self.size)]
+        return sorted(found, key=lambda tile: (tile[0] + tile[1], tile[1] - tile[0]))
+
+    def after(self, tile: Tile) -> list[Tile]:
+        """The tiles that must be finished: its left and upper neighbours, which stand behind all others it needs."""
+        i, j = tile
+        return [(a, b) for a, b in ((i - 1, j), (i, j - 1)) if 0 <= a <= b]
+
+    def group(self, i: int) -> tuple[int, int]:
+        """Places of a group, first and past the last."""
+        return i * self.side, min(self.n, (i + 1) * self.side)
+
+    def layers(self, i: int) -> list[tuple[int, int]]:
+        """The pip layers of a group, as far as they lie in it: places, first and past the last."""
+        low, high = self.group(i)
+        inner = self.cuts[(self.cuts > low) & (self.cuts < high)].tolist()
+        edges = [low, *inner, high]
+        return list(pairwise(edges))
+
+    def window(self, i: int) -> int:
+        """The first place that a play from group i may lead to, down to a whole chunk."""
+        return int(self._windows[i])
+
+    @cached_property
+    def _windows(self) -> Array:
+        layer = np.searchsorted(self.cuts, np.arange(self.size) * self.side, side="right") - 1
+        first: Array = self.cuts[np.maximum(0, layer - REACH)] // self.chunk * self.chunk
+        return first
+
+    def needs(self, tile: Tile) -> list[Strip]:
+        """What the tile reads of finished tiles."""
+        i, j = tile
+        strips = [self._strip(j, self.window(i), self.group(i)[0])]
+        return strips if i == j else [*strips, self._strip(i, self.window(j), self.group(j)[0])]
+
+    def gives(self, tile: Tile) -> list[Strip]:
+        """What it writes."""
+        i, j = tile
+        strips = [self._strip(i, *self.group(j))]
+        return strips if i == j else [*strips, self._strip(j, *self.group(i))]
+
+    def chunks_of(self, strip: Strip) -> list[tuple[int, int]]:
+        """(row, column) of the chunks of a strip."""
+        low, high = self.group(strip.row)
+        rows, columns = self._span(low, high), self._span(strip.low, strip.high)
+        return [(a, b) for a in rows for b in columns]
+
+    def _span(self, low: int, high: int) -> range:
+        return range(low // self.chunk, -(-high // self.chunk)) if high > low else range(0)
+
+    def _strip(self, row: int, low: int, high: int) -> Strip:
+        count = len(self._span(*self.group(row))) * len(self._span(low, high))
+        return Strip(row, low, high, count * self.chunk_bytes)
+
+    def pairs(self, tile: Tile) -> int:
+        """Pairs of a tile."""
+        (a, b), (c, d) = self.group(tile[0]), self.group(tile[1])
+        return (b - a) * (d - c) * (1 if tile[0] == tile[1] else 2)
+
+    @cached_property
+    def spans(self) -> tuple[Array, Array]:
+        """(chunk rows of each group, chunk columns of its window): a tile reads rows of one times columns of the
+        other, and the other way round."""
+        low = np.arange(self.size) * self.side
+        high = np.minimum(self.n, low + self.side)
+        return -(-high // self.chunk) - low // self.chunk, (low - self._windows) // self.chunk
+
+    @property
+    def moved(self) -> tuple[int, int]:
+        """Bytes (read, written) of the store when every tile is made once: the sum over all pairs of groups is that
+        of all rows times that of all windows."""
+        rows, windows = self.spans
+        return int(rows.sum() * windows.sum()) * self.chunk_bytes, self.chunks**2 * self.chunk_bytes
+
+    @cached_property
+    def memory(self) -> int:
+        """Bytes of memory that making a tile takes at most, beside the interpreter and the list of plays: the turned
+        values of one group and the records of the other against a window, a layer's turned values, and the tile."""
+        low = np.arange(self.size) * self.side
+        size = np.minimum(self.side, self.n - low)
+        span = int((low + size - self._windows).max())
+        wide, layer = int(size.max()), int(np.diff(self.cuts).max())
+        places = (2 * wide + min(layer, wide) + 64) * span + (2 if self.size > 1 else 1) * wide**2
+        return places * self.columns * NUMBER + 2 * self.chunk_bytes
+
+
+def grid_of(
+    points: int,
+    chequers: int,
+    *,
+    columns: int,
+    workers: int = 2,
+    memory: int | None = None,
+    side: int | None = None,
+    chunk: int | None = None,
+) -> Grid:
+    """The grid for so many workers of so much memory each (bytes; None: what the best side takes).
+
+    Small tiles keep many workers busy, large ones read less: without `side` it is the one with which the work is done
+    soonest, of those that fit the memory.
+    """
+    cuts = layer_cuts(points, chequers)
+    n = int(cuts[-1])
+    if chunk is None:
+        chunk = _chunk_for(n)
+    if side is not None:
+        return Grid(points, chequers, columns, cuts, side, chunk)
+    results = results_a_position(points, chequers)
+    most = max(1, -(-n // (3 * chunk)))
+    sides = sorted({max(1, round(most / 1.1**k)) * chunk for k in range(80)})
+    grids = [Grid(points, chequers, columns, cuts, size, chunk) for size in sides]
+    fitting = [g for g in grids if memory is None or g.memory <= memory] or grids[:1]
+    return min(fitting, key=lambda g: work(g, results).seconds(workers))
+
+
+class Work(NamedTuple):
+    """Seconds of one core that all tiles take, and those of the longest chain of tiles that wait for each other."""
+
+    total: float
+    chain: float
+
+    def seconds(self, workers: int) -> float:
+        """How long so many workers take at least: their share, and the chain."""
+        return max(self.total / workers, self.chain) + 0.5 * min(self.total / workers, self.chain)
+
+
+def work(grid: Grid, results: float, *, lanes: float = LANES) -> Work:
+    """The work of a grid, of positions with so many (roll, result) pairs, on cores of so many maxima a second."""
+    rows, windows = grid.spans
+    sides = np.minimum(grid.n - np.arange(grid.size) * grid.side, grid.side).astype(np.float64)
+    each = grid.columns * results / lanes
+    stored = grid.chunk_bytes
+
+    def seconds(i: Array, j: Array) -> Any:
+        """Of tiles (i, j)."""
+        once = np.where(i == j, 1, 2)
+        read = np.where(i == j, rows[i] * windows[i], rows[j] * windows[i] + rows[i] * windows[j]) * stored
+        made = once * rows[i] * rows[j] * stored
+        return once * sides[i] * sides[j] * each + read / READ_RATE + made / WRITE_RATE
+
+    last = grid.size - 1
+    down = np.arange(grid.size)
+    chain = seconds(np.zeros_like(down), down).sum() + seconds(down[1:], np.full(last, last)).sum()
+    read, written = grid.moved
+    total = float(grid.n) ** 2 * each + read / READ_RATE + written / WRITE_RATE
+    return Work(total, float(chain))
+
+
+def _chunk_for(n: int) -> int:
+    """Places along a side of a chunk: a power of two, for a few thousand chunks at most a side."""
+    chunk = 128 if n < 2048 else 256 if n < 8192 else 512
+    while n // chunk > CHUNKS_A_SIDE and chunk < MOST_CHUNK:
+        chunk *= 2
+    return chunk

@@ -1,0 +1,328 @@
+"""Solving a two-sided table through a store of chunks: by threads, by the workers of a cluster, or on a device.
+
+The store holds all that is finished, so that memory is bounded by a tile a worker and a run that ended, whoever of it
+ended, goes on from what is there. What is whole is a table of a format like any other, and need not become a file.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import mmap
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgfmt.cluster import workers_of
+from bgfmt.errors import CapabilityError, OutputExistsError, ScratchError, SolverError
+from bgfmt.formats import stores
+from bgfmt.formats.base import promised
+from bgfmt.formats.stores import MAIN, NUMBERS, Described
+from bgfmt.solver.job import Job, job
+from bgfmt.solver.machine import check_disk, check_memory, thread_count
+from bgfmt.solver.stored import Made, Making, plays_bytes
+from bgfmt.solver.tiles import WORK_BYTES, Grid, grid_of
+from bgfmt.solving import target_of
+from bgfmt.storage import PathLike, check_output, create, open_source, system
+from bgfmt.storage.chunks import ROOT, SUM, ChunkStore, chunks_of, is_address
+from bgfmt.tables import PlacedPairs, Table
+from bgfmt.workers import Workers
+
+Array = NDArray[Any]
+Progress = Callable[[int, int], None]
+WORKER_BYTES = 2_400_000_000  # memory of a worker where nothing else was said, and less would do
+MERGE_SHARE = 8  # making a table takes about eight times as long as putting it in order
+MERGED_BYTES = 64 << 20  # of rows that a thread puts in order at a time
+
+
+@dataclass
+class Solved:
+    """What a solve through a store did: tiles made and found, bytes read and written, seconds of work and of the
+    kernels in it."""
+
+    grid: Grid
+    made: int = 0
+    found: int = 0
+    read: int = 0
+    written: int = 0
+    seconds: float = 0.0
+    kernels: float = 0.0
+
+    def count(self, tile: Made) -> None:
+        """Add a tile."""
+        self.made += tile.written > 0
+        self.found += tile.written == 0
+        self.read += tile.read
+        self.written += tile.written
+        self.seconds += tile.seconds
+        self.kernels += tile.kernels
+
+
+@dataclass(frozen=True)
+class StoredPlan:
+    """What a solve through a store will take, in bytes: `memory` of a worker, the store and the output, what is
+    `read` from the store and `written` to it."""
+
+    grid: Grid
+    workers: int
+    memory: int
+    store: int
+    output: int
+    read: int
+    written: int
+    tiles: int
+
+
+def plan_stored(
+    made: Job, *, workers: int, memory: int | None = None, grid: Grid | None = None
+) -> StoredPlan:
+    """The plan for so many workers of so much memory each, 2.4 GB or what it takes at least when None.
+
+    SolverError where that is too little.
+    """
+    columns = 4 if made.cubeful else 1
+    base = WORK_BYTES + plays_bytes(made.points, made.chequers)
+    left = (WORKER_BYTES if memory is None else memory) - base
+    size = (made.points, made.chequers)
+    grid = grid or grid_of(*size, columns=columns, workers=workers, memory=left)
+    needed = base + grid.memory
+    if memory is not None and needed > memory:
+        what = f"two-sided {made.points}x{made.chequers}"
+        raise SolverError(f"{what} needs {needed / 1e9:.2f} GB a worker, not {memory / 1e9:.2f} GB")
+    read, written = grid.moved
+    output = grid.n**2 * columns * 2 + 40
+    return StoredPlan(grid, workers, needed, written, output, read, written, len(grid.tiles()))
+
+
+def solve_stored(
+    what: str,
+    points: int,
+    chequers: int,
+    path: PathLike | None = None,
+    *,
+    store: PathLike | None = None,
+    cluster: str | None = None,
+    device: str | None = None,
+    memory: int | None = None,
+    resume: bool = False,
+    cubeful: bool = True,
+    recipe: str | None = None,
+    format: str | None = None,
+    force: bool = False,
+    threads: int | None = None,
+    progress: Progress | None = None,
+    announce: Callable[[str], None] | None = None,
+    **options: Any,
+) -> Solved:
+    """Make a two-sided table in a store of chunks, and a file of it.
+
+    Parameters
+    ----------
+    what, points, chequers, cubeful, recipe : as `bgfmt.solve`; two-sided tables of recipe gnubg.
+    path : the file to make of the store; None leaves it at the store.
+    store : folder, or address that fsspec and all workers know. By default `path` with ".store" behind it, removed
+        when the file is safe.
+    cluster : ``local:N`` or a Dask scheduler's address; see `bgfmt.cluster`. Threads of this process when None.
+    device : ``cuda`` runs the kernels on a GPU.
+    memory : bytes that a worker may take.
+    resume : go on from what the store holds. Chunks are held against their checksums, damaged ones made again.
+    announce : told the address of Dask's dashboard.
+
+    Raises
+    ------
+    CapabilityError for other tables; ScratchError for a store that is unfinished or of another table; ClusterError;
+    otherwise as `bgfmt.solve`.
+    """
+    made = job(what, points, chequers, recipe=recipe, cubeful=cubeful)
+    if made.kind != "two-sided" or not made.recipe.rounded:
+        raise CapabilityError("two-sided tables of recipe gnubg alone are solved through a store of chunks")
+    if path is None and store is None:
+        raise CapabilityError("a file to make or a store has to be named")
+    kept = os.fspath(store) if store is not None else store_of(path or "")
+    writing = _output(made, path, format, force, options)
+    there = _found(made, kept, resume)
+    at_once = thread_count(threads)
+    if device is not None:
+        from bgfmt.solver.device import tiles_at_once
+
+        at_once = tiles_at_once(at_once)
+    with workers_of(cluster, at_once, announce) as at_work:
+        said = there or _begun(made, kept, at_work.workers, memory)
+        size = {"columns": said.columns, "side": said.side, "chunk": said.chunk}
+        grid = grid_of(points, chequers, **size)
+        plan = plan_stored(made, workers=at_work.workers, memory=memory, grid=grid)
+        if cluster is None:
+            check_memory((at_work.workers - 1) * grid.memory + plan.memory, "this solve")
+        solving = Solving(kept, said, grid, device or "", progress, writing is not None)
+        if said.state != "whole":
+            solving.run(at_work, resume)
+        if writing is not None:
+            writing(kept, solving.merged, thread_count(threads))
+    if store is None:
+        remove(kept)
+    return solving.solved
+
+
+def store_of(path: PathLike) -> str:
+    """Where the solve of `path` keeps its store unless it is told otherwise."""
+    return f"{os.fspath(path)}.store"
+
+
+def remove(path: str) -> None:
+    """Remove a store, and its folder where nothing else is in it."""
+    places = ChunkStore(path).places
+    for name in (MAIN, NUMBERS):
+        places.remove(name)
+    places.remove_one(ROOT)
+
+
+def _found(made: Job, path: str, resume: bool) -> Described | None:
+    """What a store that is there says of itself; None where there is none; ScratchError if it is not for us."""
+    try:
+        text = ChunkStore(path).meta(ROOT)
+    except (FileNotFoundError, NotADirectoryError):
+        if os.path.lexists(path) and not (os.path.isdir(path) and not os.listdir(path)):
+            raise OutputExistsError(f"{path}: exists already and is no store of a solve") from None
+        return None
+    said = stores.described(text, path)
+    columns = 4 if made.cubeful else 1
+    wanted = (made.kind, made.points, made.chequers, columns, made.recipe.name)
+    if (said.kind, said.points, said.chequers, said.columns, said.recipe) != wanted:
+        raise ScratchError(path, "foreign", f"holds {said.kind} {said.points}x{said.chequers}, another table")
+    if not resume:
+        state = "is whole already" if said.state == "whole" else "holds the finished part of an ended run"
+        raise ScratchError(path, "unfinished", f"{state}, and going on from it was not asked for")
+    return said
+
+
+def _begun(made: Job, path: str, workers: int, memory: int | None) -> Described:
+    """A new store."""
+    columns, store = 4 if made.cubeful else 1, ChunkStore(path)
+    grid = plan_stored(made, workers=workers, memory=memory).grid
+    _check_room(path, grid)
+    said = Described(made.kind, made.points, made.chequers, columns, made.recipe.name, grid.side, grid.chunk)
+    store.put(NUMBERS, (0,), stores.in_pips(made.points, made.chequers))
+    store.places.write(f"{NUMBERS}/{ROOT}", [said.numbers()])
+    store.places.write(ROOT, [said.group()])
+    return said
+
+
+def _check_room(path: str, grid: Grid) -> None:
+    if not is_address(path):
+        there = sum(ChunkStore(path).places.sizes(MAIN).values())
+        check_disk(0, Path(path), max(0, grid.moved[1] - there), Path(path))
+
+
+class Solving:
+    """A store being filled."""
+
+    def __init__(
+        self, path: str, said: Described, grid: Grid, device: str, progress: Progress | None, merging: bool
+    ) -> None:
+        self.path, self.said, self.grid, self.device = path, said, grid, device
+        self.solved = Solved(grid)
+        self.progress = progress
+        self.total = grid.n**2 + (grid.n**2 // MERGE_SHARE if merging else 0)
+
+    def run(self, workers: Workers, resume: bool) -> None:
+        """Make all tiles, and say that the store is whole."""
+        grid = self.grid
+        path = self.path if is_address(self.path) else os.path.abspath(self.path)
+        making = Making(path, MAIN, grid, self.device, check=resume)
+        done = 0
+        for made in workers.run(making.make, grid.tiles(), grid.after):
+            self.solved.count(made)
+            done += grid.pairs(made.tile)
+            if self.progress is not None:
+                self.progress(done, self.total)
+        self.finish()
+
+    def finish(self) -> None:
+        """Describe the store as whole, once every chunk is seen to be there."""
+        store, said = ChunkStore(self.path), self.said
+        needed, found = stores.sizes(store, said)
+        if needed != found:
+            raise SolverError(f"{self.path}: chunks of the store are gone; going on makes them again")
+        seen = hashlib.sha256()
+        at = self.grid.chunk_bytes - SUM
+        for place in chunks_of(said.shape[:2], said.chunk_shape[:2]):
+            seen.update(store.parts(MAIN, (*place, 0), [at], SUM))
+        self.said = replace(said, state="whole", sum=seen.hexdigest())
+        store.places.write(f"{MAIN}/{ROOT}", [said.array()])
+        store.places.write(ROOT, [self.said.group()])
+
+    def merged(self, rows: int) -> None:
+        """Tell how many rows of the file are written."""
+        if self.progress is not None:
+            n = self.grid.n
+            self.progress(n * n + (self.total - n * n) * rows // n, self.total)
+
+
+def _output(
+    made: Job, path: PathLike | None, format: str | None, force: bool, options: dict[str, Any]
+) -> Callable[[str, Callable[[int], None], int], None] | None:
+    """Checked now, done later: write the file from the store."""
+    if path is None:
+        if format is not None or options:
+            raise CapabilityError("a format and its options are of a file to make, and none was named")
+        return None
+    check_output(path, force=force)
+    blank = made.table({name: promised(*shape) for name, shape in made.arrays().items()})
+    target = target_of(path, format, blank, made, options)
+
+    def write(store: str, merged: Callable[[int], None], threads: int) -> None:
+        from bgfmt.database import read_source
+
+        plan = made.plan()
+        check_disk(plan.output, Path(path), 0, Path(path))
+        with open_source(store) as source, create(path, force=force) as sink:
+            table: Table = read_source(source).table
+            if not target.takes_body(blank, options):
+                target.write(table, sink, **options)
+                return
+            with target.body(sink, blank, **options) as arrays:
+                rows = table.arrays()[MAIN]
+                assert isinstance(rows, PlacedPairs)
+                merge(rows, arrays[MAIN], threads, merged)
+
+    return write
+
+
+def merge(rows: PlacedPairs, out: Array, threads: int, merged: Callable[[int], None]) -> None:
+    """Put the numbers of a store in order of position numbers, into the body of a mapped file."""
+    from bgfmt.solver.kernels.two_sided import spread
+
+    n, _, k = rows.shape
+    flat = out.reshape(n, n * k)
+    mapped = _map_of(out)
+    step = max(1, min(rows.chunk, MERGED_BYTES // (n * k * 2)))
+    parts = [
+        (low, min(low + step, edge, n))
+        for first in range(0, n, rows.chunk)
+        for edge in [first + rows.chunk]
+        for low in range(first, min(edge, n), step)
+    ]
+
+    def part(span: tuple[int, int]) -> int:
+        placed = rows.placed(*span, 0, n).reshape(span[1] - span[0], n * k)
+        spread(placed, k, rows.order, rows.order[span[0] : span[1]], flat)
+        return span[1] - span[0]
+
+    with workers_of(None, threads) as pool:
+        done = 0
+        for count in pool.run(part, parts):
+            done += count
+            merged(done)
+            if mapped is not None:
+                system.let_go(mapped)
+
+
+def _map_of(array: Any) -> mmap.mmap | None:
+    while isinstance(array, np.ndarray):
+        array = array.base
+    found = array.obj if isinstance(array, memoryview) else array
+    return found if isinstance(found, mmap.mmap) else None

@@ -1,0 +1,292 @@
+"""A folder, or anything that fsspec reaches, of small named pieces with checksums: the bytes of a zarr v3 store.
+
+A chunk is an array's bytes, little-endian in C order, and behind them their CRC-32C, as zarr's codecs `bytes` and
+`crc32c` have it. A piece appears under its name whole or not at all. fsspec is imported only for an address such as
+``s3://bucket/name``; a plain path is read and written with the system's own calls.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgfmt.errors import CorruptError, MissingExtraError, TruncatedError
+from bgfmt.storage import system
+from bgfmt.storage.source import MemorySource
+from bgfmt.storage.system import PathLike
+
+Array = NDArray[Any]
+ROOT = "zarr.json"
+SUM = 4
+MOST_META = 1 << 16
+
+
+class Places(Protocol):
+    """Where pieces lie, by key: parts joined with ``/``."""
+
+    def read(self, key: str, size: int) -> bytes:
+        """A piece, or its first `size` bytes; FileNotFoundError where there is none."""
+        ...
+
+    def parts(self, key: str, starts: list[int], size: int) -> list[bytes]:
+        """`size` bytes of a piece from each start; errors as `read`."""
+        ...
+
+    def write(self, key: str, parts: list[bytes | memoryview]) -> None:
+        """A piece, in place of an older one, whole or not at all."""
+        ...
+
+    def size(self, key: str) -> int:
+        """Bytes of a piece, -1 where there is none."""
+        ...
+
+    def sizes(self, prefix: str) -> dict[str, int]:
+        """Size of every piece whose key begins with ``prefix/``."""
+        ...
+
+    def remove(self, prefix: str) -> None:
+        """Remove all pieces below a prefix."""
+        ...
+
+    def remove_one(self, key: str) -> None:
+        """Remove a piece, and the place of all pieces where it was the last."""
+        ...
+
+
+class Folder(Places):
+    """Files of a folder."""
+
+    def __init__(self, path: PathLike) -> None:
+        self.path = os.fspath(path)
+
+    def _name(self, key: str) -> str:
+        return os.path.join(self.path, *key.split("/"))
+
+    def read(self, key: str, size: int) -> bytes:
+        return self.parts(key, [0], size)[0]
+
+    def parts(self, key: str, starts: list[int], size: int) -> list[bytes]:
+        fd = system.open_regular(self._name(key))
+        try:
+            return [system.read_at(fd, size, start) for start in starts]
+        finally:
+            os.close(fd)
+
+    def write(self, key: str, parts: list[bytes | memoryview]) -> None:
+        name = self._name(key)
+        beside = f"{name}.{os.getpid()}-{os.urandom(4).hex()}.part"
+        os.makedirs(os.path.dirname(name), exist_ok=True)
+        try:
+            with open(beside, "wb", buffering=0) as file:
+                at = 0
+                for part in parts:
+                    system.write_at(file.fileno(), memoryview(part), at)
+                    at += len(part)
+            os.replace(beside, name)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.unlink(beside)
+            raise
+
+    def size(self, key: str) -> int:
+        try:
+            return os.stat(self._name(key)).st_size
+        except FileNotFoundError:
+            return -1
+
+    def sizes(self, prefix: str) -> dict[str, int]:
+        found: dict[str, int] = {}
+        for folder, _, names in os.walk(self._name(prefix) if prefix else self.path):
+            for entry in os.scandir(folder) if names else ():
+                if entry.is_file(follow_symlinks=False) and not entry.name.endswith(".part"):
+                    found[os.path.relpath(entry.path, self.path).replace(os.sep, "/")] = entry.stat().st_size
+        return found
+
+    def remove_one(self, key: str) -> None:
+        with contextlib.suppress(OSError):
+            os.unlink(self._name(key))
+            os.rmdir(self.path)
+
+    def remove(self, prefix: str) -> None:
+        """Also removes what a killed writer left half written."""
+        for folder, _, names in os.walk(self._name(prefix), topdown=False):
+            for name in names:
+                os.unlink(os.path.join(folder, name))
+            os.rmdir(folder)
+
+
+class Remote(Places):
+    """What an fsspec address names. Its `write` is as whole as the file system's own."""
+
+    def __init__(self, address: str) -> None:
+        try:
+            from fsspec.core import url_to_fs
+        except ImportError:
+            install = "pip install 'bgfmt[cluster]'"
+            raise MissingExtraError(
+                f"{address}: stores with an address need fsspec: {install}", install
+            ) from None
+        self.files, self.path = url_to_fs(address)
+
+    def _name(self, key: str) -> str:
+        return f"{self.path.rstrip('/')}/{key}" if key else str(self.path)
+
+    def read(self, key: str, size: int) -> bytes:
+        return self.parts(key, [0], size)[0]
+
+    def parts(self, key: str, starts: list[int], size: int) -> list[bytes]:
+        name = self._name(key)
+        return [bytes(self.files.cat_file(name, start=start, end=start + size)) for start in starts]
+
+    def write(self, key: str, parts: list[bytes | memoryview]) -> None:
+        self.files.pipe_file(self._name(key), b"".join(parts))
+
+    def size(self, key: str) -> int:
+        self.files.invalidate_cache()
+        name = self._name(key)
+        return int(self.files.size(name)) if self.files.exists(name) else -1
+
+    def sizes(self, prefix: str) -> dict[str, int]:
+        self.files.invalidate_cache()
+        top = self._name("") + "/"
+        with contextlib.suppress(FileNotFoundError):
+            found = self.files.find(self._name(prefix), detail=True)
+            return {name[len(top) :]: int(facts["size"]) for name, facts in found.items()}
+        return {}
+
+    def remove_one(self, key: str) -> None:
+        with contextlib.suppress(FileNotFoundError):
+            self.files.rm(self._name(key))
+
+    def remove(self, prefix: str) -> None:
+        with contextlib.suppress(FileNotFoundError):
+            self.files.rm(self._name(prefix), recursive=True)
+
+
+def is_address(path: object) -> bool:
+    """Whether it is an address that fsspec may know, rather than a file's path or a web address."""
+    name = path if isinstance(path, str) else ""
+    return "://" in name and not name.lower().startswith(("http://", "https://"))
+
+
+class ChunkStore:
+    """Chunks of arrays by array name and place in its grid. Counts the bytes `read` and `written`."""
+
+    def __init__(self, path: PathLike) -> None:
+        self.name = os.fspath(path)
+        self.places: Places = Remote(self.name) if is_address(self.name) else Folder(self.name)
+        self.read = self.written = 0
+
+    def key(self, array: str, place: tuple[int, ...]) -> str:
+        """The key of a chunk, as zarr's default encoding has it."""
+        return "/".join([array, "c", *map(str, place)])
+
+    def put(self, array: str, place: tuple[int, ...], values: Array) -> int:
+        """Store a chunk; returns its checksum."""
+        data = np.ascontiguousarray(values, values.dtype.newbyteorder("<")).reshape(-1).view(np.uint8)
+        total = crc32c(data)
+        self.places.write(self.key(array, place), [data.data, total.to_bytes(SUM, "little")])
+        self.written += len(data) + SUM
+        return total
+
+    def get(self, array: str, place: tuple[int, ...], dtype: Any, shape: tuple[int, ...]) -> Array:
+        """A chunk, held against its checksum; CorruptError or TruncatedError where it is not what was stored."""
+        return self.checked(array, place, dtype, shape)[0]
+
+    def checked(
+        self, array: str, place: tuple[int, ...], dtype: Any, shape: tuple[int, ...]
+    ) -> tuple[Array, int]:
+        """A chunk and its checksum; errors as `get`."""
+        key = self.key(array, place)
+        name = f"{self.name}/{key}"
+        size = int(np.prod(shape)) * np.dtype(dtype).itemsize
+        try:
+            data = self.places.read(key, size + SUM + 1)
+        except FileNotFoundError:
+            raise TruncatedError(name, size + SUM, 0, "chunk") from None
+        self.read += len(data)
+        if len(data) < size + SUM:
+            raise TruncatedError(name, size + SUM, len(data), "chunk")
+        if len(data) > size + SUM:
+            raise CorruptError(name, size + SUM, "the end of the chunk", "more bytes")
+        values = np.frombuffer(data, np.uint8, size)
+        said, found = int.from_bytes(data[size:], "little"), crc32c(values)
+        if said != found:
+            raise CorruptError(name, size, f"the CRC-32C of the chunk, {found:08x}", f"{said:08x}")
+        return values.view(dtype).reshape(shape), said
+
+    def parts(self, array: str, place: tuple[int, ...], starts: list[int], size: int) -> bytes:
+        """`size` bytes from each start of a chunk that was checked before; TruncatedError where they are gone."""
+        key = self.key(array, place)
+        try:
+            data = b"".join(self.places.parts(key, starts, size))
+        except FileNotFoundError:
+            data = b""
+        self.read += len(data)
+        if len(data) < size * len(starts):
+            raise TruncatedError(f"{self.name}/{key}", max(starts) + size, 0, "chunk")
+        return data
+
+    def size(self, array: str, place: tuple[int, ...]) -> int:
+        """Bytes of a chunk, -1 where there is none."""
+        return self.places.size(self.key(array, place))
+
+    def meta(self, key: str) -> bytes:
+        """A small piece; FileNotFoundError where there is none."""
+        return self.places.read(key, MOST_META + 1)
+
+
+class StoreSource(MemorySource):
+    """The description of a store as a source of bytes, and in `store` the chunks that it describes."""
+
+    def __init__(self, path: PathLike) -> None:
+        self.store = ChunkStore(path)
+        super().__init__(self.store.meta(ROOT), os.fspath(path))
+        self.path = None if is_address(path) else Path(path)
+
+
+def is_store(path: object) -> bool:
+    """Whether a path is that of a store: a folder with zarr's description in it, or an fsspec address."""
+    if is_address(path):
+        return True
+    return isinstance(path, (str, os.PathLike)) and os.path.isfile(os.path.join(path, ROOT))
+
+
+def crc32c(data: Array) -> int:
+    """CRC-32C of uint8 values, with google-crc32c where it is installed."""
+    fast = _installed()
+    if fast is not None:
+        return int(fast(data))
+    from bgfmt.storage import kernels_crc32c as kernels
+
+    whole = data.size // 8 * 8
+    aligned = data if data.ctypes.data % 8 == 0 else data.copy()
+    return int(kernels.crc32c(aligned[whole:], aligned[:whole].view(np.uint64), _tables(), 0))
+
+
+@cache
+def _installed() -> Any:
+    try:
+        import google_crc32c
+    except ImportError:
+        return None
+    return google_crc32c.value if google_crc32c.implementation == "c" else None
+
+
+@cache
+def _tables() -> Any:
+    from bgfmt.storage import kernels_crc32c as kernels
+
+    return kernels.tables()
+
+
+def chunks_of(shape: tuple[int, ...], chunk: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+    """The places of all chunks of an array."""
+    return np.ndindex(*(-(-size // step) for size, step in zip(shape, chunk, strict=True)))

@@ -1,0 +1,64 @@
+"""Checks that the workers of a cluster do: a part of a table each, which they open themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache, partial
+from time import time_ns
+from typing import Any, TypeVar
+
+from bgfmt.database import Database, open_database
+from bgfmt.tables import Table
+from bgfmt.workers import Workers
+
+K = TypeVar("K")
+R = TypeVar("R")
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class Opening:
+    """How a worker opens a table: path, format, part, and description as items; `asked` tells one check from another,
+    between which the file may have changed."""
+
+    path: str
+    format: str | None = None
+    part: int = 0
+    described: tuple[tuple[str, Any], ...] = ()
+    asked: int = 0
+
+    def table(self) -> Table:
+        """The table, opened once a process."""
+        return _opened(self).table
+
+
+@lru_cache(maxsize=1)
+def _opened(opening: Opening) -> Database:
+    return open_database(opening.path, format=opening.format, part=opening.part, **dict(opening.described))
+
+
+@dataclass(frozen=True)
+class Spread:
+    """The workers that check a table, and how they open it."""
+
+    workers: Workers
+    opening: Opening = field(default_factory=lambda: Opening(""))
+
+    def of(self, path: str, part: int, asked: Mapping[str, Any]) -> Spread:
+        """The same workers for a table; `asked`: format and description."""
+        described = {name: value for name, value in asked.items() if name != "format"}
+        return Spread(
+            self.workers, Opening(path, asked.get("format"), part, tuple(described.items()), time_ns())
+        )
+
+    def run(
+        self, function: Callable[[Opening, K], R], parts: Sequence[K], progress: Progress | None
+    ) -> list[R]:
+        """What the function gives of each part, in any order; it must be one that pickles by name."""
+        found: list[R] = []
+        for result in self.workers.run(partial(function, self.opening), parts):
+            found.append(result)
+            if progress is not None:
+                progress(len(found), len(parts))
+        return found
