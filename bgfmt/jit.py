@@ -41,12 +41,21 @@ def njit(*, parallel: bool = False, nogil: bool = True) -> Callable[[F], F]:
 
 @contextlib.contextmanager
 def watching(compiling: Callable[[], None]) -> Iterator[None]:
-    """Inside, `compiling()` is called whenever a kernel has to be compiled, from the thread that compiles it."""
+    """Inside, `compiling()` is called whenever a kernel has to be compiled, from the thread that compiles it.
+
+    Of several, one inside another, the innermost alone is called.
+    """
     _watchers.append(compiling)
     try:
         yield
     finally:
         _watchers.remove(compiling)
+
+
+def tell() -> None:
+    """Call the innermost watcher, if there is one."""
+    for watcher in _watchers[-1:]:
+        watcher()
 
 
 @cache
@@ -55,8 +64,7 @@ def _tell_watchers() -> None:
 
     class Listener(event.Listener):  # type: ignore[misc]
         def on_start(self, event: Any) -> None:
-            for watcher in tuple(_watchers):
-                watcher()
+            tell()
 
         def on_end(self, event: Any) -> None:
             pass

@@ -81,10 +81,7 @@ def repair(path: PathLike, out: PathLike, force: bool = False) -> Report:
             if pieces and not formats.resembles(rest):
                 notes.append(f"{plural(len(rest), 'byte')} at the end belonged to no table and were left out")
                 break
-            share = f"; at best {best.share:.0%} of its entries are right" if best is not None else ""
-            raise VerificationError(
-                f"{name}: not repairable: it is not a table that can be recomputed{share}"
-            )
+            raise VerificationError(f"{name}: not repairable: {_why(best)}")
         pieces.append(best.data)
         changed = (
             f"{plural(best.changed, 'entry')} recomputed" if best.changed else "no entry had to be recomputed"
@@ -98,6 +95,12 @@ def repair(path: PathLike, out: PathLike, force: bool = False) -> Report:
     with create(out, force=force) as sink:
         sink.write(mended)
     return replace(report, file=os.fspath(out), notes=[*notes, *report.notes])
+
+
+def _why(best: Mended | None) -> str:
+    if best is None:
+        return "it is not a table that can be recomputed"
+    return f"at best {best.share:.0%} of it is right, and {best.least:.0%} must be"
 
 
 def _prove(data: bytes, name: str) -> Report:

@@ -180,6 +180,27 @@ def test_formats_lists_all(capsys: pytest.CaptureFixture[str]) -> None:
     assert {"gnubg-os", "gnubg-nd", "gnubg-ts", "gnubg-hyper", "jfile", "bgsage", "npz"} <= {
         f["name"] for f in listed["formats"]
     }
+    assert [f["name"] for f in listed["formats"] if not f["reads"]] == ["csv"]
+    _, out, _ = cli(capsys, "formats")
+    assert "(.csv; written only)" in out
+    assert "(no suffix: --to sconyers" in out
+
+
+def test_a_format_that_is_only_written_is_named(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    table, out = GOLDEN / "gnubg/ts_03x03.bd", tmp_path / "t.csv"
+    assert cli(capsys, "convert", table, out)[0] == 0
+    assert "written, not read" in fails(capsys, "info", out)
+    (tmp_path / "noise.bd").write_bytes(b"noise")
+    assert "csv" not in fails(capsys, "info", tmp_path / "noise.bd")
+
+
+def test_numbers_of_a_format_s_own_have_commas_and_stand_in_line(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    assert cli(capsys, "convert", GOLDEN / "gnubg/ts_03x03.bd", tmp_path / "t.bgts")[0] == 0
+    lines = cli(capsys, "info", tmp_path / "t.bgts")[1].splitlines()[1:]
+    assert "  unpacked      3,200" in lines
+    assert "  kind          two-sided" in lines
 
 
 def test_a_reader_that_goes_away(tmp_path: Path) -> None:

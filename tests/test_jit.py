@@ -11,6 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from bgfmt import jit
+
 KERNELS = """
 import sys
 from bgfmt import jit
@@ -147,3 +149,12 @@ def test_a_full_disk_under_the_cache(tmp_path: Path) -> None:
 def test_importing_it_does_not_import_numba() -> None:
     code = "import sys, bgfmt.jit; sys.exit('numba' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+def test_the_innermost_watcher_alone_is_told() -> None:
+    said: list[str] = []
+    with jit.watching(lambda: said.append("outer")):
+        with jit.watching(lambda: said.append("inner")):
+            jit.tell()
+        jit.tell()
+    jit.tell()
+    assert said == ["inner", "outer"]

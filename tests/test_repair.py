@@ -61,3 +61,10 @@ def test_a_sound_file_is_copied(golden: Path, tmp_path: Path) -> None:
     assert fixed.read_bytes() == source.read_bytes()
     with pytest.raises(OutputExistsError):
         bgfmt.repair(source, fixed)
+
+
+def test_too_little_that_is_right_is_said_so(golden: Path, tmp_path: Path) -> None:
+    path = tmp_path / "cut.bd"
+    path.write_bytes((golden / "gnubg/ts_05x04.bd").read_bytes()[:40000])
+    with pytest.raises(VerificationError, match=r"at best \d+% of it is right, and \d+% must be"):
+        bgfmt.repair(path, tmp_path / "out.bd")

@@ -55,8 +55,11 @@ class Verbs(click.Group):
         return list(COMMANDS) + sorted(e.name for e in entry_points(group=GROUP) if e.name not in COMMANDS)
 
     def invoke(self, ctx: click.Context) -> Any:
+        from bgfmt.cli.terminal import telling_of_compiling
+
         try:
-            return super().invoke(ctx)
+            with telling_of_compiling():
+                return super().invoke(ctx)
         except KeyboardInterrupt:  # click would write an empty line before it says so
             raise click.Abort from None
 

@@ -161,7 +161,7 @@ def _games(asked: Asked, main: engine.Engine) -> int:
             pair, _dice(asked, asked.seed), setting, games=asked.games or 1, tell=tell, ended=ended
         )
     except Quit:
-        click.echo("the game is given up" if not played else f"after {len(played)} game(s)")
+        click.echo("the game is given up" if not played else f"games played: {len(played)}")
     if played:
         _write(asked, Match(names, setting.length, tuple(played), matches.Rules(jacoby=False, beavers=False)))
     return 0

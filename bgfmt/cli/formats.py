@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import click
 
 from bgfmt.cli import options
+
+if TYPE_CHECKING:
+    from bgfmt.formats import Format
 
 
 @click.command()
@@ -21,6 +26,7 @@ def formats(as_json: bool) -> None:
                 "name": f.name,
                 "title": f.title,
                 "suffixes": list(f.suffixes),
+                "reads": f.reads,
                 "kinds": f.kinds(),
                 "options": {option.name: option.help for option in f.options},
             }
@@ -29,9 +35,15 @@ def formats(as_json: bool) -> None:
         options.echo_json({"formats": rows, "broken": [{"name": b.name, "reason": b.reason} for b in broken]})
         return
     for f in known.values():
-        click.echo(f"{f.name:<12} {f.title}  ({', '.join(f.suffixes)})")
+        click.echo(f"{f.name:<12} {f.title}  ({_named(f)})")
         click.echo(f"{'':<12}   holds {', '.join(f.kinds())}")
         for option in f.options:
             click.echo(f"{'':<12}   -O {option.name}=...  {option.help}")
     for b in broken:
         click.echo(f"{b.name:<12} broken: {b.reason}", err=True)
+
+
+def _named(form: Format[Any]) -> str:
+    """The suffixes of a format, and what else to know before one is written."""
+    suffixes = ", ".join(form.suffixes) or f"no suffix: --to {form.name}"
+    return suffixes + ("" if form.reads else "; written only") + ("; by name only" if form.historic else "")

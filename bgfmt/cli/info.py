@@ -42,8 +42,10 @@ def info(files: tuple[str, ...], described: str | None, part: int | None, digest
         found.append(facts)
         if not as_json:
             click.echo(("\n" if k else "") + title)
-            for key, value in _lines(facts):
-                click.echo(f"  {key:<12} {value}")
+            lines = _lines(facts)
+            width = max(12, *(len(key) for key, _ in lines))
+            for key, value in lines:
+                click.echo(f"  {key:<{width}} {value}")
     if as_json:
         options.echo_json(found[0] if len(files) == 1 else found)
     return failed
@@ -81,11 +83,9 @@ def _lines(facts: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def _word(value: Any) -> str:
-    return (
-        {True: "yes", False: "no", None: "-"}.get(value, str(value))
-        if isinstance(value, (bool, type(None)))
-        else str(value)
-    )
+    if isinstance(value, (bool, type(None))):
+        return {True: "yes", False: "no", None: "-"}[value]
+    return f"{value:,}" if isinstance(value, int) else str(value)
 
 
 def _digests(source: Source) -> dict[str, str]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import time
+from collections.abc import Iterator
 from types import TracebackType
 from typing import TYPE_CHECKING
 
@@ -63,6 +65,25 @@ class Progress:
     ) -> None:
         if self.shown and self.live:
             print(f"\r{'':78}\r", end="", file=sys.stderr, flush=True)
+
+
+@contextlib.contextmanager
+def telling_of_compiling() -> Iterator[None]:
+    """Inside, the first kernel that has to be compiled is announced on a terminal, unless something else does."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from bgfmt import jit
+
+    said = []
+
+    def compiling() -> None:
+        if not said:
+            said.append(1)
+            print("bgfmt: compiling, once", file=sys.stderr, flush=True)
+
+    with jit.watching(compiling):
+        yield
 
 
 def _short(number: float) -> str:

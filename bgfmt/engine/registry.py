@@ -30,7 +30,7 @@ def create(name: str, options: Mapping[str, str] | None = None) -> Engine:
     """
     point = _found().get(name)
     if point is None:
-        raise CapabilityError(f"no engine named {name!r}; there are {', '.join(names())}")
+        raise CapabilityError(f"no engine is called {name!r} (there are: {', '.join(names())})")
     try:
         made = point.load()
     except Exception as error:

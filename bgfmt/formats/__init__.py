@@ -128,7 +128,11 @@ def recognise(source: Source, offset: int = 0) -> Format[Any]:
     if claims:
         names = tuple(f.name for f in claims)
         raise AmbiguousFormatError(f"{source.name}: could be {' or '.join(names)}; say which", names)
-    asked = tuple(known())
+    if source.name.lower().endswith(unread := tuple(s for f in known().values() if not f.reads for s in f.suffixes)):
+        raise CapabilityError(
+            f"{source.name}: {', '.join(unread)} files are written, not read; parquet and sqlite are read"
+        )
+    asked = tuple(f.name for f in known().values() if f.reads)
     what = "the file is empty" if source.size == 0 else f"it begins with {head.bytes[:8]!r}"
     raise UnknownFormatError(f"{source.name}: no known format; {what} (asked: {', '.join(asked)})", asked)
 

@@ -61,12 +61,14 @@ def content(path: str | os.PathLike[str]) -> bytes:
     FormatError where it is no ordinary file, or too large.
     """
     name = printable(os.path.basename(os.fspath(path)))
+    if os.path.isdir(path):
+        raise FormatError(f"{name}: is a folder, not a regular file")
     # a FIFO would be waited for without end
     with open(
         os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)), "rb"
     ) as file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            raise FormatError(f"{name}: not a file")
+            raise FormatError(f"{name}: not a regular file")
         data = file.read(LARGEST_FILE + 1)
     if len(data) > LARGEST_FILE:
         raise FormatError(f"{name}: larger than any match ({LARGEST_FILE >> 20} MiB)")

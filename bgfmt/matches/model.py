@@ -189,9 +189,8 @@ class Match:
         """A line for the match and one for each game, fit for a terminal."""
         kind = f"match to {self.length}" if self.length else "money"
         names = " against ".join(printable(name) or "(no name)" for name in self.players)
-        return "\n".join(
-            [f"{names}, {kind}, {len(self.games)} game(s)", *(f"  {game}" for game in self.games)]
-        )
+        count = f"{len(self.games)} game{'' if len(self.games) == 1 else 's'}"
+        return "\n".join([f"{names}, {kind}, {count}", *(f"  {game}" for game in self.games)])
 
     def records(self) -> Iterator[tuple[Game, Record]]:
         """All records in order, each with its game."""

@@ -68,7 +68,7 @@ def write(
     """
     target, links = Path(out), list(links)
     if os.path.lexists(target) and not force:
-        raise OutputExistsError(f"{target}: exists already (--force replaces it)")
+        raise OutputExistsError(f"{target}: exists already")
     if os.path.lexists(target) and not target.is_dir():
         raise CapabilityError(f"{target}: is not a folder")
     if target.is_dir() and any(target.iterdir()) and not (target / "site.json").is_file():
