@@ -75,7 +75,7 @@ def telling_of_compiling() -> Iterator[None]:
         return
     from bgfmt import jit
 
-    said = []
+    said: list[int] = []
 
     def compiling() -> None:
         if not said:
