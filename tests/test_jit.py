@@ -150,6 +150,7 @@ def test_importing_it_does_not_import_numba() -> None:
     code = "import sys, bgfmt.jit; sys.exit('numba' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
+
 def test_the_innermost_watcher_alone_is_told() -> None:
     said: list[str] = []
     with jit.watching(lambda: said.append("outer")):

@@ -128,7 +128,9 @@ def recognise(source: Source, offset: int = 0) -> Format[Any]:
     if claims:
         names = tuple(f.name for f in claims)
         raise AmbiguousFormatError(f"{source.name}: could be {' or '.join(names)}; say which", names)
-    if source.name.lower().endswith(unread := tuple(s for f in known().values() if not f.reads for s in f.suffixes)):
+    if source.name.lower().endswith(
+        unread := tuple(s for f in known().values() if not f.reads for s in f.suffixes)
+    ):
         raise CapabilityError(
             f"{source.name}: {', '.join(unread)} files are written, not read; parquet and sqlite are read"
         )
