@@ -25,6 +25,7 @@ WHOLE = 16777215
 DECODE = np.float32(1 / WHOLE)
 PART = 4096  # records a thread takes at once
 ALONE = 500  # length of a row up to which one thread makes it
+SMALL = 50  # positions up to which threads take longer to start than to work
 #: classes of records
 ILLEGAL, OVER, CONTACT, RACE = 0, 1, 2, 3
 
@@ -131,13 +132,14 @@ class Iteration:
         def make(r: int, first: int, last: int, own: int) -> float:
             return float(kernels.row(r, first, last, own, *constant, *arrays))
 
+        if n <= SMALL:
+            return max([make(r, r + 1, n, 0) for r in range(n)] + [make(r, 0, r + 1, 0) for r in range(n)])
         with ThreadPoolExecutor(self.threads) as pool:
             changes = list(pool.map(lambda r: make(r, r + 1, n, 0), range(n)))
             for r in range(n):
-                parts = self.threads if r > ALONE else 1
-                cuts = np.linspace(0, r + 1, parts + 1).astype(int).tolist()
-                if parts > 1:
-                    changes += pool.map(make, [r] * parts, cuts, cuts[1:], [1] * parts)
+                if r > ALONE and self.threads > 1:
+                    cuts = np.linspace(0, r + 1, self.threads + 1).astype(int).tolist()
+                    changes += pool.map(make, [r] * self.threads, cuts, cuts[1:], [1] * self.threads)
                     changes.append(make(r, 0, r + 1, 2))
                 else:
                     changes.append(make(r, 0, r + 1, 0))
