@@ -10,6 +10,7 @@ from bgfmt.errors import SolverError
 from bgfmt.storage import PathLike
 
 PLACES = 25  # of hypergammon: 24 points and the bar
+OTHERS = ("match", "hypergammon", "hypergammon-met")
 
 
 def solve(
@@ -29,8 +30,9 @@ def solve(
 
     Parameters
     ----------
-    what : ``one-sided``, ``normal-distribution``, ``two-sided``, ``mean-rolls``, ``match`` (the table of a match
-        score), ``hypergammon``, or ``hypergammon-met`` (a match equity table as gnubg's XML).
+    what : ``one-sided``, ``normal-distribution``, ``two-sided``, ``mean-rolls``, ``bkg``, ``expected-points``,
+        ``match`` (the table of a match score), ``hypergammon``, or ``hypergammon-met`` (a match equity table as
+        gnubg's XML).
     points, chequers : its size; 25 points in hypergammon, where the bar is one.
     path : the file to make. All that could keep it from appearing there is looked for before the work begins.
     recipe : by default the first that makes such tables; see `bgfmt.solver.recipe`.
@@ -61,7 +63,7 @@ def solve(
     if what == "match":
         from bgfmt.solving_match import solve_match_score
 
-        away, met = options.pop("away"), options.pop("met")
+        away, met = _needed(what, "away", options), _needed(what, "met", options)
         solve_match_score(path, points, chequers, away, met, progress=progress, **common, **options)
         return Path(path)
     if what in ("hypergammon", "hypergammon-met") and points != PLACES:
@@ -73,8 +75,17 @@ def solve(
     if what == "hypergammon-met":
         from bgfmt.openings import solve_hypergammon_met
 
-        solve_hypergammon_met(path, options.pop("length"), chequers=chequers, **common, **options)
+        solve_hypergammon_met(path, _needed(what, "length", options), chequers=chequers, **common, **options)
         return Path(path)
     from bgfmt import solving
+    from bgfmt.solver.recipe import KINDS
 
+    if what not in KINDS:
+        raise SolverError(f"no solver of {what!r} tables; there are {', '.join((*KINDS, *OTHERS))}")
     return solving.solve(what, points, chequers, path, progress=progress, **common, **options)
+
+
+def _needed(what: str, name: str, options: dict[str, Any]) -> Any:
+    if name not in options:
+        raise TypeError(f"solve({what!r}, ...) needs {name}=")
+    return options.pop(name)

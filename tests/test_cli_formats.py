@@ -181,6 +181,7 @@ def test_formats_lists_all(capsys: pytest.CaptureFixture[str]) -> None:
         f["name"] for f in listed["formats"]
     }
     assert [f["name"] for f in listed["formats"] if not f["reads"]] == ["csv"]
+    assert [f["name"] for f in listed["formats"] if not f["writes"]] == ["zarr"]
     _, out, _ = cli(capsys, "formats")
     assert "(.csv; written only)" in out
     assert "(no suffix: --to sconyers" in out

@@ -75,3 +75,14 @@ def test_a_client_runs() -> None:
         capture_output=True, text=True, check=False, timeout=200, cwd=ROOT,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
+
+
+def test_solve_says_what_there_is_and_what_is_needed(tmp_path: Path) -> None:
+    with pytest.raises(
+        bgfmt.errors.SolverError, match=r"expected-points, match, hypergammon, hypergammon-met$"
+    ):
+        bgfmt.solve("nonsense", 3, 3, tmp_path / "q.bd")
+    with pytest.raises(TypeError, match="needs away="):
+        bgfmt.solve("match", 3, 3, tmp_path / "q.bgm")
+    with pytest.raises(TypeError, match="needs length="):
+        bgfmt.solve("hypergammon-met", 25, 1, tmp_path / "q.xml")

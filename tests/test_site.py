@@ -81,6 +81,7 @@ def test_sites_that_cannot_be(words: list[str], tmp_path: Path, capsys: pytest.C
 def test_nothing_is_left_of_a_site_that_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "site").mkdir()
     (tmp_path / "site/kept.txt").write_text("kept")
+    (tmp_path / "site/site.json").write_text("{}")  # else it would be no site, and refused
 
     def fail(*words: object) -> None:
         raise OSError("the disk is full")

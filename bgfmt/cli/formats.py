@@ -27,6 +27,7 @@ def formats(as_json: bool) -> None:
                 "title": f.title,
                 "suffixes": list(f.suffixes),
                 "reads": f.reads,
+                "writes": f.writes,
                 "kinds": f.kinds(),
                 "options": {option.name: option.help for option in f.options},
             }
@@ -45,5 +46,7 @@ def formats(as_json: bool) -> None:
 
 def _named(form: Format[Any]) -> str:
     """The suffixes of a format, and what else to know before one is written."""
+    if not form.writes:
+        return "read only"
     suffixes = ", ".join(form.suffixes) or f"no suffix: --to {form.name}"
     return suffixes + ("" if form.reads else "; written only") + ("; by name only" if form.historic else "")

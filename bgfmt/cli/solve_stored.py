@@ -95,7 +95,7 @@ def solve(
     if not quiet:
         found = f", {solved.found} found" if solved.found else ""
         moved = f"{solved.read / 1e6:,.1f} MB read, {solved.written / 1e6:,.1f} MB written"
-        click.echo(f"{solved.made} tiles made{found}; {moved}", err=True)
+        click.echo(f"tiles made: {solved.made}{found}; {moved}", err=True)
 
 
 def say(

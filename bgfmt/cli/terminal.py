@@ -75,11 +75,11 @@ def telling_of_compiling() -> Iterator[None]:
         return
     from bgfmt import jit
 
-    said: list[int] = []
+    said: list[bool] = []
 
     def compiling() -> None:
         if not said:
-            said.append(1)
+            said.append(True)
             print("bgfmt: compiling, once", file=sys.stderr, flush=True)
 
     with jit.watching(compiling):

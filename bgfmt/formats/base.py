@@ -69,6 +69,8 @@ class Format(Generic[T]):
     folder: ClassVar[bool] = False
     #: whether its files are read as well as written
     reads: ClassVar[bool] = True
+    #: whether a table can be converted to it
+    writes: ClassVar[bool] = True
     #: whether it is read from a network by byte range; others are fetched whole
     by_range: ClassVar[bool] = False
 

@@ -38,6 +38,7 @@ FEW = 32  # records of one chunk that are read one by one, once the chunk was ch
 class Zarr(Format[TwoSided]):
     name = "zarr"
     title = "zarr store of a solve"
+    writes = False
     carries = (TwoSided,)
     folder = True
 
