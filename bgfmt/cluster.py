@@ -53,7 +53,7 @@ class DaskWorkers(Workers):
 
             distributed: Any = import_module("distributed")
         except ImportError:
-            install = "pip install 'bgfmt[cluster]'"
+            install = "pip install '.[cluster]' in a checkout of bgfmt"
             raise MissingExtraError(f"a cluster needs Dask: {install}", install) from None
         logging.getLogger("distributed").setLevel(logging.CRITICAL)
         self.address = address

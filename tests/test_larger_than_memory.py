@@ -14,11 +14,13 @@ from bgfmt import solver
 from bgfmt.errors import SolverError
 from bgfmt.storage.mapped import MappedRoom, taken_memory
 
-MEASURED = """
-import resource, sys
+MEASURED = r"""
+import re, sys
 from bgfmt.cli import run
 code = run(sys.argv[1:])
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024, file=sys.stderr)
+# not ru_maxrss, which begins with what the process that started this one takes
+peak = re.search(r"VmHWM:\s+(\d+) kB", open("/proc/self/status").read())
+print(int(peak[1]) * 1024, file=sys.stderr)
 raise SystemExit(code)
 """
 

@@ -28,7 +28,7 @@ def cuda() -> Any:
         module: Any = import_module("numba.cuda")
         simulated, there = _simulated(), module.is_available()
     except ImportError:
-        install = "pip install 'bgfmt[cuda]'"
+        install = "pip install '.[cuda]' in a checkout of bgfmt"
         raise MissingExtraError(f"a CUDA device needs numba-cuda: {install}", install) from None
     if not simulated and not there:
         raise CapabilityError("no CUDA device is at hand")

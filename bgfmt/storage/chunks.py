@@ -129,7 +129,7 @@ class Remote(Places):
         try:
             from fsspec.core import url_to_fs
         except ImportError:
-            install = "pip install 'bgfmt[cluster]'"
+            install = "pip install '.[cluster]' in a checkout of bgfmt"
             raise MissingExtraError(
                 f"{address}: stores with an address need fsspec: {install}", install
             ) from None
