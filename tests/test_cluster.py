@@ -479,7 +479,7 @@ def test_bands_checked_apart_find_the_same(tmp_path: Path, monkeypatch: pytest.M
 
 def test_the_simulator_of_a_device_gives_the_same_numbers() -> None:
     """All sizes up to 4x4 and some in several tiles, in a process of its own: the simulator is chosen at import."""
-    pytest.importorskip("numba_cuda")
+    pytest.importorskip("numba.cuda")
     environment = os.environ | {"NUMBA_ENABLE_CUDASIM": "1"}
     done = subprocess.run(
         [sys.executable, str(Path(__file__).with_name("simulated.py"))],

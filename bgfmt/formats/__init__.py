@@ -66,6 +66,7 @@ SIGNS = {
     "bgsage": rb"RAEB",
     "bkg-binary": rb"bkg-T-",
     "bkg-text": rb"bkg-bearoff ",
+    "csv": rb"(?!)",  # written only
     "exactbearoff": rb"\xcc\xde\x60\x04",
     "gnubg-2001": rb"\xff\xff",
     "gnubg-huge": rb"\d\dx",
@@ -77,6 +78,7 @@ SIGNS = {
     "npz": rb"PK",
     "parquet": rb"PAR1",
     "points-text": rb"bearoff-2s ",
+    "sqlite": rb"SQLite format 3",
 }
 
 
