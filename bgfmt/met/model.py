@@ -73,11 +73,7 @@ class Met:
             if points < 1:
                 raise PositionError(f"a player needs 1 point or more, not {points}")
             if points > self.longest:
-                more = (
-                    ""
-                    if self.extended
-                    else ", and an extension was not asked for (--extend-met, or extend=True)"
-                )
+                more = "" if self.extended else ", and an extension was not asked for"
                 raise NotCoveredError(
                     f"match equity table {self.name} goes to {self.longest}-away, not {points}-away{more}"
                 )
