@@ -29,7 +29,7 @@ from bgfmt.tables.hypergammon import HYPER_EQUITIES, OUTCOMES, Hypergammon, Hype
 from bgfmt.tables.match_score import MatchEntry, MatchScore
 from bgfmt.tables.mean_rolls import MeanRolls
 from bgfmt.tables.normal import NormalOneSided
-from bgfmt.tables.numbering import OfBothSides, OfOneSide
+from bgfmt.tables.numbering import OfBothSides, OfOneSide, OfRaces
 from bgfmt.tables.one_sided import OneSided, Race
 from bgfmt.tables.placed import PlacedPairs
 from bgfmt.tables.rolls import Estimate, OfRolls, OneSideAnswer, Rolls
@@ -64,6 +64,7 @@ __all__ = [
     "NormalOneSided",
     "OfBothSides",
     "OfOneSide",
+    "OfRaces",
     "OfRolls",
     "OneSideAnswer",
     "OneSided",

@@ -16,7 +16,7 @@ from bgfmt.errors import CapabilityError, NotCoveredError
 from bgfmt.game import board
 from bgfmt.game.board import Position, Side
 from bgfmt.tables.base import ArrayRule, Breach, Column
-from bgfmt.tables.numbering import OfBothSides
+from bgfmt.tables.numbering import OfRaces
 from bgfmt.tables.rows import Array, Rows
 from bgfmt.tables.scales import Floats
 
@@ -53,7 +53,7 @@ class Points:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class ExpectedPoints(OfBothSides):
+class ExpectedPoints(OfRaces):
     """Expected points of every pair of sides that both have chequers left, indexed [us, them].
 
     worth : (n, n) int32 millionths, as the text file has them, or float64; n = C(N + M, M) - 1. A side's number is
@@ -77,12 +77,6 @@ class ExpectedPoints(OfBothSides):
 
     def covers_side(self, side: Side) -> str | None:
         return super().covers_side(side) if side.chequers else "a side has no chequers left"
-
-    def covers(self, asked: Side | Position) -> str | None:
-        reason = super().covers(asked)
-        if reason is None and isinstance(asked, Position) and asked.contact:
-            return f"{asked}: the sides have not passed each other"
-        return reason
 
     def number(self, asked: Side | Position) -> int:
         if isinstance(asked, Position) and not (asked.us.chequers and asked.them.chequers):

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from bgfmt.game import board
 from bgfmt.game.board import Position, Side
 from bgfmt.tables.base import ArrayRule, Breach, Coarser, Column
-from bgfmt.tables.numbering import OfBothSides
+from bgfmt.tables.numbering import OfRaces
 from bgfmt.tables.rows import Array, PairRows, Rows
 from bgfmt.tables.scales import EQUITY_HALF, Floats
 from bgfmt.tables.two_sided import EQUITY_COLUMNS, Equities, TwoSided
@@ -29,7 +29,7 @@ def fine_equities(rows: Array) -> Floats:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class FineTwoSided(OfBothSides):
+class FineTwoSided(OfRaces):
     """Equities of the side on roll: (n, n, 4), indexed [us, them]; columns cubeless, owned, centered, opponent.
 
     float32, or uint32 with 24-bit integers, equity = value / 4194000 - 2.
@@ -46,12 +46,6 @@ class FineTwoSided(OfBothSides):
 
     def facts(self) -> dict[str, Any]:
         return {"cubeful": True}
-
-    def covers(self, asked: Side | Position) -> str | None:
-        reason = super().covers(asked)
-        if reason is None and isinstance(asked, Position) and asked.contact:
-            return f"{asked}: the sides have not passed each other"
-        return reason
 
     def lookup(self, asked: Side | Position) -> Equities:
         number = self.number(asked)

@@ -21,7 +21,7 @@ from bgfmt.errors import NotCoveredError
 from bgfmt.game import board
 from bgfmt.game.board import Position, Side
 from bgfmt.tables.base import ArrayRule, Breach, Column
-from bgfmt.tables.numbering import OfBothSides
+from bgfmt.tables.numbering import OfRaces
 from bgfmt.tables.rows import Array, Rows
 
 A, B, NOBODY = 0, 1, 2
@@ -163,7 +163,7 @@ class MatchEntry:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class MatchScore(OfBothSides):
+class MatchScore(OfRaces):
     """Numbers of the side on roll at a match score: (n, n, columns) float32 (or float64), indexed [us, them, column].
 
     balance : v = 2 * MWC - 1 in each column (of winning the game in a cubeless one).
@@ -217,12 +217,6 @@ class MatchScore(OfBothSides):
             "met_digest": self.score.digest,
             "met_player": self.score.player,
         }
-
-    def covers(self, asked: Side | Position) -> str | None:
-        reason = super().covers(asked)
-        if reason is None and isinstance(asked, Position) and asked.contact:
-            return f"{asked}: the sides have not passed each other"
-        return reason
 
     def lookup(self, asked: Side | Position) -> MatchEntry:
         number = self.number(asked)

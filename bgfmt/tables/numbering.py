@@ -185,3 +185,13 @@ class OfBothSides(Numbered):
         us, them = np.divmod(numbers, n)
         pieces = [np.asarray(rows[int(u)])[them[us == u]] for u in np.unique(us)]
         return np.concatenate(pieces)
+
+
+class OfRaces(OfBothSides):
+    """Tables of two sides that have passed each other."""
+
+    def covers(self, asked: Side | Position) -> str | None:
+        reason = super().covers(asked)
+        if reason is None and isinstance(asked, Position) and asked.contact:
+            return f"{asked}: the sides have not passed each other"
+        return reason

@@ -14,7 +14,7 @@ from bgfmt.errors import NotCoveredError
 from bgfmt.game import board
 from bgfmt.game.board import Position, Side
 from bgfmt.tables.base import ArrayRule, Breach, Coarser, Column
-from bgfmt.tables.numbering import CHUNK, OfBothSides
+from bgfmt.tables.numbering import CHUNK, OfRaces
 from bgfmt.tables.rows import Array, LazyRows, Rows
 from bgfmt.tables.scales import EQUITY_HALF, Floats, equities
 
@@ -60,7 +60,7 @@ class Equities:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class TwoSided(OfBothSides):
+class TwoSided(OfRaces):
     """Equities of the side on roll: (n, n, 4) or, cubeless, (n, n, 1), indexed [us, them].
 
     uint16, equity = value / 32767.5 - 1 (or float64 equities). Columns: cubeless, owned, centered, opponent.
@@ -82,12 +82,6 @@ class TwoSided(OfBothSides):
 
     def facts(self) -> dict[str, Any]:
         return {"cubeful": self.cubeful}
-
-    def covers(self, asked: Side | Position) -> str | None:
-        reason = super().covers(asked)
-        if reason is None and isinstance(asked, Position) and asked.contact:
-            return f"{asked}: the sides have not passed each other"
-        return reason
 
     def lookup(self, asked: Side | Position) -> Equities:
         number = self.number(asked)
