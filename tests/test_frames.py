@@ -7,6 +7,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import numpy as np
 import pytest
 
 import bgfmt
+from bgfmt import solver
 from bgfmt.cli import run
 from bgfmt.database import read_source
 from bgfmt.errors import BgfmtError, CapabilityError, CorruptError, FormatError, MissingExtraError
@@ -330,3 +332,14 @@ def test_damaged_files_end_in_a_table_or_an_error(suffix: str, tmp_path: Path) -
             outcomes["error"] += 1
         assert time.process_time() - begin < 2
     assert min(outcomes.values()) > 10
+
+
+def test_several_threads_ask_one_sqlite_file(tmp_path: Path) -> None:
+    """Each waits for its turn; none waits for another for good."""
+    table = solver.two_sided(4, 5)
+    bgfmt.save(table, tmp_path / "t.sqlite", format="sqlite")
+    with bgfmt.open(tmp_path / "t.sqlite") as db, ThreadPoolExecutor(4) as pool:
+        rows = db.table.arrays()["equities"]
+        found = list(pool.map(lambda k: np.asarray(rows[k % 30 : k % 30 + 60]), range(60)))
+    for k, part in enumerate(found):
+        assert np.array_equal(part, table.equities[k % 30 : k % 30 + 60])

@@ -14,6 +14,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -153,6 +154,8 @@ class _Rows:
 
     def __init__(self, source: Source, offset: int) -> None:
         self._source, self._offset = source, offset
+        # one thread at a time: sqlite3 waits for a connection that is in use while it keeps Python from running
+        self._turn = Lock()
         if isinstance(source, MappedSource) and offset == 0 and source.path is not None:
             uri = source.path.absolute().as_uri() + "?mode=ro&immutable=1"
             self._db = sqlite3.connect(uri, uri=True, check_same_thread=False)
@@ -169,11 +172,11 @@ class _Rows:
     @contextmanager
     def _safely(self, entries: int = 1000) -> Iterator[None]:
         """SQLite's errors are ours, and asking takes no more steps than so many entries may."""
-        steps = range(0, STEPS * entries, WATCH)
-        left = iter(steps)
-        self._db.set_progress_handler(lambda: int(next(left, None) is None), WATCH)
+        left = iter(range(0, STEPS * entries, WATCH))
         try:
-            yield
+            with self._turn:
+                self._db.set_progress_handler(lambda: int(next(left, None) is None), WATCH)
+                yield
         except BgfmtError:
             raise
         except (sqlite3.Error, ValueError, OverflowError, MemoryError) as error:
