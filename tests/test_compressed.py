@@ -139,7 +139,7 @@ def test_predictions_are_exact_whatever_the_factors() -> None:
             for j in range(3):
                 tile = [(scales.wide[0].tobytes(), scales.narrow[0].tobytes())]
                 wanted = packed_reader.predictions(mine[i].tobytes(), theirs[j].tobytes(), tile)
-                kernel = kernels.predicted(mine[i], 0, theirs[j], 0, scales.parts, scales.shifts, 0)
+                kernel = kernels.predicted(mine[i], 0, theirs[j], 0, scales.parts, scales.weights, 0)
                 assert [out[0, i, j]] == wanted == [kernel]
 
 
