@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from bgfmt.tables import Rows, TwoSided
 
 SAMPLED = 97  # rows that the strength of the positions is taken from
 ROWS = 512  # of a tile at once
+AT_ONCE = 2  # tiles
 
 Bytes = NDArray[np.uint8]
 
@@ -81,16 +83,19 @@ def _strip(
     """The bytes of a strip in pieces."""
     edges = shape.edges()
     tiles, beside, parts, sizes = [], [], [], []
-    for j in range(shape.groups):
+
+    def packed(j: int) -> tuple[Any, Bytes, bytearray, NDArray[np.int64]]:
         tile = strip[:, edges[j] : edges[j + 1]]
         left, right, scales = fit.as_bytes(fit.fit(tile, g * shape.groups + j))
-        tiles.append(scales)
-        beside.append(_sealed(right))
-        made(beside[-1].nbytes, (j + 0.5) / shape.groups)
-        data, lengths = _rows(tile, left, right, scales, shape)
-        parts.append(data)
-        sizes.append(lengths)
-        made(len(data), (j + 1) / shape.groups)
+        return scales, _sealed(right), *_rows(tile, left, right, scales, shape)
+
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        for j, (scales, factors, data, lengths) in enumerate(pool.map(packed, range(shape.groups))):
+            tiles.append(scales)
+            beside.append(factors)
+            parts.append(data)
+            sizes.append(lengths)
+            made(factors.nbytes + len(data), (j + 1) / shape.groups)
     head = strip_head(tiles)
     lengths = np.array(sizes).T  # (rows, groups)
     at = len(head) + 8 * (lengths.size + 1) + 4 + sum(b.nbytes for b in beside)

@@ -145,7 +145,7 @@ def _straight(vectors: Matrix) -> Matrix:
 
 
 def _worth(rest: Matrix, u: Matrix, b: Matrix, price: float, rng: np.random.Generator) -> int:
-    """How many of the factors pay: bits of the residuals of some rows, against the price of each number of a factor."""
+    """How many of the factors pay: bits of the residuals of some rows, against the price of a factor's numbers."""
     rows, columns = rest.shape
     sample = np.sort(rng.choice(rows, min(SAMPLE, rows), replace=False))
     some, width = rest[sample].copy(), columns // BLOCK * BLOCK or columns

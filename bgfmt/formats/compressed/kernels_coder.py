@@ -15,7 +15,7 @@ from bgfmt.jit import njit
 
 U = np.uint64
 STARTED = U(1 << 16)
-LANES = 4
+LANES, NEVER = 4, 1 << 40
 #: a lane: state, where its next unit is, step to the unit after, least and greatest place of a stream that is sound,
 #: records left, where its next record goes; then the first slot of each of four columns
 X, AT, STEP, LEAST, MOST, LEFT, TO, SLOTS, WORDS = 0, 1, 2, 3, 4, 5, 6, 7, 11
@@ -59,6 +59,25 @@ def idle(lanes: Any, k: Any) -> None:
     )
     for c in range(4):
         lanes[k, SLOTS + c] = _NONE
+
+
+@njit()
+def rested(lanes: Any, k: Any, to: Any) -> None:
+    """Give lane k nothing to do but to write zeros from `to` on."""
+    idle(lanes, k)
+    lanes[k, TO], lanes[k, LEFT] = to, NEVER
+
+
+@njit()
+def begun(data: Any, at: Any, columns: int, lanes: Any, k: Any) -> bool:
+    """Give lane k the classes of a block, which are at `at`; False where all are 0."""
+    if columns == 1:
+        lanes[k, SLOTS] = U(data[at] & 15) << U(12)
+        return bool(data[at] & 15)
+    low, high = U(data[at]), U(data[at + 1])
+    lanes[k, SLOTS], lanes[k, SLOTS + 1] = (low & U(15)) << U(12), low >> U(4) << U(12)
+    lanes[k, SLOTS + 2], lanes[k, SLOTS + 3] = (high & U(15)) << U(12), high >> U(4) << U(12)
+    return bool(low | high)
 
 
 @njit()

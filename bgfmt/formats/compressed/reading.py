@@ -20,7 +20,8 @@ Numbers = NDArray[np.int64]
 Records = NDArray[np.uint16]
 #: bytes, and where each part begins and ends in them
 Segments = tuple[Bytes, Numbers, Numbers]
-AHEAD = 96 << 20  # bytes of rows that are made at once where rows are read one behind the other
+#: rows of each group, and bytes, that are made at once where rows are read one behind the other
+AHEAD, LEAST_AHEAD, MOST_AHEAD = 160, 96 << 20, 512 << 20
 
 
 class Packed:
@@ -207,7 +208,7 @@ class Packed:
 
     def records(self, us: Numbers, them: Numbers) -> Records:
         """Records of pairs of position numbers, (m, columns) uint16: tile by tile, in each row by row."""
-        from bgfmt.formats.compressed import kernels
+        from bgfmt.formats.compressed import kernels_records as kernels
 
         shape = self.shape
         ours, theirs = self.places[us], self.places[them]
@@ -263,7 +264,7 @@ class Packed:
         """The record of a pair of position numbers, (columns,) uint16, without the detours of many."""
         if self._mapped is None:
             return self._one(us, them)
-        from bgfmt.formats.compressed import kernels
+        from bgfmt.formats.compressed import kernels_records as kernels
 
         place, beside = self.places.item(us), self.places.item(them)
         g, j = bisect_right(self._edges, place) - 1, bisect_right(self._edges, beside) - 1
@@ -332,7 +333,9 @@ class PackedRows(LazyRows):
             self._next = stop
             return kept[start - first : stop - first]
         if start and start == self._next:
-            ahead = max(stop, min(len(self), start + max(1, AHEAD // (len(self) * self.shape[2] * 2))))
+            size = len(self) * self.shape[2] * 2
+            most = min(MOST_AHEAD, max(LEAST_AHEAD, AHEAD * self.packed.shape.groups * size))
+            ahead = max(stop, min(len(self), start + max(1, most // size)))
             rows = self.packed.rows(np.arange(start, ahead))
             self._kept, self._next = (start, rows), stop
             return rows[: stop - start]
