@@ -97,7 +97,8 @@ def strip(
     groups, rows = len(edges) - 1, edges[g + 1] - edges[g]
     head = int.from_bytes(data[at : at + 4], "little")
     summed(data, at, at + head)
-    place, tiles = at + 4, []
+    place = at + 4
+    tiles: list[list[Shifts]] = []
     for _ in range(groups):
         tiles.append([])
         for _ in range(columns):
@@ -109,7 +110,7 @@ def strip(
     index = struct.unpack_from(f"<{rows * groups + 1}Q", data, at)
     summed(data, at, at + 8 * len(index) + 4)
     at += 8 * len(index) + 4
-    beside = []
+    beside: list[list[bytes]] = []
     for j, tile in enumerate(tiles):
         wide = sum(2 * len(k) + len(m) + len(s) for k, m, s in tile)
         beside.append([])

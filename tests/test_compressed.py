@@ -138,7 +138,7 @@ def test_predictions_are_exact_whatever_the_factors() -> None:
         predict.predict(mine, theirs, scales, out)
         for i in range(3):
             for j in range(3):
-                tile = [tuple(part.tobytes() for part in column) for column in scales]
+                tile = [(a.tobytes(), b.tobytes(), c.tobytes()) for a, b, c in scales]
                 wanted = packed_reader.predictions(mine[i].tobytes(), theirs[j].tobytes(), tile)
                 sides = mine[i].view(np.int8), theirs[j].view(np.int8)
                 kernel = kernels_records.predicted(sides[0], 0, sides[1], 0, scales.parts, scales.weights, 0)
@@ -275,7 +275,8 @@ def test_a_look_up_by_range_asks_for_little() -> None:
         asked.append(size)
         return data[offset : offset + size]
 
-    found = read_source(RangeSource("ranges", len(data), fetch)).table.equities
+    packed_table: Any = read_source(RangeSource("ranges", len(data), fetch)).table
+    found = packed_table.equities
     opening = sum(asked)
     assert opening < 20_000
     assert np.array_equal(found[500, 600], stored[500, 600])

@@ -180,7 +180,8 @@ def _coarse(rest: Matrix, u: Matrix, s: NDArray[np.float64]) -> Factors:
 def _fitted(rest: Matrix, left: Matrix) -> NDArray[np.float64]:
     normal = left.T.astype(np.float64) @ left.astype(np.float64)
     normal[np.diag_indices_from(normal)] += 1e-9 * np.trace(normal) + 1e-9
-    return np.linalg.solve(normal, (left.T @ rest).astype(np.float64))
+    found: NDArray[np.float64] = np.linalg.solve(normal, (left.T @ rest).astype(np.float64))
+    return found
 
 
 def _taken(

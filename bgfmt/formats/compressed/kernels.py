@@ -43,7 +43,7 @@ def finished(
             ends[k, 0], ends[k, 1] = lanes[k, X], lanes[k, AT]
             rested(lanes, k, spare)
     while True:
-        steps = NEVER
+        steps: Any = NEVER
         for k in range(busy):
             steps = min(steps, np.int64(lanes[k, LEFT]))
         if steps == NEVER:

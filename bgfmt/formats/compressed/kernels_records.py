@@ -112,7 +112,7 @@ def residuals(
     at = 0
     while True:
         busy = False
-        steps = NEVER
+        steps: Any = NEVER
         for k in range(LANES):
             while whose[k] < 0 and at < len(starts):
                 t = tiles[at]
