@@ -116,7 +116,7 @@ class Iteration:
 
         self.values[:] = values
         self._old[:] = values
-        kernels.turn_all(self.values, self._turned)
+        kernels.turn_all(len(self.boards), self.values, self._turned)
         self._old_turned[:] = self._turned
 
     def sweep(self) -> float:
