@@ -39,7 +39,8 @@ BLOCK = 16  # rows made together
 #: sweeps, if every one changed them by the same part of the one before
 CYCLE, STEADY = 6, 0.95
 LONG = 3  # chequers from which that is worth while; fewer are quick, and plain sweeps can be run again to the last bit
-FEW = 100  # rows up to which threads cost more than they save
+#: rows up to which threads cost more than they save; up to which one part of a block a thread is best
+FEW, SOME = 100, 500
 #: bytes a record: values, turned and swapped in the recipe's floats, the class, and what a block holds
 COST = {"gnubg": 32 * 4, "exact": 42 * 8}
 
@@ -193,6 +194,7 @@ class _Solve:
     values: Array = field(init=False)
     _before: Array | None = field(init=False, default=None)
     _size: float = field(init=False, default=0.0)
+    _races: bool = field(init=False, default=True)  # whether races are still renewed
 
     def __post_init__(self) -> None:
         from bgfmt.solver import hypergammon_lists as lists
@@ -248,23 +250,29 @@ class _Solve:
         from bgfmt.solver.kernels import hypergammon as kernels
 
         state, made, known = self._state, self._made, self._lists
-        wide = len(known.tiles.blocked)
-        few = self.threads if self.n > FEW else 1
-        changes = []
+        parts = 1 if self.n <= FEW else self.threads if self.n <= SOME else 4 * self.threads
+        greatest = of_races = state.one - state.one
         for first, last in self._blocks:
             self._each(
                 kernels.make,
                 [
-                    (state, known.plays, known.sides, known.tiles, first, last, a, b, made)
-                    for a, b in _shares(wide, 4 * few if few > 1 else 1)
+                    (state, known.plays, known.sides, known.tiles, first, last, k, parts, made)
+                    for k in range(parts)
                 ],
             )
             kernels.settle(state, known.plays, known.sides, known.tiles, first, last, made)
-            changes += self._each(
+            for change in self._each(
                 kernels.store,
-                [(state, known.tiles, first, last, a, b, made) for a, b in _shares(self.n, few)],
-            )
-        return max(changes)
+                [
+                    (state, known.tiles, first, last, a, b, made)
+                    for a, b in _shares(self.n, min(parts, self.threads))
+                ],
+            ):
+                greatest, of_races = max(greatest, change[0]), max(of_races, change[1])
+        if self._races and of_races == 0:
+            kernels.leave_races(state, known.tiles)
+            self._races = False
+        return greatest
 
     def go_on(self, sweeps: int) -> None:
         """At the end of a cycle of sweeps, guess where they lead (Aitken): what they change shrinks by one factor."""
@@ -274,9 +282,12 @@ class _Solve:
             self._size = self._changed()
             np.copyto(self._before, self.values)
         elif sweeps % CYCLE == 0 and self._before is not None and self._size > 0:
-            factor = round((self._changed() / self._size) ** 0.5, 3)  # no more than what all machines agree on
+            factor = round(
+                (self._changed() / self._size) ** 0.5, 3
+            )  # no more than what all machines agree on
             if factor < STEADY:
                 self._each(self._stretch, [(a, b, factor / (1 - factor)) for a, b in self._rows()])
+                self._races = True
 
     def _rows(self) -> list[tuple[int, int]]:
         return _shares(self.n, -(-self.n // BLOCK))
@@ -300,7 +311,8 @@ class _Solve:
     def _each(self, function: Any, calls: list[tuple[Any, ...]]) -> list[Any]:
         if len(calls) == 1 or self.threads == 1:
             return [function(*arguments) for arguments in calls]
-        return [done.result() for done in [self._pool.submit(function, *arguments) for arguments in calls]]
+        others = [self._pool.submit(function, *arguments) for arguments in calls[1:]]
+        return [function(*calls[0]), *(done.result() for done in others)]
 
 
 def _shares(total: int, parts: int, start: int = 0) -> list[tuple[int, int]]:
