@@ -38,7 +38,7 @@ BLOCK = 16  # rows made together
 #: recipe exact with three chequers: after so many sweeps the numbers go on by as much as they would in all further
 #: sweeps, if every one changed them by the same part of the one before
 CYCLE, STEADY = 6, 0.95
-LONG = 3  # chequers from which that is worth while; fewer are quick, and plain sweeps can be run again to the last bit
+LONG = 3  # chequers from which that is worth while; plain sweeps can be run again to the last bit
 #: rows up to which threads cost more than they save; up to which one part of a block a thread is best
 FEW, SOME = 100, 500
 #: bytes a record: values, turned and swapped in the recipe's floats, the class, and what a block holds
@@ -192,7 +192,7 @@ class _Solve:
     restart: Hypergammon | Iteration | None
     threads: int
     values: Array = field(init=False)
-    _before: Array | None = field(init=False, default=None)
+    _before: Array = field(init=False, default_factory=lambda: np.empty(0))
     _size: float = field(init=False, default=0.0)
     _races: bool = field(init=False, default=True)  # whether races are still renewed
 
@@ -233,7 +233,7 @@ class _Solve:
         )
 
     def _begin(self, kind: Any) -> Array:
-        from bgfmt.solver.kernels import hypergammon as kernels
+        from bgfmt.solver.kernels import hypergammon_numbers as kernels
 
         n = self.n
         if isinstance(self.restart, Iteration):
@@ -278,10 +278,10 @@ class _Solve:
         """At the end of a cycle of sweeps, guess where they lead (Aitken): what they change shrinks by one factor."""
         if sweeps % CYCLE == CYCLE - 2:
             self._before = self.values.copy()
-        elif sweeps % CYCLE == CYCLE - 1 and self._before is not None:
+        elif sweeps % CYCLE == CYCLE - 1 and self._before.size:
             self._size = self._changed()
             np.copyto(self._before, self.values)
-        elif sweeps % CYCLE == 0 and self._before is not None and self._size > 0:
+        elif sweeps % CYCLE == 0 and self._size > 0:
             factor = round(
                 (self._changed() / self._size) ** 0.5, 3
             )  # no more than what all machines agree on
@@ -299,7 +299,7 @@ class _Solve:
             change = self.values[first:last] - self._before[first:last]
             return float((change * change).sum())
 
-        return sum(self._each(some, self._rows()))
+        return float(sum(self._each(some, self._rows())))
 
     def _stretch(self, first: int, last: int, by: float) -> None:
         from bgfmt.solver.kernels import hypergammon as kernels
@@ -321,7 +321,7 @@ def _shares(total: int, parts: int, start: int = 0) -> list[tuple[int, int]]:
 
 
 def _encode(values: Array, records: Array) -> None:
-    from bgfmt.solver.kernels import hypergammon as kernels
+    from bgfmt.solver.kernels import hypergammon_numbers as kernels
 
     one = np.float32(1)
     kernels.encode(values, one / np.float32(6), one / 2, np.float32(SCALE), records)

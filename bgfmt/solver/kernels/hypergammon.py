@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from bgfmt.jit import njit
+from bgfmt.solver.kernels.hypergammon_numbers import finished, turn
 from bgfmt.solver.kernels.hypergammon_plays import (
     AGAIN,
     BAR,
@@ -40,30 +41,6 @@ Array = Any
 
 
 @njit()
-def cube_taken(one: Any, centered: Any, doubled: Any) -> Any:
-    """The equity of the side on roll that may double, after its best cube action and the answer to it."""
-    two = doubled + doubled
-    if two >= centered and one >= centered:
-        return one if two >= one else two
-    return centered
-
-
-@njit()
-def turn(one: Any, record: Array, out: Array, chances: int, equities: int, step: int) -> None:
-    """Ten numbers of a record as `State.told` has them, into out[chances], out[chances + step], ..."""
-    out[chances] = one - record[0]
-    out[chances + step] = record[3]
-    out[chances + 2 * step] = record[4]
-    out[chances + 3 * step] = record[1]
-    out[chances + 4 * step] = record[2]
-    out[equities] = -record[5]
-    out[equities + step] = -record[9]
-    out[equities + 2 * step] = -cube_taken(one, record[7], record[9])
-    out[equities + 3 * step] = -cube_taken(one, record[8], record[9])
-    out[equities + 4 * step] = -cube_taken(one, record[6], record[9])
-
-
-@njit()
 def renew(state: State, tiles: Tiles, us: int, them: int) -> None:
     """Bring `told` and `apart` up to what `values` has."""
     n, lane, record = len(state.values), tiles.lane[us], state.values[us, them]
@@ -71,34 +48,6 @@ def renew(state: State, tiles: Tiles, us: int, them: int) -> None:
     turn(state.one, record, state.told, at, at + CUBELESS, LANES)
     at = (them * n + us) * NUMBERS
     turn(state.one, record, state.apart, at + 5, at, 1)
-
-
-@njit()
-def finished(boards: Array, chequers: int, one: Any, us: int, them: int, record: Array) -> None:
-    """The fixed values of a game that is over: whoever has nothing left has won, the other side first."""
-    record[:] = 0
-    zero = one - one
-    left_us = left_them = far = 0
-    for i in range(PLACES):
-        left_us += boards[us, i]
-        left_them += boards[them, i]
-    won = left_them > 0
-    loser = boards[them] if won else boards[us]
-    for i in range(18, PLACES):
-        far += loser[i]
-    whole = (left_them if won else left_us) == chequers
-    sign = one if won else -one
-    if won:
-        record[0] = one
-    first = 1 if won else 3
-    gammon = backgammon = zero
-    if whole:
-        record[first] = gammon = one
-        if far:
-            record[first + 1] = backgammon = one
-    for k in range(5, 10):
-        record[k] = sign + sign * gammon + sign * backgammon
-    record[8] = sign
 
 
 @njit()
@@ -287,7 +236,7 @@ def make(
     apace: int,
     made: Array,
 ) -> None:
-    """One step for all records of the rows first..last-1 and tiles from_, from_ + apace, ..., as the numbers stand."""
+    """One step for the rows first..last-1 and tiles from_, from_ + apace, ... from the numbers as they stand."""
     rows(state, plays, tiles, first, last, from_, apace, made)
     wide = len(tiles.blocked)
     which = np.empty((wide * (last - first) * FEW, 2), np.int64)
@@ -334,7 +283,7 @@ def settle(
 
 @njit()
 def store(state: State, tiles: Tiles, first: int, last: int, from_: int, to: int, made: Array) -> Any:
-    """Put the records of a block and of the columns from_..to-1 in place; the greatest change: of a number, in races."""
+    """Put the records of a block and of the columns from_..to-1 in place; the greatest change: of all, of races."""
     greatest = state.one - state.one
     of_races = greatest
     values, kinds = state.values, state.kinds
@@ -371,35 +320,3 @@ def leave_races(state: State, tiles: Tiles) -> None:
                 state.kinds[us, them] = ILLEGAL
                 lane = tiles.lane[them]
                 state.live[us, lane // LANES] ^= np.uint32(1) << np.uint32(lane % LANES)
-
-
-@njit()
-def decode(records: Array, values: Array) -> None:
-    """values (m, 10) float32 from records (m, 28) uint8, as makehyper reads a file it restarts from."""
-    scale = np.float32(1) / np.float32(16777215)
-    half = np.float32(0.5)
-    six = np.float32(6)
-    one = np.float32(1)
-    for m in range(len(records)):
-        out = values[m]
-        for k in range(9):
-            low = np.int64(records[m, 3 * k]) | np.int64(records[m, 3 * k + 1]) << 8
-            number = np.float32(low | np.int64(records[m, 3 * k + 2]) << 16) * scale
-            if k < 5:
-                out[k] = number
-            else:
-                out[k + 1] = (number - half) * six
-        out[5] = ((out[0] + out[0]) - one) + ((out[1] - out[3]) + (out[2] - out[4]))
-
-
-@njit()
-def encode(values: Array, sixth: Any, half: Any, scale: Any, records: Array) -> None:
-    """records (m, 28) uint8 from values (m, 10) float32: parts of 16777215, what is beyond cut off."""
-    for m in range(len(values)):
-        for k in range(9):
-            number = values[m, k] * scale if k < 5 else (values[m, k + 1] * sixth + half) * scale
-            whole = np.int64(number)
-            records[m, 3 * k] = whole & 255
-            records[m, 3 * k + 1] = whole >> 8 & 255
-            records[m, 3 * k + 2] = whole >> 16 & 255
-        records[m, 27] = 0

@@ -83,5 +83,5 @@ def _finding(table: ExactHypergammon, work: Work, number: int, right: Array) -> 
     position = table.asked(number)
     return Finding(
         Rule.ENTRY, entry=number, offset=work.locate(number), expected=right.tolist(), found=record.tolist(),
-        field=NUMBERS[int(wrong.argmax())], sides=(position.us, position.them),  # type: ignore[union-attr]
+        field=NUMBERS[int(wrong.argmax())], sides=(position.us, position.them),
     )  # fmt: skip

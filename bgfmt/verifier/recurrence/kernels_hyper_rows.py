@@ -164,7 +164,7 @@ def row(
 ) -> Any:
     """One step for the records [r, first..last-1] from the old numbers and those new ones whose turn was before.
 
-    old_turned, new_turned (n * n, 10) : record [us, them] at them * n + us, so that records of neighbours lie together.
+    old_turned, new_turned (n * n, 10) : record [us, them] at them * n + us: those of neighbours lie together.
     own : 0 for all, 1 for those that cannot look at row r itself, 2 for those that can. kinds :
     (n * n,), the classes. Returns the greatest change of a number.
     """
