@@ -57,14 +57,11 @@ class Diff:
             return f"the same numbers ({', '.join(self.columns)}) for all {what}"
         assert self.first is not None
         assert self.worst is not None
-        whole = self.unit == "units"  # integers
-        largest = (
-            f"{self.largest:,.0f} unit{'s' * (self.largest != 1)}"
-            if whole
-            else f"{self.largest:g} {self.unit}"
-        )
+        largest, verb = f"{self.largest:g} {self.unit}", "differs" if self.different == 1 else "differ"
+        if self.unit == "units":  # integers
+            largest = f"{self.largest:,.0f} unit{'s' * (self.largest != 1)}"
         return (
-            f"{self.different:,} of {what} differ{'s' * (self.different == 1)}, by {largest} at most; first: position "
+            f"{self.different:,} of {what} {verb}, by {largest} at most; first: position "
             f"{self.first['position_number']:,} ({self.first['position']}), worst: "
             f"{self.worst['position_number']:,} ({self.worst['position']})"
         )
