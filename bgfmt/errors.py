@@ -143,14 +143,13 @@ class BeyondMetError(NotCoveredError):
 class TooMuchWorkError(NotCoveredError):
     """No table covers a position, and calculating it takes more `work` than the `limit` allows.
 
-    Both count pairs of boards times cube states.
+    Both count pairs of boards times cube states; `work` is None where it was not counted to the end.
     """
 
-    def __init__(self, message: str, work: int, limit: int) -> None:
-        super().__init__(
-            f"{message}: exact play needs {work:,} pairs of boards times cube states, more than the limit of "
-            f"{limit:,}"
-        )
+    def __init__(self, message: str, work: int | None, limit: int) -> None:
+        what = "pairs of boards times cube states"
+        needed = f"more {what} than" if work is None else f"{work:,} {what}, more than"
+        super().__init__(f"{message}: exact play needs {needed} the limit of {limit:,}")
         self.work, self.limit = work, limit
 
 

@@ -282,6 +282,19 @@ def test_errors(client: Client, path: str, status: int, code: str, parameter: st
     client.error(path, status, code, parameter)
 
 
+def test_what_is_too_much_names_the_limit(client: Client) -> None:
+    far = "0,0,0,0,0,0,0,15/0,0,0,0,0,0,0,15"
+    for path in (
+        f"/v1/cube?position={far}",
+        f"/v1/play?position={far}&roll=61",
+        f"/v1/cube?position={far}&away=3-5",
+    ):
+        said = json.loads(client.get(path)[2])["error"]["message"]
+        assert re.search(
+            r"exact play needs ([\d,]+|more) pairs of boards .*than the limit of [\d,]+$", said
+        ), said
+
+
 def test_other_methods(client: Client) -> None:
     for path, allowed in (
         ("/v1/cube", "GET, HEAD, POST"),
