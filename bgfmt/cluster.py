@@ -8,13 +8,14 @@ from __future__ import annotations
 import contextlib
 import logging
 import re
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, TypeVar
 
 from bgfmt.errors import BgfmtError, CapabilityError, ClusterError, MissingExtraError
-from bgfmt.workers import ThreadWorkers, Workers, none
+from bgfmt.workers import ThreadWorkers, Waiting, Workers, none
 
 K = TypeVar("K")
 R = TypeVar("R")
@@ -22,6 +23,7 @@ LOCAL = re.compile(r"local:([1-9]\d{0,3})")
 REMOTE = re.compile(r"(tcp|tls|ws|wss|ucx)://[^\s/]+:\d+")
 TRIES = 3  # to start a local cluster, and to do a task on whose workers too many ended
 STARTING = 60  # seconds in which a scheduler has to answer, and a first worker to be there
+COUNTING = 1.0  # seconds after which workers are counted again
 SETTINGS = {
     "distributed.scheduler.allowed-failures": 1000,
     "distributed.scheduler.work-stealing": True,
@@ -67,8 +69,8 @@ class DaskWorkers(Workers):
                 distributed.Client(target, timeout=STARTING, set_as_default=False)
             )
             self._client.wait_for_workers(1, timeout=STARTING)
-            threads = self._client.nthreads()
-            self.workers = max(1, sum(threads.values()))
+            self._counted = float("-inf")
+            self._threads()
         except (OSError, TimeoutError, RuntimeError, ValueError) as error:
             self._close()
             raise ClusterError(address, f"no cluster: {_plain(error)}") from None
@@ -95,14 +97,22 @@ class DaskWorkers(Workers):
     def run(
         self, function: Callable[[K], R], keys: Sequence[K], after: Callable[[K], Iterable[K]] = none
     ) -> Iterator[R]:
+        """No more tasks are given out than there are threads, so that none waits behind another on a busy worker."""
         distributed: Any = import_module("distributed")
-        jobs: dict[K, Any] = {}
+        waiting = Waiting(keys, after)
+        place = {key: at for at, key in enumerate(keys)}
+        jobs: dict[Any, K] = {}
         tries: dict[str, int] = {}
-        for place, key in enumerate(keys):
-            waited = [jobs[k] for k in after(key) if k in jobs]
-            jobs[key] = self._client.submit(_call, function, key, *waited, pure=False, priority=-place)
-        ended = distributed.as_completed(jobs.values(), loop=self._client.loop)
+        ended = distributed.as_completed(loop=self._client.loop)
+
+        def give() -> None:
+            for key in waiting.take(self._threads() - len(jobs)):
+                job = self._client.submit(_call, function, key, pure=False, priority=-place[key])
+                jobs[job] = key
+                ended.add(job)
+
         try:
+            give()
             for job in ended:
                 if job.status == "error":
                     error = job.exception()
@@ -116,12 +126,22 @@ class DaskWorkers(Workers):
                     )
                 if job.status != "finished":
                     raise ClusterError(self.address, "the cluster was lost")
-                yield job.result(timeout=STARTING)
+                result = job.result(timeout=STARTING)
+                waiting.done(jobs.pop(job))
+                give()
+                yield result
         except (OSError, TimeoutError, distributed.CancelledError) as error:
             raise ClusterError(self.address, f"the cluster was lost ({_plain(error)})") from None
         finally:
             with contextlib.suppress(Exception):
-                self._client.cancel(list(jobs.values()), force=True)
+                self._client.cancel(list(jobs), force=True)
+
+    def _threads(self) -> int:
+        """Threads of all workers that are there now."""
+        if time.monotonic() - self._counted > COUNTING:
+            self.workers = max(1, sum(self._client.nthreads().values()))
+            self._counted = time.monotonic()
+        return self.workers
 
     def __enter__(self) -> DaskWorkers:
         return self
@@ -143,7 +163,7 @@ def workers_of(
     return DaskWorkers(cluster, announce)
 
 
-def _call(function: Callable[[Any], Any], key: Any, *_: Any) -> Any:
+def _call(function: Callable[[Any], Any], key: Any) -> Any:
     """On a worker: the task; what goes wrong is told in words, since not every error pickles."""
     try:
         return function(key)

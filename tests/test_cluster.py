@@ -114,12 +114,12 @@ def test_a_tile_reads_and_writes_what_it_says(tmp_path: Path) -> None:
         assert not kept & given
         alone = tmp_path / "alone"
         for at in kept:
-            to = alone / f"equities/c/{at[0]}/{at[1]}/0"
+            to = alone / f"equities/c.{at[0]}.{at[1]}.0"
             to.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(tmp_path / f"s/equities/c/{at[0]}/{at[1]}/0", to)
+            shutil.copy(tmp_path / f"s/equities/c.{at[0]}.{at[1]}.0", to)
         Making(str(alone), "equities", grid).make(tile)
         for a, b in given:
-            name = f"equities/c/{a}/{b}/0"
+            name = f"equities/c.{a}.{b}.0"
             assert (alone / name).read_bytes() == (tmp_path / "s" / name).read_bytes()
         shutil.rmtree(alone)
 
@@ -201,7 +201,7 @@ def test_what_fsspec_reaches() -> None:
 
 
 def chunk_files(store: Path) -> list[Path]:
-    return sorted(path for path in (store / "equities" / "c").rglob("*") if path.is_file())
+    return sorted(path for path in (store / "equities").glob("c.*"))
 
 
 @settings(max_examples=20, deadline=None)
@@ -210,7 +210,7 @@ def test_a_flipped_bit_is_found(
     data: st.DataObject, store: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     copy = Path(shutil.copytree(store, tmp_path_factory.mktemp("flip") / "s"))
-    file = data.draw(st.sampled_from([*chunk_files(copy), copy / "numbers/c/0"]))
+    file = data.draw(st.sampled_from([*chunk_files(copy), copy / "numbers/c.0"]))
     content = bytearray(file.read_bytes())
     content[data.draw(st.integers(0, len(content) - 1))] ^= 1 << data.draw(st.integers(0, 7))
     file.write_bytes(content)
@@ -239,7 +239,7 @@ def test_a_wrong_number_is_found_under_a_right_checksum(copied: Path) -> None:
 
 def test_chunks_cannot_change_places(tmp_path: Path) -> None:
     solve_stored("two-sided", 6, 5, store=tmp_path / "s")
-    a, b = tmp_path / "s/equities/c/0/1/0", tmp_path / "s/equities/c/1/0/0"
+    a, b = tmp_path / "s/equities/c.0.1.0", tmp_path / "s/equities/c.1.0.0"
     first, second = a.read_bytes(), b.read_bytes()
     assert first != second
     a.write_bytes(second)
@@ -284,7 +284,7 @@ def test_a_damaged_chunk_is_an_error_where_it_is_asked_for(copied: Path) -> None
     file.write_bytes(content)
     with (
         bgfmt.open(copied) as db,
-        pytest.raises(CorruptError, match=r"c/0/0/0: byte \d+: expected the CRC-32C"),
+        pytest.raises(CorruptError, match=r"c\.0\.0\.0: byte \d+: expected the CRC-32C"),
     ):
         db.table.lookup_many(np.arange(20), np.arange(20))
 
@@ -385,7 +385,7 @@ def test_the_scheduler_and_all_may_be_killed(tmp_path: Path, made: dict[str, Pat
     """With local:N the scheduler lives in the command's own process."""
     command = [*BGFMT, "solve", "two-sided", "6x7", "--cluster", "local:1", "--store", "s", "-o", "o.bd"]
     begun = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.DEVNULL)
-    while begun.poll() is None and len(list((tmp_path / "s").rglob("0"))) < 30:
+    while begun.poll() is None and len(list((tmp_path / "s").rglob("c.*0"))) < 30:
         time.sleep(0.01)
     begun.send_signal(signal.SIGKILL)
     assert begun.wait() == -signal.SIGKILL
@@ -451,7 +451,7 @@ def test_verify_by_workers(two: DaskWorkers, copied: Path, made: dict[str, Path]
     chunk_files(copied)[0].write_bytes(content)
     report = bgfmt.verify(copied, cluster=address)
     assert report.exit_code == 1
-    assert "c/0/0/0" in str(report.as_dict())
+    assert "c.0.0.0" in str(report.as_dict())
     one_sided = bgfmt.solve("one-sided", 3, 3, tmp_path / "o.bd")
     with pytest.raises(CapabilityError, match="not checked by a cluster"):
         bgfmt.verify(one_sided, cluster=address)

@@ -2,9 +2,9 @@
 
 piece                     content
 zarr.json                 group; attributes.bgfmt: version, kind, points, chequers, columns, recipe, side, state, sum
-numbers/zarr.json, c/0    (n,) int64: position number of each place, in order of pips, equal ones by number
+numbers/zarr.json, c.0    (n,) int64: position number of each place, in order of pips, equal ones by number
 equities/zarr.json        (n, n, columns) uint16, chunks (chunk, chunk, columns); written last
-equities/c/I/J            the pairs of places of chunk row I, on roll, against those of chunk column J; edges filled
+equities/c.I.J.0          the pairs of places of chunk row I, on roll, against those of chunk column J; edges filled
                           up with zeros
 
 Every chunk ends in its CRC-32C (codec crc32c). `sum` is the SHA-256 of all chunks' checksums, row by row, so that
@@ -79,9 +79,9 @@ class Zarr(Format[TwoSided]):
         try:
             places = store.get(NUMBERS, (0,), "<i8", (said.n,))
             if not np.array_equal(places, in_pips(said.points, said.chequers)):
-                yield Fault(0, places.nbytes, f"{NUMBERS}/c/0", "positions in order of pips", "others")
+                yield Fault(0, places.nbytes, f"{NUMBERS}/c.0", "positions in order of pips", "others")
         except BgfmtError as error:
-            yield Fault(0, 8 * said.n, f"{NUMBERS}/c/0", "its chunk", str(error))
+            yield Fault(0, 8 * said.n, f"{NUMBERS}/c.0", "its chunk", str(error))
         for place in chunks_of(said.shape[:2], said.chunk_shape[:2]):
             fault = chunk_fault(store, said, place, seen.update)
             broken = broken or fault is not None

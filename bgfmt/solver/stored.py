@@ -209,14 +209,16 @@ class TileMaking:
         self.hands.fill(self.upper, 1, (self.d - self.c) * k, 0xFFFF)
 
     def _read(self, strip: Strip) -> Iterable[tuple[int, tuple[int, int], Array]]:
-        """Chunks of a strip: first place, rows within the group, records (rows, places * columns)."""
+        """Chunks of a strip: first place, rows within the group, records (rows, places * columns); each is lost with
+        the next."""
         grid = self.grid
         c, k = grid.chunk, grid.columns
         low, high = grid.group(strip.row)
+        space = room("chunk", (grid.chunk_bytes + 1,), np.uint8)
         for row, column in grid.chunks_of(strip):
             rows = (row * c - low, min(high, (row + 1) * c) - low)
             last = min(strip.high, (column + 1) * c)
-            found = self.store.get(self.making.array, (row, column, 0), "<u2", (c, c * k))
+            found = self.store.get(self.making.array, (row, column, 0), "<u2", (c, c * k), space)
             yield column * c, rows, found[: rows[1] - rows[0], : (last - column * c) * k]
 
     def _write(self, group: int, low: int, high: int, made: Array) -> None:
@@ -224,15 +226,15 @@ class TileMaking:
         grid, store = self.grid, self.store
         c, k = grid.chunk, grid.columns
         begin = grid.group(group)[0]
+        whole = room("whole", (c, c * k), np.uint16)
         for row, column in grid.chunks_of(Strip(group, low, high, 0)):
             part = made[
                 row * c - begin : (row + 1) * c - begin, (column * c - low) * k : ((column + 1) * c - low) * k
             ]
             if part.shape != (c, c * k):
-                whole = np.zeros((c, c * k), np.uint16)
-                whole[: part.shape[0], : part.shape[1]] = part
-                part = whole
-            store.put(self.making.array, (row, column, 0), part)
+                whole[...] = 0
+            whole[: part.shape[0], : part.shape[1]] = part
+            store.put(self.making.array, (row, column, 0), whole)
 
 
 class KernelHands(Hands):
@@ -260,7 +262,10 @@ class KernelHands(Hands):
 
         if stored.size:
             run = room("run", (kernels.RUN * self.columns,), np.int16)
-            stored = np.ascontiguousarray(stored)
+            if not stored.flags.c_contiguous:
+                copied = room("copied", stored.shape, stored.dtype.type)
+                copied[...] = stored
+                stored = copied
             kernels.lay(stored, self.columns, near.view(self.record), side, at, run, run.view(self.record))
 
     def best(self, pairs: Pairs) -> None:
