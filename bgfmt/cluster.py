@@ -139,7 +139,8 @@ class DaskWorkers(Workers):
     def _threads(self) -> int:
         """Threads of all workers that are there now."""
         if time.monotonic() - self._counted > COUNTING:
-            self.workers = max(1, sum(self._client.nthreads().values()))
+            threads: dict[str, int] = self._client.nthreads()
+            self.workers = max(1, sum(threads.values()))
             self._counted = time.monotonic()
         return self.workers
 

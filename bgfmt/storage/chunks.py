@@ -220,7 +220,12 @@ class ChunkStore:
         return total
 
     def get(
-        self, array: str, place: tuple[int, ...], dtype: Any, shape: tuple[int, ...], room: Array | None = None
+        self,
+        array: str,
+        place: tuple[int, ...],
+        dtype: Any,
+        shape: tuple[int, ...],
+        room: Array | None = None,
     ) -> Array:
         """A chunk, held against its checksum; CorruptError or TruncatedError where it is not what was stored.
 
@@ -229,7 +234,12 @@ class ChunkStore:
         return self.checked(array, place, dtype, shape, room)[0]
 
     def checked(
-        self, array: str, place: tuple[int, ...], dtype: Any, shape: tuple[int, ...], room: Array | None = None
+        self,
+        array: str,
+        place: tuple[int, ...],
+        dtype: Any,
+        shape: tuple[int, ...],
+        room: Array | None = None,
     ) -> tuple[Array, int]:
         """A chunk and its checksum; as `get`."""
         key = self.key(array, place)
