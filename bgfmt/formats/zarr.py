@@ -25,9 +25,10 @@ from numpy.typing import NDArray
 
 from bgfmt.errors import BgfmtError, CapabilityError, TruncatedError
 from bgfmt.formats.base import Extent, Fault, Format, Head, Options, Reading
+from bgfmt.formats.records import RECIPES
 from bgfmt.formats.stores import MAIN, NUMBERS, Described, described, in_pips, sizes
 from bgfmt.storage import Source
-from bgfmt.storage.chunks import SUM, ChunkStore, chunks_of
+from bgfmt.storage.chunks import ROOT, SUM, ChunkStore, chunks_of
 from bgfmt.tables import PlacedPairs, Table, TwoSided
 
 Array = NDArray[Any]
@@ -73,6 +74,7 @@ class Zarr(Format[TwoSided]):
         """Every chunk is held against its checksum, and all of them together against the store's sum."""
         said = described(source.bytes(extent.offset, extent.size), source.name)
         store: ChunkStore = source.store  # type: ignore[attr-defined]
+        yield from _odd(store, said)
         seen = hashlib.sha256()
         broken = False
         places = np.arange(0)
@@ -89,6 +91,27 @@ class Zarr(Format[TwoSided]):
                 yield fault
         if not broken and seen.hexdigest() != said.sum:
             yield Fault(0, extent.size, "sum of the chunks", said.sum, seen.hexdigest())
+
+
+def _odd(store: ChunkStore, said: Described) -> Iterator[Fault]:
+    """Descriptions that are not as a solve writes them, and pieces that belong to no part of the table."""
+    descriptions = {
+        ROOT: said.group(),
+        f"{MAIN}/{ROOT}": said.array(),
+        f"{NUMBERS}/{ROOT}": said.numbers(),
+    }
+    there = store.places.sizes("")
+    for key, own in descriptions.items():
+        found = store.meta(key) if key in there else b""
+        if found != own:
+            at = next((k for k, (a, b) in enumerate(zip(own, found, strict=False)) if a != b), len(found))
+            expected, other = own[at : at + 20], found[at : at + 20]
+            yield Fault(at, max(1, len(found) - at), key, repr(expected), repr(other))
+    if said.recipe not in RECIPES:
+        yield Fault(0, len(said.recipe), ROOT, "a recipe that bgfmt knows", repr(said.recipe)[:60])
+    chunks = {store.key(MAIN, (*place, 0)) for place in chunks_of(said.shape[:2], said.chunk_shape[:2])}
+    for key in sorted(there.keys() - chunks - descriptions.keys() - {store.key(NUMBERS, (0,))})[:10]:
+        yield Fault(0, there[key], repr(key)[:60], "no such piece", f"{there[key]:,} bytes")
 
 
 def chunk_fault(
