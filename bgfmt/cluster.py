@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import re
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib import import_module
@@ -59,6 +60,7 @@ class DaskWorkers(Workers):
             raise MissingExtraError(f"a cluster needs Dask: {install}", install) from None
         logging.getLogger("distributed").setLevel(logging.CRITICAL)
         self.address = address
+        self._leaving: threading.Thread | None = None
         self._closing = contextlib.ExitStack()
         self._closing.enter_context(dask.config.set(SETTINGS))
         try:
@@ -144,11 +146,23 @@ class DaskWorkers(Workers):
             self._counted = time.monotonic()
         return self.workers
 
+    def prepare(self, function: Callable[[], object]) -> None:
+        with contextlib.suppress(OSError, TimeoutError, RuntimeError):  # tasks do it where it fails
+            self._client.run(function, on_error="ignore")
+
+    def leave(self) -> None:
+        """Closes in a thread of its own, which takes a second; `__exit__` waits for it."""
+        if self._leaving is None:
+            self._leaving = threading.Thread(target=self._close, name="closing a cluster")
+            self._leaving.start()
+
     def __enter__(self) -> DaskWorkers:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._close()
+        self.leave()
+        if self._leaving is not None:
+            self._leaving.join()
 
     def _close(self) -> None:
         with contextlib.suppress(OSError, TimeoutError, RuntimeError):
