@@ -9,6 +9,7 @@ BgfmtError
 │  └─ CorruptError                 an entry breaks its own rules     .offset .position_number
 ├─ CapabilityError (ValueError)    that format cannot hold this table, or not without loss
 │  ├─ FormatNeededError            which format to write must be said
+│  ├─ OptionError                  it has no such option             .format .option .value .offered
 │  └─ LossError                    .lost
 ├─ PositionError (ValueError)      not a legal side, position or identifier
 ├─ NotCoveredError (LookupError)   a fair question, the wrong database
@@ -103,6 +104,14 @@ class CapabilityError(BgfmtError, ValueError):
 
 class FormatNeededError(CapabilityError):
     """Which format to write has to be said: neither the file's name nor the table tells."""
+
+
+class OptionError(CapabilityError):
+    """The format asked for has no such option; `offered` are the names of those that it has."""
+
+    def __init__(self, format: str, option: str, value: object, offered: tuple[str, ...] = ()) -> None:
+        super().__init__(f"{format} has no option {option!r} (it has: {', '.join(offered) or 'none'})")
+        self.format, self.option, self.value, self.offered = format, option, value, offered
 
 
 class LossError(CapabilityError):

@@ -386,6 +386,21 @@ def test_one_bad_file_is_one_line(tmp_path: Path, path: Path, capsys: pytest.Cap
         assert name in captured.err
 
 
+def test_what_is_written_is_told_by_the_ending(
+    tmp_path: Path, path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "m.mat").write_text(Maker(MoneyPrices(bgfmt.open(path).table), 4).mat(1))
+    for name in ("m.pdf", "m.mat2", "m.xg"):
+        assert run(["annotate", str(tmp_path / "m.mat"), str(path), "-o", str(tmp_path / name)]) == 2
+        said = capsys.readouterr()
+        assert said.out == ""
+        assert "what is written is .sgf, .html, .json or .txt" in said.err
+        assert said.err.count("\n") == 1
+    words = ["annotate", str(tmp_path / "m.mat"), str(path), "-o", str(tmp_path / "m.words")]
+    assert run([*words, "--to", "text"]) == 0
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["m.mat", "m.words"]
+
+
 def test_a_score_beyond_the_table(at_scores: MatchPrices, tmp_path: Path) -> None:
     maker = Maker(at_scores, 1, 9)
     words = maker.mat(1).replace("9 point match", "40 point match")

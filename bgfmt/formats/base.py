@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Generic
 import numpy as np
 from numpy.typing import NDArray
 
-from bgfmt.errors import BgfmtError, CapabilityError
+from bgfmt.errors import BgfmtError, CapabilityError, OptionError
 from bgfmt.formats.outlets import Outlet
 from bgfmt.formats.parts import (
     HEAD_BYTES,
@@ -155,12 +155,11 @@ class Format(Generic[T]):
         return None
 
     def check_options(self, options: Options) -> None:
-        """CapabilityError for an option this format does not have, or a value of another kind."""
+        """OptionError for an option this format does not have, CapabilityError for a value of another kind."""
         known = {option.name: option.kind for option in self.options}
         for name, value in options.items():
             if name not in known:
-                offered = ", ".join(sorted(known)) or "none"
-                raise CapabilityError(f"{self.name} has no option {name!r} (it has: {offered})")
+                raise OptionError(self.name, name, value, tuple(sorted(known)))
             kind = known[name]
             right = isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
             if value is not None and not right:

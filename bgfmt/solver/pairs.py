@@ -1,12 +1,8 @@
-"""The pairs of a two-sided table, layer by layer, as blocks of two steps; see `bgfmt.solver.two_sided`.
-
-Strips are named `turned` (rows j of the turned table, in columns t beyond j's layer), `own` (the turned values of
-the layer at hand, made across and read down), `across` and `down` (finished records).
-"""
+"""The pairs of a two-sided table, layer by layer, as blocks of two steps; see `bgfmt.solver.two_sided`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from queue import SimpleQueue
 from typing import Any, Literal, NamedTuple
@@ -14,9 +10,8 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bgfmt.solver.apart import PairTask, layer_of
-from bgfmt.solver.executor import Executor, MovableWork, Strip
-from bgfmt.solver.layers import WEIGHTS, PipOrder
+from bgfmt.solver.executor import Executor, Work
+from bgfmt.solver.layers import WEIGHTS, PipOrder, layer_of
 from bgfmt.solver.pool import Pool
 
 Array = NDArray[Any]
@@ -39,7 +34,7 @@ class Targets(NamedTuple):
     down: Any
 
 
-class Pairs(MovableWork[PairBlock]):
+class Pairs(Work[PairBlock]):
     """A solve's state: the turned values of the last layers, and where records go."""
 
     def __init__(self, order: PipOrder, columns: int, workers: int) -> None:
@@ -103,71 +98,6 @@ class Pairs(MovableWork[PairBlock]):
         start, end = int(self.order.cuts[layer]), int(self.order.cuts[layer + 1])
         width, length = end - start, self.order.n - start
         return self._own[: width * self.columns * length].reshape(width, self.columns, length)
-
-    # -- blocks that are made elsewhere ------------------------------------------------------------------
-
-    def needs(self, block: PairBlock, /) -> list[Strip]:
-        """Rows of the turned table that plays from the layer may reach; going down, the layer's own as well."""
-        layer = layer_of(self.order, block.layer, self.columns)
-        here = (block.low, block.high)
-        found = [self._strip("turned", (layer.window, layer.start), here)]
-        return found if block.step == "across" else [*found, self._strip("own", here, (layer.start, layer.n))]
-
-    def gives(self, block: PairBlock, /) -> list[Strip]:
-        """Records, and the same turned round for the layers to come."""
-        layer = layer_of(self.order, block.layer, self.columns)
-        here = (block.low, block.high)
-        if block.step == "across":
-            us = (layer.start, layer.end)
-            return [self._strip("across", us, here), self._strip("own", us, here)]
-        beyond = (layer.end, layer.n)
-        return [self._strip("down", beyond, here), self._strip("turned", here, beyond)]
-
-    def _strip(self, array: str, rows: tuple[int, int], columns: tuple[int, int]) -> Strip:
-        size = (rows[1] - rows[0]) * (columns[1] - columns[0]) * self.columns * 2
-        return Strip(array, rows, columns, size)
-
-    def task(self, block: PairBlock, /) -> PairTask:
-        """The block with copies of its strips, (rows, columns of a record, columns)."""
-        layer = layer_of(self.order, block.layer, self.columns)
-        turned = np.stack([self._row(j, block.low, block.high) for j in range(layer.window, layer.start)])
-        strips = {"turned": turned}
-        across = block.step == "across"
-        if not across:
-            strips["own"] = self._own_of(block.layer)[
-                block.low - layer.start : block.high - layer.start
-            ].copy()
-        us = (layer.start, layer.end) if across else (layer.end, layer.n)
-        ends = self.order.ends[21 * us[0] : 21 * us[1] + 1]
-        results = self.order.results[ends[0] : ends[-1]]
-        return PairTask(layer, across, block.low, block.high, ends - ends[0], results, strips)
-
-    def take(self, block: PairBlock, made: Mapping[str, Array], /) -> None:
-        """Put a block's records and turned values where `make` would have put them."""
-        assert self._targets is not None
-        layer = layer_of(self.order, block.layer, self.columns)
-        for strip in self.gives(block):
-            values = made[strip.array]
-            if strip.array == "turned":
-                for t in range(*strip.rows):
-                    self._row(t, *strip.columns)[:] = values[t - strip.rows[0]]
-            elif strip.array == "own":
-                low, high = (place - layer.start for place in strip.columns)
-                self._own_of(block.layer)[:, :, low:high] = values
-            else:
-                target = getattr(self._targets, strip.array)
-                at = (
-                    target.column_of[strip.columns[0] : strip.columns[1], None] + np.arange(self.columns)
-                ).ravel()
-                for u in range(*strip.rows):
-                    target.out[target.row_of[u], at] = values[u - strip.rows[0]]
-
-    def _row(self, j: int, low: int, high: int) -> Array:
-        """F(t, j) of t from low to high - 1, (columns, high - low), in the pool."""
-        pool, base, plane, begins = self.turned
-        size = int(plane[j])
-        planes = pool[int(base[j]) : int(base[j]) + self.columns * size].reshape(self.columns, size)
-        return planes[:, low - int(begins[j]) : high - int(begins[j])]  # type: ignore[no-any-return]
 
 
 def _cut(first: int, last: int, step: int) -> Iterator[tuple[int, int]]:

@@ -22,9 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgfmt.errors import ScratchError, SolverError
-from bgfmt.solver.apart import layer_of
 from bgfmt.solver.executor import Executor, Work
-from bgfmt.solver.layers import REACH, PipOrder, pip_order
+from bgfmt.solver.layers import REACH, PipOrder, layer_of, pip_order
 from bgfmt.storage import PathLike, system
 from bgfmt.storage.claim import HEAD, Claim
 

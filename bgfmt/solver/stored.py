@@ -39,6 +39,22 @@ class Made(NamedTuple):
     kernels: float
 
 
+class Pairs(NamedTuple):
+    """Records to be made: of us[0]..us[1]-1 against sides low..sides-1 of `near`, whose places begin at `window`.
+
+    They go into out[row.., (place + low) * columns..].
+    """
+
+    us: tuple[int, int]
+    near: Any
+    window: int
+    low: int
+    out: Any
+    row: int
+    place: int
+    sides: int
+
+
 class Hands(Protocol):
     """Who runs the two kernels of a tile: `bgfmt.solver.kernels.tiles` here, or a device. A tile's own."""
 
@@ -66,21 +82,8 @@ class Hands(Protocol):
         """Lay stored records (sides, places * columns), turned, into `near` from `side` and place `at` on."""
         ...
 
-    def best(
-        self,
-        us: tuple[int, int],
-        near: Any,
-        window: int,
-        low: int,
-        out: Any,
-        row: int,
-        place: int,
-        sides: int,
-    ) -> None:
-        """Make records of us[0]..us[1]-1 against sides low..sides-1 of `near`, whose places begin at `window`.
-
-        Into out[row.., (place + low) * columns..].
-        """
+    def best(self, pairs: Pairs) -> None:
+        """Make records."""
         ...
 
 
@@ -192,12 +195,12 @@ class TileMaking:
             if p == 0:
                 self._terminal()
             else:
-                hands.best((p, q), near, above, p - c if same else 0, self.upper, p - a, 0, d - c)
+                hands.best(Pairs((p, q), near, above, p - c if same else 0, self.upper, p - a, 0, d - c))
                 own = hands.near("own", d - left, q - p)
                 hands.lay(before[p - a : q - a], own, 0, 0)
                 hands.lay(self.upper[p - a : q - a], own, 0, c - left)
                 u = q if same else c
-                hands.best((u, d), own, left, 0, self.lower, u - c, p - a, q - p)
+                hands.best(Pairs((u, d), own, left, 0, self.lower, u - c, p - a, q - p))
             if q < b:
                 hands.lay(self.lower[:, (p - a) * k : (q - a) * k], near, 0, p - above)
         upper = hands.host(self.upper)
@@ -278,20 +281,11 @@ class KernelHands(Hands):
                 stored = copied
             kernels.lay(stored, self.columns, near.view(self.record), side, at, run, run.view(self.record))
 
-    def best(
-        self,
-        us: tuple[int, int],
-        near: Any,
-        window: int,
-        low: int,
-        out: Any,
-        row: int,
-        place: int,
-        sides: int,
-    ) -> None:
+    def best(self, pairs: Pairs) -> None:
         from bgfmt.solver.kernels import tiles as kernels
 
         order, block = self.order, self.block
+        us, near, window, low, out, row, place, sides = pairs
         for part in range(low // block, -(-sides // block)):
             first = part * block
             kernels.best(
