@@ -35,6 +35,14 @@ class Workers(Protocol):
         """
         ...
 
+    def prepare(self, function: Callable[[], object]) -> None:
+        """Have each worker that is there do this before its tasks, at once: what each would do at its first."""
+        ...
+
+    def leave(self) -> None:
+        """No more tasks come: the workers may begin to go."""
+        ...
+
     def __enter__(self) -> Workers: ...
     def __exit__(self, *_: object) -> None: ...
 
@@ -95,6 +103,12 @@ class ThreadWorkers(Workers):
             for job in running:
                 job.cancel()
             wait(running)
+
+    def prepare(self, function: Callable[[], object]) -> None:
+        """Nothing: threads share what the first of them does."""
+
+    def leave(self) -> None:
+        """Nothing: threads go at once."""
 
     def __enter__(self) -> ThreadWorkers:
         return self

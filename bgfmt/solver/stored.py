@@ -58,6 +58,10 @@ class Pairs(NamedTuple):
 class Hands(Protocol):
     """Who runs the two kernels of a tile: `bgfmt.solver.kernels.tiles` here, or a device. A tile's own."""
 
+    def prepare(self) -> None:
+        """Load the kernels."""
+        ...
+
     def near(self, name: str, places: int, sides: int) -> Any:
         """Room for the turned values of sides against places, in lanes; lost with the next of this name."""
         ...
@@ -103,6 +107,10 @@ class Making:
             made: Hands = DeviceHands(order, self.grid.columns)
             return made
         return KernelHands(order, self.grid.columns)
+
+    def prepare(self) -> None:
+        """Load what every tile needs: the list of plays, and the kernels."""
+        self.hands().prepare()
 
     def make(self, tile: Tile) -> Made:
         """Make a tile, unless all its chunks are there."""
@@ -244,6 +252,11 @@ class KernelHands(Hands):
         self.order, self.columns = order, columns
         self.record = np.uint64 if columns == 4 else np.int16
         self.block = (LANES if order.n > 4000 else LANES // 2) // 4 if columns == 4 else LANES
+
+    def prepare(self) -> None:
+        near, out = self.near("near", 1, 1), self.records("upper", 1, self.columns)
+        self.lay(np.zeros((1, self.columns), np.uint16), near, 0, 0)
+        self.best((0, 0), near, 0, 0, out, 0, 0, 1)
 
     def near(self, name: str, places: int, sides: int) -> Array:
         return room(name, (-(-sides // self.block), places, self.block * self.columns), np.int16)
