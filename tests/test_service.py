@@ -346,7 +346,13 @@ def test_bulk_json(client: Client) -> None:
     assert codes == [None, None, "bad_position", "bad_parameter", "bad_parameter", "bad_body", "not_covered"]
     assert [one["error"]["row"] for one in found[2:]] == [2, 3, 4, 5, 6]
     assert found[2]["asked"] == "nonsense"
-    for route, query in (("race", {}), ("cube", {"settle": "false"}), ("play", {"roll": "61", "top": 2})):
+    asked = [
+        ("race", {}),
+        ("cube", {"settle": "false"}),
+        ("cube", {"away": "3-5", "settle": "false"}),
+        ("play", {"roll": "61", "top": 2}),
+    ]
+    for route, query in asked:
         _, _, data = client.post(f"/v1/{route}", {"positions": [TEXT], **query})
         assert json.loads(data)["results"] == [client.json(f"/v1/{route}", position=TEXT, **query)]
 

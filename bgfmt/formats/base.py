@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Generic
 
 import numpy as np
@@ -31,6 +31,7 @@ from bgfmt.tables import KINDS, Table
 
 __all__ = [
     "HEAD_BYTES",
+    "Apart",
     "Extent",
     "Fault",
     "Format",
@@ -49,6 +50,7 @@ __all__ = [
 
 Progress = Callable[[int, int], None]
 Options = Mapping[str, Any]
+Apart = Callable[[Callable[[Source, Any], Any], Sequence[Any]], Iterable[Any]]
 
 
 class Format(Generic[T]):
@@ -196,6 +198,14 @@ class Format(Generic[T]):
     def as_written(self, table: T) -> tuple[T, Options]:
         """The same numbers without what is carried along, and the options that give the layout it was read with."""
         return table, {}
+
+    def audit_apart(self, source: Source, extent: Extent, run: Apart) -> Iterator[Fault] | None:
+        """The faults of `audit`, found in parts by others; None where this format is looked at in one go.
+
+        run : run(function, parts) gives function(their own source of the same bytes, part) of each part, in any
+            order. The function is one that pickles by name.
+        """
+        return None
 
     def audit(self, source: Source, table: T, extent: Extent) -> Iterator[Fault]:
         """Account for every byte of a table's extent: what yields no fault is as written, or part of a number.
