@@ -24,7 +24,8 @@ R = TypeVar("R")
 LOCAL = re.compile(r"local:([1-9]\d{0,3})")
 REMOTE = re.compile(r"(tcp|tls|ws|wss|ucx)://[^\s/]+:\d+")
 TRIES = 3  # to start a local cluster, and to do a task on whose workers too many ended
-STARTING = 60  # seconds in which a scheduler has to answer, and a first worker to be there
+ANSWERING = 60  # seconds in which a scheduler has to answer
+STARTING = 120  # seconds in which a first worker has to be there
 COUNTING = 1.0  # seconds after which workers are counted again
 GETTING = 20  # seconds in which the result of a finished task has to come
 SETTINGS = {
@@ -71,7 +72,7 @@ class DaskWorkers(Workers):
             self.local: Any = self._local(distributed, self._wanted) if local else None
             target = address if self.local is None else self.local
             self._client: Any = self._closing.enter_context(
-                distributed.Client(target, timeout=STARTING, set_as_default=False)
+                distributed.Client(target, timeout=ANSWERING, set_as_default=False)
             )
             self._client.wait_for_workers(1, timeout=STARTING)
             self._counted = float("-inf")

@@ -155,7 +155,7 @@ def scheduled(workers: int = 2) -> Iterator[tuple[str, subprocess.Popen[bytes]]]
     place = ["--host", "127.0.0.1", "--port", str(port), "--no-dashboard"]
     with tempfile.TemporaryDirectory() as folder:
         begun = [subprocess.Popen([*dask, "scheduler", *place], cwd=folder, **quiet)]
-        each = ["--nworkers", "1", "--nthreads", "1", "--no-dashboard", "--death-timeout", "5"]
+        each = ["--nworkers", "1", "--nthreads", "1", "--no-dashboard", "--death-timeout", "60"]
         for _ in range(workers):
             begun.append(subprocess.Popen([*dask, "worker", address, *each], cwd=folder, **quiet))
         try:

@@ -422,6 +422,24 @@ def test_the_scheduler_and_all_may_be_killed(tmp_path: Path, made: dict[str, Pat
     assert digest(tmp_path / "o.bd") == digest(made["6x7"])
 
 
+def test_a_scheduler_of_its_own(tmp_path: Path, made: dict[str, Path]) -> None:
+    """`dask scheduler` and `dask worker` as processes; the commands solve and verify there."""
+    pytest.importorskip("distributed")
+    from .cluster_kills import scheduled
+
+    def bgfmt_(*words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [*BGFMT, *words], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=300
+        )
+
+    with scheduled(1) as (address, _):
+        done = bgfmt_("solve", "two-sided", "6x5", "--cluster", address, "--store", "s", "-o", "o.bd")
+        assert done.returncode == 0, done.stderr
+        assert digest(tmp_path / "o.bd") == digest(made["6x5"])
+        done = bgfmt_("verify", "s", "o.bd", "--cluster", address)
+        assert (done.returncode, done.stdout.count("proved")) == (0, 2), done.stderr
+
+
 def test_no_cluster_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(CapabilityError, match=r"local:N or the address"):
         solve_stored("two-sided", 3, 2, store=tmp_path / "s", cluster="somewhere")
@@ -429,7 +447,7 @@ def test_no_cluster_is_one_line(tmp_path: Path) -> None:
     from bgfmt import cluster
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cluster, "STARTING", 0.5)
+        patch.setattr(cluster, "ANSWERING", 0.5)
         with pytest.raises(ClusterError, match="no cluster"):
             solve_stored("two-sided", 3, 2, store=tmp_path / "s", cluster="tcp://127.0.0.1:9")
     assert not (tmp_path / "s").exists()
