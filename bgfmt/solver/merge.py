@@ -28,19 +28,30 @@ class Merge:
         self.records = np.frombuffer(kept.map, self.type)
         self._wrong: list[int] = []
 
-    def rows(self, layer: int) -> list[Callable[[], None]]:
-        """Calls, in any order, that put the rows of a layer together once all its `across` records are there."""
+    def ahead(self, layer: int) -> None:
+        """Have the pieces that lower layers hold of a layer's rows read ahead: they were written long before."""
         kept = self.kept
-        if layer == 0:
-            return [self._terminal]
-        pool, cuts = kept.pool, kept.order.cuts
-        start, end = int(cuts[layer]), int(cuts[layer + 1])
+        rows = int(kept.order.cuts[layer + 1] - kept.order.cuts[layer])
+        pieces, widths = self._pieces(layer)
+        for block in range(int(kept.pool.first[1]), int(kept.pool.first[layer])):
+            system.will_need(kept.map, 2 * int(pieces[block]), 2 * rows * int(widths[block]))
+
+    def _pieces(self, layer: int) -> tuple[Array, Array]:
+        """Where the records of the layer's first side against each block begin, and how many numbers they are."""
+        pool, start = self.kept.pool, int(self.kept.order.cuts[layer])
         blocks = np.arange(len(pool.starts) - 1)
         pieces = np.zeros(len(blocks), np.int64)
         for lower in range(1, layer + 1):
             ts = slice(pool.first[lower], pool.first[lower + 1] if lower < layer else None)
-            pieces[ts] = kept.place(lower, blocks[ts], start)
-        widths = np.diff(pool.starts) * kept.columns
+            pieces[ts] = self.kept.place(lower, blocks[ts], start)
+        return pieces, np.diff(pool.starts) * self.kept.columns
+
+    def rows(self, layer: int) -> list[Callable[[], None]]:
+        """Calls, in any order, that put the rows of a layer together once all its `across` records are there."""
+        if layer == 0:
+            return [self._terminal]
+        start, end = (int(at) for at in self.kept.order.cuts[layer : layer + 2])
+        pieces, widths = self._pieces(layer)
         return [
             partial(self._put, low, min(low + TOGETHER, end), pieces + (low - start) * widths)
             for low in range(start, end, TOGETHER)

@@ -55,12 +55,18 @@ class Pairs:
         numbers[pool.offsets[0] : pool.offsets[0] + len(pool.starts) - 1 - pool.first[1]] = 32767
         self.finish(0)
 
-    def layer(self, layer: int, executor: Executor, beside: Sequence[Callable[[], None]] = ()) -> None:
-        """Make all pairs of a layer. What is `beside` is called together with the blocks of the second step."""
+    def layer(
+        self,
+        layer: int,
+        executor: Executor,
+        first: Sequence[Callable[[], None]] = (),
+        second: Sequence[Callable[[], None]] = (),
+    ) -> None:
+        """Make all pairs of a layer; calls that go beside the blocks of the first and of the second step."""
         across, down = self.steps(layer, executor.workers)
         start = int(self.order.cuts[layer])
         self._lie(slice(start, None), *self._own(layer))
-        for blocks, others in ((across, ()), (down, beside)):
+        for blocks, others in ((across, first), (down, second)):
             made: list[Callable[[], None]] = [partial(self.make, block) for block in blocks]
             executor.run(Calls(), [*others, *made])
         self.finish(layer)

@@ -19,6 +19,7 @@ is that of docs/theory/two-sided.md, 16-bit integers throughout.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -160,7 +161,7 @@ def _through_scratch(
     told(kept.finished)
     for layer in range(kept.finished + 1, order.layers):
         kept.open_layer()
-        pairs.layer(layer, executor, merge.rows(layer))
+        pairs.layer(layer, executor, [partial(merge.ahead, layer)], merge.rows(layer))
         merge.finish()
         kept.close_layer(layer, sink)
         told(layer)
