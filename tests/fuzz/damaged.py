@@ -3,8 +3,8 @@
 A name is of a seed that is left out.
 
 None may be called good, end in anything but a report or a BgfmtError of one line, take more than five seconds (of the
-processor, so that other work does not count) or hold more than 400 MB. Prints how often each status came; the first
-copy that breaks the rule is left as `broken.bin`, and the exit code is 1.
+processor, so that other work does not count) or hold more than 400 MB. Prints how often each status came; a copy
+that breaks the rule is left as `broken-*.bin`, and the exit code is 1.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from tests import damage
 
 GOLDEN = Path(__file__).resolve().parents[2] / "fixtures" / "golden"
 SECONDS, MEGABYTES = 5.0, 400.0
+ESCAPE = "ESCAPE"
 #: golden files of gnubg's programs
 FILES = (
     "os_p01.bd", "os_p02.bd", "os_p02_cg.bd", "os_p03.bd", "os_p03_c.bd", "os_p03_g.bd", "os_p03_H.bd",
@@ -141,7 +142,7 @@ def put(sound: Seed, data: bytes, folder: Path) -> Path:
 
 
 def run(count: int, seed: int = 0, folder: Path | None = None, without: Container[str] = ()) -> Counter[str]:
-    """Verify `count` damaged copies; how often each status came."""
+    """Verify `count` damaged copies, or until interrupted; how often each status came."""
     outcomes: Counter[str] = Counter()
     shared = "/dev/shm" if Path("/dev/shm").is_dir() else None
     with tempfile.TemporaryDirectory(dir=shared) as made:
@@ -151,24 +152,29 @@ def run(count: int, seed: int = 0, folder: Path | None = None, without: Containe
             code = bgfmt.verify(put(sound, sound.data, where)).exit_code
             assert code == 0 or not sound.proved, sound.name
         base = peak()
-        for number in range(count):
-            sound = corpus[number % len(corpus)]
-            rng = random.Random(f"{seed}-{number}")
-            other = corpus[(number + 7) % len(corpus)].data
-            kind, data = copy(sound, rng, number + 100_000 * seed, other, where)
-            if data is None:
-                continue
-            path = put(sound, data, where)
-            try:
-                outcomes[judge(path)] += 1
-                assert peak() < max(MEGABYTES, base + 100), f"held {peak():.0f} MB"
-            except BaseException:
-                Path("broken.bin").write_bytes(data)
-                print(f"copy {number} of {sound.name}, {kind}, seed {seed}: broken.bin", file=sys.stderr)
-                raise
-            finally:
-                if sound.within is not None:
-                    put(sound, sound.data, where)
+        with contextlib.suppress(KeyboardInterrupt):
+            for number in range(count):
+                sound = corpus[number % len(corpus)]
+                rng = random.Random(f"{seed}-{number}")
+                other = corpus[(number + 7) % len(corpus)].data
+                kind, data = copy(sound, rng, number + 100_000 * seed, other, where)
+                if data is None:
+                    continue
+                path = put(sound, data, where)
+                try:
+                    outcomes[judge(path)] += 1
+                    assert peak() < max(MEGABYTES, base + 100), f"held {peak():.0f} MB"
+                except Exception as error:
+                    kept = Path(f"broken-{sound.name}-{number}.bin")
+                    kept.write_bytes(data)
+                    print(
+                        f"copy {number} of {sound.name}, {kind}, seed {seed}: {kept}: {error!r:.300}",
+                        file=sys.stderr,
+                    )
+                    outcomes[ESCAPE] += 1
+                finally:
+                    if sound.within is not None:
+                        put(sound, sound.data, where)
     return outcomes
 
 
@@ -204,3 +210,4 @@ if __name__ == "__main__":
     start = time.monotonic()
     found = run(wanted, int(sys.argv[2]) if len(sys.argv) > 2 else 0, without=sys.argv[3:])
     print(f"{found.total():,} damaged copies in {time.monotonic() - start:.0f} s: {dict(found)}")
+    sys.exit(1 if found[ESCAPE] else 0)
