@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from bgfmt.errors import SolverError
 from bgfmt.game import board
 from bgfmt.solver import limits
@@ -101,13 +99,10 @@ def plan_two_sided(
         seconds = START_SECONDS + lanes / 1e9 / threads
         memory = 2 * pairs * columns * 8 + 4 * n * results + INTERPRETER_BYTES
         return Plan(what, pairs, seconds, memory, pairs * columns * 8)
-    pool = Pool(cuts, columns).size * 2
-    own = int(max(np.diff(cuts) * (n - cuts[:-1]))) * columns * 2
-    near = threads * n * columns * 32 * 2
     body = pairs * columns * 2
     large = pairs > limits.HELD_PAIRS
     seconds = START_SECONDS + lanes / LANES / threads + (body / SCRATCH_RATE if large else 0)
-    memory = pool + own + near + 4 * n * results + INTERPRETER_BYTES + (0 if large else body)
+    memory = Pool(cuts, columns).bytes + 4 * n * results + INTERPRETER_BYTES + (0 if large else body)
     return Plan(what, pairs, seconds, int(memory), 40 + body, body if large else 0)
 
 
