@@ -233,3 +233,30 @@ def row(
             new[x, k] = total[k]
         set_turned(new[x], new_turned[c * n + r])
     return most
+
+
+@njit()
+def rows(
+    first: int,
+    last: int,
+    lower: bool,
+    lists: Lists,
+    boards: Array,
+    chequers: int,
+    kinds: Array,
+    divide: bool,
+    stay: bool,
+    old: Array,
+    old_turned: Array,
+    new: Array,
+    new_turned: Array,
+) -> Any:
+    """`row` for the rows first..last-1, in order: the records up to the diagonal where `lower`, else those beyond."""
+    most = old.dtype.type(0)
+    for r in range(first, last):
+        begin, end = (0, r + 1) if lower else (r + 1, len(boards))
+        change = row(
+            r, begin, end, 0, lists, boards, chequers, kinds, divide, stay, old, old_turned, new, new_turned
+        )
+        most = change if change > most else most
+    return most
