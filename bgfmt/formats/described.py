@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bgfmt import formats
+from bgfmt import formats, tables
 from bgfmt.errors import CorruptError
 from bgfmt.formats import records
 from bgfmt.storage import Source
-from bgfmt.tables import KINDS, LazyRows, Rows, Table, flat
+from bgfmt.tables import LazyRows, Rows, Table, flat
 
 MOST = 1 << 16  # bytes
 Refuse = Callable[[str, object], CorruptError]
@@ -35,7 +35,7 @@ def text_of(table: Table, arrays: bool = False) -> bytes:
 
 def kinds(names: list[str]) -> list[str]:
     """Of names of kinds of table, those that have arrays."""
-    return [name for name in names if KINDS[name].rules(1, 1)]
+    return [name for name in names if tables.KINDS[name].rules(1, 1)]
 
 
 class Stored:
@@ -74,7 +74,7 @@ def table_of(text: bytes | str, arrays: Stored | dict[str, Any], source: Source,
     """
     try:
         meta = json.loads(text)
-        kind = KINDS[meta["kind"]]
+        kind = tables.KINDS[meta["kind"]]
         points, chequers, facts = meta["points"], meta["chequers"], meta.get("extra", {})
         if not isinstance(facts, dict):
             raise ValueError("extra is no object")
