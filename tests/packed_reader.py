@@ -14,11 +14,11 @@ def summed(data: bytes, start: int, end: int) -> None:
 
 
 class Units:
-    """A block's stream: its state, and the units behind it."""
+    """A stream of a block: its state, and the units behind it."""
 
-    def __init__(self, data: bytes) -> None:
-        self.x = int.from_bytes(data[:4], "little")
-        self.rest = [int.from_bytes(data[k : k + 2], "little") for k in range(4, len(data), 2)]
+    def __init__(self, units: list[int]) -> None:
+        self.x = units[0] | units[1] << 16
+        self.rest = units[2:]
 
     def filled(self) -> None:
         if self.x < 65536:
@@ -45,19 +45,25 @@ class Units:
 
 def block(data: bytes, kinds: list[int], count: int, classes: list[list[int]]) -> list[list[int]]:
     """The residuals of a block, a list a record."""
-    units, out = Units(data), []
-    for _ in range(count):
-        record = []
-        for kind in kinds:
-            if kind == 0:
-                record.append(0)
-                continue
-            shift, frequencies = classes[kind][0], classes[kind][1:]
-            i = units.symbol(frequencies)
-            record.append(units.low_bits(16) if i == 63 else (i - 31 << shift) + units.low_bits(shift))
-        out.append(record)
-    assert units.x == 65536
-    assert units.rest == []
+    units = [int.from_bytes(data[k : k + 2], "little") for k in range(0, len(data), 2)]
+    first, second = Units(units), Units(units[::-1])
+    half = (count + 1) // 2
+    out = [record(first if k < half else second, kinds, classes) for k in range(count)]
+    assert first.x == second.x == 65536
+    assert len(first.rest) + len(second.rest) == len(units)
+    return out
+
+
+def record(units: Units, kinds: list[int], classes: list[list[int]]) -> list[int]:
+    """The residuals of the next record."""
+    out = []
+    for kind in kinds:
+        if kind == 0:
+            out.append(0)
+            continue
+        shift, frequencies = classes[kind][0], classes[kind][1:]
+        i = units.symbol(frequencies)
+        out.append(units.low_bits(16) if i == 63 else (i - 31 << shift) + units.low_bits(shift))
     return out
 
 

@@ -82,7 +82,7 @@ def test_numbers_that_are_no_equities_come_back(how: str, columns: int) -> None:
 
 def test_factors_are_found_and_pay() -> None:
     data = packed(solver.two_sided(6, 5))
-    scales = unpacked(data).equities.packed.strip(0).tiles[0]  # type: ignore[attr-defined]
+    scales = unpacked(data).equities.packed.tile(0, 0)  # type: ignore[attr-defined]
     assert scales.counts.sum(axis=0).min() > 0
     assert len(data) < 0.36 * 462 * 462 * 8
 

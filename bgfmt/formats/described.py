@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from bgfmt import formats, tables
 from bgfmt.errors import CorruptError
 from bgfmt.formats import records
+from bgfmt.formats.base import Format, Options
 from bgfmt.storage import Source
 from bgfmt.tables import LazyRows, Rows, Table, flat
 
@@ -33,9 +34,16 @@ def text_of(table: Table, arrays: bool = False) -> bytes:
     return json.dumps(said | {"extra": records.facts_of(table)}).encode()
 
 
-def kinds(names: list[str]) -> list[str]:
-    """Of names of kinds of table, those that have arrays."""
-    return [name for name in names if tables.KINDS[name].rules(1, 1)]
+class AnyTable(Format[Table]):
+    """A format of every kind of table that has arrays."""
+
+    carries = (Table,)
+
+    def kinds(self) -> list[str]:
+        return [name for name in super().kinds() if tables.KINDS[name].rules(1, 1)]
+
+    def refusal(self, table: Table, options: Options) -> str | None:
+        return table.check() if table.arrays() else f"{self.name} holds tables, not {table.kind}"
 
 
 class Stored:

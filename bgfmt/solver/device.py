@@ -61,6 +61,9 @@ class DeviceHands(Hands):
         self.columns = columns
         self._plays = _plays(order)
 
+    def prepare(self) -> None:
+        """Nothing: the device's kernels are compiled at the first tile."""
+
     def near(self, name: str, places: int, sides: int) -> Any:
         return self._room(name, (places, sides, self.columns), np.int16)
 

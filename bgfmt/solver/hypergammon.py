@@ -34,11 +34,10 @@ RECORD = 28
 THRESHOLDS = {"gnubg": 1e-5, "exact": 1e-12}
 MOST_SWEEPS = 1000
 SCALE = 16777215
-#: rows made together: of sides on the board, and of those on the bar, to which any hit may lead
-BLOCK, BAR_BLOCK = 16, 4
+BLOCK = 16  # rows made together
 FEW = 100  # rows up to which threads cost more than they save
 #: bytes a record: values, turned and swapped in the recipe's floats, the class, and what a block holds
-COST = {"gnubg": 22 * 4, "exact": 22 * 8}
+COST = {"gnubg": 32 * 4, "exact": 32 * 8}
 
 
 @dataclass(frozen=True)
@@ -193,6 +192,7 @@ class _Solve:
             self._state = tiles.State(
                 values=self.values,
                 told=np.zeros(wide * n * tiles.TILE, kind),
+                apart=np.zeros((n * n + lists.MOST) * tiles.NUMBERS, kind),
                 kinds=np.zeros((n, n), np.uint8),
                 live=np.zeros((n, wide), np.uint32),
                 boards=self._lists.boards,
@@ -202,9 +202,7 @@ class _Solve:
                 as_is=self.recipe == "gnubg",
             )
             self._made = np.empty((BLOCK, wide, tiles.TILE), kind)
-            inside = board.count(PLACES - 1, self.chequers)  # numbers of sides on the bar come last
-            self._blocks = _shares(inside, -(-inside // BLOCK))
-            self._blocks += _shares(n - inside, -(-(n - inside) // BAR_BLOCK), inside)
+            self._blocks = _shares(n, -(-n // BLOCK))
         except MemoryError:
             raise SolverError(
                 f"too little memory: {memory_needed(self.chequers, self.recipe):,} bytes needed"
@@ -231,7 +229,6 @@ class _Solve:
     def sweep(self) -> Any:
         """Renew every record once; the greatest change of a number."""
         from bgfmt.solver.kernels import hypergammon as kernels
-        from bgfmt.solver.kernels import hypergammon_tiles as tiles
 
         state, made, known = self._state, self._made, self._lists
         wide = len(known.tiles.blocked)
@@ -239,9 +236,9 @@ class _Solve:
         changes = []
         for first, last in self._blocks:
             self._each(
-                tiles.rows,
+                kernels.make,
                 [
-                    (state, known.plays, known.tiles, first, last, a, b, made)
+                    (state, known.plays, known.sides, known.tiles, first, last, a, b, made)
                     for a, b in _shares(wide, 4 * few if few > 1 else 1)
                 ],
             )
