@@ -23,7 +23,17 @@ from bgfmt.solver.kernels.hypergammon_plays import (
     Plays,
     Sides,
 )
-from bgfmt.solver.kernels.hypergammon_tiles import CUBELESS, FEW, LANES, NUMBERS, TILE, State, Tiles, few, rows
+from bgfmt.solver.kernels.hypergammon_tiles import (
+    CUBELESS,
+    FEW,
+    LANES,
+    NUMBERS,
+    TILE,
+    State,
+    Tiles,
+    few,
+    rows,
+)
 
 Array = Any
 
@@ -143,7 +153,15 @@ def before(us: int, them: int, row: int, column: int) -> bool:
 
 @njit()
 def records(
-    state: State, plays: Plays, sides: Sides, tiles: Tiles, which: Array, many: int, first: int, in_order: bool, made: Array
+    state: State,
+    plays: Plays,
+    sides: Sides,
+    tiles: Tiles,
+    which: Array,
+    many: int,
+    first: int,
+    in_order: bool,
+    made: Array,
 ) -> None:
     """One step for the records which[:many] = (us, them) of a block that begins with row `first`; into `made`.
 
@@ -153,7 +171,13 @@ def records(
     values, apart, boards, one = state.values, state.apart, state.boards, state.one
     record = np.empty(NUMBERS, values.dtype)
     starts, after, landed, lists = plays.first, plays.after, plays.landed, plays.lists
-    lane_of, hit, all_places, blocked, all_blots = tiles.lane, sides.hit, sides.places, sides.blocked, sides.blots
+    lane_of, hit, all_places, blocked, all_blots = (
+        tiles.lane,
+        sides.hit,
+        sides.places,
+        sides.blocked,
+        sides.blots,
+    )
     n, two = len(values), one + one
     wide, numbers, unit = np.uint64(n), np.uint64(NUMBERS), np.uint64(1)
     base = np.zeros(8, np.uint64)
@@ -252,7 +276,15 @@ def records(
 
 @njit()
 def make(
-    state: State, plays: Plays, sides: Sides, tiles: Tiles, first: int, last: int, from_: int, to: int, made: Array
+    state: State,
+    plays: Plays,
+    sides: Sides,
+    tiles: Tiles,
+    first: int,
+    last: int,
+    from_: int,
+    to: int,
+    made: Array,
 ) -> None:
     """One step for all records of the rows first..last-1 and tiles from_..to-1, from the numbers as they stand."""
     rows(state, plays, tiles, first, last, from_, to, made)
