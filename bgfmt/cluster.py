@@ -8,20 +8,26 @@ from __future__ import annotations
 import contextlib
 import logging
 import re
+import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib import import_module
 from importlib.util import find_spec
+from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
 from bgfmt.errors import BgfmtError, CapabilityError, ClusterError, MissingExtraError
-from bgfmt.workers import ThreadWorkers, Workers, none
+from bgfmt.workers import ThreadWorkers, Waiting, Workers, none
 
 K = TypeVar("K")
 R = TypeVar("R")
 LOCAL = re.compile(r"local:([1-9]\d{0,3})")
 REMOTE = re.compile(r"(tcp|tls|ws|wss|ucx)://[^\s/]+:\d+")
 TRIES = 3  # to start a local cluster, and to do a task on whose workers too many ended
-STARTING = 60  # seconds in which a scheduler has to answer, and a first worker to be there
+ANSWERING = 60  # seconds in which a scheduler has to answer
+STARTING = 120  # seconds in which a first worker has to be there
+COUNTING = 1.0  # seconds after which workers are counted again
+GETTING = 20  # seconds in which the result of a finished task has to come
 SETTINGS = {
     "distributed.scheduler.allowed-failures": 1000,
     "distributed.scheduler.work-stealing": True,
@@ -55,20 +61,22 @@ class DaskWorkers(Workers):
         except ImportError:
             install = "pip install '.[cluster]' in a checkout of bgfmt"
             raise MissingExtraError(f"a cluster needs Dask: {install}", install) from None
-        logging.getLogger("distributed").setLevel(logging.CRITICAL)
         self.address = address
+        self._leaving: threading.Thread | None = None
         self._closing = contextlib.ExitStack()
+        self._closing.enter_context(_quiet())
         self._closing.enter_context(dask.config.set(SETTINGS))
         try:
             local = LOCAL.fullmatch(address)
-            self.local: Any = self._local(distributed, int(local.group(1))) if local else None
+            self._wanted = int(local.group(1)) if local else 0
+            self.local: Any = self._local(distributed, self._wanted) if local else None
             target = address if self.local is None else self.local
             self._client: Any = self._closing.enter_context(
-                distributed.Client(target, timeout=STARTING, set_as_default=False)
+                distributed.Client(target, timeout=ANSWERING, set_as_default=False)
             )
             self._client.wait_for_workers(1, timeout=STARTING)
-            threads = self._client.nthreads()
-            self.workers = max(1, sum(threads.values()))
+            self._counted = float("-inf")
+            self._threads()
         except (OSError, TimeoutError, RuntimeError, ValueError) as error:
             self._close()
             raise ClusterError(address, f"no cluster: {_plain(error)}") from None
@@ -95,43 +103,116 @@ class DaskWorkers(Workers):
     def run(
         self, function: Callable[[K], R], keys: Sequence[K], after: Callable[[K], Iterable[K]] = none
     ) -> Iterator[R]:
+        """No more tasks are given out than there are threads, so that none waits behind another on a busy worker."""
         distributed: Any = import_module("distributed")
-        jobs: dict[K, Any] = {}
-        tries: dict[str, int] = {}
-        for place, key in enumerate(keys):
-            waited = [jobs[k] for k in after(key) if k in jobs]
-            jobs[key] = self._client.submit(_call, function, key, *waited, pure=False, priority=-place)
-        ended = distributed.as_completed(jobs.values(), loop=self._client.loop)
+        waiting = Waiting(keys, after)
+        place = {key: at for at, key in enumerate(keys)}
+        jobs: dict[Any, K] = {}
+        tries: dict[K, int] = {}
+        ended: SimpleQueue[Any] = SimpleQueue()
+
+        def give(some: Iterable[K]) -> None:
+            for key in some:
+                job = self._client.submit(_call, function, key, pure=False, priority=-place[key])
+                jobs[job] = key
+                job.add_done_callback(ended.put)
+
+        def again(key: K, error: Exception) -> None:
+            tries[key] = tries.get(key, 0) + 1
+            if tries[key] > TRIES:
+                raise error
+            give([key])
+
         try:
-            for job in ended:
+            while True:
+                give(waiting.take(self._threads() - len(jobs)))
+                if not jobs:
+                    return
+                try:
+                    job = ended.get(timeout=COUNTING)
+                except Empty:
+                    if self._client.status not in ("running", "connecting"):
+                        raise ClusterError(self.address, "the cluster was lost") from None
+                    continue
+                key = jobs.pop(job)
                 if job.status == "error":
                     error = job.exception()
-                    if isinstance(error, distributed.KilledWorker) and tries.get(job.key, 0) < TRIES:
-                        tries[job.key] = tries.get(job.key, 0) + 1
-                        job.retry()
-                        ended.add(job)
-                        continue
-                    raise (
-                        error if isinstance(error, BgfmtError) else ClusterError(self.address, _plain(error))
-                    )
+                    if not isinstance(error, distributed.KilledWorker):
+                        raise _told(self.address, error)
+                    again(key, _told(self.address, error))
+                    continue
                 if job.status != "finished":
                     raise ClusterError(self.address, "the cluster was lost")
-                yield job.result(timeout=STARTING)
+                try:
+                    result = job.result(timeout=GETTING)
+                except TimeoutError as error:  # the worker ended that had the result
+                    again(key, error)
+                    continue
+                waiting.done(key)
+                give(waiting.take(self.workers - len(jobs)))
+                yield result
         except (OSError, TimeoutError, distributed.CancelledError) as error:
             raise ClusterError(self.address, f"the cluster was lost ({_plain(error)})") from None
         finally:
             with contextlib.suppress(Exception):
-                self._client.cancel(list(jobs.values()), force=True)
+                self._client.cancel(list(jobs), force=True)
+
+    def _threads(self) -> int:
+        """Threads of all workers that are there now."""
+        if time.monotonic() - self._counted > COUNTING:
+            self._mend()
+            threads: dict[str, int] = self._client.nthreads()
+            self.workers = max(1, sum(threads.values()))
+            self._counted = time.monotonic()
+        return self.workers
+
+    def _mend(self) -> None:
+        """Start workers in place of those of this machine that ended for good: whose process ended as it began."""
+        local = self.local
+        if local is None:
+            return
+
+        def forget() -> None:
+            for name, nanny in list(local.workers.items()):
+                if nanny.status.name in ("closed", "failed"):
+                    del local.workers[name]
+
+        local.loop.add_callback(forget)
+        local.scale(self._wanted)
+
+    def prepare(self, function: Callable[[], object]) -> None:
+        with contextlib.suppress(OSError, TimeoutError, RuntimeError):  # tasks do it where it fails
+            self._client.run(function, on_error="ignore")
+
+    def leave(self) -> None:
+        """Closes in a thread of its own, which takes a second; `__exit__` waits for it."""
+        if self._leaving is None:
+            self._leaving = threading.Thread(target=self._close, name="closing a cluster")
+            self._leaving.start()
 
     def __enter__(self) -> DaskWorkers:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._close()
+        self.leave()
+        if self._leaving is not None:
+            self._leaving.join()
 
     def _close(self) -> None:
         with contextlib.suppress(OSError, TimeoutError, RuntimeError):
             self._closing.close()
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Dask tells nothing of its own: what ends here is said by an error, and what ends there is done again."""
+    names = [name for name in logging.root.manager.loggerDict if name.split(".")[0] == "distributed"]
+    before = {name: logging.getLogger(name).level for name in names}
+    for name in names:
+        logging.getLogger(name).setLevel(logging.CRITICAL + 1)
+    yield
+    for name, level in before.items():
+        logging.getLogger(name).setLevel(level)
 
 
 def workers_of(
@@ -143,12 +224,16 @@ def workers_of(
     return DaskWorkers(cluster, announce)
 
 
-def _call(function: Callable[[Any], Any], key: Any, *_: Any) -> Any:
+def _call(function: Callable[[Any], Any], key: Any) -> Any:
     """On a worker: the task; what goes wrong is told in words, since not every error pickles."""
     try:
         return function(key)
     except (OSError, MemoryError) as error:
         raise RuntimeError(_plain(error)) from None
+
+
+def _told(address: str, error: Exception) -> BgfmtError:
+    return error if isinstance(error, BgfmtError) else ClusterError(address, _plain(error))
 
 
 def _plain(error: BaseException) -> str:

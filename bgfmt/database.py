@@ -19,6 +19,7 @@ from bgfmt.errors import (
     UnknownFormatError,
 )
 from bgfmt.formats import Extent, Fault, Format, Reading
+from bgfmt.formats.base import Apart
 from bgfmt.formats.headerless import settle
 from bgfmt.formats.opening import open_source
 from bgfmt.formats.records import lasting
@@ -98,8 +99,14 @@ class Database:
         """What the database says of many positions at once; see the table's own `lookup_many`."""
         return self.table.lookup_many(us, them, column=column)
 
-    def audit(self) -> Iterator[Fault]:
-        """Every byte of the table's extent that is not as the format's own program writes it; see `Format.audit`."""
+    def audit(self, run: Apart | None = None) -> Iterator[Fault]:
+        """Every byte of the table's extent that is not as the format's own program writes it; see `Format.audit`.
+
+        run : who else may look, where the format can be looked at in parts; see `Format.audit_apart`.
+        """
+        apart = None if run is None else self.format.audit_apart(self.source, self.extent, run)
+        if apart is not None:
+            return apart
         return self.format.audit(self.source, self.table, self.extent)
 
     def info(self) -> dict[str, Any]:

@@ -160,6 +160,7 @@ def solve_stored(
         solving = Solving(kept, said, grid, device or "", progress, writing is not None)
         if said.state != "whole":
             solving.run(at_work, resume)
+        at_work.leave()
         if writing is not None:
             writing(kept, solving.merged, thread_count(threads))
     if store is None:
@@ -233,6 +234,7 @@ class Solving:
         grid = self.grid
         path = self.path if is_address(self.path) else os.path.abspath(self.path)
         making = Making(path, MAIN, grid, self.device, check=resume)
+        workers.prepare(making.prepare)
         done = 0
         for made in workers.run(making.make, grid.tiles(), grid.after):
             self.solved.count(made)
@@ -294,7 +296,7 @@ def _output(
 
 def merge(rows: PlacedPairs, out: Array, threads: int, merged: Callable[[int], None]) -> None:
     """Put the numbers of a store in order of position numbers, into the body of a mapped file."""
-    from bgfmt.solver.kernels.two_sided import spread
+    from bgfmt.solver.kernels.tiles import spread
 
     n, _, k = rows.shape
     flat = out.reshape(n, n * k)

@@ -386,7 +386,24 @@ def test_one_bad_file_is_one_line(tmp_path: Path, path: Path, capsys: pytest.Cap
         assert name in captured.err
 
 
-def test_a_score_beyond_the_table(at_scores: MatchPrices, tmp_path: Path) -> None:
+def test_what_is_written_is_told_by_the_ending(
+    tmp_path: Path, path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "m.mat").write_text(Maker(MoneyPrices(bgfmt.open(path).table), 4).mat(1))
+    for name in ("m.pdf", "m.mat2", "m.xg"):
+        assert run(["annotate", str(tmp_path / "m.mat"), str(path), "-o", str(tmp_path / name)]) == 2
+        said = capsys.readouterr()
+        assert said.out == ""
+        assert "what is written is .sgf, .html, .json or .txt" in said.err
+        assert said.err.count("\n") == 1
+    words = ["annotate", str(tmp_path / "m.mat"), str(path), "-o", str(tmp_path / "m.words")]
+    assert run([*words, "--to", "text"]) == 0
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["m.mat", "m.words"]
+
+
+def test_a_score_beyond_the_table(
+    at_scores: MatchPrices, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     maker = Maker(at_scores, 1, 9)
     words = maker.mat(1).replace("9 point match", "40 point match")
     with Judge([]) as short, Judge([], met=bgfmt.met.load(extend=True)) as long:
@@ -396,6 +413,9 @@ def test_a_score_beyond_the_table(at_scores: MatchPrices, tmp_path: Path) -> Non
     assert "goes to 25" in refused.problems[0]
     assert extended.judgements
     assert "extended" in text.basis(extended)
+    (tmp_path / "m.mat").write_text(words)
+    assert run(["annotate", str(tmp_path / "m.mat"), "--limit", "1"]) == 0
+    assert "bgfmt: --extend-met judges scores beyond the match equity table\n" in capsys.readouterr().err
 
 
 def test_any_bytes_are_read_or_refused(table: Any, judge: Judge, tmp_path: Path) -> None:

@@ -93,7 +93,7 @@ def test_dump_agrees_with_lookup(capsys: pytest.CaptureFixture[str]) -> None:
     with bgfmt.open(OS) as db:
         last = db.lookup(Side(0, 0, 0, 0, 0, 15))
         assert records[-1]["mean_rolls"] == pytest.approx(last.mean_rolls)
-        assert records[-1] == last.as_dict()
+        assert records[-1] == last.as_dict() | {"table": str(OS), "max_error": db.table.errors()}
     for name in ("os_p03_nd", "hyper1", "os_p02_g", "ts_03x03_cubeless"):
         for style in ("text", "csv", "json"):
             code, out, _ = cli(
@@ -118,7 +118,22 @@ def test_convert_and_its_refusals(capsys: pytest.CaptureFixture[str], tmp_path: 
     assert err.count("\n") == 1
     assert "two-sided" in fails(capsys, "convert", OS, tmp_path / "x.bd", "--to", "gnubg-ts")
     assert "4x4" not in fails(capsys, "convert", TS, tmp_path / "x.bd", "--points", "7")
-    assert "no option" in fails(capsys, "convert", TS, tmp_path / "x.bd", "--compress")
+    for typed, name, says in (  # as typed, not by the names of Python
+        (
+            "--compress",
+            "x.bd",
+            "gnubg-ts has no option --compress (it has: --cubeless, --header or --no-header)",
+        ),
+        ("--no-gammon", "x.bd", "gnubg-ts has no option --no-gammon"),
+        ("--cubeless", "x.bgts", "bgfmt-ts has no option --cubeless (it has: none)"),
+        ("-Oblock-size=3", "x.bd", "gnubg-ts has no option -O block-size"),
+        (
+            "--header",
+            "x.ijf",
+            "jfile has no option --header (it has: -O container, --gammon or --no-gammon, -O kind",
+        ),
+    ):
+        assert says in fails(capsys, "convert", TS, tmp_path / name, typed)
     for item in ("points=99", "to=x", "progress=1", "force=yes"):
         fails(capsys, "convert", TS, tmp_path / "x.bd", "-O", item)
     assert "no format" in fails(capsys, "convert", TS, tmp_path / "x.bd", "--to", "wav")
@@ -185,6 +200,8 @@ def test_formats_lists_all(capsys: pytest.CaptureFixture[str]) -> None:
     _, out, _ = cli(capsys, "formats")
     assert "(.csv; written only)" in out
     assert "(no suffix: --to sconyers" in out
+    assert out.count("hypergammon-exact") == 1
+    assert out.count("holds any table") >= 4
 
 
 def test_a_format_that_is_only_written_is_named(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -23,7 +24,7 @@ from hypothesis import strategies as st
 import bgfmt
 from bgfmt import solver
 from bgfmt.cluster import DaskWorkers
-from bgfmt.errors import CapabilityError, ClusterError, CorruptError, ScratchError, TruncatedError
+from bgfmt.errors import BgfmtError, CapabilityError, ClusterError, CorruptError, ScratchError, TruncatedError
 from bgfmt.game.board import Position
 from bgfmt.solver.job import job
 from bgfmt.solver.stored import Making
@@ -114,12 +115,12 @@ def test_a_tile_reads_and_writes_what_it_says(tmp_path: Path) -> None:
         assert not kept & given
         alone = tmp_path / "alone"
         for at in kept:
-            to = alone / f"equities/c/{at[0]}/{at[1]}/0"
+            to = alone / f"equities/c.{at[0]}.{at[1]}.0"
             to.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(tmp_path / f"s/equities/c/{at[0]}/{at[1]}/0", to)
+            shutil.copy(tmp_path / f"s/equities/c.{at[0]}.{at[1]}.0", to)
         Making(str(alone), "equities", grid).make(tile)
         for a, b in given:
-            name = f"equities/c/{a}/{b}/0"
+            name = f"equities/c.{a}.{b}.0"
             assert (alone / name).read_bytes() == (tmp_path / "s" / name).read_bytes()
         shutil.rmtree(alone)
 
@@ -201,7 +202,7 @@ def test_what_fsspec_reaches() -> None:
 
 
 def chunk_files(store: Path) -> list[Path]:
-    return sorted(path for path in (store / "equities" / "c").rglob("*") if path.is_file())
+    return sorted(path for path in (store / "equities").glob("c.*"))
 
 
 @settings(max_examples=20, deadline=None)
@@ -210,13 +211,33 @@ def test_a_flipped_bit_is_found(
     data: st.DataObject, store: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     copy = Path(shutil.copytree(store, tmp_path_factory.mktemp("flip") / "s"))
-    file = data.draw(st.sampled_from([*chunk_files(copy), copy / "numbers/c/0"]))
+    file = data.draw(st.sampled_from([*chunk_files(copy), copy / "numbers/c.0"]))
     content = bytearray(file.read_bytes())
     content[data.draw(st.integers(0, len(content) - 1))] ^= 1 << data.draw(st.integers(0, 7))
     file.write_bytes(content)
     report = bgfmt.verify(copy)
     assert report.exit_code == 1
     assert file.relative_to(copy).as_posix() in str(report.as_dict())
+
+
+@pytest.mark.parametrize("name", ["zarr.json", "equities/zarr.json", "numbers/zarr.json"])
+def test_every_byte_of_a_description_is_accounted_for(copied: Path, name: str) -> None:
+    file = copied / name
+    sound = file.read_bytes()
+    for at in range(len(sound)):
+        file.write_bytes(sound[:at] + bytes([sound[at] ^ 1 << at % 7]) + sound[at + 1 :])
+        with contextlib.suppress(BgfmtError):
+            assert next(iter(bgfmt.open(copied).audit()), None) is not None, at
+    for odd in (sound + b" ", sound[:-1], sound.replace(b'"gnubg"', b'"other"')):
+        if odd != sound:
+            file.write_bytes(odd)
+            assert bgfmt.verify(copied).exit_code == 1
+    file.write_bytes(sound)
+    assert bgfmt.verify(copied).exit_code == 0
+    (copied / "equities/c.9").write_bytes(b"foreign")
+    report = bgfmt.verify(copied)
+    assert report.exit_code == 1
+    assert "equities/c.9" in str(report.as_dict())
 
 
 def reseal(file: Path, change: Any) -> None:
@@ -239,7 +260,7 @@ def test_a_wrong_number_is_found_under_a_right_checksum(copied: Path) -> None:
 
 def test_chunks_cannot_change_places(tmp_path: Path) -> None:
     solve_stored("two-sided", 6, 5, store=tmp_path / "s")
-    a, b = tmp_path / "s/equities/c/0/1/0", tmp_path / "s/equities/c/1/0/0"
+    a, b = tmp_path / "s/equities/c.0.1.0", tmp_path / "s/equities/c.1.0.0"
     first, second = a.read_bytes(), b.read_bytes()
     assert first != second
     a.write_bytes(second)
@@ -284,7 +305,7 @@ def test_a_damaged_chunk_is_an_error_where_it_is_asked_for(copied: Path) -> None
     file.write_bytes(content)
     with (
         bgfmt.open(copied) as db,
-        pytest.raises(CorruptError, match=r"c/0/0/0: byte \d+: expected the CRC-32C"),
+        pytest.raises(CorruptError, match=r"c\.0\.0\.0: byte \d+: expected the CRC-32C"),
     ):
         db.table.lookup_many(np.arange(20), np.arange(20))
 
@@ -385,7 +406,7 @@ def test_the_scheduler_and_all_may_be_killed(tmp_path: Path, made: dict[str, Pat
     """With local:N the scheduler lives in the command's own process."""
     command = [*BGFMT, "solve", "two-sided", "6x7", "--cluster", "local:1", "--store", "s", "-o", "o.bd"]
     begun = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.DEVNULL)
-    while begun.poll() is None and len(list((tmp_path / "s").rglob("0"))) < 30:
+    while begun.poll() is None and len(list((tmp_path / "s").rglob("c.*0"))) < 30:
         time.sleep(0.01)
     begun.send_signal(signal.SIGKILL)
     assert begun.wait() == -signal.SIGKILL
@@ -401,6 +422,24 @@ def test_the_scheduler_and_all_may_be_killed(tmp_path: Path, made: dict[str, Pat
     assert digest(tmp_path / "o.bd") == digest(made["6x7"])
 
 
+def test_a_scheduler_of_its_own(tmp_path: Path, made: dict[str, Path]) -> None:
+    """`dask scheduler` and `dask worker` as processes; the commands solve and verify there."""
+    pytest.importorskip("distributed")
+    from .cluster_kills import scheduled
+
+    def bgfmt_(*words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [*BGFMT, *words], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=300
+        )
+
+    with scheduled(1) as (address, _):
+        done = bgfmt_("solve", "two-sided", "6x5", "--cluster", address, "--store", "s", "-o", "o.bd")
+        assert done.returncode == 0, done.stderr
+        assert digest(tmp_path / "o.bd") == digest(made["6x5"])
+        done = bgfmt_("verify", "s", "o.bd", "--cluster", address)
+        assert (done.returncode, done.stdout.count("proved")) == (0, 2), done.stderr
+
+
 def test_no_cluster_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(CapabilityError, match=r"local:N or the address"):
         solve_stored("two-sided", 3, 2, store=tmp_path / "s", cluster="somewhere")
@@ -408,7 +447,7 @@ def test_no_cluster_is_one_line(tmp_path: Path) -> None:
     from bgfmt import cluster
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cluster, "STARTING", 0.5)
+        patch.setattr(cluster, "ANSWERING", 0.5)
         with pytest.raises(ClusterError, match="no cluster"):
             solve_stored("two-sided", 3, 2, store=tmp_path / "s", cluster="tcp://127.0.0.1:9")
     assert not (tmp_path / "s").exists()
@@ -449,9 +488,13 @@ def test_verify_by_workers(two: DaskWorkers, copied: Path, made: dict[str, Path]
     content = bytearray(chunk_files(copied)[0].read_bytes())
     content[9] ^= 1
     chunk_files(copied)[0].write_bytes(content)
-    report = bgfmt.verify(copied, cluster=address)
-    assert report.exit_code == 1
-    assert "c/0/0/0" in str(report.as_dict())
+    here = bgfmt.verify(copied)
+    with pytest.MonkeyPatch.context() as patch:  # the workers add up, not this process
+        patch.delattr("bgfmt.formats.zarr.chunk_fault")
+        there = bgfmt.verify(copied, cluster=address)
+    assert there.exit_code == 1
+    assert "c.0.0.0" in str(there.as_dict())
+    assert [f.field for f in there.findings] == [f.field for f in here.findings]
     one_sided = bgfmt.solve("one-sided", 3, 3, tmp_path / "o.bd")
     with pytest.raises(CapabilityError, match="not checked by a cluster"):
         bgfmt.verify(one_sided, cluster=address)

@@ -218,7 +218,8 @@ def test_dump_has_the_fields_of_lookup(
         (dumped,) = json.loads(capsys.readouterr().out)
         run(["lookup", f"{name}.bd", "#30", "--json"])
         (found,) = json.loads(capsys.readouterr().out)
-        assert {name: found[name] for name in found if name not in ("asked", "table", "max_error")} == dumped
+        del found["asked"]
+        assert found == dumped
 
 
 def test_no_field_of_the_page_never_comes() -> None:

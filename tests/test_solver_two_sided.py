@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import pickle
 import signal
 import subprocess
 import sys
@@ -13,7 +12,7 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 import pytest
@@ -25,12 +24,12 @@ from bgfmt.errors import SolverError
 from bgfmt.formats.gnubg.header import canonical_two_sided
 from bgfmt.game.board import count, rank, unrank
 from bgfmt.game.moves import ROLLS, race_plays
-from bgfmt.solver.executor import Threads
+from bgfmt.solver.executor import Threads, Work
 from bgfmt.solver.layers import layer_cuts, pip_order
-from bgfmt.solver.pairs import PairBlock, Pairs
 
 from .conftest import GOLDEN
 
+B = TypeVar("B")
 # SHA-256 of whole files of makebearoff 1.07; the MD5 sums of 6x6 to 6x8 are those printed in gnubg's manual
 SUMS = {
     (6, 5): "8081f37ce8cc72d4a8f9cec5ed864ec9eef86593359e13cdf71385eeb7cdd875",
@@ -181,51 +180,22 @@ def test_layers(size: tuple[int, int]) -> None:
         assert found == wanted
 
 
-# -- blocks may be made anywhere -------------------------------------------------------------------------
-
-
-class Elsewhere:
-    """An executor that hands blocks out as pickles and takes back what they give, in any order."""
+class Backwards:
+    """An executor that makes the blocks of a step last first."""
 
     workers = 3
 
-    def __init__(self) -> None:
-        self.sent = self.needed = self.got = self.given = 0
-
-    def run(self, work: Pairs, blocks: Sequence[PairBlock]) -> None:
-        made = []
-        for block in sorted(blocks, key=lambda b: hash((b.low, b.layer))):
-            task = pickle.loads(pickle.dumps(work.task(block)))
-            self.sent += sum(strip.nbytes for strip in task.strips.values())
-            self.needed += sum(strip.bytes for strip in work.needs(block))
-            made.append((block, task.run()))
-        for block, gives in made:
-            self.got += sum(values.nbytes for values in gives.values())
-            self.given += sum(strip.bytes for strip in work.gives(block))
-            work.take(block, gives)
+    def run(self, work: Work[B], blocks: Sequence[B]) -> None:
+        for block in reversed(blocks):
+            work.make(block)
 
 
-@pytest.mark.parametrize("cubeful", [True, False])
-@pytest.mark.parametrize("size", [(1, 4), (3, 3), (6, 4), (9, 2), (12, 1)], ids=str)
-def test_blocks_made_elsewhere_from_what_they_say_they_need(size: tuple[int, int], cubeful: bool) -> None:
-    """The state of the solve is filled with garbage first, and a task holds nothing but its strips."""
-    executor = Elsewhere()
-    made = solver.two_sided(*size, cubeful=cubeful, executor=executor)
-    assert np.array_equal(made.equities, solver.two_sided(*size, cubeful=cubeful).equities)
-    assert executor.sent == executor.needed > 0
-    assert executor.got == executor.given > 0
-
-
-def test_through_a_scratch_file_made_elsewhere(tmp_path: Path) -> None:
-    class Both(Elsewhere):
-        def run(self, work: Any, blocks: Sequence[Any]) -> None:
-            if isinstance(work, Pairs):
-                super().run(work, blocks)
-            else:
-                Threads(1).run(work, blocks)
-
-    made = solver.two_sided(6, 4, scratch=tmp_path / "s", executor=Both())
-    assert np.array_equal(made.equities, solver.two_sided(6, 4).equities)
+@pytest.mark.parametrize("size", [(1, 4), (6, 4), (9, 2)], ids=str)
+def test_blocks_are_made_in_any_order(size: tuple[int, int], tmp_path: Path) -> None:
+    wanted = solver.two_sided(*size).equities
+    assert np.array_equal(solver.two_sided(*size, executor=Backwards()).equities, wanted)
+    kept = solver.two_sided(*size, executor=Backwards(), scratch=tmp_path / "s")
+    assert np.array_equal(kept.equities, wanted)
 
 
 def test_an_executor_given_stays_open() -> None:

@@ -16,7 +16,7 @@ import pytest
 
 import bgfmt
 from bgfmt.cli import run as command
-from bgfmt.errors import CapabilityError, FormatNeededError, OutputExistsError, SolverError
+from bgfmt.errors import CapabilityError, FormatNeededError, OptionError, OutputExistsError, SolverError
 from bgfmt.solver import limits
 
 from .conftest import GOLDEN
@@ -106,7 +106,7 @@ def test_the_suffix_decides(
         (("one-sided", 6, 15, "q.db"), {}, CapabilityError, "bgsage would lose something of this table"),
         (("one-sided", 6, 15, "q.bd"), {"recipe": "bgsage"}, CapabilityError, "would lose something"),
         (("two-sided", 3, 3, "q.bd"), {"format": "nope"}, CapabilityError, "no format is called 'nope'"),
-        (("two-sided", 3, 3, "q.bd"), {"compressed": True}, CapabilityError, "no option 'compressed'"),
+        (("two-sided", 3, 3, "q.bd"), {"compressed": True}, OptionError, "no option 'compressed'"),
         (("two-sided", 3, 3, "-"), {}, CapabilityError, "- is not a file name"),
         (("two-sided", 3, 3, "nowhere/q.bd"), {}, OSError, "its folder does not exist"),
         (("two-sided", 3, 3, "x" * 300 + ".bd"), {}, OSError, "name too long"),
@@ -182,7 +182,7 @@ def test_one_line_for_every_refusal(
         ("two-sided 3x3 -o /dev/null --force", "/dev/null: is a device, not a regular file"),
         ("two-sided 3x3 -o -", "- is not a file name"),
         ("two-sided 3x3 -o no/where.bd", "no/where.bd: its folder does not exist"),
-        ("one-sided 3 --no-compress --to npz -o q.npz", "no option 'compressed'"),
+        ("one-sided 3 --no-compress --to npz -o q.npz", "npz has no option --no-compress (it has: none)"),
         ("one-sided 3 --normal-dist --recipe exact -o q.bd", "made by recipe gnubg, not by exact"),
         ("one-sided 30 -o q.bd", "1 to 18 points"),
         ("mean-rolls", "Missing option '-o'"),

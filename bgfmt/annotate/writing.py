@@ -11,13 +11,13 @@ from bgfmt.annotate import page, text
 from bgfmt.annotate.files import Annotated
 from bgfmt.annotate.report import WORST, Report
 
-ENDINGS = {".sgf": "sgf", ".html": "html", ".htm": "html", ".json": "json"}
+ENDINGS = {".sgf": "sgf", ".html": "html", ".htm": "html", ".json": "json", ".txt": "text", "": "text"}
 SUFFIXES = {"sgf": ".sgf", "html": ".html", "json": ".json", "text": ".txt"}
 
 
-def form_of(path: str) -> str:
-    """What to write into a file, by its ending: "sgf", "html", "json" or "text"."""
-    return ENDINGS.get(os.path.splitext(path)[1].lower(), "text")
+def form_of(path: str) -> str | None:
+    """What to write into a file, by its ending: "sgf", "html", "json", "text", or None where none is written so."""
+    return ENDINGS.get(os.path.splitext(path)[1].lower())
 
 
 def content(report: Report, form: str, worst: int = WORST) -> bytes:

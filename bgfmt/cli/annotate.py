@@ -21,8 +21,8 @@ FORMS = ("sgf", "html", "json", "text")
     "-o",
     "--output",
     type=click.Path(),
-    help="Where to write: .sgf (the match with comments), .html, .json, or else text; a folder (one that is there, "
-    "or NAME/) for a file of each.",
+    help="Where to write: .sgf (the match with comments), .html, .json or .txt; a folder (one that is there, or "
+    "NAME/) for a file of each.",
 )
 @click.option(
     "--to", "form", type=click.Choice(FORMS), help="What to write, where the ending of OUT does not say it."
@@ -83,6 +83,8 @@ def annotate(
     single = len(paths) == 1 and not os.path.isdir(paths[0])
     into_folder = output is not None and (output.endswith(("/", os.sep)) or os.path.isdir(output))
     form = form or ("sgf" if into_folder else writing.form_of(output or ""))
+    if form is None:
+        raise click.UsageError(f"{output}: what is written is .sgf, .html, .json or .txt; --to says another")
     if output is not None and not into_folder:
         if form == "sgf" and not single:
             raise click.UsageError("an .sgf file holds one match; for several say a folder: -o NAME/")
@@ -122,6 +124,8 @@ def annotate(
     for one_match in report.matches:
         for problem in one_match.problems:
             click.echo(f"bgfmt: {one_match.file}: {printable(problem)}", err=True)
+    if not extend_met and any(one.met and one.match.length > one.met.longest for one in report.matches):
+        click.echo("bgfmt: --extend-met judges scores beyond the match equity table", err=True)
     if as_json:
         options.echo_json(report.as_dict(worst))
     else:

@@ -58,12 +58,12 @@ def dump(
         if table.listing is not None:
             pieces = _listed(table.listing, start, stop, style)
         else:
-            pieces = _entries(table, start, stop, style)
+            pieces = _entries(table, db.name, start, stop, style)
         for piece in pieces:
             sys.stdout.write(piece)
 
 
-def _entries(table: Table, start: int, stop: int, style: str) -> Iterator[str]:
+def _entries(table: Table, name: str, start: int, stop: int, style: str) -> Iterator[str]:
     import numpy as np
 
     columns = table.columns
@@ -82,7 +82,7 @@ def _entries(table: Table, start: int, stop: int, style: str) -> Iterator[str]:
     )
     shown = np.array([bool(c.text) for c in columns])
     percent = np.array([100 if c.percent else 1 for c in columns], np.float32)
-    separator = "\n"
+    separator, source = "\n", {"table": name, "max_error": table.errors() or None}
     for begin in range(start, stop, CHUNK):
         numbers = np.arange(begin, min(begin + CHUNK, stop))
         places = np.divmod(numbers, table.positions) if table.sides == 2 else (numbers,)
@@ -100,7 +100,7 @@ def _entries(table: Table, start: int, stop: int, style: str) -> Iterator[str]:
             yield _fill(line, numbers, sides, np.concatenate([*counts_of, table.values(numbers)], axis=1))
         else:
             rows = zip(numbers.tolist(), table.values(numbers).tolist(), strict=True)
-            records = [json.dumps(_record(table, columns, number, row)) for number, row in rows]
+            records = [json.dumps(_record(table, columns, number, row) | source) for number, row in rows]
             yield separator + ",\n".join(records)
             separator = ",\n"
         if table.release is not None:

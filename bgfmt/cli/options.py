@@ -13,11 +13,20 @@ import click
 
 if TYPE_CHECKING:
     from bgfmt.engine.protocol import EngineDecider
+    from bgfmt.errors import OptionError
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 TRUE = {"1", "yes", "true", "on", ""}
 FALSE = {"0", "no", "false", "off"}
+
+#: options of formats that have switches of their own, for yes and for no; of the others one types -O NAME=VALUE
+SWITCHES = {
+    "compressed": ("--compress", "--no-compress"),
+    "gammon": ("--gammon", "--no-gammon"),
+    "header": ("--header", "--no-header"),
+    "cubeful": ("", "--cubeless"),
+}
 
 
 def json_option(function: F) -> F:
@@ -114,15 +123,26 @@ def as_error(error: BaseException) -> dict[str, str]:
 
 def message_of(error: BaseException) -> str:
     """An error's message in one line, with the option that answers it; the system's begin with the file's name."""
-    text = str(error)
+    from bgfmt.errors import OptionError
+
+    text = _as_typed(error) if isinstance(error, OptionError) else str(error)
     if isinstance(error, OSError) and error.strerror:
         text = f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     return " ".join([*text.split(), *hint(error).split()])
 
 
+def _as_typed(error: OptionError) -> str:
+    """What a format refuses and offers, by the options that one types."""
+    asked, other = SWITCHES.get(error.option, ("", ""))
+    typed = (asked if error.value else other) or f"-O {error.option.replace('_', '-')}"
+    offered = [" or ".join(filter(None, SWITCHES.get(name, (f"-O {name}",)))) for name in error.offered]
+    return f"{error.format} has no option {typed} (it has: {', '.join(offered) or 'none'})"
+
+
 def hint(error: BaseException) -> str:
     """The option of the command line that answers an error, in brackets; empty where there is none."""
     from bgfmt.errors import (
+        BeyondMetError,
         FormatNeededError,
         LossError,
         OutputExistsError,
@@ -133,6 +153,8 @@ def hint(error: BaseException) -> str:
 
     if isinstance(error, TooMuchWorkError):
         return "(--limit N calculates it)"
+    if isinstance(error, BeyondMetError) and not error.extended:
+        return "(--extend-met goes on to 64-away)"
     if isinstance(error, LossError):
         return "(--lossy allows it)"
     if isinstance(error, OutputExistsError):

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Generic
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bgfmt.errors import BgfmtError, CapabilityError
+from bgfmt.errors import BgfmtError, CapabilityError, OptionError
 from bgfmt.formats.outlets import Outlet
 from bgfmt.formats.parts import (
     HEAD_BYTES,
@@ -27,10 +27,11 @@ from bgfmt.formats.parts import (
 )
 from bgfmt.formats.records import Record
 from bgfmt.storage import ComparingSink, Sink, Source
-from bgfmt.tables import KINDS, Table
+from bgfmt.tables import Table
 
 __all__ = [
     "HEAD_BYTES",
+    "Apart",
     "Extent",
     "Fault",
     "Format",
@@ -49,6 +50,7 @@ __all__ = [
 
 Progress = Callable[[int, int], None]
 Options = Mapping[str, Any]
+Apart = Callable[[Callable[[Source, Any], Any], Sequence[Any]], Iterable[Any]]
 
 
 class Format(Generic[T]):
@@ -146,6 +148,8 @@ class Format(Generic[T]):
 
     def kinds(self) -> list[str]:
         """Names of the kinds of table it can hold."""
+        from bgfmt.tables import KINDS
+
         return [name for name, kind in KINDS.items() if issubclass(kind, self.carries)]
 
     def refusal(self, table: T, options: Options) -> str | None:
@@ -153,12 +157,11 @@ class Format(Generic[T]):
         return None
 
     def check_options(self, options: Options) -> None:
-        """CapabilityError for an option this format does not have, or a value of another kind."""
+        """OptionError for an option this format does not have, CapabilityError for a value of another kind."""
         known = {option.name: option.kind for option in self.options}
         for name, value in options.items():
             if name not in known:
-                offered = ", ".join(sorted(known)) or "none"
-                raise CapabilityError(f"{self.name} has no option {name!r} (it has: {offered})")
+                raise OptionError(self.name, name, value, tuple(sorted(known)))
             kind = known[name]
             right = isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
             if value is not None and not right:
@@ -197,6 +200,14 @@ class Format(Generic[T]):
     def as_written(self, table: T) -> tuple[T, Options]:
         """The same numbers without what is carried along, and the options that give the layout it was read with."""
         return table, {}
+
+    def audit_apart(self, source: Source, extent: Extent, run: Apart) -> Iterator[Fault] | None:
+        """The faults of `audit`, found in parts by others; None where this format is looked at in one go.
+
+        run : run(function, parts) gives function(their own source of the same bytes, part) of each part, in any
+            order. The function is one that pickles by name.
+        """
+        return None
 
     def audit(self, source: Source, table: T, extent: Extent) -> Iterator[Fault]:
         """Account for every byte of a table's extent: what yields no fault is as written, or part of a number.

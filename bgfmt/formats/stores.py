@@ -104,7 +104,7 @@ def sizes(store: ChunkStore, said: Described) -> tuple[int, int]:
     """(bytes that all chunks take, bytes that are there)."""
     each = int(np.prod(said.chunk_shape)) * 2 + SUM
     wanted = {store.key(MAIN, (*at, 0)) for at in chunks_of(said.shape[:2], said.chunk_shape[:2])}
-    sizes = store.places.sizes(f"{MAIN}/c")
+    sizes = store.places.sizes(MAIN)
     return each * len(wanted), sum(min(each, sizes.get(key, 0)) for key in wanted)
 
 
@@ -116,7 +116,7 @@ def _array(shape: tuple[int, ...], chunk: tuple[int, ...], dtype: str, names: tu
             "shape": shape,
             "data_type": dtype,
             "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": chunk}},
-            "chunk_key_encoding": {"name": "default", "configuration": {"separator": "/"}},
+            "chunk_key_encoding": {"name": "default", "configuration": {"separator": "."}},
             "fill_value": 0,
             "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}, {"name": "crc32c"}],
             "dimension_names": names,

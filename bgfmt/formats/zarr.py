@@ -2,9 +2,9 @@
 
 piece                     content
 zarr.json                 group; attributes.bgfmt: version, kind, points, chequers, columns, recipe, side, state, sum
-numbers/zarr.json, c/0    (n,) int64: position number of each place, in order of pips, equal ones by number
+numbers/zarr.json, c.0    (n,) int64: position number of each place, in order of pips, equal ones by number
 equities/zarr.json        (n, n, columns) uint16, chunks (chunk, chunk, columns); written last
-equities/c/I/J            the pairs of places of chunk row I, on roll, against those of chunk column J; edges filled
+equities/c.I.J.0          the pairs of places of chunk row I, on roll, against those of chunk column J; edges filled
                           up with zeros
 
 Every chunk ends in its CRC-32C (codec crc32c). `sum` is the SHA-256 of all chunks' checksums, row by row, so that
@@ -17,17 +17,19 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bgfmt.errors import BgfmtError, CapabilityError, TruncatedError
-from bgfmt.formats.base import Extent, Fault, Format, Head, Options, Reading
+from bgfmt.formats.base import Apart, Extent, Fault, Format, Head, Options, Reading
+from bgfmt.formats.records import RECIPES
 from bgfmt.formats.stores import MAIN, NUMBERS, Described, described, in_pips, sizes
 from bgfmt.storage import Source
-from bgfmt.storage.chunks import SUM, ChunkStore, chunks_of
+from bgfmt.storage.chunks import ROOT, SUM, ChunkStore, chunks_of
 from bgfmt.tables import PlacedPairs, Table, TwoSided
 
 Array = NDArray[Any]
@@ -72,35 +74,81 @@ class Zarr(Format[TwoSided]):
     def audit(self, source: Source, table: Table, extent: Extent) -> Iterator[Fault]:
         """Every chunk is held against its checksum, and all of them together against the store's sum."""
         said = described(source.bytes(extent.offset, extent.size), source.name)
-        store: ChunkStore = source.store  # type: ignore[attr-defined]
-        seen = hashlib.sha256()
-        broken = False
-        places = np.arange(0)
-        try:
-            places = store.get(NUMBERS, (0,), "<i8", (said.n,))
-            if not np.array_equal(places, in_pips(said.points, said.chequers)):
-                yield Fault(0, places.nbytes, f"{NUMBERS}/c/0", "positions in order of pips", "others")
-        except BgfmtError as error:
-            yield Fault(0, 8 * said.n, f"{NUMBERS}/c/0", "its chunk", str(error))
-        for place in chunks_of(said.shape[:2], said.chunk_shape[:2]):
-            fault = chunk_fault(store, said, place, seen.update)
-            broken = broken or fault is not None
-            if fault is not None:
-                yield fault
-        if not broken and seen.hexdigest() != said.sum:
-            yield Fault(0, extent.size, "sum of the chunks", said.sum, seen.hexdigest())
+        yield from _audit(
+            source, said, extent, (audit_row(source, a) for a in range(-(-said.n // said.chunk)))
+        )
+
+    def audit_apart(self, source: Source, extent: Extent, run: Apart) -> Iterator[Fault]:
+        said = described(source.bytes(extent.offset, extent.size), source.name)
+        return _audit(source, said, extent, run(audit_row, range(-(-said.n // said.chunk))))
 
 
-def chunk_fault(
-    store: ChunkStore, said: Described, place: tuple[int, ...], update: Callable[[bytes], None]
-) -> Fault | None:
-    """What is wrong with a chunk, or None; `update` takes its checksum."""
+@dataclass(frozen=True)
+class AuditedRow:
+    """A row of chunks: what is wrong with them, and their checksums one behind the other."""
+
+    row: int
+    faults: tuple[Fault, ...]
+    sums: bytes
+
+
+def audit_row(source: Source, row: int) -> AuditedRow:
+    """Hold the chunks of a row against their checksums."""
+    said = described(source.bytes(0, source.size), source.name)
+    store: ChunkStore = source.store  # type: ignore[attr-defined]
+    sums = bytearray()
+    found = (chunk_fault(store, said, (row, b), sums) for b in range(-(-said.n // said.chunk)))
+    return AuditedRow(row, tuple(fault for fault in found if fault is not None), bytes(sums))
+
+
+def _audit(source: Source, said: Described, extent: Extent, rows: Iterable[AuditedRow]) -> Iterator[Fault]:
+    store: ChunkStore = source.store  # type: ignore[attr-defined]
+    yield from _odd(store, said)
+    try:
+        places = store.get(NUMBERS, (0,), "<i8", (said.n,))
+        if not np.array_equal(places, in_pips(said.points, said.chequers)):
+            yield Fault(0, places.nbytes, f"{NUMBERS}/c.0", "positions in order of pips", "others")
+    except BgfmtError as error:
+        yield Fault(0, 8 * said.n, f"{NUMBERS}/c.0", "its chunk", str(error))
+    seen = hashlib.sha256()
+    broken = False
+    for row in sorted(rows, key=lambda found: found.row):
+        yield from row.faults
+        broken = broken or bool(row.faults)
+        seen.update(row.sums)
+    if not broken and seen.hexdigest() != said.sum:
+        yield Fault(0, extent.size, "sum of the chunks", said.sum, seen.hexdigest())
+
+
+def _odd(store: ChunkStore, said: Described) -> Iterator[Fault]:
+    """Descriptions that are not as a solve writes them, and pieces that belong to no part of the table."""
+    descriptions = {
+        ROOT: said.group(),
+        f"{MAIN}/{ROOT}": said.array(),
+        f"{NUMBERS}/{ROOT}": said.numbers(),
+    }
+    there = store.places.sizes("")
+    for key, own in descriptions.items():
+        found = store.meta(key) if key in there else b""
+        if found != own:
+            at = next((k for k, (a, b) in enumerate(zip(own, found, strict=False)) if a != b), len(found))
+            expected, other = own[at : at + 20], found[at : at + 20]
+            yield Fault(at, max(1, len(found) - at), key, repr(expected), repr(other))
+    if said.recipe not in RECIPES:
+        yield Fault(0, len(said.recipe), ROOT, "a recipe that bgfmt knows", repr(said.recipe)[:60])
+    chunks = {store.key(MAIN, (*place, 0)) for place in chunks_of(said.shape[:2], said.chunk_shape[:2])}
+    for key in sorted(there.keys() - chunks - descriptions.keys() - {store.key(NUMBERS, (0,))})[:10]:
+        yield Fault(0, there[key], repr(key)[:60], "no such piece", f"{there[key]:,} bytes")
+
+
+def chunk_fault(store: ChunkStore, said: Described, place: tuple[int, ...], sums: bytearray) -> Fault | None:
+    """What is wrong with a chunk, or None; its checksum goes behind `sums`."""
     key = store.key(MAIN, (*place, 0))
     try:
         values, total = store.checked(MAIN, (*place, 0), "<u2", said.chunk_shape)
     except BgfmtError as error:
         return Fault(0, int(np.prod(said.chunk_shape)) * 2 + SUM, key, "a chunk that adds up", str(error))
-    update(total.to_bytes(SUM, "little"))
+    sums += total.to_bytes(SUM, "little")
     rows, columns = (min(said.chunk, said.n - at * said.chunk) for at in place)
     if values[rows:].any() or values[:, columns:].any():
         return Fault(0, values.nbytes, key, "zeros beyond the table's edge", "other numbers")

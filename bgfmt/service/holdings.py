@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 from bgfmt.database import Database, open_database
 from bgfmt.errors import CapabilityError
 from bgfmt.storage import is_url, system
+from bgfmt.storage.chunks import is_address
 from bgfmt.tables import Table
 
 BLOCKS, BLOCK = 16, 64 << 10
@@ -23,7 +24,7 @@ BLOCKS, BLOCK = 16, 64 << 10
 class Holding:
     """One table: `name` as it is asked for, the opened database, its file's descriptor to send bytes from.
 
-    fd : None for a table that lies on another server.
+    fd : None for a table that lies on another server, or in several files.
     """
 
     name: str
@@ -134,6 +135,8 @@ def _open(text: str, taken: set[str], reading: dict[str, Any]) -> Holding:
         size = database.source.size
         made = hashlib.sha256(f"{database.format.name} {size} {database.name}".encode())
         return Holding(name, database, None, size, made.hexdigest()[:32])
+    if is_address(path) or os.path.isdir(path):
+        return _of_many(name, database, path)
     try:
         fd = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0))
     except BaseException:
@@ -142,6 +145,21 @@ def _open(text: str, taken: set[str], reading: dict[str, Any]) -> Holding:
     status = os.fstat(fd)
     fingerprint = _fingerprint(fd, database.format.name, status.st_size, status.st_mtime_ns)
     return Holding(name, database, fd, status.st_size, fingerprint)
+
+
+def _of_many(name: str, database: Database, path: str) -> Holding:
+    """A table of several files, which are not handed out: its fingerprint is of what the first says of the others,
+    and of names, sizes and times of change."""
+    source = database.source
+    made = hashlib.sha256(database.format.name.encode() + source.bytes(0, min(source.size, BLOCK)))
+    size = source.size
+    if not is_address(path):
+        size = 0
+        for file in sorted(file for file in Path(path).rglob("*") if file.is_file()):
+            status = file.stat()
+            size += status.st_size
+            made.update(f"{file.relative_to(path)} {status.st_size} {status.st_mtime_ns}".encode())
+    return Holding(name, database, None, size, made.hexdigest()[:32])
 
 
 def _fingerprint(fd: int, format: str, size: int, changed: int) -> str:

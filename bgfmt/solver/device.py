@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from bgfmt.errors import CapabilityError, MissingExtraError
 from bgfmt.solver.layers import WEIGHTS, PipOrder
-from bgfmt.solver.stored import Hands
+from bgfmt.solver.stored import Hands, Pairs
 
 Array = NDArray[Any]
 AT_ONCE = 4  # tiles made together, so that reading and writing of some go on beside the kernels of others
@@ -61,6 +61,9 @@ class DeviceHands(Hands):
         self.columns = columns
         self._plays = _plays(order)
 
+    def prepare(self) -> None:
+        """Nothing: the device's kernels are compiled at the first tile."""
+
     def near(self, name: str, places: int, sides: int) -> Any:
         return self._room(name, (places, sides, self.columns), np.int16)
 
@@ -87,17 +90,8 @@ class DeviceHands(Hands):
         grid = -(-places // kernels.THREADS), stored.shape[0]
         kernels.lay[grid, min(kernels.THREADS, places)](stored, near, side, at)
 
-    def best(
-        self,
-        us: tuple[int, int],
-        near: Any,
-        window: int,
-        low: int,
-        out: Any,
-        row: int,
-        place: int,
-        sides: int,
-    ) -> None:
+    def best(self, pairs: Pairs) -> None:
+        us, near, window, low, out, row, place, sides = pairs
         if us[0] >= us[1] or low >= sides:
             return
         from bgfmt.solver.kernels import cuda_tiles as kernels

@@ -1,40 +1,19 @@
 """The seam below the layer: a solve is steps of independent blocks, and an executor decides who makes them.
 
-A `Work` holds a solve's state and makes a block in this process's memory. A `MovableWork` can also say what a
-block needs and gives, as `Strip`s of the solve's arrays, hand a block out as a `Task` that pickles, and put in place
-what came back; that is all that executors over processes, machines or a GPU need. No kernel knows who runs it.
+A `Work` holds a solve's state and makes a block in this process's memory. No kernel knows who runs it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
-from typing import Any, Protocol, Self, TypeVar
-
-from numpy.typing import NDArray
+from typing import Protocol, Self, TypeVar
 
 from bgfmt.solver.machine import thread_count
 
 B = TypeVar("B")
 B_contra = TypeVar("B_contra", contravariant=True)
-
-
-@dataclass(frozen=True)
-class Strip:
-    """A rectangle of one of a solve's arrays: places rows[0]..rows[1]-1 by columns[0]..columns[1]-1, and its size."""
-
-    array: str
-    rows: tuple[int, int]
-    columns: tuple[int, int]
-    bytes: int
-
-
-class Task(Protocol):
-    """A block with all it needs; pickles. `run` returns what it gives, by name."""
-
-    def run(self) -> Mapping[str, NDArray[Any]]: ...
 
 
 class Work(Protocol[B_contra]):
@@ -45,24 +24,12 @@ class Work(Protocol[B_contra]):
         ...
 
 
-class MovableWork(Work[B_contra], Protocol[B_contra]):
-    """A solve whose blocks can be made elsewhere."""
+class Calls(Work[Callable[[], None]]):
+    """A work whose blocks are functions."""
 
-    def needs(self, block: B_contra, /) -> Sequence[Strip]:
-        """What a block reads of finished layers and steps."""
-        ...
-
-    def gives(self, block: B_contra, /) -> Sequence[Strip]:
-        """What it makes. No two blocks of a step give the same, nor needs one what another gives."""
-        ...
-
-    def task(self, block: B_contra, /) -> Task:
-        """The block with copies of all it needs."""
-        ...
-
-    def take(self, block: B_contra, made: Mapping[str, NDArray[Any]], /) -> None:
-        """Put in place what a task's `run` returned."""
-        ...
+    def make(self, block: Callable[[], None], /) -> None:
+        """Call it."""
+        block()
 
 
 class Executor(Protocol):

@@ -39,8 +39,28 @@ class Made(NamedTuple):
     kernels: float
 
 
+class Pairs(NamedTuple):
+    """Records to be made: of us[0]..us[1]-1 against sides low..sides-1 of `near`, whose places begin at `window`.
+
+    They go into out[row.., (place + low) * columns..].
+    """
+
+    us: tuple[int, int]
+    near: Any
+    window: int
+    low: int
+    out: Any
+    row: int
+    place: int
+    sides: int
+
+
 class Hands(Protocol):
     """Who runs the two kernels of a tile: `bgfmt.solver.kernels.tiles` here, or a device. A tile's own."""
+
+    def prepare(self) -> None:
+        """Load the kernels."""
+        ...
 
     def near(self, name: str, places: int, sides: int) -> Any:
         """Room for the turned values of sides against places, in lanes; lost with the next of this name."""
@@ -62,21 +82,8 @@ class Hands(Protocol):
         """Lay stored records (sides, places * columns), turned, into `near` from `side` and place `at` on."""
         ...
 
-    def best(
-        self,
-        us: tuple[int, int],
-        near: Any,
-        window: int,
-        low: int,
-        out: Any,
-        row: int,
-        place: int,
-        sides: int,
-    ) -> None:
-        """Make records of us[0]..us[1]-1 against sides low..sides-1 of `near`, whose places begin at `window`.
-
-        Into out[row.., (place + low) * columns..].
-        """
+    def best(self, pairs: Pairs) -> None:
+        """Make records."""
         ...
 
 
@@ -100,6 +107,10 @@ class Making:
             made: Hands = DeviceHands(order, self.grid.columns)
             return made
         return KernelHands(order, self.grid.columns)
+
+    def prepare(self) -> None:
+        """Load what every tile needs: the list of plays, and the kernels."""
+        self.hands().prepare()
 
     def make(self, tile: Tile) -> Made:
         """Make a tile, unless all its chunks are there."""
@@ -184,12 +195,12 @@ class TileMaking:
             if p == 0:
                 self._terminal()
             else:
-                hands.best((p, q), near, above, p - c if same else 0, self.upper, p - a, 0, d - c)
+                hands.best(Pairs((p, q), near, above, p - c if same else 0, self.upper, p - a, 0, d - c))
                 own = hands.near("own", d - left, q - p)
                 hands.lay(before[p - a : q - a], own, 0, 0)
                 hands.lay(self.upper[p - a : q - a], own, 0, c - left)
                 u = q if same else c
-                hands.best((u, d), own, left, 0, self.lower, u - c, p - a, q - p)
+                hands.best(Pairs((u, d), own, left, 0, self.lower, u - c, p - a, q - p))
             if q < b:
                 hands.lay(self.lower[:, (p - a) * k : (q - a) * k], near, 0, p - above)
         upper = hands.host(self.upper)
@@ -206,14 +217,16 @@ class TileMaking:
         self.hands.fill(self.upper, 1, (self.d - self.c) * k, 0xFFFF)
 
     def _read(self, strip: Strip) -> Iterable[tuple[int, tuple[int, int], Array]]:
-        """Chunks of a strip: first place, rows within the group, records (rows, places * columns)."""
+        """Chunks of a strip: first place, rows within the group, records (rows, places * columns); each is lost with
+        the next."""
         grid = self.grid
         c, k = grid.chunk, grid.columns
         low, high = grid.group(strip.row)
+        space = room("chunk", (grid.chunk_bytes + 1,), np.uint8)
         for row, column in grid.chunks_of(strip):
             rows = (row * c - low, min(high, (row + 1) * c) - low)
             last = min(strip.high, (column + 1) * c)
-            found = self.store.get(self.making.array, (row, column, 0), "<u2", (c, c * k))
+            found = self.store.get(self.making.array, (row, column, 0), "<u2", (c, c * k), space)
             yield column * c, rows, found[: rows[1] - rows[0], : (last - column * c) * k]
 
     def _write(self, group: int, low: int, high: int, made: Array) -> None:
@@ -221,15 +234,15 @@ class TileMaking:
         grid, store = self.grid, self.store
         c, k = grid.chunk, grid.columns
         begin = grid.group(group)[0]
+        whole = room("whole", (c, c * k), np.uint16)
         for row, column in grid.chunks_of(Strip(group, low, high, 0)):
             part = made[
                 row * c - begin : (row + 1) * c - begin, (column * c - low) * k : ((column + 1) * c - low) * k
             ]
             if part.shape != (c, c * k):
-                whole = np.zeros((c, c * k), np.uint16)
-                whole[: part.shape[0], : part.shape[1]] = part
-                part = whole
-            store.put(self.making.array, (row, column, 0), part)
+                whole[...] = 0
+            whole[: part.shape[0], : part.shape[1]] = part
+            store.put(self.making.array, (row, column, 0), whole)
 
 
 class KernelHands(Hands):
@@ -239,6 +252,11 @@ class KernelHands(Hands):
         self.order, self.columns = order, columns
         self.record = np.uint64 if columns == 4 else np.int16
         self.block = (LANES if order.n > 4000 else LANES // 2) // 4 if columns == 4 else LANES
+
+    def prepare(self) -> None:
+        near, out = self.near("near", 1, 1), self.records("upper", 1, self.columns)
+        self.lay(np.zeros((1, self.columns), np.uint16), near, 0, 0)
+        self.best(Pairs((0, 0), near, 0, 0, out, 0, 0, 1))
 
     def near(self, name: str, places: int, sides: int) -> Array:
         return room(name, (-(-sides // self.block), places, self.block * self.columns), np.int16)
@@ -257,23 +275,17 @@ class KernelHands(Hands):
 
         if stored.size:
             run = room("run", (kernels.RUN * self.columns,), np.int16)
-            stored = np.ascontiguousarray(stored)
+            if not stored.flags.c_contiguous:
+                copied = room("copied", stored.shape, stored.dtype.type)
+                copied[...] = stored
+                stored = copied
             kernels.lay(stored, self.columns, near.view(self.record), side, at, run, run.view(self.record))
 
-    def best(
-        self,
-        us: tuple[int, int],
-        near: Any,
-        window: int,
-        low: int,
-        out: Any,
-        row: int,
-        place: int,
-        sides: int,
-    ) -> None:
+    def best(self, pairs: Pairs) -> None:
         from bgfmt.solver.kernels import tiles as kernels
 
         order, block = self.order, self.block
+        us, near, window, low, out, row, place, sides = pairs
         for part in range(low // block, -(-sides // block)):
             first = part * block
             kernels.best(

@@ -11,6 +11,7 @@ import contextlib
 import os
 from collections.abc import Iterator
 from functools import cache
+from io import FileIO
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -37,6 +38,10 @@ class Places(Protocol):
 
     def parts(self, key: str, starts: list[int], size: int) -> list[bytes]:
         """`size` bytes of a piece from each start; errors as `read`."""
+        ...
+
+    def fill(self, key: str, out: memoryview) -> int:
+        """Read the first bytes of a piece into `out`; how many they are. FileNotFoundError where there is none."""
         ...
 
     def write(self, key: str, parts: list[bytes | memoryview]) -> None:
@@ -79,12 +84,18 @@ class Folder(Places):
         finally:
             os.close(fd)
 
+    def fill(self, key: str, out: memoryview) -> int:
+        fd = system.open_regular(self._name(key))
+        try:
+            return system.read_into(fd, out, 0)
+        finally:
+            os.close(fd)
+
     def write(self, key: str, parts: list[bytes | memoryview]) -> None:
         name = self._name(key)
         beside = f"{name}.{os.getpid()}-{os.urandom(4).hex()}.part"
-        os.makedirs(os.path.dirname(name), exist_ok=True)
         try:
-            with open(beside, "wb", buffering=0) as file:
+            with self._created(beside) as file:
                 at = 0
                 for part in parts:
                     system.write_at(file.fileno(), memoryview(part), at)
@@ -94,6 +105,13 @@ class Folder(Places):
             with contextlib.suppress(OSError):
                 os.unlink(beside)
             raise
+
+    def _created(self, name: str) -> FileIO:
+        try:
+            return open(name, "xb", buffering=0)
+        except FileNotFoundError:
+            os.makedirs(os.path.dirname(name), exist_ok=True)
+            return open(name, "xb", buffering=0)
 
     def size(self, key: str) -> int:
         try:
@@ -145,6 +163,11 @@ class Remote(Places):
         name = self._name(key)
         return [bytes(self.files.cat_file(name, start=start, end=start + size)) for start in starts]
 
+    def fill(self, key: str, out: memoryview) -> int:
+        data = self.read(key, len(out))
+        out[: len(data)] = data
+        return len(data)
+
     def write(self, key: str, parts: list[bytes | memoryview]) -> None:
         self.files.pipe_file(self._name(key), b"".join(parts))
 
@@ -185,8 +208,8 @@ class ChunkStore:
         self.read = self.written = 0
 
     def key(self, array: str, place: tuple[int, ...]) -> str:
-        """The key of a chunk, as zarr's default encoding has it."""
-        return "/".join([array, "c", *map(str, place)])
+        """The key of a chunk, as zarr's default encoding with a dot has it."""
+        return f"{array}/{'.'.join(['c', *map(str, place)])}"
 
     def put(self, array: str, place: tuple[int, ...], values: Array) -> int:
         """Store a chunk; returns its checksum."""
@@ -196,28 +219,44 @@ class ChunkStore:
         self.written += len(data) + SUM
         return total
 
-    def get(self, array: str, place: tuple[int, ...], dtype: Any, shape: tuple[int, ...]) -> Array:
-        """A chunk, held against its checksum; CorruptError or TruncatedError where it is not what was stored."""
-        return self.checked(array, place, dtype, shape)[0]
+    def get(
+        self,
+        array: str,
+        place: tuple[int, ...],
+        dtype: Any,
+        shape: tuple[int, ...],
+        room: Array | None = None,
+    ) -> Array:
+        """A chunk, held against its checksum; CorruptError or TruncatedError where it is not what was stored.
+
+        It lies in `room`, of as many uint8 as the stored chunk has and one more, or in memory of its own.
+        """
+        return self.checked(array, place, dtype, shape, room)[0]
 
     def checked(
-        self, array: str, place: tuple[int, ...], dtype: Any, shape: tuple[int, ...]
+        self,
+        array: str,
+        place: tuple[int, ...],
+        dtype: Any,
+        shape: tuple[int, ...],
+        room: Array | None = None,
     ) -> tuple[Array, int]:
-        """A chunk and its checksum; errors as `get`."""
+        """A chunk and its checksum; as `get`."""
         key = self.key(array, place)
         name = f"{self.name}/{key}"
         size = int(np.prod(shape)) * np.dtype(dtype).itemsize
+        data = np.empty(size + SUM + 1, np.uint8) if room is None else room
         try:
-            data = self.places.read(key, size + SUM + 1)
+            there = self.places.fill(key, data.data)
         except FileNotFoundError:
             raise TruncatedError(name, size + SUM, 0, "chunk") from None
-        self.read += len(data)
-        if len(data) < size + SUM:
-            raise TruncatedError(name, size + SUM, len(data), "chunk")
-        if len(data) > size + SUM:
+        self.read += there
+        if there < size + SUM:
+            raise TruncatedError(name, size + SUM, there, "chunk")
+        if there > size + SUM:
             raise CorruptError(name, size + SUM, "the end of the chunk", "more bytes")
-        values = np.frombuffer(data, np.uint8, size)
-        said, found = int.from_bytes(data[size:], "little"), crc32c(values)
+        values = data[:size]
+        said, found = int.from_bytes(data[size : size + SUM].tobytes(), "little"), crc32c(values)
         if said != found:
             raise CorruptError(name, size, f"the CRC-32C of the chunk, {found:08x}", f"{said:08x}")
         return values.view(dtype).reshape(shape), said

@@ -185,7 +185,8 @@ class Climb:
         seconds: dict[str, float] = {}
         reached = "digest" if self.reaches("digest") else "structure"
         try:
-            findings += structure.check(db)
+            run = self.spread.of_sources(self.progress) if self.spread is not None else None
+            findings += structure.check(db, run)
             for rung in ("sense", "recurrence", "regenerate"):
                 if not self._wanted(rung, db, outcome):
                     continue

@@ -9,6 +9,8 @@ from time import time_ns
 from typing import Any, TypeVar
 
 from bgfmt.database import Database, open_database
+from bgfmt.formats.base import Apart
+from bgfmt.storage import Source
 from bgfmt.tables import Table
 from bgfmt.workers import Workers
 
@@ -32,6 +34,10 @@ class Opening:
         """The table, opened once a process."""
         return _opened(self).table
 
+    def source(self) -> Source:
+        """Its bytes."""
+        return _opened(self).source
+
 
 @lru_cache(maxsize=1)
 def _opened(opening: Opening) -> Database:
@@ -52,6 +58,14 @@ class Spread:
             self.workers, Opening(path, asked.get("format"), part, tuple(described.items()), time_ns())
         )
 
+    def of_sources(self, progress: Progress | None) -> Apart:
+        """What gives function(source, part) of each part, in any order."""
+
+        def run(function: Callable[[Source, K], R], parts: Sequence[K]) -> list[R]:
+            return self.run(partial(_of_source, function), parts, progress)
+
+        return run
+
     def run(
         self, function: Callable[[Opening, K], R], parts: Sequence[K], progress: Progress | None
     ) -> list[R]:
@@ -62,3 +76,8 @@ class Spread:
             if progress is not None:
                 progress(len(found), len(parts))
         return found
+
+
+def _of_source(function: Callable[[Source, K], R], opening: Opening, part: K) -> R:
+    """On a worker."""
+    return function(opening.source(), part)

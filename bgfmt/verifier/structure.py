@@ -6,15 +6,19 @@ from collections.abc import Callable, Iterator
 
 from bgfmt.database import Database
 from bgfmt.errors import CapabilityError
+from bgfmt.formats.base import Apart
 from bgfmt.verifier.findings import Finding, Rule
 from bgfmt.verifier.proofs import nowhere
 
 Locate = Callable[..., int | None]
 
 
-def check(db: Database) -> Iterator[Finding]:
-    """Bytes that the format does not write for the very same numbers, and bytes that belong to no table."""
-    faults = list(db.audit())
+def check(db: Database, run: Apart | None = None) -> Iterator[Finding]:
+    """Bytes that the format does not write for the very same numbers, and bytes that belong to no table.
+
+    run : who else may look; see `Database.audit`.
+    """
+    faults = list(db.audit(run))
     for carried in (False, True):
         kept = [fault for fault in faults if fault.carried is carried]
         if kept:

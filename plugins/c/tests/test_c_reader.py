@@ -1,15 +1,8 @@
-"""The C reader against an independent numpy reading of the same files, against bgfmt's own, and against damage."""
+"""The C reader against an independent numpy reading of the same files, and against bgfmt's own."""
 
 from __future__ import annotations
 
-import base64
 import ctypes as ct
-import itertools
-import math
-import os
-import shutil
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,14 +12,28 @@ import pytest
 
 import bgfmt
 from bgfmt.solver import two_sided
+from plugins.c.tests.conftest import (
+    CORRUPT,
+    GOLDEN,
+    HEADER,
+    HERE,
+    HYPERGAMMON,
+    ID,
+    KIND,
+    NORMAL,
+    NOT_COVERED,
+    ONE_SIDED,
+    POSITION,
+    SHORT,
+    SIDE,
+    TWO_SIDED,
+    Answer,
+    count,
+    identifier,
+    opened,
+    status_of,
+)
 
-HERE = Path(__file__).resolve().parent.parent
-GOLDEN = HERE.parent.parent / "fixtures" / "golden" / "gnubg"
-STRICT = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-ffp-contract=off"]
-SANITIZE = ["-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
-SIDE = np.dtype([("bearoff", "<u2", 32), ("gammon", "<u2", 32), ("moments", "<f4", 4)])
-OPEN, UNKNOWN, HEADER, SHORT, CORRUPT, POSITION, ID, NOT_COVERED, KIND = 2, 4, 5, 6, 8, 9, 10, 11, 12
-ONE_SIDED, NORMAL, TWO_SIDED, HYPERGAMMON = 1, 2, 3, 4
 LAYOUTS = {  # kind, points, chequers, gammon, compressed, cubeful
     "os_p03_H.bd": (ONE_SIDED, 3, 15, 1, 1, 0),
     "os_p03_cH.bd": (ONE_SIDED, 3, 15, 1, 0, 0),
@@ -37,90 +44,7 @@ LAYOUTS = {  # kind, points, chequers, gammon, compressed, cubeful
 FILES = sorted(path.name for path in GOLDEN.glob("*.bd"))
 
 
-def compiler() -> str:
-    found = shutil.which(os.environ.get("CC", "cc"))
-    if found is None:
-        if os.environ.get("BGFMT_REQUIRE_ORACLES") == "1":
-            pytest.fail("no C compiler")
-        pytest.skip("no C compiler")
-    return found
-
-
-def identifier(us: bytes, them: bytes) -> str:
-    """gnubg's Position ID of 25 counts a side."""
-    bits = "".join("1" * n + "0" for n in them + us).ljust(80, "0")
-    return base64.b64encode(int(bits[::-1], 2).to_bytes(10, "little")).decode()[:14]
-
-
-class Answer(ct.Structure):
-    _fields_ = [
-        ("us", ct.c_uint64),
-        ("them", ct.c_uint64),
-        ("kind", ct.c_int32),
-        ("n_equities", ct.c_int32),
-        ("equities", ct.c_float * 4),
-        ("n_outcomes", ct.c_int32),
-        ("outcomes", ct.c_float * 5),
-    ]
-
-
-@pytest.fixture(scope="session")
-def build(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
-    """Compiles a program (or, without `main`, the shared library) strictly; returns its path."""
-    cc, folder = compiler(), tmp_path_factory.mktemp("c")
-
-    def compiled(main: str | None, *flags: str) -> Path:
-        out = folder / (
-            Path(main).stem + "".join(f for f in flags if f[:2] == "-D") if main else "libbgfmt.so"
-        )
-        if not out.exists():
-            sources = [str(HERE / "bgfmt.c")] + ([str(HERE / main)] if main else [])
-            how = flags or ("-O2",)
-            shared = [] if main else ["-shared", "-fPIC"]
-            command = [cc, *STRICT, *how, *shared, "-I", str(HERE), *sources, "-o", str(out), "-lm"]
-            done = subprocess.run(command, capture_output=True, text=True, check=False)
-            assert done.returncode == 0, done.stderr
-        return out
-
-    return compiled
-
-
-@pytest.fixture(scope="session")
-def lib(build: Callable[..., Path]) -> ct.CDLL:
-    library = ct.CDLL(str(build(None)))
-    library.bgfmt_strerror.restype = ct.c_char_p
-    library.bgfmt_close.argtypes = [ct.c_void_p]
-    library.bgfmt_lookup_id.argtypes = [ct.c_void_p, ct.c_char_p, ct.POINTER(Answer)]
-    library.bgfmt_lookup_numbers.argtypes = [ct.c_void_p, ct.c_uint64, ct.c_uint64, ct.POINTER(Answer)]
-    side = [ct.c_char_p, ct.c_size_t]
-    library.bgfmt_lookup.argtypes = [ct.c_void_p, *side, *side, ct.POINTER(Answer)]
-    library.bgfmt_lookup_side_number.argtypes = [ct.c_void_p, ct.c_uint64, ct.c_void_p]
-    library.bgfmt_equities_many.argtypes = [ct.c_void_p, ct.c_size_t, ct.c_void_p, ct.c_void_p, ct.c_void_p]
-    return library
-
-
-@pytest.fixture(scope="session")
-def dump(build: Callable[..., Path]) -> Callable[..., tuple[bytes, str]]:
-    """Every answer of a file, from a program that runs under AddressSanitizer and UBSan; else its status."""
-    program = build("tests/dump.c", *SANITIZE)
-
-    def run(path: Path, *layout: int) -> tuple[bytes, str]:
-        done = subprocess.run([program, path, *map(str, layout)], capture_output=True, check=False)
-        assert done.returncode in (0, 2), done.stderr.decode()[:2000]
-        return done.stdout, done.stderr.decode().strip()
-
-    return run
-
-
-def status_of(reply: tuple[bytes, str]) -> int:
-    return int(reply[1].split()[0]) if reply[1] else 0
-
-
 # -- an independent reading ------------------------------------------------------------------------------
-
-
-def count(points: int, chequers: int) -> int:
-    return math.comb(points + chequers, points)
 
 
 def deviations(rows: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
@@ -244,12 +168,6 @@ def test_same_as_python_hypergammon(dump: Callable[..., tuple[bytes, str]]) -> N
     with bgfmt.open(GOLDEN / "hyper1.bd") as db:
         expected = db.lookup_many(np.repeat(numbers, 26), np.tile(numbers, 26))
     assert (np.frombuffer(dump(GOLDEN / "hyper1.bd")[0], "<f4").reshape(-1, 9) == expected).all()
-
-
-def opened(lib: ct.CDLL, path: Path) -> ct.c_void_p:
-    db = ct.c_void_p()
-    assert lib.bgfmt_open(os.fsencode(path), ct.byref(db)) == 0
-    return db
 
 
 def test_position_ids(lib: ct.CDLL) -> None:
@@ -376,194 +294,3 @@ def test_more_than_four_gib(lib: ct.CDLL, tmp_path: Path) -> None:
     assert side["gammon"][0].tolist() == row[32:].tolist()
     lib.bgfmt_close(db)
     file.unlink()
-
-
-# -- broken files ----------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "name", ["os_p03.bd", "os_p03_g.bd", "os_p03_c.bd", "os_p03_nd.bd", "ts_03x03.bd", "hyper1.bd"]
-)
-def test_cut_short(dump: Callable[..., tuple[bytes, str]], tmp_path: Path, name: str) -> None:
-    data, file = (GOLDEN / name).read_bytes(), tmp_path / "cut.bd"
-    for size in (len(data) - 1, len(data) // 2, 41, 40, 39, 20):
-        file.write_bytes(data[:size])
-        assert status_of(dump(file)) == SHORT, size
-    for size in (0, 3):
-        file.write_bytes(data[:size])
-        assert status_of(dump(file)) == UNKNOWN
-
-
-def test_damaged_index(dump: Callable[..., tuple[bytes, str]], tmp_path: Path) -> None:
-    file = tmp_path / "bad.bd"
-    for at, value in (
-        (40 + 8 * 100 + 3, 0x7F),
-        (40 + 8 * 100 + 4, 33),
-        (40 + 8 * 100 + 5, 31),
-        (40 + 8 * 100 + 7, 255),
-    ):
-        data = bytearray((GOLDEN / "os_p03.bd").read_bytes())
-        data[at] = value
-        file.write_bytes(data)
-        assert status_of(dump(file)) == CORRUPT
-
-
-def test_not_a_file(dump: Callable[..., tuple[bytes, str]], tmp_path: Path) -> None:
-    assert status_of(dump(tmp_path / "missing.bd")) == OPEN
-    assert status_of(dump(tmp_path)) == OPEN
-    os.mkfifo(tmp_path / "pipe")
-    assert status_of(dump(tmp_path / "pipe")) == OPEN
-    (tmp_path / "text").write_text("not a table at all, but long enough to have been one")
-    assert status_of(dump(tmp_path / "text")) == UNKNOWN
-
-
-def test_mutants(build: Callable[..., Path]) -> None:
-    """BGFMT_C_MUTANTS sets how many; see the Makefile's `fuzz` for hours of them."""
-    number = os.environ.get("BGFMT_C_MUTANTS", "3000")
-    small = [path for path in sorted(GOLDEN.glob("*.bd")) if path.stat().st_size < 120_000]
-    program = build("tests/fuzz.c", *SANITIZE)
-    done = subprocess.run([program, number, "1", *small], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr[:3000]
-    assert f"{number} mutants" in done.stdout
-
-
-# -- bgfmt-ts, compressed two-sided tables ---------------------------------------------------------------
-
-
-@pytest.fixture(scope="session")
-def packed(tmp_path_factory: pytest.TempPathFactory) -> dict[Path, Path]:
-    """Compressed files, and the plain ones they were made of; one has nine tiles."""
-    folder, found = tmp_path_factory.mktemp("packed"), {}
-    for name in ("ts_01x01.bd", "ts_02x03_cubeless.bd", "ts_03x03.bd", "ts_06x04.bd"):
-        path = folder / f"{Path(name).stem}.bgts"
-        bgfmt.convert(GOLDEN / name, path)
-        found[path] = GOLDEN / name
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("bgfmt.formats.compressed.layout.MOST_GROUP", 90)
-        path = folder / "tiles.bgts"
-        bgfmt.convert(GOLDEN / "ts_06x04.bd", path)
-        found[path] = GOLDEN / "ts_06x04.bd"
-    return found
-
-
-def test_packed_files_say_what_the_plain_ones_say(
-    build: Callable[..., Path], packed: dict[Path, Path]
-) -> None:
-    dump = build("tests/dump.c", *SANITIZE)
-    for path, plain in packed.items():
-        said = [
-            subprocess.run([dump, file], capture_output=True, check=True).stdout for file in (path, plain)
-        ]
-        assert said[0] == said[1]
-        assert said[0]
-
-
-def test_a_flipped_bit_is_refused_or_does_not_matter(lib: ct.CDLL, packed: dict[Path, Path]) -> None:
-    rng = np.random.default_rng(5)
-    path = next(p for p in packed if p.name == "tiles.bgts")
-    data, n = path.read_bytes(), 210
-    stored = np.fromfile(packed[path], "<u2", offset=40).reshape(n * n, 4)
-    wanted = stored.astype(np.float32) * np.uint32(0x38000080).view(np.float32) - np.float32(1)
-    answer, refused = Answer(), 0
-    lib.bgfmt_open_memory.argtypes = [ct.c_char_p, ct.c_size_t, ct.c_void_p, ct.c_void_p]
-    for at in [*range(0, 64, 7), *rng.integers(64, len(data), 120).tolist()]:
-        broken = bytearray(data)
-        broken[at] ^= 1 << int(rng.integers(8))
-        db = ct.c_void_p()
-        status = lib.bgfmt_open_memory(bytes(broken), len(broken), None, ct.byref(db))
-        if status:
-            refused += status in (UNKNOWN, HEADER, CORRUPT)
-            continue
-        found = set()
-        for us in range(n):
-            status = lib.bgfmt_lookup_numbers(db, us, (us * 7) % n, ct.byref(answer))
-            found.add(status)
-            if not status:
-                assert list(answer.equities) == wanted[us * n + (us * 7) % n].tolist()
-        assert found <= {0, CORRUPT}
-        refused += CORRUPT in found
-        lib.bgfmt_close(db)
-    assert refused > 30  # most flips lie where none of these look-ups goes
-
-
-def test_packed_mutants(build: Callable[..., Path], packed: dict[Path, Path]) -> None:
-    """With the sums as they are, and (what a forger writes) with the sums not looked at."""
-    number = os.environ.get("BGFMT_C_MUTANTS", "3000")
-    for flags in ((), ("-DBGFMT_IGNORE_SUMS",)):
-        program = build("tests/fuzz.c", *SANITIZE, *flags)
-        done = subprocess.run([program, number, "2", *packed], capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr[:3000]
-        assert f"{number} mutants" in done.stdout
-        assert not flags or int(done.stdout.split()[2]) > int(number) // 8
-
-
-# -- examples and the benchmark --------------------------------------------------------------------------
-
-
-def test_examples(build: Callable[..., Path]) -> None:
-    library, table = build(None), GOLDEN / "ts_06x04.bd"
-    with bgfmt.open(table) as db:
-        said: Any = db.lookup(bgfmt.Position(bgfmt.Side(0, 1), bgfmt.Side(1, 1)))
-    position = identifier(bytes([0, 1]) + bytes(23), bytes([1, 1]) + bytes(23))
-    done = subprocess.run(
-        [build("examples/example.c"), table, position], capture_output=True, text=True, check=True
-    )
-    assert done.stdout == f"win {said.win:.4f}, centered cube {said.centered:+.4f}\n"
-    done = subprocess.run(
-        [sys.executable, HERE / "examples/with_ctypes.py", library, GOLDEN / "os_p06.bd", "1", "3", "4"],
-        capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    with bgfmt.open(GOLDEN / "os_p06.bd") as db:
-        race: Any = db.lookup(bgfmt.Side(1, 3, 4))
-    assert f"position {race.number}: {race.mean_rolls:.4f} rolls, EPC {race.epc:.4f}" in done.stdout
-    pytest.importorskip("cffi")
-    done = subprocess.run(
-        [sys.executable, HERE / "examples/with_cffi.py", library, table, position],
-        capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    assert done.stdout.startswith(f"win {said.win:.4f}; equities {said.cubeless:+.4f}, {said.owned:+.4f}")
-
-
-def test_makefile_and_benchmark(tmp_path: Path) -> None:
-    compiler()
-    if shutil.which("make") is None:
-        pytest.skip("no make")
-    subprocess.run(["make", "-s", f"BUILD={tmp_path}"], cwd=HERE, check=True)
-    bench = [tmp_path / "bench", GOLDEN / "ts_06x04.bd", "3"]
-    assert "million a second" in subprocess.run(bench, capture_output=True, text=True, check=True).stdout
-
-
-def test_mapped_for_random_access(lib: ct.CDLL, tmp_path: Path) -> None:
-    """The system is told that look-ups are scattered, so that it does not read 32 pages for each."""
-    path = tmp_path / "ts.bd"
-    n = count(6, 6)
-    path.write_bytes(b"gnubg-TS-06-06-1" + b"x" * 23 + b"\n" + bytes(8 * n * n))
-    db = opened(lib, path)
-    try:
-        parts = Path("/proc/self/smaps").read_text().split("VmFlags:")
-    except OSError:
-        pytest.skip("no /proc/self/smaps")
-    flags = [after.split("\n", 1)[0] for before, after in itertools.pairwise(parts) if str(path) in before]
-    assert flags
-    assert all(" rr " in f"{line} " for line in flags)
-    lib.bgfmt_close(db)
-
-
-@pytest.mark.parametrize("batch", [1, 63, 64, 65, 1000, 50_000])
-def test_a_walk_through_the_file_in_batches(lib: ct.CDLL, tmp_path: Path, batch: int) -> None:
-    """Reading ahead changes no answer: forwards, backwards, with jumps, up to the last record."""
-    n = count(6, 6)
-    stored = np.random.default_rng(1).integers(0, 65536, (n, n, 4), np.uint16)
-    path = tmp_path / "ts.bd"
-    path.write_bytes(b"gnubg-TS-06-06-1" + b"x" * 23 + b"\n" + stored.tobytes())
-    db = opened(lib, path)
-    wanted = (stored.astype(np.float32) * np.float32(1 / 32767.5) - np.float32(1)).reshape(-1, 4)
-    last = np.arange(n * n - min(n * n, 40 * batch), n * n)
-    for entries in (last, last[::-1], np.concatenate([last[:100], last[-100:], last[:100]])):
-        for start in range(0, len(entries), batch):
-            chosen = entries[start : start + batch]
-            us, them = (part.astype(np.uint32) for part in np.divmod(chosen, n))
-            out = np.zeros((len(chosen), 4), np.float32)
-            assert lib.bgfmt_equities_many(db, len(chosen), *(a.ctypes.data for a in (us, them, out))) == 0
-            np.testing.assert_allclose(out, wanted[chosen], atol=2e-7)
-    lib.bgfmt_close(db)
