@@ -177,10 +177,10 @@ def _coarse(rest: Matrix, u: Matrix, s: NDArray[np.float64]) -> Factors:
     return _taken(rest, left, _fitted(rest, left), shifts, FINE, fraction)
 
 
-def _fitted(rest: Matrix, left: Matrix) -> NDArray[np.float64]:
+def _fitted(rest: Matrix, left: Matrix) -> NDArray[Any]:
     normal = left.T.astype(np.float64) @ left.astype(np.float64)
     normal[np.diag_indices_from(normal)] += 1e-9 * np.trace(normal) + 1e-9
-    found: NDArray[np.float64] = np.linalg.solve(normal, (left.T @ rest).astype(np.float64))
+    found: NDArray[Any] = np.linalg.solve(normal, (left.T @ rest).astype(np.float64))
     return found
 
 
