@@ -113,7 +113,9 @@ def run_again(table: Hypergammon, work: Work) -> tuple[Outcome | None, Nearest]:
             found = equal(name, {"sweeps": sweeps})
             if found is not None:
                 return found, nearest
-            if nearest.differ <= _few(n * n) and nearest.sweeps < sweeps:  # the state that is meant lies behind
+            if (
+                nearest.differ <= _few(n * n) and nearest.sweeps < sweeps
+            ):  # the state that is meant lies behind
                 return None, nearest
             if work.progress is not None and name == "gnubg":
                 work.progress(sweeps, most)
