@@ -42,7 +42,7 @@ LONG = 3  # chequers from which that is worth while; plain sweeps can be run aga
 #: rows up to which threads cost more than they save; up to which one part of a block a thread is best
 FEW, SOME = 100, 500
 #: bytes a record: values, turned and swapped in the recipe's floats, the class, and what a block holds
-COST = {"gnubg": 32 * 4, "exact": 42 * 8}
+COST = {"gnubg": 36 * 4, "exact": 52 * 8}
 
 
 @dataclass(frozen=True)

@@ -66,7 +66,7 @@ class HyperSides(OfBothSides):
 
     @property
     def cost(self) -> float:
-        return {1: 1.0, 2: 8.0}.get(self.chequers, 420.0)
+        return {1: 1.0, 2: 9.0}.get(self.chequers, 260.0)
 
     def cut(self, points: int | None = None, chequers: int | None = None) -> Self:
         if (points or self.points, chequers or self.chequers) == (self.points, self.chequers):
@@ -133,7 +133,7 @@ class Hypergammon(HyperSides):
 
     @property
     def cost(self) -> float:
-        return {1: 1.0, 2: 8.0}.get(self.chequers, 1400.0)  # of the iteration run again
+        return {1: 1.0, 2: 4.0}.get(self.chequers, 950.0)  # of the iteration run again
 
     def breaches(self, start: int, block: dict[str, Array]) -> Iterator[Breach]:
         bad = block["records"][..., RECORD - 1].any(axis=1)
