@@ -61,7 +61,15 @@ def weigh(row: Array, after: Array, terms: Array, best: Array) -> None:
 
 @njit()
 def singles(
-    us: Array, them: Array, row: Array, terms: Array, one: int, two: int, boards: Array, met: Array, best: Array
+    us: Array,
+    them: Array,
+    row: Array,
+    terms: Array,
+    one: int,
+    two: int,
+    boards: Array,
+    met: Array,
+    best: Array,
 ) -> int:
     """The plays of two different dice, `one` first, that use both; how many there are."""
     points, found = len(us), 0

@@ -280,7 +280,9 @@ def settle(table: TwoSided, failing: Array | None) -> Settled:
 def differences(table: TwoSided, numbers: Array) -> Array:
     """(m, columns) int64: the entries `numbers` as stored, less what the rule gives."""
     n = table.positions
-    stored = np.asarray(table.equities[numbers // n, numbers % n]).reshape(len(numbers), table.equities.shape[2])
+    stored = np.asarray(table.equities[numbers // n, numbers % n]).reshape(
+        len(numbers), table.equities.shape[2]
+    )
     return stored.astype(np.int64) - expected_at(table, numbers)
 
 
