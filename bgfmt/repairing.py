@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from bgfmt import formats
 from bgfmt.database import read_source
-from bgfmt.errors import BgfmtError, FormatError, VerificationError
+from bgfmt.errors import BgfmtError, FormatError, UnknownFormatError, VerificationError
 from bgfmt.formats import Format, Salvage
 from bgfmt.storage import MemorySink, PathLike, Source, create, open_source
 from bgfmt.tables import Hypergammon, MeanRolls, NormalOneSided, OneSided, Table, TwoSided
@@ -135,7 +135,18 @@ def _best(data: bytes, name: str) -> tuple[Mended | None, str]:
             best = mended
         if best.share > ENOUGH:
             break
-    return best, reason
+    return best, reason or ("" if best else _unreadable(data, name))
+
+
+def _unreadable(data: bytes, name: str) -> str:
+    """Why a file of a known format cannot be read; empty for others."""
+    try:
+        read_source(Source.from_bytes(data, name))
+    except UnknownFormatError:
+        return ""
+    except FormatError as error:
+        return str(error).removeprefix(f"{name}: ")
+    return ""
 
 
 def _candidates(data: bytes, name: str) -> Iterator[tuple[Format[Any], Salvage]]:

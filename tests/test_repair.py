@@ -104,6 +104,9 @@ def test_what_cannot_be_recomputed_has_to_be_made_anew(
         path.write_bytes(data)
         assert run(["repair", str(path), "-o", str(fixed)]) == 1
         assert capsys.readouterr().err.endswith("; it has to be made anew\n")
+    path.write_bytes(packed[: len(packed) // 2])
+    assert run(["repair", str(path), "-o", str(fixed)]) == 1
+    assert "not repairable: cut short at byte " in capsys.readouterr().err
     bgfmt.solve("match", 3, 2, tmp_path / "m.bgm", away=(2, 3), met=bgfmt.met.load())
     assert run(["repair", str(tmp_path / "m.bgm"), "-o", str(fixed)]) == 1
     assert "a match-score table cannot be recomputed; it has to be made anew" in capsys.readouterr().err
