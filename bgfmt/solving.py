@@ -188,12 +188,11 @@ def _target(path: PathLike, name: str | None, blank: Table, made: Job) -> Format
     if name is not None:
         return formats.get(name)
     suffix = Path(path).suffix.lower()
-    homes = formats.homes(blank)
     if not suffix:
         return formats.home(blank)
-    fitting = [f for f in formats.known().values() if suffix in f.suffixes and f.reads and not f.historic]
+    fitting = [f for f in formats.ending(os.fspath(path)) if f.reads and not f.historic]
     able = [f for f in fitting if isinstance(blank, f.carries) and f.refusal(blank, {}) is None]
-    chosen = [f for f in able if f in homes] or able
+    chosen = [f for f in able if f.home_of(blank)] or able
     if len(chosen) == 1:
         return chosen[0]
     what = f"a {made.kind} table of recipe {made.recipe.name}"

@@ -7,7 +7,7 @@ use. A guest that fails to load is listed as broken and does not disturb the oth
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
@@ -46,6 +46,7 @@ __all__ = [
     "Salvage",
     "broken",
     "by_suffix",
+    "ending",
     "get",
     "guesses",
     "home",
@@ -81,6 +82,30 @@ SIGNS = {
     "sqlite": rb"SQLite format 3",
 }
 
+#: the suffixes of formats that need not be loaded for other file names; those without any here are always asked
+SUFFIXES = {
+    "bgfmt-match": (".bgm",),
+    "bgfmt-ts": (".bgts",),
+    "bgsage": (".db",),
+    "bkg-binary": (".bkb",),
+    "bkg-text": (".bkg",),
+    "csv": (".csv",),
+    "exactbearoff": (),
+    "gnubg-2001": (".bd",),
+    "gnubg-huge": (".bd",),
+    "gnubg-hyper": (".bd",),
+    "gnubg-nd": (".bd",),
+    "gnubg-os": (".bd",),
+    "gnubg-ts": (".bd",),
+    "jfile": (".ijf",),
+    "npz": (".npz",),
+    "parquet": (".parquet",),
+    "points-text": (".points",),
+    "sconyers": (),
+    "sqlite": (".sqlite", ".sqlite3"),
+    "zarr": (),
+}
+
 
 @cache
 def _entries() -> dict[str, EntryPoint]:
@@ -95,10 +120,15 @@ def _made(name: str) -> Format[Any] | Broken:
         return Broken(name, f"{type(error).__name__}: {error}")
 
 
+def _loading(names: Iterable[str]) -> dict[str, Format[Any]]:
+    """Those of these formats that load, by name."""
+    made = {name: _made(name) for name in names}
+    return {name: form for name, form in made.items() if not isinstance(form, Broken)}
+
+
 def known() -> dict[str, Format[Any]]:
     """All formats that load, by name."""
-    made = {name: _made(name) for name in _entries()}
-    return {name: form for name, form in made.items() if not isinstance(form, Broken)}
+    return _loading(_entries())
 
 
 def broken() -> tuple[Broken, ...]:
@@ -148,8 +178,15 @@ def guesses(source: Source) -> list[tuple[Format[Any], dict[str, Any]]]:
 
 def by_suffix(path: str) -> Format[Any] | None:
     """The one format that uses this file name's suffix, if there is exactly one."""
-    matches = [f for f in known().values() if path.lower().endswith(f.suffixes)] if path else []
+    matches = ending(path)
     return matches[0] if len(matches) == 1 else None
+
+
+def ending(path: str) -> list[Format[Any]]:
+    """All formats that use this file name's suffix."""
+    low = path.lower()
+    names = [name for name in _entries() if low.endswith(SUFFIXES.get(name, ""))]
+    return [f for f in _loading(names).values() if low.endswith(f.suffixes)]
 
 
 def homes(table: Table) -> list[Format[Any]]:

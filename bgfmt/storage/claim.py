@@ -27,7 +27,7 @@ from bgfmt.storage.system import PathLike
 HEAD = 4096
 HALF = 2048
 SIGN = "bgfmt scratch"
-FORMAT = 2
+FORMAT = 3
 
 
 class Claim:

@@ -122,6 +122,14 @@ def test_a_sign_refuses_no_file_that_its_format_takes(sample: Sample) -> None:
                 assert re.match(sign, head.bytes, re.DOTALL), (name, head.bytes[:48])
 
 
+def test_the_suffixes_by_which_formats_are_asked_are_their_own() -> None:
+    own = {name: form.suffixes for name, form in FORMATS.items()}
+    assert {name: own[name] for name in formats.SUFFIXES} == formats.SUFFIXES
+    for suffix in {suffix for suffixes in own.values() for suffix in suffixes}:
+        named = [form.name for form in formats.ending(f"x{suffix.upper()}")]
+        assert named == [name for name, suffixes in own.items() if suffix in suffixes]
+
+
 @every
 def test_every_truncation_is_refused(sample: Sample) -> None:
     size = len(sample.data)
