@@ -54,11 +54,14 @@ class Diff:
         plural = "s" * (self.compared != 1)
         what = f"{self.compared:,} position{plural} of {self.points} points and {self.chequers} chequers"
         if self.same:
-            return f"the same {', '.join(self.columns)} numbers for all {what}"
+            return f"the same numbers ({', '.join(self.columns)}) for all {what}"
         assert self.first is not None
         assert self.worst is not None
+        largest, verb = f"{self.largest:g} {self.unit}", "differs" if self.different == 1 else "differ"
+        if self.unit == "units":  # integers
+            largest = f"{self.largest:,.0f} unit{'s' * (self.largest != 1)}"
         return (
-            f"{self.different:,} of {what} differ, by {self.largest:g} {self.unit} at most; first: position "
+            f"{self.different:,} of {what} {verb}, by {largest} at most; first: position "
             f"{self.first['position_number']:,} ({self.first['position']}), worst: "
             f"{self.worst['position_number']:,} ({self.worst['position']})"
         )

@@ -13,6 +13,7 @@ BgfmtError
 │  └─ LossError                    .lost
 ├─ PositionError (ValueError)      not a legal side, position or identifier
 ├─ NotCoveredError (LookupError)   a fair question, the wrong database
+│  ├─ BeyondMetError               a score beyond the match equity table    .longest .extended
 │  └─ TooMuchWorkError             calculating it is beyond the limit set   .work .limit
 ├─ OutputExistsError (ValueError)  the output is there already
 ├─ SolverError (RuntimeError)      too little memory or disk, a size or recipe that there is no solver for
@@ -130,17 +131,25 @@ class NotCoveredError(BgfmtError, LookupError):
     """A legal position that lies outside the database asked."""
 
 
+class BeyondMetError(NotCoveredError):
+    """A score beyond the match equity table, which goes to `longest`-away, `extended` or not."""
+
+    def __init__(self, name: str, points: int, longest: int, extended: bool) -> None:
+        more = "" if extended else ", and an extension was not asked for"
+        super().__init__(f"match equity table {name} goes to {longest}-away, not {points}-away{more}")
+        self.longest, self.extended = longest, extended
+
+
 class TooMuchWorkError(NotCoveredError):
     """No table covers a position, and calculating it takes more `work` than the `limit` allows.
 
-    Both count pairs of boards times cube states.
+    Both count pairs of boards times cube states; `work` is None where it was not counted to the end.
     """
 
-    def __init__(self, message: str, work: int, limit: int) -> None:
-        super().__init__(
-            f"{message}: exact play needs {work:,} pairs of boards times cube states, more than the limit of "
-            f"{limit:,}"
-        )
+    def __init__(self, message: str, work: int | None, limit: int) -> None:
+        what = "pairs of boards times cube states"
+        needed = f"more {what} than" if work is None else f"{work:,} {what}, more than"
+        super().__init__(f"{message}: exact play needs {needed} the limit of {limit:,}")
         self.work, self.limit = work, limit
 
 

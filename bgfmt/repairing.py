@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from bgfmt import formats
 from bgfmt.database import read_source
-from bgfmt.errors import BgfmtError, VerificationError
+from bgfmt.errors import BgfmtError, FormatError, UnknownFormatError, VerificationError
 from bgfmt.formats import Format, Salvage
 from bgfmt.storage import MemorySink, PathLike, Source, create, open_source
 from bgfmt.tables import Hypergammon, MeanRolls, NormalOneSided, OneSided, Table, TwoSided
@@ -35,6 +35,7 @@ LEAST_RIGHT = 0.5
 LEAST_RIGHT_ELSE = 0.8  # where the header would have to say something else
 ENOUGH = 0.9  # a candidate of which so much is right is taken without looking further
 HOPELESS = 0.9  # part of the entries that may fail before a candidate is put right at all
+SMALLEST = 4  # rows and columns of a part that is not halved further
 MOST_BYTES = 2 << 30
 MOST_ENTRIES = 160_000_000
 
@@ -76,12 +77,12 @@ def repair(path: PathLike, out: PathLike, force: bool = False) -> Report:
     notes: list[str] = []
     rest = data
     while rest:
-        best = _best(rest, name)
+        best, reason = _best(rest, name)
         if best is None or best.share < best.least:
             if pieces and not formats.resembles(rest):
                 notes.append(f"{plural(len(rest), 'byte')} at the end belonged to no table and were left out")
                 break
-            raise VerificationError(f"{name}: not repairable: {_why(best)}")
+            raise VerificationError(f"{name}: not repairable: {_why(best, reason)}")
         pieces.append(best.data)
         changed = (
             f"{plural(best.changed, 'entry')} recomputed" if best.changed else "no entry had to be recomputed"
@@ -97,10 +98,12 @@ def repair(path: PathLike, out: PathLike, force: bool = False) -> Report:
     return replace(report, file=os.fspath(out), notes=[*notes, *report.notes])
 
 
-def _why(best: Mended | None) -> str:
+def _why(best: Mended | None, reason: str) -> str:
     if best is None:
-        return "it is not a table that can be recomputed"
-    return f"at best {best.share:.0%} of it is right, and {best.least:.0%} must be"
+        reason = reason or "it is not a table that can be recomputed"
+    else:
+        reason = f"at best {best.share:.0%} of it is right, and {best.least:.0%} must be"
+    return f"{reason}; it has to be made anew"
 
 
 def _prove(data: bytes, name: str) -> Report:
@@ -116,18 +119,34 @@ def _prove(data: bytes, name: str) -> Report:
     return reports[0] if len(reports) == 1 else together(name, reports)
 
 
-def _best(data: bytes, name: str) -> Mended | None:
+def _best(data: bytes, name: str) -> tuple[Mended | None, str]:
+    """The candidate of which most is right; else why the likeliest that can be read is none."""
     best: Mended | None = None
+    reason = ""
     for form, found in _candidates(data, name):
         try:
             mended = mend(form, found, data)
+        except VerificationError as error:
+            reason = reason or str(error)
+            continue
         except (BgfmtError, ValueError, IndexError, OverflowError):
             continue
         if best is None or mended.share - mended.least > best.share - best.least:
             best = mended
         if best.share > ENOUGH:
             break
-    return best
+    return best, reason or ("" if best else _unreadable(data, name))
+
+
+def _unreadable(data: bytes, name: str) -> str:
+    """Why a file of a known format cannot be read; empty for others."""
+    try:
+        read_source(Source.from_bytes(data, name))
+    except UnknownFormatError:
+        return ""
+    except FormatError as error:
+        return str(error).removeprefix(f"{name}: ")
+    return ""
 
 
 def _candidates(data: bytes, name: str) -> Iterator[tuple[Format[Any], Salvage]]:
@@ -168,12 +187,44 @@ def put_right(table: Table) -> tuple[Table, int]:
 def _two_sided(table: TwoSided) -> tuple[Table, int]:
     if table.entries > MOST_ENTRIES:
         raise VerificationError("a table of this size is not repaired in memory")
+    table = _unpacked(table)
     found = two_sided.check(table, threads=thread_count(None))
     if found.failing > found.entries * HOPELESS:
         return table, found.entries
     complete = len(found.numbers) == found.failing
     settled = two_sided.settle(table, found.numbers if complete else None)
     return replace(table, equities=settled.work), len(settled.wrong)
+
+
+def _unpacked(table: TwoSided) -> TwoSided:
+    """A compressed table with its equities in memory; what a damaged block held is 0, which the recurrence mends.
+
+    What cannot be read is halved, until 1/256 of the rows and columns is left of it.
+    """
+    grid = two_sided.Grid(table)
+    if grid.order is None:
+        return table
+    n, order, lost = grid.n, grid.order, 0
+    equities = np.zeros((n, n, grid.columns), np.uint16)
+    step = max(1, two_sided.UNPACKED_BYTES // (n * grid.columns * 2))
+    parts = [(start, min(n, start + step), 0, n) for start in range(0, n, step)]
+    while parts:
+        a, b, first, last = parts.pop()
+        try:
+            found = grid.piece(a, b, first, last).reshape(b - a, last - first, grid.columns)
+        except FormatError:
+            rows, columns = b - a, last - first
+            if max(rows, columns) <= max(SMALLEST, n // 256):
+                lost += rows * columns
+            elif rows >= columns:
+                parts += [(a, a + rows // 2, first, last), (a + rows // 2, b, first, last)]
+            else:
+                parts += [(a, b, first, first + columns // 2), (a, b, first + columns // 2, last)]
+        else:
+            equities[np.ix_(order[a:b], order[first:last])] = found
+        if lost > n * n * LEAST_RIGHT:
+            raise VerificationError("less than half of it can be read")
+    return replace(table, equities=equities)
 
 
 def _one_sided(table: OneSided) -> tuple[Table, int]:

@@ -145,7 +145,7 @@ def _through_scratch(
     facts: dict[str, Any] = {"cubeful": made.cubeful, "recipe": made.recipe.name}
     with Scratch(kept, made.points, made.chequers, resume=resume, output=path, **facts) as scratch:
         with create(path, force=force) as sink, target.body(sink, blank, **options) as arrays:
-            made.solve(out=arrays["equities"], scratch=scratch, **how)
+            made.solve(out=arrays["equities"], scratch=scratch, sink=sink, **how)
         scratch.remove()
 
 

@@ -296,7 +296,7 @@ def _output(
 
 def merge(rows: PlacedPairs, out: Array, threads: int, merged: Callable[[int], None]) -> None:
     """Put the numbers of a store in order of position numbers, into the body of a mapped file."""
-    from bgfmt.solver.kernels.two_sided import spread
+    from bgfmt.solver.kernels.tiles import spread
 
     n, _, k = rows.shape
     flat = out.reshape(n, n * k)

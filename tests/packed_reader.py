@@ -6,6 +6,7 @@ import struct
 import zlib
 
 Record = tuple[int, ...]
+Shifts = tuple[bytes, bytes, bytes]
 
 
 def summed(data: bytes, start: int, end: int) -> None:
@@ -14,11 +15,11 @@ def summed(data: bytes, start: int, end: int) -> None:
 
 
 class Units:
-    """A block's stream: its state, and the units behind it."""
+    """A stream of a block: its state, and the units behind it."""
 
-    def __init__(self, data: bytes) -> None:
-        self.x = int.from_bytes(data[:4], "little")
-        self.rest = [int.from_bytes(data[k : k + 2], "little") for k in range(4, len(data), 2)]
+    def __init__(self, units: list[int]) -> None:
+        self.x = units[0] | units[1] << 16
+        self.rest = units[2:]
 
     def filled(self) -> None:
         if self.x < 65536:
@@ -45,19 +46,25 @@ class Units:
 
 def block(data: bytes, kinds: list[int], count: int, classes: list[list[int]]) -> list[list[int]]:
     """The residuals of a block, a list a record."""
-    units, out = Units(data), []
-    for _ in range(count):
-        record = []
-        for kind in kinds:
-            if kind == 0:
-                record.append(0)
-                continue
-            shift, frequencies = classes[kind][0], classes[kind][1:]
-            i = units.symbol(frequencies)
-            record.append(units.low_bits(16) if i == 63 else (i - 31 << shift) + units.low_bits(shift))
-        out.append(record)
-    assert units.x == 65536
-    assert units.rest == []
+    units = [int.from_bytes(data[k : k + 2], "little") for k in range(0, len(data), 2)]
+    first, second = Units(units), Units(units[::-1])
+    half = (count + 1) // 2
+    out = [record(first if k < half else second, kinds, classes) for k in range(count)]
+    assert first.x == second.x == 65536
+    assert len(first.rest) + len(second.rest) == len(units)
+    return out
+
+
+def record(units: Units, kinds: list[int], classes: list[list[int]]) -> list[int]:
+    """The residuals of the next record."""
+    out = []
+    for kind in kinds:
+        if kind == 0:
+            out.append(0)
+            continue
+        shift, frequencies = classes[kind][0], classes[kind][1:]
+        i = units.symbol(frequencies)
+        out.append(units.low_bits(16) if i == 63 else (i - 31 << shift) + units.low_bits(shift))
     return out
 
 
@@ -94,16 +101,17 @@ def strip(
     for _ in range(groups):
         tiles.append([])
         for _ in range(columns):
-            k, m = struct.unpack_from("<2H", data, place)
-            tiles[-1].append((data[place + 4 :][:k], data[place + 4 + k :][:m]))
-            place += 4 + k + m
+            k, m, s = struct.unpack_from("<3H", data, place)
+            place += 6
+            tiles[-1].append((data[place:][:k], data[place + k :][:m], data[place + k + m :][:s]))
+            place += k + m + s
     at += head
     index = struct.unpack_from(f"<{rows * groups + 1}Q", data, at)
     summed(data, at, at + 8 * len(index) + 4)
     at += 8 * len(index) + 4
     beside = []
     for j, tile in enumerate(tiles):
-        wide = sum(2 * len(s) + len(t) for s, t in tile)
+        wide = sum(2 * len(k) + len(m) + len(s) for k, m, s in tile)
         beside.append([])
         for _ in range(edges[j + 1] - edges[j]):
             summed(data, at, at + wide + 4)
@@ -122,7 +130,7 @@ def strip(
 
 
 def segment(
-    data: bytes, tile: list[tuple[bytes, bytes]], beside: list[bytes], size: int, classes: list[list[int]]
+    data: bytes, tile: list[Shifts], beside: list[bytes], size: int, classes: list[list[int]]
 ) -> list[Record]:
     """The records of a row segment."""
     columns, width = len(tile), len(beside)
@@ -151,16 +159,27 @@ def segment(
     return out
 
 
-def predictions(mine: bytes, theirs: bytes, tile: list[tuple[bytes, bytes]]) -> list[int]:
+def predictions(mine: bytes, theirs: bytes, tile: list[Shifts]) -> list[int]:
     """What the factors say of a record."""
-    out, at = [], 0
-    for wide_shifts, narrow_shifts in tile:
-        k, m = len(wide_shifts), len(narrow_shifts)
-        a, b = struct.unpack_from(f"<{k}h", mine, at), struct.unpack_from(f"<{k}h", theirs, at)
-        at += 2 * k
-        c, d = struct.unpack_from(f"<{m}b", mine, at), struct.unpack_from(f"<{m}b", theirs, at)
-        at += m
-        wide = sum(x * y << s for x, y, s in zip(a, b, wide_shifts, strict=True))
-        narrow = sum(x * y << s for x, y, s in zip(c, d, narrow_shifts, strict=True))
-        out.append(min(max(((wide >> 10) + narrow + 8192 >> 14) + 32768, 0), 65535))
+    out = []
+    for shifts in tile:
+        wide, narrow, pairs = map(len, shifts)
+        sides = []
+        for data in (mine, theirs):
+            high, low = struct.unpack_from(f"<{wide}b", data), data[wide : 2 * wide]
+            small = struct.unpack_from(f"<{narrow}b", data, 2 * wide)
+            fours = data[2 * wide + narrow :][:pairs]
+            sides.append(
+                (
+                    [256 * a + b for a, b in zip(high, low, strict=True)],
+                    small,
+                    [((b & 15 ^ 8) - 8, (b >> 4 ^ 8) - 8) for b in fours],
+                )
+            )
+        mine, theirs = mine[2 * wide + narrow + pairs :], theirs[2 * wide + narrow + pairs :]
+        (a, c, e), (b, d, f) = sides
+        w = sum(x * y << s for x, y, s in zip(a, b, shifts[0], strict=True))
+        n = sum(x * y << s for x, y, s in zip(c, d, shifts[1], strict=True))
+        n += sum((x * y + u * v) << s for (x, u), (y, v), s in zip(e, f, shifts[2], strict=True))
+        out.append(min(max(((w >> 10) + n + 8192 >> 14) + 32768, 0), 65535))
     return out

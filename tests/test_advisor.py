@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ from bgfmt import GameState, Position, Side, bounds, folders
 from bgfmt.analysis import Advisor, Library, judge_cube
 from bgfmt.analysis import library as libraries
 from bgfmt.cli import run
-from bgfmt.errors import NotCoveredError, PositionError
+from bgfmt.errors import NotCoveredError, PositionError, TooMuchWorkError
 from bgfmt.game import board
 from bgfmt.game.moves import parse_roll
 from bgfmt.tables import OneSided, TwoSided
@@ -291,6 +292,20 @@ def test_many_positions_from_standard_input(verb: str) -> None:
     assert ["error" in a for a in answers] == [False, True, True]
     assert answers[0]["table"] in ("ts_06x04.bd", "os_p06.bd")
     assert answers[2]["error"]["kind"] in ("NotCoveredError", "TooMuchWorkError")
+
+
+@pytest.mark.parametrize("score", [{}, {"away": (5, 4)}])
+def test_what_takes_too_much_says_so(score: dict[str, Any]) -> None:
+    """Whether that is known at once or found out while the boards are counted."""
+    for text, limit in (("2,2,2,2,2,2/2,2,2,2,2,2", 1000), ("0,0,0,0,5,5,5/0,1,1", 3_000_000)):
+        with (
+            Advisor([], limit=limit) as advisor,
+            pytest.raises(TooMuchWorkError, match=f"limit of {limit:,}") as told,
+        ):
+            advisor.cube(GameState.of(Position.parse(text), **score))
+        assert told.value.limit == limit
+        assert f"limit of {limit:,}" in str(told.value)
+        assert (told.value.work or limit + 1) > limit
 
 
 def test_errors_are_json_too(capsys: pytest.CaptureFixture[str]) -> None:

@@ -401,7 +401,9 @@ def test_what_is_written_is_told_by_the_ending(
     assert sorted(p.name for p in tmp_path.iterdir()) == ["m.mat", "m.words"]
 
 
-def test_a_score_beyond_the_table(at_scores: MatchPrices, tmp_path: Path) -> None:
+def test_a_score_beyond_the_table(
+    at_scores: MatchPrices, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     maker = Maker(at_scores, 1, 9)
     words = maker.mat(1).replace("9 point match", "40 point match")
     with Judge([]) as short, Judge([], met=bgfmt.met.load(extend=True)) as long:
@@ -411,6 +413,9 @@ def test_a_score_beyond_the_table(at_scores: MatchPrices, tmp_path: Path) -> Non
     assert "goes to 25" in refused.problems[0]
     assert extended.judgements
     assert "extended" in text.basis(extended)
+    (tmp_path / "m.mat").write_text(words)
+    assert run(["annotate", str(tmp_path / "m.mat"), "--limit", "1"]) == 0
+    assert "bgfmt: --extend-met judges scores beyond the match equity table\n" in capsys.readouterr().err
 
 
 def test_any_bytes_are_read_or_refused(table: Any, judge: Judge, tmp_path: Path) -> None:

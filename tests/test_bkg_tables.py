@@ -5,6 +5,7 @@ The sums of the text files and the rows below were calculated with exact rationa
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ import bgfmt
 from bgfmt import solver, solving, verifier
 from bgfmt.articles.points_game import as_text
 from bgfmt.errors import BgfmtError, CapabilityError, CorruptError, HeaderError, NotCoveredError, SolverError
+from bgfmt.formats import records
 from bgfmt.game.board import Position, Side
 from bgfmt.tables import Gillogly
 from bgfmt.tables.gillogly import domain_ids
@@ -219,3 +221,37 @@ def test_large_files_are_read_row_by_row(tmp_path: Path, monkeypatch: pytest.Mon
 def test_a_table_of_another_size_is_none() -> None:
     rows = np.zeros((4853, 9), np.uint32)
     assert "6 points" in str(Gillogly(points=5, chequers=15, rows=rows).check())
+
+
+@pytest.mark.parametrize(("what", "points", "chequers"), [("bkg", 6, 8), ("expected-points", 3, 3)])
+def test_other_formats_are_proved_too(what: str, points: int, chequers: int, tmp_path: Path) -> None:
+    """A format that keeps the recipe's name in words keeps these names as well."""
+    solving.solve(what, points, chequers, tmp_path / "made", recipe=None)
+    for form in ("npz", "parquet", "sqlite"):
+        bgfmt.convert(tmp_path / "made", tmp_path / f"x.{form}", to=form)
+        report = bgfmt.verify(tmp_path / f"x.{form}")
+        assert report.exit_code == 0, report.verdict
+
+
+def test_every_recipe_is_a_name_that_files_may_say() -> None:
+    assert set(solver.RECIPES) <= set(records.RECIPES)
+
+
+@pytest.mark.parametrize(("what", "points", "chequers"), [("bkg", 6, 8), ("expected-points", 3, 3)])
+def test_exact_numbers_are_proved_to_the_last_bit(
+    what: str, points: int, chequers: int, tmp_path: Path
+) -> None:
+    path = tmp_path / "x.npz"
+    solving.solve(what, points, chequers, path, recipe="exact")
+    table: Any = bgfmt.load(path)
+    (name, sound), *_ = table.arrays().items()
+    assert bgfmt.verify(path).exit_code == 0
+    nought = int(np.flatnonzero(np.asarray(sound).reshape(-1) == 0)[0]) if what == "bkg" else 0
+    for place, bit in ((0, 63), (nought, 63), (100, 0), (200, 1)):
+        bits = np.array(sound).reshape(-1).view(np.uint64)
+        bits[place] ^= np.uint64(1 << bit)
+        wrong = dataclasses.replace(table, **{name: bits.view(np.float64).reshape(sound.shape)})
+        bgfmt.save(wrong, path, force=True)
+        report = bgfmt.verify(path)
+        assert report.exit_code == 1, (place, bit)
+        assert len(report.findings) == 1

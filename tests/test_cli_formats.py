@@ -200,6 +200,8 @@ def test_formats_lists_all(capsys: pytest.CaptureFixture[str]) -> None:
     _, out, _ = cli(capsys, "formats")
     assert "(.csv; written only)" in out
     assert "(no suffix: --to sconyers" in out
+    assert out.count("hypergammon-exact") == 1
+    assert out.count("holds any table") >= 4
 
 
 def test_a_format_that_is_only_written_is_named(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -23,7 +24,7 @@ from hypothesis import strategies as st
 import bgfmt
 from bgfmt import solver
 from bgfmt.cluster import DaskWorkers
-from bgfmt.errors import CapabilityError, ClusterError, CorruptError, ScratchError, TruncatedError
+from bgfmt.errors import BgfmtError, CapabilityError, ClusterError, CorruptError, ScratchError, TruncatedError
 from bgfmt.game.board import Position
 from bgfmt.solver.job import job
 from bgfmt.solver.stored import Making
@@ -217,6 +218,26 @@ def test_a_flipped_bit_is_found(
     report = bgfmt.verify(copy)
     assert report.exit_code == 1
     assert file.relative_to(copy).as_posix() in str(report.as_dict())
+
+
+@pytest.mark.parametrize("name", ["zarr.json", "equities/zarr.json", "numbers/zarr.json"])
+def test_every_byte_of_a_description_is_accounted_for(copied: Path, name: str) -> None:
+    file = copied / name
+    sound = file.read_bytes()
+    for at in range(len(sound)):
+        file.write_bytes(sound[:at] + bytes([sound[at] ^ 1 << at % 7]) + sound[at + 1 :])
+        with contextlib.suppress(BgfmtError):
+            assert next(iter(bgfmt.open(copied).audit()), None) is not None, at
+    for odd in (sound + b" ", sound[:-1], sound.replace(b'"gnubg"', b'"other"')):
+        if odd != sound:
+            file.write_bytes(odd)
+            assert bgfmt.verify(copied).exit_code == 1
+    file.write_bytes(sound)
+    assert bgfmt.verify(copied).exit_code == 0
+    (copied / "equities/c.9").write_bytes(b"foreign")
+    report = bgfmt.verify(copied)
+    assert report.exit_code == 1
+    assert "equities/c.9" in str(report.as_dict())
 
 
 def reseal(file: Path, change: Any) -> None:

@@ -37,6 +37,15 @@ def test_differences_are_counted_and_placed(golden: Path, tmp_path: Path) -> Non
     assert (result.different, result.largest, result.counts) == (1, 3.0, {"3": 1})
     assert result.first is not None
     assert result.first["position_number"] == 30 * 84 + 41
+    assert str(result).startswith(
+        "1 of 7,056 positions of 6 points and 3 chequers differs, by 3 units at most;"
+    )
+    data[at : at + 2] = (value ^ 0x4000).to_bytes(2, "little")
+    path.write_bytes(data)
+    assert "by 16,384 units at most" in str(bgfmt.diff(golden / "gnubg" / "ts_06x03.bd", path))
+    assert str(bgfmt.diff(path, path)).startswith(
+        "the same numbers (equities) for all 7,056 positions of 6 points"
+    )
     assert run(["diff", str(golden / "gnubg" / "ts_06x03.bd"), str(path)]) == 1
     assert run(["diff", "--json", str(path), str(path)]) == 0
 

@@ -112,3 +112,9 @@ def test_many_of_a_table_cut_down() -> None:
             small.lookup_many(us, them),
             db.lookup_many(unrank_array(us, 4), unrank_array(them, 4)),
         )
+
+
+def test_a_table_is_shown_in_one_line() -> None:
+    with bgfmt.open(TS) as db, bgfmt.open(OS) as sides:
+        assert repr(db.table).endswith("equities=uint16 (210, 210, 4))")
+        assert "bearoff=uint16 (54264, 32), gammon=uint16 (54264, 32)" in repr(sides.table)

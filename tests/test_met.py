@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from bgfmt import met
+from bgfmt.cli import run
 from bgfmt.errors import BgfmtError, CorruptError, FormatError, NotCoveredError, PositionError
 
 FIXTURES = Path(__file__).parent.parent / "fixtures" / "match"
@@ -265,3 +266,23 @@ def test_answers_are_json() -> None:
     answer = solve_match(Position(Side(1, 0, 1), Side(0, 1)), Score((2, 4), met.load()))
     text = json.dumps([answer.cube.as_dict(), [play.as_dict() for play in answer.plays(2, 1)]])
     assert json.loads(text)[0]["met"] == {"name": "Kazaross-XG2", "digest": met.load().digest}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "cube 0,1/1 --away 30-3",
+        "judge 0,1/1 --away 30-3 --take",
+        "solve match 3x2 --away 3-30 -o q.bgm",
+        "cube 0,1/1 --scores 30",
+    ],
+)
+def test_a_score_beyond_the_table_names_the_option(line: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(line.split()) == 1
+    said = capsys.readouterr().err
+    assert "goes to 25-away, not " in said
+    assert said.endswith("(--extend-met goes on to 64-away)\n")
+    assert said.count("\n") == 1
+    if "--scores" not in line:
+        assert run([*line.replace("30", "65").split(), "--extend-met"]) == 1
+        assert capsys.readouterr().err.endswith("goes to 64-away, not 65-away\n")

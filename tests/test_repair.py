@@ -68,3 +68,46 @@ def test_too_little_that_is_right_is_said_so(golden: Path, tmp_path: Path) -> No
     path.write_bytes((golden / "gnubg/ts_05x04.bd").read_bytes()[:40000])
     with pytest.raises(VerificationError, match=r"at best \d+% of it is right, and \d+% must be"):
         bgfmt.repair(path, tmp_path / "out.bd")
+
+
+@pytest.fixture(scope="module")
+def packed(golden: Path, tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """A compressed table of nine tiles."""
+    path = tmp_path_factory.mktemp("packed") / "t.bgts"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("bgfmt.formats.compressed.layout.MOST_GROUP", 90)
+        bgfmt.convert(golden / "gnubg" / "ts_06x04.bd", path)
+    return path.read_bytes()
+
+
+@pytest.mark.parametrize("part", [0.55, 0.99])
+def test_a_compressed_table_comes_back(packed: bytes, tmp_path: Path, part: float) -> None:
+    """Its damaged blocks cannot be read; the recurrence makes what they held, and any program can pack it anew."""
+    path, fixed = tmp_path / "damaged.bgts", tmp_path / "fixed.bgts"
+    data = bytearray(packed)
+    data[int(part * len(data))] ^= 0x10
+    path.write_bytes(data)
+    report = bgfmt.repair(path, fixed)
+    assert report.exit_code == 0
+    assert "recomputed, of 44,100" in report.notes[0]
+    (tmp_path / "sound.bgts").write_bytes(packed)
+    assert bgfmt.diff(fixed, tmp_path / "sound.bgts").same
+
+
+def test_what_cannot_be_recomputed_has_to_be_made_anew(
+    packed: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, fixed = tmp_path / "damaged.bgts", tmp_path / "fixed.bgts"
+    for at in (10, 90, 2000):
+        data = bytearray(packed)
+        data[at] ^= 0x10
+        path.write_bytes(data)
+        assert run(["repair", str(path), "-o", str(fixed)]) == 1
+        assert capsys.readouterr().err.endswith("; it has to be made anew\n")
+    path.write_bytes(packed[: len(packed) // 2])
+    assert run(["repair", str(path), "-o", str(fixed)]) == 1
+    assert "not repairable: cut short at byte " in capsys.readouterr().err
+    bgfmt.solve("match", 3, 2, tmp_path / "m.bgm", away=(2, 3), met=bgfmt.met.load())
+    assert run(["repair", str(tmp_path / "m.bgm"), "-o", str(fixed)]) == 1
+    assert "a match-score table cannot be recomputed; it has to be made anew" in capsys.readouterr().err
+    assert not fixed.exists()

@@ -24,6 +24,7 @@ from bgfmt.cli import run as command
 from bgfmt.errors import CapabilityError, ScratchError, SolverError
 from bgfmt.solver import Scratch
 from bgfmt.storage import system
+from bgfmt.storage.sink import FileSink, Sink
 
 from . import crash
 
@@ -62,7 +63,7 @@ def test_removed_when_the_result_is_safe(tmp_path: Path) -> None:
 def test_an_ended_run_goes_on(tmp_path: Path) -> None:
     stopped(tmp_path)
     stopped(tmp_path, 3, resume=True)
-    stopped(tmp_path, 30, resume=True)
+    stopped(tmp_path, 12, resume=True)
     assert solved(tmp_path, resume=True) == SIX_BY_FIVE
     assert os.listdir(tmp_path) == ["t.bd"]
 
@@ -208,33 +209,37 @@ def test_every_flipped_bit_is_noticed(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == ["s"]
 
 
-@pytest.mark.parametrize("where", ["scratch", "table"])
+@pytest.mark.parametrize("where", ["scratch", "sums", "table"])
 def test_damage_while_solving_is_noticed_before_the_file_has_its_name(where: str, tmp_path: Path) -> None:
-    """Someone writes into the scratch file, or into the table, after the layer was summed."""
-    n = bgfmt.solver.plan("two-sided", 6, 5).positions
-    victims: list[np.ndarray] = []  # type: ignore[type-arg]
+    """Someone writes into the scratch file after a layer was summed and before it was merged, or into the table."""
+    layers: list[int] = []
+    real, put = Scratch.close_layer, FileSink.put
 
-    def progress(done: int, total: int) -> None:
-        if n <= done < total and not victims:  # all layers are made, and merging has begun
+    def close_layer(self: Scratch, layer: int, sink: Sink) -> None:
+        real(self, layer, sink)
+        layers.append(layer)
+        if len(layers) == 9:
+            self.wait()
             if where == "scratch":
-                with open(tmp_path / "s", "r+b") as file:
-                    size = file.seek(0, 2)
-                    file.seek(size // 2)
-                    byte = file.read(1)
-                    file.seek(size // 2)
-                    file.write(bytes([byte[0] ^ 4]))
-            victims.append(np.zeros(0))
+                at = self.place(7, int(self.pool.first[7]), self.order.n - 1) * 2
+                byte = os.pread(self.claim.fd, 1, at)[0]
+                os.pwrite(self.claim.fd, bytes([byte ^ 4]), at)
+            elif where == "sums":
+                self.sums[100] += np.uint64(1)  # as if row 100 had come out otherwise
 
-    real = Scratch.merge
+    def put_wrong(self: FileSink, part: np.ndarray, values: np.ndarray) -> None:  # type: ignore[type-arg]
+        if where == "table" and len(layers) == 9:
+            values = values ^ np.uint16(8)
+        put(self, part, values)
 
-    def merge(self: Scratch, flat: np.ndarray, *rest: object) -> None:  # type: ignore[type-arg]
-        if where == "table":
-            self.sums[100] += np.uint64(1)  # as if row 100 had come out otherwise
-        real(self, flat, *rest)  # type: ignore[arg-type]
-
-    with pytest.MonkeyPatch.context() as patch, pytest.raises(SolverError, match=r"damaged in|add up"):
-        patch.setattr(Scratch, "merge", merge)
-        solved(tmp_path, progress=progress)
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        pytest.raises(SolverError, match=r"damaged in|add up") as caught,
+    ):
+        patch.setattr(Scratch, "close_layer", close_layer)
+        patch.setattr(FileSink, "put", put_wrong)
+        solved(tmp_path)
+    assert ("damaged in layer 7" in str(caught.value)) == (where == "scratch")
     assert os.listdir(tmp_path) == ["s"]
 
 

@@ -282,6 +282,19 @@ def test_errors(client: Client, path: str, status: int, code: str, parameter: st
     client.error(path, status, code, parameter)
 
 
+def test_what_is_too_much_names_the_limit(client: Client) -> None:
+    far = "0,0,0,0,0,0,0,15/0,0,0,0,0,0,0,15"
+    for path in (
+        f"/v1/cube?position={far}",
+        f"/v1/play?position={far}&roll=61",
+        f"/v1/cube?position={far}&away=3-5",
+    ):
+        said = json.loads(client.get(path)[2])["error"]["message"]
+        assert re.search(
+            r"exact play needs ([\d,]+|more) pairs of boards .*than the limit of [\d,]+$", said
+        ), said
+
+
 def test_other_methods(client: Client) -> None:
     for path, allowed in (
         ("/v1/cube", "GET, HEAD, POST"),
@@ -333,7 +346,13 @@ def test_bulk_json(client: Client) -> None:
     assert codes == [None, None, "bad_position", "bad_parameter", "bad_parameter", "bad_body", "not_covered"]
     assert [one["error"]["row"] for one in found[2:]] == [2, 3, 4, 5, 6]
     assert found[2]["asked"] == "nonsense"
-    for route, query in (("race", {}), ("cube", {"settle": "false"}), ("play", {"roll": "61", "top": 2})):
+    asked = [
+        ("race", {}),
+        ("cube", {"settle": "false"}),
+        ("cube", {"away": "3-5", "settle": "false"}),
+        ("play", {"roll": "61", "top": 2}),
+    ]
+    for route, query in asked:
         _, _, data = client.post(f"/v1/{route}", {"positions": [TEXT], **query})
         assert json.loads(data)["results"] == [client.json(f"/v1/{route}", position=TEXT, **query)]
 

@@ -90,6 +90,7 @@ class Sources:
         self.library, self.calculate, self.progress = library, calculate, progress
         self.limits = Limits.of(limit)
         self._kept: dict[Any, Any] = {}
+        self._beyond: dict[Any, TooMuchWorkError] = {}
         self._lock = Lock()
         self._games: Kept | None = None
 
@@ -99,17 +100,10 @@ class Sources:
         return self.library.tables
 
     def refusal(self, position: Position) -> NotCoveredError:
-        """The error for a question of two sides that nothing answers."""
+        """What the tables lack for a question of two sides that nothing answers, and why it was not calculated."""
         reason = choose.not_covered(self.tables, position.us, position.them, wanted="both sides' equities")
-        needed = self.missing_work(position)
-        return reason if needed is None else TooMuchWorkError(str(reason), needed, self._limit(position))
-
-    def missing_work(self, position: Position) -> int | None:
-        """About the work that exact play for money takes, in the limit's unit, where it is beyond the limit."""
-        if self.calculate != "all" or position.contact:
-            return None
-        needed = _least_work(position) * MONEY_COLUMNS
-        return needed if needed > self._limit(position) else None
+        beyond = self._beyond.get(position)
+        return reason if beyond is None else TooMuchWorkError(str(reason), beyond.work, beyond.limit)
 
     def _limit(self, position: Position) -> int:
         beside = choose.distributions_for(self.tables, position.us, position.them)
@@ -208,8 +202,9 @@ class Sources:
 
         def solve() -> MoneyAnswer | None:
             found = self.games.money(position, jacoby)
-            if found is not None or _least_work(position) * MONEY_COLUMNS > limit:
+            if found is not None:
                 return found
+            self._check(position, MONEY_COLUMNS, limit)
             return self.games.solve_money(position, jacoby, limit, self.progress)
 
         return self._once((position, jacoby, limit), solve)
@@ -272,7 +267,7 @@ class Sources:
 
             return solve_side(side, limit=self.limits.rolls)
 
-        return self._once(side, solve)
+        return self._once((side,), solve)
 
     def chances(self, position: Position) -> approximate.TwoSidedEstimate:
         """Chances of both sides, each playing alone, from a table or else from calculated rolls."""
@@ -295,11 +290,21 @@ class Sources:
             from bgfmt.analysis.ondemand.answers import match_columns
 
             found = self.games.match(position, score)
-            if found is not None or _least_work(position) * len(match_columns(position, score)) > limit:
+            if found is not None:
                 return found
+            self._check(position, len(match_columns(position, score)), limit)
             return self.games.solve_match(position, score, limit, self.progress)
 
         return self._once((position, score), solve)
+
+    @staticmethod
+    def _check(position: Position, columns: int, limit: int) -> None:
+        """TooMuchWorkError where the pairs of boards that are met are known at once to be too many."""
+        from bgfmt.analysis.ondemand.engine import no_farther
+
+        least = no_farther(position.us) * no_farther(position.them) // 2 * columns
+        if least > limit:
+            raise TooMuchWorkError(f"{position}", least, limit)
 
     @property
     def games(self) -> Kept:
@@ -318,6 +323,12 @@ class Sources:
                 return kept
         try:
             found = solve()
+        except TooMuchWorkError as error:
+            found = None
+            with self._lock:
+                while len(self._beyond) >= KEPT:
+                    del self._beyond[next(iter(self._beyond))]
+                self._beyond[key[0]] = error
         except (NotCoveredError, SolverError):
             found = None
         with self._lock:
@@ -331,10 +342,3 @@ def _gammons(position: Position, *, counted: bool) -> Gammons:
     if MAX_CHEQUERS not in (position.us.chequers, position.them.chequers):
         return "none"
     return "counted" if counted else "ignored"
-
-
-def _least_work(position: Position) -> int:
-    """About the pairs of boards that a calculation meets, known at once, so that what is too much is not begun."""
-    from bgfmt.analysis.ondemand.engine import no_farther
-
-    return no_farther(position.us) * no_farther(position.them) // 2

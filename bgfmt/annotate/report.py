@@ -7,8 +7,7 @@ from typing import Any, NamedTuple
 
 from bgfmt.annotate.judgement import Judgement
 from bgfmt.annotate.judging import Judge
-from bgfmt.errors import NotCoveredError, PositionError
-from bgfmt.game.state import GameState
+from bgfmt.errors import BeyondMetError, NotCoveredError, PositionError
 from bgfmt.matches import Match, printable
 from bgfmt.matches.decisions import decisions
 from bgfmt.met import Met
@@ -211,19 +210,14 @@ def judge_match(match: Match, judge: Judge, *, file: str = "", number: int = 1) 
         report.races += 1
         try:
             report.judgements.append(judge.judge(decision))
-        except NotCoveredError as error:
+        except BeyondMetError as error:
             report.beyond += 1
-            _odd(report, decision.state, error)
+            _say(report, str(error))
+        except NotCoveredError:
+            report.beyond += 1
         except PositionError as error:
             _say(report, f"game {decision.game + 1}: {error}")
     return report
-
-
-def _odd(report: MatchReport, state: GameState, error: NotCoveredError) -> None:
-    """A score beyond the match equity table is said, once; that tables end somewhere is not."""
-    met = report.met
-    if met is not None and state.away is not None and max(state.away) > met.longest:
-        _say(report, str(error))
 
 
 def _say(report: MatchReport, text: str) -> None:

@@ -6,6 +6,7 @@ Answers go to stdout, progress and errors to stderr. Exit codes: 0 fine, 1 a fin
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -94,12 +95,16 @@ def cli() -> None:
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line; every error becomes one line on stderr and an exit code."""
     warnings.simplefilter("ignore", RuntimeWarning)  # NumPy's, of numbers that are none in a damaged file
+    gc.set_threshold(
+        100_000, 20, 50
+    )  # importing makes objects that stay: to look through them often takes long
     try:
         code = run(arguments)
     except KeyboardInterrupt:  # a second one, or one after the work was done
         code = 130
     with suppress(ValueError):  # not in the main thread
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # nothing is left to interrupt but Python's own exit
+    gc.freeze()  # which then does not look through all of Numba for what could be freed
     sys.exit(code)
 
 

@@ -95,7 +95,7 @@ def opened(
 # -- how the cube lies, and the score --------------------------------------------------------------------
 
 
-def _together(name: str, options: Callable[[F], F], *parts: str) -> Callable[[F], F]:
+def together(name: str, options: Callable[[F], F], *parts: str) -> Callable[[F], F]:
     """Options whose values reach the function as one dict called `name`."""
 
     def decorate(function: F) -> F:
@@ -117,7 +117,7 @@ def calculation_options(function: F) -> F:
         return met_options("Which player of an uneven match equity table is on roll.")(function)
 
     parts = ("limit", "no_settle", "met", "extend_met", "met_player")
-    return _together("calculation", options, *parts)(function)
+    return together("calculation", options, *parts)(function)
 
 
 def limit_options(default: str) -> Callable[[F], F]:
@@ -202,7 +202,7 @@ def state_options(function: F) -> F:
         text = "Where the cube lies for the side on roll (default: the identifier's, else centered)."
         return click.option("--cube", type=click.Choice(OWNERS), help=text)(function)
 
-    return _together("around", options, "cube", "cube_value", "away", "crawford")(function)
+    return together("around", options, "cube", "cube_value", "away", "crawford")(function)
 
 
 @contextmanager

@@ -124,6 +124,8 @@ def annotate(
     for one_match in report.matches:
         for problem in one_match.problems:
             click.echo(f"bgfmt: {one_match.file}: {printable(problem)}", err=True)
+    if not extend_met and any(one.met and one.match.length > one.met.longest for one in report.matches):
+        click.echo("bgfmt: --extend-met judges scores beyond the match equity table", err=True)
     if as_json:
         options.echo_json(report.as_dict(worst))
     else:

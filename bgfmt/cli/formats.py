@@ -35,11 +35,13 @@ def formats(as_json: bool) -> None:
         ]
         options.echo_json({"formats": rows, "broken": [{"name": b.name, "reason": b.reason} for b in broken]})
         return
+    every = max((f.kinds() for f in known.values()), key=len)  # several formats hold them all
     for f in known.values():
         click.echo(f"{f.name:<12} {f.title}  ({_named(f)})")
-        click.echo(f"{'':<12}   holds {', '.join(f.kinds())}")
+        click.echo(f"{'':<12}   holds {'any table' if f.kinds() == every else ', '.join(f.kinds())}")
         for option in f.options:
             click.echo(f"{'':<12}   -O {option.name}=...  {option.help}")
+    click.echo(f"any table: {', '.join(every)}")
     for b in broken:
         click.echo(f"{b.name:<12} broken: {b.reason}", err=True)
 

@@ -15,19 +15,33 @@ if TYPE_CHECKING:
     from bgfmt.game.state import GameState
     from bgfmt.matches.decisions import Decision
 
-CUBE = ("double", "no double", "take", "pass", "beaver")
+CUBE = {
+    "double": "The side on roll doubled.",
+    "no double": "The side on roll rolled on.",
+    "take": "The other side took a double.",
+    "pass": "The other side passed a double.",
+    "beaver": "The other side beavered a double.",
+}
 ABOUT_A_MATCH = ("game", "record", "player", "name", "forced", "error", "close")
+
+
+def _cube_options(function: _asking.F) -> _asking.F:
+    """What was done with the cube, as `done`: whether each was."""
+
+    def options(function: _asking.F) -> _asking.F:
+        for did, text in reversed(CUBE.items()):
+            name = f"--{did.replace(' ', '-')}"
+            function = click.option(name, did.replace(" ", "_") + "_", is_flag=True, help=text)(function)
+        return function
+
+    return _asking.together("done", options, *(did.replace(" ", "_") + "_" for did in CUBE))(function)
 
 
 @click.command()
 @click.argument("words", nargs=-1, required=True, metavar="[DB...] POSITION")
 @click.option("--roll", metavar="ROLL", help="The dice, as 61 or 6-1 (default: the identifier's).")
 @click.option("--played", metavar="PLAY", help='The play made, as "6/5 6/off".')
-@click.option("--double", "did", flag_value="double", help="The side on roll doubled.")
-@click.option("--no-double", "did", flag_value="no double", help="The side on roll rolled on.")
-@click.option("--take", "did", flag_value="take", help="The other side took a double.")
-@click.option("--pass", "did", flag_value="pass", help="The other side passed a double.")
-@click.option("--beaver", "did", flag_value="beaver", help="The other side beavered a double.")
+@_cube_options
 @_asking.state_options
 @_asking.calculation_options
 @options.as_option
@@ -37,7 +51,7 @@ def judge(
     words: tuple[str, ...],
     roll: str | None,
     played: str | None,
-    did: str | None,
+    done: dict[str, bool],
     around: dict[str, Any],
     calculation: dict[str, Any],
     described: str | None,
@@ -57,15 +71,16 @@ def judge(
     """
     from bgfmt.annotate import judge as judged
 
-    if (played is None) == (did is None):
+    did = [name for name, yes in zip(CUBE, done.values(), strict=True) if yes]
+    if (played is not None) + len(did) != 1:
         raise click.UsageError(
-            "what was done? --played PLAY, --double, --no-double, --take, --pass or --beaver"
+            "what was done? one of --played PLAY, --double, --no-double, --take, --pass and --beaver"
         )
     said = _asking.split(words)
     if said.many:
         raise click.UsageError("one position is judged at a time")
     state = _asking.state_of(said.position, **around)
-    decision = _play(state, roll, played) if played is not None else _cube(state, roll, did or "")
+    decision = _play(state, roll, played) if played is not None else _cube(state, roll, did[0])
     with _asking.adviser(said.paths, described, part, **calculation) as advisor:
         found = judged(decision, advisor)
         table = None if state.money else advisor.met

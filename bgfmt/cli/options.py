@@ -142,6 +142,7 @@ def _as_typed(error: OptionError) -> str:
 def hint(error: BaseException) -> str:
     """The option of the command line that answers an error, in brackets; empty where there is none."""
     from bgfmt.errors import (
+        BeyondMetError,
         FormatNeededError,
         LossError,
         OutputExistsError,
@@ -152,6 +153,8 @@ def hint(error: BaseException) -> str:
 
     if isinstance(error, TooMuchWorkError):
         return "(--limit N calculates it)"
+    if isinstance(error, BeyondMetError) and not error.extended:
+        return "(--extend-met goes on to 64-away)"
     if isinstance(error, LossError):
         return "(--lossy allows it)"
     if isinstance(error, OutputExistsError):

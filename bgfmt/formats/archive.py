@@ -18,6 +18,7 @@ from typing import Any
 
 from bgfmt.errors import BgfmtError, CorruptError, TruncatedError
 from bgfmt.storage import Source
+from bgfmt.storage.window import Window
 
 LOCAL, DESCRIPTOR, END = b"PK\x03\x04", b"PK\x07\x08", b"PK\x05\x06"
 LOCAL_SIZE, DIRECTORY_SIZE, END_SIZE, END_64 = 30, 46, 22, 56 + 20
@@ -45,7 +46,7 @@ def members(source: Source, offset: int = 0) -> dict[str, Member]:
     if source.size - offset < END_SIZE or source.bytes(source.size - END_SIZE, 4) != END:
         raise TruncatedError(source.name, source.size + END_SIZE, source.size, "archive with its directory")
     try:
-        with zipfile.ZipFile(_Window(source, offset)) as archive:
+        with zipfile.ZipFile(Window(source, offset)) as archive:
             infos, start = archive.infolist(), archive.start_dir
     except BgfmtError:
         raise
@@ -129,33 +130,6 @@ def size_of(sizes: Iterable[tuple[str, int, bool]]) -> tuple[list[int], int]:
         directory += DIRECTORY_SIZE + len(name) + (4 + large if large else 0)
     far = END_64 if at > LARGE or directory > LARGE else 0
     return begins, at + directory + far + END_SIZE
-
-
-class _Window(io.RawIOBase):
-    """A source as the seekable file that zipfile reads."""
-
-    def __init__(self, source: Source, offset: int) -> None:
-        self._source, self._start, self._at = source, offset, 0
-
-    def seekable(self) -> bool:
-        return True
-
-    def readable(self) -> bool:
-        return True
-
-    def tell(self) -> int:
-        return self._at
-
-    def seek(self, offset: int, whence: int = 0) -> int:
-        base = (0, self._at, self._source.size - self._start)[whence]
-        self._at = max(0, base + offset)
-        return self._at
-
-    def read(self, size: int = -1) -> bytes:
-        begin = min(self._start + self._at, self._source.size)
-        end = self._source.size if size < 0 else min(begin + size, self._source.size)
-        self._at += end - begin
-        return bytes(self._source.buffer[begin:end])
 
 
 class Tail(io.RawIOBase):

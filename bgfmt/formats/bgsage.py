@@ -72,7 +72,7 @@ class Bgsage(Format[OneSided]):
         if rows > N:
             raise HeaderError(source.name, "gammon_rows", offset + 24, f"at most {N}", rows)
         at = offset + SIZE
-        bearoff = source.array("<u2", (N, ROLLS), at, "distributions")
+        bearoff = source.array("<u2", (N, ROLLS), at, "part with the distributions")
         means = np.asarray(source.array("<f4", (N,), at + 64 * N, "means"))
         where = np.asarray(source.array("<i4", (N,), at + 68 * N, "gammon index"))
         survival = source.array("<u2", (rows, ROLLS), at + 72 * N, "gammon section")

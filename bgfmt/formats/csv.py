@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from bgfmt.errors import CapabilityError
-from bgfmt.formats import described
-from bgfmt.formats.base import Format, Head, Options, Reading
+from bgfmt.formats.base import Head, Options, Reading
+from bgfmt.formats.described import AnyTable
 from bgfmt.formats.outlets import Outlet
 from bgfmt.storage import Source
 from bgfmt.tables import Table, flat
@@ -21,11 +21,10 @@ from bgfmt.tables import Table, flat
 AT_ONCE = 1 << 13  # entries that are written together
 
 
-class Csv(Format[Table]):
+class Csv(AnyTable):
     name = "csv"
     title = "CSV"
     suffixes = (".csv",)
-    carries = (Table,)
     reads = False
 
     def recognise(self, head: Head) -> bool:
@@ -33,12 +32,6 @@ class Csv(Format[Table]):
 
     def read(self, source: Source, offset: int = 0, **said: Any) -> Reading[Table]:
         raise CapabilityError(f"{source.name}: CSV files are written, not read; parquet and sqlite are read")
-
-    def kinds(self) -> list[str]:
-        return described.kinds(super().kinds())
-
-    def refusal(self, table: Table, options: Options) -> str | None:
-        return table.check() if table.arrays() else f"{self.name} holds tables, not {table.kind}"
 
     def emit(self, table: Table, sink: Outlet, options: Options) -> None:
         columns = flat.columns(table)

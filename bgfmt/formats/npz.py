@@ -25,7 +25,8 @@ from numpy.typing import NDArray
 
 from bgfmt.errors import CorruptError
 from bgfmt.formats import archive, described, records
-from bgfmt.formats.base import Extent, Fault, Format, Head, Layout, Options, Reading, Region
+from bgfmt.formats.base import Extent, Fault, Head, Layout, Options, Reading, Region
+from bgfmt.formats.described import AnyTable
 from bgfmt.formats.outlets import Outlet, size_of
 from bgfmt.storage import MemorySink, Sink, Source
 from bgfmt.tables import Rows, Table
@@ -38,11 +39,10 @@ NPY = re.compile(
 )
 
 
-class Npz(Format[Table]):
+class Npz(AnyTable):
     name = "npz"
     title = "NumPy archive"
     suffixes = (".npz",)
-    carries = (Table,)
 
     # -- reading ----------------------------------------------------------------------------------------
 
@@ -58,12 +58,6 @@ class Npz(Format[Table]):
         return Reading(_table(source, meta, arrays), Extent(offset, source.size - offset))
 
     # -- writing ----------------------------------------------------------------------------------------
-
-    def kinds(self) -> list[str]:
-        return described.kinds(super().kinds())
-
-    def refusal(self, table: Table, options: Options) -> str | None:
-        return table.check() if table.arrays() else f"npz holds tables, not {table.kind}"
 
     def home_of(self, table: Table) -> bool:
         return bool(table.arrays()) and table.exact and table.kind != "mean-rolls"

@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 
 from bgfmt.errors import BgfmtError, CapabilityError, CorruptError, TruncatedError
 from bgfmt.formats import described
-from bgfmt.formats.base import Extent, Fault, Format, Head, Options, Reading
+from bgfmt.formats.base import Extent, Fault, Head, Options, Reading
+from bgfmt.formats.described import AnyTable
 from bgfmt.formats.outlets import Outlet
 from bgfmt.storage import MappedSource, Source
 from bgfmt.tables import Table, flat
@@ -38,11 +39,10 @@ STEPS = 200  # of SQLite's machine for each entry that is read, at most; a sound
 TYPES = {"number": "INTEGER PRIMARY KEY", "id": "TEXT NOT NULL", "count": "INTEGER NOT NULL"}
 
 
-class Sqlite(Format[Table]):
+class Sqlite(AnyTable):
     name = "sqlite"
     title = "SQLite"
     suffixes = (".sqlite", ".sqlite3")
-    carries = (Table,)
 
     # -- reading ----------------------------------------------------------------------------------------
 
@@ -73,12 +73,6 @@ class Sqlite(Format[Table]):
         return {"columns": len(flat.columns(reading.table))}
 
     # -- writing ----------------------------------------------------------------------------------------
-
-    def kinds(self) -> list[str]:
-        return described.kinds(super().kinds())
-
-    def refusal(self, table: Table, options: Options) -> str | None:
-        return table.check() if table.arrays() else f"{self.name} holds tables, not {table.kind}"
 
     def emit(self, table: Table, sink: Outlet, options: Options) -> None:
         with tempfile.TemporaryDirectory(prefix="bgfmt-") as folder:

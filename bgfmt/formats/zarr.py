@@ -26,9 +26,10 @@ from numpy.typing import NDArray
 
 from bgfmt.errors import BgfmtError, CapabilityError, TruncatedError
 from bgfmt.formats.base import Apart, Extent, Fault, Format, Head, Options, Reading
+from bgfmt.formats.records import RECIPES
 from bgfmt.formats.stores import MAIN, NUMBERS, Described, described, in_pips, sizes
 from bgfmt.storage import Source
-from bgfmt.storage.chunks import SUM, ChunkStore
+from bgfmt.storage.chunks import ROOT, SUM, ChunkStore, chunks_of
 from bgfmt.tables import PlacedPairs, Table, TwoSided
 
 Array = NDArray[Any]
@@ -102,6 +103,7 @@ def audit_row(source: Source, row: int) -> AuditedRow:
 
 def _audit(source: Source, said: Described, extent: Extent, rows: Iterable[AuditedRow]) -> Iterator[Fault]:
     store: ChunkStore = source.store  # type: ignore[attr-defined]
+    yield from _odd(store, said)
     try:
         places = store.get(NUMBERS, (0,), "<i8", (said.n,))
         if not np.array_equal(places, in_pips(said.points, said.chequers)):
@@ -116,6 +118,27 @@ def _audit(source: Source, said: Described, extent: Extent, rows: Iterable[Audit
         seen.update(row.sums)
     if not broken and seen.hexdigest() != said.sum:
         yield Fault(0, extent.size, "sum of the chunks", said.sum, seen.hexdigest())
+
+
+def _odd(store: ChunkStore, said: Described) -> Iterator[Fault]:
+    """Descriptions that are not as a solve writes them, and pieces that belong to no part of the table."""
+    descriptions = {
+        ROOT: said.group(),
+        f"{MAIN}/{ROOT}": said.array(),
+        f"{NUMBERS}/{ROOT}": said.numbers(),
+    }
+    there = store.places.sizes("")
+    for key, own in descriptions.items():
+        found = store.meta(key) if key in there else b""
+        if found != own:
+            at = next((k for k, (a, b) in enumerate(zip(own, found, strict=False)) if a != b), len(found))
+            expected, other = own[at : at + 20], found[at : at + 20]
+            yield Fault(at, max(1, len(found) - at), key, repr(expected), repr(other))
+    if said.recipe not in RECIPES:
+        yield Fault(0, len(said.recipe), ROOT, "a recipe that bgfmt knows", repr(said.recipe)[:60])
+    chunks = {store.key(MAIN, (*place, 0)) for place in chunks_of(said.shape[:2], said.chunk_shape[:2])}
+    for key in sorted(there.keys() - chunks - descriptions.keys() - {store.key(NUMBERS, (0,))})[:10]:
+        yield Fault(0, there[key], repr(key)[:60], "no such piece", f"{there[key]:,} bytes")
 
 
 def chunk_fault(store: ChunkStore, said: Described, place: tuple[int, ...], sums: bytearray) -> Fault | None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from construct import Bytes, Const, ConstructError, Int8ub, Int32ul, Padding, Struct
 
-from bgfmt.errors import FormatError
+from bgfmt.errors import FormatError, TruncatedError
 
 RECORD = 2560
 MOST_RECORDS = 50_000  # over 500 games
@@ -33,10 +33,10 @@ def records(data: bytes, name: str, notes: list[str]) -> Iterator[bytes]:
     except ConstructError:
         raise FormatError(f"{name}: byte 0: expected the header of an .xg file, found {data[:8]!r}") from None
     begin = header.size + header.thumbnail
-    if not 24 <= header.size <= begin < len(data):
-        raise FormatError(
-            f"{name}: byte 8: expected the size of the header, found {header.size} and {header.thumbnail}"
-        )
+    if header.size < 24:
+        raise FormatError(f"{name}: byte 8: expected the size of the header, found {header.size}")
+    if begin >= len(data):
+        raise TruncatedError(name, begin + 1, len(data), "header with its picture, and what follows,")
     member = _member(data, begin, notes)
     crc, count, rest = 0, 0, b""
     for piece in _pieces(data, member or (begin, 0, 0, False), name):

@@ -8,7 +8,7 @@ from functools import cached_property
 from math import erfc, sqrt
 from struct import pack
 
-from bgfmt.errors import NotCoveredError, PositionError
+from bgfmt.errors import BeyondMetError, PositionError
 
 #: the longest table, and the farthest score an extended one answers
 MAX_AWAY = 64
@@ -68,15 +68,12 @@ class Met:
         return f"<Met {self.name}, {self.length} points, {self.digest[:12]}>"
 
     def check(self, *away: int) -> None:
-        """NotCoveredError for a score beyond the table, PositionError for one that is none."""
+        """BeyondMetError for a score beyond the table, PositionError for one that is none."""
         for points in away:
             if points < 1:
                 raise PositionError(f"a player needs 1 point or more, not {points}")
             if points > self.longest:
-                more = "" if self.extended else ", and an extension was not asked for"
-                raise NotCoveredError(
-                    f"match equity table {self.name} goes to {self.longest}-away, not {points}-away{more}"
-                )
+                raise BeyondMetError(self.name, points, self.longest, self.extended)
 
     def mwc(self, away: tuple[int, int], *, player: int = 0, after_crawford: bool = False) -> float:
         """Match winning chance, 0 to 1, of the player who needs `away[0]`; the table calls him `player`.

@@ -32,7 +32,7 @@ class Score:
 
     Raises
     ------
-    PositionError for what cannot be, NotCoveredError for a score beyond the table.
+    PositionError for what cannot be, BeyondMetError for a score beyond the table.
     """
 
     away: tuple[int, int]

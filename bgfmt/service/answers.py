@@ -8,7 +8,7 @@ from typing import Any
 from bgfmt.analysis import choose
 from bgfmt.analysis.advisor import Advisor
 from bgfmt.analysis.library import Library
-from bgfmt.errors import BgfmtError, NotCoveredError, PositionError
+from bgfmt.errors import BgfmtError, NotCoveredError, PositionError, TooMuchWorkError
 from bgfmt.game.board import Position, Side
 from bgfmt.game.state import GameState
 from bgfmt.hosts import asking
@@ -216,6 +216,8 @@ class Answers:
             found, exact = self._one.do(
                 lambda: answer(self._adviser(asked, calculate=True, match=match)), quick
             )
+        except TooMuchWorkError:  # which names the work and the limit
+            raise
         except NotCoveredError as error:
             if self._one.busy:
                 raise Refusal(

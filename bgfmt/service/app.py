@@ -153,7 +153,7 @@ class Service:
         else:
             items, common = bulk.items_of_object(route, data, most)
         found = list(bulk.answer_all(self.answers, route, items, common))
-        missing = sum(one.get("error", {}).get("code") == "not_covered" for one in found)
+        missing = sum(bulk.refused(one) == "not_covered" for one in found)
         self.metrics.asked(f"/v1/{route}", len(found), missing)
         body = b"".join(to_json(one) + b"\n" for one in found) if lines else to_json({"results": found})
         return _packed(

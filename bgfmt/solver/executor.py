@@ -5,7 +5,7 @@ A `Work` holds a solve's state and makes a block in this process's memory. No ke
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, nullcontext
 from typing import Protocol, Self, TypeVar
@@ -22,6 +22,14 @@ class Work(Protocol[B_contra]):
     def make(self, block: B_contra, /) -> None:
         """Make a block. Safe from several threads at once for blocks of one step."""
         ...
+
+
+class Calls(Work[Callable[[], None]]):
+    """A work whose blocks are functions."""
+
+    def make(self, block: Callable[[], None], /) -> None:
+        """Call it."""
+        block()
 
 
 class Executor(Protocol):

@@ -14,6 +14,7 @@ Array = NDArray[Any]
 PLACES = 25
 OUT_OF_REACH = 31  # a landing that nothing lands on
 PARTS = 4  # of the lists, for each thread
+MOST = 96  # plays of one roll, by far
 
 
 class Lists(NamedTuple):
@@ -95,8 +96,7 @@ def _tiles(sides: Any) -> Any:
     bits = np.where(of >= 0, sides.blots[of], 0).reshape(-1, wide, 1) >> np.arange(wide) & 1
     words = (bits.astype(np.uint32) << np.arange(wide, dtype=np.uint32)[:, None]).sum(axis=1, dtype=np.uint32)
     of = np.maximum(of, 0)
-    to = lane[sides.hit[of]]
-    told = (to // wide * len(lane) * kernels.TILE + to % wide).astype(np.uint64)
+    there = (sides.hit[of] * kernels.NUMBERS).astype(np.uint64)
     return kernels.Tiles(
-        of, lane, np.array(blocked, np.int64), words, sides.places[of].astype(np.uint32), told
+        of, lane, np.array(blocked, np.int64), words, sides.places[of].astype(np.uint32), there
     )

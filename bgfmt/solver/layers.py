@@ -53,15 +53,6 @@ def layer_cuts(points: int, chequers: int) -> Array:
     return np.concatenate([[0], np.cumsum(ways.sum(axis=0))])
 
 
-def layer_of(order: PipOrder, layer: int, columns: int) -> Any:
-    """`kernels.two_sided.Layer` of a pip layer."""
-    from bgfmt.solver.kernels.two_sided import Layer
-
-    cuts = order.cuts
-    window = int(cuts[max(0, layer - REACH)])
-    return Layer(int(cuts[layer]), int(cuts[layer + 1]), order.n, window, columns)
-
-
 def pip_order(points: int, chequers: int) -> PipOrder:
     """The positions of `points` x `chequers` by pips, with every roll's results."""
     from bgfmt.solver.kernels import successors as kernels

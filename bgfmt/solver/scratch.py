@@ -4,7 +4,8 @@ offset  content
 0       what it is for and which process has it, see `bgfmt.storage.claim`
 4096    journal, 32 bytes a layer: 1 when finished, sum of its rows, sum of its strips, check of these three; u64
 ...     for each layer from 1 on: rows, the records (u, t) of u in the layer and t from the layer on; then strips,
-        the records (u, t) of t in the layer and u beyond it; uint16, places in pip order
+        the records (u, t) of t in the layer and u beyond it; uint16, block of t's by block (`bgfmt.solver.pool`),
+        u by u, places in pip order
 
 Every number has a weight by its column in the finished table, so that the sum of a row of the table, modulo 2**64,
 can be taken in pieces while solving and again when the row is whole. A layer's sums are those of its pieces of rows,
@@ -14,26 +15,26 @@ weighted by row. A layer is entered in the journal once its data is on the disk,
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+import threading
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bgfmt.errors import ScratchError, SolverError
-from bgfmt.solver.executor import Executor, Work
-from bgfmt.solver.layers import REACH, PipOrder, layer_of, pip_order
+from bgfmt.errors import ScratchError
+from bgfmt.solver.layers import REACH, pip_order
+from bgfmt.solver.pairs import Pairs, Squares, Taker
+from bgfmt.solver.pool import Pool
 from bgfmt.storage import PathLike, system
 from bgfmt.storage.claim import HEAD, Claim
+from bgfmt.storage.sink import Sink, view_of
 
 Array = NDArray[Any]
 PAGE = 4096
-CHUNK = 16  # rows merged together: few enough to stay in the processor's cache
-SUMMED = 256  # rows summed by one call
 
 
-class Scratch:
+class Scratch(Taker):
     """An open scratch file; a context manager. `finished` is the last layer of an unbroken run from 1.
 
     It stays, for a later run to resume, unless `remove` was called or no layer was finished.
@@ -54,6 +55,7 @@ class Scratch:
         self.points, self.chequers, self.recipe = points, chequers, recipe
         self.order = order = pip_order(points, chequers)
         self.columns = columns = 4 if cubeful else 1
+        self.pool = Pool(order.cuts, columns)
         cuts, n = order.cuts, order.n
         widths = np.diff(cuts)
         rows = widths * (n - cuts[:-1]) * columns * 2
@@ -73,14 +75,16 @@ class Scratch:
         self._by_row = weights(np.arange(n), np.uint64)
         by_column = weights(np.arange(n * columns), np.uint32)
         in_order = (order.numbers[:, None] * columns + np.arange(columns)).reshape(-1)
-        self._by_number, self._by_place = by_column, by_column[in_order]
+        self.by_number, self._by_place = by_column, by_column[in_order]
         self.sums = np.zeros(n, np.uint64)  # of rows of the table, as far as they are made
+        self._parts = np.zeros((order.layers, 2), np.uint64)  # sums of the rows and strips of layers
+        self._summing = threading.Lock()
         self._keeper = ThreadPoolExecutor(1)
         self._pending: list[Future[None]] = []
         self._unneeded = False
         self.finished = 0
         try:
-            self.finished = self._check()
+            self.finished = self.check()
         except BaseException:
             self._close()
             raise
@@ -101,88 +105,99 @@ class Scratch:
 
     # -- layers ------------------------------------------------------------------------------------------
 
-    def open_layer(self, layer: int) -> tuple[Array, Array]:
-        """Rows (width, (n - start) * columns) and strips (n - end, width * columns) to fill, uint16."""
+    def open_layer(self) -> None:
+        """Wait until no more than one layer is still to be entered."""
         while len(self._pending) > 1:
             self._pending.pop(0).result()
-        return self._array(layer, 0), self._array(layer, 1)
 
-    def close_layer(self, layer: int) -> None:
-        """Sum, sync and enter a filled layer, in a thread of its own."""
-        self._pending.append(self._keeper.submit(self._keep, layer))
+    def take(self, squares: Squares, made: Array) -> None:
+        """As `bgfmt.solver.pairs.Taker.take`: sum the records and write them."""
+        layer, us, ts = squares
+        starts = self.pool.starts
+        part = int(us[0] >= self.pool.first[layer + 1])
+        first, past = int(starts[us[0]]), int(starts[us[1]])
+        sums = self._add_up(made, ts, slice(first, past))
+        with self._summing:
+            self._enter(layer, part, slice(first, past), sums)
+        with system.said_of(self.path):
+            system.write_at(self.claim.fd, view_of(made), self.place(layer, ts[0], first) * 2)
 
-    def refill(self, turned: Any) -> None:
-        """Rows of the turned table again, of the last finished layers."""
-        from bgfmt.solver.kernels import two_sided as kernels
+    def close_layer(self, layer: int, sink: Sink) -> None:
+        """Bring a filled layer, and what was put into `sink`, to the disk and enter it, in a thread of its own."""
+        self._pending.append(self._keeper.submit(self._keep, layer, sink))
 
+    def wait(self) -> None:
+        """Wait until all layers are entered."""
+        while self._pending:
+            self._pending.pop(0).result()
+
+    def refill(self, pairs: Pairs) -> None:
+        """Turned values again, of the last finished layers."""
+        from bgfmt.solver.kernels import scratch as kernels
+
+        first = self.pool.first
         for layer in range(max(1, self.finished - REACH + 1), self.finished + 1):
-            here = layer_of(self.order, layer, self.columns)
-            if here.end > here.start:
-                kernels.refill(here, self._array(layer, 1), turned)
-                self._let_go(layer)
-
-    def merge(self, flat: Array, executor: Executor, merged: Callable[[int], None]) -> None:
-        """Every record to its place in the table, (n, n * columns), each row held against the sum taken of it.
-
-        Tells `merged` how many rows are done. SolverError where what was merged is not what was solved.
-        """
-        for job in self._pending:
-            job.result()
-        arrays = [(self._array(k, 0), self._array(k, 1)) for k in range(self.order.layers)]
-        work = Merge(self.order, self.columns, arrays, flat, self._by_number, self.sums)
-        for layer in range(1, self.order.layers):
-            start, end = int(self.order.cuts[layer]), int(self.order.cuts[layer + 1])
-            executor.run(work, [Rows(layer, low, min(low + CHUNK, end)) for low in range(start, end, CHUNK)])
-            if work.wrong:
-                self._blame(min(work.wrong))
-            system.let_go(self.map)
-            merged(end)
-
-    def _blame(self, row: int) -> None:
-        self.sums[:] = 0
-        self._check()  # names the layer that is damaged here
-        raise SolverError(
-            f"position {self.order.numbers[row]:,} of the table does not add up to what was solved; "
-            f"{self.path} is sound, so try again"
-        )
+            us, ts = (
+                (int(first[layer + 1]), len(self.pool.starts) - 1),
+                (int(first[layer]), int(first[layer + 1])),
+            )
+            made, target = self._array(layer, 1), pairs.target(layer)
+            kernels.refill(made, us, ts, self.pool.starts, pairs.lines, self.columns, target)
+            pairs.finish(layer)
+            self._let_go(layer)
 
     # -- the file ----------------------------------------------------------------------------------------
 
+    def place(self, layer: int, block: Any, first: int) -> Any:
+        """Where the records of side `first` on roll, and those behind it, against a block begin, in numbers."""
+        starts, cuts, pool = self.pool.starts, self.order.cuts, self.pool
+        part = int(first >= cuts[layer + 1])
+        rows = int(self.order.n - cuts[layer + 1]) if part else int(cuts[layer + 1] - cuts[layer])
+        before = rows * (starts[block] - (cuts[layer] if part else starts[pool.first[layer]]))
+        within = (first - int(cuts[layer + part])) * (starts[block + 1] - starts[block])
+        return self.places[layer, part] // 2 + (before + within) * self.columns
+
     def _array(self, layer: int, part: int) -> Array:
+        """All records of a part of a layer."""
         place, size = int(self.places[layer, part]), int(self.sizes[layer, part])
-        start, end = int(self.order.cuts[layer]), int(self.order.cuts[layer + 1])
-        width, n = end - start, self.order.n
-        if size == 0:
-            return np.empty((0, width * self.columns), np.uint16)
-        rows = np.frombuffer(self.map, np.uint16, size // 2, place)
-        return rows.reshape(width, -1) if part == 0 else rows.reshape(n - end, width * self.columns)
+        return np.frombuffer(self.map, np.uint16, size // 2, place) if size else np.empty(0, np.uint16)
 
-    def _sum(self, layer: int, part: int) -> int:
-        """Sum of a part of a layer; what it adds to the rows of the table goes into `sums`."""
-        from bgfmt.solver.kernels import two_sided as kernels
+    def _add_up(self, made: Array, ts: tuple[int, int], us: slice) -> Array:
+        from bgfmt.solver.kernels import scratch as kernels
 
-        start, end = int(self.order.cuts[layer]), int(self.order.cuts[layer + 1])
-        pieces = self._array(layer, part)
-        columns = slice(start * self.columns, (end if part else self.order.n) * self.columns)
-        rows = slice(end if part else start, (end if part else start) + len(pieces))
-        sums = np.zeros(len(pieces), np.uint64)
-        for low in range(0, len(pieces), SUMMED):
-            kernels.add_up(pieces[low : low + SUMMED], self._by_place[columns], sums[low : low + SUMMED])
-        self.sums[rows] += sums
-        return int((sums * self._by_row[rows]).sum())
+        sums = np.zeros(us.stop - us.start, np.uint64)
+        kernels.add_up(made, ts, self.pool.starts, self._by_place, sums)
+        return sums
+
+    def _enter(self, layer: int, part: int, us: slice, sums: Array) -> None:
+        self.sums[us] += sums
+        self._parts[layer, part : part + 1] += (sums * self._by_row[us]).sum(keepdims=True)
 
     def _entry(self, layer: int) -> Array:
-        """The journal's entry for a layer as it stands."""
-        entry = np.array([1, self._sum(layer, 0), self._sum(layer, 1), layer], np.uint64)
+        """The journal's entry for a layer as it was summed."""
+        entry = np.array([1, *self._parts[layer], layer], np.uint64)
         entry[3] = (entry * weights(np.arange(4), np.uint64)).sum()
         return entry
 
-    def _check(self) -> int:
+    def _sum(self, layer: int) -> None:
+        """Sum a layer as it lies in the file."""
+        low, high = (int(at) for at in self.pool.first[layer : layer + 2])
+        start, end = (int(at) for at in self.order.cuts[layer : layer + 2])
+        self._parts[layer] = 0
+        for part, ts, us in (
+            (0, (low, len(self.pool.starts) - 1), slice(start, end)),
+            (1, (low, high), slice(end, self.order.n)),
+        ):
+            if us.stop > us.start:
+                self._enter(layer, part, us, self._add_up(self._array(layer, part), ts, us))
+
+    def check(self) -> int:
         """Last finished layer; ScratchError where a finished one is not what its sums say."""
         finished = 0
         for layer in range(1, self.order.layers):
             if not self.journal[layer].any():
                 break
+            self._sum(layer)
             if not np.array_equal(self.journal[layer], self._entry(layer)):
                 raise ScratchError(
                     self.path, "damaged", f"is damaged in layer {layer}; remove it to start anew"
@@ -191,12 +206,11 @@ class Scratch:
             finished = layer
         return finished
 
-    def _keep(self, layer: int) -> None:
-        entry = self._entry(layer)
+    def _keep(self, layer: int, sink: Sink) -> None:
         system.sync_data(self.claim.fd)
-        self.journal[layer] = entry
+        self.journal[layer] = self._entry(layer)
         self.map.flush(0, self._head)
-        self._let_go(layer)
+        sink.settle()
 
     def _let_go(self, layer: int) -> None:
         """Take a layer's pages out of this process; they stay in the system's cache."""
@@ -205,49 +219,6 @@ class Scratch:
         size = min(-(-(last - begin) // PAGE) * PAGE, self.claim.size - begin)
         if size > 0:
             system.let_go(self.map, begin, size)
-
-
-class Rows(NamedTuple):
-    """Places first..last-1 of a layer: rows of the finished table to be put together."""
-
-    layer: int
-    first: int
-    last: int
-
-
-class Merge(Work[Rows]):
-    """Rows of the finished table from the layers' pieces; `wrong` lists those that do not add up."""
-
-    def __init__(
-        self,
-        order: PipOrder,
-        columns: int,
-        arrays: list[tuple[Array, Array]],
-        flat: Array,
-        by_number: Array,
-        sums: Array,
-    ) -> None:
-        self.order, self.columns, self.arrays, self.flat = order, columns, arrays, flat
-        self.by_number, self.sums = by_number, sums
-        self.wrong: list[int] = []
-
-    def make(self, block: Rows, /) -> None:
-        """Put rows together, and hold each against its sum."""
-        from bgfmt.solver.kernels import two_sided as kernels
-
-        cuts, numbers, columns = self.order.cuts, self.order.numbers, self.columns
-        layer, first, last = block
-        own, start = numbers[first:last], int(cuts[layer])
-        pieces = self.arrays[layer][0][first - start : last - start]
-        kernels.spread(pieces, columns, numbers[start:], own, self.flat)
-        for lower in range(1, layer):
-            a, b = int(cuts[lower]), int(cuts[lower + 1])
-            if b > a:
-                pieces = self.arrays[lower][1][first - b : last - b]
-                kernels.spread(pieces, columns, numbers[a:b], own, self.flat)
-        for place in range(first, last):
-            if kernels.weighted(self.flat[numbers[place]], self.by_number) != self.sums[place]:
-                self.wrong.append(place)
 
 
 def weights(numbers: Array, dtype: type[np.uint32 | np.uint64]) -> Array:

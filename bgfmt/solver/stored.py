@@ -256,7 +256,7 @@ class KernelHands(Hands):
     def prepare(self) -> None:
         near, out = self.near("near", 1, 1), self.records("upper", 1, self.columns)
         self.lay(np.zeros((1, self.columns), np.uint16), near, 0, 0)
-        self.best((0, 0), near, 0, 0, out, 0, 0, 1)
+        self.best(Pairs((0, 0), near, 0, 0, out, 0, 0, 1))
 
     def near(self, name: str, places: int, sides: int) -> Array:
         return room(name, (-(-sides // self.block), places, self.block * self.columns), np.int16)

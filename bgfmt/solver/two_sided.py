@@ -5,9 +5,13 @@ layer, cannot reach each other. A pair (u, t) belongs to the lower of the two la
 layer L, each of independent blocks, so that who makes them cannot change a value:
 
 across  u in L, t in L or beyond. u wants, roll by roll, the greatest turned value F(t, j) over its results j, all
-        in lower layers: a running maximum along rows j of the turned table.
-down    t in L, u beyond. F(t, j) is known for j below L from earlier rows and for j from L on from the step
-        before; laid out j by j with a block of t's side by side, the same maximum runs across the block.
+        in lower layers.
+down    t in L, u beyond. F(t, j) is known for j below L from earlier layers and for j from L on from the step
+        before.
+
+Both are squares of a block of u's and a block of t's of one layer each. The values F(t, j) of a block of t's lie side
+by side, j by j, so that the maxima run across the block; what is made lies as it must for later layers once the
+square is turned over.
 
 Only rows of the last 24 layers are needed at a time, and of row j only what lies beyond j's layer. The arithmetic
 is that of docs/theory/two-sided.md, 16-bit integers throughout.
@@ -15,6 +19,7 @@ is that of docs/theory/two-sided.md, 16-bit integers throughout.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,20 +28,22 @@ from numpy.typing import NDArray
 from bgfmt.errors import SolverError
 from bgfmt.game import board
 from bgfmt.solver.exact_two_sided import ExactPairs
-from bgfmt.solver.executor import Executor, executing
-from bgfmt.solver.layers import pip_order
+from bgfmt.solver.executor import Calls, Executor, executing
+from bgfmt.solver.layers import PipOrder, pip_order
 from bgfmt.solver.machine import check_memory
-from bgfmt.solver.pairs import Pairs, Targets
+from bgfmt.solver.merge import Merge
+from bgfmt.solver.pairs import InPlace, Pairs
 from bgfmt.solver.plan import plan_two_sided
+from bgfmt.solver.pool import Pool
 from bgfmt.solver.recipe import Recipe
 from bgfmt.solver.recipe import recipe as find_recipe
 from bgfmt.solver.scratch import Scratch
 from bgfmt.solver.waves import Progress
 from bgfmt.storage import PathLike
+from bgfmt.storage.sink import MemorySink, Sink
 from bgfmt.tables import TwoSided
 
 Array = NDArray[Any]
-MERGE_SHARE = 6  # making a table takes about six times as long as merging it
 
 
 def two_sided(
@@ -51,6 +58,7 @@ def two_sided(
     out: Array | None = None,
     scratch: PathLike | Scratch | None = None,
     resume: bool = False,
+    sink: Sink | None = None,
 ) -> TwoSided:
     """Solve the two-sided table of up to `chequers` chequers on `points` points.
 
@@ -67,6 +75,7 @@ def two_sided(
         merged from it and memory holds the last 24 layers only. It is locked while it is in use and stays at the
         end: remove it when the result is safe, or give an open `Scratch` and call its `remove`.
     resume : go on from what the file `scratch` holds, if anything.
+    sink : the file in which `out` lies, so that rows are written to it rather than through its map.
 
     Returns
     -------
@@ -93,18 +102,16 @@ def two_sided(
         if out.shape != (n, n, columns) or out.dtype != np.uint16:
             raise SolverError(f"out must be uint16 of shape {(n, n, columns)}, not {out.dtype} {out.shape}")
         flat = out.reshape(n, n * columns)
-        flat[0] = 0xFFFF
-        flat[1:, :columns] = 0
         if scratch is None:
-            _in_place(Pairs(pip_order(points, chequers), columns, workers.workers), flat, workers, progress)
+            _in_place(pip_order(points, chequers), columns, flat, workers, progress)
         elif isinstance(scratch, Scratch):
             if (scratch.points, scratch.chequers, scratch.columns) != (points, chequers, columns):
                 raise SolverError(f"{scratch.path}: opened for another table")
-            _through_scratch(scratch, flat, workers, progress)
+            _through_scratch(scratch, flat, sink or MemorySink(), workers, progress)
         else:
             facts: Any = {"cubeful": cubeful, "recipe": chosen.name, "resume": resume}
             with Scratch(scratch, points, chequers, **facts) as kept:
-                _through_scratch(kept, flat, workers, progress)
+                _through_scratch(kept, flat, sink or MemorySink(), workers, progress)
     return _table(points, chequers, out, chosen)
 
 
@@ -121,44 +128,41 @@ def done_after(cuts: Array, layer: int) -> int:
     return n * n - (n - end) ** 2
 
 
-def _in_place(pairs: Pairs, flat: Array, executor: Executor, progress: Progress | None) -> None:
+def _in_place(
+    order: PipOrder, columns: int, flat: Array, executor: Executor, progress: Progress | None
+) -> None:
     """Every record straight to its place in the table."""
-    from bgfmt.solver.kernels.two_sided import Target
-
-    order = pairs.order
-    target = Target(flat, order.numbers, order.numbers * pairs.columns)
+    flat[0] = 0xFFFF
+    flat[1:, :columns] = 0
+    pool = Pool(order.cuts, columns)
+    pairs = Pairs(order, pool, InPlace(pool, order, flat))
     for layer in range(1, order.layers):
-        pairs.layer(layer, Targets(target, target), executor)
+        pairs.layer(layer, executor)
         if progress is not None:
             progress(done_after(order.cuts, layer), order.n**2)
 
 
-def _through_scratch(kept: Scratch, flat: Array, executor: Executor, progress: Progress | None) -> None:
-    """Layer by layer into the scratch file, then row by row from there into the table."""
-    n = kept.order.n
-    total = n * n + n * n // MERGE_SHARE  # merging counts as some pairs more
+def _through_scratch(
+    kept: Scratch, flat: Array, sink: Sink, executor: Executor, progress: Progress | None
+) -> None:
+    """Layer by layer into the scratch file; a layer's rows of the table are whole then, and go where they belong."""
+    order = kept.order
 
-    def told(pairs: int) -> None:
+    def told(layer: int) -> None:
         if progress is not None:
-            progress(pairs, total)
+            progress(done_after(order.cuts, layer), order.n**2)
 
-    _fill(Pairs(kept.order, kept.columns, executor.workers), kept, executor, told)
-    kept.merge(flat, executor, lambda rows: told(n * n + rows * n // MERGE_SHARE))
-
-
-def _fill(pairs: Pairs, kept: Scratch, executor: Executor, told: Any) -> None:
-    """All layers that the scratch file does not hold yet."""
-    from bgfmt.solver.kernels.two_sided import Target
-
-    order, columns = pairs.order, pairs.columns
-    kept.refill(pairs.turned)
-    told(done_after(order.cuts, kept.finished))
-    here = np.arange(order.n, dtype=np.int64)
+    pairs = Pairs(order, kept.pool, kept)
+    kept.refill(pairs)
+    merge = Merge(kept, flat, sink)
+    for layer in range(kept.finished + 1):
+        executor.run(Calls(), merge.rows(layer))
+        merge.finish()
+    told(kept.finished)
     for layer in range(kept.finished + 1, order.layers):
-        start, end = int(order.cuts[layer]), int(order.cuts[layer + 1])
-        rows, strips = kept.open_layer(layer)
-        column_of = (here - start) * columns
-        targets = Targets(Target(rows, here - start, column_of), Target(strips, here - end, column_of))
-        pairs.layer(layer, targets, executor)
-        kept.close_layer(layer)
-        told(done_after(order.cuts, layer))
+        kept.open_layer()
+        pairs.layer(layer, executor, [partial(merge.ahead, layer)], merge.rows(layer))
+        merge.finish()
+        kept.close_layer(layer, sink)
+        told(layer)
+    kept.wait()

@@ -75,6 +75,7 @@ class Claim:
             with contextlib.suppress(OSError):  # Windows removes no open file
                 os.unlink(self.path)
                 remove = False
+        system.unlock(self.fd)
         os.close(self.fd)
         self.fd = -1
         if remove:

@@ -41,6 +41,18 @@ class Sink(Protocol):
         """Append `size` bytes and return them as a writable array, for results made out of order."""
         ...
 
+    def put(self, part: NDArray[Any], values: NDArray[Any]) -> None:
+        """Give a stretch of a reserved array its values, of the same size."""
+        part[...] = values
+
+    def got(self, part: NDArray[Any]) -> NDArray[Any]:
+        """A stretch of a reserved array as it lies where it goes."""
+        return part
+
+    def settle(self) -> None:
+        """Bring to the disk what was put."""
+        return
+
     def flush(self) -> None:
         """Wait until everything is where it goes; raises what went wrong on the way."""
         ...
@@ -74,6 +86,7 @@ class FileSink(Sink):
         self._waiting: queue.Queue[tuple[int, memoryview] | None] = queue.Queue(self._BEHIND)
         self._failed: BaseException | None = None
         self._thread: threading.Thread | None = None
+        self._map: NDArray[np.uint8] = np.empty(0, np.uint8)
 
     def write_at(self, offset: int, data: Data) -> None:
         view = view_of(data)
@@ -94,9 +107,28 @@ class FileSink(Sink):
         start = self.written
         with system.said_of(self.name):
             system.reserve(self.fd, start + size)
-            mapped = mmap.mmap(self.fd, start + size)
+            self._map = np.frombuffer(mmap.mmap(self.fd, start + size), np.uint8)
         self.written += size
-        return np.frombuffer(mapped, np.uint8)[start:]
+        return self._map[start:]
+
+    def put(self, part: NDArray[Any], values: NDArray[Any]) -> None:
+        """As `Sink.put`, written: faster than page by page through the map, and takes none of its memory."""
+        with system.said_of(self.name):
+            system.write_at(self.fd, view_of(values), self._offset(part))
+
+    def got(self, part: NDArray[Any]) -> NDArray[Any]:
+        """As `Sink.got`, read from the file."""
+        found = np.empty_like(part)
+        with system.said_of(self.name):
+            system.read_into(self.fd, view_of(found), self._offset(part))
+        return found
+
+    def settle(self) -> None:
+        with system.said_of(self.name):
+            system.sync_data(self.fd)
+
+    def _offset(self, part: NDArray[Any]) -> int:
+        return int(part.ctypes.data - self._map.ctypes.data)
 
     def flush(self) -> None:
         if self._thread is not None:

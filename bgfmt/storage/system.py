@@ -138,6 +138,13 @@ def let_go(mapped: mmap.mmap, start: int = 0, size: int | None = None) -> None:
         mapped.madvise(mmap.MADV_DONTNEED, start, len(mapped) - start if size is None else size)
 
 
+def will_need(mapped: mmap.mmap, start: int, size: int) -> None:
+    """Have a stretch of a map read from the disk ahead, where that can be asked."""
+    if hasattr(mapped, "madvise") and hasattr(mmap, "MADV_WILLNEED"):
+        begin = start // mmap.PAGESIZE * mmap.PAGESIZE
+        mapped.madvise(mmap.MADV_WILLNEED, begin, start + size - begin)
+
+
 def lock(fd: int) -> bool | None:
     """Lock a file for this process until it is closed: True, False where another holds it, None where that fails."""
     try:
@@ -151,6 +158,14 @@ def lock(fd: int) -> bool | None:
     except OSError:  # a file system without locks
         return None
     return True
+
+
+def unlock(fd: int) -> None:
+    """Let go of a lock now: closing does not while a map of the file, which has it too, is still there."""
+    with contextlib.suppress(ImportError, OSError):
+        import fcntl
+
+        fcntl.flock(fd, fcntl.LOCK_UN)
 
 
 def _lock_msvcrt(fd: int) -> bool | None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
 import numpy as np
@@ -109,8 +109,17 @@ class Table:
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
+        if "__repr__" not in cls.__dict__:  # or each dataclass would print its arrays
+            cls.__repr__ = Table.__repr__  # type: ignore[method-assign]
         if cls.__dict__.get("kind"):
             KINDS[cls.kind] = cls
+
+    def __repr__(self) -> str:
+        arrays = {name: f"{rows.dtype} {tuple(rows.shape)}" for name, rows in self.arrays().items()}
+        said = {one.name: getattr(self, one.name) for one in fields(self) if one.repr}
+        return (
+            f"{type(self).__name__}({', '.join(f'{k}={arrays.get(k) or repr(v)}' for k, v in said.items())})"
+        )
 
     # -- what it holds -----------------------------------------------------------------------------------
 

@@ -169,7 +169,7 @@ class OfBothSides(Numbered):
             raise PositionError(f"a {self.kind} table needs both sides")
         ours, theirs = self.numbers(us), self.numbers(them)
         if len(ours) != len(theirs):
-            raise PositionError(f"{len(ours)} sides on roll, but {len(theirs)} others")
+            raise PositionError(f"sides on roll: {len(ours)}, others: {len(theirs)}")
         return ours, theirs
 
     def corner(self, rows: Rows, n: int, numbers: NDArray[np.int64] | None) -> Rows:

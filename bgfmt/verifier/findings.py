@@ -88,7 +88,6 @@ class Cause(Enum):
     OTHER_PLAYS = "another rule for equally good plays, or other rounding"
     ADDITIONS = "another order of additions"
     THRESHOLD = "another threshold, a restart or another build of makehyper"
-    CONTACT = "contact, which a race does not decide"
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,10 @@
-"""Damaged copies of every kind of small table: `python -m tests.fuzz.damaged [COUNT] [SEED]`.
+"""Damaged copies of every kind of small table: `python -m tests.fuzz.damaged [COUNT] [SEED] [NAME...]`.
+
+A name is of a seed that is left out.
 
 None may be called good, end in anything but a report or a BgfmtError of one line, take more than five seconds (of the
-processor, so that other work does not count) or hold more than 400 MB. Prints how often each status came; the first
-copy that breaks the rule is left as `broken.bin`, and the exit code is 1.
+processor, so that other work does not count) or hold more than 400 MB. Prints how often each status came; a copy
+that breaks the rule is left as `broken-*.bin`, and the exit code is 1.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,10 +25,12 @@ import bgfmt
 from bgfmt import met, solver
 from bgfmt.solver import gnubg2001
 from bgfmt.solver.match import match_score
+from bgfmt.solving_stored import solve_stored
 from tests import damage
 
 GOLDEN = Path(__file__).resolve().parents[2] / "fixtures" / "golden"
 SECONDS, MEGABYTES = 5.0, 400.0
+ESCAPE = "ESCAPE"
 #: golden files of gnubg's programs
 FILES = (
     "os_p01.bd", "os_p02.bd", "os_p02_cg.bd", "os_p03.bd", "os_p03_c.bd", "os_p03_g.bd", "os_p03_H.bd",
@@ -34,16 +38,29 @@ FILES = (
     "hyper1.bd",
     "hyper1_t1.bd", "h1_restart.bd", "concat_os_p02_ts_03x03.bd",
 )  # fmt: skip
+#: tables of other programs: what, points, chequers, recipe
+MADE = {
+    "points": ("expected-points", 3, 3, None),
+    "bkg": ("bkg", 6, 8, None),
+    "bkg-exact": ("bkg", 6, 8, "exact"),
+    "hyper-exact": ("hypergammon", 25, 1, "exact"),
+}
 
 
 @dataclass(frozen=True)
 class Seed:
-    """A sound file: its name, bytes, table and the format it is written in."""
+    """A sound file: its name, bytes, table and the format it is written in.
+
+    within : of a folder, which is damaged in one file; the name of that file.
+    proved : whether there is a rule that such tables are proved by.
+    """
 
     name: str
     data: bytes
     table: Any
     format: str
+    within: str | None = None
+    proved: bool = True
 
 
 def seeds(folder: Path) -> Iterator[Seed]:
@@ -64,6 +81,12 @@ def seeds(folder: Path) -> Iterator[Seed]:
         "match": match_score(3, 2, (3, 5), met.load()),
     }
     tables["os-bgsage"] = solver.one_sided(3, recipe="bgsage")
+    for name, (what, points, chequers, recipe) in MADE.items():
+        bgfmt.solve(what, points, chequers, folder / name, recipe=recipe)
+        tables[name] = bgfmt.load(folder / name)
+    fine = [way.make() for way in bgfmt.load(GOLDEN / "gnubg" / "ts_06x02.bd").coarser() if not way.lost]
+    tables |= {f"fine-{table.arrays()['equities'].dtype}": table for table in fine}
+    yield from stored(folder / "store")
     yield written(folder, "2001", list(gnubg2001.solve()), "gnubg-2001")
     for kind, table in tables.items():
         for format in bgfmt.formats.known():
@@ -73,10 +96,23 @@ def seeds(folder: Path) -> Iterator[Seed]:
                 yield written(folder, f"{kind}-{format}", table, format)
 
 
+def stored(store: Path) -> Iterator[Seed]:
+    """A store of chunks, once for each of its files."""
+    solve_stored("two-sided", 3, 3, store=store)
+    for path in sorted(path for path in store.rglob("*") if path.is_file()):
+        yield Seed(store.name, path.read_bytes(), None, "zarr", str(path.relative_to(store)))
+
+
 def written(folder: Path, name: str, table: Any, format: str) -> Seed:
     """A file of these tables; CapabilityError where the format does not hold them."""
     bgfmt.save(table, folder / name, format=format)
-    return Seed(name, (folder / name).read_bytes(), bgfmt.load(folder / name), format)
+    path = folder / name
+    within = None
+    if path.is_dir():
+        within = next(inside.name for inside in path.iterdir())
+        path /= within
+    held = bgfmt.load(folder / name)
+    return Seed(name, path.read_bytes(), held, format, within, held.kind != "two-sided-fine")
 
 
 def judge(path: Path) -> str:
@@ -94,48 +130,84 @@ def judge(path: Path) -> str:
     return report.status
 
 
-def run(count: int, seed: int = 0, folder: Path | None = None) -> Counter[str]:
-    """Verify `count` damaged copies; how often each status came."""
+def put(sound: Seed, data: bytes, folder: Path) -> Path:
+    """The path of a file, or of a folder, with these bytes."""
+    path = folder / "damaged"
+    if sound.within is None:
+        path.write_bytes(data)
+        return path
+    whole = folder / sound.name
+    (whole / sound.within).write_bytes(data)
+    return whole
+
+
+def run(count: int, seed: int = 0, folder: Path | None = None, without: Container[str] = ()) -> Counter[str]:
+    """Verify `count` damaged copies, or until interrupted; how often each status came."""
     outcomes: Counter[str] = Counter()
-    with tempfile.TemporaryDirectory() as made:
+    shared = "/dev/shm" if Path("/dev/shm").is_dir() else None
+    with tempfile.TemporaryDirectory(dir=shared) as made:
         where = folder or Path(made)
-        corpus = list(seeds(where))
+        corpus = [sound for sound in seeds(where) if sound.name not in without]
         for sound in corpus:  # kernels are compiled before anything is timed
-            (where / "sound").write_bytes(sound.data)
-            assert bgfmt.verify(where / "sound").exit_code == 0, sound.name
-        base = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-        path = where / "damaged"
-        for number in range(count):
-            sound = corpus[number % len(corpus)]
-            rng = random.Random(f"{seed}-{number}")
-            if rng.random() < 0.5:
-                kind = rng.choice(sorted(damage.KINDS))
+            code = bgfmt.verify(put(sound, sound.data, where)).exit_code
+            assert code == 0 or not sound.proved, sound.name
+        base = peak()
+        with contextlib.suppress(KeyboardInterrupt):
+            for number in range(count):
+                sound = corpus[number % len(corpus)]
+                rng = random.Random(f"{seed}-{number}")
                 other = corpus[(number + 7) % len(corpus)].data
-                path.write_bytes(damage.damaged(sound.data, kind, number + 100_000 * seed, other))
-            else:
-                kind = rng.choice(sorted(damage.VALUES))
-                table = damage.damaged_table(sound.table, kind, number + 100_000 * seed)
-                if table is None:
+                kind, data = copy(sound, rng, number + 100_000 * seed, other, where)
+                if data is None:
                     continue
+                path = put(sound, data, where)
                 try:
-                    bgfmt.save(table, path, format=sound.format, force=True)
-                except bgfmt.BgfmtError:  # numbers that no such file holds
-                    continue
-                if path.read_bytes() == sound.data:
-                    continue
-            try:
-                outcomes[judge(path)] += 1
-                peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-                assert peak < max(MEGABYTES, base + 100), f"held {peak:.0f} MB"
-            except BaseException:
-                Path("broken.bin").write_bytes(path.read_bytes())
-                print(f"copy {number} of {sound.name}, {kind}, seed {seed}: broken.bin", file=sys.stderr)
-                raise
+                    outcomes[judge(path)] += 1
+                    assert peak() < max(MEGABYTES, base + 100), f"held {peak():.0f} MB"
+                except Exception as error:
+                    kept = Path(f"broken-{sound.name}-{number}.bin")
+                    kept.write_bytes(data)
+                    print(
+                        f"copy {number} of {sound.name}, {kind}, seed {seed}: {kept}: {error!r:.300}",
+                        file=sys.stderr,
+                    )
+                    outcomes[ESCAPE] += 1
+                finally:
+                    if sound.within is not None:
+                        put(sound, sound.data, where)
     return outcomes
+
+
+def copy(
+    sound: Seed, rng: random.Random, number: int, other: bytes, folder: Path
+) -> tuple[str, bytes | None]:
+    """(kind of damage, a damaged copy); None where this damage changes nothing, or no such file can be written."""
+    if sound.table is None or sound.within is not None or rng.random() < 0.5:
+        kind = rng.choice(sorted(damage.KINDS))
+        if len(sound.data) <= 2 * damage.HEADER:
+            kind = rng.choice(("bit", "bits", "front", "back", "cut", "short", "pad"))
+        return kind, damage.damaged(sound.data, kind, number, other)
+    kind = rng.choice(sorted(damage.VALUES))
+    table = damage.damaged_table(sound.table, kind, number)
+    if table is None:
+        return kind, None
+    path = folder / "damaged"
+    try:
+        bgfmt.save(table, path, format=sound.format, force=True)
+    except bgfmt.BgfmtError:  # numbers that no such file holds
+        return kind, None
+    data = path.read_bytes()
+    return kind, data if data != sound.data else None
+
+
+def peak() -> float:
+    """Megabytes that this process has held at most."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 if __name__ == "__main__":
     wanted = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
     start = time.monotonic()
-    found = run(wanted, int(sys.argv[2]) if len(sys.argv) > 2 else 0)
+    found = run(wanted, int(sys.argv[2]) if len(sys.argv) > 2 else 0, without=sys.argv[3:])
     print(f"{found.total():,} damaged copies in {time.monotonic() - start:.0f} s: {dict(found)}")
+    sys.exit(1 if found[ESCAPE] else 0)

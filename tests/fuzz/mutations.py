@@ -73,18 +73,22 @@ def mutate(data: bytes, rng: random.Random) -> bytes:
 def walk(data: bytes) -> str:
     """Open and walk the whole of a file in memory; what came of it."""
     try:
-        db = read_source(Source.from_bytes(data, "fuzzed"))
-        db.info()
-        list(islice(db.audit(), 20))
-        for _, block in db.table.blocks(1 << 16):
-            for rows in block.values():
-                len(rows)
-        for noun in db.table.nouns if db.table.kind == "components" else ():
-            repr(noun)[:80]
+        through(read_source(Source.from_bytes(data, "fuzzed")))
     except bgfmt.BgfmtError as error:
         assert "\n" not in str(error), error
         return type(error).__name__
     return "table"
+
+
+def through(db: bgfmt.Database) -> None:
+    """Ask for all that an opened file holds."""
+    db.info()
+    list(islice(db.audit(), 20))
+    for _, block in db.table.blocks(1 << 16):
+        for rows in block.values():
+            len(rows)
+    for noun in db.table.nouns if db.table.kind == "components" else ():  # type: ignore[attr-defined]
+        repr(noun)[:80]
 
 
 def salvage(data: bytes) -> None:

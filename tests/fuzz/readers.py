@@ -1,6 +1,8 @@
 """Every reader of strangers' bytes, by name: `python -m tests.fuzz.readers [SECONDS] [SEED] [NAME...]`.
 
-Each is given mutated copies of what it should be given, for its share of the time. Anything but a result or an error
+Each is given mutated copies of what it should be given, for its share of the time.
+Where the environment names a file in BGFMT_FUZZ_LOG, a line of JSON goes there every minute: the executions since the
+last one, by reader and end. Anything but a result or an error
 of one line, more than two seconds or 300 MB is an escape: its input is kept as `broken-*.bin`. Prints the executions
 of each reader, and how they ended; the exit code is 1 where one escaped.
 """
@@ -9,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import random
 import resource
 import sys
@@ -24,6 +27,7 @@ from typing import Any
 
 import bgfmt
 from bgfmt import met
+from bgfmt.database import read_source
 from bgfmt.errors import BgfmtError
 from bgfmt.game import identifiers
 from bgfmt.hosts import asking
@@ -32,12 +36,15 @@ from bgfmt.hosts.gnubg import record
 from bgfmt.hosts.ubgi import Engine
 from bgfmt.service import files, parameters
 from bgfmt.service.refusals import Refusal
-from tests.fuzz import mutations
+from bgfmt.storage import Source
+from tests.fuzz import asking as service
+from tests.fuzz import corpus, mutations
 from tests.matches import mutate as matches
 
-FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
+FIXTURES = corpus.FIXTURES
 SECONDS, MEGABYTES = 2.0, 300
 ESCAPE = "ESCAPE"
+EVERY = 60.0  # seconds between lines of the log
 BATCH = 0.5  # seconds of one reader before the next has its turn
 
 
@@ -82,16 +89,6 @@ def ended(read: Callable[[], Any]) -> str:
         assert "\n" not in str(error), f"not one line: {str(error)!r}"
         return type(error).__name__
     return "read"
-
-
-def databases() -> list[bytes]:
-    return [data for _, data in mutations.seeds()]
-
-
-def recorded() -> list[bytes]:
-    names = ["*.mat", "*.sgf", "*.gam", "*.ogxm", "*.gvab", "*.xg", "*.bgf"]
-    found = [path for name in names for path in sorted((FIXTURES / "matches").glob(name))]
-    return [path.read_bytes() for path in found if path.stat().st_size < 60_000]
 
 
 def equity_tables() -> list[bytes]:
@@ -217,20 +214,69 @@ def salvaged(data: bytes) -> str:
     return "read"
 
 
+def described(data: bytes) -> str:
+    """A file without header, as the line before it describes it."""
+    said, _, content = data.partition(b"\n")
+    return ended(lambda: walked(Source.from_bytes(content, "fuzzed"), said.decode("utf-8", "replace")))
+
+
+def walked(source: Any, format: str | None = None) -> None:
+    mutations.through(read_source(source, format=format))
+
+
+def opened(data: bytes) -> str:
+    """A file that is opened by its path, mapped or, every other time, read by the piece."""
+    path = corpus.scratch() / "file"
+    path.write_bytes(data)
+
+    def both() -> None:
+        with bgfmt.open(path, guard=len(data) % 2 == 0) as db:
+            mutations.through(db)
+
+    return ended(both)
+
+
+def of_folder(data: bytes) -> str:
+    """A folder of files, or a store of chunks."""
+    folder = corpus.scratch() / "folder"
+    corpus.unpacked(data, folder)
+
+    def both() -> None:
+        try:
+            with bgfmt.open(folder) as db:
+                mutations.through(db)
+        except IsADirectoryError:
+            return
+
+    return ended(both)
+
+
+def equity_table(data: bytes) -> str:
+    return ended(lambda: met.read(data))
+
+
 READERS = {
-    "databases": Reader(databases, either, mutations.walk, 8),
-    "salvage": Reader(databases, either, salvaged),
-    "matches": Reader(recorded, matches.repacked, matches.one, 8),
-    "match equity tables": Reader(equity_tables, either, lambda data: ended(lambda: met.read(data))),
-    "identifiers": Reader(identifiers_seeds, either, of_text(parse_all)),
-    "external player": Reader(lines_of_a_player, either, of_text(external)),
-    "UBGI": Reader(commands, either, of_text(engine)),
-    "queries": Reader(lambda: [QUERY], either, query),
+    "databases": Reader(corpus.quick, either, mutations.walk, 8),
+    "described": Reader(corpus.headerless, either, described),
+    "files": Reader(corpus.quick, either, opened),
+    "folders": Reader(corpus.folders, either, of_folder),
+    "rows": Reader(corpus.rows, either, mutations.walk, 3),
+    "large databases": Reader(corpus.large, either, mutations.walk),
+    "salvage": Reader(corpus.quick, either, salvaged),
+    "matches": Reader(corpus.short_matches, matches.repacked, matches.one, 6),
+    "whole matches": Reader(corpus.matches, matches.repacked, matches.one),
+    "match equity tables": Reader(equity_tables, either, equity_table, 2),
+    "identifiers": Reader(identifiers_seeds, either, of_text(parse_all), 0.3),
+    "external player": Reader(lines_of_a_player, either, of_text(external), 0.3),
+    "UBGI": Reader(commands, either, of_text(engine), 0.3),
+    "queries": Reader(lambda: [QUERY], either, query, 0.3),
+    "bodies": Reader(lambda: list(service.BODIES), either, lambda data: ended(lambda: service.body(data)), 0.5),
+    "requests": Reader(lambda: list(service.REQUESTS), either, service.request, 0.5),
     "byte ranges": Reader(
         lambda: [b"bytes=0-99", b"bytes=-5", b"bytes = 5-", b"bytes=0-1, 5-9"], either,
-        of_text(lambda text: files.byte_range(text, 1000)),
+        of_text(lambda text: files.byte_range(text, 1000)), 0.1,
     ),
-    "installed": Reader(installed, either, journals),
+    "installed": Reader(installed, either, journals, 0.3),
 }  # fmt: skip
 
 
@@ -253,13 +299,39 @@ def run(seconds: float, seed: int = 0, names: list[str] | None = None) -> dict[s
     for name in names:  # what is loaded and compiled when first used is not held against an input
         READERS[name].read(corpora[name][0])
     base = peak_memory()
-    with contextlib.suppress(KeyboardInterrupt):
+    log = Log(os.environ.get("BGFMT_FUZZ_LOG", ""), ends)
+    with contextlib.suppress(KeyboardInterrupt), log:
         for name in batches(names, seconds):
+            log.tell()
             until = time.monotonic() + READERS[name].share * min(BATCH, seconds / len(names) / 8)
             while time.monotonic() < until:
                 data = READERS[name].mutate(rng.choice(corpora[name]), rng)
                 ends[name][fed(name, data, base)] += 1
     return ends
+
+
+class Log:
+    """Adds what was executed since it last did to a file, every minute and at the end; nothing without a name."""
+
+    def __init__(self, path: str, ends: dict[str, Counter[str]]) -> None:
+        self.path, self.ends = path, ends
+        self.told: dict[str, Counter[str]] = {name: Counter() for name in ends}
+        self.due = time.monotonic() + EVERY
+
+    def tell(self, *, last: bool = False) -> None:
+        if not self.path or (not last and time.monotonic() < self.due):
+            return
+        self.due = time.monotonic() + EVERY
+        new = {name: counted - self.told[name] for name, counted in self.ends.items()}
+        self.told = {name: counted.copy() for name, counted in self.ends.items()}
+        with open(self.path, "a", encoding="utf-8") as file:
+            file.write(json.dumps({name: counted for name, counted in new.items() if counted}) + "\n")
+
+    def __enter__(self) -> None:
+        return
+
+    def __exit__(self, *exc: object) -> None:
+        self.tell(last=True)
 
 
 def fed(name: str, data: bytes, base: float) -> str:

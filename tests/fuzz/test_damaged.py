@@ -23,5 +23,6 @@ def test_there_is_a_seed_of_every_kind_and_format(tmp_path: Path) -> None:
 
 def test_no_damaged_copy_is_called_good(tmp_path: Path) -> None:
     outcomes = run(int(os.environ.get("BGFMT_DAMAGED", "400")), seed=3, folder=tmp_path)
+    assert outcomes["ESCAPE"] == 0
     assert outcomes["damaged"] > 200
     assert outcomes.total() > 350

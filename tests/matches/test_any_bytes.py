@@ -168,3 +168,10 @@ def test_names_never_reach_the_terminal_raw(tmp_path: Path, golden: Path) -> Non
         assert all(c.isprintable() or c == "\n" for c in done.output), command
     done = CliRunner().invoke(cli, ["matches", str(path), str(tmp_path / "none")], standalone_mode=False)
     assert done.return_value == 2
+
+
+@pytest.mark.parametrize("size", [30, 2000, 20000, -20_000])
+def test_a_cut_xg_says_so(size: int) -> None:
+    data = (FIXTURES / "matches" / "gv-B4_SrGcsKAQmoTyHlgJCbM.xg").read_bytes()
+    with pytest.raises(FormatError, match="cut short|expected whole records"):
+        read(data[:size], "cut.xg")

@@ -238,10 +238,7 @@ def plan(position: Position, columns: int, *, limit: int | None = None) -> Work:
     def boards(side: Side, alive: int = EVER, most: int = 1 << 40) -> Family:
         found = None if hopeless else family(side, alive=alive, limit=limit, most=most)
         if found is None:
-            raise NotCoveredError(
-                f"{position}: exact play would need too many boards of {side} for the limit of {limit:,} pairs of "
-                "boards times cube states"
-            )
+            raise TooMuchWorkError(f"{position}", None, limit)
         return found
 
     # the side that is off sooner says how far the other's boards are needed

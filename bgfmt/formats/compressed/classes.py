@@ -33,15 +33,17 @@ class Classes(NamedTuple):
 
     @property
     def slots(self) -> NDArray[np.uint32]:
-        """(16, 4096): distance in the symbol's slots, frequency less one << 12, symbol << 24, low bits << 30."""
-        out = np.zeros((16, WHOLE), np.uint32)
+        """(16, 4096): distance in the symbol's slots, frequency << 12, symbol << 25, low bits << 31.
+
+        Those of class 0 leave a stream as it is and say "residual 0".
+        """
+        out = np.empty((16, WHOLE), np.uint32)
+        out[0] = np.arange(WHOLE) | WHOLE << 12 | MIDDLE << 25
         for kind in range(1, 16):
             many, begins = self.frequencies[kind], self.begins[kind]
             symbols = np.repeat(np.arange(SYMBOLS), many)
             low = (symbols == ESCAPE) | (self.shifts[kind] > 0)
-            out[kind] = (
-                low << 30 | symbols << 24 | (many[symbols] - 1) << 12 | np.arange(WHOLE) - begins[symbols]
-            )
+            out[kind] = low << 31 | symbols << 25 | many[symbols] << 12 | np.arange(WHOLE) - begins[symbols]
         return out
 
     def sense(self) -> bool:

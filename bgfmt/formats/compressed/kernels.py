@@ -1,8 +1,4 @@
-"""Compiled: rows and single records, from residuals and predictions. See `layout` for the bytes.
-
-The coder is rANS with a 32-bit state, 12-bit frequencies and 16-bit units; a block begins with its state and ends
-with the state it was started from, so that a damaged block does not end as it should.
-"""
+"""Compiled: rows and single records, from residuals and predictions. See `layout` for the bytes."""
 
 from __future__ import annotations
 
@@ -10,81 +6,84 @@ from typing import Any
 
 import numpy as np
 
+from bgfmt.formats.compressed.kernels_coder import (
+    AT,
+    LANES,
+    LEAST,
+    LEFT,
+    MOST,
+    SLOTS,
+    STARTED,
+    STEP,
+    TO,
+    WORDS,
+    X,
+    four,
+    idle,
+    one,
+    opened,
+)
 from bgfmt.jit import njit
 
-LOW = 1 << 16
-ESCAPE = 63
-MIDDLE = 31
+U = np.uint64
 PLAIN = 255
-STARTED = LOW
+NEVER = 1 << 40
 
 
 @njit()
-def opened(data: Any, at: Any) -> Any:
-    """The state that a block begins with."""
-    return (
-        np.int64(data[at])
-        | np.int64(data[at + 1]) << 8
-        | np.int64(data[at + 2]) << 16
-        | np.int64(data[at + 3]) << 24
-    )
+def rested(lanes: Any, k: Any, to: Any) -> None:
+    """Give lane k nothing to do but to write zeros from `to` on."""
+    idle(lanes, k)
+    lanes[k, TO], lanes[k, LEFT] = to, NEVER
 
 
 @njit()
-def decode(
-    data: Any,
-    at: Any,
-    units: Any,
-    kinds: Any,
-    columns: int,
-    count: int,
-    slots: Any,
-    shifts: Any,
-    whole: bool,
-    out: Any,
+def begun(data: Any, at: Any, columns: int, lanes: Any, k: Any) -> bool:
+    """Give lane k the classes of a block, which are at `at`; False where all are 0."""
+    if columns == 1:
+        lanes[k, SLOTS] = U(data[at] & 15) << U(12)
+        return bool(data[at] & 15)
+    low, high = U(data[at]), U(data[at + 1])
+    lanes[k, SLOTS], lanes[k, SLOTS + 1] = (low & U(15)) << U(12), low >> U(4) << U(12)
+    lanes[k, SLOTS + 2], lanes[k, SLOTS + 3] = (high & U(15)) << U(12), high >> U(4) << U(12)
+    return bool(low | high)
+
+
+@njit()
+def finished(
+    data: Any, lanes: Any, busy: int, columns: int, slots: Any, shifts: Any, spare: Any, out: Any
 ) -> bool:
-    """The first `count` records of a block of `units` units at `at`: residuals into out[count * columns].
+    """Decode all that the first `busy` lanes have left, two lanes a block; False if a block does not end as it should.
 
-    kinds : (columns,) class of each column. slots : (16 * 4096,) uint32. With `whole` the block must end where and as
-    it should. False for a block that makes no sense.
+    spare : where in `out` lanes without work may write.
     """
-    if units < 2:
-        return False
-    end = at + 2 * units
-    x: Any = opened(data, at)
-    at += 4
-    if x < LOW:
-        return False
-    for c in range(columns):
-        if kinds[c] == 0:
-            for k in range(count):
-                out[k * columns + c] = 0
-    for k in range(count):
-        for c in range(columns):
-            kind = kinds[c]
-            if kind == 0:
-                continue
-            slot = np.int64(slots[kind << 12 | x & 4095])
-            x = ((slot >> 12 & 4095) + 1) * (x >> 12) + (slot & 4095)
-            if x < LOW:
-                if at >= end:
-                    return False
-                x = x << 16 | np.int64(data[at]) | np.int64(data[at + 1]) << 8
-                at += 2
-            value: Any = (slot >> 24 & 63) - MIDDLE
-            if slot >> 30:
-                shift = shifts[kind]
-                if value == ESCAPE - MIDDLE:
-                    value, shift = 0, 16
-                value = (value << shift) + (x & ((1 << shift) - 1))
-                x >>= shift
-                if x < LOW:
-                    if at >= end:
-                        return False
-                    x = x << 16 | np.int64(data[at]) | np.int64(data[at + 1]) << 8
-                    at += 2
-            out[k * columns + c] = value
-    return not whole or (at == end and x == STARTED)
+    ends = np.empty((LANES, 2), np.uint64)
+    for k in range(busy, LANES):
+        rested(lanes, k, spare)
+    for k in range(busy):
+        if lanes[k, LEFT] == 0:
+            ends[k, 0], ends[k, 1] = lanes[k, X], lanes[k, AT]
+            rested(lanes, k, spare)
+    while True:
+        steps = NEVER
+        for k in range(busy):
+            steps = min(steps, np.int64(lanes[k, LEFT]))
+        if steps == NEVER:
+            break
+        for k in range(LANES):
+            if lanes[k, STEP] == 0:
+                lanes[k, TO] = spare
+        four(data, lanes, steps, columns, slots, shifts, columns, out)
+        for k in range(busy):
+            if lanes[k, LEFT] == 0:
+                ends[k, 0], ends[k, 1] = lanes[k, X], lanes[k, AT]
+                rested(lanes, k, spare)
+            elif lanes[k, STEP] == 0:
+                lanes[k, LEFT] = NEVER
+    for k in range(0, busy, 2):
+        if ends[k, 0] != STARTED or ends[k + 1, 0] != STARTED or ends[k, 1] != ends[k + 1, 1] + U(2):
+            return False
+    return True
 
 
 @njit()
@@ -101,189 +100,274 @@ def rows(
     slots: Any,
     shifts: Any,
     predicted: Any,
+    into: Any,
+    target: Any,
     out: Any,
 ) -> Any:
     """Blocks first..last-1 of row segments: predictions and residuals make values; -1, or a segment that is bad.
 
-    predicted : (columns, m, records) uint16. out : (m, records, columns) uint16. width : records of a segment.
+    predicted : (columns, m, records) uint16. width : records of a segment. out : (m, any) uint64, or uint16 where
+    there is one column: record first * block + i of segment k goes to out[into[k], target[i]], unless that is negative.
     """
     blocks = (width + block - 1) // block
     kept = 2 if columns == 4 else 1
-    residuals = np.empty(block * columns, np.int64)
-    kinds = np.zeros(columns, np.int64)
+    many = predicted.shape[2]
+    residual = np.zeros((many + block) * columns, np.uint16)
+    lanes = np.zeros((LANES, WORDS), np.uint64)
     for k in range(len(starts)):
         lengths = starts[k] + blocks * kept
         at = lengths + blocks + factors
-        end = stops[k] - 4
         total = np.int64(0)
         for b in range(blocks):
             units = np.int64(data[lengths + b])
             total += 2 * units if units != PLAIN else 2 * columns * min(block, width - b * block)
-        if at + total != end:
+        if at + total != stops[k] - 4:
             return k
+        busy = 0
         for b in range(last):
             count = min(block, width - b * block)
             units = np.int64(data[lengths + b])
             size = 2 * units if units != PLAIN else 2 * columns * count
-            if b >= first:
-                base = (b - first) * block
-                if units == PLAIN:
-                    for r in range(count):
-                        for c in range(columns):
-                            place = at + 2 * (r * columns + c)
-                            out[k, base + r, c] = np.int64(data[place]) | np.int64(data[place + 1]) << 8
-                elif units:
+            base = (b - first) * block
+            if b < first:
+                pass
+            elif units == PLAIN:
+                for r in range(count):
                     for c in range(columns):
-                        kinds[c] = data[starts[k] + b * kept + c // 2] >> (4 * (c % 2)) & 15
-                    if not decode(data, at, units, kinds, columns, count, slots, shifts, True, residuals):
+                        place = at + 2 * (r * columns + c)
+                        stored = np.int64(data[place]) | np.int64(data[place + 1]) << 8
+                        residual[(base + r) * columns + c] = stored - np.int64(predicted[c, k, base + r])
+            elif units:
+                half = (count + 1) // 2
+                for second in range(2):
+                    if not opened(data, at, units, second == 1, lanes, busy + second):
                         return k
-                    for r in range(count):
-                        for c in range(columns):
-                            out[k, base + r, c] = (
-                                np.int64(predicted[c, k, base + r]) + residuals[r * columns + c]
-                            )
-                else:
-                    for c in range(kept):
-                        if data[starts[k] + b * kept + c]:
-                            return k
-                    for r in range(count):
-                        for c in range(columns):
-                            out[k, base + r, c] = predicted[c, k, base + r]
+                    begun(data, starts[k] + b * kept, columns, lanes, busy + second)
+                    lanes[busy + second, LEFT] = half if second == 0 else count - half
+                    lanes[busy + second, TO] = (base + second * half) * columns
+                busy += 2
+                if busy == LANES:
+                    if not finished(data, lanes, busy, columns, slots, shifts, many * columns, residual):
+                        return k
+                    busy = 0
+            else:
+                for c in range(kept):
+                    if data[starts[k] + b * kept + c]:
+                        return k
+                for r in range(base * columns, (base + count) * columns):
+                    residual[r] = 0
             at += size
+        if busy and not finished(data, lanes, busy, columns, slots, shifts, many * columns, residual):
+            return k
+        if columns == 4:
+            for i in range(many):
+                to = target[i]
+                if to >= 0:
+                    out[into[k], to] = (
+                        np.uint64((predicted[0, k, i] + residual[4 * i]) & 65535)
+                        | np.uint64((predicted[1, k, i] + residual[4 * i + 1]) & 65535) << np.uint64(16)
+                        | np.uint64((predicted[2, k, i] + residual[4 * i + 2]) & 65535) << np.uint64(32)
+                        | np.uint64((predicted[3, k, i] + residual[4 * i + 3]) & 65535) << np.uint64(48)
+                    )
+        else:
+            for i in range(many):
+                to = target[i]
+                if to >= 0:
+                    out[into[k], to] = predicted[0, k, i] + residual[i]
     return -1
 
 
 @njit()
-def residual_of(
+def found_in(
     data: Any,
     start: Any,
     stop: Any,
-    column: int,
-    width: int,
-    factors: int,
+    column: Any,
+    width: Any,
+    factors: Any,
     columns: int,
     block: int,
-    slots: Any,
-    shifts: Any,
-    kinds: Any,
-    room: Any,
-    found: Any,
-) -> Any:
-    """Residuals of one record of a row segment into found: 0; 1 where they are the values; -1 if it is bad."""
+    lanes: Any,
+    lane: Any,
+    out: Any,
+    row: Any,
+) -> int:
+    """Where the residuals of one record of a row segment are: 0 they are all 0, and so is out[row]; 1 out[row] holds
+    the record as stored; 2 they are the last of what the lane has left; -1 the segment is bad."""
     kept = 2 if columns == 4 else 1
     blocks = (width + block - 1) // block
-    b, within = column // block, column % block
+    b = column // block
+    within = column - b * block
     lengths = start + blocks * kept
     at = lengths + blocks + factors
     end = stop - 4
-    for k in range(b):
-        units = np.int64(data[lengths + k])
-        at += 2 * units if units != PLAIN else 2 * columns * block
+    before, plain = U(0), U(0)
+    first = U(lengths)
+    for k in range(U(b)):
+        before += U(data[first + k])
+        plain += U(data[first + k] == PLAIN)
+    at += 2 * np.int64(before) + np.int64(plain) * (2 * columns * block - 2 * PLAIN)
     units = np.int64(data[lengths + b])
     if units == PLAIN:
         at += 2 * columns * within
         if at + 2 * columns > end:
             return -1
         for c in range(columns):
-            found[c] = np.int64(data[at + 2 * c]) | np.int64(data[at + 2 * c + 1]) << 8
+            out[row, c] = np.int64(data[at + 2 * c]) | np.int64(data[at + 2 * c + 1]) << 8
         return 1
-    for c in range(columns):
-        kinds[c] = data[start + b * kept + c // 2] >> (4 * (c % 2)) & 15
-        found[c] = 0
+    some = begun(data, start + b * kept, columns, lanes, lane)
     if units == 0:
-        return -1 if kinds.any() else 0
-    if at + 2 * units > end:
+        for c in range(columns):
+            out[row, c] = 0
+        return -1 if some else 0
+    half = (min(block, width - b * block) + 1) // 2
+    second = within >= half
+    if at + 2 * units > end or not opened(data, at, units, second, lanes, lane):
         return -1
-    if not decode(data, at, units, kinds, columns, within + 1, slots, shifts, False, room):
-        return -1
-    for c in range(columns):
-        found[c] = room[within * columns + c]
-    return 0
+    lanes[lane, LEFT] = within + 1 - half if second else within + 1
+    return 2
 
 
 @njit()
-def predicted(data: Any, mine: int, beside: Any, theirs: int, parts: Any, scales: Any, column: int) -> Any:
+def within_block(lanes: Any, k: Any) -> bool:
+    """Whether lane k has read no further than its block goes."""
+    return bool(lanes[k, LEAST] <= lanes[k, AT] <= lanes[k, MOST])
+
+
+@njit()
+def residuals(
+    data: Any,
+    starts: Any,
+    stops: Any,
+    columns_at: Any,
+    tiles: Any,
+    widths: Any,
+    factors: Any,
+    block: int,
+    slots: Any,
+    shifts: Any,
+    order: Any,
+    out: Any,
+    stored: Any,
+) -> Any:
+    """Residuals of single records, the i-th into row order[i] of out (m, columns) uint16; -1, or an i that is bad.
+
+    starts, stops : row segments in data. columns_at : place in the tile. tiles : which tile. widths, factors : of every
+    tile. stored : (m,) True where `out` has the i-th record itself, not what is to be added to a prediction.
+    """
+    columns = out.shape[1]
+    lanes, whose = np.zeros((LANES, WORDS), np.uint64), np.full(LANES, -1, np.int64)
+    room = np.zeros((LANES, 4), np.uint16)
+    flat = room.reshape(-1)
+    at = 0
+    while True:
+        busy = False
+        steps = NEVER
+        for k in range(LANES):
+            while whose[k] < 0 and at < len(starts):
+                t = tiles[at]
+                how = found_in(
+                    data, starts[at], stops[at], columns_at[at], widths[t], factors[t], columns, block, lanes, k,
+                    out, order[at],
+                )  # fmt: skip
+                if how < 0:
+                    return at
+                stored[at] = how == 1
+                if how == 2:
+                    whose[k] = at
+                at += 1
+            if whose[k] < 0:
+                rested(lanes, k, 4 * k)
+            else:
+                busy = True
+                steps = min(steps, np.int64(lanes[k, LEFT]))
+            lanes[k, TO] = 4 * k
+        if not busy:
+            return -1
+        four(data, lanes, steps, columns, slots, shifts, 0, flat)
+        for k in range(LANES):
+            if whose[k] >= 0 and lanes[k, LEFT] == 0:
+                if not within_block(lanes, k):
+                    return whose[k]
+                for c in range(columns):
+                    out[order[whose[k]], c] = room[k, c]
+                whose[k] = -1
+
+
+@njit()
+def predicted(data: Any, mine: Any, beside: Any, theirs: Any, parts: Any, weights: Any, column: int) -> Any:
     """The prediction of one number, from the factors of its row and of its column.
 
-    parts : (columns, 5) int64: bytes before the column's factors, how many of 16 bits and of 8, shifts before its
-    own, and whether the sum of the 8-bit ones stays within 32 bits. scales : (all factors,) int32 shifts.
+    data, beside : int8. parts : (columns, 6) int64: bytes before the column's factors, how many of 16 bits, of 8, and
+    pairs of 4, weights before its own, and whether the sum of the small ones stays within 32 bits. weights : int32,
+    two to each shift.
     """
-    place, wide, narrow, first = parts[column, 0], parts[column, 1], parts[column, 2], parts[column, 3]
+    wide, narrow, pairs = (
+        np.uint64(parts[column, 1]),
+        np.uint64(parts[column, 2]),
+        np.uint64(parts[column, 3]),
+    )
+    a, b = np.uint64(mine + parts[column, 0]), np.uint64(theirs + parts[column, 0])
+    w = np.uint64(parts[column, 4])
     total: Any = np.int64(0)
-    if wide:
-        a = data[mine + place : mine + place + 2 * wide].view(np.int16)
-        b = beside[theirs + place : theirs + place + 2 * wide].view(np.int16)
-        s = scales[first : first + wide]
-        for k in range(wide):
-            total += np.int64(np.int32(a[k]) * np.int32(b[k])) << np.int64(s[k])
-        total >>= 10
-    if narrow:
-        place += 2 * wide
-        first += wide
-        c = data[mine + place : mine + place + narrow].view(np.int8)
-        d = beside[theirs + place : theirs + place + narrow].view(np.int8)
-        s = scales[first : first + narrow]
-        if parts[column, 4]:
-            small = np.int32(0)
-            for k in range(narrow):
-                small += np.int32(np.int32(c[k]) * np.int32(d[k])) << s[k]
-            total += small
-        else:
-            for k in range(narrow):
-                total += np.int64(np.int32(c[k]) * np.int32(d[k])) << np.int64(s[k])
+    for k in range(wide):
+        x = np.int64(data[a + k]) << 8 | (np.int64(data[a + wide + k]) & 255)
+        y = np.int64(beside[b + k]) << 8 | (np.int64(beside[b + wide + k]) & 255)
+        total += x * y * np.int64(weights[w + k])
+    total >>= 10
+    a, b, w = a + wide + wide, b + wide + wide, w + wide
+    if parts[column, 5]:
+        small = np.int32(0)  # 32 bits throughout, so that many factors are multiplied at once
+        for k in range(narrow):
+            small = np.int32(
+                small + np.int32(np.int32(data[a + k]) * np.int32(beside[b + k])) * weights[w + k]
+            )
+        a, b, w = a + narrow, b + narrow, w + narrow
+        for k in range(pairs):
+            x4, y4 = np.int32(data[a + k]), np.int32(beside[b + k])
+            both = np.int32((x4 >> 4) * (y4 >> 4) + (((x4 & 15) ^ 8) - 8) * (((y4 & 15) ^ 8) - 8))
+            small = np.int32(small + both * weights[w + k])
+        total += np.int64(small)
+    else:
+        for k in range(narrow):
+            total += np.int64(data[a + k]) * np.int64(beside[b + k]) * np.int64(weights[w + k])
+        a, b, w = a + narrow, b + narrow, w + narrow
+        for k in range(pairs):
+            x, y = np.int64(data[a + k]), np.int64(beside[b + k])
+            total += ((x >> 4) * (y >> 4) + (((x & 15) ^ 8) - 8) * (((y & 15) ^ 8) - 8)) * np.int64(
+                weights[w + k]
+            )
     total = ((total + 8192) >> 14) + 32768
     return min(max(total, 0), 65535)
 
 
 @njit()
-def records(
+def add_predictions(
     data: Any,
     starts: Any,
-    stops: Any,
     beside: Any,
     where: Any,
-    column: Any,
-    width: int,
-    factors: int,
+    tiles: Any,
+    widths: Any,
     parts: Any,
-    scales: Any,
+    weights: Any,
     block: int,
-    slots: Any,
-    shifts: Any,
+    order: Any,
+    stored: Any,
     out: Any,
-) -> Any:
-    """Single records of one tile: out (m, columns) uint16. -1, or the first whose segment is bad.
-
-    starts, stops : row segments in data. where : where the factors of the record's column are in `beside`. column :
-    place in the tile. parts, scales : as `predicted` has them.
-    """
+) -> None:
+    """Add to each row of out (m, columns) its prediction, unless it is stored: to row order[i] the i-th. where : factors of the record's column
+    in `beside`. parts : (tiles, columns, 5), the weights counted through all of them."""
     columns = out.shape[1]
-    found, kinds = np.zeros(columns, np.int64), np.zeros(columns, np.int64)
-    room = np.empty(block * columns, np.int64)
-    entry = (width + block - 1) // block * (3 if columns == 4 else 2)
+    data, beside = data.view(np.int8), beside.view(np.int8)
+    each = 3 if columns == 4 else 2
     for i in range(len(starts)):
-        how = residual_of(
-            data,
-            starts[i],
-            stops[i],
-            column[i],
-            width,
-            factors,
-            columns,
-            block,
-            slots,
-            shifts,
-            kinds,
-            room,
-            found,
-        )
-        if how < 0:
-            return i
+        if stored[i]:
+            continue
+        t = tiles[i]
+        mine = starts[i] + (widths[t] + block - 1) // block * each
         for c in range(columns):
-            if how == 0:
-                found[c] += predicted(data, starts[i] + entry, beside, where[i], parts, scales, c)
-            out[i, c] = found[c]
-    return -1
+            out[order[i], c] += predicted(data, mine, beside, where[i], parts[t], weights, c)
 
 
 @njit()
@@ -291,33 +375,79 @@ def record(
     data: Any,
     start: Any,
     stop: Any,
-    beside: Any,
-    where: int,
-    column: int,
-    width: int,
-    factors: int,
+    where: Any,
+    column: Any,
+    width: Any,
+    factors: Any,
     parts: Any,
-    scales: Any,
+    weights: Any,
     block: int,
     slots: Any,
     shifts: Any,
     out: Any,
-) -> Any:
-    """One record, out (columns,) uint16; -1, or 0 where its segment is bad."""
+) -> bool:
+    """One record, out (columns,) uint16; False where its segment is bad."""
     columns = len(out)
-    found, kinds = np.zeros(columns, np.int64), np.zeros(columns, np.int64)
-    room = np.empty(block * columns, np.int64)
-    entry = (width + block - 1) // block * (3 if columns == 4 else 2)
-    how = residual_of(
-        data, start, stop, column, width, factors, columns, block, slots, shifts, kinds, room, found
+    lanes = np.zeros((1, WORDS), np.uint64)
+    how = found_in(
+        data, start, stop, column, width, factors, columns, block, lanes, 0, out.reshape(1, columns), 0
     )
     if how < 0:
-        return 0
-    for c in range(columns):
-        if how == 0:
-            found[c] += predicted(data, start + entry, beside, where, parts, scales, c)
-        out[c] = found[c]
-    return -1
+        return False
+    if how == 2:
+        one(data, lanes, columns, slots, shifts, out)
+        if not within_block(lanes, 0):
+            return False
+    if how != 1:
+        signed = data.view(np.int8)
+        mine = start + (width + block - 1) // block * (3 if columns == 4 else 2)
+        for c in range(columns):
+            out[c] += predicted(signed, mine, signed, where, parts, weights, c)
+    return True
+
+
+@njit()
+def keys(ours: Any, theirs: Any, group: Any, edges: Any) -> Any:
+    """(m,) int64 that put records in order by tile, in a tile by row."""
+    groups = len(edges) - 1
+    out = np.empty(len(ours), np.int64)
+    for i in range(len(ours)):
+        g = group[ours[i]]
+        out[i] = (g * groups + group[theirs[i]] << 16) + ours[i] - edges[g]
+    return out
+
+
+@njit()
+def located(
+    ours: Any,
+    theirs: Any,
+    order: Any,
+    group: Any,
+    edges: Any,
+    begins: Any,
+    beside: Any,
+    factors: Any,
+    rows_sound: Any,
+    beside_sound: Any,
+    out: Any,
+) -> bool:
+    """Where records are, by the places of their sides, the i-th for pair order[i]; whether any part is not yet checked.
+
+    group : (n,) of every place. edges : of the groups. begins : (n * groups + groups,) of the row segments, each
+    strip's end behind its own. beside, factors : (tiles,) where column factors begin, and their size. out : (5, m)
+    int64 tile, start and end of the row segment, place in the tile, where the factors of the column are.
+    """
+    groups = len(edges) - 1
+    fresh = False
+    for i in range(len(ours)):
+        row, column = ours[order[i]], theirs[order[i]]
+        g, j = group[row], group[column]
+        t = g * groups + j
+        at = row * groups + j + g
+        fresh |= not (rows_sound[row, j] and beside_sound[g, column])
+        out[0, i], out[1, i], out[2, i], out[3, i] = t, begins[at], begins[at + 1], column - edges[j]
+        out[4, i] = beside[t] + (column - edges[j]) * (factors[t] + 4)
+    return fresh
 
 
 @njit()
@@ -334,11 +464,3 @@ def settle(wide: Any, narrow: Any, weights: Any, out: Any) -> None:
                 total += weights[g] * np.float64(narrow[g, i, j])
             value = np.floor((total + 8192.0) / 16384.0) + 32768.0
             out[i, j] = np.int32(min(max(value, 0.0), 65535.0))
-
-
-@njit()
-def gathered(source: Any, places: Any, rows: Any, out: Any) -> None:
-    """out[rows[i], j] = source[i, places[j]], records of one number each."""
-    for i in range(source.shape[0]):
-        for j in range(source.shape[1]):
-            out[rows[i], j] = source[i, places[j]]

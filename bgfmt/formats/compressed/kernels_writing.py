@@ -1,4 +1,4 @@
-"""Compiled: the entropy coder, which `kernels.decode` undoes."""
+"""Compiled: the entropy coder, which `kernels_coder` undoes."""
 
 from __future__ import annotations
 
@@ -11,6 +11,48 @@ from bgfmt.jit import njit
 
 PLAIN = 255
 STARTED = 1 << 16
+
+
+@njit()
+def put(out: Any, at: Any, unit: Any) -> Any:
+    """A unit, low half first; where the next one goes."""
+    out[at] = unit & 255
+    out[at + 1] = unit >> 8
+    return at + 2
+
+
+@njit()
+def stream(
+    residual: Any, first: int, last: int, kinds: Any, frequencies: Any, begins: Any, shifts: Any, units: Any
+) -> Any:
+    """Code records first..last-1 of a block, the last one first: units, then the state's two; how many in all."""
+    columns = len(kinds)
+    many = 0
+    x: Any = np.int64(STARTED)
+    for r in range(last * columns - 1, first * columns - 1, -1):
+        kind = kinds[r % columns]
+        if kind == 0:
+            continue
+        shift = shifts[kind]
+        symbol = (residual[r] >> shift) + MIDDLE
+        low = residual[r] & ((1 << shift) - 1)
+        if symbol < 0 or symbol >= ESCAPE or frequencies[kind, symbol] == 0:
+            symbol, shift, low = ESCAPE, 16, residual[r] & 65535
+        if shift:
+            if x >= np.int64(1) << (32 - shift):
+                units[many] = x & 65535
+                many += 1
+                x >>= 16
+            x = x << shift | low
+        f = frequencies[kind, symbol]
+        if x >= f << 20:
+            units[many] = x & 65535
+            many += 1
+            x >>= 16
+        x = (x // f << 12) + x % f + begins[kind, symbol]
+    units[many] = x >> 16
+    units[many + 1] = x & 65535
+    return many + 2
 
 
 @njit()
@@ -34,7 +76,7 @@ def encode(
     m, width, columns = stored.shape
     kept = 2 if columns == 4 else 1
     blocks = (width + block - 1) // block
-    units = np.empty(4 * block * columns + 8, np.uint16)
+    units = np.empty((2, 2 * block * columns + 8), np.uint16)
     residual = np.empty(block * columns, np.int64)
     kinds = np.zeros(columns, np.int64)
     at: Any = 0
@@ -64,50 +106,25 @@ def encode(
                             break
             for c in range(kept):
                 out[begin + b * kept + c] = kinds[2 * c] | (kinds[2 * c + 1] << 4 if columns == 4 else 0)
-            many = 0
-            x: Any = np.int64(STARTED)
-            for r in range(count * columns - 1, -1, -1):
-                kind = kinds[r % columns]
-                if kind == 0:
-                    continue
-                shift = shifts[kind]
-                symbol = (residual[r] >> shift) + MIDDLE
-                low = residual[r] & ((1 << shift) - 1)
-                if symbol < 0 or symbol >= ESCAPE or frequencies[kind, symbol] == 0:
-                    symbol, shift, low = ESCAPE, 16, residual[r] & 65535
-                if shift:
-                    if x >= np.int64(1) << (32 - shift):
-                        units[many] = x & 65535
-                        many += 1
-                        x >>= 16
-                    x = x << shift | low
-                f = frequencies[kind, symbol]
-                if x >= f << 20:
-                    units[many] = x & 65535
-                    many += 1
-                    x >>= 16
-                x = (x // f << 12) + x % f + begins[kind, symbol]
             if not kinds.any():
                 out[lengths + b] = 0
-            elif many + 2 < PLAIN and many + 2 <= count * columns:
-                out[lengths + b] = many + 2
-                for k in range(4):
-                    out[at + k] = x >> (8 * k) & 255
-                at += 4
-                for k in range(many - 1, -1, -1):
-                    out[at] = units[k] & 255
-                    out[at + 1] = units[k] >> 8
-                    at += 2
+                continue
+            half = (count + 1) // 2
+            one = stream(residual, 0, half, kinds, frequencies, begins, shifts, units[0])
+            two = stream(residual, half, count, kinds, frequencies, begins, shifts, units[1])
+            if one + two < PLAIN and one + two <= count * columns:
+                out[lengths + b] = one + two
+                for k in range(one - 1, -1, -1):
+                    at = put(out, at, units[0, k])
+                for k in range(two):
+                    at = put(out, at, units[1, k])
             else:
                 out[lengths + b] = PLAIN
                 for c in range(kept):
                     out[begin + b * kept + c] = 0
                 for k in range(count):
                     for c in range(columns):
-                        value = stored[i, b * block + k, c]
-                        out[at] = value & 255
-                        out[at + 1] = value >> 8
-                        at += 2
+                        at = put(out, at, stored[i, b * block + k, c])
         at += 4
         sizes[i] = at - begin
     return at

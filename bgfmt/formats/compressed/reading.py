@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from bisect import bisect_right
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -24,29 +23,31 @@ Segments = tuple[Bytes, Numbers, Numbers]
 AHEAD = 96 << 20  # bytes of rows that are made at once where rows are read one behind the other
 
 
-@dataclass(frozen=True, eq=False)
-class Strip:
-    """Where the parts of a strip lie, from the first byte of the file.
-
-    index : (rows + 1 last, groups) begins of the row segments, flat. beside : where each tile's column factors begin.
-    """
-
-    tiles: list[Scales]
-    index: Numbers
-    beside: list[int]
-
-
 class Packed:
-    """A file of this format, parsed: its directory, its strips as they are needed, its segments, checked."""
+    """A file of this format, parsed: its directory, its strips as they are needed, its segments, checked.
+
+    Tiles are counted strip by strip; places are those of the file's order; addresses count from the source's first
+    byte.
+    """
 
     def __init__(self, source: Source, offset: int, shape: Shape, directory: Directory) -> None:
         self.source, self.offset, self.shape, self.directory = source, offset, shape, directory
         n, groups = shape.positions, shape.groups
         self.edges = np.array(shape.edges(), np.int64)
+        #: records of a row segment of every tile of a strip
+        self.widths = np.diff(self.edges)
         self.places = np.empty(n, np.int64)
         self.places[directory.order] = np.arange(n)
         self.slots, self.shifts = directory.classes.slots.reshape(-1), directory.classes.shifts
-        self._strips: dict[int, Strip] = {}
+        self._group = np.repeat(np.arange(groups, dtype=np.int64), self.widths)
+        self._known = np.zeros(groups, bool)
+        #: where the row segments begin, row by row, behind each strip its end
+        self._begins = np.zeros(n * groups + groups, np.int64)
+        #: of every tile: its factors, where those of its columns begin, their bytes
+        self._scales: list[Scales | None] = [None] * groups**2
+        self._beside, self._factors = np.zeros((2, groups**2), np.int64)
+        self._parts = np.zeros((groups**2, shape.columns, 6), np.int64)
+        self._weights = np.zeros(0, np.int32)
         self._rows_sound = np.zeros((n, groups), bool)
         self._beside_sound = np.zeros((groups, n), bool)
         self._lock = threading.Lock()
@@ -57,42 +58,47 @@ class Packed:
 
     # -- parts -------------------------------------------------------------------------------------------
 
-    def strip(self, g: int) -> Strip:
-        """The strip of a group of rows."""
-        with self._lock:
-            found = self._strips.get(g)
-            if found is None:
-                found = self._strips[g] = self._read_strip(g)
-            return found
+    def tile(self, g: int, j: int) -> Scales:
+        """The factors of a tile."""
+        self._need(g)
+        found = self._scales[g * self.shape.groups + j]
+        assert found is not None
+        return found
 
-    def _read_strip(self, g: int) -> Strip:
+    def _need(self, g: int) -> None:
+        """Read what stands before the row segments of a strip, once."""
+        with self._lock:
+            if not self._known[g]:
+                self._read_strip(g)
+                self._known[g] = True
+
+    def _read_strip(self, g: int) -> None:
         shape, source = self.shape, self.source
         begin, end = (self.offset + at for at in self.directory.strips[g : g + 2])
         tiles, size = read_strip_head(source, begin, shape)
-        rows, at = int(self.edges[g + 1] - self.edges[g]), begin + size
+        rows, at = int(self.widths[g]), begin + size
         many = rows * shape.groups + 1
         data = source.bytes(at, 8 * many + 4, "index")
         if crc(memoryview(data)[:-4]) != data[-4:]:
             raise CorruptError(source.name, at + 8 * many, "the index's sum", data[-4:].hex())
         index = np.frombuffer(data, "<u8", many).astype(np.int64) + self.offset
         at += len(data)
-        beside = []
-        for j, tile in enumerate(tiles):
-            beside.append(at)
-            at += int(self.edges[j + 1] - self.edges[j]) * (tile.factor_bytes + 4)
-        least = [
-            shape.entry_bytes(w) + t.factor_bytes + 4
-            for w, t in zip(self.widths.tolist(), tiles, strict=True)
-        ]
+        factors = np.array([tile.factor_bytes for tile in tiles], np.int64)
+        sizes = self.widths * (factors + 4)
+        beside = at + np.cumsum(sizes) - sizes
+        at += int(sizes.sum())
+        least = np.array([shape.entry_bytes(w) for w in self.widths.tolist()]) + factors + 4
         right = index[0] == at and index[-1] == end
-        if not right or (np.diff(index).reshape(rows, -1) < np.array(least)).any():
+        if not right or (np.diff(index).reshape(rows, -1) < least).any():
             raise CorruptError(source.name, begin + size, f"segments from {at} to {end}", "others")
-        return Strip(tiles, index, beside)
-
-    @property
-    def widths(self) -> Numbers:
-        """Records of a row segment of every tile of a strip."""
-        return np.diff(self.edges)
+        place = int(self.edges[g]) * shape.groups + g
+        self._begins[place : place + many] = index
+        mine = slice(g * shape.groups, (g + 1) * shape.groups)
+        self._beside[mine], self._factors[mine], self._scales[mine] = beside, factors, tiles
+        for t, tile in enumerate(tiles, mine.start):
+            self._parts[t] = tile.parts
+            self._parts[t, :, 4] += len(self._weights)
+            self._weights = np.concatenate([self._weights, tile.weights])
 
     def _gathered(self, starts: Numbers, ends: Numbers) -> tuple[Bytes, Numbers]:
         """Bytes that hold these parts, and where each begins in them."""
@@ -113,18 +119,17 @@ class Packed:
 
         bad = int(kernels_sums.unsound(data, at, at + (ends - starts)))
         if bad >= 0:
-            self._refuse(int(starts[bad]), int(ends[bad]))
+            start, size = int(starts[bad]), int(ends[bad] - starts[bad])
+            raise CorruptError(
+                self.source.name, start, f"a block of {size} bytes as its checksum says", "another"
+            )
 
-    def _refuse(self, start: int, end: int) -> None:
-        raise CorruptError(
-            self.source.name, start, f"a block of {end - start} bytes as its checksum says", "another"
-        )
-
-    def segments(self, places: Numbers, g: int, j: int) -> Segments:
-        """Row segments of places of group g in tile j, checked: (data, starts, ends in the file less at)."""
-        strip = self.strip(g)
-        which = (places - self.edges[g]) * self.shape.groups + j
-        starts, ends = strip.index[which], strip.index[which + 1]
+    def segments(self, places: Numbers, j: int) -> Segments:
+        """Row segments of places of one group in tile j, checked: (data, where they begin in it, and end)."""
+        g = int(self._group[places[0]])
+        self._need(g)
+        which = places * self.shape.groups + j + g
+        starts, ends = self._begins[which], self._begins[which + 1]
         data, at = self._gathered(starts, ends)
         fresh = ~self._rows_sound[places, j]
         if fresh.any():
@@ -134,9 +139,8 @@ class Packed:
 
     def beside(self, g: int, j: int, first: int, last: int) -> Bytes:
         """Factors of columns first..last-1 of tile (g, j), (m, bytes), checked."""
-        strip = self.strip(g)
-        size = strip.tiles[j].factor_bytes + 4
-        begin, low = strip.beside[j], int(self.edges[j])
+        size = self.tile(g, j).factor_bytes + 4
+        begin, low = int(self._beside[g * self.shape.groups + j]), int(self.edges[j])
         at, end = begin + first * size, begin + last * size
         data = self._mapped
         part = data[at:end] if data is not None else np.frombuffer(self.source.bytes(at, end - at), np.uint8)
@@ -147,6 +151,9 @@ class Packed:
             known[:] = True
         return part.reshape(last - first, size)[:, : size - 4]
 
+    def _bad_blocks(self, start: int) -> CorruptError:
+        return CorruptError(self.source.name, start, "blocks of records", "others")
+
     # -- rows --------------------------------------------------------------------------------------------
 
     def piece(self, places: Numbers, first: int, last: int) -> Records:
@@ -154,70 +161,103 @@ class Packed:
 
         `places` ascend; the columns may begin anywhere.
         """
+        target = np.full(self.shape.positions, -1, np.int64)
+        target[first:last] = np.arange(last - first)
+        return self._made(places, np.arange(len(places)), first, last, target)
+
+    def rows(self, numbers: Numbers) -> Records:
+        """Rows of these position numbers, (m, n, columns) uint16, both sides by position number."""
+        places = self.places[numbers]
+        order = np.argsort(places, kind="stable")
+        return self._made(places[order], order, 0, self.shape.positions, self.directory.order)
+
+    def _made(self, places: Numbers, into: Numbers, first: int, last: int, target: Numbers) -> Records:
+        """Rows at ascending `places`, each `into` its row of the result, column i into its column target[i]."""
         from bgfmt.formats.compressed import kernels
 
         shape = self.shape
         out = np.empty((len(places), last - first, shape.columns), np.uint16)
-        group = np.searchsorted(self.edges, places, "right") - 1
+        flat = out.view(np.uint64 if shape.columns == 4 else np.uint16)[..., 0]
+        group = self._group[places]
         for g in np.unique(group).tolist():
             mine = np.flatnonzero(group == g)
             for j in range(shape.groups):
-                low, high = int(self.edges[j]), int(self.edges[j + 1])
+                low, high = self._edges[j], self._edges[j + 1]
                 a, b = max(first, low) - low, min(last, high) - low
                 if a >= b:
                     continue
                 begin, end = a // shape.block, -(-b // shape.block)
                 stop = min(end * shape.block, high - low)
-                scales = self.strip(g).tiles[j]
-                data, starts, ends = self.segments(places[mine], g, j)
+                scales = self.tile(g, j)
+                data, starts, ends = self.segments(places[mine], j)
                 predicted = np.empty((shape.columns, len(mine), stop - begin * shape.block), np.uint16)
-                made = np.empty((*predicted.shape[1:], shape.columns), np.uint16)
                 head = shape.entry_bytes(high - low)
                 factors = data[(starts + head)[:, None] + np.arange(scales.factor_bytes)]
                 predict.predict(factors, self.beside(g, j, begin * shape.block, stop), scales, predicted)
                 bad = kernels.rows(
                     data, starts, ends, scales.factor_bytes, shape.columns, shape.block, high - low, begin, end,
-                    self.slots, self.shifts, predicted, made,
+                    self.slots, self.shifts, predicted, into[mine], target[low + begin * shape.block : low + stop],
+                    flat,
                 )  # fmt: skip
                 if bad >= 0:
-                    at = self.strip(g).index[(places[mine][bad] - self.edges[g]) * shape.groups + j]
-                    raise CorruptError(self.source.name, int(at), "blocks of records", "others")
-                out[mine, max(first, low) - first : min(last, high) - first] = made[
-                    :, a - begin * shape.block :
-                ][:, : b - a]
-        return out
-
-    def rows(self, numbers: Numbers) -> Records:
-        """Rows of these position numbers, (m, n, columns) uint16, both sides by position number."""
-        from bgfmt.formats.compressed import kernels
-
-        places = self.places[numbers]
-        order = np.argsort(places, kind="stable")
-        found = self.piece(places[order], 0, self.shape.positions)
-        out = np.empty((len(numbers), *found.shape[1:]), np.uint16)
-        if len(found):
-            record = np.uint64 if self.shape.columns == 4 else np.uint16
-            kernels.gathered(found.view(record)[..., 0], self.places, order, out.view(record)[..., 0])
+                    raise self._bad_blocks(int(self._begins[places[mine][bad] * shape.groups + j + g]))
         return out
 
     # -- records -----------------------------------------------------------------------------------------
 
     def records(self, us: Numbers, them: Numbers) -> Records:
-        """Records of pairs of position numbers, (m, columns) uint16."""
+        """Records of pairs of position numbers, (m, columns) uint16: tile by tile, in each row by row."""
         from bgfmt.formats.compressed import kernels
 
         shape = self.shape
         ours, theirs = self.places[us], self.places[them]
-        g = np.searchsorted(self.edges, ours, "right") - 1
-        j = np.searchsorted(self.edges, theirs, "right") - 1
-        tile = g * shape.groups + j
+        for g in np.flatnonzero(np.bincount(self._group[ours], minlength=shape.groups)).tolist():
+            self._need(g)
+        order = np.argsort(kernels.keys(ours, theirs, self._group, self.edges))
+        where = np.empty((5, len(us)), np.int64)
+        fresh = kernels.located(
+            ours, theirs, order, self._group, self.edges, self._begins, self._beside, self._factors,
+            self._rows_sound, self._beside_sound, where,
+        )  # fmt: skip
+        tiles, starts, ends, columns, beside = where
+        data, at, theirs_at = self._mapped, starts, beside
+        side = data
+        if data is None or fresh:
+            data, at = self._checked(starts, ends)
+            side, theirs_at = self._checked(beside, beside + self._factors[tiles] + 4)
+            self._rows_sound[ours, self._group[theirs]] = True
+            self._beside_sound[self._group[ours], theirs] = True
         out = np.empty((len(us), shape.columns), np.uint16)
-        for t in np.unique(tile).tolist():
-            a, b = divmod(t, shape.groups)
-            mine = np.flatnonzero(tile == t)
-            mine = mine[np.argsort(ours[mine], kind="stable")]
-            out[mine] = self._of_tile(kernels, a, b, ours[mine], theirs[mine])
+        stored = np.zeros(len(us), bool)
+        widths = np.tile(self.widths, shape.groups)
+        bad = kernels.residuals(
+            data, at, at + (ends - starts), columns, tiles, widths, self._factors, shape.block, self.slots,
+            self.shifts, order, out, stored,
+        )  # fmt: skip
+        if bad >= 0:
+            raise self._bad_blocks(int(starts[bad]))
+        kernels.add_predictions(
+            data,
+            at,
+            side,
+            theirs_at,
+            tiles,
+            widths,
+            self._parts,
+            self._weights,
+            shape.block,
+            order,
+            stored,
+            out,
+        )
         return out
+
+    def _checked(self, starts: Numbers, ends: Numbers) -> tuple[Bytes, Numbers]:
+        """Bytes that hold these parts, and where each begins in them; each is checked, once if it is there twice."""
+        first, which, again = np.unique(starts, return_index=True, return_inverse=True)
+        data, at = self._gathered(first, ends[which])
+        self._sound(data, at, first, ends[which])
+        return data, at[again]
 
     def record(self, us: int, them: int) -> Records:
         """The record of a pair of position numbers, (columns,) uint16, without the detours of many."""
@@ -229,42 +269,19 @@ class Packed:
         g, j = bisect_right(self._edges, place) - 1, bisect_right(self._edges, beside) - 1
         if not (self._rows_sound[place, j] and self._beside_sound[g, beside]):
             return self._one(us, them)
-        strip = self._strips[g]
-        scales, low = strip.tiles[j], self._edges[j]
-        which = (place - self._edges[g]) * self.shape.groups + j
+        low, tile, at = self._edges[j], g * self.shape.groups + j, place * self.shape.groups + j + g
+        factors = self._factors.item(tile)
         out = np.empty(self.shape.columns, np.uint16)
-        bad = kernels.record(
-            self._mapped, strip.index.item(which), strip.index.item(which + 1), self._mapped,
-            strip.beside[j] + (beside - low) * (scales.factor_bytes + 4), beside - low, self._edges[j + 1] - low,
-            scales.factor_bytes, scales.parts, scales.shifts, self.shape.block, self.slots, self.shifts, out,
+        right = kernels.record(
+            self._mapped, self._begins.item(at), self._begins.item(at + 1),
+            self._beside.item(tile) + (beside - low) * (factors + 4), beside - low, self._edges[j + 1] - low, factors,
+            self._parts[tile], self._weights, self.shape.block, self.slots, self.shifts, out,
         )  # fmt: skip
-        return out if bad < 0 else self._one(us, them)
+        return out if right else self._one(us, them)
 
     def _one(self, us: int, them: int) -> Records:
         found: Records = self.records(np.array([us]), np.array([them]))[0]
         return found
-
-    def _of_tile(self, kernels: Any, g: int, j: int, ours: Numbers, theirs: Numbers) -> Records:
-        shape, strip = self.shape, self.strip(g)
-        scales = strip.tiles[j]
-        data, starts, ends = self.segments(ours, g, j)
-        size = scales.factor_bytes + 4
-        column = theirs - self.edges[j]
-        at = strip.beside[j] + column * size
-        beside, where = self._gathered(at, at + size)
-        fresh = ~self._beside_sound[g, theirs]
-        if fresh.any():
-            self._sound(beside, where[fresh], at[fresh], at[fresh] + size)
-            self._beside_sound[g, theirs] = True
-        out = np.empty((len(ours), shape.columns), np.uint16)
-        bad = kernels.records(
-            data, starts, ends, beside, where, column, int(self.widths[j]), scales.factor_bytes, scales.parts,
-            scales.shifts, shape.block, self.slots, self.shifts, out,
-        )  # fmt: skip
-        if bad >= 0:
-            which = (ours[bad] - self.edges[g]) * shape.groups + j
-            raise CorruptError(self.source.name, int(strip.index[which]), "blocks of records", "others")
-        return out
 
     def unsound(self) -> None:
         """CorruptError for the first part of the file whose checksum is not right."""
@@ -276,7 +293,7 @@ class Packed:
                 for first in range(0, width, 1024):
                     self.beside(g, j, first, min(width, first + 1024))
                 for start in range(0, len(places), 1024):
-                    self.segments(places[start : start + 1024], g, j)
+                    self.segments(places[start : start + 1024], j)
             self.source.release()
 
 

@@ -8,7 +8,8 @@ from typing import Any
 
 from bgfmt.errors import CorruptError, TruncatedError
 from bgfmt.formats import described
-from bgfmt.formats.base import Extent, Fault, Format, Head, Options, Reading
+from bgfmt.formats.base import Extent, Fault, Head, Options, Reading
+from bgfmt.formats.described import AnyTable
 from bgfmt.formats.outlets import Outlet
 from bgfmt.formats.parquet import pages
 from bgfmt.formats.parquet.reading import FACTS, Groups, arrow
@@ -20,11 +21,10 @@ ENTRIES = 1 << 20  # of a row group, about
 AHEAD = 1  # row groups that are made while one is written
 
 
-class Parquet(Format[Table]):
+class Parquet(AnyTable):
     name = "parquet"
     title = "Apache Parquet"
     suffixes = (".parquet",)
-    carries = (Table,)
 
     # -- reading ----------------------------------------------------------------------------------------
 
@@ -48,12 +48,6 @@ class Parquet(Format[Table]):
         return {"columns": len(flat.columns(reading.table))}
 
     # -- writing ----------------------------------------------------------------------------------------
-
-    def kinds(self) -> list[str]:
-        return described.kinds(super().kinds())
-
-    def refusal(self, table: Table, options: Options) -> str | None:
-        return table.check() if table.arrays() else f"{self.name} holds tables, not {table.kind}"
 
     def emit(self, table: Table, sink: Outlet, options: Options) -> None:
         arrow()  # without it a file is not written either, since it could not be read again

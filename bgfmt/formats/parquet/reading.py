@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from bisect import bisect_right
 from collections import OrderedDict
 from itertools import accumulate
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 from bgfmt.errors import BgfmtError, CorruptError, MissingExtraError
 from bgfmt.formats import described
 from bgfmt.storage import Source
+from bgfmt.storage.window import Window
 from bgfmt.tables import Table
 from bgfmt.tables.flat import Flat
 
@@ -46,7 +46,7 @@ class Groups:
         self._lock = Lock()
         view = source.buffer[offset : source.size] if isinstance(source.buffer, memoryview) else None
         try:
-            self._file = parquet.ParquetFile(_Window(source, offset) if view is None else _buffer(view))
+            self._file = parquet.ParquetFile(Window(source, offset) if view is None else _buffer(view))
             self._meta = self._file.metadata
             self.writer = str(self._meta.created_by or "")
             schema = self._file.schema_arrow
@@ -148,29 +148,3 @@ def _buffer(view: memoryview) -> Any:
 
 def _line(error: Exception) -> str:
     return " ".join(str(error).split())[:200] or type(error).__name__
-
-
-class _Window(io.RawIOBase):
-    """A source as the file that pyarrow reads."""
-
-    def __init__(self, source: Source, offset: int) -> None:
-        self._source, self._start, self._at = source, offset, 0
-
-    def seekable(self) -> bool:
-        return True
-
-    def readable(self) -> bool:
-        return True
-
-    def tell(self) -> int:
-        return self._at
-
-    def seek(self, offset: int, whence: int = 0) -> int:
-        self._at = max(0, (0, self._at, self._source.size - self._start)[whence] + offset)
-        return self._at
-
-    def read(self, size: int = -1) -> bytes:
-        begin = min(self._start + self._at, self._source.size)
-        end = self._source.size if size is None or size < 0 else min(begin + size, self._source.size)
-        self._at += end - begin
-        return bytes(self._source.buffer[begin:end])

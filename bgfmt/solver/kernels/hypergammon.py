@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from bgfmt.jit import njit
+from bgfmt.solver.kernels.hypergammon_numbers import finished, turn
 from bgfmt.solver.kernels.hypergammon_plays import (
     AGAIN,
     BAR,
@@ -19,74 +20,34 @@ from bgfmt.solver.kernels.hypergammon_plays import (
     LIVE,
     OVER,
     PLACES,
+    RACE,
     ROLLS,
     Plays,
     Sides,
 )
-from bgfmt.solver.kernels.hypergammon_tiles import LANES, NUMBERS, TILE, State, Tiles
+from bgfmt.solver.kernels.hypergammon_tiles import (
+    CUBELESS,
+    FEW,
+    LANES,
+    NUMBERS,
+    TILE,
+    State,
+    Tiles,
+    few,
+    rows,
+)
 
 Array = Any
 
 
 @njit()
-def cube_taken(one: Any, centered: Any, doubled: Any) -> Any:
-    """The equity of the side on roll that may double, after its best cube action and the answer to it."""
-    two = doubled + doubled
-    if two >= centered and one >= centered:
-        return one if two >= one else two
-    return centered
-
-
-@njit()
-def turn(one: Any, record: Array, out: Array, at: int, step: int) -> None:
-    """Ten numbers of a record as `State.told` has them, into out[at], out[at + step], ..."""
-    out[at] = one - record[0]
-    out[at + step] = record[3]
-    out[at + 2 * step] = record[4]
-    out[at + 3 * step] = record[1]
-    out[at + 4 * step] = record[2]
-    out[at + 5 * step] = -record[5]
-    out[at + 6 * step] = -record[9]
-    out[at + 7 * step] = -cube_taken(one, record[7], record[9])
-    out[at + 8 * step] = -cube_taken(one, record[8], record[9])
-    out[at + 9 * step] = -cube_taken(one, record[6], record[9])
-
-
-@njit()
 def renew(state: State, tiles: Tiles, us: int, them: int) -> None:
-    """Bring `told` up to what `values` has."""
-    lane = tiles.lane[us]
-    at = (lane // LANES * len(state.values) + them) * TILE + lane % LANES
-    turn(state.one, state.values[us, them], state.told, at, LANES)
-
-
-@njit()
-def finished(state: State, us: int, them: int) -> None:
-    """The fixed values of a game that is over: whoever has nothing left has won, the other side first."""
-    record, boards = state.values[us, them], state.boards
-    record[:] = 0
-    zero = state.one - state.one
-    left_us = left_them = far = 0
-    for i in range(PLACES):
-        left_us += boards[us, i]
-        left_them += boards[them, i]
-    won = left_them > 0
-    loser = boards[them] if won else boards[us]
-    for i in range(18, PLACES):
-        far += loser[i]
-    whole = (left_them if won else left_us) == state.chequers
-    sign = state.one if won else -state.one
-    if won:
-        record[0] = state.one
-    first = 1 if won else 3
-    gammon = backgammon = zero
-    if whole:
-        record[first] = gammon = state.one
-        if far:
-            record[first + 1] = backgammon = state.one
-    for k in range(5, 10):
-        record[k] = sign + sign * gammon + sign * backgammon
-    record[8] = sign
+    """Bring `told` and `apart` up to what `values` has."""
+    n, lane, record = len(state.values), tiles.lane[us], state.values[us, them]
+    at = (lane // LANES * n + them) * TILE + lane % LANES
+    turn(state.one, record, state.told, at, at + CUBELESS, LANES)
+    at = (them * n + us) * NUMBERS
+    turn(state.one, record, state.apart, at + 5, at, 1)
 
 
 @njit()
@@ -110,7 +71,7 @@ def begin(state: State, tiles: Tiles, first: int, last: int, restart: bool) -> N
             elif highest[us] < 0 or highest[them] < 0:
                 kind = OVER
             else:
-                kind = LIVE
+                kind = RACE if highest[us] + highest[them] < BAR - 1 else LIVE
                 lane = tiles.lane[them]
                 state.live[us, lane // LANES] |= np.uint32(1) << np.uint32(lane % LANES)
             state.kinds[us, them] = kind
@@ -118,8 +79,8 @@ def begin(state: State, tiles: Tiles, first: int, last: int, restart: bool) -> N
                 record = state.values[us, them]
                 record[:] = 0
                 if kind == OVER:
-                    finished(state, us, them)
-                elif kind == LIVE:
+                    finished(boards, state.chequers, state.one, us, them, record)
+                elif kind >= LIVE:
                     record[0] = record[1] = state.one
                     record[5] = state.one + state.one
             renew(state, tiles, us, them)
@@ -135,74 +96,160 @@ def repeats(after: Array, landed: Array, start: Any, e: Any, blots: Any) -> bool
 
 
 @njit()
-def single(
+def before(us: int, them: int, row: int, column: int) -> bool:
+    """Whether the turn of [row, column] comes before that of [us, them]."""
+    return row < us or (row == us and column < them)
+
+
+@njit()
+def records(
     state: State,
     plays: Plays,
     sides: Sides,
     tiles: Tiles,
-    us: int,
-    them: int,
+    which: Array,
+    many: int,
     first: int,
+    in_order: bool,
     made: Array,
-    room: Array,
 ) -> None:
-    """One step for a record, from the numbers as its turn finds them; into `made`.
+    """One step for the records which[:many] = (us, them) of a block that begins with row `first`; into `made`.
 
-    room : (4, 10), to work in. Arrays are taken out of the tuples once: passing them on costs more than a play.
+    From the numbers as they stood before the block or, where `in_order`, as the turn of each record finds them.
+    Arrays are taken out of the tuples once: passing them on costs more than a play.
     """
-    values, told, kinds, one = state.values, state.told, state.kinds, state.one
-    starts, after, landed = plays.first, plays.after, plays.landed
-    lane_of, hit = tiles.lane, sides.hit
-    total, best, found, record = room[0], room[1], room[2], room[3]
+    values, apart, boards, kinds, one = state.values, state.apart, state.boards, state.kinds, state.one
+    record = np.empty(NUMBERS, values.dtype)
+    starts, after, landed, lists = plays.first, plays.after, plays.landed, plays.lists
+    lane_of, hit, all_places, blocked, all_blots = (
+        tiles.lane,
+        sides.hit,
+        sides.places,
+        sides.blocked,
+        sides.blots,
+    )
     n, two = len(values), one + one
-    blots = sides.blots[them]
-    place, place_2, place_3 = sides.places[them, 0], sides.places[them, 1], sides.places[them, 2]
-    total[:] = 0
-    roll = plays.lists[us * PLACES + sides.blocked[them]] * ROLLS
-    for high in range(1, 7):
-        for low in range(1, high + 1):
-            start, end = starts[roll], starts[roll + 1]
-            roll += 1
-            best[5:] = -two * two
-            for e in range(start, max(end, start + 1)):
-                row, column = them, us  # nothing to play: the other side moves next, everything as it is
-                if end > start:
+    wide, numbers, unit = np.uint64(n), np.uint64(NUMBERS), np.uint64(1)
+    base = np.zeros(8, np.uint64)
+    least = -two * two * two
+    for m in range(many):
+        us, them = which[m, 0], which[m, 1]
+        fresh = 0
+        for bits in range(8):
+            to = hit[them, bits]
+            base[bits] = np.uint64(to * NUMBERS)
+            if in_order and first <= to <= us:
+                fresh |= 1 << bits
+        blots = all_blots[them]
+        place = np.uint32(all_places[them, 0])
+        place_2, place_3 = np.uint32(all_places[them, 1]), np.uint32(all_places[them, 2])
+        zero = one - one
+        t0 = t1 = t2 = t3 = t4 = t5 = t6 = t7 = t8 = t9 = zero
+        roll = lists[us * PLACES + blocked[them]] * ROLLS
+        end = np.uint64(starts[roll])
+        for high in range(6):
+            for low in range(high + 1):
+                roll += 1
+                start, end = end, np.uint64(starts[roll])
+                b0 = b1 = b2 = b3 = b4 = least
+                room = n * n * NUMBERS
+                best = np.uint64(0)
+                e = start
+                while e < end:
                     mask = landed[e]
-                    if mask & AGAIN and repeats(after, landed, start, e, blots):
-                        continue
                     bits = (mask >> place & 1) | (mask >> place_2 & 1) << 1 | (mask >> place_3 & 1) << 2
-                    row, column = hit[them, bits], int(after[e])
-                kind = ILLEGAL
-                if row >= first and (
-                    row < us or (row == us and column < them)
-                ):  # renewed before us, in this block
-                    kind = kinds[row, column]
-                if kind == LIVE:
-                    lane = lane_of[column]
-                    for k in range(NUMBERS):
-                        record[k] = made[row - first, lane // LANES, k * LANES + lane % LANES]
-                    turn(one, record, found, 0, 1)
-                elif kind == OVER:
-                    finished(state, row, column)
-                    turn(one, values[row, column], found, 0, 1)
-                else:
-                    lane = lane_of[row]
-                    at = (lane // LANES * n + column) * TILE + lane % LANES
-                    for k in range(NUMBERS):
-                        found[k] = told[at + k * LANES]
-                if start == end and state.as_is:
-                    for k in range(5, NUMBERS):
-                        found[k] = -(record[k] if kind == LIVE else values[row, column, k])
-                if found[5] >= best[5]:
-                    best[:6] = found[:6]
-                for k in range(6, NUMBERS):
-                    best[k] = max(best[k], found[k])
-            weight = one if high == low else two
-            for k in range(NUMBERS):
-                total[k] += weight * best[k]
-    lane = lane_of[them]
-    for k in range(NUMBERS):
-        made[us - first, lane // LANES, k * LANES + lane % LANES] = total[k] * state.share
+                    at = base[bits] + np.uint64(after[e]) * wide * numbers
+                    if fresh >> bits & 1:
+                        column = int(after[e])
+                        if before(us, them, hit[them, bits], column) and kinds[hit[them, bits], column]:
+                            if column:
+                                lane = lane_of[column]
+                                out = made[hit[them, bits] - first, lane // LANES]
+                                for k in range(NUMBERS):
+                                    record[k] = out[k * LANES + lane % LANES]
+                            else:
+                                finished(boards, state.chequers, one, hit[them, bits], 0, record)
+                            turn(one, record, apart, room + 5, room, 1)
+                            at = np.uint64(room)
+                            room += NUMBERS
+                    x = apart[at]
+                    taken = x >= b0
+                    if mask & AGAIN and x == b0:
+                        taken = not repeats(after, landed, int(start), int(e), blots)
+                    best = at if taken else best
+                    b0 = x if taken else b0
+                    y = apart[at + unit]
+                    b1 = y if y > b1 else b1
+                    y = apart[at + unit + unit]
+                    b2 = y if y > b2 else b2
+                    y = apart[at + np.uint64(3)]
+                    b3 = y if y > b3 else b3
+                    y = apart[at + np.uint64(4)]
+                    b4 = y if y > b4 else b4
+                    e += unit
+                if start == end:  # nothing to play: the other side moves next, everything as it is
+                    best = base[0] + np.uint64(us) * wide * numbers
+                    again = fresh & 1 != 0 and them < us  # in contact: a side in a race can always move
+                    if again:
+                        lane = lane_of[us]
+                        out = made[them - first, lane // LANES]
+                        for k in range(NUMBERS):
+                            record[k] = out[k * LANES + lane % LANES]
+                        turn(one, record, apart, room + 5, room, 1)
+                    best = np.uint64(room) if again else best
+                    b0, b1, b2 = apart[best], apart[best + unit], apart[best + unit + unit]
+                    b3, b4 = apart[best + np.uint64(3)], apart[best + np.uint64(4)]
+                    if state.as_is:
+                        if not again:
+                            record[:] = values[them, us]
+                        b1, b2, b3, b4 = -record[6], -record[7], -record[8], -record[9]
+                weight = one if high == low else two
+                t0 += weight * apart[best + np.uint64(5)]
+                t1 += weight * apart[best + np.uint64(6)]
+                t2 += weight * apart[best + np.uint64(7)]
+                t3 += weight * apart[best + np.uint64(8)]
+                t4 += weight * apart[best + np.uint64(9)]
+                t5 += weight * b0
+                t6 += weight * b1
+                t7 += weight * b2
+                t8 += weight * b3
+                t9 += weight * b4
+        lane = lane_of[them]
+        out = made[us - first, lane // LANES]
+        c = lane % LANES
+        out[c], out[c + LANES], out[c + 2 * LANES] = t0 * state.share, t1 * state.share, t2 * state.share
+        out[c + 3 * LANES], out[c + 4 * LANES] = t3 * state.share, t4 * state.share
+        out[c + 5 * LANES], out[c + 6 * LANES] = t5 * state.share, t6 * state.share
+        out[c + 7 * LANES], out[c + 8 * LANES] = t7 * state.share, t8 * state.share
+        out[c + 9 * LANES] = t9 * state.share
+
+
+@njit()
+def make(
+    state: State,
+    plays: Plays,
+    sides: Sides,
+    tiles: Tiles,
+    first: int,
+    last: int,
+    from_: int,
+    apace: int,
+    made: Array,
+) -> None:
+    """One step for the rows first..last-1 and tiles from_, from_ + apace, ... from the numbers as they stand."""
+    rows(state, plays, tiles, first, last, from_, apace, made)
+    wide = len(tiles.blocked)
+    which = np.empty((wide * (last - first) * FEW, 2), np.int64)
+    many = 0
+    for tile in range(from_, wide, apace):
+        for us in range(first, last):
+            alive = state.live[us, tile]
+            if few(alive):
+                for c in range(LANES):
+                    if alive >> np.uint32(c) & np.uint32(1):
+                        which[many, 0], which[many, 1] = us, tiles.them[tile * LANES + c]
+                        many += 1
+    records(state, plays, sides, tiles, which, many, first, False, made)
 
 
 @njit()
@@ -211,13 +258,14 @@ def settle(
 ) -> None:
     """Make again, in order, the records of a block that look at one of it whose turn was before theirs."""
     n = len(state.values)
-    room = np.zeros((4, NUMBERS), state.values.dtype)
+    which = np.empty((n, 2), np.int64)
     looked = np.zeros(n, np.uint8)  # bit k: hits k of this side lead to a row of the block, not after ours
     for us in range(first, last):
         for k in range(sides.reached[us], sides.reached[us + 1]):
             looked[sides.reach[k, 0]] |= 1 << sides.reach[k, 1]
+        many = 0
         for them in range(n):
-            if looked[them] and state.kinds[us, them] == LIVE:
+            if looked[them] and state.kinds[us, them] >= LIVE:
                 touched = plays.touched[plays.lists[us * PLACES + sides.blocked[them]]]
                 needed = looked[them] & 1
                 for bits in range(1, 8):
@@ -228,13 +276,16 @@ def settle(
                                 possible = 0
                         needed |= possible
                 if needed:
-                    single(state, plays, sides, tiles, us, them, first, made, room)
+                    which[many, 0], which[many, 1] = us, them
+                    many += 1
+        records(state, plays, sides, tiles, which, many, first, True, made)
 
 
 @njit()
 def store(state: State, tiles: Tiles, first: int, last: int, from_: int, to: int, made: Array) -> Any:
-    """Put the records of a block and of the columns from_..to-1 in place; the greatest change of a number."""
+    """Put the records of a block and of the columns from_..to-1 in place; the greatest change: of all, of races."""
     greatest = state.one - state.one
+    of_races = greatest
     values, kinds = state.values, state.kinds
     fresh = np.empty(NUMBERS, values.dtype)
     for them in range(from_, to):
@@ -243,46 +294,29 @@ def store(state: State, tiles: Tiles, first: int, last: int, from_: int, to: int
         lane %= LANES
         for us in range(first, last):
             kind = kinds[us, them]
-            if kind == LIVE:
+            if kind >= LIVE:
+                change = state.one - state.one
                 for k in range(NUMBERS):
                     fresh[k] = made[us - first, tile, k * LANES + lane]
                     gap = abs(fresh[k] - values[us, them, k])
-                    greatest = gap if gap > greatest else greatest
+                    change = gap if gap > change else change
                     values[us, them, k] = fresh[k]
+                greatest = max(change, greatest)
+                if kind == RACE:
+                    of_races = max(change, of_races)
             elif kind == OVER:
-                finished(state, us, them)
+                finished(state.boards, state.chequers, state.one, us, them, values[us, them])
             if kind != ILLEGAL:
                 renew(state, tiles, us, them)
-    return greatest
+    return greatest, of_races
 
 
 @njit()
-def decode(records: Array, values: Array) -> None:
-    """values (m, 10) float32 from records (m, 28) uint8, as makehyper reads a file it restarts from."""
-    scale = np.float32(1) / np.float32(16777215)
-    half = np.float32(0.5)
-    six = np.float32(6)
-    one = np.float32(1)
-    for m in range(len(records)):
-        out = values[m]
-        for k in range(9):
-            low = np.int64(records[m, 3 * k]) | np.int64(records[m, 3 * k + 1]) << 8
-            number = np.float32(low | np.int64(records[m, 3 * k + 2]) << 16) * scale
-            if k < 5:
-                out[k] = number
-            else:
-                out[k + 1] = (number - half) * six
-        out[5] = ((out[0] + out[0]) - one) + ((out[1] - out[3]) + (out[2] - out[4]))
-
-
-@njit()
-def encode(values: Array, sixth: Any, half: Any, scale: Any, records: Array) -> None:
-    """records (m, 28) uint8 from values (m, 10) float32: parts of 16777215, what is beyond cut off."""
-    for m in range(len(values)):
-        for k in range(9):
-            number = values[m, k] * scale if k < 5 else (values[m, k + 1] * sixth + half) * scale
-            whole = np.int64(number)
-            records[m, 3 * k] = whole & 255
-            records[m, 3 * k + 1] = whole >> 8 & 255
-            records[m, 3 * k + 2] = whole >> 16 & 255
-        records[m, 27] = 0
+def leave_races(state: State, tiles: Tiles) -> None:
+    """Races look at races alone: once a sweep has changed none, none will change."""
+    for us in range(len(state.kinds)):
+        for them in range(len(state.kinds)):
+            if state.kinds[us, them] == RACE:
+                state.kinds[us, them] = ILLEGAL
+                lane = tiles.lane[them]
+                state.live[us, lane // LANES] ^= np.uint32(1) << np.uint32(lane % LANES)

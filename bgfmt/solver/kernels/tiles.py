@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from bgfmt.jit import njit
-from bgfmt.solver.kernels.two_sided import add, copy, cube, divide, max1, max4
+from bgfmt.solver.kernels import vectors
+from bgfmt.solver.kernels.two_sided import Rolls, cube
 
 RUN = 128  # places turned together: their lanes stay in the processor's cache
 
@@ -55,13 +56,6 @@ def lay(stored: Any, columns: int, near: Any, side: int, at: int, run: Any, reco
 
 
 @njit()
-def put(value: Any, to: Any) -> None:
-    """to = value as stored: uint16 with 32768 added."""
-    for x in range(to.size):
-        to[x] = np.uint16(np.int32(value[x]) + 32768)
-
-
-@njit()
 def best(
     first: int, last: int, near: Any, window: int, ends: Any, results: Any, weights: Any, columns: int, out: Any,
     row: int, place: int, low: int, high: int,
@@ -72,28 +66,24 @@ def best(
     + k], uint16, takes column k of t number x, for low <= x < high.
     """
     lanes = near.shape[1]
-    top = np.empty(lanes, np.int16)
-    total = np.empty(lanes, np.int32)
-    value = np.empty(lanes, np.int16)
+    at = np.arange(near.shape[0]).astype(np.int32)
+    stored = np.empty(lanes, np.uint16)
+    turned = np.empty(lanes, np.int16)
+    rolls = Rolls(ends, results, weights)
     for u in range(first, last):
-        total[:] = 0
-        i = ends[u * 21]
-        for r in range(21):
-            past = ends[u * 21 + r + 1]
-            copy(top, near[results[i] - window])
-            i += 1
-            while i + 4 <= past:
-                max4(
-                    top, near[results[i] - window], near[results[i + 1] - window], near[results[i + 2] - window],
-                    near[results[i + 3] - window],
-                )  # fmt: skip
-                i += 4
-            while i < past:
-                max1(top, near[results[i] - window])
-                i += 1
-            add(total, top, weights[r])
-        divide(value, total)
-        put(
-            value[low * columns : high * columns],
-            out[row + u - first, (place + low) * columns : (place + high) * columns],
-        )
+        vectors.record(stored, turned, near, at, window, rolls, u, columns)
+        made = out[row + u - first]
+        begin = place * columns
+        for i in range(low * columns, high * columns):
+            made[begin + i] = stored[i]
+
+
+@njit()
+def spread(pieces: Any, columns: int, numbers: Any, rows: Any, out: Any) -> None:
+    """Put records in pip order, (m, p * columns) uint16, where their position numbers say in rows of the table."""
+    for x in range(rows.size):
+        row = out[rows[x]]
+        for i in range(numbers.size):
+            at = numbers[i] * columns
+            for k in range(columns):
+                row[at + k] = pieces[x, i * columns + k]

@@ -13,6 +13,7 @@ from bgfmt.verifier.recurrence import gillogly as recurrence
 
 def prove(table: Gillogly, work: Work) -> Outcome:
     """Every row under the play of least expected rolls."""
-    right = recurrence.rows_of(domain_ids(table.domain))
+    rows_of = recurrence.nearest_rows_of if table.exact else recurrence.rows_of
+    right = np.ascontiguousarray(rows_of(domain_ids(table.domain)))
     stored = np.asarray(table.rows, np.float64)
     return rounded.held(table, work, "bkg", stored, right, lambda k: (table.side(k),))

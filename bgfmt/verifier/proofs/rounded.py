@@ -14,7 +14,6 @@ from bgfmt.verifier.findings import KEPT, Cause, Finding, Likely, Outcome, Rule
 from bgfmt.verifier.proofs import Work
 
 Array = NDArray[Any]
-LAST_BITS = 1e-12  # by which another order of additions differs
 MILLION = 1_000_000
 
 
@@ -26,7 +25,7 @@ def held(
     right: Array,
     sides: Callable[[int], tuple[Side, ...]],
 ) -> Outcome:
-    """Compare rows (entries, numbers) with float64 ones: to the last bits, or to the last decimal of millionths."""
+    """Compare rows (entries, numbers) with float64 ones: to the last bit, or to the last decimal of millionths."""
     which = work.some(len(stored))
     numbers = np.arange(len(stored)) if which is None else which
     if work.progress is not None:
@@ -36,7 +35,10 @@ def held(
         rule = np.copysign(np.floor(np.abs(rule) * MILLION + 0.5), rule)
     with np.errstate(invalid="ignore"):
         gap = np.nan_to_num(np.abs(ours - rule), nan=np.inf)
-    bad = np.flatnonzero((gap > (LAST_BITS if table.exact else 0)).any(axis=1))
+    differ = gap > 0
+    if table.exact:  # minus nought is not nought
+        differ = np.ascontiguousarray(ours).view(np.int64) != np.ascontiguousarray(rule).view(np.int64)
+    bad = np.flatnonzero(differ.any(axis=1))
     if not len(bad):
         return Outcome(len(stored), len(numbers), "exact" if table.exact else recipe)
     largest, scale = float(gap.max()), 1 if table.exact else MILLION

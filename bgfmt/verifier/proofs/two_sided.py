@@ -8,12 +8,11 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from bgfmt.game import board
 from bgfmt.game.board import Side
 from bgfmt.tables import TwoSided
 from bgfmt.verifier.findings import KEPT, Cause, Finding, Likely, Outcome, Rule
 from bgfmt.verifier.proofs import Work
-from bgfmt.verifier.recurrence import rules
+from bgfmt.verifier.recurrence import contact, rules
 from bgfmt.verifier.recurrence import two_sided as recurrence
 from bgfmt.verifier.spreading import Opening
 
@@ -22,7 +21,6 @@ SETTLE_MOST = 400_000_000
 REMADE_MOST = 3003  # positions a side up to which a rival's table is made again
 SMALL = 210  # positions a side up to which that is done even for few entries that fail
 SMALL_UNITS = 16
-PLAIN_POINTS = 12  # beyond, the two sides' points overlap
 COLUMNS = ("cubeless", "owned", "centered", "opponent")
 CLUSTER = 100  # entries of one row that a sample takes together
 
@@ -37,6 +35,8 @@ def prove(table: TwoSided, work: Work) -> Outcome:
         parts = recurrence.bands(table)
         found, *others = work.spread.run(check_band, parts, work.progress)
         found.joined(others)
+    if table.points > contact.PLAIN_POINTS:
+        found = _with_contact(table, work, found)
     if found.failing == 0:
         return Outcome(found.entries, found.entries, "gnubg")
     small = found.largest <= SMALL_UNITS and found.failing > max(64, found.entries // 500)
@@ -45,11 +45,6 @@ def prove(table: TwoSided, work: Work) -> Outcome:
         for name, made in _rivals(table):
             if np.array_equal(made, np.asarray(table.equities)):
                 return Outcome(found.entries, found.entries, name)
-    if table.points > PLAIN_POINTS and _in_contact_only(table, found):
-        return Outcome(
-            found.entries, found.entries, failing=found.failing, largest=float(found.largest), systematic=True,
-            likely=Likely(Cause.CONTACT),
-        )  # fmt: skip
     differences: dict[str, float] = {
         f"{k - 9:+d}{' or more' if k == 18 else ' or less' if k == 0 else ''}": int(v)
         for k, v in enumerate(found.histogram.sum(axis=0))
@@ -157,13 +152,18 @@ def _rivals(table: TwoSided) -> Iterator[tuple[str, Array]]:
                 yield rounded, np.floor(stored + made.dtype.type(0.5)).astype(np.uint16)
 
 
-def _in_contact_only(table: TwoSided, found: recurrence.Pass) -> bool:
-    """Whether all that fails lies where the sides have not passed each other, which no race decides."""
-    n = table.positions
-    counts = board.unrank_array(np.arange(n), table.points)
-    highest = np.where(counts > 0, np.arange(1, table.points + 1), 0).max(axis=1)
-    contact = highest[found.numbers // n] + highest[found.numbers % n] > 24
-    return len(found.numbers) == found.failing and bool(contact.all())
+def _with_contact(table: TwoSided, work: Work, found: recurrence.Pass) -> recurrence.Pass:
+    """The pass with pairs in contact held against the rule of their own, see `recurrence.contact`."""
+    numbers, off = contact.check(table, work.threads)
+    if len(found.numbers) < found.failing:  # too many to tell which are in contact
+        return found
+    passed = found.numbers[~contact.Contact(table.points, table.chequers).among(found.numbers)]
+    apart = recurrence.differences(table, passed)
+    every = np.concatenate([off, apart])
+    return recurrence.Pass(
+        found.entries, found.columns, len(every), np.sort(np.concatenate([numbers, passed])),
+        contact.histogram_of(every), int(np.abs(every).max()) if len(every) else 0,
+    )  # fmt: skip
 
 
 def _rounding_of(found: recurrence.Pass) -> Cause:

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from bgfmt.storage import system
 from bgfmt.tables import TwoSided
-from bgfmt.verifier.recurrence import rules
+from bgfmt.verifier.recurrence import contact, rules
 
 Array = NDArray[Any]
 Progress = Callable[[int, int], None]
@@ -259,6 +259,8 @@ def settle(table: TwoSided, failing: Array | None) -> Settled:
     from bgfmt.verifier.recurrence import kernels_successors
     from bgfmt.verifier.recurrence import kernels_two_sided as kernels
 
+    if table.points > contact.PLAIN_POINTS:
+        return Settled(*contact.settle(table))
     n = table.positions
     starts, results = rules.plays(table.points, table.chequers)
     begins, before = kernels_successors.predecessors(n, starts, results)
@@ -277,15 +279,37 @@ def settle(table: TwoSided, failing: Array | None) -> Settled:
     return Settled(work, np.concatenate(lists))
 
 
+def differences(table: TwoSided, numbers: Array) -> Array:
+    """(m, columns) int64: the entries `numbers` as stored, less what the rule gives."""
+    n = table.positions
+    stored = np.asarray(table.equities[numbers // n, numbers % n]).reshape(
+        len(numbers), table.equities.shape[2]
+    )
+    return stored.astype(np.int64) - expected_at(table, numbers)
+
+
 def expected_at(table: TwoSided, numbers: Array) -> Array:
     """(m, columns) int64: what the rule gives for the entries `numbers` from the stored ones."""
-    from bgfmt.verifier.recurrence import kernels_two_sided as kernels
-
     n, columns = table.positions, table.equities.shape[2]
     starts, results = rules.plays(table.points, table.chequers)
     out = np.zeros((len(numbers), columns), np.int64)
     us, them = numbers // n, numbers % n
     rows: Any = table.equities
+    if table.points > contact.PLAIN_POINTS:
+        met = contact.Contact(table.points, table.chequers)
+        here = met.among(numbers)
+        out[here] = met.values(rows, us[here], them[here])
+        out[~here] = _passed_at(table, us[~here], them[~here], starts, results)
+        return out
+    return _passed_at(table, us, them, starts, results)
+
+
+def _passed_at(table: TwoSided, us: Array, them: Array, starts: Array, results: Array) -> Array:
+    from bgfmt.verifier.recurrence import kernels_two_sided as kernels
+
+    rows: Any = table.equities
+    n, columns = table.positions, rows.shape[2]
+    out = np.zeros((len(us), columns), np.int64)
     if isinstance(rows, np.ndarray):
         kernels.values_of(rows, us, them, starts, results, out)
         return out
