@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from bgfmt.cli import run
+from bgfmt.storage import replacing
 
 from . import crash
 from .conftest import ROOT
@@ -255,3 +256,43 @@ def test_outputs(golden: Path, tmp_path: Path, verb: str) -> None:
         made = work / "out.sgf"
         arguments = ["annotate", str(work / "in.mat"), str(work / "db.bd"), "-o", str(made), "--force"]
     checked(start, work, made.name, arguments, arguments, at_most=8)
+
+
+@pytest.mark.parametrize("way", ["exchange", "two renames"])
+@pytest.mark.parametrize("verb", ["site", "convert to a folder"])
+def test_folders(golden: Path, tmp_path: Path, verb: str, way: str) -> None:
+    """Killed anywhere, the old folder or the new one is there, or the next command brings the old one back."""
+    start, work = tmp_path / "start", tmp_path / "work"
+    start.mkdir()
+    for name in ("ts_03x03.bd", "ts_06x02.bd", "ts_06x03.bd"):
+        shutil.copy(golden / "gnubg" / name, start)
+    made = start / "made"
+    if verb == "site":
+        arguments = ["site", str(work / "made"), str(work / "ts_03x03.bd"), "--force"]
+        assert bgfmt("site", made, start / "ts_06x02.bd").returncode == 0
+    else:
+        fine = str(work / "ts_06x02.bd")
+        arguments = ["convert", fine, str(work / "made"), "--to", "sconyers", "--force"]
+        assert bgfmt("convert", start / "ts_06x02.bd", made, "--to", "sconyers").returncode == 0
+        (made / "bg2_1.dat").write_bytes(b"the old one")
+    old = crash.listing(made)
+    shutil.copytree(start, work)
+    assert bgfmt(*arguments).returncode == 0
+    new = crash.listing(work / "made")
+    assert new != old
+    environment = {crash.PLAIN: "1"} if way == "two renames" else {}
+    seen = set()
+    for number, _ in crash.every_kill(start, work, arguments, at_most=24, environment=environment):
+        if (work / "made").exists():
+            seen.add("old" if crash.listing(work / "made") == old else "new")
+            assert crash.listing(work / "made") in (old, new), number
+        else:
+            assert way == "two renames"
+            seen.add("none")
+            replacing.settle(work / "made")
+            assert crash.listing(work / "made") == old
+        again = bgfmt(*arguments)
+        assert again.returncode == 0, again.stderr
+        assert crash.listing(work / "made") == new
+        assert {path.name for path in work.iterdir()} == {path.name for path in start.iterdir()}, number
+    assert seen >= {"old", "new"}

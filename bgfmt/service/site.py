@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +14,7 @@ from bgfmt.errors import CapabilityError, OutputExistsError
 from bgfmt.service import page
 from bgfmt.service.holdings import Holdings
 from bgfmt.storage import is_url, system
+from bgfmt.storage.replacing import new_folder, settle
 
 
 @dataclass(frozen=True)
@@ -67,6 +67,7 @@ def write(
     OutputExistsError for an existing `out` without `force`; FormatError or OSError for a table that is none.
     """
     target, links = Path(out), list(links)
+    settle(target)
     if os.path.lexists(target) and not force:
         raise OutputExistsError(f"{target}: exists already")
     if os.path.lexists(target) and not target.is_dir():
@@ -75,7 +76,6 @@ def write(
         raise CapabilityError(f"{target}: is no site, and is not replaced by one")
     if not databases and not links:
         raise CapabilityError("a site needs a table, or a link to one")
-    folder = target.resolve().parent
     far = [text for text in databases if is_url(text)]
     if far:
         raise CapabilityError(f"{far[0]}: a table that lies elsewhere is linked (NAME=URL), not copied")
@@ -85,15 +85,8 @@ def write(
             if link.name in taken:
                 raise CapabilityError(f"two tables are called {link.name!r}")
             taken.add(link.name)
-        made = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".part", dir=folder))
-        try:
-            with system.said_of(target):
-                _fill(made, holdings, databases, links, title)
-                made.chmod(0o777 & ~_umask())
-                _publish(made, target)
-        except BaseException:
-            shutil.rmtree(made, ignore_errors=True)
-            raise
+        with new_folder(target, force=True) as made, system.said_of(target):
+            _fill(made, holdings, databases, links, title)
     size = sum(one.stat().st_size for one in target.rglob("*") if one.is_file())
     return Written(len(databases) + len(links), size)
 
@@ -131,23 +124,3 @@ def _linked(link: Link) -> dict[str, object]:
         "sha256",
     )
     return {"name": link.name, **dict.fromkeys(unknown), "url": link.url}
-
-
-def _publish(made: Path, target: Path) -> None:
-    if not os.path.lexists(target):
-        os.rename(made, target)
-        return
-    aside = made.with_name(made.name + ".old")
-    os.rename(target, aside)
-    try:
-        os.rename(made, target)
-    except BaseException:
-        os.rename(aside, target)
-        raise
-    shutil.rmtree(aside, ignore_errors=True)
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

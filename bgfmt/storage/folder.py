@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
-import zlib
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from pathlib import Path
 
 from bgfmt.errors import CapabilityError, OutputExistsError
-from bgfmt.storage import system
+from bgfmt.storage import replacing, system
 from bgfmt.storage.draft import check_output
 from bgfmt.storage.sink import Data, FileSink, _Held, view_of
 from bgfmt.storage.system import PathLike
@@ -52,32 +50,27 @@ def create_folder(
     makes the same folder. With `force` a folder that is there is replaced if it holds nothing but such files.
     """
     target = Path(path).resolve()
+    replacing.settle(path)
     _check(path, target, {name for name, _ in files}, force)
-    prefix = f".bgfmt-{zlib.crc32(os.fsencode(target.name)):08x}-"
-    _sweep(target.parent, prefix)
-    hidden = target.parent / f"{prefix}{os.urandom(8).hex()}.parts"
     fds: list[int] = []
-    try:
-        with system.said_of(path):
-            hidden.mkdir()
-            for name, size in files:
-                fds.append(os.open(hidden / name, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666))
-                os.ftruncate(fds[-1], size)
-            system.lock(fds[0])
-        parts = [FileSink(fd, os.path.join(path, name)) for fd, (name, _) in zip(fds, files, strict=True)]
-        sink = FolderSink(parts, [size for _, size in files], os.fspath(path))
+    with replacing.new_folder(path, force=force) as hidden:
         try:
-            yield sink
+            with system.said_of(path):
+                for name, size in files:
+                    fds.append(os.open(hidden / name, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666))
+                    os.ftruncate(fds[-1], size)
+            parts = [FileSink(fd, os.path.join(path, name)) for fd, (name, _) in zip(fds, files, strict=True)]
+            sink = FolderSink(parts, [size for _, size in files], os.fspath(path))
+            try:
+                yield sink
+            finally:
+                sink.flush()
+            with system.said_of(path):
+                for fd in fds:
+                    os.fsync(fd)
         finally:
-            sink.flush()
-        with system.said_of(path):
             for fd in fds:
-                os.fsync(fd)
-            _publish(hidden, target, force)
-    finally:
-        for fd in fds:
-            os.close(fd)
-        shutil.rmtree(hidden, ignore_errors=True)
+                os.close(fd)
 
 
 def _check(path: PathLike, target: Path, names: set[str], force: bool) -> None:
@@ -93,39 +86,3 @@ def _check(path: PathLike, target: Path, names: set[str], force: bool) -> None:
     if others:
         raise OutputExistsError(f"{os.fspath(path)}: holds {others[0]}, and is not replaced")
     check_output(target / next(iter(names)), force=True)
-
-
-def _publish(hidden: Path, target: Path, force: bool) -> None:
-    """Give the finished folder its name; the one it replaces is set aside first, and removed last."""
-    aside = hidden.with_suffix(".old")
-    replaced = force and target.is_dir()
-    if replaced:
-        os.rename(target, aside)
-    try:
-        if os.path.lexists(target):
-            raise OutputExistsError(f"{target}: appeared while it was being written")
-        os.rename(hidden, target)
-    except BaseException:
-        if replaced:
-            os.rename(aside, target)
-        raise
-    system.sync_folder(target.parent)
-    if replaced:
-        shutil.rmtree(aside, ignore_errors=True)
-
-
-def _sweep(folder: Path, prefix: str) -> None:
-    """Remove unfinished folders of the same name whose process is gone: those whose lock can be had."""
-    for entry in os.scandir(folder):
-        if not (entry.name.startswith(prefix) and entry.name.endswith(".parts") and entry.is_dir()):
-            continue
-        with contextlib.suppress(OSError):
-            first = next(iter(sorted(os.listdir(entry.path))), None)
-            if first is not None:
-                fd = system.open_regular(os.path.join(entry.path, first), os.O_RDWR)
-                try:
-                    if not system.lock(fd):
-                        continue
-                finally:
-                    os.close(fd)
-            shutil.rmtree(entry.path, ignore_errors=True)

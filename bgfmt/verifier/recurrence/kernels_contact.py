@@ -42,7 +42,7 @@ def moved(us: Array, them: Array, source: int, die: int, after: Array, met: Arra
 
 @njit()
 def weigh(row: Array, after: Array, terms: Array, best: Array) -> None:
-    """Take the values of a play to `after` where they are greater; row : (n, columns), the other side's."""
+    """Take the values of a play that leads to `after` where they are greater; row : (n, columns) of the others."""
     points, columns = len(after), row.shape[1]
     number, above = 0, 0
     for k in range(points):
