@@ -18,6 +18,7 @@ BgfmtError
 ├─ OutputExistsError (ValueError)  the output is there already
 ├─ SolverError (RuntimeError)      too little memory or disk, a size or recipe that there is no solver for
 │  └─ ScratchError                 a scratch file that is not to be used   .path .state
+├─ EngineError (RuntimeError)      a guest engine failed   .engine
 ├─ ClusterError (RuntimeError)     the workers of a cluster, or the way to them, failed   .address
 ├─ NetworkError (OSError)          a server or the way to it failed       .status
 ├─ RangeNotSupportedError          a server sends whole files only, and this one is too large for that
@@ -183,6 +184,15 @@ class VerificationError(BgfmtError):
 
 class ClosedError(BgfmtError, ValueError):
     """A database or source was used after it was closed."""
+
+
+class EngineError(BgfmtError, RuntimeError):
+    """A guest engine, by name in `engine`, raised an error of its own, which is the cause of this one."""
+
+    def __init__(self, engine: str, what: str, error: BaseException) -> None:
+        reason = " ".join(f"{type(error).__name__}: {error}".split())
+        super().__init__(f"engine {engine} failed at {what}: {reason}")
+        self.engine = engine
 
 
 class ClusterError(BgfmtError, RuntimeError):

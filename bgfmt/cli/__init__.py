@@ -77,12 +77,28 @@ class Verbs(click.Group):
         return None
 
 
+def _missing(reason: str) -> click.Command:
+    """What stands for a command that does not load: it is in the list, and says why when it is called."""
+
+    def say(**_: Any) -> None:
+        raise click.ClickException(reason)
+
+    unread = {"ignore_unknown_options": True, "help_option_names": []}
+    return click.Command(
+        None,
+        callback=say,
+        params=[click.Argument(["words"], nargs=-1)],
+        short_help=reason,
+        context_settings=unread,
+    )
+
+
 def _guest(entry: Any) -> click.Command:
     try:
         command = entry.load()
     except Exception as error:  # a guest may fail in any way; it is named, not fatal
         reason = f"{type(error).__name__}: {error}"
-        raise click.ClickException(f"the guest command {entry.name!r} does not load: {reason}") from None
+        return _missing(f"the guest command {entry.name!r} does not load: {reason}")
     return command  # type: ignore[no-any-return]
 
 
@@ -95,7 +111,9 @@ def cli() -> None:
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line; every error becomes one line on stderr and an exit code."""
     warnings.simplefilter("ignore", RuntimeWarning)  # NumPy's, of numbers that are none in a damaged file
-    gc.set_threshold(100_000, 20, 50)  # importing makes objects that stay: to look through them often takes long
+    gc.set_threshold(
+        100_000, 20, 50
+    )  # importing makes objects that stay: to look through them often takes long
     try:
         code = run(arguments)
     except KeyboardInterrupt:  # a second one, or one after the work was done
