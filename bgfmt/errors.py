@@ -149,8 +149,9 @@ class TooMuchWorkError(NotCoveredError):
 
     def __init__(self, message: str, work: int | None, limit: int) -> None:
         what = "pairs of boards times cube states"
-        needed = f"more {what} than" if work is None else f"{work:,} {what}, more than"
-        super().__init__(f"{message}: exact play needs {needed} the limit of {limit:,}")
+        needed = f"{limit:,} {what}" if work is None else f"{limit:,}"
+        more = "more than" if work is None else f"{work:,} {what}, more than"
+        super().__init__(f"{message}: exact play needs {more} the limit of {needed}")
         self.work, self.limit = work, limit
 
 

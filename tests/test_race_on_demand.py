@@ -15,7 +15,7 @@ import bgfmt
 from bgfmt.analysis import Advisor
 from bgfmt.analysis.ondemand import solve_side
 from bgfmt.cli import cli, run
-from bgfmt.errors import NotCoveredError, PositionError
+from bgfmt.errors import NotCoveredError, PositionError, TooMuchWorkError
 from bgfmt.game.board import Position, Side
 from bgfmt.game.moves import ROLLS, legal_plays
 
@@ -69,6 +69,11 @@ def test_what_is_beyond() -> None:
         solve_side(Side(1, bar=1))
     with pytest.raises(NotCoveredError, match="limit of 400,000 pairs"):
         solve_side(Side(*[0] * 11, 15), limit=400_000)
+    with (
+        Advisor([], limit=400_000) as advisor,
+        pytest.raises(TooMuchWorkError, match="limit of 400,000 pairs"),
+    ):
+        advisor.race(Side(*[0] * 11, 15))
 
 
 def test_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
