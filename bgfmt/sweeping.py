@@ -78,7 +78,7 @@ def solve_hypergammon(
     for last in sweeps(chequers, recipe=recipe, threshold=threshold, restart=begin, threads=threads):
         if sweeping is not None:
             sweeping(last.sweeps, last.change)
-        if time.monotonic() - written > KEEP_EVERY and not last.converged:
+        if time.monotonic() - written > KEEP_EVERY and last.whole and not last.converged:
             states.keep(last, state, begun)
             written = time.monotonic()
     assert last is not None

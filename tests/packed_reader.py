@@ -6,6 +6,7 @@ import struct
 import zlib
 
 Record = tuple[int, ...]
+Shifts = tuple[bytes, bytes, bytes]
 
 
 def summed(data: bytes, start: int, end: int) -> None:
@@ -100,16 +101,17 @@ def strip(
     for _ in range(groups):
         tiles.append([])
         for _ in range(columns):
-            k, m = struct.unpack_from("<2H", data, place)
-            tiles[-1].append((data[place + 4 :][:k], data[place + 4 + k :][:m]))
-            place += 4 + k + m
+            k, m, s = struct.unpack_from("<3H", data, place)
+            place += 6
+            tiles[-1].append((data[place:][:k], data[place + k :][:m], data[place + k + m :][:s]))
+            place += k + m + s
     at += head
     index = struct.unpack_from(f"<{rows * groups + 1}Q", data, at)
     summed(data, at, at + 8 * len(index) + 4)
     at += 8 * len(index) + 4
     beside = []
     for j, tile in enumerate(tiles):
-        wide = sum(2 * len(s) + len(t) for s, t in tile)
+        wide = sum(2 * len(k) + len(m) + len(s) for k, m, s in tile)
         beside.append([])
         for _ in range(edges[j + 1] - edges[j]):
             summed(data, at, at + wide + 4)
@@ -128,7 +130,7 @@ def strip(
 
 
 def segment(
-    data: bytes, tile: list[tuple[bytes, bytes]], beside: list[bytes], size: int, classes: list[list[int]]
+    data: bytes, tile: list[Shifts], beside: list[bytes], size: int, classes: list[list[int]]
 ) -> list[Record]:
     """The records of a row segment."""
     columns, width = len(tile), len(beside)
@@ -157,16 +159,27 @@ def segment(
     return out
 
 
-def predictions(mine: bytes, theirs: bytes, tile: list[tuple[bytes, bytes]]) -> list[int]:
+def predictions(mine: bytes, theirs: bytes, tile: list[Shifts]) -> list[int]:
     """What the factors say of a record."""
-    out, at = [], 0
-    for wide_shifts, narrow_shifts in tile:
-        k, m = len(wide_shifts), len(narrow_shifts)
-        a, b = struct.unpack_from(f"<{k}h", mine, at), struct.unpack_from(f"<{k}h", theirs, at)
-        at += 2 * k
-        c, d = struct.unpack_from(f"<{m}b", mine, at), struct.unpack_from(f"<{m}b", theirs, at)
-        at += m
-        wide = sum(x * y << s for x, y, s in zip(a, b, wide_shifts, strict=True))
-        narrow = sum(x * y << s for x, y, s in zip(c, d, narrow_shifts, strict=True))
-        out.append(min(max(((wide >> 10) + narrow + 8192 >> 14) + 32768, 0), 65535))
+    out = []
+    for shifts in tile:
+        wide, narrow, pairs = map(len, shifts)
+        sides = []
+        for data in (mine, theirs):
+            high, low = struct.unpack_from(f"<{wide}b", data), data[wide : 2 * wide]
+            small = struct.unpack_from(f"<{narrow}b", data, 2 * wide)
+            fours = data[2 * wide + narrow :][:pairs]
+            sides.append(
+                (
+                    [256 * a + b for a, b in zip(high, low, strict=True)],
+                    small,
+                    [((b & 15 ^ 8) - 8, (b >> 4 ^ 8) - 8) for b in fours],
+                )
+            )
+        mine, theirs = mine[2 * wide + narrow + pairs :], theirs[2 * wide + narrow + pairs :]
+        (a, c, e), (b, d, f) = sides
+        w = sum(x * y << s for x, y, s in zip(a, b, shifts[0], strict=True))
+        n = sum(x * y << s for x, y, s in zip(c, d, shifts[1], strict=True))
+        n += sum((x * y + u * v) << s for (x, u), (y, v), s in zip(e, f, shifts[2], strict=True))
+        out.append(min(max(((w >> 10) + n + 8192 >> 14) + 32768, 0), 65535))
     return out

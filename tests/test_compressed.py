@@ -120,26 +120,28 @@ def test_a_reader_written_from_the_page_reads_the_same(cubeful: bool, groups: No
 
 def test_predictions_are_exact_whatever_the_factors() -> None:
     """Matrix products in floats, and the kernel, against Python's integers, at the limits of every field."""
-    k, m = 256, 1024
-    for top in (0, 7, 15):
+    k, m, pairs = 256, 1024, 1024
+    for top in (0, 3, 7, 15):
         scales = layout.Scales(
-            (rng.integers(0, top + 1, k).astype(np.uint8),), (rng.integers(0, top + 1, m).astype(np.uint8),)
+            *((rng.integers(0, top + 1, each).astype(np.uint8),) for each in (k, m, pairs))
         )
         wide = rng.choice(np.array([-32768, -32767, -5, 0, 3, 32767], np.int16), (2, 3, k))
         narrow = rng.choice(np.array([-128, -127, -1, 0, 2, 127], np.int8), (2, 3, m))
+        fours = rng.integers(0, 256, (2, 3, pairs)).astype(np.uint8)
+        if top == 3:  # small enough for 32 bits
+            narrow //= 16
         mine, theirs = (
-            np.concatenate(
-                [np.ascontiguousarray(w).view(np.uint8), np.ascontiguousarray(s).view(np.uint8)], axis=1
-            )
-            for w, s in zip(wide, narrow, strict=True)
+            np.concatenate([(w >> 8).astype(np.uint8), w.astype(np.uint8), s.view(np.uint8), f], axis=1)
+            for w, s, f in zip(wide, narrow, fours, strict=True)
         )
         out = np.zeros((1, 3, 3), np.uint16)
         predict.predict(mine, theirs, scales, out)
         for i in range(3):
             for j in range(3):
-                tile = [(scales.wide[0].tobytes(), scales.narrow[0].tobytes())]
+                tile = [tuple(part.tobytes() for part in column) for column in scales]
                 wanted = packed_reader.predictions(mine[i].tobytes(), theirs[j].tobytes(), tile)
-                kernel = kernels.predicted(mine[i], 0, theirs[j], 0, scales.parts, scales.shifts, 0)
+                sides = mine[i].view(np.int8), theirs[j].view(np.int8)
+                kernel = kernels.predicted(sides[0], 0, sides[1], 0, scales.parts, scales.weights, 0)
                 assert [out[0, i, j]] == wanted == [kernel]
 
 

@@ -111,9 +111,8 @@ def cli() -> None:
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line; every error becomes one line on stderr and an exit code."""
     warnings.simplefilter("ignore", RuntimeWarning)  # NumPy's, of numbers that are none in a damaged file
-    gc.set_threshold(
-        100_000, 20, 50
-    )  # importing makes objects that stay: to look through them often takes long
+    # Importing makes objects that stay: to look through them often takes long.
+    gc.set_threshold(100_000, 20, 50)
     try:
         code = run(arguments)
     except KeyboardInterrupt:  # a second one, or one after the work was done

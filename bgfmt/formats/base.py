@@ -27,7 +27,7 @@ from bgfmt.formats.parts import (
 )
 from bgfmt.formats.records import Record
 from bgfmt.storage import ComparingSink, Sink, Source
-from bgfmt.tables import KINDS, Table
+from bgfmt.tables import Table
 
 __all__ = [
     "HEAD_BYTES",
@@ -148,6 +148,8 @@ class Format(Generic[T]):
 
     def kinds(self) -> list[str]:
         """Names of the kinds of table it can hold."""
+        from bgfmt.tables import KINDS
+
         return [name for name, kind in KINDS.items() if issubclass(kind, self.carries)]
 
     def refusal(self, table: T, options: Options) -> str | None:

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bgfmt import formats
+from bgfmt import formats, tables
 from bgfmt.errors import CorruptError
 from bgfmt.formats import records
 from bgfmt.formats.base import Format, Options
 from bgfmt.storage import Source
-from bgfmt.tables import KINDS, LazyRows, Rows, Table, flat
+from bgfmt.tables import LazyRows, Rows, Table, flat
 
 MOST = 1 << 16  # bytes
 Refuse = Callable[[str, object], CorruptError]
@@ -40,7 +40,7 @@ class AnyTable(Format[Table]):
     carries = (Table,)
 
     def kinds(self) -> list[str]:
-        return [name for name in super().kinds() if KINDS[name].rules(1, 1)]
+        return [name for name in super().kinds() if tables.KINDS[name].rules(1, 1)]
 
     def refusal(self, table: Table, options: Options) -> str | None:
         return table.check() if table.arrays() else f"{self.name} holds tables, not {table.kind}"
@@ -82,7 +82,7 @@ def table_of(text: bytes | str, arrays: Stored | dict[str, Any], source: Source,
     """
     try:
         meta = json.loads(text)
-        kind = KINDS[meta["kind"]]
+        kind = tables.KINDS[meta["kind"]]
         points, chequers, facts = meta["points"], meta["chequers"], meta.get("extra", {})
         if not isinstance(facts, dict):
             raise ValueError("extra is no object")

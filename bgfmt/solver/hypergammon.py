@@ -35,9 +35,14 @@ THRESHOLDS = {"gnubg": 1e-5, "exact": 1e-12}
 MOST_SWEEPS = 1000
 SCALE = 16777215
 BLOCK = 16  # rows made together
-FEW = 100  # rows up to which threads cost more than they save
+#: recipe exact with three chequers: after so many sweeps the numbers go on by as much as they would in all further
+#: sweeps, if every one changed them by the same part of the one before
+CYCLE, STEADY = 6, 0.95
+LONG = 3  # chequers from which that is worth while; plain sweeps can be run again to the last bit
+#: rows up to which threads cost more than they save; up to which one part of a block a thread is best
+FEW, SOME = 100, 500
 #: bytes a record: values, turned and swapped in the recipe's floats, the class, and what a block holds
-COST = {"gnubg": 32 * 4, "exact": 32 * 8}
+COST = {"gnubg": 32 * 4, "exact": 42 * 8}
 
 
 @dataclass(frozen=True)
@@ -57,6 +62,11 @@ class Iteration:
     sweeps: int
     change: float
     converged: bool
+
+    @property
+    def whole(self) -> bool:
+        """Whether a solve that goes on from here gets the numbers of one that was never left."""
+        return not _guesses(self.chequers, self.recipe) or self.sweeps % CYCLE == 0
 
     @property
     def table(self) -> Hypergammon | ExactHypergammon:
@@ -136,6 +146,8 @@ def sweeps(
     for _ in range(max(1, most_sweeps)):
         change = solve.sweep()
         done += 1
+        if _guesses(chequers, recipe) and change > limit:
+            solve.go_on(done)
         converged = not change > limit
         yield Iteration(chequers, recipe, solve.values, done, float(change), converged)
         if converged:
@@ -145,6 +157,10 @@ def sweeps(
 def memory_needed(chequers: int, recipe: str = "gnubg") -> int:
     """Bytes a solve holds."""
     return int(board.count(PLACES, chequers) ** 2 * COST[recipe])
+
+
+def _guesses(chequers: int, recipe: str) -> bool:
+    return recipe == "exact" and chequers >= LONG
 
 
 def _threshold(recipe: str, threshold: float | None) -> Any:
@@ -176,6 +192,9 @@ class _Solve:
     restart: Hypergammon | Iteration | None
     threads: int
     values: Array = field(init=False)
+    _before: Array = field(init=False, default_factory=lambda: np.empty(0))
+    _size: float = field(init=False, default=0.0)
+    _races: bool = field(init=False, default=True)  # whether races are still renewed
 
     def __post_init__(self) -> None:
         from bgfmt.solver import hypergammon_lists as lists
@@ -214,7 +233,7 @@ class _Solve:
         )
 
     def _begin(self, kind: Any) -> Array:
-        from bgfmt.solver.kernels import hypergammon as kernels
+        from bgfmt.solver.kernels import hypergammon_numbers as kernels
 
         n = self.n
         if isinstance(self.restart, Iteration):
@@ -231,28 +250,69 @@ class _Solve:
         from bgfmt.solver.kernels import hypergammon as kernels
 
         state, made, known = self._state, self._made, self._lists
-        wide = len(known.tiles.blocked)
-        few = self.threads if self.n > FEW else 1
-        changes = []
+        parts = 1 if self.n <= FEW else self.threads if self.n <= SOME else 4 * self.threads
+        greatest = of_races = state.one - state.one
         for first, last in self._blocks:
             self._each(
                 kernels.make,
                 [
-                    (state, known.plays, known.sides, known.tiles, first, last, a, b, made)
-                    for a, b in _shares(wide, 4 * few if few > 1 else 1)
+                    (state, known.plays, known.sides, known.tiles, first, last, k, parts, made)
+                    for k in range(parts)
                 ],
             )
             kernels.settle(state, known.plays, known.sides, known.tiles, first, last, made)
-            changes += self._each(
+            for change in self._each(
                 kernels.store,
-                [(state, known.tiles, first, last, a, b, made) for a, b in _shares(self.n, few)],
-            )
-        return max(changes)
+                [
+                    (state, known.tiles, first, last, a, b, made)
+                    for a, b in _shares(self.n, min(parts, self.threads))
+                ],
+            ):
+                greatest, of_races = max(greatest, change[0]), max(of_races, change[1])
+        if self._races and of_races == 0:
+            kernels.leave_races(state, known.tiles)
+            self._races = False
+        return greatest
+
+    def go_on(self, sweeps: int) -> None:
+        """At the end of a cycle of sweeps, guess where they lead (Aitken): what they change shrinks by one factor."""
+        if sweeps % CYCLE == CYCLE - 2:
+            self._before = self.values.copy()
+        elif sweeps % CYCLE == CYCLE - 1 and self._before.size:
+            self._size = self._changed()
+            np.copyto(self._before, self.values)
+        elif sweeps % CYCLE == 0 and self._size > 0:
+            factor = round(
+                (self._changed() / self._size) ** 0.5, 3
+            )  # no more than what all machines agree on
+            if factor < STEADY:
+                self._each(self._stretch, [(a, b, factor / (1 - factor)) for a, b in self._rows()])
+                self._races = True
+
+    def _rows(self) -> list[tuple[int, int]]:
+        return _shares(self.n, -(-self.n // BLOCK))
+
+    def _changed(self) -> float:
+        """The sum of the squares of the changes since `_before`, in an order that does not depend on threads."""
+
+        def some(first: int, last: int) -> float:
+            change = self.values[first:last] - self._before[first:last]
+            return float((change * change).sum())
+
+        return float(sum(self._each(some, self._rows())))
+
+    def _stretch(self, first: int, last: int, by: float) -> None:
+        from bgfmt.solver.kernels import hypergammon as kernels
+
+        rows = self.values[first:last]
+        rows += by * (rows - self._before[first:last])
+        kernels.begin(self._state, self._lists.tiles, first, last, True)
 
     def _each(self, function: Any, calls: list[tuple[Any, ...]]) -> list[Any]:
         if len(calls) == 1 or self.threads == 1:
             return [function(*arguments) for arguments in calls]
-        return [done.result() for done in [self._pool.submit(function, *arguments) for arguments in calls]]
+        others = [self._pool.submit(function, *arguments) for arguments in calls[1:]]
+        return [function(*calls[0]), *(done.result() for done in others)]
 
 
 def _shares(total: int, parts: int, start: int = 0) -> list[tuple[int, int]]:
@@ -261,7 +321,7 @@ def _shares(total: int, parts: int, start: int = 0) -> list[tuple[int, int]]:
 
 
 def _encode(values: Array, records: Array) -> None:
-    from bgfmt.solver.kernels import hypergammon as kernels
+    from bgfmt.solver.kernels import hypergammon_numbers as kernels
 
     one = np.float32(1)
     kernels.encode(values, one / np.float32(6), one / 2, np.float32(SCALE), records)

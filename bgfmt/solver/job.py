@@ -19,7 +19,7 @@ from bgfmt.solver.recipe import RECIPES, Recipe
 from bgfmt.solver.recipe import recipe as find_recipe
 from bgfmt.solver.two_sided import two_sided
 from bgfmt.solver.waves import Progress
-from bgfmt.tables import KINDS, Gillogly, Table
+from bgfmt.tables import Gillogly, Table
 from bgfmt.tables.gillogly import domain_of
 
 
@@ -65,6 +65,8 @@ class Job:
         policy: dict[str, Any] = {}
         if self.kind == "one-sided" and self.recipe.gammon == "race":
             policy["gammon_policy"] = "race"
+        from bgfmt.tables import KINDS
+
         return KINDS[self.kind](
             points=self.points, chequers=self.chequers, recipe=self.recipe.name,
             provenance=f"solved by bgfmt, recipe {self.recipe.name}", **policy, **arrays,

@@ -8,33 +8,61 @@
 ['win', 'cubeless', 'owned', 'centered', 'opponent']
 """
 
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from bgfmt.tables.answers import Answer, Listing
-from bgfmt.tables.base import (
-    BLOCK_BYTES,
-    KINDS,
-    ArrayRule,
-    Breach,
-    Coarser,
-    Column,
-    Table,
-    of_kind,
-    same_numbers,
-)
-from bgfmt.tables.components import Components
-from bgfmt.tables.exact_hypergammon import ExactHypergammon
-from bgfmt.tables.expected_points import ExpectedPoints
-from bgfmt.tables.fine_two_sided import FineTwoSided
-from bgfmt.tables.gillogly import Gillogly
-from bgfmt.tables.hypergammon import HYPER_EQUITIES, OUTCOMES, Hypergammon, HyperOutcome
-from bgfmt.tables.match_score import MatchEntry, MatchScore
-from bgfmt.tables.mean_rolls import MeanRolls
-from bgfmt.tables.normal import NormalOneSided
-from bgfmt.tables.numbering import OfBothSides, OfOneSide, OfRaces
-from bgfmt.tables.one_sided import OneSided, Race
-from bgfmt.tables.placed import PlacedPairs
-from bgfmt.tables.rolls import Estimate, OfRolls, OneSideAnswer, Rolls
+from bgfmt.tables.base import BLOCK_BYTES, ArrayRule, Breach, Coarser, Column, Table, of_kind, same_numbers
 from bgfmt.tables.rows import LazyRows, Rows
-from bgfmt.tables.two_sided import EQUITY_COLUMNS, Equities, TwoSided
+
+if TYPE_CHECKING:
+    from bgfmt.tables.base import KINDS
+    from bgfmt.tables.components import Components
+    from bgfmt.tables.exact_hypergammon import ExactHypergammon
+    from bgfmt.tables.expected_points import ExpectedPoints
+    from bgfmt.tables.fine_two_sided import FineTwoSided
+    from bgfmt.tables.gillogly import Gillogly
+    from bgfmt.tables.hypergammon import HYPER_EQUITIES, OUTCOMES, Hypergammon, HyperOutcome
+    from bgfmt.tables.match_score import MatchEntry, MatchScore
+    from bgfmt.tables.mean_rolls import MeanRolls
+    from bgfmt.tables.normal import NormalOneSided
+    from bgfmt.tables.numbering import OfBothSides, OfOneSide, OfRaces
+    from bgfmt.tables.one_sided import OneSided, Race
+    from bgfmt.tables.placed import PlacedPairs
+    from bgfmt.tables.rolls import Estimate, OfRolls, OneSideAnswer, Rolls
+    from bgfmt.tables.two_sided import EQUITY_COLUMNS, Equities, TwoSided
+
+#: what lives in a kind's own module, which is imported when first asked for
+_HOME = {
+    "Components": "components",
+    "EQUITY_COLUMNS": "two_sided",
+    "Equities": "two_sided",
+    "Estimate": "rolls",
+    "ExactHypergammon": "exact_hypergammon",
+    "ExpectedPoints": "expected_points",
+    "FineTwoSided": "fine_two_sided",
+    "Gillogly": "gillogly",
+    "HYPER_EQUITIES": "hypergammon",
+    "HyperOutcome": "hypergammon",
+    "Hypergammon": "hypergammon",
+    "MatchEntry": "match_score",
+    "MatchScore": "match_score",
+    "MeanRolls": "mean_rolls",
+    "NormalOneSided": "normal",
+    "OUTCOMES": "hypergammon",
+    "OfBothSides": "numbering",
+    "OfOneSide": "numbering",
+    "OfRaces": "numbering",
+    "OfRolls": "rolls",
+    "OneSideAnswer": "rolls",
+    "OneSided": "one_sided",
+    "PlacedPairs": "placed",
+    "Race": "one_sided",
+    "Rolls": "rolls",
+    "TwoSided": "two_sided",
+}
 
 __all__ = [
     "BLOCK_BYTES",
@@ -77,3 +105,19 @@ __all__ = [
     "of_kind",
     "same_numbers",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "KINDS":  # all of them, in order whatever was imported before
+        for home in sorted(set(_HOME.values())):
+            import_module(f"bgfmt.tables.{home}")
+        value: Any = import_module("bgfmt.tables.base").KINDS
+        kinds = sorted(value.items())
+        value.clear()
+        value.update(kinds)
+    elif name in _HOME:
+        value = getattr(import_module(f"bgfmt.tables.{_HOME[name]}"), name)
+    else:
+        raise AttributeError(f"module 'bgfmt.tables' has no attribute {name!r}")
+    globals()[name] = value
+    return value

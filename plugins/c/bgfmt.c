@@ -5,6 +5,9 @@
 #endif
 
 #include "bgfmt.h"
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
 
 #include <math.h>
 #include <stdlib.h>
@@ -221,9 +224,11 @@ static float equity_of(uint32_t stored);
 
 enum { TS_HEAD = 64, TS_DIRECTORY = 2144, TS_ESCAPE = 63, TS_MIDDLE = 31, TS_PLAIN = 255, TS_GROUP = 8192 };
 
-typedef struct part {          /* one column's factors of a tile */
-    const unsigned char *shifts; /* of the 16-bit ones, then of the 8-bit ones */
-    uint32_t wide, narrow;
+typedef struct part {            /* one column's factors of a tile */
+    const unsigned char *shifts; /* of the 16-bit ones, of the 8-bit ones, of the pairs of 4 bits */
+    int16_t *weights;            /* of the small ones, two to each shift less the least of its kind, the 8-bit ones' as */
+    uint32_t wide, narrow, pairs; /* two arrays to be multiplied; NULL: they are too far apart */
+    int narrow_least, pairs_least;
 } part;
 
 typedef struct tile {
@@ -237,7 +242,7 @@ typedef struct tile {
 struct packed {
     tile *tiles;              /* groups x groups */
     uint32_t *places;         /* by position number */
-    uint32_t *slots;          /* 16 x 4096: low bits << 30, symbol << 24, frequency less one << 12, distance */
+    uint32_t *slots;          /* 16 x 4096: low bits << 31, symbol << 25, frequency << 12, distance */
     unsigned char *rows_right, *beside_right; /* 1: the sum was right; the only bytes that a look-up changes */
     uint32_t crc[8][256];
     unsigned char shifts[16];
@@ -246,7 +251,6 @@ struct packed {
 };
 
 static uint64_t u64_at(const unsigned char *p) { return u32_at(p) | (uint64_t)u32_at(p + 4) << 32; }
-static int32_t i16_at(const unsigned char *p) { return (int32_t)(u16_at(p) ^ 32768u) - 32768; }
 
 static void make_crc(uint32_t t[8][256])
 {
@@ -280,6 +284,46 @@ static int sum_right(const struct packed *ts, const unsigned char *p, uint64_t s
 
 static uint32_t edge(uint64_t n, uint32_t groups, uint32_t g) { return (uint32_t)(g * n / groups); }
 
+/* Whether the sum of products below `top`, each raised by its shift less the least of them, stays within 31 bits. */
+static int together(const unsigned char *shifts, uint32_t many, int64_t top, int *least)
+{
+    uint32_t k;
+    int64_t sum = 0;
+    for (*least = 15, k = 0; k < many; k++)
+        if (shifts[k] < *least)
+            *least = shifts[k];
+    for (k = 0; k < many; k++)
+        sum += top << (shifts[k] - *least);
+    return sum <= INT32_MAX;
+}
+
+/* 0: no memory. */
+static int weigh(part *q)
+{
+    const unsigned char *narrow = q->shifts + q->wide, *pairs = narrow + q->narrow;
+    uint32_t k;
+    if (!together(narrow, q->narrow, 1 << 14, &q->narrow_least) || !together(pairs, q->pairs, 1 << 7, &q->pairs_least))
+        return 1;
+    q->weights = malloc((2 * (size_t)q->narrow + q->pairs + 1) * sizeof *q->weights);
+    if (!q->weights)
+        return 0;
+    for (k = 0; k < q->narrow; k++) {
+        int by = narrow[k] - q->narrow_least;
+        q->weights[k] = (int16_t)(1 << (by < 8 ? by : 8));
+        q->weights[q->narrow + k] = (int16_t)(1 << (by < 8 ? 0 : by - 8));
+    }
+    for (k = 0; k < q->pairs; k++) {
+        int by = pairs[k] - q->pairs_least;
+        q->weights[2 * q->narrow + k] = (int16_t)(1 << (by < 14 ? by : 14));
+        if (by > 14) {
+            free(q->weights);
+            q->weights = NULL;
+            return 1;
+        }
+    }
+    return 1;
+}
+
 /* The strip of group g: from `at` to `end`, in bytes from the table's first. */
 static int take_strip(const unsigned char *head, struct packed *ts, uint64_t n, uint32_t g, uint64_t at, uint64_t end)
 {
@@ -299,19 +343,23 @@ static int take_strip(const unsigned char *head, struct packed *ts, uint64_t n, 
         t->blocks = (t->width + ts->block - 1) / ts->block;
         for (t->factors = 0, c = 0; c < ts->columns; c++) {
             part *q = t->parts + c;
-            if (begin + size - 4 - at < 4)
+            if (begin + size - 4 - at < 6)
                 return BGFMT_ERR_CORRUPT;
             q->wide = u16_at(head + at);
             q->narrow = u16_at(head + at + 2);
-            q->shifts = head + at + 4;
-            at += 4;
-            if (q->wide > 256 || q->narrow > 1024 || q->wide + q->narrow > begin + size - 4 - at)
+            q->pairs = u16_at(head + at + 4);
+            q->shifts = head + at + 6;
+            at += 6;
+            if (q->wide > 256 || q->narrow > 1024 || q->pairs > 1024
+                || q->wide + q->narrow + q->pairs > begin + size - 4 - at)
                 return BGFMT_ERR_CORRUPT;
-            for (i = 0; i < q->wide + q->narrow; i++)
+            for (i = 0; i < q->wide + q->narrow + q->pairs; i++)
                 if (q->shifts[i] > 15)
                     return BGFMT_ERR_CORRUPT;
-            at += q->wide + q->narrow;
-            t->factors += 2 * q->wide + q->narrow;
+            at += q->wide + q->narrow + q->pairs;
+            t->factors += 2 * q->wide + q->narrow + q->pairs;
+            if (!weigh(q))
+                return BGFMT_ERR_MEMORY;
         }
     }
     if (at != begin + size - 4)
@@ -345,6 +393,8 @@ static int take_classes(struct packed *ts, const unsigned char *p)
     uint32_t q, i, k;
     for (q = 0; q < 16; q++, p += 130) {
         uint32_t *slot = ts->slots + 4096 * q, left = q ? 4096 : 0;
+        for (k = 0; !q && k < 4096; k++) /* class 0 leaves a stream as it is and says 0 */
+            slot[k] = TS_MIDDLE << 25 | 4096 << 12 | k;
         if (u16_at(p) > 15)
             return BGFMT_ERR_CORRUPT;
         ts->shifts[q] = p[0];
@@ -354,7 +404,7 @@ static int take_classes(struct packed *ts, const unsigned char *p)
                 return BGFMT_ERR_CORRUPT;
             left -= many;
             for (k = 0; k < many; k++)
-                *slot++ = (i == TS_ESCAPE || p[0] ? 1u << 30 : 0) | i << 24 | (many - 1) << 12 | k;
+                *slot++ = (i == TS_ESCAPE || p[0] ? 1u << 31 : 0) | i << 25 | many << 12 | k;
         }
         if (left)
             return BGFMT_ERR_CORRUPT;
@@ -441,6 +491,10 @@ static int take_packed(bgfmt_db *db, const unsigned char *head, uint64_t room)
 static void release_packed(struct packed *ts)
 {
     if (ts) {
+        uint64_t k, c;
+        for (k = 0; ts->tiles && k < (uint64_t)ts->groups * ts->groups; k++)
+            for (c = 0; c < 4; c++)
+                free(ts->tiles[k].parts[c].weights);
         free(ts->places);
         free(ts->slots);
         free(ts->tiles);
@@ -450,77 +504,211 @@ static void release_packed(struct packed *ts)
     }
 }
 
+static int signed_low(unsigned v) { return (int)((v & 15) ^ 8) - 8; }
+static int signed_byte(unsigned v) { return (int)(v ^ 128) - 128; }
+static int signed_high(unsigned v) { return signed_low(v >> 4); }
+
+/* Doubles hold these sums exactly: 256 products of 45 bits. */
 static int64_t dot_wide(const unsigned char *a, const unsigned char *b, const unsigned char *shifts, uint32_t many)
 {
-    int64_t total = 0;
-    uint32_t k;
-    for (k = 0; k < many; k++)
-        total += (int64_t)i16_at(a + 2 * k) * i16_at(b + 2 * k) * ((int64_t)1 << shifts[k]);
-    return total;
+    enum { STEP = 8 };
+    double sums[STEP] = {0}, total = 0;
+    uint32_t k, i;
+    for (k = 0; k + STEP <= many; k += STEP)
+        for (i = 0; i < STEP; i++) {
+            int16_t x = (int16_t)(a[k + i] << 8 | a[many + k + i]), y = (int16_t)(b[k + i] << 8 | b[many + k + i]);
+            sums[i] += (double)(x * y) * (double)(1 << shifts[k + i]);
+        }
+    for (; k < many; k++) {
+        int32_t x = signed_byte(a[k]) * 256 + a[many + k], y = signed_byte(b[k]) * 256 + b[many + k];
+        total += (double)(x * y) * (double)(1 << shifts[k]);
+    }
+    for (i = 0; i < STEP; i++)
+        total += sums[i];
+    return (int64_t)total;
 }
 
-/* Factors of one shift lie together, mostly: a short loop for each, without shifts in it. */
-static int64_t dot_narrow(const signed char *a, const signed char *b, const unsigned char *shifts, uint32_t many)
+#if defined(__SSE2__)
+/* Eight bytes, each in the upper half of 16 bits. */
+static __m128i raised(const unsigned char *p)
 {
-    int64_t total = 0;
-    uint32_t k = 0, end;
-    while (k < many) {
-        int32_t sum = 0;
-        int shift = shifts[k];
-        for (end = k + 1; end < many && shifts[end] == shift;)
-            end++;
-        for (; k < end; k++)
-            sum += a[k] * b[k];
-        total += (int64_t)sum * ((int64_t)1 << shift);
+    return _mm_unpacklo_epi8(_mm_setzero_si128(), _mm_loadl_epi64((const __m128i *)(const void *)p));
+}
+
+static __m128i weights_at(const int16_t *w) { return _mm_loadu_si128((const __m128i *)(const void *)w); }
+
+static int32_t added(__m128i sums)
+{
+    int32_t four[4];
+    _mm_storeu_si128((__m128i *)(void *)four, sums);
+    return four[0] + four[1] + four[2] + four[3];
+}
+#endif
+
+static int32_t dot_narrow(const unsigned char *a, const unsigned char *b, const int16_t *w, uint32_t many)
+{
+    int32_t sum = 0;
+    uint32_t k = 0;
+#if defined(__SSE2__)
+    __m128i sums = _mm_setzero_si128();
+    for (; k + 8 <= many; k += 8) {
+        __m128i x = _mm_mullo_epi16(_mm_srai_epi16(raised(a + k), 8), weights_at(w + k));
+        __m128i y = _mm_mullo_epi16(_mm_srai_epi16(raised(b + k), 8), weights_at(w + many + k));
+        sums = _mm_add_epi32(sums, _mm_madd_epi16(x, y));
     }
+    sum = added(sums);
+#endif
+    for (; k < many; k++)
+        sum += signed_byte(a[k]) * w[k] * (signed_byte(b[k]) * w[many + k]);
+    return sum;
+}
+
+static int dot_pair(unsigned a, unsigned b)
+{
+    return signed_low(a) * signed_low(b) + signed_high(a) * signed_high(b);
+}
+
+static int32_t dot_pairs(const unsigned char *a, const unsigned char *b, const int16_t *w, uint32_t many)
+{
+    int32_t sum = 0;
+    uint32_t k = 0;
+#if defined(__SSE2__)
+    __m128i sums = _mm_setzero_si128();
+    for (; k + 8 <= many; k += 8) {
+        __m128i x = raised(a + k), y = raised(b + k);
+        __m128i high = _mm_mullo_epi16(_mm_srai_epi16(x, 12), _mm_srai_epi16(y, 12));
+        x = _mm_srai_epi16(_mm_slli_epi16(x, 4), 12);
+        y = _mm_srai_epi16(_mm_slli_epi16(y, 4), 12);
+        sums = _mm_add_epi32(sums, _mm_madd_epi16(_mm_add_epi16(high, _mm_mullo_epi16(x, y)), weights_at(w + k)));
+    }
+    sum = added(sums);
+#endif
+    for (; k < many; k++)
+        sum += dot_pair(a[k], b[k]) * w[k];
+    return sum;
+}
+
+static int64_t dot_small(const part *q, const unsigned char *a, const unsigned char *b)
+{
+    const unsigned char *shifts = q->shifts + q->wide;
+    int64_t total = 0;
+    uint32_t k;
+    if (q->weights)
+        return (int64_t)dot_narrow(a, b, q->weights, q->narrow) * (1 << q->narrow_least)
+               + (int64_t)dot_pairs(a + q->narrow, b + q->narrow, q->weights + 2 * q->narrow, q->pairs)
+                     * (1 << q->pairs_least);
+    for (k = 0; k < q->narrow; k++)
+        total += (int64_t)(signed_byte(a[k]) * signed_byte(b[k])) * (1 << shifts[k]);
+    for (; k < q->narrow + q->pairs; k++)
+        total += (int64_t)dot_pair(a[k], b[k]) * (1 << shifts[k]);
     return total;
 }
 
 /* Right shift that rounds down, of any number. */
 static int64_t floor_shift(int64_t value, int by) { return value < 0 ? ~(~value >> by) : value >> by; }
 
-/* One record as stored: info.cubeful ? 4 : 1 numbers. */
-static int packed_record(const bgfmt_db *db, uint64_t us, uint64_t them, uint16_t *out)
+/* A record on its way: where its factors are, and the stream that its residuals are the last of. */
+typedef struct probe {
+    const tile *t;
+    const unsigned char *mine, *theirs;
+    const unsigned char *at, *least, *most; /* the next unit; a sound stream stays between the others */
+    const uint32_t *slots[4];               /* of the classes of its columns */
+    ptrdiff_t step;
+    uint32_t x, left;
+    int stored;                             /* `found` is the record itself */
+    uint16_t found[4];
+} probe;
+
+static void no_stream(const struct packed *ts, const unsigned char *anywhere, probe *p)
+{
+    p->slots[0] = p->slots[1] = p->slots[2] = p->slots[3] = ts->slots;
+    p->at = p->least = p->most = anywhere;
+    p->step = 0;
+    p->x = 65536;
+    p->left = 0;
+}
+
+/* The tile of a record, the number of its row segment in the strip, its column in the tile. */
+static const tile *tile_of(const bgfmt_db *db, uint64_t us, uint64_t them, uint64_t *which, uint32_t *column)
 {
     const struct packed *ts = db->packed;
-    const uint32_t columns = ts->columns, kept = columns == 4 ? 2 : 1;
-    uint32_t row = ts->places[us], column = ts->places[them], c, k, b, within, units, kinds[4];
+    uint32_t row = ts->places[us], place = ts->places[them];
     uint64_t groups = ts->groups, n = db->info.positions;
-    uint64_t g = (row * groups + groups - 1) / n, j = (column * groups + groups - 1) / n, which, size;
+    uint64_t g = (row * groups + groups - 1) / n, j = (place * groups + groups - 1) / n;
     const tile *t;
-    const unsigned char *start, *lengths, *mine, *theirs, *at, *end;
-    int64_t residual[4] = {0, 0, 0, 0};
     while (edge(n, ts->groups, (uint32_t)g) > row)
         g--;
     while (edge(n, ts->groups, (uint32_t)g + 1) <= row)
         g++;
-    while (edge(n, ts->groups, (uint32_t)j) > column)
+    while (edge(n, ts->groups, (uint32_t)j) > place)
         j--;
-    while (edge(n, ts->groups, (uint32_t)j + 1) <= column)
+    while (edge(n, ts->groups, (uint32_t)j + 1) <= place)
         j++;
     t = ts->tiles + g * groups + j;
-    which = (row - t->first) * groups + j;
-    start = db->table + u64_at(t->index + 8 * which);
-    end = db->table + u64_at(t->index + 8 * which + 8) - 4;
-    column -= t->low;
-    theirs = t->beside + (uint64_t)column * (t->factors + 4);
-    if (!ts->rows_right[row * groups + j]) {
+    *which = (row - t->first) * groups + j;
+    *column = place - t->low;
+    return t;
+}
+
+static void fetch(const unsigned char *p, uint64_t size)
+{
+    uint64_t k;
+    for (k = 0; k < size; k += 64)
+        PREFETCH(p + k);
+}
+
+/* Has the memory bring what a record needs: first what says where its row segment is, later that. */
+static void fetch_packed(const bgfmt_db *db, uint64_t us, uint64_t them, int later)
+{
+    uint64_t which;
+    uint32_t column;
+    const tile *t;
+    if (us >= db->info.positions || them >= db->info.positions)
+        return;
+    t = tile_of(db, us, them, &which, &column);
+    if (later)
+        fetch(db->table + u64_at(t->index + 8 * which), t->blocks * 3 + t->factors);
+    else {
+        PREFETCH(t->index + 8 * which);
+        fetch(t->beside + (uint64_t)column * (t->factors + 4), t->factors);
+    }
+}
+
+/* Finds a record: with `left` 0 there is nothing to decode. */
+static int find_packed(const bgfmt_db *db, uint64_t us, uint64_t them, probe *p)
+{
+    const struct packed *ts = db->packed;
+    const uint32_t columns = ts->columns, kept = columns == 4 ? 2 : 1;
+    uint32_t column, c, k, b, within, units, half, plain = 0, before = 0;
+    uint64_t which, size;
+    const tile *t = p->t = tile_of(db, us, them, &which, &column);
+    const unsigned char *start = db->table + u64_at(t->index + 8 * which), *lengths = start + t->blocks * kept, *at;
+    const unsigned char *end = db->table + u64_at(t->index + 8 * which + 8) - 4;
+    unsigned char *row_right = ts->rows_right + t->first * ts->groups + which;
+    unsigned char *beside_right = ts->beside_right + (t - ts->tiles) / ts->groups * db->info.positions + t->low + column;
+    p->mine = lengths + t->blocks;
+    p->theirs = t->beside + (uint64_t)column * (t->factors + 4);
+    if (!*row_right) {
         if (!sum_right(ts, start, (uint64_t)(end - start)))
             return BGFMT_ERR_CORRUPT;
-        ts->rows_right[row * groups + j] = 1;
+        *row_right = 1;
     }
-    if (!ts->beside_right[g * n + t->low + column]) {
-        if (!sum_right(ts, theirs, t->factors))
+    if (!*beside_right) {
+        if (!sum_right(ts, p->theirs, t->factors))
             return BGFMT_ERR_CORRUPT;
-        ts->beside_right[g * n + t->low + column] = 1;
+        *beside_right = 1;
     }
+    no_stream(ts, start, p);
+    p->stored = 0;
+    memset(p->found, 0, sizeof p->found);
     b = column / ts->block;
     within = column % ts->block;
-    lengths = start + t->blocks * kept;
-    mine = lengths + t->blocks;
-    at = mine + t->factors;
-    for (size = 0, k = 0; k < b; k++)
-        size += lengths[k] == TS_PLAIN ? 2 * columns * ts->block : 2u * lengths[k];
+    at = p->mine + t->factors;
+    for (k = 0; k < b; k++) {
+        before += lengths[k];
+        plain += lengths[k] == TS_PLAIN;
+    }
+    size = 2 * (uint64_t)(before - TS_PLAIN * plain) + 2 * (uint64_t)columns * ts->block * plain;
     if (size > (uint64_t)(end - at))
         return BGFMT_ERR_CORRUPT;
     at += size;
@@ -530,79 +718,180 @@ static int packed_record(const bgfmt_db *db, uint64_t us, uint64_t them, uint16_
         return BGFMT_ERR_CORRUPT;
     if (units == TS_PLAIN) {
         for (c = 0; c < columns; c++)
-            out[c] = (uint16_t)u16_at(at + 2 * (within * columns + c));
+            p->found[c] = (uint16_t)u16_at(at + 2 * (within * columns + c));
+        p->stored = 1;
         return BGFMT_OK;
     }
     for (c = 0; c < columns; c++) {
-        kinds[c] = start[b * kept + c / 2] >> 4 * (c % 2) & 15;
-        if (!units && kinds[c])
+        uint32_t kind = start[b * kept + c / 2] >> 4 * (c % 2) & 15;
+        if (!units && kind)
             return BGFMT_ERR_CORRUPT;
+        p->slots[c] = ts->slots + 4096 * kind;
     }
-    if (units) {
-        uint32_t x;
-        if (units < 2)
-            return BGFMT_ERR_CORRUPT;
-        end = at + size;
-        x = u32_at(at);
-        at += 4;
-        if (x < 65536)
-            return BGFMT_ERR_CORRUPT;
-        for (k = 0; k <= within; k++)
-            for (c = 0; c < columns; c++) {
-                uint32_t slot, shift;
-                if (!kinds[c])
-                    continue;
-                slot = ts->slots[4096 * kinds[c] + (x & 4095)];
-                x = ((slot >> 12 & 4095) + 1) * (x >> 12) + (slot & 4095);
-                if (x < 65536) {
-                    if (at >= end)
-                        return BGFMT_ERR_CORRUPT;
-                    x = x << 16 | u16_at(at);
-                    at += 2;
-                }
-                residual[c] = (int64_t)(slot >> 24 & 63) - TS_MIDDLE;
-                if (slot >> 30) {
-                    shift = ts->shifts[kinds[c]];
-                    if (residual[c] == TS_ESCAPE - TS_MIDDLE) {
-                        residual[c] = 0;
-                        shift = 16;
-                    }
-                    residual[c] = residual[c] * ((int64_t)1 << shift) + (x & ((1u << shift) - 1));
-                    x >>= shift;
-                    if (x < 65536) {
-                        if (at >= end)
-                            return BGFMT_ERR_CORRUPT;
-                        x = x << 16 | u16_at(at);
-                        at += 2;
-                    }
-                }
+    if (!units)
+        return BGFMT_OK;
+    if (units < 4)
+        return BGFMT_ERR_CORRUPT;
+    end = at + size;
+    half = t->width - b * ts->block < ts->block ? t->width - b * ts->block : ts->block;
+    half = (half + 1) / 2;
+    p->least = at + 2;
+    p->most = end - 4;
+    if (within < half) {
+        p->x = u32_at(at);
+        p->at = at + 4;
+        p->step = 2;
+        p->left = within + 1;
+    } else {
+        p->x = u16_at(end - 2) | u16_at(end - 4) << 16;
+        p->at = end - 6;
+        p->step = -2;
+        p->left = within + 1 - half;
+    }
+    return p->x < 65536 ? BGFMT_ERR_CORRUPT : BGFMT_OK;
+}
+
+/* The low bits of a residual, which most have none of. */
+static uint32_t low_bits(const struct packed *ts, probe *p, uint32_t c, uint32_t symbol)
+{
+    uint32_t shift = ts->shifts[(p->slots[c] - ts->slots) / 4096], value = symbol - TS_MIDDLE;
+    if (p->at < p->least || p->at > p->most)
+        p->at = p->least;
+    if (symbol == TS_ESCAPE) {
+        value = 0;
+        shift = 16;
+    }
+    value = (value << shift) + (p->x & ((1u << shift) - 1));
+    p->x >>= shift;
+    if (p->x < 65536) {
+        p->x = p->x << 16 | u16_at(p->at);
+        p->at += p->step;
+    }
+    return value;
+}
+
+/* One symbol; whether a unit is needed is never known before, so there is no branch. */
+#define TAKE(p, x, at, slot)                                               \
+    do {                                                                   \
+        uint32_t next = u16_at(at), shorter;                               \
+        x = (slot >> 12 & 8191) * (x >> 12) + (slot & 4095);               \
+        shorter = 0u - (x < 65536);                                        \
+        x = x << (shorter & 16) | (next & shorter);                        \
+        at += (p)->step & (ptrdiff_t)(int32_t)shorter;                     \
+    } while (0)
+
+/* A damaged stream is kept within its block and the four bytes behind it, where every segment has its sum. */
+#define KEEP(p) ((p)->at < (p)->least || (p)->at > (p)->most ? (p)->least : (p)->at)
+
+/* `steps` records of each of `many` probes, 1 or 4: the processor need not wait for any one of four. */
+static void decode(const struct packed *ts, probe *p, int many, uint32_t steps)
+{
+    const uint32_t columns = ts->columns;
+    uint32_t k, c;
+    int i;
+    for (k = 0; k < steps; k++) {
+        for (i = 0; i < many; i++)
+            p[i].at = KEEP(p + i);
+        for (c = 0; c < columns; c++) {
+            uint32_t slot[4], any = 0;
+            if (many == 4) {
+                uint32_t x0 = p[0].x, x1 = p[1].x, x2 = p[2].x, x3 = p[3].x;
+                slot[0] = p[0].slots[c][x0 & 4095], slot[1] = p[1].slots[c][x1 & 4095];
+                slot[2] = p[2].slots[c][x2 & 4095], slot[3] = p[3].slots[c][x3 & 4095];
+                TAKE(p, x0, p[0].at, slot[0]);
+                TAKE(p + 1, x1, p[1].at, slot[1]);
+                TAKE(p + 2, x2, p[2].at, slot[2]);
+                TAKE(p + 3, x3, p[3].at, slot[3]);
+                p[0].x = x0, p[1].x = x1, p[2].x = x2, p[3].x = x3;
+                any = slot[0] | slot[1] | slot[2] | slot[3];
+            } else {
+                slot[0] = any = p->slots[c][p->x & 4095];
+                TAKE(p, p->x, p->at, slot[0]);
             }
-        if (within + 1 == ts->block && (at != end || x != 65536))
-            return BGFMT_ERR_CORRUPT;
+            for (i = 0; i < many; i++)
+                p[i].found[c] = (uint16_t)((slot[i] >> 25 & 63) - TS_MIDDLE);
+            for (i = 0; any >> 31 && i < many; i++)
+                if (slot[i] >> 31)
+                    p[i].found[c] = (uint16_t)low_bits(ts, p + i, c, slot[i] >> 25 & 63);
+        }
     }
-    for (c = 0; c < columns; c++) {
-        const part *q = t->parts + c;
-        int64_t total = dot_wide(mine, theirs, q->shifts, q->wide);
-        mine += 2 * q->wide;
-        theirs += 2 * q->wide;
-        total = floor_shift(total, 10)
-                + dot_narrow((const signed char *)mine, (const signed char *)theirs, q->shifts + q->wide, q->narrow);
-        mine += q->narrow;
-        theirs += q->narrow;
-        total = floor_shift(total + 8192, 14) + 32768;
-        total = total < 0 ? 0 : total > 65535 ? 65535 : total;
-        out[c] = (uint16_t)((uint64_t)(total + residual[c]) & 65535);
+}
+
+/* The record of a probe whose residuals have been decoded. */
+static int settle(const struct packed *ts, const probe *p, float *out)
+{
+    const unsigned char *mine = p->mine, *theirs = p->theirs;
+    uint32_t c;
+    if (p->step && (p->at < p->least || p->at > p->most))
+        return BGFMT_ERR_CORRUPT;
+    for (c = 0; c < ts->columns; c++) {
+        const part *q = p->t->parts + c;
+        int64_t total = 0;
+        if (!p->stored) {
+            total = floor_shift(dot_wide(mine, theirs, q->shifts, q->wide), 10);
+            total += dot_small(q, mine + 2 * q->wide, theirs + 2 * q->wide);
+            total = floor_shift(total + 8192, 14) + 32768;
+            total = total < 0 ? 0 : total > 65535 ? 65535 : total;
+            mine += 2 * q->wide + q->narrow + q->pairs;
+            theirs += 2 * q->wide + q->narrow + q->pairs;
+        }
+        out[c] = equity_of((unsigned)(total + p->found[c]) & 65535);
     }
     return BGFMT_OK;
 }
 
 static int packed_equities(const bgfmt_db *db, uint64_t us, uint64_t them, float *out)
 {
-    uint16_t stored[4];
-    int c, values = db->info.cubeful ? 4 : 1, status = packed_record(db, us, them, stored);
-    for (c = 0; !status && c < values; c++)
-        out[c] = equity_of(stored[c]);
-    return status;
+    probe p;
+    int status = find_packed(db, us, them, &p);
+    if (status)
+        return status;
+    decode(db->packed, &p, 1, p.left);
+    return settle(db->packed, &p, out);
+}
+
+/* Many records: whenever one of four is done, the next takes its place. */
+static int packed_many(const bgfmt_db *db, size_t count, const uint32_t *us, const uint32_t *them, float *out)
+{
+    enum { SOON = 3, LATER = 6 };
+    const struct packed *ts = db->packed;
+    const uint64_t n = db->info.positions;
+    probe p[4];
+    size_t next = 0, whose[4] = {SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX};
+    int i, status;
+    for (;;) {
+        uint32_t steps = UINT32_MAX;
+        for (i = 0; i < 4; i++) {
+            if (whose[i] != SIZE_MAX && !p[i].left) {
+                status = settle(ts, p + i, out + whose[i] * ts->columns);
+                if (status)
+                    return status;
+                whose[i] = SIZE_MAX;
+            }
+            if (whose[i] == SIZE_MAX && next < count) {
+                status = us[next] < n && them[next] < n ? find_packed(db, us[next], them[next], p + i)
+                                                        : BGFMT_ERR_NOT_COVERED;
+                if (status)
+                    return status;
+                whose[i] = next++;
+                if (next + SOON < count)
+                    fetch_packed(db, us[next + SOON], them[next + SOON], 1);
+                if (next + LATER < count)
+                    fetch_packed(db, us[next + LATER], them[next + LATER], 0);
+            }
+            if (whose[i] == SIZE_MAX) {
+                no_stream(ts, db->table, p + i);
+                continue;
+            }
+            if (p[i].left < steps)
+                steps = p[i].left;
+        }
+        if (steps == UINT32_MAX)
+            return BGFMT_OK;
+        decode(ts, p, 4, steps);
+        for (i = 0; i < 4; i++)
+            p[i].left -= whose[i] == SIZE_MAX ? 0 : steps;
+    }
 }
 
 /* ---- opening ---- */
@@ -1222,11 +1511,8 @@ int bgfmt_equities_many(const bgfmt_db *db, size_t count, const uint32_t *us, co
     n = db->info.positions;
     values = db->info.cubeful ? 4 : 1;
     size = 2 * (uint64_t)values;
-    for (; db->packed && count; count--, us++, them++, out += values) {
-        int status = *us < n && *them < n ? packed_equities(db, *us, *them, out) : BGFMT_ERR_NOT_COVERED;
-        if (status)
-            return status;
-    }
+    if (db->packed)
+        return packed_many(db, count, us, them, out);
     while (count) {
         size_t i, block = count < BLOCK ? count : BLOCK;
         for (i = 0; i < block; i++) {
@@ -1263,6 +1549,7 @@ static int rank_row(const bgfmt_db *db, const uint8_t *counts, uint64_t *number)
 int bgfmt_equities_boards(const bgfmt_db *db, size_t count, const uint8_t *us, const uint8_t *them, float *out)
 {
     const unsigned char *records[BLOCK];
+    uint32_t our_numbers[BLOCK], their_numbers[BLOCK];
     uint64_t size;
     size_t points;
     int values;
@@ -1285,15 +1572,17 @@ int bgfmt_equities_boards(const bgfmt_db *db, size_t count, const uint8_t *us, c
             if (points > 12 && highest(us, points) + highest(them, points) > 24)
                 return BGFMT_ERR_NOT_COVERED;
             if (db->packed) {
-                int status = packed_equities(db, ours, theirs, out + i * (size_t)values);
-                if (status)
-                    return status;
+                our_numbers[i] = (uint32_t)ours;
+                their_numbers[i] = (uint32_t)theirs;
                 continue;
             }
             records[i] = db->table + size * (ours * db->info.positions + theirs);
             PREFETCH(records[i]);
         }
         if (db->packed) {
+            int status = packed_many(db, block, our_numbers, their_numbers, out);
+            if (status)
+                return status;
             out += block * (size_t)values;
             count -= block;
             continue;

@@ -83,8 +83,7 @@ def _strip(
     tiles, beside, parts, sizes = [], [], [], []
     for j in range(shape.groups):
         tile = strip[:, edges[j] : edges[j + 1]]
-        wide, narrow = fit.fit(tile, g * shape.groups + j)
-        left, right, scales = fit.as_bytes(wide, narrow)
+        left, right, scales = fit.as_bytes(fit.fit(tile, g * shape.groups + j))
         tiles.append(scales)
         beside.append(_sealed(right))
         made(beside[-1].nbytes, (j + 0.5) / shape.groups)

@@ -12,16 +12,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgfmt.formats.compressed.classes import bits
-from bgfmt.formats.compressed.layout import BLOCK, MOST_NARROW, MOST_WIDE, Scales
+from bgfmt.formats.compressed.layout import BLOCK, MOST_NARROW, MOST_PAIRS, MOST_WIDE, Scales
 
 Matrix = NDArray[np.float32]
-WIDE_STEP, NARROW_STEP = 64, 160
+WIDE_STEP, NARROW_STEP, FINE_STEP = 64, 128, 192
 WIDE_WORTH = 4.0  # a factor of 16 bits moves the records by this much or more
+NARROW_WORTH = (
+    0.19  # one of 8 bits by this share of what all of them leave: below, 4 bits lose less than 4 cost
+)
 SAMPLE = 96
 SPARE = 16  # singular vectors found beyond those that are used
 ENOUGH = 0.7
-PRICE = 11.0  # bits that a number of a factor is worth: its own eight, and the time it takes
+NARROW_PRICE, FINE_PRICE = 9.0, 6.0  # bits that a number of a factor is worth: its own, and the time it takes
 WIDE, NARROW = (32767, 24), (127, 14)  # greatest factor, fractional bits
+FINE, FINE_STEPS = (
+    7,
+    0.335,
+)  # greatest factor, and the step in standard deviations (best for a Gaussian's 15 steps)
 
 
 class Factors(NamedTuple):
@@ -32,41 +39,39 @@ class Factors(NamedTuple):
     shifts: NDArray[np.uint8]
 
 
-def fit(tile: NDArray[np.uint16], seed: int) -> tuple[list[Factors], list[Factors]]:
-    """Factors of 16 and of 8 bits of every column of a tile (rows, columns, C)."""
+def fit(tile: NDArray[np.uint16], seed: int) -> list[tuple[Factors, Factors, Factors]]:
+    """Factors of 16, 8 and 4 bits of every column of a tile (rows, columns, C)."""
     rng = np.random.default_rng(seed)
-    found = [_column(tile[..., c], rng) for c in range(tile.shape[2])]
-    return [wide for wide, _ in found], [narrow for _, narrow in found]
+    return [_column(tile[..., c], rng) for c in range(tile.shape[2])]
 
 
 def as_bytes(
-    wide: list[Factors], narrow: list[Factors]
+    found: list[tuple[Factors, Factors, Factors]],
 ) -> tuple[NDArray[np.uint8], NDArray[np.uint8], Scales]:
     """Factors of the rows, of the columns, (m, bytes) uint8, and their shifts, as a file holds them."""
-    rows, columns = [], []
-    for a, b in zip(wide, narrow, strict=True):
-        rows += [_bytes(a.left, "<i2"), _bytes(b.left, "i1")]
-        columns += [_bytes(a.right.T, "<i2"), _bytes(b.right.T, "i1")]
-    scales = Scales(tuple(f.shifts for f in wide), tuple(f.shifts for f in narrow))
-    return np.concatenate(rows, axis=1), np.concatenate(columns, axis=1), scales
+    rows = [_bytes(wide.left, narrow.left, fine.left) for wide, narrow, fine in found]
+    columns = [_bytes(wide.right.T, narrow.right.T, fine.right.T) for wide, narrow, fine in found]
+    shifts = [(wide.shifts, narrow.shifts, fine.shifts[::2]) for wide, narrow, fine in found]
+    return np.concatenate(rows, axis=1), np.concatenate(columns, axis=1), Scales(*zip(*shifts, strict=True))
 
 
-def _bytes(factors: NDArray[Any], dtype: str) -> NDArray[np.uint8]:
-    return np.ascontiguousarray(factors.astype(dtype)).view(np.uint8)
+def _bytes(wide: Matrix, narrow: Matrix, fine: Matrix) -> NDArray[np.uint8]:
+    whole, small = wide.astype(np.int16), fine.astype(np.int8)
+    parts = [whole >> 8, whole & 255, narrow.astype(np.int8), small[:, ::2] & 15 | small[:, 1::2] << 4]
+    return np.concatenate([part.astype(np.uint8) for part in parts], axis=1)
 
 
-def _column(stored: NDArray[np.uint16], rng: np.random.Generator) -> tuple[Factors, Factors]:
+def _column(stored: NDArray[np.uint16], rng: np.random.Generator) -> tuple[Factors, Factors, Factors]:
     rest = stored.astype(np.float32)
     rest -= 32768
     rows, columns = rest.shape
     size = float(np.sqrt(rows * columns))
-    wide, narrow = [_none(rows, columns)], [_none(rows, columns)]
+    wide, narrow, fine = [_none(rows, columns)], [_none(rows, columns)], [_none(rows, columns)]
     left = MOST_WIDE
     while left:
         u, b, s = _leading(rest, min(WIDE_STEP, left), rng)
         take = int((s > WIDE_WORTH * size).sum())
-        if 20 * take * (rows + columns) > 16 * rows * columns:
-            take = 0
+        take = 0 if 20 * take * (rows + columns) > 16 * rows * columns else min(len(s), _full(take, 8))
         if take:
             wide.append(_quantised(rest, u[:, :take], *WIDE))
             left -= take
@@ -75,15 +80,31 @@ def _column(stored: NDArray[np.uint16], rng: np.random.Generator) -> tuple[Facto
     left = MOST_NARROW
     while left:
         u, b, s = _leading(rest, min(NARROW_STEP, left), rng)
-        take = _worth(rest, u, b, rng)
+        noise = np.sqrt(max(0.0, float(np.vdot(rest, rest)) - float((s**2).sum())))
+        take = min(int((s > NARROW_WORTH * noise).sum()), _worth(rest, u, b, NARROW_PRICE, rng))
+        take = min(len(s), _full(take, 16))
         if take:
             narrow.append(_quantised(rest, u[:, :take], *NARROW))
+            left -= take
+        if take < len(s):
+            break
+    left = 2 * MOST_PAIRS
+    while left:
+        u, b, s = _leading(rest, min(FINE_STEP, left), rng)
+        take = min(len(s) // 2 * 2, _full(_worth(rest, u, b, FINE_PRICE, rng) // 2 * 2, 16))
+        if take:
+            fine.append(_coarse(rest, u[:, :take], s[:take]))
             left -= take
         if take < ENOUGH * len(
             s
         ):  # the last ones found are never quite right: they do not say that it is enough
             break
-    return _joined(wide), _joined(narrow)
+    return _joined(wide), _joined(narrow), _joined(fine)
+
+
+def _full(take: int, lanes: int) -> int:
+    """Somewhat more, so that processors multiply them without a rest; as they are where they are few."""
+    return -(-take // lanes) * lanes if take > 2 * lanes else take
 
 
 def _none(rows: int, columns: int) -> Factors:
@@ -123,8 +144,8 @@ def _straight(vectors: Matrix) -> Matrix:
     return out
 
 
-def _worth(rest: Matrix, u: Matrix, b: Matrix, rng: np.random.Generator) -> int:
-    """How many of the factors pay: bits of the residuals of some rows, against eight for each number of a factor."""
+def _worth(rest: Matrix, u: Matrix, b: Matrix, price: float, rng: np.random.Generator) -> int:
+    """How many of the factors pay: bits of the residuals of some rows, against the price of each number of a factor."""
     rows, columns = rest.shape
     sample = np.sort(rng.choice(rows, min(SAMPLE, rows), replace=False))
     some, width = rest[sample].copy(), columns // BLOCK * BLOCK or columns
@@ -133,18 +154,43 @@ def _worth(rest: Matrix, u: Matrix, b: Matrix, rng: np.random.Generator) -> int:
     for before, k in zip([0, *steps], steps, strict=False):
         some -= u[sample, before:k] @ b[before:k]
         rounded = np.abs(np.rint(some[:, :width])).reshape(len(sample), width // min(BLOCK, width), -1)
-        costs.append(float(bits(rounded.mean(axis=2)).mean()) * rows * columns + PRICE * k * (rows + columns))
+        costs.append(float(bits(rounded.mean(axis=2)).mean()) * rows * columns + price * k * (rows + columns))
     return int(steps[int(np.argmin(costs))])
 
 
 def _quantised(rest: Matrix, u: Matrix, most: int, fraction: int) -> Factors:
     """Factors rounded, the other side fitted to them by least squares and rounded; taken off `rest`."""
     left = np.rint(u * (most / np.maximum(np.abs(u).max(axis=0), 1e-30))).astype(np.float32)
+    fitted = _fitted(rest, left)
+    need = np.ceil(np.log2(np.maximum(np.abs(fitted).max(axis=1), 1e-30) / most)).astype(int) + fraction
+    return _taken(rest, left, fitted, np.clip(need, 0, 15), most, fraction)
+
+
+def _coarse(rest: Matrix, u: Matrix, s: NDArray[np.float64]) -> Factors:
+    """The same for factors of 4 bits: what is far out is cut off, and the factors of a pair have one shift."""
+    (rows, columns), fraction = rest.shape, NARROW[1]
+    need = np.log2(FINE_STEPS**2 * np.maximum(s, 1e-30) / np.sqrt(rows * columns)) + fraction
+    need = np.repeat(need.reshape(-1, 2).mean(axis=1), 2)
+    shifts = np.clip(np.rint(need), 0, 15).astype(int)
+    step = FINE_STEPS / np.sqrt(rows) * np.exp2((shifts - need) / 2)
+    left = np.clip(np.rint(u / step), -FINE, FINE).astype(np.float32)
+    return _taken(rest, left, _fitted(rest, left), shifts, FINE, fraction)
+
+
+def _fitted(rest: Matrix, left: Matrix) -> NDArray[np.float64]:
     normal = left.T.astype(np.float64) @ left.astype(np.float64)
     normal[np.diag_indices_from(normal)] += 1e-9 * np.trace(normal) + 1e-9
-    fitted = np.linalg.solve(normal, (left.T @ rest).astype(np.float64))
-    need = np.ceil(np.log2(np.maximum(np.abs(fitted).max(axis=1), 1e-30) / most)).astype(int) + fraction
-    shifts = np.clip(need, 0, 15)
+    return np.linalg.solve(normal, (left.T @ rest).astype(np.float64))
+
+
+def _taken(
+    rest: Matrix,
+    left: Matrix,
+    fitted: NDArray[np.float64],
+    shifts: NDArray[np.int64],
+    most: int,
+    fraction: int,
+) -> Factors:
     scale = np.exp2(shifts - float(fraction))
     right = np.clip(np.rint(fitted / scale[:, None]), -most, most).astype(np.float32)
     rest -= (left * scale.astype(np.float32)) @ right

@@ -25,26 +25,28 @@ from bgfmt.formats.compressed.kernels_coder import (
 )
 from bgfmt.jit import njit
 
+U = np.uint64
 PLAIN = 255
 NEVER = 1 << 40
 
 
 @njit()
-def rested(lane: Any, to: Any) -> None:
-    """Give a lane nothing to do but to write zeros from `to` on."""
-    idle(lane)
-    lane[TO], lane[LEFT] = to, NEVER
+def rested(lanes: Any, k: Any, to: Any) -> None:
+    """Give lane k nothing to do but to write zeros from `to` on."""
+    idle(lanes, k)
+    lanes[k, TO], lanes[k, LEFT] = to, NEVER
 
 
 @njit()
-def begun(data: Any, start: Any, b: Any, kept: Any, columns: int, lane: Any) -> bool:
-    """Give a lane the classes of block b of the row segment at `start`; False where all are 0."""
-    some = np.int64(0)
-    for c in range(columns):
-        kind = np.int64(data[start + b * kept + c // 2]) >> (4 * (c % 2)) & 15
-        lane[SLOTS + c] = kind << 12
-        some |= kind
-    return bool(some)
+def begun(data: Any, at: Any, columns: int, lanes: Any, k: Any) -> bool:
+    """Give lane k the classes of a block, which are at `at`; False where all are 0."""
+    if columns == 1:
+        lanes[k, SLOTS] = U(data[at] & 15) << U(12)
+        return bool(data[at] & 15)
+    low, high = U(data[at]), U(data[at + 1])
+    lanes[k, SLOTS], lanes[k, SLOTS + 1] = (low & U(15)) << U(12), low >> U(4) << U(12)
+    lanes[k, SLOTS + 2], lanes[k, SLOTS + 3] = (high & U(15)) << U(12), high >> U(4) << U(12)
+    return bool(low | high)
 
 
 @njit()
@@ -55,17 +57,17 @@ def finished(
 
     spare : where in `out` lanes without work may write.
     """
-    ends = np.empty((LANES, 2), np.int64)
+    ends = np.empty((LANES, 2), np.uint64)
     for k in range(busy, LANES):
-        rested(lanes[k], spare)
+        rested(lanes, k, spare)
     for k in range(busy):
         if lanes[k, LEFT] == 0:
             ends[k, 0], ends[k, 1] = lanes[k, X], lanes[k, AT]
-            rested(lanes[k], spare)
+            rested(lanes, k, spare)
     while True:
         steps = NEVER
         for k in range(busy):
-            steps = min(steps, lanes[k, LEFT])
+            steps = min(steps, np.int64(lanes[k, LEFT]))
         if steps == NEVER:
             break
         for k in range(LANES):
@@ -75,11 +77,11 @@ def finished(
         for k in range(busy):
             if lanes[k, LEFT] == 0:
                 ends[k, 0], ends[k, 1] = lanes[k, X], lanes[k, AT]
-                rested(lanes[k], spare)
+                rested(lanes, k, spare)
             elif lanes[k, STEP] == 0:
                 lanes[k, LEFT] = NEVER
     for k in range(0, busy, 2):
-        if ends[k, 0] != STARTED or ends[k + 1, 0] != STARTED or ends[k, 1] != ends[k + 1, 1] + 2:
+        if ends[k, 0] != STARTED or ends[k + 1, 0] != STARTED or ends[k, 1] != ends[k + 1, 1] + U(2):
             return False
     return True
 
@@ -111,7 +113,7 @@ def rows(
     kept = 2 if columns == 4 else 1
     many = predicted.shape[2]
     residual = np.zeros((many + block) * columns, np.uint16)
-    lanes = np.zeros((LANES, WORDS), np.int64)
+    lanes = np.zeros((LANES, WORDS), np.uint64)
     for k in range(len(starts)):
         lengths = starts[k] + blocks * kept
         at = lengths + blocks + factors
@@ -138,12 +140,11 @@ def rows(
             elif units:
                 half = (count + 1) // 2
                 for second in range(2):
-                    lane = lanes[busy + second]
-                    if not opened(data, at, units, second == 1, lane):
+                    if not opened(data, at, units, second == 1, lanes, busy + second):
                         return k
-                    begun(data, starts[k], b, kept, columns, lane)
-                    lane[LEFT] = half if second == 0 else count - half
-                    lane[TO] = (base + second * half) * columns
+                    begun(data, starts[k] + b * kept, columns, lanes, busy + second)
+                    lanes[busy + second, LEFT] = half if second == 0 else count - half
+                    lanes[busy + second, TO] = (base + second * half) * columns
                 busy += 2
                 if busy == LANES:
                     if not finished(data, lanes, busy, columns, slots, shifts, many * columns, residual):
@@ -186,47 +187,51 @@ def found_in(
     factors: Any,
     columns: int,
     block: int,
+    lanes: Any,
     lane: Any,
     out: Any,
+    row: Any,
 ) -> int:
-    """Where the residuals of one record of a row segment are: 0 they are all 0; 1 `out` holds the record as stored;
-    2 they are the last of what the lane has left; -1 the segment is bad."""
+    """Where the residuals of one record of a row segment are: 0 they are all 0, and so is out[row]; 1 out[row] holds
+    the record as stored; 2 they are the last of what the lane has left; -1 the segment is bad."""
     kept = 2 if columns == 4 else 1
     blocks = (width + block - 1) // block
-    b, within = column // block, column % block
+    b = column // block
+    within = column - b * block
     lengths = start + blocks * kept
     at = lengths + blocks + factors
     end = stop - 4
-    before, plain = np.int64(0), np.int64(0)
-    for k in range(b):
-        before += np.int64(data[lengths + k])
-        plain += data[lengths + k] == PLAIN
-    at += 2 * before + plain * (2 * columns * block - 2 * PLAIN)
+    before, plain = U(0), U(0)
+    first = U(lengths)
+    for k in range(U(b)):
+        before += U(data[first + k])
+        plain += U(data[first + k] == PLAIN)
+    at += 2 * np.int64(before) + np.int64(plain) * (2 * columns * block - 2 * PLAIN)
     units = np.int64(data[lengths + b])
     if units == PLAIN:
         at += 2 * columns * within
         if at + 2 * columns > end:
             return -1
         for c in range(columns):
-            out[c] = np.int64(data[at + 2 * c]) | np.int64(data[at + 2 * c + 1]) << 8
+            out[row, c] = np.int64(data[at + 2 * c]) | np.int64(data[at + 2 * c + 1]) << 8
         return 1
-    some = begun(data, start, b, kept, columns, lane)
+    some = begun(data, start + b * kept, columns, lanes, lane)
     if units == 0:
         for c in range(columns):
-            out[c] = 0
+            out[row, c] = 0
         return -1 if some else 0
     half = (min(block, width - b * block) + 1) // 2
     second = within >= half
-    if at + 2 * units > end or not opened(data, at, units, second, lane):
+    if at + 2 * units > end or not opened(data, at, units, second, lanes, lane):
         return -1
-    lane[LEFT] = within + 1 - half if second else within + 1
+    lanes[lane, LEFT] = within + 1 - half if second else within + 1
     return 2
 
 
 @njit()
-def within_block(lane: Any) -> bool:
-    """Whether a lane has read no further than its block goes."""
-    return bool(lane[LEAST] - 2 <= lane[AT] <= lane[MOST] + 2)
+def within_block(lanes: Any, k: Any) -> bool:
+    """Whether lane k has read no further than its block goes."""
+    return bool(lanes[k, LEAST] <= lanes[k, AT] <= lanes[k, MOST])
 
 
 @njit()
@@ -251,7 +256,7 @@ def residuals(
     tile. stored : (m,) True where `out` has the i-th record itself, not what is to be added to a prediction.
     """
     columns = out.shape[1]
-    lanes, whose = np.zeros((LANES, WORDS), np.int64), np.full(LANES, -1, np.int64)
+    lanes, whose = np.zeros((LANES, WORDS), np.uint64), np.full(LANES, -1, np.int64)
     room = np.zeros((LANES, 4), np.uint16)
     flat = room.reshape(-1)
     at = 0
@@ -262,17 +267,9 @@ def residuals(
             while whose[k] < 0 and at < len(starts):
                 t = tiles[at]
                 how = found_in(
-                    data,
-                    starts[at],
-                    stops[at],
-                    columns_at[at],
-                    widths[t],
-                    factors[t],
-                    columns,
-                    block,
-                    lanes[k],
-                    out[order[at]],
-                )
+                    data, starts[at], stops[at], columns_at[at], widths[t], factors[t], columns, block, lanes, k,
+                    out, order[at],
+                )  # fmt: skip
                 if how < 0:
                     return at
                 stored[at] = how == 1
@@ -280,17 +277,17 @@ def residuals(
                     whose[k] = at
                 at += 1
             if whose[k] < 0:
-                rested(lanes[k], 4 * k)
+                rested(lanes, k, 4 * k)
             else:
                 busy = True
-                steps = min(steps, lanes[k, LEFT])
+                steps = min(steps, np.int64(lanes[k, LEFT]))
             lanes[k, TO] = 4 * k
         if not busy:
             return -1
         four(data, lanes, steps, columns, slots, shifts, 0, flat)
         for k in range(LANES):
             if whose[k] >= 0 and lanes[k, LEFT] == 0:
-                if not within_block(lanes[k]):
+                if not within_block(lanes, k):
                     return whose[k]
                 for c in range(columns):
                     out[order[whose[k]], c] = room[k, c]
@@ -298,36 +295,48 @@ def residuals(
 
 
 @njit()
-def predicted(data: Any, mine: Any, beside: Any, theirs: Any, parts: Any, scales: Any, column: int) -> Any:
+def predicted(data: Any, mine: Any, beside: Any, theirs: Any, parts: Any, weights: Any, column: int) -> Any:
     """The prediction of one number, from the factors of its row and of its column.
 
-    parts : (columns, 5) int64: bytes before the column's factors, how many of 16 bits and of 8, shifts before its
-    own, and whether the sum of the 8-bit ones stays within 32 bits. scales : (all factors,) int32 shifts.
+    data, beside : int8. parts : (columns, 6) int64: bytes before the column's factors, how many of 16 bits, of 8, and
+    pairs of 4, weights before its own, and whether the sum of the small ones stays within 32 bits. weights : int32,
+    two to each shift.
     """
-    place, wide, narrow, first = parts[column, 0], parts[column, 1], parts[column, 2], parts[column, 3]
+    wide, narrow, pairs = (
+        np.uint64(parts[column, 1]),
+        np.uint64(parts[column, 2]),
+        np.uint64(parts[column, 3]),
+    )
+    a, b = np.uint64(mine + parts[column, 0]), np.uint64(theirs + parts[column, 0])
+    w = np.uint64(parts[column, 4])
     total: Any = np.int64(0)
-    if wide:
-        a = data[mine + place : mine + place + 2 * wide].view(np.int16)
-        b = beside[theirs + place : theirs + place + 2 * wide].view(np.int16)
-        s = scales[first : first + wide]
-        for k in range(wide):
-            total += np.int64(a[k]) * np.int64(b[k]) << np.int64(s[k])
-        total >>= 10
-    if narrow:
-        place += 2 * wide
-        first += wide
-        c = data[mine + place : mine + place + narrow].view(np.int8)
-        d = beside[theirs + place : theirs + place + narrow].view(np.int8)
-        s = scales[first : first + narrow]
-        if parts[column, 4]:
-            small = np.int32(0)
-            for k in range(narrow):
-                product = np.int32(np.int32(c[k]) * np.int32(d[k]))
-                small = np.int32(small + np.int32(product << s[k]))
-            total += np.int64(small)
-        else:
-            for k in range(narrow):
-                total += np.int64(c[k]) * np.int64(d[k]) << np.int64(s[k])
+    for k in range(wide):
+        x = np.int64(data[a + k]) << 8 | (np.int64(data[a + wide + k]) & 255)
+        y = np.int64(beside[b + k]) << 8 | (np.int64(beside[b + wide + k]) & 255)
+        total += x * y * np.int64(weights[w + k])
+    total >>= 10
+    a, b, w = a + wide + wide, b + wide + wide, w + wide
+    if parts[column, 5]:
+        small = np.int32(0)  # 32 bits throughout, so that many factors are multiplied at once
+        for k in range(narrow):
+            small = np.int32(
+                small + np.int32(np.int32(data[a + k]) * np.int32(beside[b + k])) * weights[w + k]
+            )
+        a, b, w = a + narrow, b + narrow, w + narrow
+        for k in range(pairs):
+            x4, y4 = np.int32(data[a + k]), np.int32(beside[b + k])
+            both = np.int32((x4 >> 4) * (y4 >> 4) + (((x4 & 15) ^ 8) - 8) * (((y4 & 15) ^ 8) - 8))
+            small = np.int32(small + both * weights[w + k])
+        total += np.int64(small)
+    else:
+        for k in range(narrow):
+            total += np.int64(data[a + k]) * np.int64(beside[b + k]) * np.int64(weights[w + k])
+        a, b, w = a + narrow, b + narrow, w + narrow
+        for k in range(pairs):
+            x, y = np.int64(data[a + k]), np.int64(beside[b + k])
+            total += ((x >> 4) * (y >> 4) + (((x & 15) ^ 8) - 8) * (((y & 15) ^ 8) - 8)) * np.int64(
+                weights[w + k]
+            )
     total = ((total + 8192) >> 14) + 32768
     return min(max(total, 0), 65535)
 
@@ -341,15 +350,16 @@ def add_predictions(
     tiles: Any,
     widths: Any,
     parts: Any,
-    scales: Any,
+    weights: Any,
     block: int,
     order: Any,
     stored: Any,
     out: Any,
 ) -> None:
     """Add to each row of out (m, columns) its prediction, unless it is stored: to row order[i] the i-th. where : factors of the record's column
-    in `beside`. parts : (tiles, columns, 5), the shifts counted through all `scales`."""
+    in `beside`. parts : (tiles, columns, 5), the weights counted through all of them."""
     columns = out.shape[1]
+    data, beside = data.view(np.int8), beside.view(np.int8)
     each = 3 if columns == 4 else 2
     for i in range(len(starts)):
         if stored[i]:
@@ -357,7 +367,7 @@ def add_predictions(
         t = tiles[i]
         mine = starts[i] + (widths[t] + block - 1) // block * each
         for c in range(columns):
-            out[order[i], c] += predicted(data, mine, beside, where[i], parts[t], scales, c)
+            out[order[i], c] += predicted(data, mine, beside, where[i], parts[t], weights, c)
 
 
 @njit()
@@ -370,7 +380,7 @@ def record(
     width: Any,
     factors: Any,
     parts: Any,
-    scales: Any,
+    weights: Any,
     block: int,
     slots: Any,
     shifts: Any,
@@ -378,18 +388,21 @@ def record(
 ) -> bool:
     """One record, out (columns,) uint16; False where its segment is bad."""
     columns = len(out)
-    lane = np.zeros(WORDS, np.int64)
-    how = found_in(data, start, stop, column, width, factors, columns, block, lane, out)
+    lanes = np.zeros((1, WORDS), np.uint64)
+    how = found_in(
+        data, start, stop, column, width, factors, columns, block, lanes, 0, out.reshape(1, columns), 0
+    )
     if how < 0:
         return False
     if how == 2:
-        one(data, lane, lane[LEFT], columns, slots, shifts, out)
-        if not within_block(lane):
+        one(data, lanes, columns, slots, shifts, out)
+        if not within_block(lanes, 0):
             return False
     if how != 1:
+        signed = data.view(np.int8)
         mine = start + (width + block - 1) // block * (3 if columns == 4 else 2)
         for c in range(columns):
-            out[c] += predicted(data, mine, data, where, parts, scales, c)
+            out[c] += predicted(signed, mine, signed, where, parts, weights, c)
     return True
 
 

@@ -23,6 +23,7 @@ All little-endian; offsets count from byte 0 of the table.
 from __future__ import annotations
 
 import zlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -43,7 +44,7 @@ HEAD_BYTES = 64
 BLOCK = 128
 MOST_GROUP = 8192
 MOST_FACTS = 1 << 16
-MOST_WIDE, MOST_NARROW = 256, 1024
+MOST_WIDE, MOST_NARROW, MOST_PAIRS = 256, 1024, 1024
 CLASS_BYTES = 16 * 65 * 2
 HEAD = Struct(
     "magic" / Const(MAGIC),
@@ -198,7 +199,8 @@ def read_directory(source: Source, offset: int, shape: Shape) -> Directory:
     if not classes.sense():
         raise CorruptError(source.name, offset + HEAD_BYTES, "classes of 4096 parts", "others")
     strips = np.frombuffer(data, "<u8", shape.groups + 1, shape.strips_at - HEAD_BYTES).tolist()
-    rising = all(a < b for a, b in pairwise(strips))
+    widths = np.diff(shape.edges()).tolist()
+    rising = all(8 * w * shape.groups < b - a for w, (a, b) in zip(widths, pairwise(strips), strict=True))
     if not (rising and strips[0] == shape.first_strip and strips[-1] == shape.size):
         raise CorruptError(source.name, offset + shape.strips_at, "strips one behind the other", strips[:4])
     order = np.frombuffer(data, "<u4", shape.positions, shape.order_at - HEAD_BYTES).astype(np.int64)
@@ -211,45 +213,47 @@ def read_directory(source: Source, offset: int, shape: Shape) -> Directory:
 
 @dataclass(frozen=True, eq=False)
 class Scales:
-    """The factors of a tile: for every column, how many of 16 bits and of 8, and each one's shift (0 to 15)."""
+    """The factors of a tile: for every column the shifts (0 to 15) of those of 16 bits, of 8 bits, of pairs of 4."""
 
     wide: tuple[NDArray[np.uint8], ...]
     narrow: tuple[NDArray[np.uint8], ...]
+    pairs: tuple[NDArray[np.uint8], ...]
+
+    def __iter__(self) -> Iterator[tuple[NDArray[np.uint8], NDArray[np.uint8], NDArray[np.uint8]]]:
+        return zip(self.wide, self.narrow, self.pairs, strict=True)
 
     @property
     def counts(self) -> NDArray[np.int64]:
-        """(columns, 2)."""
-        return np.array([(len(a), len(b)) for a, b in zip(self.wide, self.narrow, strict=True)], np.int64)
+        """(columns, 3)."""
+        return np.array([[len(part) for part in column] for column in self], np.int64)
 
     @cached_property
     def factor_bytes(self) -> int:
         """Bytes of a row's, or a column's, factors."""
-        counts = self.counts
-        return int(2 * counts[:, 0].sum() + counts[:, 1].sum())
+        return int((self.counts * (2, 1, 1)).sum())
 
     @cached_property
     def parts(self) -> NDArray[np.int64]:
-        """Where each column's factors are, (columns, 5), as `kernels.predicted` has it."""
+        """Where each column's factors are, (columns, 6), as `kernels.predicted` has it."""
         out, at, before = [], 0, 0
-        for wide, narrow in zip(self.wide, self.narrow, strict=True):
-            k, m = len(wide), len(narrow)
-            most = int(np.exp2(narrow.astype(np.float64)).sum()) * 128 * 128
-            out.append((at, k, m, before, most < 1 << 31))
-            at += 2 * k + m
-            before += k + m
+        for wide, narrow, pairs in self:
+            most = int(np.exp2(narrow.astype(np.float64)).sum()) << 14
+            most += int(np.exp2(pairs.astype(np.float64)).sum()) << 7
+            out.append((at, len(wide), len(narrow), len(pairs), before, most < 1 << 31))
+            at += 2 * len(wide) + len(narrow) + len(pairs)
+            before += len(wide) + len(narrow) + len(pairs)
         return np.array(out, np.int64)
 
     @cached_property
-    def shifts(self) -> NDArray[np.int32]:
-        """All shifts, in the order of the bytes."""
-        both = [part for pair in zip(self.wide, self.narrow, strict=True) for part in pair]
-        return np.concatenate(both).astype(np.int32)
+    def weights(self) -> NDArray[np.int32]:
+        """Two to each shift, in the order of the bytes."""
+        return np.int32(1) << np.concatenate([part for column in self for part in column]).astype(np.int32)
 
     def build(self) -> bytes:
         """As a strip's head holds it."""
-        pairs = zip(self.wide, self.narrow, strict=True)
         return b"".join(
-            np.array([len(a), len(b)], "<u2").tobytes() + a.tobytes() + b.tobytes() for a, b in pairs
+            counts.astype("<u2").tobytes() + b"".join(part.tobytes() for part in column)
+            for counts, column in zip(self.counts, self, strict=True)
         )
 
 
@@ -263,25 +267,24 @@ def strip_head(tiles: list[Scales]) -> bytes:
 def read_strip_head(source: Source, at: int, shape: Shape) -> tuple[list[Scales], int]:
     """The tiles of a strip, and the size of its head."""
     size = int.from_bytes(source.bytes(at, 4, "strip"), "little")
-    most = 8 + shape.groups * shape.columns * (4 + MOST_WIDE + MOST_NARROW)
-    if not 8 + 4 * shape.groups * shape.columns <= size <= most:
+    limits = (MOST_WIDE, MOST_NARROW, MOST_PAIRS)
+    most = 8 + shape.groups * shape.columns * (6 + sum(limits))
+    if not 8 + 6 * shape.groups * shape.columns <= size <= most:
         raise CorruptError(source.name, at, f"a strip's head of at most {most} bytes", size)
     data = source.bytes(at, size, "strip")
     if crc(data[:-4]) != data[-4:]:
         raise CorruptError(source.name, at + size - 4, f"the sum {crc(data[:-4]).hex()}", data[-4:].hex())
     tiles, place = [], 4
     for _ in range(shape.groups):
-        wide, narrow = [], []
+        columns = []
         for _ in range(shape.columns):
-            counts = data[place : place + 4].ljust(4, b"\0")
-            k, m = int.from_bytes(counts[:2], "little"), int.from_bytes(counts[2:], "little")
-            shifts = np.frombuffer(data[place + 4 : min(place + 4 + k + m, size - 4)], np.uint8)
-            if k > MOST_WIDE or m > MOST_NARROW or len(shifts) != k + m or (shifts > 15).any():
-                raise CorruptError(source.name, at + place, "counts and shifts of factors", f"{k} and {m}")
-            wide.append(shifts[:k])
-            narrow.append(shifts[k:])
-            place += 4 + k + m
-        tiles.append(Scales(tuple(wide), tuple(narrow)))
+            counts = np.frombuffer(data[place : place + 6].ljust(6, b"\0"), "<u2").astype(np.int64)
+            shifts = np.frombuffer(data[place + 6 : min(place + 6 + int(counts.sum()), size - 4)], np.uint8)
+            if (counts > limits).any() or len(shifts) != counts.sum() or (shifts > 15).any():
+                raise CorruptError(source.name, at + place, "counts and shifts of factors", counts.tolist())
+            columns.append(np.split(shifts, np.cumsum(counts)[:2]))
+            place += 6 + len(shifts)
+        tiles.append(Scales(*zip(*columns, strict=True)))
     if place != size - 4:
         raise CorruptError(source.name, at, f"a strip's head of {place + 4} bytes", size)
     return tiles, size

@@ -18,32 +18,38 @@ AT_ONCE = 1024  # records of a row, so that converted factors stay near the proc
 Bytes = NDArray[np.uint8]
 
 
-def groups_of(shifts: NDArray[np.uint8]) -> list[tuple[NDArray[np.int64], int]]:
-    """Factors whose products add up below 2**24: (which, their least shift)."""
+def groups_of(shifts: NDArray[np.uint8], tops: NDArray[np.int64]) -> list[tuple[NDArray[np.int64], int]]:
+    """Factors whose products, of at most `tops` each, add up below 2**24: (which, their least shift)."""
     found: list[tuple[NDArray[np.int64], int]] = []
     by_shift: NDArray[np.int64] = np.argsort(shifts, kind="stable")
     start, total = 0, 0
     for k in range(len(by_shift) + 1):
         if k < len(by_shift):
-            part = 128 * 128 << int(shifts[by_shift[k]]) - int(shifts[by_shift[start]])
+            top = int(tops[by_shift[k]])
+            part = top << int(shifts[by_shift[k]]) - int(shifts[by_shift[start]])
             if total + part < EXACT:
                 total += part
                 continue
+            total = top
         if k > start:
             found.append((by_shift[start:k], int(shifts[by_shift[start]])))
-        start, total = k, 128 * 128
+        start = k
     return found
 
 
 def split(factors: Bytes, scales: Scales) -> list[tuple[NDArray[Any], NDArray[Any]]]:
-    """(m, bytes) factors as (m, K) int16 and (m, K) int8 of every column."""
+    """(m, bytes) factors as (m, K) int16, and (m, M + 2 S) int8 with those of pairs behind, of every column."""
     out, at = [], 0
-    for wide, narrow in zip(scales.wide, scales.narrow, strict=True):
-        k, m = len(wide), len(narrow)
-        first = np.ascontiguousarray(factors[:, at : at + 2 * k]).view("<i2")
-        second = factors[:, at + 2 * k : at + 2 * k + m].view(np.int8)
-        out.append((first, second))
-        at += 2 * k + m
+    for k, m, pairs in scales.counts.tolist():
+        high, low = factors[:, at : at + k].view(np.int8).astype(np.int16), factors[:, at + k : at + 2 * k]
+        at += 2 * k
+        small = np.empty((len(factors), m + 2 * pairs), np.int8)
+        small[:, :m] = factors[:, at : at + m].view(np.int8)
+        both = factors[:, at + m : at + m + pairs]
+        small[:, m : m + pairs] = (both << 4).view(np.int8) >> 4
+        small[:, m + pairs :] = both.view(np.int8) >> 4
+        out.append((high << 8 | low, small))
+        at += m + pairs
     return out
 
 
@@ -55,13 +61,13 @@ def predict(rows: Bytes, columns: Bytes, scales: Scales, out: NDArray[np.uint16]
     """Predictions of the records of some rows and columns of a tile, (C, rows, columns) uint16 into `out`."""
     from bgfmt.formats.compressed import kernels
 
-    mine = split(rows, scales)
     weighted = []
-    for (first, second), wide, narrow in zip(mine, scales.wide, scales.narrow, strict=True):
-        groups = groups_of(narrow)
+    for (first, second), (wide, narrow, pairs) in zip(split(rows, scales), scales, strict=True):
+        shifts = np.concatenate([narrow, pairs, pairs])
+        tops = np.repeat([1 << 14, 1 << 6], [len(narrow), 2 * len(pairs)])
         parts = [
-            (which, (second[:, which] * _power(narrow[which] - least)).astype(np.float32), least)
-            for which, least in groups
+            (which, (second[:, which] * _power(shifts[which] - least)).astype(np.float32), least)
+            for which, least in groups_of(shifts, tops)
         ]
         weighted.append((first * _power(wide), parts))
     for start in range(0, len(columns), AT_ONCE):

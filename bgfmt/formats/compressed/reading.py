@@ -46,8 +46,8 @@ class Packed:
         #: of every tile: its factors, where those of its columns begin, their bytes
         self._scales: list[Scales | None] = [None] * groups**2
         self._beside, self._factors = np.zeros((2, groups**2), np.int64)
-        self._parts = np.zeros((groups**2, shape.columns, 5), np.int64)
-        self._factor_shifts = np.zeros(0, np.int32)
+        self._parts = np.zeros((groups**2, shape.columns, 6), np.int64)
+        self._weights = np.zeros(0, np.int32)
         self._rows_sound = np.zeros((n, groups), bool)
         self._beside_sound = np.zeros((groups, n), bool)
         self._lock = threading.Lock()
@@ -97,8 +97,8 @@ class Packed:
         self._beside[mine], self._factors[mine], self._scales[mine] = beside, factors, tiles
         for t, tile in enumerate(tiles, mine.start):
             self._parts[t] = tile.parts
-            self._parts[t, :, 3] += len(self._factor_shifts)
-            self._factor_shifts = np.concatenate([self._factor_shifts, tile.shifts])
+            self._parts[t, :, 4] += len(self._weights)
+            self._weights = np.concatenate([self._weights, tile.weights])
 
     def _gathered(self, starts: Numbers, ends: Numbers) -> tuple[Bytes, Numbers]:
         """Bytes that hold these parts, and where each begins in them."""
@@ -244,7 +244,7 @@ class Packed:
             tiles,
             widths,
             self._parts,
-            self._factor_shifts,
+            self._weights,
             shape.block,
             order,
             stored,
@@ -275,7 +275,7 @@ class Packed:
         right = kernels.record(
             self._mapped, self._begins.item(at), self._begins.item(at + 1),
             self._beside.item(tile) + (beside - low) * (factors + 4), beside - low, self._edges[j + 1] - low, factors,
-            self._parts[tile], self._factor_shifts, self.shape.block, self.slots, self.shifts, out,
+            self._parts[tile], self._weights, self.shape.block, self.slots, self.shifts, out,
         )  # fmt: skip
         return out if right else self._one(us, them)
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from bgfmt.jit import njit
+from bgfmt.solver.kernels.hypergammon_numbers import finished, turn
 from bgfmt.solver.kernels.hypergammon_plays import (
     AGAIN,
     BAR,
@@ -19,37 +20,24 @@ from bgfmt.solver.kernels.hypergammon_plays import (
     LIVE,
     OVER,
     PLACES,
+    RACE,
     ROLLS,
     Plays,
     Sides,
 )
-from bgfmt.solver.kernels.hypergammon_tiles import CUBELESS, FEW, LANES, NUMBERS, TILE, State, Tiles, few, rows
+from bgfmt.solver.kernels.hypergammon_tiles import (
+    CUBELESS,
+    FEW,
+    LANES,
+    NUMBERS,
+    TILE,
+    State,
+    Tiles,
+    few,
+    rows,
+)
 
 Array = Any
-
-
-@njit()
-def cube_taken(one: Any, centered: Any, doubled: Any) -> Any:
-    """The equity of the side on roll that may double, after its best cube action and the answer to it."""
-    two = doubled + doubled
-    if two >= centered and one >= centered:
-        return one if two >= one else two
-    return centered
-
-
-@njit()
-def turn(one: Any, record: Array, out: Array, chances: int, equities: int, step: int) -> None:
-    """Ten numbers of a record as `State.told` has them, into out[chances], out[chances + step], ..."""
-    out[chances] = one - record[0]
-    out[chances + step] = record[3]
-    out[chances + 2 * step] = record[4]
-    out[chances + 3 * step] = record[1]
-    out[chances + 4 * step] = record[2]
-    out[equities] = -record[5]
-    out[equities + step] = -record[9]
-    out[equities + 2 * step] = -cube_taken(one, record[7], record[9])
-    out[equities + 3 * step] = -cube_taken(one, record[8], record[9])
-    out[equities + 4 * step] = -cube_taken(one, record[6], record[9])
 
 
 @njit()
@@ -60,34 +48,6 @@ def renew(state: State, tiles: Tiles, us: int, them: int) -> None:
     turn(state.one, record, state.told, at, at + CUBELESS, LANES)
     at = (them * n + us) * NUMBERS
     turn(state.one, record, state.apart, at + 5, at, 1)
-
-
-@njit()
-def finished(boards: Array, chequers: int, one: Any, us: int, them: int, record: Array) -> None:
-    """The fixed values of a game that is over: whoever has nothing left has won, the other side first."""
-    record[:] = 0
-    zero = one - one
-    left_us = left_them = far = 0
-    for i in range(PLACES):
-        left_us += boards[us, i]
-        left_them += boards[them, i]
-    won = left_them > 0
-    loser = boards[them] if won else boards[us]
-    for i in range(18, PLACES):
-        far += loser[i]
-    whole = (left_them if won else left_us) == chequers
-    sign = one if won else -one
-    if won:
-        record[0] = one
-    first = 1 if won else 3
-    gammon = backgammon = zero
-    if whole:
-        record[first] = gammon = one
-        if far:
-            record[first + 1] = backgammon = one
-    for k in range(5, 10):
-        record[k] = sign + sign * gammon + sign * backgammon
-    record[8] = sign
 
 
 @njit()
@@ -111,7 +71,7 @@ def begin(state: State, tiles: Tiles, first: int, last: int, restart: bool) -> N
             elif highest[us] < 0 or highest[them] < 0:
                 kind = OVER
             else:
-                kind = LIVE
+                kind = RACE if highest[us] + highest[them] < BAR - 1 else LIVE
                 lane = tiles.lane[them]
                 state.live[us, lane // LANES] |= np.uint32(1) << np.uint32(lane % LANES)
             state.kinds[us, them] = kind
@@ -120,7 +80,7 @@ def begin(state: State, tiles: Tiles, first: int, last: int, restart: bool) -> N
                 record[:] = 0
                 if kind == OVER:
                     finished(boards, state.chequers, state.one, us, them, record)
-                elif kind == LIVE:
+                elif kind >= LIVE:
                     record[0] = record[1] = state.one
                     record[5] = state.one + state.one
             renew(state, tiles, us, them)
@@ -143,17 +103,31 @@ def before(us: int, them: int, row: int, column: int) -> bool:
 
 @njit()
 def records(
-    state: State, plays: Plays, sides: Sides, tiles: Tiles, which: Array, many: int, first: int, in_order: bool, made: Array
+    state: State,
+    plays: Plays,
+    sides: Sides,
+    tiles: Tiles,
+    which: Array,
+    many: int,
+    first: int,
+    in_order: bool,
+    made: Array,
 ) -> None:
     """One step for the records which[:many] = (us, them) of a block that begins with row `first`; into `made`.
 
     From the numbers as they stood before the block or, where `in_order`, as the turn of each record finds them.
     Arrays are taken out of the tuples once: passing them on costs more than a play.
     """
-    values, apart, boards, one = state.values, state.apart, state.boards, state.one
+    values, apart, boards, kinds, one = state.values, state.apart, state.boards, state.kinds, state.one
     record = np.empty(NUMBERS, values.dtype)
     starts, after, landed, lists = plays.first, plays.after, plays.landed, plays.lists
-    lane_of, hit, all_places, blocked, all_blots = tiles.lane, sides.hit, sides.places, sides.blocked, sides.blots
+    lane_of, hit, all_places, blocked, all_blots = (
+        tiles.lane,
+        sides.hit,
+        sides.places,
+        sides.blocked,
+        sides.blots,
+    )
     n, two = len(values), one + one
     wide, numbers, unit = np.uint64(n), np.uint64(NUMBERS), np.uint64(1)
     base = np.zeros(8, np.uint64)
@@ -187,7 +161,7 @@ def records(
                     at = base[bits] + np.uint64(after[e]) * wide * numbers
                     if fresh >> bits & 1:
                         column = int(after[e])
-                        if before(us, them, hit[them, bits], column):
+                        if before(us, them, hit[them, bits], column) and kinds[hit[them, bits], column]:
                             if column:
                                 lane = lane_of[column]
                                 out = made[hit[them, bits] - first, lane // LANES]
@@ -215,7 +189,7 @@ def records(
                     e += unit
                 if start == end:  # nothing to play: the other side moves next, everything as it is
                     best = base[0] + np.uint64(us) * wide * numbers
-                    again = fresh & 1 != 0 and them < us
+                    again = fresh & 1 != 0 and them < us  # in contact: a side in a race can always move
                     if again:
                         lane = lane_of[us]
                         out = made[them - first, lane // LANES]
@@ -252,13 +226,22 @@ def records(
 
 @njit()
 def make(
-    state: State, plays: Plays, sides: Sides, tiles: Tiles, first: int, last: int, from_: int, to: int, made: Array
+    state: State,
+    plays: Plays,
+    sides: Sides,
+    tiles: Tiles,
+    first: int,
+    last: int,
+    from_: int,
+    apace: int,
+    made: Array,
 ) -> None:
-    """One step for all records of the rows first..last-1 and tiles from_..to-1, from the numbers as they stand."""
-    rows(state, plays, tiles, first, last, from_, to, made)
-    which = np.empty(((to - from_) * (last - first) * FEW, 2), np.int64)
+    """One step for the rows first..last-1 and tiles from_, from_ + apace, ... from the numbers as they stand."""
+    rows(state, plays, tiles, first, last, from_, apace, made)
+    wide = len(tiles.blocked)
+    which = np.empty((wide * (last - first) * FEW, 2), np.int64)
     many = 0
-    for tile in range(from_, to):
+    for tile in range(from_, wide, apace):
         for us in range(first, last):
             alive = state.live[us, tile]
             if few(alive):
@@ -282,7 +265,7 @@ def settle(
             looked[sides.reach[k, 0]] |= 1 << sides.reach[k, 1]
         many = 0
         for them in range(n):
-            if looked[them] and state.kinds[us, them] == LIVE:
+            if looked[them] and state.kinds[us, them] >= LIVE:
                 touched = plays.touched[plays.lists[us * PLACES + sides.blocked[them]]]
                 needed = looked[them] & 1
                 for bits in range(1, 8):
@@ -300,8 +283,9 @@ def settle(
 
 @njit()
 def store(state: State, tiles: Tiles, first: int, last: int, from_: int, to: int, made: Array) -> Any:
-    """Put the records of a block and of the columns from_..to-1 in place; the greatest change of a number."""
+    """Put the records of a block and of the columns from_..to-1 in place; the greatest change: of all, of races."""
     greatest = state.one - state.one
+    of_races = greatest
     values, kinds = state.values, state.kinds
     fresh = np.empty(NUMBERS, values.dtype)
     for them in range(from_, to):
@@ -310,46 +294,29 @@ def store(state: State, tiles: Tiles, first: int, last: int, from_: int, to: int
         lane %= LANES
         for us in range(first, last):
             kind = kinds[us, them]
-            if kind == LIVE:
+            if kind >= LIVE:
+                change = state.one - state.one
                 for k in range(NUMBERS):
                     fresh[k] = made[us - first, tile, k * LANES + lane]
                     gap = abs(fresh[k] - values[us, them, k])
-                    greatest = gap if gap > greatest else greatest
+                    change = gap if gap > change else change
                     values[us, them, k] = fresh[k]
+                greatest = max(change, greatest)
+                if kind == RACE:
+                    of_races = max(change, of_races)
             elif kind == OVER:
                 finished(state.boards, state.chequers, state.one, us, them, values[us, them])
             if kind != ILLEGAL:
                 renew(state, tiles, us, them)
-    return greatest
+    return greatest, of_races
 
 
 @njit()
-def decode(records: Array, values: Array) -> None:
-    """values (m, 10) float32 from records (m, 28) uint8, as makehyper reads a file it restarts from."""
-    scale = np.float32(1) / np.float32(16777215)
-    half = np.float32(0.5)
-    six = np.float32(6)
-    one = np.float32(1)
-    for m in range(len(records)):
-        out = values[m]
-        for k in range(9):
-            low = np.int64(records[m, 3 * k]) | np.int64(records[m, 3 * k + 1]) << 8
-            number = np.float32(low | np.int64(records[m, 3 * k + 2]) << 16) * scale
-            if k < 5:
-                out[k] = number
-            else:
-                out[k + 1] = (number - half) * six
-        out[5] = ((out[0] + out[0]) - one) + ((out[1] - out[3]) + (out[2] - out[4]))
-
-
-@njit()
-def encode(values: Array, sixth: Any, half: Any, scale: Any, records: Array) -> None:
-    """records (m, 28) uint8 from values (m, 10) float32: parts of 16777215, what is beyond cut off."""
-    for m in range(len(values)):
-        for k in range(9):
-            number = values[m, k] * scale if k < 5 else (values[m, k + 1] * sixth + half) * scale
-            whole = np.int64(number)
-            records[m, 3 * k] = whole & 255
-            records[m, 3 * k + 1] = whole >> 8 & 255
-            records[m, 3 * k + 2] = whole >> 16 & 255
-        records[m, 27] = 0
+def leave_races(state: State, tiles: Tiles) -> None:
+    """Races look at races alone: once a sweep has changed none, none will change."""
+    for us in range(len(state.kinds)):
+        for them in range(len(state.kinds)):
+            if state.kinds[us, them] == RACE:
+                state.kinds[us, them] = ILLEGAL
+                lane = tiles.lane[them]
+                state.live[us, lane // LANES] ^= np.uint32(1) << np.uint32(lane % LANES)

@@ -19,7 +19,7 @@ OPEN = 24  # "the landing that is blocked" where none is
 PLACES = 25
 ROLLS = 21
 MOST = 96  # plays of one roll, by far
-ILLEGAL, OVER, LIVE = 0, 1, 2
+ILLEGAL, OVER, LIVE, RACE = 0, 1, 2, 3  # not renewed; fixed; renewed, in contact or no more
 AGAIN = 1 << 30  # in `landed`: an earlier play of the roll leaves the same side
 
 

@@ -141,11 +141,11 @@ def stay(state: State, tiles: Tiles, tile: int, us: int, alive: Any, best: Array
 
 @njit()
 def rows(
-    state: State, plays: Plays, tiles: Tiles, first: int, last: int, from_: int, to: int, made: Array
+    state: State, plays: Plays, tiles: Tiles, first: int, last: int, from_: int, apace: int, made: Array
 ) -> None:
     """One step for the rows first..last-1 from the numbers as they stand: made[us - first, tile] = (320,) numbers.
 
-    For tiles from_..to-1, the outer loop, since rows near each other look at the same records.
+    For every so many tiles, the outer loop, since rows near each other look at the same records.
     Lanes that are not live, and tiles with few that are, hold anything.
     """
     told, apart, live, share, one = state.told, state.apart, state.live, state.share, state.one
@@ -156,7 +156,7 @@ def rows(
     barred = -(one + one) * (one + one) * (one + one)
     ping, pong = np.zeros(TILE, told.dtype), np.zeros(TILE, told.dtype)
     total = np.zeros(TILE, told.dtype)
-    for tile in range(from_, to):
+    for tile in range(from_, len(tiles.blocked), apace):
         start_of_tile = np.uint64(tile) * n
         for us in range(first, last):
             alive = live[us, tile]

@@ -69,8 +69,7 @@ def _damaged(table: TwoSided, work: Work, found: recurrence.Pass, differences: d
     numbers = numbers[np.lexsort((numbers, pips[numbers // n] + pips[numbers % n]))]
     wrong, inherited, right = numbers, 0, None
     massive = found.failing > max(2000, found.entries // 5)
-    plain = table.points <= contact.PLAIN_POINTS
-    if plain and found.entries <= SETTLE_MOST and len(numbers) == found.failing and not massive:
+    if found.entries <= SETTLE_MOST and len(numbers) == found.failing and not massive:
         settled = recurrence.settle(table, numbers)
         failing = np.isin(settled.wrong, numbers)
         wrong, inherited, right = settled.wrong[failing], int((~failing).sum()), settled.work
@@ -163,7 +162,7 @@ def _with_contact(table: TwoSided, work: Work, found: recurrence.Pass) -> recurr
     every = np.concatenate([off, apart])
     return recurrence.Pass(
         found.entries, found.columns, len(every), np.sort(np.concatenate([numbers, passed])),
-        recurrence.histogram_of(every), int(np.abs(every).max()) if len(every) else 0,
+        contact.histogram_of(every), int(np.abs(every).max()) if len(every) else 0,
     )  # fmt: skip
 
 

@@ -75,3 +75,36 @@ def check(table: TwoSided, threads: int = 1) -> tuple[Array, Array]:
     with ThreadPoolExecutor(threads) as pool:
         found = list(pool.map(one, contact.rows()))
     return np.concatenate([f[0] for f in found]), np.concatenate([f[1] for f in found])
+
+
+def histogram_of(differences: Array) -> Array:
+    """(columns, 19): how often -9 or less .. 9 or more come, noughts left out, as in `Pass`."""
+    out = np.zeros((differences.shape[1], 19), np.int64)
+    for column, off in enumerate(differences.T):
+        np.add.at(out[column], np.clip(off[off != 0], -9, 9) + 9, 1)
+    return out
+
+
+def settle(table: TwoSided) -> tuple[Array, Array]:
+    """(the whole table put right, in order of pips; the numbers of the entries that were wrong, in order)."""
+    from bgfmt.verifier.recurrence import kernels_two_sided as kernels
+
+    n, met = table.positions, Contact(table.points, table.chequers)
+    starts, results = rules.plays(table.points, table.chequers)
+    pips = rules.pips(table.points, table.chequers)
+    work = np.array(np.asarray(table.equities), np.uint16)
+    flat = work.reshape(n * n, -1)
+    totals = (pips[:, None] + pips).reshape(-1)
+    order = np.argsort(totals, kind="stable")
+    wrong = []
+    for some in np.split(order, np.flatnonzero(np.diff(totals[order])) + 1):
+        us, them, here = some // n, some % n, met.among(some)
+        right = np.empty((len(some), flat.shape[1]), np.int64)
+        right[here] = met.values(work, us[here], them[here])
+        passed = np.empty((int((~here).sum()), flat.shape[1]), np.int64)
+        kernels.values_of(work, us[~here], them[~here], starts, results, passed)
+        right[~here] = passed
+        bad = (flat[some] != right).any(axis=1)
+        flat[some[bad]] = right[bad]
+        wrong.append(np.sort(some[bad]))
+    return work, np.concatenate(wrong)

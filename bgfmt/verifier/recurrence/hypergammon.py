@@ -25,7 +25,7 @@ WHOLE = 16777215
 DECODE = np.float32(1 / WHOLE)
 PART = 4096  # records a thread takes at once
 ALONE = 500  # length of a row up to which one thread makes it
-SMALL = 50  # positions up to which threads take longer to start than to work
+SOME = 16  # rows a thread takes at once
 #: classes of records
 ILLEGAL, OVER, CONTACT, RACE = 0, 1, 2, 3
 
@@ -116,7 +116,7 @@ class Iteration:
 
         self.values[:] = values
         self._old[:] = values
-        kernels.turn_all(self.values, self._turned)
+        kernels.turn_all(len(self.boards), self.values, self._turned)
         self._old_turned[:] = self._turned
 
     def sweep(self) -> float:
@@ -132,17 +132,18 @@ class Iteration:
         def make(r: int, first: int, last: int, own: int) -> float:
             return float(kernels.row(r, first, last, own, *constant, *arrays))
 
-        if n <= SMALL:
-            return max([make(r, r + 1, n, 0) for r in range(n)] + [make(r, 0, r + 1, 0) for r in range(n)])
+        def several(first: int, last: int, lower: bool) -> float:
+            return float(kernels.rows(first, last, lower, *constant, *arrays))
+
+        alone = n if self.threads == 1 else min(n, ALONE)
         with ThreadPoolExecutor(self.threads) as pool:
-            changes = list(pool.map(lambda r: make(r, r + 1, n, 0), range(n)))
-            for r in range(n):
-                if r > ALONE and self.threads > 1:
-                    cuts = np.linspace(0, r + 1, self.threads + 1).astype(int).tolist()
-                    changes += pool.map(make, [r] * self.threads, cuts, cuts[1:], [1] * self.threads)
-                    changes.append(make(r, 0, r + 1, 2))
-                else:
-                    changes.append(make(r, 0, r + 1, 0))
+            starts = range(0, n, SOME)
+            changes = list(pool.map(lambda r: several(r, min(n, r + SOME), False), starts))
+            changes.append(several(0, alone, True))
+            for r in range(alone, n):
+                cuts = np.linspace(0, r + 1, self.threads + 1).astype(int).tolist()
+                changes += pool.map(make, [r] * self.threads, cuts, cuts[1:], [1] * self.threads)
+                changes.append(make(r, 0, r + 1, 2))
         return max(changes)
 
     def records(self) -> Array:

@@ -42,7 +42,7 @@ def moved(us: Array, them: Array, source: int, die: int, after: Array, met: Arra
 
 @njit()
 def weigh(row: Array, after: Array, terms: Array, best: Array) -> None:
-    """Take the values of a play that leads to `after` where they are greater; row : (n, columns) of the other side."""
+    """Take the values of a play to `after` where they are greater; row : (n, columns), the other side's."""
     points, columns = len(after), row.shape[1]
     number, above = 0, 0
     for k in range(points):
@@ -61,7 +61,15 @@ def weigh(row: Array, after: Array, terms: Array, best: Array) -> None:
 
 @njit()
 def singles(
-    us: Array, them: Array, row: Array, terms: Array, one: int, two: int, boards: Array, met: Array, best: Array
+    us: Array,
+    them: Array,
+    row: Array,
+    terms: Array,
+    one: int,
+    two: int,
+    boards: Array,
+    met: Array,
+    best: Array,
 ) -> int:
     """The plays of two different dice, `one` first, that use both; how many there are."""
     points, found = len(us), 0

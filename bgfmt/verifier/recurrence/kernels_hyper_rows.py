@@ -164,6 +164,7 @@ def row(
 ) -> Any:
     """One step for the records [r, first..last-1] from the old numbers and those new ones whose turn was before.
 
+    old_turned, new_turned (n * n, 10) : record [us, them] at them * n + us: those of neighbours lie together.
     own : 0 for all, 1 for those that cannot look at row r itself, 2 for those that can. kinds :
     (n * n,), the classes. Returns the greatest change of a number.
     """
@@ -177,7 +178,7 @@ def row(
         x = r * n + c
         if kinds[x] == OVER:
             over_values(boards[r], boards[c], chequers, new[x])
-            set_turned(new[x], new_turned[x])
+            set_turned(new[x], new_turned[c * n + r])
         if kinds[x] <= OVER:
             continue
         if own and looks_at(lists.hit[c], lists.met[c], r) != (own == 2):
@@ -194,7 +195,7 @@ def row(
                     y = c * n + r
                     ours = c < r
                     if stay:
-                        best[:] = new_turned[y] if ours else old_turned[y]
+                        best[:] = new_turned[r * n + c] if ours else old_turned[r * n + c]
                     else:
                         no_play(new[y] if ours else old[y], best)
                 else:
@@ -213,7 +214,7 @@ def row(
                         bits = (mask >> a & 1) | (mask >> b_ & 1) << 1 | (mask >> d & 1) << 2
                         to = lists.hit[c, bits]
                         left = np.int64(after[p])
-                        y = to * n + left
+                        y = left * n + to
                         fresh = to < r or (to == r and left < c)
                         g = new_turned[y] if fresh else old_turned[y]
                         if g[5] >= e5:  # among equal ones the last play gives the chances
@@ -230,5 +231,32 @@ def row(
             gap = abs(total[k] - old[x, k])
             most = gap if gap > most else most
             new[x, k] = total[k]
-        set_turned(new[x], new_turned[x])
+        set_turned(new[x], new_turned[c * n + r])
+    return most
+
+
+@njit()
+def rows(
+    first: int,
+    last: int,
+    lower: bool,
+    lists: Lists,
+    boards: Array,
+    chequers: int,
+    kinds: Array,
+    divide: bool,
+    stay: bool,
+    old: Array,
+    old_turned: Array,
+    new: Array,
+    new_turned: Array,
+) -> Any:
+    """`row` for the rows first..last-1, in order: the records up to the diagonal where `lower`, else those beyond."""
+    most = old.dtype.type(0)
+    for r in range(first, last):
+        begin, end = (0, r + 1) if lower else (r + 1, len(boards))
+        change = row(
+            r, begin, end, 0, lists, boards, chequers, kinds, divide, stay, old, old_turned, new, new_turned
+        )
+        most = change if change > most else most
     return most

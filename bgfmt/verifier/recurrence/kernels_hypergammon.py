@@ -102,10 +102,11 @@ def set_turned(x: Array, g: Array) -> None:
 
 
 @njit()
-def turn_all(values: Array, turned: Array) -> None:
-    """`set_turned` of every record."""
-    for x in range(len(values)):
-        set_turned(values[x], turned[x])
+def turn_all(n: int, values: Array, turned: Array) -> None:
+    """`set_turned` of every record [us, them], to them * n + us."""
+    for us in range(n):
+        for them in range(n):
+            set_turned(values[us * n + them], turned[them * n + us])
 
 
 @njit()

@@ -259,6 +259,8 @@ def settle(table: TwoSided, failing: Array | None) -> Settled:
     from bgfmt.verifier.recurrence import kernels_successors
     from bgfmt.verifier.recurrence import kernels_two_sided as kernels
 
+    if table.points > contact.PLAIN_POINTS:
+        return Settled(*contact.settle(table))
     n = table.positions
     starts, results = rules.plays(table.points, table.chequers)
     begins, before = kernels_successors.predecessors(n, starts, results)
@@ -280,16 +282,10 @@ def settle(table: TwoSided, failing: Array | None) -> Settled:
 def differences(table: TwoSided, numbers: Array) -> Array:
     """(m, columns) int64: the entries `numbers` as stored, less what the rule gives."""
     n = table.positions
-    stored = np.asarray(table.equities[numbers // n, numbers % n]).reshape(len(numbers), table.equities.shape[2])
+    stored = np.asarray(table.equities[numbers // n, numbers % n]).reshape(
+        len(numbers), table.equities.shape[2]
+    )
     return stored.astype(np.int64) - expected_at(table, numbers)
-
-
-def histogram_of(differences: Array) -> Array:
-    """(columns, 19): how often -9 or less .. 9 or more come, noughts left out, as in `Pass`."""
-    out = np.zeros((differences.shape[1], 19), np.int64)
-    for column, off in enumerate(differences.T):
-        np.add.at(out[column], np.clip(off[off != 0], -9, 9) + 9, 1)
-    return out
 
 
 def expected_at(table: TwoSided, numbers: Array) -> Array:
