@@ -166,11 +166,18 @@ def target_of(path: PathLike, name: str | None, table: Table, own: Format[Any] |
         return own
     fitting = [f for f in formats.known().values() if suffix in f.suffixes and not f.historic]
     holding = [f for f in fitting if isinstance(table, f.carries)]
+    if not holding:
+        holding = [f for f in fitting if any(issubclass(way.kind, f.carries) for way in table.coarser())]
     if len(holding) == 1 or (not holding and len(fitting) == 1):
         return (holding or fitting)[0]
     if own is not None and not fitting:
         raise FormatNeededError(f"no format uses the suffix {suffix!r}; say which format to write")
-    names = ", ".join(f.name for f in fitting) or ", ".join(formats.known())
+    if fitting and not holding:
+        names = ", ".join(f.name for f in fitting)
+        raise FormatNeededError(
+            f"{os.fspath(path)}: {suffix} files ({names}) cannot hold a {table.kind} table; say which to write"
+        )
+    names = ", ".join(f.name for f in holding) or ", ".join(formats.known())
     raise FormatNeededError(f"{os.fspath(path)}: say which format to write ({names})")
 
 

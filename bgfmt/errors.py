@@ -18,6 +18,7 @@ BgfmtError
 ├─ OutputExistsError (ValueError)  the output is there already
 ├─ SolverError (RuntimeError)      too little memory or disk, a size or recipe that there is no solver for
 │  └─ ScratchError                 a scratch file that is not to be used   .path .state
+├─ EngineError (RuntimeError)      a guest engine failed   .engine
 ├─ ClusterError (RuntimeError)     the workers of a cluster, or the way to them, failed   .address
 ├─ NetworkError (OSError)          a server or the way to it failed       .status
 ├─ RangeNotSupportedError          a server sends whole files only, and this one is too large for that
@@ -148,8 +149,9 @@ class TooMuchWorkError(NotCoveredError):
 
     def __init__(self, message: str, work: int | None, limit: int) -> None:
         what = "pairs of boards times cube states"
-        needed = f"more {what} than" if work is None else f"{work:,} {what}, more than"
-        super().__init__(f"{message}: exact play needs {needed} the limit of {limit:,}")
+        needed = f"{limit:,} {what}" if work is None else f"{limit:,}"
+        more = "more than" if work is None else f"{work:,} {what}, more than"
+        super().__init__(f"{message}: exact play needs {more} the limit of {needed}")
         self.work, self.limit = work, limit
 
 
@@ -183,6 +185,15 @@ class VerificationError(BgfmtError):
 
 class ClosedError(BgfmtError, ValueError):
     """A database or source was used after it was closed."""
+
+
+class EngineError(BgfmtError, RuntimeError):
+    """A guest engine, by name in `engine`, raised an error of its own, which is the cause of this one."""
+
+    def __init__(self, engine: str, what: str, error: BaseException) -> None:
+        reason = " ".join(f"{type(error).__name__}: {error}".split())
+        super().__init__(f"engine {engine} failed at {what}: {reason}")
+        self.engine = engine
 
 
 class ClusterError(BgfmtError, RuntimeError):

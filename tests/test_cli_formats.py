@@ -138,6 +138,11 @@ def test_convert_and_its_refusals(capsys: pytest.CaptureFixture[str], tmp_path: 
         fails(capsys, "convert", TS, tmp_path / "x.bd", "-O", item)
     assert "no format" in fails(capsys, "convert", TS, tmp_path / "x.bd", "--to", "wav")
     assert "--to" in fails(capsys, "convert", TS, tmp_path / "x.zip")
+    assert cli(capsys, "solve", "match", "3x2", "--away", "2-3", "--quiet", "-o", tmp_path / "m.bgm")[0] == 0
+    assert "cannot hold a match-score table" in fails(
+        capsys, "convert", tmp_path / "m.bgm", tmp_path / "x.bd"
+    )
+    (tmp_path / "m.bgm").unlink()
     fails(capsys, "convert", TS, tmp_path / "no/such/folder.bd")
     assert sorted(p.name for p in tmp_path.iterdir()) == ["nd.bd", "out.bd"]
 

@@ -130,6 +130,12 @@ def test_a_broken_guest_is_named_and_harms_nobody() -> None:
     assert said.returncode == 0
     assert "broken-guest" in said.stdout + said.stderr
     assert "rolls-text" in said.stdout
+    listed = run("--help")
+    assert listed.returncode == 0
+    assert "broken-verb" in listed.stdout
+    called = run("broken-verb", "a", "--b")
+    assert (called.returncode, called.stderr.count("\n")) == (2, 1)
+    assert "the guest command 'broken-verb' does not load: ModuleNotFoundError" in called.stderr
 
 
 @pytest.mark.parametrize("arguments", [("pips", "dwMAAN4FAAAAAA"), ("info", "x.rolls")])

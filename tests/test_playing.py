@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from collections.abc import Callable
+from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +14,10 @@ import pytest
 
 from bgfmt import engine, matches
 from bgfmt.cli import run
+from bgfmt.engine import registry
 from bgfmt.engine.bkg import Bkg
 from bgfmt.engine.protocol import EngineDecider
-from bgfmt.errors import CapabilityError, FormatError, PositionError
+from bgfmt.errors import CapabilityError, EngineError, FormatError, PositionError
 from bgfmt.game.board import Position, Side
 from bgfmt.game.identifiers import fibs, from_gnubg_id, parse
 from bgfmt.game.moves import Play, legal_plays
@@ -344,6 +347,34 @@ def test_a_guests_engine(tmp_path: Path) -> None:
     )
     assert done.stdout.strip() == "['bkg', 'broken-engine', 'random'] random"
     assert engine.names() == ["bkg"]
+
+
+class Failing(RandomMover):
+    """An engine with a fault."""
+
+    def play(self, state: GameState) -> Any:
+        return None if self.rng.random() < 0.5 else 1 / 0
+
+    def double(self, state: GameState) -> bool:
+        raise KeyError("scale")
+
+
+def test_a_guest_that_fails_is_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    point = EntryPoint("failing", f"{__name__}:Failing", registry.GROUP)
+    monkeypatch.setattr(registry, "_found", lambda: {"failing": point})
+    monkeypatch.setattr(EntryPoint, "load", lambda self: Failing)
+    for seed in range(4):
+        assert run(["engine", "failing", "series", "--games", "2", "-O", f"seed={seed}"]) == 2
+        said = capsys.readouterr()
+        assert said.out == ""
+        assert re.fullmatch(r"bgfmt: engine .*(: division by zero|the rules do not allow)\n", said.err)
+    with pytest.raises(EngineError, match="failed at a double: KeyError: 'scale'"):
+        engine.create("failing", {"seed": "1"}).double(OPENING)
+    asked = Ubgi(EngineDecider(engine.create("failing", {"seed": "1"})), "failing")
+    asked.reply(f"position gnubgid {OPENING.position.id}")
+    assert asked.reply("go role cube")[0].startswith("error ")
 
 
 def test_the_paper_as_it_is_printed() -> None:

@@ -14,8 +14,8 @@ from click.testing import CliRunner
 import bgfmt
 from bgfmt.analysis import Advisor
 from bgfmt.analysis.ondemand import solve_side
-from bgfmt.cli import cli
-from bgfmt.errors import NotCoveredError, PositionError
+from bgfmt.cli import cli, run
+from bgfmt.errors import NotCoveredError, PositionError, TooMuchWorkError
 from bgfmt.game.board import Position, Side
 from bgfmt.game.moves import ROLLS, legal_plays
 
@@ -69,6 +69,11 @@ def test_what_is_beyond() -> None:
         solve_side(Side(1, bar=1))
     with pytest.raises(NotCoveredError, match="limit of 400,000 pairs"):
         solve_side(Side(*[0] * 11, 15), limit=400_000)
+    with (
+        Advisor([], limit=400_000) as advisor,
+        pytest.raises(TooMuchWorkError, match="limit of 400,000 pairs"),
+    ):
+        advisor.race(Side(*[0] * 11, 15))
 
 
 def test_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -89,3 +94,12 @@ def test_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BGFMT_DB", table)
     done = CliRunner().invoke(cli, ["race", *words[2:4]], standalone_mode=False)
     assert json.loads(done.stdout)["on_roll"]["source"] == "calculation"
+
+
+def test_a_side_far_away_is_printed_to_its_last_roll(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The first chequer is off sooner for sure than the last one may be."""
+    monkeypatch.setenv("BGFMT_DB", str(GOLDEN / "gnubg/ts_03x03.bd"))
+    assert run(["race", "0 0 0 0 0 0 15"]) == 0
+    assert capsys.readouterr().out.splitlines()[-1].split()[-4:] == ["100.000", "%", "100.000", "%"]

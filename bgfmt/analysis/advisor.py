@@ -135,7 +135,8 @@ class Advisor:
             found = self.sources.side(side)
             if found is not None:
                 return races.calculated(found)
-            raise choose.not_covered(self.library.tables, side, wanted="the rolls of one side")
+            reason = choose.not_covered(self.library.tables, side, wanted="the rolls of one side")
+            raise self.sources.explained(side, reason)
         return races.side_race(table, side, self.library.name(table))
 
     def chances(self, position: Position) -> approximate.TwoSidedEstimate:

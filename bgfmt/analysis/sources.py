@@ -102,7 +102,11 @@ class Sources:
     def refusal(self, position: Position) -> NotCoveredError:
         """What the tables lack for a question of two sides that nothing answers, and why it was not calculated."""
         reason = choose.not_covered(self.tables, position.us, position.them, wanted="both sides' equities")
-        beyond = self._beyond.get(position)
+        return self.explained(position, reason)
+
+    def explained(self, asked: Position | Side, reason: NotCoveredError) -> NotCoveredError:
+        """The reason, and the limit where calculating was too much."""
+        beyond = self._beyond.get(asked)
         return reason if beyond is None else TooMuchWorkError(str(reason), beyond.work, beyond.limit)
 
     def _limit(self, position: Position) -> int:

@@ -77,12 +77,28 @@ class Verbs(click.Group):
         return None
 
 
+def _missing(reason: str) -> click.Command:
+    """What stands for a command that does not load: it is in the list, and says why when it is called."""
+
+    def say(**_: Any) -> None:
+        raise click.ClickException(reason)
+
+    unread = {"ignore_unknown_options": True, "help_option_names": []}
+    return click.Command(
+        None,
+        callback=say,
+        params=[click.Argument(["words"], nargs=-1)],
+        short_help=reason,
+        context_settings=unread,
+    )
+
+
 def _guest(entry: Any) -> click.Command:
     try:
         command = entry.load()
     except Exception as error:  # a guest may fail in any way; it is named, not fatal
         reason = f"{type(error).__name__}: {error}"
-        raise click.ClickException(f"the guest command {entry.name!r} does not load: {reason}") from None
+        return _missing(f"the guest command {entry.name!r} does not load: {reason}")
     return command  # type: ignore[no-any-return]
 
 

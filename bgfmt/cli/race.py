@@ -124,6 +124,6 @@ def describe(one: SideRace) -> list[str]:
     some = [i for i, chance in enumerate(one.bearoff) if chance > 0]
     first = 0 if saved is not None else some[0]
     for i in range(first, some[-1] + 1):
-        more = f"    {_asking.percent(saved[i])}" if saved is not None else ""
+        more = "" if saved is None else f"    {_asking.percent(saved[i] if i < len(saved) else 1.0)}"
         lines.append(f"  {i:5d}  {_asking.percent(one.bearoff[i])}    {_asking.percent(off[i])}{more}")
     return lines

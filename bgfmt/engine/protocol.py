@@ -77,7 +77,7 @@ class EngineDecider:
 def checked(engine: Engine, state: GameState, plays: list[Play]) -> Play:
     """The engine's play; PositionError where it is none of the legal ones."""
     chosen = engine.play(state)
-    found = next((play for play in plays if play.result == chosen.result), None)
+    found = next((play for play in plays if play.result == getattr(chosen, "result", None)), None)
     if found is None:
         raise PositionError(f"engine {engine.name} plays {chosen}, which the rules do not allow")
     return found

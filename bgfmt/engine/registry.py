@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from importlib.metadata import EntryPoint, entry_points
+from typing import cast
 
+from bgfmt.engine.guests import Guest
 from bgfmt.engine.protocol import Engine
-from bgfmt.errors import CapabilityError
+from bgfmt.errors import BgfmtError, CapabilityError, EngineError
 
 GROUP = "bgfmt.engines"
 
@@ -26,7 +28,7 @@ def create(name: str, options: Mapping[str, str] | None = None) -> Engine:
     Raises
     ------
     CapabilityError where there is none of that name, or it cannot be loaded; PositionError for an option that it
-    does not have.
+    does not have; EngineError where a guest raises another error.
     """
     point = _found().get(name)
     if point is None:
@@ -35,5 +37,12 @@ def create(name: str, options: Mapping[str, str] | None = None) -> Engine:
         made = point.load()
     except Exception as error:
         raise CapabilityError(f"engine {name} cannot be loaded: {type(error).__name__}: {error}") from None
-    engine: Engine = made(dict(options or {}))
-    return engine
+    if point.value.startswith("bgfmt."):
+        engine: Engine = made(dict(options or {}))
+        return engine
+    try:
+        return cast(Engine, Guest(made(dict(options or {}))))  # its name is that of the engine it holds
+    except BgfmtError:
+        raise
+    except Exception as error:
+        raise EngineError(name, "being made", error) from error

@@ -87,7 +87,7 @@ class BkgText(Format[Gillogly]):
                 source.name, "header line", offset, f"{wanted!r} or that of the intersection", line
             )
         form = _form(domain)
-        source.need(offset + len(form.text), f"{len(form.digits):,} rows of the {domain}")
+        source.need(offset + len(form.text), f"table of {len(form.digits):,} rows ({domain})")
         data = np.frombuffer(source.bytes(offset, len(form.text)), np.uint8)
         digits = data[form.digits]
         numbers = digits - 48  # uint8: what lies below "0" becomes large

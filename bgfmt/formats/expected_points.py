@@ -129,7 +129,7 @@ class PointsText(Format[ExpectedPoints]):
             raise HeaderError(source.name, "entries", offset, repr(wanted), line)
         n, start = board.count(points, chequers) - 1, offset + len(line) + 1
         size = n * n * (2 * points + 12)
-        source.need(start + size, f"{n * n:,} entries")
+        source.need(start + size, f"table of {n * n:,} entries")
         worth = _rows(source, start, _Lines(points, chequers))
         table = ExpectedPoints(
             points=points, chequers=chequers, worth=worth, provenance=source.name, recipe="points",

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bgfmt.analysis.ondemand.engine import DEFAULT_LIMIT, Array, Family, family
-from bgfmt.errors import NotCoveredError, PositionError
+from bgfmt.errors import NotCoveredError, PositionError, TooMuchWorkError
 from bgfmt.game.board import MAX_CHEQUERS, Side
 from bgfmt.solver.machine import check_memory
 
@@ -38,10 +38,7 @@ def solve_side(side: Side, *, limit: int | None = None) -> SideRolls:
     most = DEFAULT_LIMIT if limit is None else limit
     boards = family(side, limit=most)
     if boards is None:
-        raise NotCoveredError(
-            f"{side}: its rolls would need too many boards for the limit of {most:,} pairs of boards times cube "
-            "states"
-        )
+        raise TooMuchWorkError(f"{side}", None, most)
     rolls = int(boards.plies[-1]).bit_length()
     check_memory(8 * len(boards) * (rolls + 1), f"{side}: its rolls")
     counts = boards.counts.sum(axis=1, dtype=np.int64)
