@@ -234,3 +234,22 @@ def test_numbers_that_are_none_are_damage_without_a_warning(tmp_path: Path) -> N
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             assert bgfmt.verify(path).exit_code == 1
+
+
+@pytest.mark.parametrize("form", ["parquet", "sqlite"])
+def test_what_a_table_says_of_itself_is_accounted_for(golden: Path, tmp_path: Path, form: str) -> None:
+    """The header that a file once had, and the program that wrote the file: a wrong digit there is a finding."""
+    path = tmp_path / f"x.{form}"
+    bgfmt.convert(golden / "gnubg" / "os_p01_nd.bd", path, to=form)
+    assert bgfmt.verify(path).exit_code == 0
+    sound = path.read_bytes()
+    at = sound.index(b"gnubg_header")
+    header = range(sound.index(b"676e75", at), sound.index(b"676e75", at) + 80, 16)
+    writer = [sound.rindex(b"bgfmt") + k for k in range(5)] if form == "parquet" else [96, 97]
+    for k in (*header, *writer):
+        for bit in (0, 6):
+            path.write_bytes(sound[:k] + bytes([sound[k] ^ 1 << bit]) + sound[k + 1 :])
+            try:
+                assert bgfmt.verify(path).exit_code != 0, (k, bit)
+            except bgfmt.BgfmtError as error:
+                assert "\n" not in str(error)

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgfmt.errors import BgfmtError, CapabilityError, CorruptError, TruncatedError
-from bgfmt.formats import described
+from bgfmt.formats import described, records
 from bgfmt.formats.base import Extent, Fault, Head, Options, Reading
 from bgfmt.formats.described import AnyTable
 from bgfmt.formats.outlets import Outlet
@@ -37,6 +37,8 @@ FACTS = "table"
 WATCH = 10_000  # steps of SQLite's machine after which they are counted
 STEPS = 200  # of SQLite's machine for each entry that is read, at most; a sound file takes about ten
 TYPES = {"number": "INTEGER PRIMARY KEY", "id": "TEXT NOT NULL", "count": "INTEGER NOT NULL"}
+VERSION_AT = 96  # of the SQLite that wrote a file last
+MOST_MINOR, MOST_PATCH = 199, 99  # of a version that there can be
 
 
 class Sqlite(AnyTable):
@@ -84,18 +86,21 @@ class Sqlite(AnyTable):
 
     def audit(self, source: Source, table: Table, extent: Extent) -> Iterator[Fault]:
         """The file is compared with what this module writes for the same numbers, with the same SQLite."""
-        version = int.from_bytes(source.bytes(extent.offset + 96, 4), "big")
-        if (
-            version
-            == sqlite3.sqlite_version_info[0] * 10**6
-            + sqlite3.sqlite_version_info[1] * 1000
-            + (sqlite3.sqlite_version_info[2])
-        ):
-            yield from super().audit(source, table, extent)
+        here = extent.offset + VERSION_AT
+        version = int.from_bytes(source.bytes(here, 4), "big")
+        major, minor, patch = version // 10**6, version // 1000 % 1000, version % 1000
+        faults = list(super().audit(source, table, extent))
+        own = (major, minor, patch) == sqlite3.sqlite_version_info
+        if own or major != 3 or minor > MOST_MINOR or patch > MOST_PATCH:
+            yield from faults
         else:
-            found = f"one by SQLite {version // 10**6}.{version // 1000 % 1000}.{version % 1000}"
+            alone = all(here <= fault.offset and fault.offset + fault.size <= here + 4 for fault in faults)
+            at, size = (here, 4) if alone else (extent.offset, extent.size)
             expected = f"a file written by SQLite {sqlite3.sqlite_version}"
-            yield Fault(extent.offset, extent.size, "SQLite layout", expected, found, carried=True)
+            found = f"one by SQLite {major}.{minor}.{patch}"
+            yield Fault(at, size, "SQLite layout", expected, found, carried=True)
+        for said in records.unknown(table):
+            yield Fault(extent.offset, extent.size, "words of the table", "what a program writes", said)
 
 
 # -- writing ---------------------------------------------------------------------------------------------
