@@ -20,8 +20,8 @@ MAKEHYPER = shutil.which("makehyper") or "/usr/games/makehyper"
 def two(folder: Path) -> None:
     """Two chequers against makehyper."""
     mine, other = folder / "o.bd", folder / "h.bd"
-    ours = [*BGFMT, "solve", "hypergammon", "2", "-o", mine, "--force", "--quiet"]
-    theirs = ["sh", "-c", f"cd {folder} && exec {MAKEHYPER} -c 2 -f {other.name}"]
+    ours: list[str | Path] = [*BGFMT, "solve", "hypergammon", "2", "-o", mine, "--force", "--quiet"]
+    theirs: list[str | Path] = ["sh", "-c", f"cd {folder} && exec {MAKEHYPER} -c 2 -f {other.name}"]
     mine_run, other_run, ratio = pairs(ours, theirs, 3)
     same = "same bytes" if mine.read_bytes() == other.read_bytes() else "DIFFERENT BYTES"
     print(row("hypergammon, two chequers", mine_run, other_run, 1 / ratio, same))
@@ -31,10 +31,11 @@ def three(folder: Path) -> None:
     """Three chequers, solved and verified."""
     for recipe, name in (("gnubg", "hyper3.bd"), ("exact", "hyper3.npz")):
         path = folder / name
-        for command in (
+        commands: list[list[str | Path]] = [
             ["solve", "hypergammon", "3", "--recipe", recipe, "-o", path, "--force"],
             ["verify", path],
-        ):
+        ]
+        for command in commands:
             done = run([*BGFMT, *command])
             print(f"{command[0]:<7} {recipe:<6} {done.seconds:8.1f} s {done.megabytes:7.0f} MB")
 

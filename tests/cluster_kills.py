@@ -1,6 +1,6 @@
 """Solves on a cluster whose processes are killed at random: the same bytes as one machine's threads in memory.
 
-python -m tests.cluster_kills ROUNDS SEED [--sizes] [--of 6x9]
+python -m tests.cluster_kills ROUNDS SEED [--sizes] [--of 6x9] [--ways workers,all_of_it,scheduler]
 
 A round is one solve each of
 
@@ -194,18 +194,20 @@ def main() -> None:
     parser.add_argument("seed", type=int)
     parser.add_argument("--sizes", action="store_true")
     parser.add_argument("--of", default="6x9")
+    parser.add_argument("--ways", default="workers,all_of_it,scheduler")
     asked = parser.parse_args()
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
+    with tempfile.TemporaryDirectory() as top:
+        folder = Path(top)
         if asked.sizes:
             print(f"{sizes(folder)} sizes by two workers: the same bytes", flush=True)
         killing = Killing(asked.of, folder, asked.seed)
         for k in range(asked.rounds):
-            for way in (killing.workers, killing.all_of_it, killing.scheduler):
+            for name in asked.ways.split(","):
+                way = getattr(killing, name)
                 began = time.monotonic()
                 way()
                 print(
-                    f"round {k + 1}, {way.__name__}: the same bytes, {time.monotonic() - began:.0f} s, "
+                    f"round {k + 1}, {name}: the same bytes, {time.monotonic() - began:.0f} s, "
                     f"{killing.killed} killed so far", flush=True,
                 )  # fmt: skip
 
