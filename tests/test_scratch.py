@@ -325,7 +325,7 @@ def test_two_at_once_stopped_continued_and_killed(seed: int, tmp_path: Path) -> 
                 with contextlib.suppress(ProcessLookupError):
                     process.send_signal(signal.SIGCONT)
                 _, said = process.communicate(timeout=120)
-                assert process.returncode in (0, 2, 130, -signal.SIGKILL, -signal.SIGINT)
+                assert process.returncode in (0, 2, 130, -signal.SIGKILL, -signal.SIGINT), said
                 if process.returncode == 2:
                     assert LINE.fullmatch(said), said
         if (tmp_path / "t.bd").exists():

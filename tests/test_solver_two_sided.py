@@ -37,7 +37,7 @@ SUMS = {
     (6, 7): "41b0190886f7b2c983283a4dd8f0a7edb1f43bd59ed7f15c23ffe8576acdc8a6",
     (6, 8): "d678215895a6f5aa49ea68cbd7c32dae636e49b4d2f5f088f34fa96e39b18cc3",
 }
-FILES = sorted((GOLDEN / "gnubg").glob("ts_*[0-9].bd"))
+FILES = sorted(f for f in (GOLDEN / "gnubg").glob("ts_*[0-9].bd") if f.name < "ts_13")  # solved: 12 points
 
 
 def file_bytes(points: int, chequers: int, **options: object) -> bytes:
