@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from bgfmt.formats import records
 from bgfmt.formats.compressed import classes, fit, predict
 from bgfmt.formats.compressed.layout import Directory, Shape, crc, shape_of, strip_head
+from bgfmt.formats.compressed.threads import one_thread
 from bgfmt.formats.outlets import Outlet
 from bgfmt.tables import Rows, TwoSided
 
@@ -89,7 +90,7 @@ def _strip(
         left, right, scales = fit.as_bytes(fit.fit(tile, g * shape.groups + j))
         return scales, _sealed(right), *_rows(tile, left, right, scales, shape)
 
-    with ThreadPoolExecutor(AT_ONCE) as pool:
+    with one_thread, ThreadPoolExecutor(AT_ONCE) as pool:
         for j, (scales, factors, data, lengths) in enumerate(pool.map(packed, range(shape.groups))):
             tiles.append(scales)
             beside.append(factors)

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgfmt.formats.compressed.layout import Scales
+from bgfmt.formats.compressed.threads import one_thread
 
 EXACT = 1 << 24
 AT_ONCE = 1024  # records of a row, so that converted factors stay near the processor
@@ -70,13 +71,14 @@ def predict(rows: Bytes, columns: Bytes, scales: Scales, out: NDArray[np.uint16]
             for which, least in groups_of(shifts, tops)
         ]
         weighted.append((first * _power(wide), parts))
-    for start in range(0, len(columns), AT_ONCE):
-        part = columns[start : start + AT_ONCE]
-        for c, (first, second) in enumerate(split(part, scales)):
-            left, parts = weighted[c]
-            wide_sum = left @ first.astype(np.float64).T
-            narrow_sums = np.empty((len(parts), len(rows), len(part)), np.float32)
-            for g, (which, weights, _) in enumerate(parts):
-                np.matmul(weights, second[:, which].astype(np.float32).T, out=narrow_sums[g])
-            scale = np.array([2.0**least for _, _, least in parts])
-            kernels.settle(wide_sum, narrow_sums, scale, out[c, :, start : start + len(part)])
+    with one_thread:
+        for start in range(0, len(columns), AT_ONCE):
+            part = columns[start : start + AT_ONCE]
+            for c, (first, second) in enumerate(split(part, scales)):
+                left, parts = weighted[c]
+                wide_sum = left @ first.astype(np.float64).T
+                narrow_sums = np.empty((len(parts), len(rows), len(part)), np.float32)
+                for g, (which, weights, _) in enumerate(parts):
+                    np.matmul(weights, second[:, which].astype(np.float32).T, out=narrow_sums[g])
+                scale = np.array([2.0**least for _, _, least in parts])
+                kernels.settle(wide_sum, narrow_sums, scale, out[c, :, start : start + len(part)])
