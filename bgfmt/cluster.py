@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import multiprocessing
 import re
 import threading
 import time
@@ -54,6 +55,8 @@ class DaskWorkers(Workers):
 
     def __init__(self, address: str, announce: Callable[[str], None] | None = None) -> None:
         check_address(address)
+        local = LOCAL.fullmatch(address)
+        forked = local is not None and _fork_early()
         try:
             import dask
 
@@ -66,8 +69,14 @@ class DaskWorkers(Workers):
         self._closing = contextlib.ExitStack()
         self._closing.enter_context(_quiet())
         self._closing.enter_context(dask.config.set(SETTINGS))
+        if forked and hasattr(distributed.utils, "_forkserver_preload_set"):
+            distributed.utils._forkserver_preload_set = (
+                True  # else it imports in this process all that it may preload
+            )
+            self._closing.enter_context(
+                dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"})
+            )
         try:
-            local = LOCAL.fullmatch(address)
             self._wanted = int(local.group(1)) if local else 0
             self.local: Any = self._local(distributed, self._wanted) if local else None
             target = address if self.local is None else self.local
@@ -201,6 +210,22 @@ class DaskWorkers(Workers):
     def _close(self) -> None:
         with contextlib.suppress(OSError, TimeoutError, RuntimeError):
             self._closing.close()
+
+
+def _fork_early() -> bool:
+    """Start the process that workers of this machine are forked from, beside this one's imports; whether it could be.
+
+    It imports once what each worker would.
+    """
+    if "forkserver" not in multiprocessing.get_all_start_methods():
+        return False
+    from multiprocessing import forkserver
+
+    if find_spec("distributed") is None:
+        return False
+    forkserver.set_forkserver_preload(["distributed", "bgfmt.solver.stored", "bgfmt.solver.kernels.tiles"])
+    forkserver.ensure_running()
+    return True
 
 
 @contextlib.contextmanager
