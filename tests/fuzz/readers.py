@@ -281,13 +281,10 @@ READERS = {
 
 
 def batches(names: list[str], seconds: float) -> Iterator[str]:
-    """The reader whose turn it is, until the time is over."""
+    """The reader whose turn it is, until the time is over and each has had as many."""
     end = time.monotonic() + seconds
-    while True:
-        for name in names:
-            yield name
-            if time.monotonic() > end:
-                return
+    while time.monotonic() < end:
+        yield from names
 
 
 def run(seconds: float, seed: int = 0, names: list[str] | None = None) -> dict[str, Counter[str]]:
@@ -297,16 +294,19 @@ def run(seconds: float, seed: int = 0, names: list[str] | None = None) -> dict[s
     ends: dict[str, Counter[str]] = {name: Counter() for name in names}
     rng = random.Random(seed)
     for name in names:  # what is loaded and compiled when first used is not held against an input
-        READERS[name].read(corpora[name][0])
+        for sound in corpora[name]:
+            READERS[name].read(sound)
     base = peak_memory()
     log = Log(os.environ.get("BGFMT_FUZZ_LOG", ""), ends)
     with contextlib.suppress(KeyboardInterrupt), log:
         for name in batches(names, seconds):
             log.tell()
             until = time.monotonic() + READERS[name].share * min(BATCH, seconds / len(names) / 8)
-            while time.monotonic() < until:
+            while True:
                 data = READERS[name].mutate(rng.choice(corpora[name]), rng)
                 ends[name][fed(name, data, base)] += 1
+                if time.monotonic() > until:
+                    break
     return ends
 
 
