@@ -20,6 +20,7 @@ from bgfmt.errors import (
     ClosedError,
     FormatError,
     NetworkError,
+    NotCoveredError,
     RangeNotSupportedError,
     SourceChangedError,
     TruncatedError,
@@ -50,6 +51,14 @@ def large(tmp_path: Path) -> Path:
     return path
 
 
+def said(database: bgfmt.Database, asked: Any) -> Any:
+    """The answer, or why there is none: in tables of 13 points sides may not have passed each other."""
+    try:
+        return database.lookup(asked).as_dict()
+    except NotCoveredError as error:
+        return str(error)
+
+
 @pytest.mark.parametrize("path", FILES, ids=lambda p: p.name)
 def test_every_golden_file_says_the_same_from_afar(path: Path) -> None:
     random = np.random.default_rng(1)
@@ -59,7 +68,7 @@ def test_every_golden_file_says_the_same_from_afar(path: Path) -> None:
         assert far.table.entries == table.entries
         for number in random.integers(0, table.entries, 20).tolist():
             asked = table.asked(number)
-            assert far.lookup(asked).as_dict() == local.lookup(asked).as_dict()
+            assert said(far, asked) == said(local, asked)
         mine, other = dict(table.arrays()), dict(far.table.arrays())
         assert mine.keys() == other.keys()
         for (_, one), (_, two) in zip(table.blocks(1 << 14), far.table.blocks(1 << 14), strict=True):

@@ -29,7 +29,7 @@ from bgfmt.solving_stored import solve_stored
 from tests import damage
 
 GOLDEN = Path(__file__).resolve().parents[2] / "fixtures" / "golden"
-SECONDS, MEGABYTES = 5.0, 400.0
+SECONDS, MEGABYTES = 5.0, 250.0  # for one copy; what was held before it is not held against it
 ESCAPE = "ESCAPE"
 #: golden files of gnubg's programs
 FILES = (
@@ -151,7 +151,6 @@ def run(count: int, seed: int = 0, folder: Path | None = None, without: Containe
         for sound in corpus:  # kernels are compiled before anything is timed
             code = bgfmt.verify(put(sound, sound.data, where)).exit_code
             assert code == 0 or not sound.proved, sound.name
-        base = peak()
         with contextlib.suppress(KeyboardInterrupt):
             for number in range(count):
                 sound = corpus[number % len(corpus)]
@@ -161,9 +160,10 @@ def run(count: int, seed: int = 0, folder: Path | None = None, without: Containe
                 if data is None:
                     continue
                 path = put(sound, data, where)
+                before = peak()
                 try:
                     outcomes[judge(path)] += 1
-                    assert peak() < max(MEGABYTES, base + 100), f"held {peak():.0f} MB"
+                    assert peak() - before < MEGABYTES, f"took {peak() - before:.0f} MB"
                 except Exception as error:
                     kept = Path(f"broken-{sound.name}-{number}.bin")
                     kept.write_bytes(data)
