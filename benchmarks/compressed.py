@@ -3,8 +3,7 @@
     python -m benchmarks.compressed [CHEQUERS | FILE] [FOLDER]
 
 Packs the 6-point two-sided table of CHEQUERS (default 10: 513 MB, solved first), or a plain FILE, in FOLDER (default:
-a temporary one). Look-ups are timed by the processor's time of one thread, the least of several passes; set
-OMP_NUM_THREADS=1 for the speed of one core in everything else.
+a temporary one). Look-ups are timed by the processor's time of one thread, the least of several passes.
 """
 
 from __future__ import annotations

@@ -119,13 +119,6 @@ class Advisor:
         owner = "centered" if state.doubled and state.owner == "opponent" else state.owner
         return Score(state.away, self.met, False, state.cube_value, owner, player, state.cube_in_use)
 
-    def covering(self, position: Position) -> str | None:
-        """Name of the table that has numbers for both sides of a race, None where none does."""
-        tables = self.library.tables
-        table = choose.two_sided_for(tables, position)
-        found = table or choose.distributions_for(tables, position.us, position.them)
-        return None if found is None else self.library.name(found)
-
     # -- one side ----------------------------------------------------------------------------------------
 
     def race(self, side: Side) -> SideRace:
