@@ -10,7 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from bgfmt.formats.compressed.kernels_products import LANES, ROWS, pairs_tile, wide_tile
+from bgfmt.formats.compressed.kernels_products import (
+    LANES,
+    ROWS,
+    long_narrow_sum,
+    long_pairs_sum,
+    narrow_sum,
+    pairs_sum,
+    pairs_tile,
+    wide_sum,
+    wide_tile,
+)
 from bgfmt.jit import njit
 
 HALF = LANES // 2
@@ -111,3 +121,62 @@ def products(
                 for i in range(min(LANES, w - first)):
                     value = np.floor((total[r, i] + 8192.0) * (1.0 / 16384.0)) + 32768.0
                     out[row + r, first + i] = np.int32(min(max(value, 0.0), 65535.0))
+
+
+@njit()
+def _filled(out: Any, at: Any, lanes: int) -> Any:
+    """Zeros up to a whole vector; where the next one begins."""
+    while at % lanes:
+        out[at] = 0
+        at += 1
+    return at
+
+
+@njit()
+def laid(data: Any, at: Any, parts: Any, weights: Any, out: Any) -> None:
+    """The factors of a row, from data[at] (int8) on, laid out for `predicted`, int32.
+
+    parts : (columns, 6) int64: bytes before the column's factors, how many of 16 bits, of 8, and pairs of 4, weights
+    before its own, and whether the sum of the small ones stays within 32 bits. weights : int32, two to each shift.
+    """
+    to = np.int64(0)
+    for c in range(len(parts)):
+        wide, narrow, pairs = parts[c, 1], parts[c, 2], parts[c, 3]
+        a, w = at + parts[c, 0], parts[c, 4]
+        for k in range(wide):
+            value = np.int32(data[a + k]) << 8 | (np.int32(data[a + wide + k]) & 255)
+            out[to + k] = np.int32(value * weights[w + k])
+        a, w, to = a + 2 * wide, w + wide, _filled(out, to + wide, 16)
+        for k in range(narrow):
+            out[to + k] = np.int32(np.int32(data[a + k]) * weights[w + k])
+        a, w, to = a + narrow, w + narrow, _filled(out, to + narrow, 16)
+        second = to + (pairs + 15) // 16 * 16
+        for k in range(pairs):
+            both = np.int32(data[a + k])
+            out[to + k] = np.int32((((both & 15) ^ 8) - 8) * weights[w + k])
+            out[second + k] = np.int32((both >> 4) * weights[w + k])
+        _filled(out, to + pairs, 16)
+        to = _filled(out, second + pairs, 16)
+
+
+@njit()
+def predicted(row: Any, data: Any, at: Any, parts: Any, out: Any) -> None:
+    """Add the predictions of a record to out (columns,) uint16, from its row as `laid`, and its column's factors, from
+    data[at] (int8) on, behind which 16 bytes more can be read."""
+    to = np.int64(0)
+    for c in range(len(parts)):
+        wide, narrow, pairs = parts[c, 1], parts[c, 2], parts[c, 3]
+        a = at + parts[c, 0]
+        total = wide_sum(row, to, data, a, wide) >> 10
+        a, to = a + 2 * wide, to + (wide + 15) // 16 * 16
+        if parts[c, 5]:
+            total += narrow_sum(row, to, data, a, narrow)
+        else:
+            total += long_narrow_sum(row, to, data, a, narrow)
+        a, to = a + narrow, to + (narrow + 15) // 16 * 16
+        if parts[c, 5]:
+            total += pairs_sum(row, to, data, a, pairs)
+        else:
+            total += long_pairs_sum(row, to, data, a, pairs)
+        to += (pairs + 15) // 16 * 32
+        out[c] += min(max((total + 8192 >> 14) + 32768, 0), 65535)

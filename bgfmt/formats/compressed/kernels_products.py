@@ -13,6 +13,8 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
+from bgfmt.jit import njit
+
 ROWS, LANES = 4, 32  # of a tile
 I16, I32, I64, F64 = ir.IntType(16), ir.IntType(32), ir.IntType(64), ir.DoubleType()
 PROXY: Any = cgutils.create_struct_proxy
@@ -136,3 +138,119 @@ def _tile(number: Any, lanes: int) -> Any:
 pairs_tile = _tile(I32, 16)
 #: the same of doubles, and 16 columns: out (64,)
 wide_tile = _tile(F64, 8)
+
+
+def _summed(builder: Any, total: Any) -> Any:
+    kind = total.type
+    insert: Any = cgutils.get_or_insert_function
+    name = f"llvm.vector.reduce.add.v{kind.count}i{kind.element.width}"
+    return builder.call(insert(builder.module, ir.FunctionType(kind.element, [kind]), name), [total])
+
+
+def _looped(builder: Any, many: Any, lanes: int, kind: Any, step: Any) -> Any:
+    """The sum, 64 bits, of vectors `step(k)` for k = 0, lanes, 2 lanes ... below many."""
+    before = builder.block
+    loop, done = (builder.function.append_basic_block() for _ in range(2))
+    builder.cbranch(builder.icmp_signed(">", many, I64(0)), loop, done)
+    builder.position_at_end(loop)
+    k, total = builder.phi(I64), builder.phi(kind)
+    more = builder.add(total, step(k))
+    after = builder.add(k, I64(lanes))
+    k.add_incoming(I64(0), before)
+    k.add_incoming(after, loop)
+    total.add_incoming(ir.Constant(kind, None), before)
+    total.add_incoming(more, loop)
+    builder.cbranch(builder.icmp_signed("<", after, many), loop, done)
+    builder.position_at_end(done)
+    found = builder.phi(kind)
+    found.add_incoming(ir.Constant(kind, None), before)
+    found.add_incoming(more, loop)
+    result = _summed(builder, found)
+    return result if result.type == I64 else builder.sext(result, I64)
+
+
+def _single(lanes: int, wide: Any, values: Any) -> Any:
+    """The intrinsic for a sum of products of one row and one column, added up in numbers of kind `wide`; called as
+    those below are. values : gives parts of the row, and vectors of the column that they are multiplied by."""
+
+    @intrinsic
+    def made(typing: Any, left: Any, at: Any, right: Any, begin: Any, many: Any) -> Any:
+        def codegen(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+            a, b = (PROXY(signature.args[k])(context, builder, given[k]).data for k in (0, 2))
+            kind = vector(wide, lanes)
+
+            def widened(value: Any) -> Any:
+                return value if value.type == kind else builder.sext(value, kind)
+
+            def step(k: Any) -> Any:
+                total = None
+                for part, value in enumerate(values(builder, b, builder.add(given[3], k), given[4])):
+                    place = builder.add(
+                        given[1], builder.add(k, builder.mul(_whole(builder, given[4], lanes), I64(part)))
+                    )
+                    one = loaded(builder, a, place, vector(I32, lanes), 4)
+                    product = builder.mul(widened(one), widened(value))
+                    total = product if total is None else builder.add(total, product)
+                return total
+
+            return _looped(builder, given[4], lanes, kind, step)
+
+        return types.int64(left, types.int64, right, types.int64, types.int64), codegen
+
+    return made
+
+
+def _whole(builder: Any, many: Any, lanes: int) -> Any:
+    """A number of factors, made up to whole vectors."""
+    return builder.and_(builder.add(many, I64(lanes - 1)), I64(-lanes))
+
+
+def _bytes(builder: Any, data: Any, at: Any, lanes: int) -> Any:
+    return loaded(builder, data, at, vector(ir.IntType(8), lanes), 1)
+
+
+def _of_16_bits(builder: Any, data: Any, at: Any, many: Any) -> list[Any]:
+    kind = vector(I32, 8)
+    high, low = _bytes(builder, data, at, 8), _bytes(builder, data, builder.add(at, many), 8)
+    high = builder.shl(builder.sext(high, kind), ir.Constant(kind, [8] * 8))
+    return [builder.or_(high, builder.zext(low, kind))]
+
+
+def _of_8_bits(builder: Any, data: Any, at: Any, many: Any) -> list[Any]:
+    return [builder.sext(_bytes(builder, data, at, 16), vector(I32, 16))]
+
+
+def _of_4_bits(builder: Any, data: Any, at: Any, many: Any) -> list[Any]:
+    kind = vector(I32, 16)
+    both = builder.sext(_bytes(builder, data, at, 16), kind)
+    low = builder.shl(both, ir.Constant(kind, [28] * 16))
+    return [builder.ashr(low, ir.Constant(kind, [28] * 16)), builder.ashr(both, ir.Constant(kind, [4] * 16))]
+
+
+#: (left int32, at, right int8, begin, many) -> int64: the factors of a row, raised, from left[at] on, filled up with
+#: zeros to 8 or to 16, times those of a column as the file has them, from right[begin] on; what lies up to 15 bytes
+#: behind them is read, and does not count. Of pairs of 4 bits the row has all first ones, then all second ones.
+wide_sum = _single(8, I64, _of_16_bits)
+narrow_sum, pairs_sum = _single(16, I32, _of_8_bits), _single(16, I32, _of_4_bits)
+#: the same, where 32 bits do not suffice
+long_narrow_sum, long_pairs_sum = _single(16, I64, _of_8_bits), _single(16, I64, _of_4_bits)
+
+
+@intrinsic
+def _fetched(typing: Any, data: Any, at: Any) -> Any:
+    def codegen(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+        place = builder.gep(PROXY(signature.args[0])(context, builder, given[0]).data, [given[1]])
+        place = builder.bitcast(place, ir.IntType(8).as_pointer())
+        kind = ir.FunctionType(ir.VoidType(), [place.type, I32, I32, I32])
+        insert: Any = cgutils.get_or_insert_function
+        builder.call(insert(builder.module, kind, "llvm.prefetch.p0i8"), [place, I32(0), I32(3), I32(1)])
+        return context.get_dummy_value()
+
+    return types.void(data, types.int64), codegen
+
+
+@njit()
+def fetch(data: Any, start: Any, stop: Any) -> None:
+    """Has the memory bring data[start:stop] (uint8), which will soon be needed."""
+    for at in range(start, stop, 64):
+        _fetched(data, at)
