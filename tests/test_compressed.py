@@ -141,7 +141,8 @@ def test_predictions_are_exact_whatever_the_factors() -> None:
                 tile = [(a.tobytes(), b.tobytes(), c.tobytes()) for a, b, c in scales]
                 wanted = packed_reader.predictions(mine[i].tobytes(), theirs[j].tobytes(), tile)
                 row, found = np.empty(kernels_records.MOST_LAID, np.int32), np.zeros(1, np.uint16)
-                kernels_predict.laid(mine[i].view(np.int8), 0, scales.parts, scales.weights, row)
+                before = mine[i].view(np.int8)
+                kernels_records.lay(before, 0, len(before), scales.parts, scales.weights, row)
                 behind = np.append(theirs[j].view(np.int8), rng.integers(-128, 128, 16).astype(np.int8))
                 kernels_predict.predicted(row, behind, 0, scales.parts, found)
                 assert [out[0, i, j]] == wanted == found.tolist()

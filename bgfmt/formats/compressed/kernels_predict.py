@@ -15,9 +15,12 @@ from bgfmt.formats.compressed.kernels_products import (
     ROWS,
     long_narrow_sum,
     long_pairs_sum,
+    narrow_raised,
     narrow_sum,
+    pairs_raised,
     pairs_sum,
     pairs_tile,
+    wide_raised,
     wide_sum,
     wide_tile,
 )
@@ -124,59 +127,49 @@ def products(
 
 
 @njit()
-def _filled(out: Any, at: Any, lanes: int) -> Any:
-    """Zeros up to a whole vector; where the next one begins."""
-    while at % lanes:
-        out[at] = 0
-        at += 1
-    return at
+def whole(many: Any) -> Any:
+    """A number of factors, made up to whole vectors."""
+    return (many + 15) // 16 * 16
 
 
 @njit()
 def laid(data: Any, at: Any, parts: Any, weights: Any, out: Any) -> None:
-    """The factors of a row, from data[at] (int8) on, laid out for `predicted`, int32.
+    """The factors of a row, from data[at] (int8) on, raised for `predicted`, int32; 16 bytes more can be read.
 
     parts : (columns, 6) int64: bytes before the column's factors, how many of 16 bits, of 8, and pairs of 4, weights
-    before its own, and whether the sum of the small ones stays within 32 bits. weights : int32, two to each shift.
+    before its own, and whether the sum of the small ones stays within 32 bits. weights : int32, two to each shift,
+    each kind filled up with zeros to 16.
     """
     to = np.int64(0)
     for c in range(len(parts)):
         wide, narrow, pairs = parts[c, 1], parts[c, 2], parts[c, 3]
         a, w = at + parts[c, 0], parts[c, 4]
-        for k in range(wide):
-            value = np.int32(data[a + k]) << 8 | (np.int32(data[a + wide + k]) & 255)
-            out[to + k] = np.int32(value * weights[w + k])
-        a, w, to = a + 2 * wide, w + wide, _filled(out, to + wide, 16)
-        for k in range(narrow):
-            out[to + k] = np.int32(np.int32(data[a + k]) * weights[w + k])
-        a, w, to = a + narrow, w + narrow, _filled(out, to + narrow, 16)
-        second = to + (pairs + 15) // 16 * 16
-        for k in range(pairs):
-            both = np.int32(data[a + k])
-            out[to + k] = np.int32((((both & 15) ^ 8) - 8) * weights[w + k])
-            out[second + k] = np.int32((both >> 4) * weights[w + k])
-        _filled(out, to + pairs, 16)
-        to = _filled(out, second + pairs, 16)
+        wide_raised(out, to, data, a, weights, w, wide)
+        a, w, to = a + 2 * wide, w + whole(wide), to + whole(wide)
+        narrow_raised(out, to, data, a, weights, w, narrow)
+        a, w, to = a + narrow, w + whole(narrow), to + whole(narrow)
+        pairs_raised(out, to, data, a, weights, w, pairs)
+        to += 2 * whole(pairs)
 
 
 @njit()
 def predicted(row: Any, data: Any, at: Any, parts: Any, out: Any) -> None:
-    """Add the predictions of a record to out (columns,) uint16, from its row as `laid`, and its column's factors, from
-    data[at] (int8) on, behind which 16 bytes more can be read."""
+    """Add the predictions of a record to out (columns,) uint16, from its row as `laid`, and its column's factors,
+    from data[at] (int8) on, behind which 16 bytes more can be read."""
     to = np.int64(0)
     for c in range(len(parts)):
         wide, narrow, pairs = parts[c, 1], parts[c, 2], parts[c, 3]
         a = at + parts[c, 0]
         total = wide_sum(row, to, data, a, wide) >> 10
-        a, to = a + 2 * wide, to + (wide + 15) // 16 * 16
+        a, to = a + 2 * wide, to + whole(wide)
         if parts[c, 5]:
             total += narrow_sum(row, to, data, a, narrow)
         else:
             total += long_narrow_sum(row, to, data, a, narrow)
-        a, to = a + narrow, to + (narrow + 15) // 16 * 16
+        a, to = a + narrow, to + whole(narrow)
         if parts[c, 5]:
             total += pairs_sum(row, to, data, a, pairs)
         else:
             total += long_pairs_sum(row, to, data, a, pairs)
-        to += (pairs + 15) // 16 * 32
+        to += 2 * whole(pairs)
         out[c] += min(max((total + 8192 >> 14) + 32768, 0), 65535)

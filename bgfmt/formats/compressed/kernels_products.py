@@ -227,6 +227,38 @@ def _of_4_bits(builder: Any, data: Any, at: Any, many: Any) -> list[Any]:
     return [builder.ashr(low, ir.Constant(kind, [28] * 16)), builder.ashr(both, ir.Constant(kind, [4] * 16))]
 
 
+def _raised(lanes: int, values: Any) -> Any:
+    """The intrinsic that multiplies factors of a row by their weights, zeros behind them; called as those below."""
+
+    @intrinsic
+    def made(typing: Any, out: Any, to: Any, data: Any, at: Any, weights: Any, begin: Any, many: Any) -> Any:
+        def codegen(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+            o, a, w = (PROXY(signature.args[k])(context, builder, given[k]).data for k in (0, 2, 4))
+            with cgutils.for_range(
+                builder, builder.udiv(_whole(builder, given[6], lanes), I64(lanes))
+            ) as loop:
+                k = builder.mul(loop.index, I64(lanes))
+                weight = loaded(builder, w, builder.add(given[5], k), vector(I32, lanes), 4)
+                for part, value in enumerate(values(builder, a, builder.add(given[3], k), given[6])):
+                    by = builder.add(k, builder.mul(_whole(builder, given[6], lanes), I64(part)))
+                    place = builder.gep(o, [builder.add(given[1], by)])
+                    place = builder.bitcast(place, vector(I32, lanes).as_pointer())
+                    builder.store(builder.mul(value, weight), place, align=4)
+            return context.get_dummy_value()
+
+        args = out, types.int64, data, types.int64, weights, types.int64, types.int64
+        return types.void(*args), codegen
+
+    return made
+
+
+#: (out int32, to, data int8, at, weights int32, begin, many): factors of a row from data[at] on, times weights[begin]
+#: and so on, which are filled up with zeros to 8 or to 16, to out[to] and so on; reads as those below do
+wide_raised, narrow_raised, pairs_raised = (
+    _raised(8, _of_16_bits),
+    _raised(16, _of_8_bits),
+    _raised(16, _of_4_bits),
+)
 #: (left int32, at, right int8, begin, many) -> int64: the factors of a row, raised, from left[at] on, filled up with
 #: zeros to 8 or to 16, times those of a column as the file has them, from right[begin] on; what lies up to 15 bytes
 #: behind them is read, and does not count. Of pairs of 4 bits the row has all first ones, then all second ones.

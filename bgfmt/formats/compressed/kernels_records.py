@@ -188,6 +188,17 @@ def residuals(
 
 
 @njit()
+def lay(data: Any, at: Any, size: Any, parts: Any, weights: Any, row: Any) -> None:
+    """The factors of a row, `size` bytes from data[at] on, as `predicted` takes them; they may be the data's last."""
+    if at + size + 16 <= len(data):
+        laid(data, at, parts, weights, row)
+        return
+    copied = np.zeros(size + 16, np.int8)
+    copied[:size] = data[at : at + size]
+    laid(copied, 0, parts, weights, row)
+
+
+@njit()
 def add_predictions(
     data: Any,
     starts: Any,
@@ -219,7 +230,8 @@ def add_predictions(
             continue
         t = tiles[i]
         if starts[i] != last:
-            laid(mine, starts[i] + (widths[t] + block - 1) // block * each, parts[t], weights, row)
+            at = starts[i] + (widths[t] + block - 1) // block * each
+            lay(mine, at, factors[t], parts[t], weights, row)
             last = starts[i]
         predicted(row, theirs, where[i], parts[t], out[order[i]])
 
@@ -254,7 +266,8 @@ def record(
             return False
     if how != 1:
         signed, row = data.view(np.int8), np.empty(MOST_LAID, np.int32)
-        laid(signed, start + (width + block - 1) // block * (3 if columns == 4 else 2), parts, weights, row)
+        at = start + (width + block - 1) // block * (3 if columns == 4 else 2)
+        lay(signed, at, factors, parts, weights, row)
         predicted(row, signed, where, parts, out)
     return True
 
