@@ -268,8 +268,7 @@ narrow_sum, pairs_sum = _single(16, I32, _of_8_bits), _single(16, I32, _of_4_bit
 long_narrow_sum, long_pairs_sum = _single(16, I64, _of_8_bits), _single(16, I64, _of_4_bits)
 
 
-@intrinsic
-def _fetched(typing: Any, data: Any, at: Any) -> Any:
+def _line(typing: Any, data: Any, at: Any) -> Any:
     def codegen(context: Any, builder: Any, signature: Any, given: Any) -> Any:
         place = builder.gep(PROXY(signature.args[0])(context, builder, given[0]).data, [given[1]])
         place = builder.bitcast(place, ir.IntType(8).as_pointer())
@@ -279,6 +278,9 @@ def _fetched(typing: Any, data: Any, at: Any) -> Any:
         return context.get_dummy_value()
 
     return types.void(data, types.int64), codegen
+
+
+_fetched: Any = intrinsic(_line)
 
 
 @njit()

@@ -91,9 +91,9 @@ def within_block(lanes: Any, k: Any) -> bool:
 
 
 @njit()
-def _sorted(states: Any, many: int, order: Any) -> int:
+def _sorted(states: Any, many: Any, order: Any) -> Any:
     """Put those of the first `many` lanes that have records left into `order`, fewest first; how many they are."""
-    most = 0
+    most: Any = 0
     for i in range(many):
         most = max(most, np.int64(states[i, LEFT]))
     ends = np.zeros(most + 1, np.int64)
@@ -166,7 +166,7 @@ def residuals(
                     rested(lanes, k, 0)
                 lanes[k, TO] = 4 * k
             while True:
-                steps = np.int64(lanes[0, LEFT])
+                steps: Any = np.int64(lanes[0, LEFT])
                 for k in range(1, LANES):
                     steps = min(steps, np.int64(lanes[k, LEFT]))
                 if steps == NEVER:
