@@ -53,7 +53,7 @@ class Packed:
         self._weights = np.zeros(0, np.int32)
         self._rows_sound = np.zeros((n, groups), bool)
         self._beside_sound = np.zeros((groups, n), bool)
-        self._lock = threading.Lock()
+        self._lock, self._local = threading.Lock(), threading.local()
         self._edges = shape.edges()
         whole = source.buffer
         #: all bytes of the file, where they are at hand
@@ -193,7 +193,7 @@ class Packed:
                 stop = min(end * shape.block, high - low)
                 scales = self.tile(g, j)
                 data, starts, ends = self.segments(places[mine], j)
-                predicted = np.empty((shape.columns, len(mine), stop - begin * shape.block), np.uint16)
+                predicted = predict.room(self._local, (shape.columns, len(mine), stop - begin * shape.block))
                 head = shape.entry_bytes(high - low)
                 factors = data[(starts + head)[:, None] + np.arange(scales.factor_bytes)]
                 predict.predict(factors, self.beside(g, j, begin * shape.block, stop), scales, predicted)
