@@ -30,7 +30,10 @@ from bgfmt.jit import njit
 
 PLAIN = 255
 MANY = 4096  # records that are found at once
-SOON, LATER = 4, 12  # so many records before it is needed the memory is asked for a column's factors, and a row's
+SOON, LATER = (
+    4,
+    12,
+)  # so many records before it is needed the memory is asked for a column's factors, and a row's
 MOST_LAID = 4 * (MOST_WIDE + MOST_NARROW + 2 * MOST_PAIRS)
 
 
@@ -146,7 +149,9 @@ def residuals(
         for k in range(count):
             i = first + k
             if i + LATER < len(starts) and starts[i + LATER] != starts[i + LATER - 1]:
-                fetch(data, starts[i + LATER], starts[i + LATER] + 3 * (widths[tiles[i + LATER]] // block + 1))
+                fetch(
+                    data, starts[i + LATER], starts[i + LATER] + 3 * (widths[tiles[i + LATER]] // block + 1)
+                )
             t = tiles[i]
             states[k, LEFT] = 0
             how = found_in(
@@ -164,6 +169,7 @@ def residuals(
                 if at + k < busy:
                     lanes[k] = states[lengths[at + k]]
                 else:
+                    lanes[k] = lanes[0]
                     rested(lanes, k, 0)
                 lanes[k, TO] = 4 * k
             while True:
