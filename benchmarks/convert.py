@@ -3,9 +3,9 @@
     python -m benchmarks.convert [FOLDER]
 
 `cp` returns before anything is on the disk, a conversion afterwards: it reads back and checks what it has written,
-has the disk keep it (fsync) and gives it its name only then. So the times are also held against a copy that is kept as
-well (`cp` and `sync` of the copy). Also Parquet, SQLite and CSV: bytes of input a second. Each figure is the best of
-three.
+has the disk keep it (fsync) and gives it its name only then. So the times are also held against a copy that is
+kept as well (`cp` and `sync` of the copy). Also Parquet, SQLite and CSV: bytes of input a second. Each figure is the
+best of three.
 """
 
 from __future__ import annotations
