@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bgfmt.errors import CapabilityError
 from bgfmt.formats.base import promised
 from bgfmt.formats.stores import MAIN, Described
 from bgfmt.formats.zarr import rows_of
