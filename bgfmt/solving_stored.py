@@ -7,6 +7,7 @@ ended, goes on from what is there. What is whole is a table of a format like any
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import os
 from collections.abc import Callable
@@ -136,6 +137,8 @@ def solve_stored(
     if path is None and store is None:
         raise CapabilityError("a file to make or a store has to be named")
     kept = os.fspath(store) if store is not None else store_of(path or "")
+    if not kept:
+        raise FileNotFoundError(errno.ENOENT, "an empty name is no name of a store", kept)
     filing = _filing(made, path, format, force, options)
     there = _found(made, kept, resume)
     at_once = thread_count(threads)
