@@ -2,8 +2,8 @@
 
 A core makes LANES maxima, reads READ_RATE and writes WRITE_RATE bytes a second (`bgfmt.solver.tiles`); all workers
 together move no more than the store's bandwidth; and no solve ends before its longest chain of tiles. So the time is
-the greatest of the three, with half of the lesser of work and chain added for workers that wait. Arrays of a one-sided
-table that do not fit into memory come and go with PAGED_RATE (`bgfmt.solver.plan`), whatever the disk.
+the greatest of the three, with half of the lesser of work and chain added for workers that wait. Arrays of a
+one-sided table that do not fit into memory come and go with PAGED_RATE (`bgfmt.solver.plan`), whatever the disk.
 """
 
 from __future__ import annotations
@@ -94,7 +94,9 @@ def one_sided(points: int, where: Machines) -> Cost | None:
         planned = in_mapped_files(planned, int(where.memory))
     disk, moved = mapped_disk(planned), planned.output + 3.0 * planned.scratch
     hours = max(planned.seconds, moved / where.bandwidth) / 3600
-    return Cost(f"one-sided {points} points", where.name, where.cores, hours, hours, planned.memory, disk, moved)
+    return Cost(
+        f"one-sided {points} points", where.name, where.cores, hours, hours, planned.memory, disk, moved
+    )
 
 
 def match_score(where: Machines, met: Met) -> Cost | None:

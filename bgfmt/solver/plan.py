@@ -17,7 +17,9 @@ from bgfmt.solver.recipe import recipe as find_recipe
 from bgfmt.tables.gillogly import CHEQUERS, POINTS, domain_ids, domain_of
 
 MAX_TWO_SIDED_POINTS = 12
-LANES = 1.6e10  # int16 maxima a second on one core, measured in tiles of a store and in squares of a whole table
+LANES = (
+    1.6e10  # int16 maxima a second on one core, measured in tiles of a store and in squares of a whole table
+)
 SCRATCH_RATE = 0.4e9  # bytes of table a second that checksums, both files and merging take
 START_SECONDS = 0.7  # interpreter, numpy, numba and the compiled code from its cache
 INTERPRETER_BYTES = 150_000_000
