@@ -26,6 +26,7 @@ Array = Any
 ROLLS = 21
 SEEN = 1 << 30  # in `landed`: an earlier play of the roll leaves the same side
 POINTS = 24
+TOGETHER = 64  # columns of some rows made in turn
 WIDE = 32  # more chequers than the full side has
 
 
@@ -134,10 +135,10 @@ def list_sides(boards: Array, first: int, last: int, wide: Array, ends: Array) -
 
 
 @njit()
-def looks_at(hit: Array, met: Array, r: int) -> bool:
-    """Whether a reply to a play against the side with these hits can lie in row r."""
+def looks_at(hit: Array, met: Array, first: int, last: int) -> bool:
+    """Whether a reply to a play against the side with these hits can lie in the rows first..last."""
     for bits in range(8):
-        there = hit[bits] == r
+        there = first <= hit[bits] <= last
         for k in range(3):
             there = there and not (bits >> k & 1 and met[k] == 31)
         if there:
@@ -151,6 +152,7 @@ def row(
     first: int,
     last: int,
     own: int,
+    block: int,
     lists: Lists,
     boards: Array,
     chequers: int,
@@ -165,8 +167,8 @@ def row(
     """One step for the records [r, first..last-1] from the old numbers and those new ones whose turn was before.
 
     old_turned, new_turned (n * n, 10) : record [us, them] at them * n + us: those of neighbours lie together.
-    own : 0 for all, 1 for those that cannot look at row r itself, 2 for those that can. kinds :
-    (n * n,), the classes. Returns the greatest change of a number.
+    own : 0 for all, 1 for those that cannot look at the rows block..r, 2 for those that can. kinds : (n * n,), the
+    classes. Returns the greatest change of a number.
     """
     starts, after, landed = lists.starts, lists.after, lists.landed
     n = len(lists.blocked)
@@ -181,7 +183,7 @@ def row(
             set_turned(new[x], new_turned[c * n + r])
         if kinds[x] <= OVER:
             continue
-        if own and looks_at(lists.hit[c], lists.met[c], r) != (own == 2):
+        if own and looks_at(lists.hit[c], lists.met[c], block, r) != (own == 2):
             continue
         a, b_, d = lists.met[c, 0], lists.met[c, 1], lists.met[c, 2]
         blots = lists.blots[c]
@@ -216,14 +218,18 @@ def row(
                         left = np.int64(after[p])
                         y = left * n + to
                         fresh = to < r or (to == r and left < c)
-                        g = new_turned[y] if fresh else old_turned[y]
-                        if g[5] >= e5:  # among equal ones the last play gives the chances
-                            e5, chosen, of_new = g[5], y, fresh
-                        e6, e7 = max(e6, g[6]), max(e7, g[7])
-                        e8, e9 = max(e8, g[8]), max(e9, g[9])
-                    g = new_turned[chosen] if of_new else old_turned[chosen]
+                        if fresh:  # number by number: a view of a record costs more than all of them
+                            g5, g6, g7 = new_turned[y, 5], new_turned[y, 6], new_turned[y, 7]
+                            g8, g9 = new_turned[y, 8], new_turned[y, 9]
+                        else:
+                            g5, g6, g7 = old_turned[y, 5], old_turned[y, 6], old_turned[y, 7]
+                            g8, g9 = old_turned[y, 8], old_turned[y, 9]
+                        if g5 >= e5:  # among equal ones the last play gives the chances
+                            e5, chosen, of_new = g5, y, fresh
+                        e6, e7 = max(e6, g6), max(e7, g7)
+                        e8, e9 = max(e8, g8), max(e9, g9)
                     for k in range(5):
-                        best[k] = g[k]
+                        best[k] = new_turned[chosen, k] if of_new else old_turned[chosen, k]
                     best[5], best[6], best[7], best[8], best[9] = e5, e6, e7, e8, e9
                 add_roll(total, best, high == low)
         finish(total, divide)
@@ -239,7 +245,9 @@ def row(
 def rows(
     first: int,
     last: int,
-    lower: bool,
+    from_: int,
+    to: int,
+    own: int,
     lists: Lists,
     boards: Array,
     chequers: int,
@@ -251,12 +259,21 @@ def rows(
     new: Array,
     new_turned: Array,
 ) -> Any:
-    """`row` for the rows first..last-1, in order: the records up to the diagonal where `lower`, else those beyond."""
+    """`row` for the columns from_..to-1 of the rows first..last-1: of those beyond the diagonal, or up to it.
+
+    own : 0 beyond the diagonal; 1 up to it, what looks at none of these rows whose turn was before; 2 the rest, row
+    by row. The others need no order, and are made some columns at a time: rows near each other look at the same.
+    """
     most = old.dtype.type(0)
-    for r in range(first, last):
-        begin, end = (0, r + 1) if lower else (r + 1, len(boards))
-        change = row(
-            r, begin, end, 0, lists, boards, chequers, kinds, divide, stay, old, old_turned, new, new_turned
-        )
-        most = change if change > most else most
+    width = to - from_ if own == 2 else TOGETHER
+    for some in range(from_, to, max(1, width)):
+        for r in range(first, last):
+            begin, end = (
+                (some, min(to, some + width, r + 1)) if own else (max(some, r + 1), min(to, some + width))
+            )
+            change = row(
+                r, begin, end, own, first, lists, boards, chequers, kinds, divide, stay,
+                old, old_turned, new, new_turned,
+            )  # fmt: skip
+            most = change if change > most else most
     return most
