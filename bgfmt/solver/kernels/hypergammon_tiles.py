@@ -81,7 +81,7 @@ def one_lane(apart: Array, at: Any, out: Array, begin: Any) -> None:
 
 
 @njit()
-def met(blots: Array, tile: int, packed: Any) -> Any:
+def met(blots: Array, tile: Any, packed: Any) -> Any:
     """The lanes of a tile with a blot on one of up to four landings."""
     word = blots[tile, packed & 31] | blots[tile, packed >> 5 & 31]
     return word | blots[tile, packed >> 10 & 31] | blots[tile, packed >> 15 & 31]

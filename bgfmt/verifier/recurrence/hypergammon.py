@@ -106,7 +106,7 @@ class Iteration:
         n = len(self.boards)
         width = np.float64 if exact else np.float32
         self.values, self._old = np.zeros((n * n, 10), width), np.zeros((n * n, 10), width)
-        self._turned, self._old_turned = np.zeros((n * n, 10), width), np.zeros((n * n, 10), width)
+        self._turned, self._later = np.zeros((2 * n * n, 10), width), False
         self.kinds = np.zeros(n * n, np.uint8)
         self._lists = _lists(self.boards, threads)
         self.begin_again(divide=divide)
@@ -137,8 +137,9 @@ class Iteration:
 
         self.values[:] = values
         self._old[:] = values
-        kernels.turn_all(len(self.boards), self.values, self._turned)
-        self._old_turned[:] = self._turned
+        many = len(values)
+        kernels.turn_all(len(self.boards), self.values, self._turned[:many])
+        self._turned[many:] = self._turned[:many]
 
     def sweep(self, *, races: bool = False) -> float:
         """One sweep, of races alone if so asked; the greatest change of a number."""
@@ -146,10 +147,10 @@ class Iteration:
 
         n = len(self.boards)
         self.values, self._old = self._old, self.values
-        self._turned, self._old_turned = self._old_turned, self._turned
+        self._later = not self._later
         kinds = self._without_contact if races else self._renewed
         constant = (self._lists, self.boards, self.chequers, kinds, self.divide, self.exact)
-        arrays = (self._old, self._old_turned, self.values, self._turned)
+        arrays = (self._old, self.values, self._turned, self._later)
 
         def make(first: int, from_: int, to: int, own: int) -> float:
             return float(kernels.rows(first, min(n, first + SOME), from_, to, own, *constant, *arrays))

@@ -26,6 +26,7 @@ Array = Any
 ROLLS = 21
 SEEN = 1 << 30  # in `landed`: an earlier play of the roll leaves the same side
 POINTS = 24
+FIVE, SIX, SEVEN, EIGHT, NINE = np.uint64(5), np.uint64(6), np.uint64(7), np.uint64(8), np.uint64(9)
 TOGETHER = 64  # columns of some rows made in turn
 WIDE = 32  # more chequers than the full side has
 
@@ -160,18 +161,20 @@ def row(
     divide: bool,
     stay: bool,
     old: Array,
-    old_turned: Array,
     new: Array,
-    new_turned: Array,
+    turned: Array,
+    later: bool,
 ) -> Any:
     """One step for the records [r, first..last-1] from the old numbers and those new ones whose turn was before.
 
-    old_turned, new_turned (n * n, 10) : record [us, them] at them * n + us: those of neighbours lie together.
+    turned (2 * n * n, 10) : record [us, them] at them * n + us, so that those of neighbours lie together, twice: the
+    old and the new ones, the new ones in the second half if `later`.
     own : 0 for all, 1 for those that cannot look at the rows block..r, 2 for those that can. kinds : (n * n,), the
     classes. Returns the greatest change of a number.
     """
     starts, after, landed = lists.starts, lists.after, lists.landed
     n = len(lists.blocked)
+    new_from, old_from = (n * n, 0) if later else (0, n * n)
     total = np.zeros(NUMBERS, old.dtype)
     best = np.zeros(NUMBERS, old.dtype)
     most = old.dtype.type(0)
@@ -180,7 +183,7 @@ def row(
         x = r * n + c
         if kinds[x] == OVER:
             over_values(boards[r], boards[c], chequers, new[x])
-            set_turned(new[x], new_turned[c * n + r])
+            set_turned(new[x], turned[new_from + c * n + r])
         if kinds[x] <= OVER:
             continue
         if own and looks_at(lists.hit[c], lists.met[c], block, r) != (own == 2):
@@ -197,13 +200,12 @@ def row(
                     y = c * n + r
                     ours = c < r
                     if stay:
-                        best[:] = new_turned[r * n + c] if ours else old_turned[r * n + c]
+                        best[:] = turned[r * n + c + (new_from if ours else old_from)]
                     else:
                         no_play(new[y] if ours else old[y], best)
                 else:
                     e5 = e6 = e7 = e8 = e9 = least
-                    chosen = 0
-                    of_new: Any = False
+                    chosen = np.uint64(0)
                     for p in range(begin, end):
                         mask = np.int64(landed[p])
                         again = False
@@ -217,19 +219,17 @@ def row(
                         to = lists.hit[c, bits]
                         left = np.int64(after[p])
                         y = left * n + to
-                        fresh = to < r or (to == r and left < c)
-                        if fresh:  # number by number: a view of a record costs more than all of them
-                            g5, g6, g7 = new_turned[y, 5], new_turned[y, 6], new_turned[y, 7]
-                            g8, g9 = new_turned[y, 8], new_turned[y, 9]
-                        else:
-                            g5, g6, g7 = old_turned[y, 5], old_turned[y, 6], old_turned[y, 7]
-                            g8, g9 = old_turned[y, 8], old_turned[y, 9]
-                        if g5 >= e5:  # among equal ones the last play gives the chances
-                            e5, chosen, of_new = g5, y, fresh
-                        e6, e7 = max(e6, g6), max(e7, g7)
-                        e8, e9 = max(e8, g8), max(e9, g9)
+                        # no branches: they would be guessed wrong every other time
+                        fresh = (to < r) | ((to == r) & (left < c))
+                        at = np.uint64(y + (new_from if fresh else old_from))
+                        g5, g6, g7 = turned[at, FIVE], turned[at, SIX], turned[at, SEVEN]
+                        g8, g9 = turned[at, EIGHT], turned[at, NINE]
+                        taken = g5 >= e5  # among equal ones the last play gives the chances
+                        e5, chosen = (g5 if taken else e5), (at if taken else chosen)
+                        e6, e7 = (g6 if g6 > e6 else e6), (g7 if g7 > e7 else e7)
+                        e8, e9 = (g8 if g8 > e8 else e8), (g9 if g9 > e9 else e9)
                     for k in range(5):
-                        best[k] = new_turned[chosen, k] if of_new else old_turned[chosen, k]
+                        best[k] = turned[chosen, np.uint64(k)]
                     best[5], best[6], best[7], best[8], best[9] = e5, e6, e7, e8, e9
                 add_roll(total, best, high == low)
         finish(total, divide)
@@ -237,7 +237,7 @@ def row(
             gap = abs(total[k] - old[x, k])
             most = gap if gap > most else most
             new[x, k] = total[k]
-        set_turned(new[x], new_turned[c * n + r])
+        set_turned(new[x], turned[new_from + c * n + r])
     return most
 
 
@@ -255,9 +255,9 @@ def rows(
     divide: bool,
     stay: bool,
     old: Array,
-    old_turned: Array,
     new: Array,
-    new_turned: Array,
+    turned: Array,
+    later: bool,
 ) -> Any:
     """`row` for the columns from_..to-1 of the rows first..last-1: of those beyond the diagonal, or up to it.
 
@@ -273,7 +273,7 @@ def rows(
             )
             change = row(
                 r, begin, end, own, first, lists, boards, chequers, kinds, divide, stay,
-                old, old_turned, new, new_turned,
+                old, new, turned, later,
             )  # fmt: skip
             most = change if change > most else most
     return most
