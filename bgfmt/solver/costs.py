@@ -112,7 +112,7 @@ def match_score(where: Machines, met: Met) -> Cost | None:
 
 @dataclass(frozen=True)
 class Point:
-    """A solve that was run on a machine of 2 cores, 23 GB and `DISK`: seconds and bytes of memory, and both by the model."""
+    """A solve that was run, with 2 cores, 23 GB and `DISK`: seconds and bytes of memory, and both by the model."""
 
     what: str
     seconds: float
@@ -140,7 +140,7 @@ def points() -> list[Point]:
         Point("two-sided 6x15", 121, 10.2 * GB, plan("two-sided", 6, 15, threads=2)),
         Point(
             "two-sided 7x12, `--store` and `--memory 2.8G`", 309, 5.1 * GB,
-            replace(plan("two-sided", 7, 12, threads=2), seconds=tiles, memory=held),
+            replace(plan("two-sided", 7, 12), seconds=tiles, memory=held),
         ),
         *(
             Point(f"one-sided {what}", seconds, memory * GB, in_mapped_files(planned, 6 * 10**9))
