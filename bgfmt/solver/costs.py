@@ -139,7 +139,7 @@ def points() -> list[Point]:
         Point("two-sided 6x10", 2.5, 0.46 * GB, plan("two-sided", 6, 10, threads=2)),
         Point("two-sided 6x15", 121, 10.2 * GB, plan("two-sided", 6, 15, threads=2)),
         Point(
-            "two-sided 7x12, `--store` and `--memory 2.8G`", 309, 5.1 * GB,
+            "two-sided 7x12, `--store` and `--memory 2.8G`", 257, 5.04 * GB,
             replace(plan("two-sided", 7, 12), seconds=tiles, memory=held),
         ),
         *(
