@@ -30,6 +30,7 @@ class Tiles(NamedTuple):
     """The other sides in tiles.
 
     them : (tiles * 32,) the side of each lane, 0 where there is none. lane : (n,) tile * 32 + lane of each side.
+    least : (tiles,) the least side of each.
     blocked : (tiles,) the landing that all sides of a tile block. blots : (tiles, 32) uint32, bits of the lanes with
         a blot on a landing; nothing from landing 24 on. places : (tiles * 32,) uint32, what `Sides` has, five bits
         each. hit : flat (tiles * 32, 8) uint64, what `Sides` has as places in `State.apart` of records of column 0.
@@ -37,6 +38,7 @@ class Tiles(NamedTuple):
 
     them: Array
     lane: Array
+    least: Array
     blocked: Array
     blots: Array
     places: Array
@@ -79,7 +81,7 @@ def one_lane(apart: Array, at: Any, out: Array, begin: Any) -> None:
 
 
 @njit()
-def met(blots: Array, tile: int, packed: Any) -> Any:
+def met(blots: Array, tile: Any, packed: Any) -> Any:
     """The lanes of a tile with a blot on one of up to four landings."""
     word = blots[tile, packed & 31] | blots[tile, packed >> 5 & 31]
     return word | blots[tile, packed >> 10 & 31] | blots[tile, packed >> 15 & 31]
@@ -101,12 +103,10 @@ def stay(state: State, tiles: Tiles, tile: int, us: int, alive: Any, best: Array
 
 
 @njit()
-def rows(
-    state: State, plays: Plays, tiles: Tiles, first: int, last: int, from_: int, apace: int, made: Array
-) -> None:
+def rows(state: State, plays: Plays, tiles: Tiles, first: int, last: int, which: Array, made: Array) -> None:
     """One step for the rows first..last-1 from the numbers as they stand: made[us - first, tile] = (320,) numbers.
 
-    For every so many tiles, the outer loop, since rows near each other look at the same records.
+    For the tiles `which`, the outer loop, since rows near each other look at the same records.
     Lanes that are not live, and tiles with few that are, hold anything.
     """
     told, apart, live, share, one = state.told, state.apart, state.live, state.share, state.one
@@ -116,9 +116,10 @@ def rows(
     tile_wide = np.uint64(TILE)
     best, total = np.zeros(TILE, told.dtype), np.zeros(TILE, told.dtype)
     others = np.zeros(2 * TILE, told.dtype)  # of two plays, the lanes in which a blot is hit
-    for tile in range(from_, len(tiles.blocked), apace):
-        start_of_tile = np.uint64(tile) * n
-        lane_of_tile = np.uint64(tile * LANES)
+    for some in which:
+        tile = np.uint64(some)  # what may be negative is looked up more slowly
+        start_of_tile = tile * n
+        lane_of_tile = tile * np.uint64(LANES)
         for us in range(first, last):
             alive = live[us, tile]
             if few(alive):
@@ -130,10 +131,11 @@ def rows(
                     start, end = starts[roll], starts[roll + 1]
                     roll += 1
                     if start == end:
-                        stay(state, tiles, tile, us, alive, best)
+                        stay(state, tiles, int(tile), us, alive, best)
                     last_at = np.uint64(0)
                     last_hits = last_barred = np.uint32(0)
-                    waiting = 0  # a play is done after the next one's hits were put together, not to wait for them
+                    # a play is done after the hits of the next one were put together, so as not to wait for them
+                    waiting = 0
                     for e in range(start, end):
                         repeated = np.uint32(0)
                         mask = landed[e]
@@ -192,3 +194,17 @@ def few(alive: Any) -> bool:
     for _ in range(FEW):
         alive &= alive - np.uint32(1) if alive else alive
     return not alive
+
+
+@njit()
+def chosen(tiles: Tiles, last: int, later: bool, from_: int, apace: int) -> Array:
+    """Every so many tiles of those whose sides all are `last` or greater, if `later`, or of the other ones."""
+    out = np.empty(len(tiles.least), np.int64)
+    many = seen = 0
+    for tile in range(len(out)):
+        if (tiles.least[tile] >= last) == later:
+            if seen % apace == from_:
+                out[many] = tile
+                many += 1
+            seen += 1
+    return out[:many]

@@ -32,7 +32,9 @@ def _played(first: bool) -> Any:
     """The intrinsic of the first play of a roll, or of a further one; called as `first_play` is."""
 
     @intrinsic
-    def made(typing: Any, told: Any, at: Any, apart: Any, begin: Any, best: Any, hits: Any, barred: Any) -> Any:
+    def made(
+        typing: Any, told: Any, at: Any, apart: Any, begin: Any, best: Any, hits: Any, barred: Any
+    ) -> Any:
         def codegen(context: Any, builder: Any, signature: Any, values: Any) -> Any:
             number = context.get_value_type(told.dtype)
             kind, align = ir.VectorType(number, LANES), int(told.dtype.bitwidth) // 8
@@ -91,4 +93,4 @@ def _trailing(typing: Any, word: Any) -> Any:
 @njit()
 def lowest(word: Any) -> Any:
     """The place of the lowest bit of a word that is not 0."""
-    return _trailing(word)
+    return _trailing(word)  # type: ignore[call-arg]
