@@ -250,4 +250,5 @@ def test_more_and_more_parts(name: str, files: Callable[[str, int], Path], tmp_p
     paths = [tmp_path / "short", tmp_path / "long"]
     for path, n in zip(paths, (2_000, 16_000), strict=True):
         make(path, files(form, 0), n)
-    assert_linear(*(reading(path, form) for path in paths), 8)
+    short, long = (reading(path, form) for path in paths)
+    assert_linear(short, long, 8)
