@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgfmt.formats.compressed.classes import bits
-from bgfmt.formats.compressed.layout import BLOCK, MOST_NARROW, MOST_PAIRS, MOST_WIDE, Scales
+from bgfmt.formats.compressed.layout import MOST_NARROW, MOST_PAIRS, MOST_WIDE, Scales
 
 Matrix = NDArray[np.float32]
 WIDE_STEP, NARROW_STEP, FINE_STEP = 64, 128, 192
@@ -21,6 +21,7 @@ NARROW_WORTH = (
     0.19  # one of 8 bits by this share of what all of them leave: below, 4 bits lose less than 4 cost
 )
 SAMPLE = 96
+BLOCK = 128  # records whose mean residual says what they cost
 SPARE = 16  # singular vectors found beyond those that are used
 ENOUGH = 0.7
 NARROW_PRICE, FINE_PRICE = 9.0, 6.0  # bits that a number of a factor is worth: its own, and the time it takes

@@ -102,8 +102,8 @@ def residuals(
 ) -> Any:
     """Residuals of single records, the i-th into row order[i] of out (m, columns) uint16; -1, or an i that is bad.
 
-    starts, stops : row segments in data. columns_at : place in the tile. tiles : which tile. widths, factors : of
-    every tile. stored : (m,) True where `out` has the i-th record itself, not what is to be added to a prediction.
+    starts, stops : row segments in data, of so many records (widths). columns_at : place in the tile. tiles : which
+    tile. factors : of every tile. stored : (m,) True where `out` has the i-th record itself, not what is to be added to a prediction.
     """
     columns = out.shape[1]
     lanes, whose = np.zeros((LANES, WORDS), np.uint64), np.full(LANES, -1, np.int64)
@@ -115,9 +115,8 @@ def residuals(
         steps: Any = NEVER
         for k in range(LANES):
             while whose[k] < 0 and at < len(starts):
-                t = tiles[at]
                 how = found_in(
-                    data, starts[at], stops[at], columns_at[at], widths[t], factors[t], columns, block, lanes, k,
+                    data, starts[at], stops[at], columns_at[at], widths[at], factors[tiles[at]], columns, block, lanes, k,
                     out, order[at],
                 )  # fmt: skip
                 if how < 0:
@@ -217,7 +216,7 @@ def add_predictions(
         if stored[i]:
             continue
         t = tiles[i]
-        mine = starts[i] + (widths[t] + block - 1) // block * each
+        mine = starts[i] + (widths[i] + block - 1) // block * each
         for c in range(columns):
             out[order[i], c] += predicted(data, mine, beside, where[i], parts[t], weights, c)
 
@@ -281,13 +280,15 @@ def located(
     factors: Any,
     rows_sound: Any,
     beside_sound: Any,
+    half: bool,
     out: Any,
 ) -> bool:
     """Where records are, by the places of their sides, the i-th for pair order[i]; whether any is unchecked.
 
     group : (n,) of every place. edges : of the groups. begins : (n * groups + groups,) of the row segments, each
-    strip's end behind its own. beside, factors : (tiles,) where column factors begin, and their size. out : (5, m)
-    int64 tile, start and end of the row segment, place in the tile, where the factors of the column are.
+    strip's end behind its own. beside, factors : (tiles,) where column factors begin, and their size. half : whether
+    rows end at the diagonal. out : (6, m) int64 tile, start and end of the row segment, place in the tile, where the
+    factors of the column are, records of the segment.
     """
     groups = len(edges) - 1
     fresh = False
@@ -299,4 +300,5 @@ def located(
         fresh |= not (rows_sound[row, j] and beside_sound[g, column])
         out[0, i], out[1, i], out[2, i], out[3, i] = t, begins[at], begins[at + 1], column - edges[j]
         out[4, i] = beside[t] + (column - edges[j]) * (factors[t] + 4)
+        out[5, i] = (min(edges[j + 1], row + 1) if half else edges[j + 1]) - edges[j]
     return fresh
