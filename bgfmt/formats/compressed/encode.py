@@ -150,8 +150,8 @@ def _rows(
         part = tile[some]
         predict.predict(left[some], right, scales, predicted[:, : len(part)])
         size = kernels_writing.encode(
-            part, predicted[:, : len(part)], widths[some], left[some], shape.block, edges, ladder.frequencies, ladder.begins,
-            ladder.shifts, room, sizes[some],
+            part, predicted[:, : len(part)], widths[some], left[some], shape.block, edges, ladder.frequencies,
+            ladder.begins, ladder.shifts, room, sizes[some],
         )  # fmt: skip
         ends = np.cumsum(sizes[some])
         kernels_sums.seal(room, ends - sizes[some], ends)

@@ -1,7 +1,7 @@
 """The second level: of each pair of sides the record of the stronger one on roll is left out, and rebuilt by one ply.
 
-Positions are in an order in which every play goes to an earlier place. A record (u, t) follows from those of t on roll
-against what u's rolls lead to, (t, u'), with u' before u. So where u stands before t all of these are in the file,
+Positions are in an order in which every play goes to an earlier place. A record (u, t) follows from those of t on
+roll against what u's rolls lead to, (t, u'), with u' before u. So where u stands before t all of these are in the file,
 in the one row of t.
 """
 
@@ -126,12 +126,19 @@ class Halves(Packed):
             return
         flat = out.view(np.uint64 if self.shape.columns == 4 else np.uint16)[..., 0]
         parts = [(t, min(last, t + ROWS)) for t in range(begin, last, ROWS)]
-        self.plays.lists  # made before the threads ask for them
+        lists = self.plays.lists
         with ThreadPoolExecutor(system.cores()) as pool:
-            list(pool.map(lambda part: self._against(places, into, *part, target, flat), parts))
+            list(pool.map(lambda part: self._against(places, into, *part, target, lists, flat), parts))
 
     def _against(
-        self, places: Numbers, into: Numbers, first: int, last: int, target: Numbers, flat: NDArray[Any]
+        self,
+        places: Numbers,
+        into: Numbers,
+        first: int,
+        last: int,
+        target: Numbers,
+        lists: Any,
+        flat: NDArray[Any],
     ) -> None:
         """The part of `_fill` of the columns at places first..last-1."""
         from bgfmt.formats.compressed import kernels_halves as kernels

@@ -11,7 +11,7 @@ from bgfmt.formats.compressed.kernels_records import PLAIN, predicted, within_bl
 from bgfmt.formats.compressed.kernels_sums import crc32
 from bgfmt.formats.compressed.plays import Room, Singles
 from bgfmt.game.kernels_results import results_of
-from bgfmt.game.kernels_vectors import Rolls, cube, record, turned
+from bgfmt.game.kernels_vectors import Rolls, record, turned
 from bgfmt.jit import njit
 
 
@@ -44,7 +44,7 @@ def _sound(data: Any, start: Any, stop: Any) -> bool:
 
 @njit()
 def of_row(file: File, row: Any, wanted: Any, out: Any) -> bool:
-    """Records of one row at ascending places, none beyond the row, out (m, columns) uint16; False where one is bad."""
+    """Records of one row at ascending places up to its own, out (m, columns) uint16; False where one is bad."""
     data, block, columns = file.data, file.block, out.shape[1]
     edges, kept = file.edges, 2 if out.shape[1] == 4 else 1
     many, groups = len(wanted), len(file.edges) - 1
@@ -193,7 +193,7 @@ def folded(records: Any, room: Room, out: Any) -> None:
 
 @njit()
 def rebuilt(file: File, singles: Singles, room: Room, us: Any, ts: Any, begin: Any, out: Any) -> Any:
-    """Records of pairs of places us < ts, none 0, from `begin` on, out (m, columns) uint16; -1, or one that is bad."""
+    """Records of pairs of places 0 < us < ts, from `begin` on, out (m, columns) uint16; -1, or one that is bad."""
     records = np.empty((1024, out.shape[1]), np.uint16)
     for i in range(begin, len(us)):
         wanted = wanted_by(us[i], singles, room)
@@ -210,7 +210,7 @@ def rebuilt(file: File, singles: Singles, room: Room, us: Any, ts: Any, begin: A
 
 @njit()
 def tile_of(rows: Any, lines: Any, values: Any) -> None:
-    """lines (width, lanes) int16 = turned values of rows (m, width, columns) uint16, those of one place side by side."""
+    """lines (width, lanes) int16 = turned values of rows (m, width, columns) uint16, those of a place side by side."""
     m, width, columns = rows.shape
     for i in range(m):
         turned(rows[i].reshape(-1), columns, values)

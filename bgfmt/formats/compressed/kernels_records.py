@@ -116,8 +116,8 @@ def residuals(
         for k in range(LANES):
             while whose[k] < 0 and at < len(starts):
                 how = found_in(
-                    data, starts[at], stops[at], columns_at[at], widths[at], factors[tiles[at]], columns, block, lanes, k,
-                    out, order[at],
+                    data, starts[at], stops[at], columns_at[at], widths[at], factors[tiles[at]], columns, block, lanes,
+                    k, out, order[at],
                 )  # fmt: skip
                 if how < 0:
                     return at

@@ -43,6 +43,7 @@ LEVELS = (1, 2)  # every record; those that one ply of gnubg's recipe does not r
 HEAD_BYTES = 64
 BLOCKS = {1: 128, 2: 256}  # records of a block, by level
 MOST_GROUP = 8192
+LEAST_GROUPS = {1: 1, 2: 3}  # half of a tile on the diagonal has factors for nothing
 MOST_FACTS = 1 << 16
 MOST_POINTS = 12  # of a second level: with more the sides may be in contact
 MOST_WIDE, MOST_NARROW, MOST_PAIRS = 256, 1024, 1024
@@ -138,7 +139,8 @@ class Shape:
 def shape_of(level: int, points: int, chequers: int, columns: int, facts: int = 0, size: int = 0) -> Shape:
     """The shape that bgfmt writes for a table."""
     n = board.count(points, chequers)
-    return Shape(level, points, chequers, columns, BLOCKS[level], -(-n // MOST_GROUP), n, facts, size)
+    groups = max(-(-n // MOST_GROUP), min(n, LEAST_GROUPS[level]))
+    return Shape(level, points, chequers, columns, BLOCKS[level], groups, n, facts, size)
 
 
 def crc(data: Any) -> bytes:

@@ -1,4 +1,4 @@
-"""In what order a file has the positions: by strength, and at the second level so that every play goes to an earlier one.
+"""In what order a file has the positions: by strength; at the second level every play goes to an earlier one.
 
 Every play of a race is made of single chequers that go down one pip. So it is enough that each of these leads to an
 earlier place.

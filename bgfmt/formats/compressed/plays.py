@@ -36,7 +36,7 @@ class Room(NamedTuple):
 
 
 class Plays:
-    """The plays of a board of points x chequers, positions by place: `order` are their numbers, `places` the reverse."""
+    """The plays of a board, positions by their place: `order` are the position numbers, `places` the reverse."""
 
     def __init__(self, points: int, chequers: int, order: Array, places: Array) -> None:
         self._size, self._order, self._places = (points, chequers), order, places
@@ -67,7 +67,7 @@ class Plays:
 
     @cached_property
     def lists(self) -> tuple[Array, Array]:
-        """(ends, results) of all of them: those of roll r of place x are results[ends[21 x + r] : ends[21 x + r + 1]]."""
+        """(ends, results) of every position, for roll r of place x results[ends[21 x + r] : ends[21 x + r + 1]]."""
         from bgfmt.game import kernels_results as kernels
 
         n, step = len(self._order), 512
