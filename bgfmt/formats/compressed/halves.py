@@ -1,8 +1,8 @@
 """The second level: of each pair of sides the record of the stronger one on roll is left out, and rebuilt by one ply.
 
 Positions are in an order in which every play goes to an earlier place. A record (u, t) follows from those of t on
-roll against what u's rolls lead to, (t, u'), with u' before u. So where u stands before t all of these are in the file,
-in the one row of t.
+roll against what u's rolls lead to, (t, u'), with u' before u. So where u stands before t all of these are in the
+file, in the one row of t.
 """
 
 from __future__ import annotations
@@ -46,7 +46,8 @@ class Halves(Packed):
         u, t = self.places.item(us), self.places.item(them)
         if u >= t:
             return super().record(us, them)
-        return self._rebuilt(np.array([u]), np.array([t]))[0]
+        found: Records = self._rebuilt(np.array([u]), np.array([t]))[0]
+        return found
 
     def records(self, us: Numbers, them: Numbers) -> Records:
         ours, theirs = self.places[us], self.places[them]

@@ -54,7 +54,8 @@ def of_row(file: File, row: Any, wanted: Any, out: Any) -> bool:
     flat = np.empty(LANES * half_room + 8, np.uint16)
     stored = np.zeros(many, np.bool_)
     tile: Any = np.int64(-1)
-    start, stop, lengths, at, b, width, low = 0, 0, 0, 0, 0, 0, 0
+    start: Any = 0
+    stop, lengths, at, b, width, low = start, start, start, start, start, start
     i = 0
     while True:
         busy = False
@@ -210,7 +211,7 @@ def rebuilt(file: File, singles: Singles, room: Room, us: Any, ts: Any, begin: A
 
 @njit()
 def tile_of(rows: Any, lines: Any, values: Any) -> None:
-    """lines (width, lanes) int16 = turned values of rows (m, width, columns) uint16, those of a place side by side."""
+    """lines (width, lanes) int16 = turned values of rows (m, width, columns), those of a place side by side."""
     m, width, columns = rows.shape
     for i in range(m):
         turned(rows[i].reshape(-1), columns, values)
@@ -235,8 +236,8 @@ def against(
 ) -> None:  # fmt: skip
     """Records of sides at ascending places `us` against those at first..first+many-1, as far as they are left out.
 
-    lines : as `tile_of` has it, of rows `first` on. at : arange. out : (any, any) uint64, or uint16 where there is one
-    column: the record of us[i] and place t goes to out[into[i], target[t]], unless that is negative.
+    lines : as `tile_of` has it, of rows `first` on. at : arange. out : (any, any) uint64, or uint16 where there is
+    one column: the record of us[i] and place t goes to out[into[i], target[t]], unless that is negative.
     """
     stored, back = np.empty(lines.shape[1], np.uint16), np.empty(lines.shape[1], np.int16)
     whole = stored.view(out.dtype)
@@ -271,7 +272,8 @@ def sum_stored(rows: Any, first: Any, keys: Any, sums: Any) -> None:
 
 @njit()
 def sum_rebuilt(
-    lines: Any, at: Any, ends: Any, results: Any, weights: Any, first: Any, many: Any, columns: int, keys: Any, sums: Any
+    lines: Any, at: Any, ends: Any, results: Any, weights: Any, first: Any, many: Any, columns: int, keys: Any,
+    sums: Any,
 ) -> None:  # fmt: skip
     """The same of what one ply makes of rows first..first+many-1, for every side before them."""
     stored, back = np.empty(lines.shape[1], np.uint16), np.empty(lines.shape[1], np.int16)

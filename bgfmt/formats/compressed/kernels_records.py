@@ -103,7 +103,8 @@ def residuals(
     """Residuals of single records, the i-th into row order[i] of out (m, columns) uint16; -1, or an i that is bad.
 
     starts, stops : row segments in data, of so many records (widths). columns_at : place in the tile. tiles : which
-    tile. factors : of every tile. stored : (m,) True where `out` has the i-th record itself, not what is to be added to a prediction.
+    tile. factors : of every tile. stored : (m,) True where `out` has the i-th record itself, not what is to be
+    added to a prediction.
     """
     columns = out.shape[1]
     lanes, whose = np.zeros((LANES, WORDS), np.uint64), np.full(LANES, -1, np.int64)
@@ -116,8 +117,8 @@ def residuals(
         for k in range(LANES):
             while whose[k] < 0 and at < len(starts):
                 how = found_in(
-                    data, starts[at], stops[at], columns_at[at], widths[at], factors[tiles[at]], columns, block, lanes,
-                    k, out, order[at],
+                    data, starts[at], stops[at], columns_at[at], widths[at], factors[tiles[at]], columns, block,
+                    lanes, k, out, order[at],
                 )  # fmt: skip
                 if how < 0:
                     return at
