@@ -132,14 +132,7 @@ class Halves(Packed):
             list(pool.map(lambda part: self._against(places, into, *part, target, lists, flat), parts))
 
     def _against(
-        self,
-        places: Numbers,
-        into: Numbers,
-        first: int,
-        last: int,
-        target: Numbers,
-        lists: Any,
-        flat: NDArray[Any],
+        self, places: Numbers, into: Numbers, first: int, last: int, target: Numbers, lists: Any, flat: Any
     ) -> None:
         """The part of `_fill` of the columns at places first..last-1."""
         from bgfmt.formats.compressed import kernels_halves as kernels
