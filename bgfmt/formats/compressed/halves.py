@@ -11,7 +11,6 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bgfmt.errors import CorruptError
 from bgfmt.formats.compressed.layout import Directory, Shape
@@ -127,17 +126,17 @@ class Halves(Packed):
             return
         flat = out.view(np.uint64 if self.shape.columns == 4 else np.uint16)[..., 0]
         parts = [(t, min(last, t + ROWS)) for t in range(begin, last, ROWS)]
-        lists = self.plays.lists
+        lists: Any = self.plays.lists
         with ThreadPoolExecutor(system.cores()) as pool:
-            list(pool.map(lambda part: self._against(places, into, *part, target, lists, flat), parts))
+            list(pool.map(lambda part: self._against(places, into, part, target, lists, flat), parts))
 
     def _against(
-        self, places: Numbers, into: Numbers, first: int, last: int, target: Numbers, lists: Any, flat: Any
+        self, places: Numbers, into: Numbers, part: tuple[int, int], target: Numbers, lists: Any, flat: Any
     ) -> None:
-        """The part of `_fill` of the columns at places first..last-1."""
+        """The part of `_fill` of the columns at places part[0]..part[1]-1."""
         from bgfmt.formats.compressed import kernels_halves as kernels
 
-        columns = self.shape.columns
+        (first, last), columns = part, self.shape.columns
         here = int(np.searchsorted(places, last - 1))  # those before the last of these places
         if not here:
             return
