@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bgfmt.formats.compressed.kernels_coder import LANES, LEFT, TO, WORDS, begun, four, opened, rested
-from bgfmt.formats.compressed.kernels_records import PLAIN, predicted, within_block
+from bgfmt.formats.compressed.kernels_predict import predicted
+from bgfmt.formats.compressed.kernels_records import MOST_LAID, PLAIN, lay, within_block
 from bgfmt.formats.compressed.kernels_sums import crc32
 from bgfmt.formats.compressed.plays import Room, Singles
 from bgfmt.game.kernels_results import results_of
@@ -128,7 +129,8 @@ def of_row(file: File, row: Any, wanted: Any, out: Any) -> bool:
                     for c in range(columns):
                         out[x, c] = flat[place + c]
                 whose[k, 0] = -1
-    signed = data.view(np.int8)
+    signed, laid = data.view(np.int8), np.empty(MOST_LAID, np.int32)
+    tile = np.int64(-1)
     for x in range(many):
         j = file.group[wanted[x]]
         t = g * groups + j
@@ -138,11 +140,14 @@ def of_row(file: File, row: Any, wanted: Any, out: Any) -> bool:
             if not _sound(data, where, where + size):
                 return False
             file.beside_sound[g, wanted[x]] = True
-        if not stored[x]:
+        if stored[x]:
+            continue
+        if j != tile:
             width = min(edges[j + 1], row + 1) - edges[j]
             mine = file.begins[row * groups + j + g] + (width + block - 1) // block * (kept + 1)
-            for c in range(columns):
-                out[x, c] += predicted(signed, mine, signed, where, file.parts[t], file.weights, c)
+            lay(signed, mine, size - 4, file.parts[t], file.weights, laid)
+            tile = j
+        predicted(laid, signed, where, file.parts[t], out[x])
     return True
 
 

@@ -22,6 +22,8 @@ Records = NDArray[np.uint16]
 Segments = tuple[Bytes, Numbers, Numbers]
 #: rows of each group, and bytes, that are made at once where rows are read one behind the other
 AHEAD, LEAST_AHEAD, MOST_AHEAD = 160, 96 << 20, 512 << 20
+#: bytes behind a column's factors that a kernel reads, and does not use: in a file their sum and two row segments
+BEHIND = 16
 
 
 class Packed:
@@ -115,7 +117,7 @@ class Packed:
             for a, b in zip(starts.tolist(), ends.tolist(), strict=True)
         ]
         sizes = ends - starts
-        joined = np.concatenate(parts) if parts else np.zeros(0, np.uint8)
+        joined = np.concatenate([*parts, np.zeros(BEHIND, np.uint8)])
         return joined, np.cumsum(sizes) - sizes
 
     def _sound(self, data: Bytes, at: Numbers, starts: Numbers, ends: Numbers) -> None:
@@ -252,6 +254,7 @@ class Packed:
             theirs_at,
             tiles,
             widths,
+            self._factors,
             self._parts,
             self._weights,
             shape.block,
