@@ -46,7 +46,7 @@ def write(table: TwoSided, sink: Outlet, level: int = 1) -> None:
     sink.skip(shape.first_strip)
     sink.count(shape.first_strip)
     strips = [shape.first_strip]
-    edges = shape.edges()
+    edges, many = shape.edges(), [shape.tiles(g) for g in range(shape.groups)]
     for g in range(shape.groups):
         strip = _gathered(table.equities, numbers, numbers[edges[g] : edges[g + 1]])
         if table.release is not None:
@@ -54,9 +54,9 @@ def write(table: TwoSided, sink: Outlet, level: int = 1) -> None:
         if left_out is not None:
             left_out.add(strip, edges[g])
 
-        def made(size: int, share: float, g: int = g) -> None:
+        def made(size: int, tiles: int, g: int = g) -> None:
             sink.count(size)
-            sink.expect(sink.counted * shape.groups / max(1e-9, g + share))
+            sink.expect(sink.counted * sum(many) / (sum(many[:g]) + tiles))
 
         for piece in _strip(strip, shape, g, strips[-1], made):
             sink.sink.write(piece)
@@ -81,7 +81,7 @@ def _gathered(equities: Rows, numbers: NDArray[np.int64], rows: NDArray[np.int64
 
 
 def _strip(
-    strip: NDArray[np.uint16], shape: Shape, g: int, begin: int, made: Callable[[int, float], None]
+    strip: NDArray[np.uint16], shape: Shape, g: int, begin: int, made: Callable[[int, int], None]
 ) -> list[Any]:
     """The bytes of a strip in pieces."""
     edges = shape.edges()
@@ -98,7 +98,7 @@ def _strip(
             beside.append(factors)
             parts.append(data)
             sizes.append(lengths)
-            made(factors.nbytes + len(data), (j + 1) / shape.tiles(g))
+            made(factors.nbytes + len(data), j + 1)
     head = strip_head(tiles)
     lengths = np.array(sizes).T  # (rows, tiles)
     at = len(head) + 8 * (lengths.size + 1) + 4 + sum(b.nbytes for b in beside)
