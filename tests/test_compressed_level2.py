@@ -28,7 +28,7 @@ rng = np.random.default_rng(212)
 
 def packed(table: TwoSided, level: int = 2) -> bytes:
     store = MemorySink()
-    bgfmt.formats.get(NAME).write(table, store, level=level)  # type: ignore[arg-type]
+    bgfmt.formats.get(NAME).write(table, store, level=level)
     return bytes(store.data)
 
 
@@ -281,8 +281,9 @@ def test_verify_names_what_it_names_of_the_plain_file(tmp_path: Path) -> None:
     numbers[last, last, 2] += 40
     wrong = TwoSided(points=6, chequers=4, equities=numbers)
     reports = []
-    for name, form, options in (("w.bd", "gnubg-ts", {}), ("w.bgts", NAME, {"level": 2})):
-        bgfmt.save(wrong, tmp_path / name, format=form, **options)
+    bgfmt.save(wrong, tmp_path / "w.bd", format="gnubg-ts")
+    bgfmt.save(wrong, tmp_path / "w.bgts", format=NAME, level=2)
+    for name in ("w.bd", "w.bgts"):
         report = bgfmt.verify(tmp_path / name)
         assert report.exit_code == 1
         found = [f for f in report.findings if f.entry is not None]
@@ -307,10 +308,21 @@ def test_commands_answer_as_on_the_plain_table(tmp_path: Path, capfd: pytest.Cap
 
 def test_look_ups_by_range() -> None:
     stored = np.asarray(table().equities)
-    found: Any = read_source(
-        RangeSource("ranges", len(data()), lambda at, size: data()[at : at + size])
-    ).table.equities
+    source = RangeSource("ranges", len(data()), lambda at, size: data()[at : at + size])
+    opened: Any = read_source(source).table
+    found = opened.equities
     us, them = rng.integers(0, 210, 200), rng.integers(0, 210, 200)
     assert np.array_equal(found[us, them], stored[us, them])
     assert np.array_equal(found[7, 200], stored[7, 200])
     assert np.array_equal(found[200, 7], stored[200, 7])
+
+
+def test_a_damaged_file_is_repaired(tmp_path: Path) -> None:
+    broken = bytearray(data())
+    broken[-3000] ^= 8
+    path = tmp_path / "b.bgts"
+    path.write_bytes(broken)
+    assert run(["repair", str(path), "-o", str(tmp_path / "r.bgts")]) in (0, 1)
+    with bgfmt.open(tmp_path / "r.bgts") as db:
+        again: Any = db.table
+        assert np.array_equal(np.asarray(again.equities), np.asarray(table().equities))

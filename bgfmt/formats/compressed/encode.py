@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgfmt.formats import records
-from bgfmt.formats.compressed import classes, fit, order, predict
+from bgfmt.formats.compressed import classes, fit, predict
 from bgfmt.formats.compressed.layout import Directory, Shape, crc, shape_of, strip_head
-from bgfmt.formats.compressed.leaving import LeftOut
+from bgfmt.formats.compressed.leaving import order_of
+from bgfmt.formats.compressed.order import weakest_first, weakness
 from bgfmt.formats.compressed.threads import one_thread
 from bgfmt.formats.outlets import Outlet
 from bgfmt.tables import Rows, TwoSided
@@ -36,12 +37,7 @@ def write(table: TwoSided, sink: Outlet, level: int = 1) -> None:
     columns = table.equities.shape[2]
     facts = facts_of(table)
     shape = shape_of(level, table.points, table.chequers, columns, len(facts))
-    weak = order.weakness(table.equities)
-    if level == 1:
-        numbers, left_out = order.weakest_first(weak), None
-    else:
-        numbers = order.strongest_first(weak, table.points, table.chequers)
-        left_out = LeftOut(table, numbers)
+    numbers = order_of(table) if level == 2 else weakest_first(weakness(table.equities))
     begin = sink.written
     sink.skip(shape.first_strip)
     sink.count(shape.first_strip)
@@ -51,8 +47,6 @@ def write(table: TwoSided, sink: Outlet, level: int = 1) -> None:
         strip = _gathered(table.equities, numbers, numbers[edges[g] : edges[g + 1]])
         if table.release is not None:
             table.release()
-        if left_out is not None:
-            left_out.add(strip, edges[g])
 
         def made(size: int, tiles: int, g: int = g) -> None:
             sink.count(size)
@@ -62,8 +56,6 @@ def write(table: TwoSided, sink: Outlet, level: int = 1) -> None:
             sink.sink.write(piece)
         del strip
         strips.append(sink.written - begin)
-    if left_out is not None:
-        left_out.check()
     size = strips[-1]
     shape = shape_of(level, table.points, table.chequers, columns, len(facts), size)
     directory = Directory(classes.ladder(), strips, numbers, facts)

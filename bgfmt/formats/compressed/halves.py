@@ -1,8 +1,8 @@
 """The second level: of each pair of sides the record of the stronger one on roll is left out, and rebuilt by one ply.
 
-Positions are in an order in which every play goes to an earlier place. A record (u, t) follows from those of t on
-roll against what u's rolls lead to, (t, u'), with u' before u. So where u stands before t all of these are in the
-file, in the one row of t.
+Positions are in order of strength. A record (u, t) follows from those of t on roll against what u's rolls lead to,
+(t, u'); of these a play that pays goes to a place before u. So where u stands before t, and the plays that go to a
+place before u suffice, all that is needed is in the file, in the one row of t.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ import numpy as np
 
 from bgfmt.errors import CorruptError
 from bgfmt.formats.compressed.layout import Directory, Shape
-from bgfmt.formats.compressed.order import goes_down
 from bgfmt.formats.compressed.plays import WEIGHTS, Plays
 from bgfmt.formats.compressed.reading import Numbers, Packed, Records
 from bgfmt.storage import Source, system
@@ -30,13 +29,6 @@ class Halves(Packed):
 
     def __init__(self, source: Source, offset: int, shape: Shape, directory: Directory) -> None:
         super().__init__(source, offset, shape, directory)
-        if not goes_down(self.places, shape.points, shape.chequers):
-            raise CorruptError(
-                source.name,
-                offset + shape.order_at,
-                "an order in which every play goes to an earlier place",
-                "another",
-            )
         self.plays = Plays(shape.points, shape.chequers, directory.order, self.places)
 
     # -- records -----------------------------------------------------------------------------------------
@@ -78,7 +70,7 @@ class Halves(Packed):
         made = np.empty((len(us), self.shape.columns), np.uint16)
         bad = kernels.rebuilt(self._file(), self.plays.singles, self.plays.room, us, ts, 0, made)
         if bad >= 0:
-            self._wanted(int(us[bad]), int(ts[bad]))  # says what is wrong
+            self._wanted(int(us[bad]), int(ts[bad]))  # says what is wrong, if it is not within a block
             raise self._bad_blocks(int(self._begins[ts[bad] * self.shape.groups + self._group[ts[bad]]]))
         out[order] = made
         return out
@@ -89,7 +81,15 @@ class Halves(Packed):
 
         order = self.directory.order
         wanted = kernels.wanted_by(u, self.plays.singles, self.plays.room)
+        if not len(wanted):
+            raise self._bad_order()
         return super().records(np.full(len(wanted), order[t]), order[wanted])
+
+    def _bad_order(self) -> CorruptError:
+        at = self.offset + self.shape.order_at
+        return CorruptError(
+            self.source.name, at, "an order in which every roll leads to an earlier place", "another"
+        )
 
     def _file(self) -> Any:
         from bgfmt.formats.compressed import kernels_halves as kernels
@@ -126,7 +126,9 @@ class Halves(Packed):
             return
         flat = out.view(np.uint64 if self.shape.columns == 4 else np.uint16)[..., 0]
         parts = [(t, min(last, t + ROWS)) for t in range(begin, last, ROWS)]
-        lists: Any = self.plays.lists
+        lists = self.plays.lists
+        if lists is None:
+            raise self._bad_order()
         with ThreadPoolExecutor(system.cores()) as pool:
             list(pool.map(lambda part: self._against(places, into, part, target, lists, flat), parts))
 
@@ -140,9 +142,8 @@ class Halves(Packed):
         here = int(np.searchsorted(places, last - 1))  # those before the last of these places
         if not here:
             return
-        width = int(places[here - 1]) or 1  # plays lead below it
-        each = np.where(np.arange(self.shape.positions) < width, np.arange(self.shape.positions), -1)
-        rows = super()._made(np.arange(first, last), np.arange(last - first), 0, width, each)
+        width = int(places[here - 1]) or 1  # what is needed stands before the last of them
+        rows = self.held(np.arange(first, last), 0, width)
         many = LANES // columns
         lines, values = np.zeros((width, LANES), np.int16), np.empty(width * columns, np.int16)
         at = np.arange(width, dtype=np.int32)

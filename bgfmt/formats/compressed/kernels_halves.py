@@ -152,21 +152,46 @@ def of_row(file: File, row: Any, wanted: Any, out: Any) -> bool:
 
 
 @njit()
+def keep_earlier(first: Any, many: Any, ends: Any, results: Any) -> bool:
+    """Of the results of the 21 rolls of places first..first+many-1 keep those before the place itself.
+
+    results[ends[21 k + r] : ends[21 k + r + 1]] are those of roll r of the k-th, before and after. False where a roll
+    has none left; the first place of all has none anyway.
+    """
+    every = True
+    begin, at = ends[0], ends[0]
+    for k in range(many):
+        u = first + k
+        for r in range(21 * k + 1, 21 * k + 22):
+            before = at
+            for q in range(begin, ends[r]):
+                if results[q] < u:
+                    results[at] = results[q]
+                    at += 1
+            every &= at > before or u == 0
+            begin, ends[r] = ends[r], at
+    return every
+
+
+@njit()
 def wanted_by(u: Any, singles: Singles, room: Room) -> Any:
-    """The places that a position's rolls lead to, ascending; room.found and room.ends have those of each roll."""
+    """The places before u that u's rolls lead to, ascending; none where a roll has none.
+
+    room.found and room.ends have those of each roll.
+    """
     room.ends[0] = 0
-    many = results_of(
-        u, singles.starts, singles.results, room.ends, 1, room.found, 0, room.seen, room.one, room.two
-    )
+    starts, results = singles.starts, singles.results
+    results_of(u, starts, results, room.ends, 1, room.found, 0, room.seen, room.one, room.two)
     mark = room.seen[-1] + 1
     room.seen[-1] = mark
     count = 0
-    for q in range(many):
-        j = room.found[q]
-        if room.seen[j] != mark:
-            room.seen[j] = mark
-            room.one[count] = j
-            count += 1
+    if keep_earlier(u, 1, room.ends, room.found):
+        for q in range(room.ends[21]):
+            j = room.found[q]
+            if room.seen[j] != mark:
+                room.seen[j] = mark
+                room.one[count] = j
+                count += 1
     out = np.sort(room.one[:count])
     for i in range(count):
         room.slot[out[i]] = i
@@ -203,7 +228,7 @@ def rebuilt(file: File, singles: Singles, room: Room, us: Any, ts: Any, begin: A
     records = np.empty((1024, out.shape[1]), np.uint16)
     for i in range(begin, len(us)):
         wanted = wanted_by(us[i], singles, room)
-        if wanted[-1] >= us[i]:
+        if not len(wanted):
             return i
         if len(wanted) > len(records):
             records = np.empty((2 * len(wanted), out.shape[1]), np.uint16)

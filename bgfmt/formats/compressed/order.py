@@ -1,8 +1,4 @@
-"""In what order a file has the positions: by strength; at the second level every play goes to an earlier one.
-
-Every play of a race is made of single chequers that go down one pip. So it is enough that each of these leads to an
-earlier place.
-"""
+"""In what order a file has the positions: by strength."""
 
 from __future__ import annotations
 
@@ -36,8 +32,17 @@ def weakest_first(weak: Numbers) -> Numbers:
     return found
 
 
-def strongest_first(weak: Numbers, points: int, chequers: int) -> Numbers:
-    """Position numbers by place such that every play goes to an earlier one: the order of the second level."""
+def strongest_first(weak: Numbers) -> Numbers:
+    """The same the other way round, as the second level has it; of equally strong ones the lower number first."""
+    found: Numbers = np.argsort(weak, kind="stable")
+    return found
+
+
+def falling(weak: Numbers, points: int, chequers: int) -> Numbers:
+    """Position numbers by place, near to that order, such that every play goes to an earlier place.
+
+    Every play of a race is made of single chequers that go down one pip, so it is enough that each of these does.
+    """
     weak = weak.copy()
     pairs = lowered(points, chequers)
     while True:  # a position is as weak as any that a pip makes of it; where both are the number decides
@@ -48,11 +53,6 @@ def strongest_first(weak: Numbers, points: int, chequers: int) -> Numbers:
             break
     found: Numbers = np.argsort(weak, kind="stable")
     return found
-
-
-def goes_down(places: Numbers, points: int, chequers: int) -> bool:
-    """Whether every play goes to an earlier place; places by position number."""
-    return all(bool((places[low] < places[high]).all()) for high, low in lowered(points, chequers))
 
 
 def lowered(points: int, chequers: int) -> list[tuple[Numbers, Numbers]]:

@@ -1,4 +1,4 @@
-"""What every roll makes of every position, by their places in a file."""
+"""What every roll makes of every position, by their places in a file: as far as that stands before it."""
 
 from __future__ import annotations
 
@@ -66,8 +66,12 @@ class Plays:
         return found
 
     @cached_property
-    def lists(self) -> tuple[Array, Array]:
-        """(ends, results) of every position, for roll r of place x results[ends[21 x + r] : ends[21 x + r + 1]]."""
+    def lists(self) -> tuple[Array, Array] | None:
+        """(ends, results): results[ends[21 u + r] : ends[21 u + r + 1]] are the places before u that roll r leads to.
+
+        None where some roll leads to none.
+        """
+        from bgfmt.formats.compressed.kernels_halves import keep_earlier
         from bgfmt.game import kernels_results as kernels
 
         n, step = len(self._order), 512
@@ -84,4 +88,5 @@ class Plays:
             ends[21 * first + 1 : 21 * last + 1] = part + total
             pieces.append(room[:many].copy())
             total, first = total + many, last
-        return ends, np.concatenate(pieces)
+        results = np.concatenate(pieces)
+        return (ends, results[: ends[-1]].copy()) if keep_earlier(0, n, ends, results) else None

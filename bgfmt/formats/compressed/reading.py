@@ -1,10 +1,9 @@
-"""Rows and records of a compressed table, made when asked for; what is touched is checked first, once."""
+"""Records of a compressed file, made when asked for; what is touched is checked first, once."""
 
 from __future__ import annotations
 
 import threading
 from bisect import bisect_right
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +12,6 @@ from bgfmt.errors import CorruptError
 from bgfmt.formats.compressed import predict
 from bgfmt.formats.compressed.layout import Directory, Scales, Shape, crc, read_strip_head
 from bgfmt.storage import Source
-from bgfmt.tables import LazyRows
 
 Bytes = NDArray[np.uint8]
 Numbers = NDArray[np.int64]
@@ -172,9 +170,17 @@ class Packed:
 
         `places` ascend; the columns may begin anywhere.
         """
+        return self._made(places, np.arange(len(places)), first, last, self._each(first, last))
+
+    def held(self, places: Numbers, first: int, last: int) -> Records:
+        """The same of what is in the file; what is not may be anything."""
+        return Packed._made(self, places, np.arange(len(places)), first, last, self._each(first, last))
+
+    def _each(self, first: int, last: int) -> Numbers:
+        """(n,) where the columns at places first..last-1 go, -1 for the others."""
         target = np.full(self.shape.positions, -1, np.int64)
         target[first:last] = np.arange(last - first)
-        return self._made(places, np.arange(len(places)), first, last, target)
+        return target
 
     def rows(self, numbers: Numbers) -> Records:
         """Rows of these position numbers, (m, n, columns) uint16, both sides by position number."""
@@ -308,48 +314,3 @@ class Packed:
                 for start in range(0, len(places), 1024):
                     self.segments(places[start : start + 1024], j)
             self.source.release()
-
-
-class PackedRows(LazyRows):
-    """The equities of a compressed table: rows, or single records, by position number."""
-
-    def __init__(self, packed: Packed) -> None:
-        self.packed = packed
-        n = packed.shape.positions
-        super().__init__((n, n, packed.shape.columns), "<u2", self._some, packed.rows)
-        self._kept: tuple[int, Records] = (0, np.empty((0, n, packed.shape.columns), np.uint16))
-        self._next = -1
-
-    @property
-    def order(self) -> Numbers:
-        """Position numbers in the order in which rows and columns lie together in the file."""
-        return self.packed.directory.order
-
-    def piece(self, places: Numbers, first: int, last: int) -> Records:
-        """Rows and columns by their place in that order; see `Packed.piece`."""
-        return self.packed.piece(places, first, last)
-
-    def __getitem__(self, key: Any, /) -> Any:
-        if isinstance(key, tuple) and len(key) == 2:
-            us, them = key
-            if isinstance(us, (int, np.integer)) and isinstance(them, (int, np.integer)):
-                return self.packed.record(range(len(self))[us], range(len(self))[them])
-            if isinstance(us, np.ndarray) and isinstance(them, np.ndarray) and us.ndim == them.ndim == 1:
-                return self.packed.records(self._numbers(us), self._numbers(them))
-        return super().__getitem__(key)
-
-    def _some(self, start: int, stop: int) -> Records:
-        """Rows start..stop-1; where rows are read one behind the other, more of them are made at once."""
-        first, kept = self._kept
-        if first <= start and stop <= first + len(kept) and start < stop:
-            self._next = stop
-            return kept[start - first : stop - first]
-        if start and start == self._next:
-            stop_ahead = max(stop, min(len(self), start + self.packed.ahead(len(self) * self.shape[2] * 2)))
-            self._kept = (0, kept[:0])  # its memory, before more is taken
-            del kept
-            rows = self.packed.rows(np.arange(start, stop_ahead))
-            self._kept, self._next = (start, rows), stop
-            return rows[: stop - start]
-        self._next = stop
-        return self.packed.rows(np.arange(start, stop))
