@@ -91,14 +91,20 @@ def read(data: bytes) -> dict[tuple[int, int], Record]:
         out |= strip(data, strips[g], g, edges, order, columns, 1 << power, classes, version == 2)
     if version == 2:
         assert len(out) == n * (n + 1) // 2
+        places = {us: place for place, us in enumerate(order)}
         for place, us in enumerate(order):
             for them in order[place + 1 :]:
-                out[us, them] = one_ply(us, them, out, points, columns)
+                out[us, them] = one_ply(us, them, out, points, columns, places)
     return out
 
 
 def one_ply(
-    us: int, them: int, table: dict[tuple[int, int], Record], points: int, columns: int
+    us: int,
+    them: int,
+    table: dict[tuple[int, int], Record],
+    points: int,
+    columns: int,
+    places: dict[int, int],
 ) -> tuple[int, ...]:
     """The record of a pair from those that a roll leads to, by the rule of gnubg's recipe."""
     if us == 0:
@@ -106,7 +112,8 @@ def one_ply(
     sums = [0] * columns
     for a in range(1, 7):
         for b in range(1, a + 1):
-            worth = [turned(table[them, after]) for after in results(us, points, (a, b))]
+            earlier = [after for after in results(us, points, (a, b)) if places[after] < places[us]]
+            worth = [turned(table[them, after]) for after in earlier]
             for c in range(columns):
                 sums[c] += max(values[c] for values in worth) * (1 if a == b else 2)
     return tuple(32768 + (v // 36 if v >= 0 else -(-v // 36)) for v in sums)

@@ -14,7 +14,7 @@ from bgfmt import solver
 from bgfmt.cli import run
 from bgfmt.database import read_source
 from bgfmt.errors import BgfmtError, CapabilityError, CorruptError
-from bgfmt.formats.compressed import halves, kernels_halves, layout, order
+from bgfmt.formats.compressed import halves, kernels_halves, layout, leaving, order
 from bgfmt.formats.compressed.plays import Plays
 from bgfmt.game import board
 from bgfmt.storage import MemorySink, RangeSource, Source
@@ -36,6 +36,10 @@ def unpacked(data: bytes) -> TwoSided:
     table = read_source(Source.from_bytes(data, "packed")).table
     assert isinstance(table, TwoSided)
     return table
+
+
+def of(points: int, chequers: int, numbers: Any) -> TwoSided:
+    return TwoSided(points=points, chequers=chequers, equities=np.asarray(numbers, np.uint16))
 
 
 @cache
@@ -106,48 +110,59 @@ def test_a_reader_written_from_the_page_reads_the_same(cubeful: bool, size: tupl
 
 
 @pytest.mark.parametrize("size", [(1, 15), (6, 4), (12, 2), (7, 3)])
-def test_every_play_goes_to_an_earlier_place(size: tuple[int, int]) -> None:
-    """Whatever the strengths: each play itself, and the check by single pips."""
+def test_orders(size: tuple[int, int]) -> None:
+    """Whatever the strengths: by them, and so that every play goes to an earlier place."""
     n = board.count(*size)
     for weak in (rng.integers(0, 50, n), np.zeros(n, np.int64), -np.arange(n)):
-        numbers = order.strongest_first(weak, *size)
+        assert (np.diff(weak[order.strongest_first(weak)]) >= 0).all()
+        assert (np.diff(weak[order.weakest_first(weak)]) <= 0).all()
+        numbers = order.falling(weak, *size)
         places = np.argsort(numbers)
         assert sorted(numbers.tolist()) == list(range(n))
-        ends, results = Plays(*size, numbers, places).lists
-        for u in range(1, n):
-            assert (results[ends[21 * u] : ends[21 * u + 21]] < u).all()
-        assert order.goes_down(places, *size)
-        u = int(rng.integers(1, n))
-        swapped = places.copy()
-        swapped[[numbers[0], numbers[u]]] = u, 0
-        assert not order.goes_down(swapped, *size)
+        for u in rng.integers(1, n, 20).tolist():
+            roll = tuple(rng.integers(1, 7, 2).tolist())
+            found = packed_reader.results(u, size[0], (max(roll), min(roll)))
+            assert all(places[j] < places[u] for j in found)
 
 
-def test_plays_of_one_position_are_those_of_all() -> None:
+def test_plays_are_those_to_earlier_places() -> None:
     n = board.count(8, 3)
-    numbers = order.strongest_first(np.zeros(n, np.int64), 8, 3)
-    plays = Plays(8, 3, numbers, np.argsort(numbers))
+    numbers = order.strongest_first(rng.integers(0, 10, n) + np.arange(n))
+    places = np.argsort(numbers)
+    plays = Plays(8, 3, numbers, places)
+    assert plays.lists is not None
     ends, results = plays.lists
+    left_out = 0
     for u in rng.integers(1, n, 60).tolist():
         wanted = kernels_halves.wanted_by(u, plays.singles, plays.room)
         mine = results[ends[21 * u] : ends[21 * u + 21]]
         assert wanted.tolist() == np.unique(mine).tolist()
         assert plays.room.found[: len(mine)].tolist() == mine.tolist()
         for r, roll in enumerate((a, b) for a in range(1, 7) for b in range(1, a + 1)):
-            one = results[ends[21 * u + r] : ends[21 * u + r + 1]]
-            assert set(numbers[one].tolist()) == packed_reader.results(int(numbers[u]), 8, roll)
+            one = numbers[results[ends[21 * u + r] : ends[21 * u + r + 1]]]
+            every = packed_reader.results(int(numbers[u]), 8, roll)
+            assert set(one.tolist()) == {j for j in every if places[j] < u}
+            left_out += len(every) - len(one)
+    assert left_out
+
+
+def test_an_order_in_which_a_roll_leads_to_no_earlier_place() -> None:
+    n = board.count(6, 4)
+    numbers = np.arange(n)[::-1]
+    plays = Plays(6, 4, numbers, np.argsort(numbers))
+    assert plays.lists is None
+    assert len(kernels_halves.wanted_by(5, plays.singles, plays.room)) == 0
+    source = Source.from_bytes(data())
+    directory = layout.read_directory(source, 0, layout.read_shape(source, 0))
+    other = layout.Directory(directory.classes, directory.strips, numbers, directory.facts).build()
+    found: Any = unpacked(data()[:64] + other + data()[64 + len(other) :]).equities
+    for key in (slice(None), (int(numbers[3]), int(numbers[9])), (numbers[:3], numbers[7:10])):
+        with pytest.raises(CorruptError, match="earlier place"):
+            found[key]
 
 
 def test_a_table_that_one_ply_does_not_rebuild_is_refused(tmp_path: Path, capfd: Any) -> None:
-    numbers = np.array(table().equities)
-    places = np.argsort(order.strongest_first(order.weakness(numbers), 6, 4))
-    u, t = (int(np.flatnonzero(places == k)[0]) for k in (40, 150))
-    numbers[u, t, 3] += 1  # left out: refused, whether the rows that are tried first have it or not
-    with pytest.raises(CapabilityError, match="recipe"):
-        packed(TwoSided(points=6, chequers=4, equities=numbers))
     other = TwoSided(points=3, chequers=3, equities=rng.integers(0, 65536, (20, 20, 4)).astype(np.uint16))
-    with pytest.raises(CapabilityError, match="records tried"):
-        packed(other)
     with pytest.raises(CapabilityError, match="12 points"):
         packed(TwoSided(points=13, chequers=1, equities=np.zeros((14, 14, 4), np.uint16)))
     with pytest.raises(CapabilityError, match="levels 1 and 2"):
@@ -157,34 +172,48 @@ def test_a_table_that_one_ply_does_not_rebuild_is_refused(tmp_path: Path, capfd:
     assert run(["convert", str(path), str(tmp_path / "o.bgts"), "-O", "level=2"]) == 2
     said = capfd.readouterr().err
     assert "recipe" in said
+    assert "of 20 sides" in said
     assert said.count("\n") == 1
     assert not (tmp_path / "o.bgts").exists()
 
 
-def test_sums_find_what_the_tried_rows_do_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One record that differs, anywhere, in any column: the sums of its row differ."""
-    stored = np.asarray(table().equities)
-    places = np.argsort(order.strongest_first(order.weakness(stored), 6, 4))
-    monkeypatch.setattr("bgfmt.formats.compressed.leaving.LeftOut._try_some", lambda *a: None)
-    monkeypatch.setattr(order, "weakness", lambda rows: places)  # the order stays, whatever is changed
-    tried = 0
-    while tried < 12:
+@pytest.mark.parametrize("cubeful", [True, False])
+def test_one_bit_that_differs_is_refused(cubeful: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of any record that is left out, in any column: the sums of its row alone find it."""
+    one = table() if cubeful else table().cubeless()
+    stored = np.asarray(one.equities)
+    numbers = order.strongest_first(order.weakness(stored))
+    places = np.argsort(numbers)
+    for k in range(40):
         u, t = rng.integers(0, 210, 2).tolist()
-        if places[u] >= places[t]:
-            continue
-        numbers = stored.copy()
-        numbers[u, t, tried % 4] ^= 1 << int(rng.integers(16))
-        with pytest.raises(CapabilityError, match="of 210 sides"):
-            packed(TwoSided(points=6, chequers=4, equities=numbers))
-        tried += 1
+        changed = stored.copy()
+        changed[u, t, k % stored.shape[2]] ^= 1 << int(rng.integers(16))
+        left_out = leaving.LeftOut(of(6, 4, changed), numbers)
+        if places[u] < places[t]:
+            assert left_out.all() == 1
+    assert leaving.LeftOut(one, numbers).all() == 0
+    assert leaving.LeftOut(one, numbers).some() == 0
+    changed = stored.copy()
+    u, t = (int(numbers[k]) for k in (40, 150))
+    changed[u, t, 0] += 1
+    with pytest.raises(CapabilityError, match="recipe"):
+        packed(of(6, 4, changed))
+
+
+def test_another_order_is_taken_where_that_of_strength_does_not_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Strengths that put the positions upside down: then every play goes to an earlier place."""
+    monkeypatch.setattr(leaving, "weakness", lambda rows: -np.arange(210))
+    again: Any = unpacked(packed(table())).equities
+    assert again.order.tolist() == order.falling(-np.arange(210), 6, 4).tolist()
+    assert np.array_equal(np.asarray(again), table().equities)
 
 
 def test_a_record_that_is_held_may_be_anything() -> None:
-    """Of what is not left out nothing is asked but that it rebuilds the rest: here a file whose last row is wrong."""
+    """Of what is not left out nothing is asked but that it rebuilds the rest: here the last place against itself."""
     numbers = np.array(table().equities)
-    last = int(order.strongest_first(order.weakness(numbers), 6, 4)[-1])
-    numbers[last, last] += 1  # nothing follows from the weakest side against itself
-    again = unpacked(packed(TwoSided(points=6, chequers=4, equities=numbers)))
+    last = int(order.strongest_first(order.weakness(numbers))[-1])
+    numbers[last, last] += 1
+    again = unpacked(packed(of(6, 4, numbers)))
     assert np.array_equal(np.asarray(again.equities), numbers)
 
 
@@ -259,17 +288,6 @@ def test_no_bytes_with_right_sums_do_harm(monkeypatch: pytest.MonkeyPatch) -> No
     assert min(outcomes.values()) > 20
 
 
-def test_an_order_that_goes_up_is_refused() -> None:
-    directory = layout.read_directory(
-        Source.from_bytes(data()), 0, layout.read_shape(Source.from_bytes(data()), 0)
-    )
-    numbers = directory.order.copy()
-    numbers[[0, 50]] = numbers[[50, 0]]
-    other = layout.Directory(directory.classes, directory.strips, numbers, directory.facts).build()
-    with pytest.raises(CorruptError, match="earlier place"):
-        unpacked(data()[:64] + other + data()[64 + len(other) :])
-
-
 def test_verify_names_what_it_names_of_the_plain_file(tmp_path: Path) -> None:
     bgfmt.save(table(), tmp_path / "r.bgts", format=NAME, level=2)
     report = bgfmt.verify(tmp_path / "r.bgts")
@@ -277,7 +295,7 @@ def test_verify_names_what_it_names_of_the_plain_file(tmp_path: Path) -> None:
     assert report.checked == 210 * 210
     assert bgfmt.verify(tmp_path / "r.bgts", sample=5_000).exit_code == 0
     numbers = np.array(table().equities)
-    last = int(order.strongest_first(order.weakness(numbers), 6, 4)[-1])
+    last = int(order.strongest_first(order.weakness(numbers))[-1])
     numbers[last, last, 2] += 40
     wrong = TwoSided(points=6, chequers=4, equities=numbers)
     reports = []

@@ -144,7 +144,7 @@ class Halves(Packed):
             return
         width = int(places[here - 1]) or 1  # what is needed stands before the last of them
         rows = self.held(np.arange(first, last), 0, width)
-        many = LANES // columns
+        many, (ends, results) = LANES // columns, lists
         lines, values = np.zeros((width, LANES), np.int16), np.empty(width * columns, np.int16)
         at = np.arange(width, dtype=np.int32)
         for start in range(first, last, many):

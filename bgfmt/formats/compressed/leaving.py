@@ -83,6 +83,8 @@ class LeftOut:
         from bgfmt.formats.compressed import kernels_halves as kernels
 
         n, columns = self._table.equities.shape[1:]
+        assert self.lists is not None
+        ends, results = self.lists
         sums, many = np.zeros((2, n), np.uint64), LANES // columns
 
         def rebuilt(rows: NDArray[np.uint16], first: int) -> None:
@@ -93,12 +95,11 @@ class LeftOut:
                 some = np.ascontiguousarray(rows[low : low + many, :width])
                 kernels.tile_of(some, lines, values)
                 kernels.sum_rebuilt(
-                    lines, at, *self.lists, WEIGHTS, first + low, len(some), columns, self._keys, mine
+                    lines, at, ends, results, WEIGHTS, first + low, len(some), columns, self._keys, mine
                 )
             with self._lock:
                 sums[1] += mine
 
-        assert self.lists is not None
         with ThreadPoolExecutor(system.cores()) as pool:
             for start in range(0, n, ROWS):
                 rows = self._rows(start, min(n, start + ROWS))
