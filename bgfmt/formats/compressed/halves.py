@@ -153,7 +153,8 @@ class Halves(Packed):
             kernels.against(
                 lines,
                 at,
-                *self.plays.lists,
+                ends,
+                results,
                 WEIGHTS,
                 places[:here],
                 start,
