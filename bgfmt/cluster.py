@@ -56,7 +56,7 @@ class DaskWorkers(Workers):
     def __init__(self, address: str, announce: Callable[[str], None] | None = None) -> None:
         check_address(address)
         local = LOCAL.fullmatch(address)
-        forked = local is not None and _fork_early()
+        forked = begin(address)
         try:
             import dask
 
@@ -212,18 +212,18 @@ class DaskWorkers(Workers):
             self._closing.close()
 
 
-def _fork_early() -> bool:
-    """Start the process that workers of this machine are forked from, beside this one's imports; whether it could be.
+def begin(address: str) -> bool:
+    """Start the process that workers of this machine are forked from, if any are to be; whether it could be.
 
-    It imports once what each worker would.
+    It imports once what each worker would, beside this process's own imports: call it before they are done.
     """
-    if "forkserver" not in multiprocessing.get_all_start_methods():
+    if not LOCAL.fullmatch(address) or "forkserver" not in multiprocessing.get_all_start_methods():
         return False
     from multiprocessing import forkserver
 
     if find_spec("distributed") is None:
         return False
-    forkserver.set_forkserver_preload(["distributed", "bgfmt.solver.stored", "bgfmt.solver.kernels.tiles"])
+    forkserver.set_forkserver_preload(["bgfmt.solver.ready"])
     forkserver.ensure_running()
     return True
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from bgfmt.errors import SolverError
@@ -22,6 +22,9 @@ SQUARE_LANES = 1.0e10  # the same in squares of a whole table in memory, measure
 SCRATCH_RATE = 0.4e9  # bytes of table a second that checksums, both files and merging take
 START_SECONDS = 0.7  # interpreter, numpy, numba and the compiled code from its cache
 INTERPRETER_BYTES = 150_000_000
+PAGED_RATE = (
+    0.4e9  # bytes a second that mapped arrays larger than memory come and go with, measured with 14 points
+)
 
 
 @dataclass(frozen=True)
@@ -124,6 +127,16 @@ def _expected_points(points: int, chequers: int, chosen: Recipe, threads: int | 
     output = 64 + (2 * points + 12) * n * n if chosen.rounded else 8 * n * n
     what = f"expected points {points}x{chequers}, recipe {chosen.name}"
     return Plan(what, n * n, whole.seconds, whole.memory + 12 * n * n, output)
+
+
+def in_mapped_files(plan: Plan, memory: int) -> Plan:
+    """The plan of a one-sided table whose arrays lie in mapped files, so that a process takes so many bytes only.
+
+    The arrays go out, come in and go out once more.
+    """
+    arrays = plan.memory - INTERPRETER_BYTES
+    paged = 3 * arrays / PAGED_RATE if plan.memory > memory else 0.0
+    return replace(plan, memory=min(memory, plan.memory), scratch=arrays, seconds=plan.seconds + paged)
 
 
 def results_a_position(points: int, chequers: int) -> int:

@@ -241,7 +241,10 @@ class Climb:
             self.announce(self._seconds(db.table))
         locate = structure.locator(db)
         outcome = proofs.prove(
-            db.table, proofs.Work(self.threads, self.progress, locate, self.sample, self.seed, self.spread)
+            db.table,
+            proofs.Work(
+                self.threads, self.progress, locate, self.sample, self.seed, self.spread, self.tolerance
+            ),
         )
         if outcome is None:
             return [Finding(Rule.NO_RECURRENCE, found=f"{db.table.kind} tables")], None

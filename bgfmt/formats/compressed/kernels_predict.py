@@ -27,6 +27,7 @@ from bgfmt.formats.compressed.kernels_products import (
 from bgfmt.jit import njit
 
 HALF = LANES // 2
+U = np.uint64
 
 
 @njit()
@@ -36,50 +37,100 @@ def _pair(first: Any, second: Any, by: Any, also: Any) -> Any:
 
 
 @njit()
-def _small(data: Any, narrow: int, pairs: int, raised: Any, out: Any, at: Any, step: Any) -> None:
-    """Factors of 8 and of 4 bits of one row or column, two in 32 bits, to out[at], out[at + step], ...
-
-    data : int8. raised : by how many bits, (narrow + pairs,).
-    """
-    for k in range(0, narrow - 1, 2):
-        out[at] = _pair(np.int32(data[k]), np.int32(data[k + 1]), raised[k], raised[k + 1])
-        at += step
-    if narrow % 2:
-        out[at] = _pair(np.int32(data[narrow - 1]), np.int32(0), raised[narrow - 1], 0)
-        at += step
-    for k in range(narrow, narrow + pairs):
-        both, by = np.int32(data[k]), raised[k]
-        out[at] = _pair(((both & 15) ^ 8) - 8, both >> 4, by, by)
-        at += step
+def _wide(data: Any, i: Any, many: Any, k: Any) -> Any:
+    """A factor of 16 bits of row i of data, int8."""
+    return np.int32(data[i, k]) << 8 | (np.int32(data[i, many + k]) & 255)
 
 
 @njit()
 def left(rows: Any, counts: Any, shifts: Any, raised: Any, wide: Any, small: Any) -> None:
-    """Factors of rows, (m, bytes) int8, laid out: wide (m, K) float64, small (m, pairs) int32.
+    """Factors of rows, (m, bytes) uint8, laid out: wide (m, K) float64, small (m, pairs) int32.
 
     counts : K, M, S. shifts : (K,). raised : (M + S,) by how many bits the small ones are raised here.
     """
     many, narrow, pairs = counts
+    data = rows.view(np.int8)
     for i in range(len(rows)):
         for k in range(many):
-            value = np.int32(rows[i, k]) << 8 | (np.int32(rows[i, many + k]) & 255)
-            wide[i, k] = np.float64(value) * np.float64(1 << shifts[k])
-        _small(rows[i, 2 * many :], narrow, pairs, raised, small[i], 0, 1)
+            wide[i, k] = np.float64(_wide(data, i, many, k)) * np.float64(1 << shifts[k])
+        at = 2 * many
+        for k in range(0, narrow, 2):
+            second = np.int32(data[i, at + k + 1]) if k + 1 < narrow else np.int32(0)
+            also = raised[k + 1] if k + 1 < narrow else raised[k]
+            small[i, k // 2] = _pair(np.int32(data[i, at + k]), second, raised[k], also)
+        for k in range(narrow, narrow + pairs):
+            both, by = np.int32(data[i, at + k]), raised[k]
+            small[i, (narrow + 1) // 2 + k - narrow] = _pair(((both & 15) ^ 8) - 8, both >> 4, by, by)
+
+
+@njit()
+def _four(data: Any, first: Any, lanes: int, at: Any, out: Any) -> None:
+    """Four bytes, from place `at` on, of some rows of data (any, bytes) uint8: out (lanes,) uint32."""
+    for i in range(lanes):
+        row = np.uint64(first + i)
+        out[i] = (
+            np.uint32(data[row, at])
+            | np.uint32(data[row, at + U(1)]) << np.uint32(8)
+            | np.uint32(data[row, at + U(2)]) << np.uint32(16)
+            | np.uint32(data[row, at + U(3)]) << np.uint32(24)
+        )
+
+
+@njit()
+def _signed(four: Any, byte: int) -> Any:
+    """One of four bytes, as a signed number."""
+    return np.int32(four << np.uint32(24 - 8 * byte)) >> 24
 
 
 @njit()
 def right(columns: Any, counts: Any, raised: Any, wide: Any, small: Any) -> None:
-    """Factors of columns, (w, bytes) int8, laid out: wide (panels of 16, K, 16) float64, small (panels of 32, pairs,
-    32) int32, both flat."""
+    """Factors of columns, (w, bytes) uint8, laid out: wide (panels of 16, K, 16) float64, small (panels of 32, pairs,
+    32) int32, both flat. Whole panels are made of four bytes of every column at a time."""
     many, narrow, pairs = counts
     steps = (narrow + 1) // 2 + pairs
+    full = len(columns) // LANES * LANES
+    four, low = np.empty(LANES, np.uint32), np.empty(LANES, np.uint32)
+    by_fours = many // 4 * 4, narrow // 4 * 4, pairs // 4 * 4
+    for first in range(0, full, LANES):
+        for k in range(0, by_fours[0], 4):
+            _four(columns, first, LANES, U(k), four)
+            _four(columns, first, LANES, U(many + k), low)
+            for byte in range(4):
+                at = first * many + (k + byte) * HALF
+                for i in range(LANES):
+                    value = _signed(four[i], byte) << 8 | (_signed(low[i], byte) & 255)
+                    wide[at + i // HALF * HALF * many + i % HALF] = np.float64(value)
+        for k in range(0, by_fours[1], 4):
+            _four(columns, first, LANES, U(2 * many + k), four)
+            for pair in range(2):
+                at = (first * steps) + (k // 2 + pair) * LANES
+                by, also = raised[k + 2 * pair], raised[k + 2 * pair + 1]
+                for i in range(LANES):
+                    one, two = _signed(four[i], 2 * pair), _signed(four[i], 2 * pair + 1)
+                    small[at + i] = _pair(one, two, by, also)
+        for k in range(0, by_fours[2], 4):
+            _four(columns, first, LANES, U(2 * many + narrow + k), four)
+            for byte in range(4):
+                at = first * steps + ((narrow + 1) // 2 + k + byte) * LANES
+                by = raised[narrow + k + byte]
+                for i in range(LANES):
+                    both = _signed(four[i], byte)
+                    small[at + i] = _pair(((both & 15) ^ 8) - 8, both >> 4, by, by)
+    rest = columns.view(np.int8)
     for i in range(len(columns)):
+        begin = by_fours if i < full else (0, 0, 0)
         at = i // HALF * HALF * many + i % HALF
-        for k in range(many):
-            value = np.int32(columns[i, k]) << 8 | (np.int32(columns[i, many + k]) & 255)
-            wide[at + k * HALF] = np.float64(value)
+        for k in range(begin[0], many):
+            wide[at + k * HALF] = np.float64(_wide(rest, i, many, k))
         at = i // LANES * LANES * steps + i % LANES
-        _small(columns[i, 2 * many :], narrow, pairs, raised, small, at, LANES)
+        for k in range(begin[1], narrow, 2):
+            second = np.int32(rest[i, 2 * many + k + 1]) if k + 1 < narrow else np.int32(0)
+            also = raised[k + 1] if k + 1 < narrow else raised[k]
+            small[at + k // 2 * LANES] = _pair(np.int32(rest[i, 2 * many + k]), second, raised[k], also)
+        for k in range(begin[2], pairs):
+            both, by = np.int32(rest[i, 2 * many + narrow + k]), raised[narrow + k]
+            place = at + ((narrow + 1) // 2 + k) * LANES
+            small[place] = _pair(((both & 15) ^ 8) - 8, both >> 4, by, by)
 
 
 @njit()

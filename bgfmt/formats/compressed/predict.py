@@ -7,6 +7,8 @@ order of addition.
 
 from __future__ import annotations
 
+import math
+from threading import local
 from typing import NamedTuple
 
 import numpy as np
@@ -53,6 +55,16 @@ def plan(narrow: NDArray[np.uint8], pairs: NDArray[np.uint8]) -> Plan:
     return Plan(mine, by - mine, np.array([*parts, len(steps)]), float(1 << least))
 
 
+def room(kept: local, shape: tuple[int, ...]) -> NDArray[np.uint16]:
+    """Room for predictions, uint16, which this thread uses again the next time it asks: fresh memory costs as much as
+    filling it."""
+    many = math.prod(shape)
+    if len(getattr(kept, "room", ())) < many:
+        kept.room = np.empty(many, np.uint16)
+    found: NDArray[np.uint16] = kept.room[:many].reshape(shape)
+    return found
+
+
 def predict(rows: Bytes, columns: Bytes, scales: Scales, out: NDArray[np.uint16]) -> None:
     """Predictions of the records of some rows and columns of a tile, (C, rows, columns) uint16 into `out`."""
     from bgfmt.formats.compressed import kernels_predict as kernels
@@ -62,7 +74,7 @@ def predict(rows: Bytes, columns: Bytes, scales: Scales, out: NDArray[np.uint16]
     for c, (counts, (wide, narrow, pairs)) in enumerate(zip(scales.counts, scales, strict=True)):
         by, end = plan(narrow, pairs), at + int((counts * (2, 1, 1)).sum())
         many, steps = len(wide), int(by.parts[-1])
-        mine, theirs = rows[:, at:end].view(np.int8), columns[:, at:end].view(np.int8)
+        mine, theirs = rows[:, at:end], columns[:, at:end]
         left = np.zeros((m + -m % 4, many)), np.zeros((m + -m % 4, steps), np.int32)
         kernels.left(mine, counts, wide, by.left, *left)
         for start in range(0, w, AT_ONCE):

@@ -51,7 +51,7 @@ class Packed:
         self._weights = np.zeros(0, np.int32)
         self._rows_sound = np.zeros((n, groups), bool)
         self._beside_sound = np.zeros((groups, n), bool)
-        self._lock = threading.Lock()
+        self._lock, self._local = threading.Lock(), threading.local()
         self._edges = shape.edges()
         whole = source.buffer
         #: all bytes of the file, where they are at hand
@@ -207,11 +207,10 @@ class Packed:
                 stop = min(end * shape.block, high - low)
                 scales = self.tile(g, j)
                 data, starts, ends = self.segments(places[mine], j)
-                predicted = np.empty((shape.columns, len(mine), stop - begin * shape.block), np.uint16)
+                predicted = predict.room(self._local, (shape.columns, len(mine), stop - begin * shape.block))
                 widths = shape.widths(g, j)[places[mine] - self._edges[g]]
-                factors = (starts + shape.entry_bytes(widths))[:, None] + np.arange(scales.factor_bytes)
-                beside = self.beside(g, j, begin * shape.block, stop)
-                predict.predict(data[factors], beside, scales, predicted)
+                factors = data[(starts + shape.entry_bytes(widths))[:, None] + np.arange(scales.factor_bytes)]
+                predict.predict(factors, self.beside(g, j, begin * shape.block, stop), scales, predicted)
                 bad = kernels.rows(
                     data, starts, ends, scales.factor_bytes, shape.columns, shape.block, widths, begin, end,
                     self.slots, self.shifts, predicted, into[mine], target[low + begin * shape.block : low + stop],
