@@ -136,7 +136,7 @@ class Halves(Packed):
         self, places: Numbers, into: Numbers, part: tuple[int, int], target: Numbers, lists: Any, flat: Any
     ) -> None:
         """The part of `_fill` of the columns at places part[0]..part[1]-1."""
-        from bgfmt.formats.compressed import kernels_halves as kernels
+        from bgfmt.formats.compressed import kernels_rebuilding as kernels
 
         (first, last), columns = part, self.shape.columns
         here = int(np.searchsorted(places, last - 1))  # those before the last of these places

@@ -1,4 +1,4 @@
-"""Compiled: records that the second level leaves out, rebuilt by one ply of gnubg's recipe. See `halves`."""
+"""Compiled: single records that the second level leaves out, rebuilt by one ply of gnubg's recipe. See `halves`."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ import numpy as np
 
 from bgfmt.formats.compressed.kernels_coder import LANES, LEFT, TO, WORDS, begun, four, opened, rested
 from bgfmt.formats.compressed.kernels_predict import predicted
-from bgfmt.formats.compressed.kernels_records import MOST_LAID, PLAIN, lay, within_block
+from bgfmt.formats.compressed.kernels_products import fetch
+from bgfmt.formats.compressed.kernels_records import MOST_LAID, PLAIN, SOON, by_length, lay, within_block
 from bgfmt.formats.compressed.kernels_sums import crc32
 from bgfmt.formats.compressed.plays import Room, Singles
 from bgfmt.game.kernels_results import results_of
-from bgfmt.game.kernels_vectors import Rolls, record, turned
+from bgfmt.game.kernels_vectors import turned
 from bgfmt.jit import njit
 
 
@@ -44,110 +45,140 @@ def _sound(data: Any, start: Any, stop: Any) -> bool:
 
 
 @njit()
-def of_row(file: File, row: Any, wanted: Any, out: Any) -> bool:
-    """Records of one row at ascending places up to its own, out (m, columns) uint16; False where one is bad."""
-    data, block, columns = file.data, file.block, out.shape[1]
-    edges, kept = file.edges, 2 if out.shape[1] == 4 else 1
-    many, groups = len(wanted), len(file.edges) - 1
-    g = file.group[row]
-    lanes, whose = np.zeros((LANES, WORDS), np.uint64), np.full((LANES, 3), -1, np.int64)
-    half_room = (block // 2) * columns
-    flat = np.empty(LANES * half_room + 8, np.uint16)
-    stored = np.zeros(many, np.bool_)
+def _jobs(file: File, row: Any, wanted: Any, states: Any, jobs: Any, stored: Any, out: Any) -> Any:
+    """The streams in which records of a row are, as lanes: how many, or -1; those in no stream go to `out`.
+
+    jobs (any, 3) takes of each the first and past the last of `wanted`, and the place of the stream's first record.
+    """
+    data, block, columns, edges = file.data, file.block, out.shape[1], file.edges
+    kept, groups, g = 2 if columns == 4 else 1, len(edges) - 1, file.group[row]
     tile: Any = np.int64(-1)
     start: Any = 0
     stop, lengths, at, b, width, low = start, start, start, start, start, start
-    i = 0
-    while True:
-        busy = False
-        steps: Any = np.int64(1 << 40)
+    found: Any = 0
+    i: Any = 0
+    while i < len(wanted):
+        j = file.group[wanted[i]]
+        if j != tile:
+            tile, low, b = j, edges[j], 0
+            start, stop = file.begins[row * groups + j + g], file.begins[row * groups + j + g + 1]
+            if not file.rows_sound[row, j]:
+                if not _sound(data, start, stop):
+                    return -1
+                file.rows_sound[row, j] = True
+            width = min(edges[j + 1], row + 1) - low
+            blocks = (width + block - 1) // block
+            lengths = start + blocks * kept
+            at = lengths + blocks + file.factors[g * groups + j]
+        while b < (wanted[i] - low) // block:
+            size = np.int64(data[lengths + b])
+            at += 2 * size if size != PLAIN else 2 * columns * block
+            b += 1
+        begin = low + b * block
+        count = min(block, width - b * block)
+        half = (count + 1) // 2
+        second = wanted[i] - begin >= half
+        first, past = (begin + half, begin + count) if second else (begin, begin + half)
+        e = i + 1
+        while e < len(wanted) and wanted[e] < past:
+            e += 1
+        units = np.int64(data[lengths + b])
+        some = begun(data, start + b * kept, columns, states, found)
+        if units == PLAIN:
+            if at + 2 * columns * count > stop - 4:
+                return -1
+            for x in range(i, e):
+                place = at + 2 * columns * (wanted[x] - begin)
+                stored[x] = True
+                for c in range(columns):
+                    out[x, c] = np.int64(data[place + 2 * c]) | np.int64(data[place + 2 * c + 1]) << 8
+        elif units == 0:
+            if some:
+                return -1
+            out[i:e] = 0
+        else:
+            if at + 2 * units > stop - 4 or not opened(data, at, units, second, states, found):
+                return -1
+            fetch(data, at, at + 2 * units)
+            states[found, LEFT] = wanted[e - 1] - first + 1
+            jobs[found, 0], jobs[found, 1], jobs[found, 2] = i, e, first
+            found += 1
+        i = e
+    return found
+
+
+@njit()
+def of_row(file: File, row: Any, wanted: Any, out: Any) -> bool:
+    """Records of one row at ascending places up to its own, out (m, columns) uint16; False where one is bad."""
+    data, columns, many = file.data, out.shape[1], len(wanted)
+    states, jobs = np.empty((many, WORDS), np.uint64), np.empty((many, 3), np.int64)
+    stored, order = np.zeros(many, np.bool_), np.empty(many, np.int64)
+    found = _jobs(file, row, wanted, states, jobs, stored, out)
+    if found < 0:
+        return False
+    lanes = np.zeros((LANES, WORDS), np.uint64)
+    room = file.block // 2 * columns
+    flat = np.empty(LANES * room, np.uint16)
+    by_length(states, found, order)
+    for at in range(0, found, LANES):
         for k in range(LANES):
-            while whose[k, 0] < 0 and i < many:
-                j = file.group[wanted[i]]
-                if j != tile:
-                    tile, low, b = j, edges[j], 0
-                    start, stop = file.begins[row * groups + j + g], file.begins[row * groups + j + g + 1]
-                    if not file.rows_sound[row, j]:
-                        if not _sound(data, start, stop):
-                            return False
-                        file.rows_sound[row, j] = True
-                    width = min(edges[j + 1], row + 1) - low
-                    blocks = (width + block - 1) // block
-                    lengths = start + blocks * kept
-                    at = lengths + blocks + file.factors[g * groups + j]
-                within = wanted[i] - low
-                while b < within // block:
-                    size = np.int64(data[lengths + b])
-                    at += 2 * size if size != PLAIN else 2 * columns * block
-                    b += 1
-                within -= b * block
-                count = min(block, width - b * block)
-                half = (count + 1) // 2
-                second = within >= half
-                first = low + b * block + (half if second else 0)  # place of the first record of the stream
-                past = low + b * block + (count if second else half)
-                e = i + 1
-                while e < many and wanted[e] < past:
-                    e += 1
-                units = np.int64(data[lengths + b])
-                some = begun(data, start + b * kept, columns, lanes, k)
-                if units == PLAIN:
-                    if at + 2 * columns * count > stop - 4:
-                        return False
-                    for x in range(i, e):
-                        place = at + 2 * columns * (wanted[x] - low - b * block)
-                        stored[x] = True
-                        for c in range(columns):
-                            out[x, c] = np.int64(data[place + 2 * c]) | np.int64(data[place + 2 * c + 1]) << 8
-                elif units == 0:
-                    if some:
-                        return False
-                    for x in range(i, e):
-                        for c in range(columns):
-                            out[x, c] = 0
-                else:
-                    if at + 2 * units > stop - 4 or not opened(data, at, units, second, lanes, k):
-                        return False
-                    lanes[k, LEFT] = wanted[e - 1] - first + 1
-                    lanes[k, TO] = k * half_room
-                    whose[k, 0], whose[k, 1], whose[k, 2] = i, e, first
-                i = e
-            if whose[k, 0] < 0:
-                rested(lanes, k, k * half_room)
+            if at + k < found:
+                lanes[k] = states[order[at + k]]
+                lanes[k, TO] = k * room
             else:
-                busy = True
+                rested(lanes, k, k * room)
+        while True:
+            steps: Any = np.int64(lanes[0, LEFT])
+            for k in range(1, LANES):
                 steps = min(steps, np.int64(lanes[k, LEFT]))
-        if not busy:
-            break
-        four(data, lanes, steps, columns, file.slots, file.shifts, columns, flat)
-        for k in range(LANES):
-            if whose[k, 0] >= 0 and lanes[k, LEFT] == 0:
-                if not within_block(lanes, k):
-                    return False
-                for x in range(whose[k, 0], whose[k, 1]):
-                    place = k * half_room + (wanted[x] - whose[k, 2]) * columns
-                    for c in range(columns):
-                        out[x, c] = flat[place + c]
-                whose[k, 0] = -1
-    signed, laid = data.view(np.int8), np.empty(MOST_LAID, np.int32)
-    tile = np.int64(-1)
-    for x in range(many):
+            if steps > file.block:
+                break
+            four(data, lanes, steps, columns, file.slots, file.shifts, columns, flat)
+            for k in range(LANES):
+                if lanes[k, LEFT] == 0:
+                    if not within_block(lanes, k):
+                        return False
+                    job = jobs[order[at + k]]
+                    for x in range(job[0], job[1]):
+                        place = k * room + (wanted[x] - job[2]) * columns
+                        for c in range(columns):
+                            out[x, c] = flat[place + c]
+                    rested(lanes, k, k * room)
+    return _add_predictions(file, row, wanted, stored, out)
+
+
+@njit()
+def _add_predictions(file: File, row: Any, wanted: Any, stored: Any, out: Any) -> bool:
+    """Add to records of a row their predictions, unless they are stored; False where a column's factors are bad."""
+    edges, groups, g = file.edges, len(file.edges) - 1, file.group[row]
+    signed, laid = file.data.view(np.int8), np.empty(MOST_LAID, np.int32)
+    each = 3 if out.shape[1] == 4 else 2
+    where = np.empty(len(wanted), np.int64)
+    for x in range(len(wanted)):
+        t = g * groups + file.group[wanted[x]]
+        where[x] = file.beside[t] + (wanted[x] - edges[file.group[wanted[x]]]) * (file.factors[t] + 4)
+    tile: Any = np.int64(-1)
+    for x in range(len(wanted)):
+        if x + SOON < len(wanted):
+            fetch(
+                file.data,
+                where[x + SOON],
+                where[x + SOON] + file.factors[g * groups + file.group[wanted[x + SOON]]],
+            )
         j = file.group[wanted[x]]
         t = g * groups + j
-        size = file.factors[t] + 4
-        where = file.beside[t] + (wanted[x] - edges[j]) * size
         if not file.beside_sound[g, wanted[x]]:
-            if not _sound(data, where, where + size):
+            if not _sound(file.data, where[x], where[x] + file.factors[t] + 4):
                 return False
             file.beside_sound[g, wanted[x]] = True
         if stored[x]:
             continue
         if j != tile:
             width = min(edges[j + 1], row + 1) - edges[j]
-            mine = file.begins[row * groups + j + g] + (width + block - 1) // block * (kept + 1)
-            lay(signed, mine, size - 4, file.parts[t], file.weights, laid)
+            mine = file.begins[row * groups + j + g] + (width + file.block - 1) // file.block * each
+            lay(signed, mine, file.factors[t], file.parts[t], file.weights, laid)
             tile = j
-        predicted(laid, signed, where, file.parts[t], out[x])
+        predicted(laid, signed, where[x], file.parts[t], out[x])
     return True
 
 
@@ -237,83 +268,3 @@ def rebuilt(file: File, singles: Singles, room: Room, us: Any, ts: Any, begin: A
             return i
         folded(some, room, out[i])
     return -1
-
-
-@njit()
-def tile_of(rows: Any, lines: Any, values: Any) -> None:
-    """lines (width, lanes) int16 = turned values of rows (m, width, columns), those of a place side by side."""
-    m, width, columns = rows.shape
-    for i in range(m):
-        turned(rows[i].reshape(-1), columns, values)
-        for x in range(width):
-            for c in range(columns):
-                lines[x, i * columns + c] = values[x * columns + c]
-
-
-@njit()
-def _against(lines: Any, at: Any, rolls: Rolls, u: Any, columns: int, stored: Any, back: Any) -> None:
-    """Records of u against the rows of `lines`, stored (lanes,) uint16."""
-    if u == 0:
-        stored[:] = 65535
-    else:
-        record(stored, back, lines, at, 0, rolls, u, columns)
-
-
-@njit()
-def against(
-    lines: Any, at: Any, ends: Any, results: Any, weights: Any, us: Any, first: Any, many: Any, columns: int,
-    into: Any, target: Any, out: Any,
-) -> None:  # fmt: skip
-    """Records of sides at ascending places `us` against those at first..first+many-1, as far as they are left out.
-
-    lines : as `tile_of` has it, of rows `first` on. at : arange. out : (any, any) uint64, or uint16 where there is
-    one column: the record of us[i] and place t goes to out[into[i], target[t]], unless that is negative.
-    """
-    stored, back = np.empty(lines.shape[1], np.uint16), np.empty(lines.shape[1], np.int16)
-    whole = stored.view(out.dtype)
-    rolls = Rolls(ends, results, weights)
-    for i in range(len(us)):
-        u = us[i]
-        if u >= first + many - 1:
-            break
-        _against(lines, at, rolls, u, columns, stored, back)
-        for t in range(max(first, u + 1), first + many):
-            if target[t] >= 0:
-                out[into[i], target[t]] = whole[t - first]
-
-
-@njit()
-def _mixed(x: Any) -> Any:
-    """The end of splitmix64."""
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return x ^ (x >> np.uint64(31))
-
-
-@njit()
-def sum_stored(rows: Any, first: Any, keys: Any, sums: Any) -> None:
-    """Add up what the second level leaves out of rows first.., (m, n) whole records, by row; keys (n,) uint64."""
-    for i in range(rows.shape[0]):
-        total = np.uint64(0)
-        for t in range(first + i + 1, rows.shape[1]):
-            total += _mixed(np.uint64(rows[i, t]) ^ keys[t])
-        sums[first + i] += total
-
-
-@njit()
-def sum_rebuilt(
-    lines: Any, at: Any, ends: Any, results: Any, weights: Any, first: Any, many: Any, columns: int, keys: Any,
-    sums: Any,
-) -> None:  # fmt: skip
-    """The same of what one ply makes of rows first..first+many-1, for every side before them."""
-    stored, back = np.empty(lines.shape[1], np.uint16), np.empty(lines.shape[1], np.int16)
-    rolls = Rolls(ends, results, weights)
-    for u in range(first + many - 1):
-        _against(lines, at, rolls, u, columns, stored, back)
-        total = np.uint64(0)
-        for t in range(max(first, u + 1), first + many):
-            whole = np.uint64(0)
-            for c in range(columns):
-                whole |= np.uint64(stored[(t - first) * columns + c]) << np.uint64(16 * c)
-            total += _mixed(whole ^ keys[t])
-        sums[u] += total

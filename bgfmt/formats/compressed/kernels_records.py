@@ -91,7 +91,7 @@ def within_block(lanes: Any, k: Any) -> bool:
 
 
 @njit()
-def _sorted(states: Any, many: Any, order: Any) -> Any:
+def by_length(states: Any, many: Any, order: Any) -> Any:
     """Put those of the first `many` lanes that have records left into `order`, fewest first; how many they are."""
     most: Any = 0
     for i in range(many):
@@ -157,7 +157,7 @@ def residuals(
             stored[i] = how == 1
             if how == 2:
                 fetch(data, np.int64(states[k, LEAST]), np.int64(states[k, MOST]))
-        busy = _sorted(states, count, lengths)
+        busy = by_length(states, count, lengths)
         for at in range(0, busy, LANES):
             for k in range(LANES):
                 if at + k < busy:

@@ -80,7 +80,7 @@ class LeftOut:
 
     def all(self) -> int:
         """How many sides have a record that is not what one ply makes of the rest."""
-        from bgfmt.formats.compressed import kernels_halves as kernels
+        from bgfmt.formats.compressed import kernels_rebuilding as kernels
 
         n, columns = self._table.equities.shape[1:]
         assert self.lists is not None
