@@ -16,10 +16,11 @@ BGFMT = [sys.executable, "-m", "bgfmt"]
 
 @dataclass(frozen=True)
 class Run:
-    """Wall seconds and peak resident memory in MB of a finished process."""
+    """Wall seconds, peak resident memory in MB and the processors' seconds of a finished process."""
 
     seconds: float
     megabytes: float
+    cpu: float = 0.0
 
 
 def run(command: Sequence[str | Path], cwd: Path | None = None) -> Run:
@@ -31,7 +32,7 @@ def run(command: Sequence[str | Path], cwd: Path | None = None) -> Run:
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
         raise RuntimeError(f"{' '.join(map(str, command))} ended with {process.returncode}")
-    return Run(seconds, usage.ru_maxrss / 1024)
+    return Run(seconds, usage.ru_maxrss / 1024, usage.ru_utime + usage.ru_stime)
 
 
 def pairs(ours: Sequence[str | Path], theirs: Sequence[str | Path], times: int = 5) -> tuple[Run, Run, float]:

@@ -18,6 +18,7 @@ import numpy as np
 
 import bgfmt
 from benchmarks._measure import BGFMT, run
+from benchmarks.cold import evict, read_from_disk
 
 
 def main(asked: str, folder: Path) -> None:
@@ -34,11 +35,12 @@ def main(asked: str, folder: Path) -> None:
     taken = run([*BGFMT, "convert", small, back, "--to", "gnubg-ts", "--force"])
     speed = whole / 1e6 / taken.seconds
     print(f"unpacked in {taken.seconds:.1f} s, {taken.megabytes:.0f} MB at most ({speed:.0f} MB/s)")
-    print(f"the same file: {same(plain, back)}")
+    print(f"the same file: {same(plain, back)}; {whole / 1e6 / taken.cpu:.0f} MB/s of processor time")
     back.unlink()
     proof = run([*BGFMT, "verify", small])
     print(f"verified in {proof.seconds:.1f} s, {proof.megabytes:.0f} MB at most")
     look_ups(small)
+    from_disk(small)
 
 
 def same(one: Path, two: Path) -> bool:
@@ -73,6 +75,26 @@ def look_ups(path: Path) -> None:
         rows = np.arange(n // 2, min(n, n // 2 + 512))
         took = least(lambda: equities[rows], 3)
         print(f"rows: {len(rows) * n * equities.shape[2] * 2 / 1e6 / took:.0f} MB/s a core")
+
+
+def from_disk(path: Path, times: int = 100) -> None:
+    """Single look-ups in an open table, the file thrown out of the system's cache before each; time as it passes."""
+    rng = np.random.default_rng(2)
+    with bgfmt.open(path) as db:
+        table = db.table
+        n, took, read = table.positions, [], []
+        for us, them in rng.integers(0, n, (times, 2)).tolist():
+            asked = table.asked(us * n + them)
+            if table.release is not None:
+                table.release()
+            evict(path)
+            before, begin = read_from_disk(), time.perf_counter()
+            table.lookup(asked)
+            took.append(1e3 * (time.perf_counter() - begin))
+            read.append(read_from_disk() - before)
+    print(
+        f"from the disk: {np.median(took):.2f} ms, at most {max(took):.1f} ms, {np.median(read) / 1e3:.0f} kB read"
+    )
 
 
 def least(work: Callable[[], object], times: int) -> float:

@@ -9,4 +9,4 @@ from bgfmt import met
 from bgfmt.solver import costs
 
 if __name__ == "__main__":
-    print("\n".join(costs.lines(met.load())))
+    print("\n".join([*costs.point_lines(), "", *costs.lines(met.load())]))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,6 @@ from bgfmt.formats.base import promised
 from bgfmt.formats.stores import MAIN, Described
 from bgfmt.formats.zarr import rows_of
 from bgfmt.solver.job import Job
-from bgfmt.solver.machine import check_disk
 from bgfmt.solving import target_of
 from bgfmt.storage import PathLike, Sink, check_output, create, open_source
 from bgfmt.storage.chunks import ChunkStore
@@ -56,7 +54,6 @@ class Filing:
         The file appears when the block ends well: the store is whole then. While that is waited for, `tell` is
         called after some rows.
         """
-        check_disk(self.size, Path(self.path), 0, Path(self.path))
         if not self.target.takes_body(self.blank, self.options):
             yield lambda first, past: None
             self._afterwards(store)

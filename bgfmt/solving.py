@@ -21,7 +21,7 @@ from bgfmt.formats.base import promised
 from bgfmt.solver.executor import Executor
 from bgfmt.solver.job import Job, job
 from bgfmt.solver.machine import available_memory, check_disk
-from bgfmt.solver.plan import Plan, in_mapped_files
+from bgfmt.solver.plan import Plan, in_mapped_files, mapped_disk
 from bgfmt.solver.recipe import Recipe
 from bgfmt.solver.scratch import Scratch
 from bgfmt.storage import PathLike, check_output, create
@@ -113,9 +113,8 @@ def _room(
     mapped = planned_for(made, planned, memory)
     if mapped is planned:
         return nullcontext(None)
-    # when the file is written only the rows are left
-    rows = 64 * (1 + made.gammon) * planned.positions
-    check_disk(planned.output, Path(path), max(rows, mapped.scratch - planned.output), Path(path))
+    disk = mapped_disk(mapped, 64 if made.gammon else 32)
+    check_disk(planned.output, Path(path), disk - planned.output, Path(path))
     return MappedRoom(Path(path).resolve().parent, (memory or mapped.memory) - SLACK_BYTES)
 
 

@@ -7,6 +7,7 @@ ended, goes on from what is there. What is whole is a table of a format like any
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import os
 from collections.abc import Callable
@@ -136,6 +137,8 @@ def solve_stored(
     if path is None and store is None:
         raise CapabilityError("a file to make or a store has to be named")
     kept = os.fspath(store) if store is not None else store_of(path or "")
+    if not kept:
+        raise FileNotFoundError(errno.ENOENT, "an empty name is no name of a store", kept)
     filing = _filing(made, path, format, force, options)
     there = _found(made, kept, resume)
     at_once = thread_count(threads)
@@ -144,9 +147,13 @@ def solve_stored(
 
         at_once = tiles_at_once(at_once)
     with workers_of(cluster, at_once, announce) as at_work:
-        said = there or _begun(made, kept, at_work.workers, memory)
-        size = {"columns": said.columns, "side": said.side, "chunk": said.chunk}
-        grid = grid_of(points, chequers, **size)
+        if there is None:
+            grid = plan_stored(made, workers=at_work.workers, memory=memory).grid
+        else:
+            size = {"columns": there.columns, "side": there.side, "chunk": there.chunk}
+            grid = grid_of(points, chequers, **size)
+        _check_room(kept, grid, filing)
+        said = there or _begun(made, kept, grid)
         plan = plan_stored(made, workers=at_work.workers, memory=memory, grid=grid)
         if cluster is None:
             check_memory((at_work.workers - 1) * grid.memory + plan.memory, "this solve")
@@ -195,22 +202,25 @@ def _found(made: Job, path: str, resume: bool) -> Described | None:
     return said
 
 
-def _begun(made: Job, path: str, workers: int, memory: int | None) -> Described:
+def _begun(made: Job, path: str, grid: Grid) -> Described:
     """A new store."""
-    columns, store = 4 if made.cubeful else 1, ChunkStore(path)
-    grid = plan_stored(made, workers=workers, memory=memory).grid
-    _check_room(path, grid)
-    said = Described(made.kind, made.points, made.chequers, columns, made.recipe.name, grid.side, grid.chunk)
+    store = ChunkStore(path)
+    said = Described(
+        made.kind, made.points, made.chequers, grid.columns, made.recipe.name, grid.side, grid.chunk
+    )
     store.put(NUMBERS, (0,), stores.in_pips(made.points, made.chequers))
     store.places.write(f"{NUMBERS}/{ROOT}", [said.numbers()])
     store.places.write(ROOT, [said.group()])
     return said
 
 
-def _check_room(path: str, grid: Grid) -> None:
+def _check_room(path: str, grid: Grid, filing: Filing | None) -> None:
+    """SolverError where the disk has no room for what is left to make of the store, and for the file beside it."""
+    left = 0
     if not is_address(path):
-        there = sum(ChunkStore(path).places.sizes(MAIN).values())
-        check_disk(0, Path(path), max(0, grid.moved[1] - there), Path(path))
+        left = max(0, grid.moved[1] - sum(ChunkStore(path).places.sizes(MAIN).values()))
+    output, file = (0, Path(path)) if filing is None else (filing.size, Path(filing.path))
+    check_disk(output, file, left, Path(path))
 
 
 class Solving:

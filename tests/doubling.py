@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 
 ROUNDS = 8
-LEAST = 0.02  # seconds; shorter times are mostly the clock's
+LEAST = 0.005  # seconds; shorter times are mostly those of calls
 SLACK = (
     3.0  # how far above proportion the quickest of all rounds may lie; of eight times the size n² is 8 above
 )

@@ -1,15 +1,18 @@
 """What the commands print on a plain two-sided table and on the same one compressed: byte for byte the same.
 
-    python -m tests.same_answers PLAIN PACKED [POSITIONS]
+    python -m tests.same_answers PLAIN PACKED [POSITIONS [SEED]]
 
 Random positions (default 100,000) go through `lookup`, `cube` and `play`, of which every answer is compared, and
-a few of them through each command by itself, as a person asks.
+a few of them through each command by itself, as a person asks: in this process, and as processes of their own.
 """
 
 from __future__ import annotations
 
 import io
+import multiprocessing
+import subprocess
 import sys
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import redirect_stdout
 from pathlib import Path
 
@@ -19,7 +22,7 @@ import bgfmt
 from bgfmt.cli import run
 from bgfmt.game import board
 
-ONE_BY_ONE = 5
+ONE_BY_ONE, PROCESSES = 5, 50
 
 
 def questions(points: int, chequers: int, many: int, seed: int = 1) -> list[str]:
@@ -42,10 +45,27 @@ def said(arguments: list[str], path: Path, asked: str = "") -> str:
     return out.getvalue().replace(str(path), "FILE").replace(path.name, "FILE")
 
 
-def differences(plain: Path, packed: Path, many: int) -> int:
-    """How many lines differ; each is printed."""
+def typed(arguments: list[str], path: Path) -> str:
+    """The same, of a process of its own."""
+    done = subprocess.run(
+        [sys.executable, "-m", "bgfmt", *arguments], capture_output=True, text=True, check=True
+    )
+    return done.stdout.replace(str(path), "FILE").replace(path.name, "FILE")
+
+
+def both(command: str, paths: tuple[Path, Path], asked: str) -> list[list[str]]:
+    """Lines of a command on either file; side by side where processes can be forked."""
+    if "fork" not in multiprocessing.get_all_start_methods():
+        return [said([command, str(path), "-"], path, asked).splitlines() for path in paths]
+    with ProcessPoolExecutor(2, multiprocessing.get_context("fork")) as pool:
+        waiting = [pool.submit(said, [command, str(path), "-"], path, asked) for path in paths]
+        return [each.result().splitlines() for each in waiting]
+
+
+def differences(plain: Path, packed: Path, many: int, seed: int = 1, processes: int = 0) -> int:
+    """How many lines differ; each is printed. `processes` positions of each command go through processes."""
     with bgfmt.open(plain) as db:
-        positions = questions(db.table.points, db.table.chequers, many)
+        positions = questions(db.table.points, db.table.chequers, many, seed)
     rolls = [f"{1 + k % 6}{1 + k // 6 % 6}" for k in range(many)]
     found = 0
     for command, lines in (
@@ -54,13 +74,14 @@ def differences(plain: Path, packed: Path, many: int) -> int:
         ("play", [f"{position} {roll}" for position, roll in zip(positions, rolls, strict=True)]),
     ):
         asked = "\n".join(lines) + "\n"
-        one, two = (said([command, str(path), "-"], path, asked).splitlines() for path in (plain, packed))
+        one, two = both(command, (plain, packed), asked)
         assert len(one) == len(two) == many
         wrong = [(a, b) for a, b in zip(one, two, strict=True) if a != b]
-        for position, roll in list(zip(positions, rolls, strict=True))[:ONE_BY_ONE]:
+        for k, (position, roll) in enumerate(zip(positions, rolls, strict=True)):
             rest = [position, roll] if command == "play" else [position]
-            a, b = (said([command, str(path), *rest], path) for path in (plain, packed))
-            wrong += [(a, b)] if a != b else []
+            for ask in [said] * (k < ONE_BY_ONE) + [typed] * (k < processes):
+                a, b = (ask([command, str(path), *rest], path) for path in (plain, packed))
+                wrong += [(a, b)] if a != b else []
         for pair in wrong:
             print(command, *pair, sep="\n")
         print(f"{command}: {many:,} positions, {len(wrong)} answers differ", flush=True)
@@ -69,5 +90,5 @@ def differences(plain: Path, packed: Path, many: int) -> int:
 
 
 if __name__ == "__main__":
-    asked = int(sys.argv[3]) if len(sys.argv) > 3 else 100_000
-    sys.exit(differences(Path(sys.argv[1]), Path(sys.argv[2]), asked) > 0)
+    asked, chosen = (int(sys.argv[k]) if len(sys.argv) > k else so for k, so in ((3, 100_000), (4, 1)))
+    sys.exit(differences(Path(sys.argv[1]), Path(sys.argv[2]), asked, chosen, PROCESSES) > 0)

@@ -1,7 +1,7 @@
-"""Commands killed by strace at their system calls that change a folder: `python -m tests.strace_kills [KILLS]`.
+"""Commands killed by strace at their system calls that change a folder: `python -m tests.strace_kills [KILLS] [SEED]`.
 
 strace kills the process as it enters the N-th call of one kind, whatever makes it. Each command is run once to count
-its calls. After each kill the output is the old one or the new one, the same command again makes the new one, and
+its calls; with a seed the kills are drawn, else the rarer calls come first. After each kill the output is the old one or the new one, the same command again makes the new one, and
 nothing else is left. Exit code 1 where that is not so.
 """
 
@@ -10,6 +10,7 @@ from __future__ import annotations
 import collections
 import itertools
 import os
+import random
 import re
 import shutil
 import signal
@@ -100,8 +101,8 @@ def fresh(start: Path, folder: Path) -> None:
     shutil.copytree(start, folder, symlinks=True)
 
 
-def every_kill(command: Command, work: Path) -> Iterator[str]:
-    """Kill at each call in turn, the rarer calls first; yields the kill and what is wrong after it."""
+def every_kill(command: Command, work: Path, seed: int | None = None) -> Iterator[str]:
+    """Kill at each call in turn; yields the kill and what is wrong after it."""
     start, folder = work / "start", work / "folder"
     shutil.rmtree(start, ignore_errors=True)
     begin(start)
@@ -114,6 +115,8 @@ def every_kill(command: Command, work: Path) -> Iterator[str]:
     assert old != new
     kills = [(call, n) for call in CALLS for n in range(1, counts[call] + 1)]
     kills.sort(key=lambda kill: (kill[1], CALLS.index(kill[0])))
+    if seed is not None:
+        random.Random(f"{command.name}-{seed}").shuffle(kills)
     for call, n in kills:
         fresh(start, folder)
         log = str(work / "log")
@@ -146,12 +149,13 @@ def wrong(command: Command, folder: Path, old: object, new: object, whole: set[s
 
 def main() -> None:
     most = int(sys.argv[1]) if len(sys.argv) > 1 else 1 << 30
-    chosen = [one for one in COMMANDS if not sys.argv[2:] or one.name in sys.argv[2:]]
+    seed = int(sys.argv[2]) if len(sys.argv) > 2 else None
+    chosen = [one for one in COMMANDS if not sys.argv[3:] or one.name in sys.argv[3:]]
     done = bad = 0
     with tempfile.TemporaryDirectory() as made:
         for command in chosen:
             number = 0
-            for said in itertools.islice(every_kill(command, Path(made)), most // len(chosen)):
+            for said in itertools.islice(every_kill(command, Path(made), seed), most // len(chosen)):
                 number += 1
                 if not said.endswith(": "):
                     bad += 1

@@ -172,6 +172,17 @@ def test_half_a_store_is_not_read(copied: Path, tmp_path: Path) -> None:
         bgfmt.open(copied)
 
 
+def test_damage_met_on_the_way_makes_no_file(store: Path, tmp_path: Path) -> None:
+    """Rows go into the file as soon as they are whole; a chunk that is damaged by then is an error."""
+    copy = Path(shutil.copytree(store, tmp_path / "s"))
+    content = bytearray(chunk_files(copy)[0].read_bytes())
+    content[77] ^= 1
+    chunk_files(copy)[0].write_bytes(content)
+    with pytest.raises(CorruptError, match="CRC-32C"):
+        solve_stored("two-sided", 5, 4, tmp_path / "o.bd", store=copy, resume=True)
+    assert sorted(os.listdir(tmp_path)) == ["s"]
+
+
 def test_while_it_is_solved_zarr_sees_no_equities(tmp_path: Path) -> None:
     grid = grid_of(5, 4, columns=4)
     seen = []

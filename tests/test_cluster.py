@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import shutil
@@ -10,12 +11,15 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import bgfmt
+from bgfmt.cli import run
 from bgfmt.cluster import DaskWorkers
 from bgfmt.errors import CapabilityError, ClusterError
 from bgfmt.solving_stored import solve_stored
@@ -126,21 +130,104 @@ def test_no_cluster_is_one_line(tmp_path: Path) -> None:
     from bgfmt import cluster
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cluster, "ANSWERING", 0.5)
-        with pytest.raises(ClusterError, match="no cluster"):
+        patch.setattr(cluster, "LISTENING", 0.2)
+        with pytest.raises(ClusterError, match="no cluster: Connection refused"):
             solve_stored("two-sided", 3, 2, store=tmp_path / "s", cluster="tcp://127.0.0.1:9")
+    began = time.monotonic()
+    with pytest.raises(ClusterError, match=r"nobody\.invalid:1: no cluster: "):
+        solve_stored("two-sided", 3, 2, store=tmp_path / "s", cluster="tcp://nobody.invalid:1")
+    assert time.monotonic() - began < 30  # a name that nobody has is not asked for again and again
     assert not (tmp_path / "s").exists()
 
 
+@pytest.mark.parametrize("words", [("--cluster", ""), ("--cluster", "local:0"), ("--store", "")])
+def test_an_empty_name_is_not_none(
+    words: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run(["solve", "two-sided", "3x2", "--quiet", "-o", "o.bd", *words]) == 2
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_worker_of_another_version_makes_nothing(
+    two: DaskWorkers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bgfmt.cluster.__version__", "0.0.9")
+    with pytest.raises(ClusterError, match=r"a worker has bgfmt .*, not 0\.0\.9"):
+        solve_stored("two-sided", 3, 2, store=tmp_path / "s", cluster=address_of(two))
+    assert not list(tmp_path.glob("s/equities/c.*"))
+
+
+def test_a_disk_that_fills_up_is_one_line_and_no_loss(
+    two: DaskWorkers, tmp_path: Path, made: dict[str, Path]
+) -> None:
+    mount = ["mount", "-t", "tmpfs", "-o", "size=30m", "tmpfs", tmp_path]
+    if os.getuid() != 0 or subprocess.run(mount, check=False, capture_output=True).returncode:
+        pytest.skip("this machine mounts nothing")
+    try:
+        other = tmp_path / "other"
+
+        def fill(done: int, total: int) -> None:
+            if done > total // 4 and not other.exists():
+                with other.open("wb") as file, contextlib.suppress(OSError):
+                    while True:
+                        file.write(bytes(1 << 16))
+
+        for cluster in (None, address_of(two)):
+            how: dict[str, Any] = {"store": tmp_path / "s", "cluster": cluster}
+            with pytest.raises((OSError, ClusterError), match="No space left") as caught:
+                solve_stored("two-sided", 6, 7, progress=fill, **how)
+            assert "\n" not in str(caught.value)
+            other.unlink()
+            assert solve_stored("two-sided", 6, 7, resume=True, **how).found
+            bgfmt.convert(tmp_path / "s", tmp_path.parent / "o.bd", to="gnubg-ts", force=True)
+            assert digest(tmp_path.parent / "o.bd") == digest(made["6x7"])
+            shutil.rmtree(tmp_path / "s")
+    finally:
+        subprocess.run(["umount", tmp_path], check=True)
+
+
+@pytest.mark.skipif(not hasattr(os, "killpg"), reason="this system has no groups of processes")
+def test_an_interrupt_is_one_line(tmp_path: Path) -> None:
+    """Of all the processes that it reaches, however far they have come."""
+    pytest.importorskip("distributed")
+    command = [*BGFMT, "solve", "two-sided", "6x8", "--quiet", "--cluster", "local:2", "-o", "o.bd"]
+    with subprocess.Popen(
+        command, cwd=tmp_path, stderr=subprocess.PIPE, text=True, start_new_session=True
+    ) as begun:
+        while not any("bgfmt.solver.ready" in line for line in commands_below(begun.pid)):
+            time.sleep(0.01)
+        time.sleep(0.5)
+        os.killpg(begun.pid, signal.SIGINT)
+        _, said = begun.communicate(timeout=120)
+    assert begun.returncode == 130, said
+    assert said.count("\n") == 1, said
+    assert not (tmp_path / "o.bd").exists()
+
+
+def commands_below(pid: int) -> list[str]:
+    """Command lines of the processes below one."""
+    psutil: Any = import_module("psutil")
+    with contextlib.suppress(psutil.Error):
+        return [" ".join(p.cmdline()) for p in psutil.Process(pid).children(recursive=True)]
+    return []
+
+
 def test_nothing_is_imported_without_the_option(tmp_path: Path) -> None:
-    code = (
-        "import sys, bgfmt; from bgfmt import solving_stored; from bgfmt.solving_stored import solve_stored;"
-        f"s = {str(tmp_path / 's')!r}; solve_stored('two-sided', 3, 3, store=s); bgfmt.open(s);"
-        "others = ('dask', 'distributed', 'zarr', 'numba_cuda', 'numba.cuda', 'cuda', 'fsspec');"
-        "print([m for m in others if m in sys.modules])"
+    """Neither by a solve through a store nor by the commands that read one."""
+    code = """
+import os, sys
+import bgfmt.cli
+verbs = ["solve two-sided 3x3 --quiet --store s -o o.bd", "info s", "lookup s #5", "verify s o.bd", "diff s o.bd",
+         "convert s c.bd", "solve two-sided 3x2 --quiet -o a.bd", "solve two-sided 7x12 --store t --plan", "formats"]
+codes = [bgfmt.cli.run(verb.split()) for verb in verbs]
+others = ("dask", "distributed", "zarr", "numba_cuda", "numba.cuda", "cuda", "fsspec", "multiprocessing.forkserver")
+print([m for m in others if m in sys.modules], codes)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
+    assert done.stdout.splitlines()[-1] == f"[] {[0] * 9}"
 
 
 def test_verify_by_workers(two: DaskWorkers, copied: Path, made: dict[str, Path], tmp_path: Path) -> None:

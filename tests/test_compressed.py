@@ -289,6 +289,24 @@ def test_a_look_up_by_range_asks_for_little() -> None:
     assert sum(asked) < before + 6_000
 
 
+def test_a_look_up_in_a_file_has_the_disk_read_its_parts_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, stored = tmp_path / "t.bgts", np.asarray(table().equities)
+    bgfmt.save(table(), path, format=NAME)
+    with bgfmt.open(path) as db:
+        found, asked = db.table.equities, []  # type: ignore[attr-defined]
+        monkeypatch.setattr(found.packed.source, "soon", lambda start, size: asked.append((start, size)))
+        assert np.array_equal(found[100, 7], stored[100, 7])
+        assert len(asked) == 3  # what stands before the rows, a row's segment, a column's factors
+        asked.clear()
+        assert np.array_equal(found[101, 8], stored[101, 8])
+        assert len(asked) == 2
+        assert sum(size for _, size in asked) < 3000
+        found[np.arange(200), np.arange(200)]
+        assert len(asked) == 2
+
+
 def test_answers_are_those_of_the_plain_table(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     plain, small = tmp_path / "t.bd", tmp_path / "t.bgts"
     bgfmt.save(table(), plain, format="gnubg-ts")

@@ -16,6 +16,15 @@ def test_the_table_of_costs_is_the_models() -> None:
 
     page = (Path(__file__).parents[1] / "docs" / "cluster.md").read_text(encoding="utf-8")
     assert "\n".join(costs.lines(met.load())) in page
+    assert "\n".join(costs.point_lines()) in page
+
+
+def test_the_model_is_near_what_was_measured() -> None:
+    from bgfmt.solver import costs
+
+    for point in costs.points():
+        assert 0.7 < point.seconds / point.model.seconds < 1.4, point
+        assert 0.7 < point.memory / point.model.memory < 1.3, point
 
 
 def test_what_the_page_says_of_growth() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import random
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -183,6 +184,72 @@ def test_an_exact_table_is_a_table(tmp_path: Path) -> None:
         b = whole.table.values(np.arange(676))
         assert np.abs(a[:, :5] - b[:, :5]).max() < 2e-7
         assert np.abs(a[:, 5:] - b[:, 6:]).max() < 1e-6
+
+
+@pytest.mark.parametrize("chequers", [1, 2])
+def test_guessing_where_sweeps_lead_gives_the_same_numbers_sooner(
+    chequers: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As with three chequers, where the numbers come near their end by one factor a sweep."""
+    plain = hypergammon(chequers, recipe="exact")
+    monkeypatch.setattr("bgfmt.solver.hypergammon.LONG", 1)
+    guessed = hypergammon(chequers, recipe="exact")
+    assert guessed.converged
+    assert guessed.change <= 1e-12
+    if chequers == 2:
+        assert guessed.sweeps < plain.sweeps
+    assert np.abs(guessed.values - plain.values).max() < 1e-11
+    one, four = (hypergammon(chequers, recipe="exact", threads=n, threshold=1e-3) for n in (1, 4))
+    assert np.array_equal(one.values, four.values)
+
+
+def test_a_solve_that_guesses_is_resumed_to_the_same_bytes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """States are kept between two cycles of sweeps alone, where nothing is remembered but the numbers."""
+    monkeypatch.setattr("bgfmt.solver.hypergammon.LONG", 1)
+    monkeypatch.setattr("bgfmt.sweeping.KEEP_EVERY", -1.0)
+    solve_hypergammon(tmp_path / "whole.npz", 1, recipe="exact")
+
+    def stop(sweep: int, change: float) -> None:
+        if sweep == 16:
+            raise KeyboardInterrupt
+
+    path = tmp_path / "cut.npz"
+    with pytest.raises(KeyboardInterrupt):
+        solve_hypergammon(path, 1, recipe="exact", sweeping=stop)
+    begun: list[int] = []
+    solve_hypergammon(
+        path, 1, recipe="exact", resume=True, sweeping=lambda sweep, change: begun.append(sweep)
+    )
+    assert begun[0] == 13
+    assert path.read_bytes() == (tmp_path / "whole.npz").read_bytes()
+
+
+def test_killed_between_states_and_resumed(tmp_path: Path) -> None:
+    """kill -9 in the middle of a solve of recipe exact, and again while it goes on."""
+    code = (
+        "import os, sys\n"
+        "import bgfmt.solver.hypergammon as h, bgfmt.sweeping as s\n"
+        "h.LONG, s.KEEP_EVERY = 1, -1.0\n"
+        "def tell(sweep, change):\n"
+        "    if sweep == int(sys.argv[2]): os.kill(os.getpid(), 9)\n"
+        "s.solve_hypergammon(sys.argv[1], 1, recipe='exact', resume=sys.argv[3] == 'on', sweeping=tell)\n"
+    )
+    whole, cut = tmp_path / "whole.npz", tmp_path / "cut.npz"
+
+    def solve(path: Path, stop: int, resume: str) -> int:
+        return subprocess.run(
+            [sys.executable, "-c", code, str(path), str(stop), resume], check=False
+        ).returncode
+
+    assert solve(whole, 0, "") == 0
+    assert solve(cut, 9, "") == -9
+    assert solve(cut, 15, "on") == -9
+    assert not cut.exists()
+    assert solve(cut, 0, "on") == 0
+    assert cut.read_bytes() == whole.read_bytes()
+    assert not state_of(cut).exists()
 
 
 # -- states, refusals ------------------------------------------------------------------------------------------

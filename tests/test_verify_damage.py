@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,6 +13,9 @@ import pytest
 import bgfmt
 from bgfmt import solver
 from bgfmt.cli import run
+from bgfmt.errors import CapabilityError
+from bgfmt.tables import Table
+from bgfmt.tables.hypergammon import HyperSides
 from bgfmt.verifier import words
 from tests import damage
 
@@ -253,3 +257,19 @@ def test_what_a_table_says_of_itself_is_accounted_for(golden: Path, tmp_path: Pa
                 assert bgfmt.verify(path).exit_code != 0, (k, bit)
             except bgfmt.BgfmtError as error:
                 assert "\n" not in str(error)
+
+
+@pytest.mark.parametrize("form", ["npz", "parquet", "sqlite"])
+def test_hypergammon_of_another_size_is_refused(golden: Path, tmp_path: Path, form: str) -> None:
+    """A file of any kind of table says the size; a hypergammon table of 23 points ended in a traceback."""
+    sound: Any = bgfmt.load(golden / "gnubg/hyper1.bd")
+    records = np.resize(np.asarray(sound.records)[1:], (24, 24, 28))
+    wrong = replace(sound, points=23, records=records, carried=())
+    with pytest.raises(CapabilityError, match="hypergammon has 25 points"):
+        bgfmt.save(wrong, tmp_path / "x", format=form)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(HyperSides, "check", Table.check)
+        bgfmt.save(wrong, tmp_path / "x", format=form)
+    with pytest.raises(bgfmt.BgfmtError, match="hypergammon has 25 points"):
+        bgfmt.open(tmp_path / "x")
+    assert bgfmt.verify(tmp_path / "x").exit_code in (1, 2)

@@ -264,3 +264,21 @@ def test_what_is_no_number_in_a_chance_is_found() -> None:
     values[20, 17, 0] = np.nan
     found = proofs._one_step(replace(table, float64=values), Work(), values.reshape(-1, 10), None)
     assert (found.recipe, found.wrong) == ("", 1)
+
+
+def test_an_exact_table_of_three_chequers_is_glanced_at_before_all_is_looked_at(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("bgfmt.verifier.proofs.exact_hypergammon.RUN_AGAIN_MOST", 0)
+    monkeypatch.setattr("bgfmt.verifier.proofs.exact_hypergammon.GLANCED", 200)
+    table = hypergammon(1, recipe="exact").table
+    assert isinstance(table, ExactHypergammon)
+    right = np.asarray(table.float64)
+    assert (outcome(table, right).recipe, outcome(table, right).checked) == ("exact", 676)
+    found = outcome(table, right * 0.999)
+    assert found.recipe == ""
+    assert found.checked < 300
+    assert found.failing > found.checked // 4
+    one = right.copy()
+    one[20, 17, 7] += 1e-6
+    assert (outcome(table, one).wrong, outcome(table, one).checked) == (1, 676)

@@ -115,7 +115,7 @@ def two_sided(
     layout = {"header": False} if no_header else {}
     facts = {"recipe": recipe, "cubeful": not cubeless}
     through: dict[str, Any] = {"cluster": cluster, "memory": memory, "device": device}
-    if store is None and not any(through.values()):
+    if store is None and all(value is None for value in through.values()):
         _run("two-sided", points, chequers, layout, facts, resume=resume, scratch=scratch, **common)
         return
     if scratch is not None:

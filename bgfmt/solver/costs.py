@@ -2,24 +2,26 @@
 
 A core makes LANES maxima, reads READ_RATE and writes WRITE_RATE bytes a second (`bgfmt.solver.tiles`); all workers
 together move no more than the store's bandwidth; and no solve ends before its longest chain of tiles. So the time is
-the greatest of the three, with half of the lesser of work and chain added for workers that wait.
+the greatest of the three, with half of the lesser of work and chain added for workers that wait. Arrays of a
+one-sided table that do not fit into memory come and go with PAGED_RATE (`bgfmt.solver.plan`), whatever the disk.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from bgfmt.met.model import Met
 from bgfmt.solver.match import plan_match_score
-from bgfmt.solver.plan import LANES, plan, results_a_position
+from bgfmt.solver.plan import LANES, Plan, in_mapped_files, mapped_disk, plan, results_a_position
 from bgfmt.solver.stored import plays_bytes
 from bgfmt.solver.tiles import WORK_BYTES, grid_of, work
 
 GB = 1e9
 MATCH = "6x15 at 5-away, 7-away"
+DISK = 0.66 * GB  # bytes a second of the disk of the machine of `points`, measured
 
 
 @dataclass(frozen=True)
@@ -89,14 +91,13 @@ def one_sided(points: int, where: Machines) -> Cost | None:
     if where.machines > 1 or where.lanes != LANES:
         return None
     planned = plan("one-sided", points, threads=where.cores)
-    memory = min(float(planned.memory), where.memory)
-    mapped = planned.memory if memory < planned.memory else 0
-    disk, moved = (
-        planned.output + mapped,
-        planned.output + 3.0 * mapped,
-    )  # arrays go out, come in and go out once more
+    if planned.memory > where.memory:
+        planned = in_mapped_files(planned, int(where.memory))
+    disk, moved = mapped_disk(planned), planned.output + 3.0 * planned.scratch
     hours = max(planned.seconds, moved / where.bandwidth) / 3600
-    return Cost(f"one-sided {points} points", where.name, where.cores, hours, hours, memory, disk, moved)
+    return Cost(
+        f"one-sided {points} points", where.name, where.cores, hours, hours, planned.memory, disk, moved
+    )
 
 
 def match_score(where: Machines, met: Met) -> Cost | None:
@@ -107,6 +108,56 @@ def match_score(where: Machines, met: Met) -> Cost | None:
     size = planned.output
     hours = max(planned.seconds * min(2, where.cores) / where.cores, size / where.bandwidth) / 3600
     return Cost(MATCH, where.name, where.cores, hours, hours, planned.memory, size, size)
+
+
+@dataclass(frozen=True)
+class Point:
+    """A solve that was run, with 2 cores, 23 GB and `DISK`: seconds and bytes of memory, and both by the model."""
+
+    what: str
+    seconds: float
+    memory: float
+    model: Plan
+
+
+def points() -> list[Point]:
+    """What was measured."""
+    mapped = (
+        ("13 points, `--memory 6G`", 112, 5.7, plan("one-sided", 13, threads=2)),
+        ("14 points, `--memory 6G`", 253, 5.7, plan("one-sided", 14, threads=2)),
+        (
+            "15 points without gammons, `--memory 6G`",
+            440,
+            5.7,
+            plan("one-sided", 15, gammon=False, threads=2),
+        ),
+    )
+    stored = grid_of(7, 12, columns=4, workers=2, memory=int(2.8 * GB) - WORK_BYTES - plays_bytes(7, 12))
+    tiles = max(work(stored, results_a_position(7, 12)).seconds(2), sum(stored.moved) / DISK)
+    held = 2 * stored.memory + WORK_BYTES + plays_bytes(7, 12)
+    return [
+        Point("two-sided 6x10", 2.5, 0.46 * GB, plan("two-sided", 6, 10, threads=2)),
+        Point("two-sided 6x15", 121, 10.2 * GB, plan("two-sided", 6, 15, threads=2)),
+        Point(
+            "two-sided 7x12, `--store` and `--memory 2.8G`", 257, 5.04 * GB,
+            replace(plan("two-sided", 7, 12), seconds=tiles, memory=held),
+        ),
+        *(
+            Point(f"one-sided {what}", seconds, memory * GB, in_mapped_files(planned, 6 * 10**9))
+            for what, seconds, memory, planned in mapped
+        ),
+    ]  # fmt: skip
+
+
+def point_lines() -> list[str]:
+    """Measured points in Markdown."""
+    head = ("on 2 cores", "seconds", "by the model", "memory", "by the model")
+    out = [_row(head), _row(["---"] * len(head))]
+    for point in points():
+        memory = (f"{_two(size / GB)} GB" for size in (point.memory, point.model.memory))
+        seconds = (f"{value:.3g}" for value in (point.seconds, point.model.seconds))
+        out.append(_row([point.what, *seconds, *memory]))
+    return out
 
 
 def rows(met: Met) -> Iterator[tuple[str, list[Cost | None]]]:

@@ -220,7 +220,7 @@ class _Solve:
                 share=kind(1) / kind(36),
                 as_is=self.recipe == "gnubg",
             )
-            self._made = np.empty((BLOCK, wide, tiles.TILE), kind)
+            self._made = np.empty((2, BLOCK, wide, tiles.TILE), kind)  # of a block, and of the one after it
             self._blocks = _shares(n, -(-n // BLOCK))
         except MemoryError:
             raise SolverError(
@@ -249,18 +249,22 @@ class _Solve:
         """Renew every record once; the greatest change of a number."""
         from bgfmt.solver.kernels import hypergammon as kernels
 
-        state, made, known = self._state, self._made, self._lists
+        state, known = self._state, self._lists
         parts = 1 if self.n <= FEW else self.threads if self.n <= SOME else 4 * self.threads
         greatest = of_races = state.one - state.one
-        for first, last in self._blocks:
-            self._each(
-                kernels.make,
-                [
-                    (state, known.plays, known.sides, known.tiles, first, last, k, parts, made)
-                    for k in range(parts)
-                ],
-            )
-            kernels.settle(state, known.plays, known.sides, known.tiles, first, last, made)
+
+        def calls(number: int, later: bool) -> list[tuple[Any, ...]]:
+            if number == len(self._blocks):
+                return []
+            rows = (state, known.plays, known.sides, known.tiles, *self._blocks[number], later)
+            return [(kernels.make, *rows, k, parts, self._made[number % 2]) for k in range(parts)]
+
+        self._all(calls(0, True))
+        for number, (first, last) in enumerate(self._blocks):
+            made = self._made[number % 2]
+            self._all(calls(number, False))
+            settle = (kernels.settle, state, known.plays, known.sides, known.tiles, first, last, made)
+            self._all([settle, *calls(number + 1, True)])  # what does not look at this block, meanwhile
             for change in self._each(
                 kernels.store,
                 [
@@ -309,10 +313,15 @@ class _Solve:
         kernels.begin(self._state, self._lists.tiles, first, last, True)
 
     def _each(self, function: Any, calls: list[tuple[Any, ...]]) -> list[Any]:
-        if len(calls) == 1 or self.threads == 1:
-            return [function(*arguments) for arguments in calls]
-        others = [self._pool.submit(function, *arguments) for arguments in calls[1:]]
-        return [function(*calls[0]), *(done.result() for done in others)]
+        return self._all([(function, *arguments) for arguments in calls])
+
+    def _all(self, calls: list[tuple[Any, ...]]) -> list[Any]:
+        """What these functions give, the first one called by this thread."""
+        if len(calls) <= 1 or self.threads == 1:
+            return [function(*arguments) for function, *arguments in calls]
+        others = [self._pool.submit(*call) for call in calls[1:]]
+        function, *arguments = calls[0]
+        return [function(*arguments), *(done.result() for done in others)]
 
 
 def _shares(total: int, parts: int, start: int = 0) -> list[tuple[int, int]]:

@@ -95,8 +95,8 @@ def _tiles(sides: Any) -> Any:
     lane[of[of >= 0]] = np.flatnonzero(of >= 0)
     bits = np.where(of >= 0, sides.blots[of], 0).reshape(-1, wide, 1) >> np.arange(wide) & 1
     words = (bits.astype(np.uint32) << np.arange(wide, dtype=np.uint32)[:, None]).sum(axis=1, dtype=np.uint32)
+    least = np.where(of >= 0, of, len(sides.blocked)).reshape(-1, wide).min(axis=1)
     of = np.maximum(of, 0)
     there = (sides.hit[of] * kernels.NUMBERS).astype(np.uint64)
-    return kernels.Tiles(
-        of, lane, np.array(blocked, np.int64), words, sides.places[of].astype(np.uint32), there
-    )
+    places = (sides.places[of] << np.array([0, 5, 10])).sum(axis=1).astype(np.uint32)
+    return kernels.Tiles(of, lane, least, np.array(blocked, np.int64), words, places, there.ravel())

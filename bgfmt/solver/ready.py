@@ -1,15 +1,12 @@
 """What workers of this machine have in common: imported once, by the process that they are forked from.
 
-See `bgfmt.cluster`. An interrupt is for the command to handle; and what fails here each worker does for itself.
+See `bgfmt.cluster`. What fails here each worker does for itself.
 """
 
 from __future__ import annotations
 
 import contextlib
-import signal
 from importlib import import_module
-
-signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 with contextlib.suppress(Exception):
     from bgfmt.solver.stored import Making

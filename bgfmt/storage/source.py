@@ -70,6 +70,10 @@ class Source(Protocol):
         """Let mapped pages go from this process (they stay in the system's cache), to keep memory bounded."""
         return
 
+    def soon(self, start: int, size: int) -> None:
+        """Bytes that will be asked for: where a disk has them it reads them ahead, those alone."""
+        return
+
     def facts(self) -> dict[str, Any]:
         """What reading has cost, for `info`; nothing where it costs nothing."""
         return {}
@@ -158,6 +162,10 @@ class MappedSource(_Whole):
     def release(self) -> None:
         if self._map is not None and self._buffer is not None:
             system.let_go(self._map)
+
+    def soon(self, start: int, size: int) -> None:
+        if self._map is not None and self._buffer is not None:
+            system.will_need(self._map, start, min(size, self.size - start))
 
     def close(self) -> None:
         super().close()

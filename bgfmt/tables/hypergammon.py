@@ -19,7 +19,7 @@ from bgfmt.tables.scales import Floats, hyper_numbers, hyper_values
 
 OUTCOMES = ("win", "win_gammon", "win_backgammon", "lose_gammon", "lose_backgammon")
 HYPER_EQUITIES = ("owned", "centered", "centered_jacoby", "opponent")
-POINTS = 25
+POINTS, MOST = 25, 3
 RECORD = 28
 
 
@@ -51,6 +51,11 @@ class HyperOutcome:
 @dataclass(frozen=True, eq=False, kw_only=True)
 class HyperSides(OfBothSides):
     """What hypergammon tables share: up to three chequers a side on 24 points and the bar, in contact or not."""
+
+    def check(self) -> str | None:
+        if self.points != POINTS or not 1 <= self.chequers <= MOST:
+            return f"hypergammon has {POINTS} points and 1 to {MOST} chequers, not {self.points} and {self.chequers}"
+        return super().check()
 
     def covers_side(self, side: Side) -> str | None:
         if side.chequers > self.chequers:

@@ -49,14 +49,9 @@ def opened(data: Any, start: Any, units: Any, second: bool, lanes: Any, k: Any) 
 
 @njit()
 def idle(lanes: Any, k: Any) -> None:
-    """Set lane k to a stream of zeros."""
-    lanes[k, X], lanes[k, STEP], lanes[k, AT], lanes[k, LEAST], lanes[k, MOST] = (
-        STARTED,
-        _NONE,
-        _NONE,
-        _NONE,
-        _NONE,
-    )
+    """Set lane k to a stream of zeros, which reads where it has read already: no other page is touched."""
+    at = min(max(lanes[k, AT], lanes[k, LEAST]), lanes[k, MOST])
+    lanes[k, X], lanes[k, STEP], lanes[k, AT], lanes[k, LEAST], lanes[k, MOST] = STARTED, _NONE, at, at, at
     for c in range(4):
         lanes[k, SLOTS + c] = _NONE
 

@@ -29,7 +29,11 @@ from bgfmt.formats.compressed.layout import MOST_NARROW, MOST_PAIRS, MOST_WIDE
 from bgfmt.jit import njit
 
 PLAIN = 255
-MANY, SOON = 4096, 3  # records that are found at once; fetched this long before
+MANY = 4096  # records that are found at once
+SOON, LATER = (
+    4,
+    12,
+)  # so many records before it is needed the memory is asked for a column's factors, and a row's
 MOST_LAID = 4 * (MOST_WIDE + MOST_NARROW + 2 * MOST_PAIRS)
 
 
@@ -145,8 +149,8 @@ def residuals(
         count = min(many, len(starts) - first)
         for k in range(count):
             i = first + k
-            if i + SOON < len(starts) and starts[i + SOON] != starts[i + SOON - 1]:
-                fetch(data, starts[i + SOON], starts[i + SOON] + 3 * (widths[i + SOON] // block + 1))
+            if i + LATER < len(starts) and starts[i + LATER] != starts[i + LATER - 1]:
+                fetch(data, starts[i + LATER], starts[i + LATER] + 3 * (widths[i + LATER] // block + 1))
             states[k, LEFT] = 0
             how = found_in(
                 data, starts[i], stops[i], columns_at[i], widths[i], factors[tiles[i]], columns, block, states, k,
@@ -163,6 +167,7 @@ def residuals(
                 if at + k < busy:
                     lanes[k] = states[lengths[at + k]]
                 else:
+                    lanes[k] = lanes[0]
                     rested(lanes, k, 0)
                 lanes[k, TO] = 4 * k
             while True:
@@ -224,6 +229,10 @@ def add_predictions(
     mine, theirs = data.view(np.int8), beside.view(np.int8)
     last = np.int64(-1)
     for i in range(len(starts)):
+        if i + LATER < len(starts) and starts[i + LATER] != starts[i + LATER - 1]:
+            t = tiles[i + LATER]
+            at = starts[i + LATER] + (widths[i + LATER] + block - 1) // block * each
+            fetch(data, at, at + factors[t])
         if i + SOON < len(starts):
             fetch(beside, where[i + SOON], where[i + SOON] + factors[tiles[i + SOON]])
         if stored[i]:

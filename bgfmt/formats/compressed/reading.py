@@ -20,6 +20,8 @@ Records = NDArray[np.uint16]
 Segments = tuple[Bytes, Numbers, Numbers]
 #: rows of each group, and bytes, that are made at once where rows are read one behind the other
 AHEAD, LEAST_AHEAD, MOST_AHEAD = 160, 96 << 20, 512 << 20
+#: so many records are asked for part by part where they come from a disk; about what the head of a strip takes
+FEW, HEAD = 64, 16 << 10
 #: bytes behind a column's factors that a kernel reads, and does not use: in a file their sum and two row segments
 BEHIND = 16
 
@@ -76,10 +78,11 @@ class Packed:
     def _read_strip(self, g: int) -> None:
         shape, source = self.shape, self.source
         begin, end = (self.offset + at for at in self.directory.strips[g : g + 2])
-        count = shape.tiles(g)
-        tiles, size = read_strip_head(source, begin, shape, count)
-        rows, at = int(self.widths[g]), begin + size
+        rows, count = int(self.widths[g]), shape.tiles(g)
         many = rows * count + 1
+        source.soon(begin, HEAD + 8 * many)
+        tiles, size = read_strip_head(source, begin, shape, count)
+        at = begin + size
         data = source.bytes(at, 8 * many + 4, "index")
         if crc(memoryview(data)[:-4]) != data[-4:]:
             raise CorruptError(source.name, at + 8 * many, "the index's sum", data[-4:].hex())
@@ -240,6 +243,10 @@ class Packed:
         data, at, theirs_at = self._mapped, starts, beside
         side = data
         if data is None or fresh:
+            if len(us) <= FEW:
+                for part in (starts, ends), (beside, beside + self._factors[tiles] + 4):
+                    for a, b in zip(*(each.tolist() for each in part), strict=True):
+                        self.source.soon(a, b - a)
             data, at = self._checked(starts, ends)
             side, theirs_at = self._checked(beside, beside + self._factors[tiles] + 4)
             self._rows_sound[ours, self._group[theirs]] = True
@@ -253,20 +260,9 @@ class Packed:
         if bad >= 0:
             raise self._bad_blocks(int(starts[bad]))
         kernels.add_predictions(
-            data,
-            at,
-            side,
-            theirs_at,
-            tiles,
-            widths,
-            self._factors,
-            self._parts,
-            self._weights,
-            shape.block,
-            order,
-            stored,
-            out,
-        )
+            data, at, side, theirs_at, tiles, widths, self._factors, self._parts, self._weights, shape.block, order,
+            stored, out,
+        )  # fmt: skip
         return out
 
     def _checked(self, starts: Numbers, ends: Numbers) -> tuple[Bytes, Numbers]:

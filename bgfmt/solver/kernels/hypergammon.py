@@ -33,6 +33,7 @@ from bgfmt.solver.kernels.hypergammon_tiles import (
     TILE,
     State,
     Tiles,
+    chosen,
     few,
     rows,
 )
@@ -232,16 +233,21 @@ def make(
     tiles: Tiles,
     first: int,
     last: int,
+    later: bool,
     from_: int,
     apace: int,
     made: Array,
 ) -> None:
-    """One step for the rows first..last-1 and tiles from_, from_ + apace, ... from the numbers as they stand."""
-    rows(state, plays, tiles, first, last, from_, apace, made)
-    wide = len(tiles.blocked)
-    which = np.empty((wide * (last - first) * FEW, 2), np.int64)
+    """One step for the rows first..last-1 and some tiles, as `chosen` has them, from the numbers as they stand.
+
+    Records [us, them] look at rows of `them` or greater, of sides with more chequers hit. So the tiles of `later`
+    sides may be made before the rows before `first` are settled.
+    """
+    some = chosen(tiles, last, later, from_, apace)
+    rows(state, plays, tiles, first, last, some, made)
+    which = np.empty((len(some) * (last - first) * FEW, 2), np.int64)
     many = 0
-    for tile in range(from_, wide, apace):
+    for tile in some:
         for us in range(first, last):
             alive = state.live[us, tile]
             if few(alive):

@@ -15,31 +15,30 @@ import numpy as np
 
 from bgfmt.jit import njit
 from bgfmt.solver.kernels.hypergammon_plays import AGAIN, OPEN, PLACES, ROLLS, Plays
+from bgfmt.solver.kernels.hypergammon_vectors import first_play, lowest, next_play
 
 Array = Any
 LANES = 32
 NUMBERS = 10
 TILE = LANES * NUMBERS
 CUBELESS = 5 * LANES
+FIVE, LANDINGS = np.uint32(31), np.uint32((1 << OPEN) - 1)  # five bits; those of landings
 FEW = 5  # live lanes up to which the records of a tile are made one by one
-#: place of a lowest bit in a word by the top five bits of its product with SPREAD
-SPREAD = 0x077CB531
-LOWEST = np.array([0] * 32, np.uint8)
-for _k in range(32):
-    LOWEST[((SPREAD << _k) & 0xFFFFFFFF) >> 27] = _k
 
 
 class Tiles(NamedTuple):
     """The other sides in tiles.
 
     them : (tiles * 32,) the side of each lane, 0 where there is none. lane : (n,) tile * 32 + lane of each side.
+    least : (tiles,) the least side of each.
     blocked : (tiles,) the landing that all sides of a tile block. blots : (tiles, 32) uint32, bits of the lanes with
-        a blot on a landing; nothing from landing 24 on. places (tiles * 32, 3), hit (tiles * 32, 8) : of the lanes,
-        what `Sides` has of sides, the hits as places in `State.apart` of records of column 0.
+        a blot on a landing; nothing from landing 24 on. places : (tiles * 32,) uint32, what `Sides` has, five bits
+        each. hit : flat (tiles * 32, 8) uint64, what `Sides` has as places in `State.apart` of records of column 0.
     """
 
     them: Array
     lane: Array
+    least: Array
     blocked: Array
     blots: Array
     places: Array
@@ -74,51 +73,15 @@ class State(NamedTuple):
 
 
 @njit()
-def first_play(told: Array, at: Any, best: Array, word: Any, barred: Any) -> None:
-    """The numbers of a tile after the first play of a roll; lanes of `word` are barred from it."""
-    for c in range(LANES):
-        off = barred * np.float32((word >> np.uint32(c)) & np.uint32(1))
-        for k in range(5):
-            best[k * LANES + c] = told[at + np.uint64(k * LANES + c)]
-        for k in range(5, NUMBERS):
-            best[k * LANES + c] = told[at + np.uint64(k * LANES + c)] + off
-
-
-@njit()
-def next_play(told: Array, at: Any, old: Array, best: Array, word: Any, barred: Any) -> None:
-    """`best` = `old` or, lane by lane, what a play leads to: the last of equally good ones gives the chances."""
-    for c in range(LANES):
-        off = barred * np.float32((word >> np.uint32(c)) & np.uint32(1))
-        x = told[at + np.uint64(CUBELESS + c)] + off
-        was = old[CUBELESS + c]
-        taken = x >= was
-        best[CUBELESS + c] = x if taken else was
-        for k in range(5):
-            best[k * LANES + c] = told[at + np.uint64(k * LANES + c)] if taken else old[k * LANES + c]
-        for k in range(6, NUMBERS):
-            y = told[at + np.uint64(k * LANES + c)] + off
-            z = old[k * LANES + c]
-            best[k * LANES + c] = y if y > z else z
-
-
-@njit()
-def one_lane(apart: Array, at: Any, best: Array, c: int) -> None:
-    """As `next_play`, for a lane in which the play leads to the record at `at` of `State.apart`."""
-    x, was = apart[at], best[CUBELESS + c]
-    taken = x >= was  # no branch: it would be guessed wrong every other time
-    best[CUBELESS + c] = x if taken else was
+def one_lane(apart: Array, at: Any, out: Array, begin: Any) -> None:
+    """The record at `at` of `State.apart` as one lane of a tile, from `begin` on."""
     for k in range(5):
-        y = apart[at + np.uint64(k + 5)]
-        z = best[k * LANES + c]
-        best[k * LANES + c] = y if taken else z
-    for k in range(1, 5):
-        y = apart[at + np.uint64(k)]
-        z = best[CUBELESS + k * LANES + c]
-        best[CUBELESS + k * LANES + c] = y if y > z else z
+        out[begin + np.uint64(k * LANES)] = apart[at + np.uint64(k + 5)]
+        out[begin + np.uint64(CUBELESS + k * LANES)] = apart[at + np.uint64(k)]
 
 
 @njit()
-def met(blots: Array, tile: int, packed: Any) -> Any:
+def met(blots: Array, tile: Any, packed: Any) -> Any:
     """The lanes of a tile with a blot on one of up to four landings."""
     word = blots[tile, packed & 31] | blots[tile, packed >> 5 & 31]
     return word | blots[tile, packed >> 10 & 31] | blots[tile, packed >> 15 & 31]
@@ -140,12 +103,10 @@ def stay(state: State, tiles: Tiles, tile: int, us: int, alive: Any, best: Array
 
 
 @njit()
-def rows(
-    state: State, plays: Plays, tiles: Tiles, first: int, last: int, from_: int, apace: int, made: Array
-) -> None:
+def rows(state: State, plays: Plays, tiles: Tiles, first: int, last: int, which: Array, made: Array) -> None:
     """One step for the rows first..last-1 from the numbers as they stand: made[us - first, tile] = (320,) numbers.
 
-    For every so many tiles, the outer loop, since rows near each other look at the same records.
+    For the tiles `which`, the outer loop, since rows near each other look at the same records.
     Lanes that are not live, and tiles with few that are, hold anything.
     """
     told, apart, live, share, one = state.told, state.apart, state.live, state.share, state.one
@@ -153,11 +114,12 @@ def rows(
     blots, places, hit = tiles.blots, tiles.places, tiles.hit
     n = np.uint64(len(state.kinds))
     tile_wide = np.uint64(TILE)
-    barred = -(one + one) * (one + one) * (one + one)
-    ping, pong = np.zeros(TILE, told.dtype), np.zeros(TILE, told.dtype)
-    total = np.zeros(TILE, told.dtype)
-    for tile in range(from_, len(tiles.blocked), apace):
-        start_of_tile = np.uint64(tile) * n
+    best, total = np.zeros(TILE, told.dtype), np.zeros(TILE, told.dtype)
+    others = np.zeros(2 * TILE, told.dtype)  # of two plays, the lanes in which a blot is hit
+    for some in which:
+        tile = np.uint64(some)  # what may be negative is looked up more slowly
+        start_of_tile = tile * n
+        lane_of_tile = tile * np.uint64(LANES)
         for us in range(first, last):
             alive = live[us, tile]
             if few(alive):
@@ -168,57 +130,59 @@ def rows(
                 for low in range(1, high + 1):
                     start, end = starts[roll], starts[roll + 1]
                     roll += 1
-                    in_ping = True
                     if start == end:
-                        stay(state, tiles, tile, us, alive, ping)
+                        stay(state, tiles, int(tile), us, alive, best)
+                    last_at = np.uint64(0)
+                    last_hits = last_barred = np.uint32(0)
+                    # a play is done after the hits of the next one were put together, so as not to wait for them
+                    waiting = 0
                     for e in range(start, end):
-                        hits = met(blots, tile, packed[e])
                         repeated = np.uint32(0)
                         mask = landed[e]
                         if mask & AGAIN:
                             for f in range(start, e):
                                 if after[f] == after[e]:
-                                    other = landed[f] ^ mask
+                                    other = (landed[f] ^ mask) & LANDINGS
                                     different = np.uint32(0)
-                                    for k in range(OPEN):
-                                        if other >> np.uint32(k) & np.uint32(1):
-                                            different |= blots[tile, k]
+                                    while other:
+                                        different |= blots[tile, lowest(other)]
+                                        other &= other - np.uint32(1)
                                     repeated |= ~different
                             if not alive & ~repeated:
                                 continue
+                        hits = met(blots, tile, packed[e]) & alive & ~repeated
                         to_side = np.uint64(after[e])
-                        at = (start_of_tile + to_side) * tile_wide
-                        if e == start:
-                            first_play(told, at, ping, hits, barred)
-                        elif in_ping:
-                            next_play(told, at, ping, pong, hits | repeated, barred)
-                            in_ping = False
-                        else:
-                            next_play(told, at, pong, ping, hits | repeated, barred)
-                            in_ping = True
-                        lone = hits & alive & ~repeated
                         there = to_side * n * np.uint64(NUMBERS)
+                        lone = hits
+                        side = np.uint64(waiting & 1) * tile_wide
                         while lone:
-                            lowest = lone & (~lone + np.uint32(1))
-                            lone ^= lowest
-                            c = int(LOWEST[np.uint32(lowest * np.uint32(SPREAD)) >> np.uint32(27)])
-                            at_lane = tile * LANES + c
+                            c = lowest(lone)
+                            lone &= lone - np.uint32(1)
+                            at_lane = lane_of_tile + np.uint64(c)
+                            place = places[at_lane]
                             bits = (
-                                (mask >> places[at_lane, 0] & 1)
-                                | (mask >> places[at_lane, 1] & 1) << 1
-                                | (mask >> places[at_lane, 2] & 1) << 2
+                                (mask >> (place & FIVE) & np.uint32(1))
+                                | (mask >> (place >> np.uint32(5) & FIVE) & np.uint32(1)) << np.uint32(1)
+                                | (mask >> (place >> np.uint32(10)) & np.uint32(1)) << np.uint32(2)
                             )
-                            if in_ping:
-                                one_lane(apart, there + hit[at_lane, bits], ping, c)
-                            else:
-                                one_lane(apart, there + hit[at_lane, bits], pong, c)
+                            to = hit[at_lane * np.uint64(8) + np.uint64(bits)]
+                            one_lane(apart, there + to, others, side + np.uint64(c))
+                        if waiting == 1:
+                            first_play(told, last_at, others, np.uint64(0), best, last_hits, last_barred)
+                        elif waiting:
+                            behind = tile_wide - side
+                            next_play(told, last_at, others, behind, best, last_hits, last_barred)
+                        waiting += 1
+                        last_at = (start_of_tile + to_side) * tile_wide
+                        last_hits, last_barred = hits, repeated
+                    if waiting == 1:
+                        first_play(told, last_at, others, np.uint64(0), best, last_hits, last_barred)
+                    elif waiting:
+                        behind = np.uint64((~waiting & 1) * TILE)
+                        next_play(told, last_at, others, behind, best, last_hits, last_barred)
                     weight = one if high == low else one + one
-                    if in_ping:
-                        for k in range(TILE):
-                            total[k] += weight * ping[k]
-                    else:
-                        for k in range(TILE):
-                            total[k] += weight * pong[k]
+                    for k in range(TILE):
+                        total[k] += weight * best[k]
             out = made[us - first, tile]
             for k in range(TILE):
                 out[k] = total[k] * share
@@ -230,3 +194,17 @@ def few(alive: Any) -> bool:
     for _ in range(FEW):
         alive &= alive - np.uint32(1) if alive else alive
     return not alive
+
+
+@njit()
+def chosen(tiles: Tiles, last: int, later: bool, from_: int, apace: int) -> Array:
+    """Every so many tiles of those whose sides all are `last` or greater, if `later`, or of the other ones."""
+    out = np.empty(len(tiles.least), np.int64)
+    many = seen = 0
+    for tile in range(len(out)):
+        if (tiles.least[tile] >= last) == later:
+            if seen % apace == from_:
+                out[many] = tile
+                many += 1
+            seen += 1
+    return out[:many]

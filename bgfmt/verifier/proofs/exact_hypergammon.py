@@ -16,7 +16,7 @@ from bgfmt.tables import ExactHypergammon
 from bgfmt.verifier.findings import KEPT, Cause, Finding, Likely, Outcome, Rule
 from bgfmt.verifier.proofs import Work
 from bgfmt.verifier.proofs.hypergammon import FIELDS
-from bgfmt.verifier.proofs.hypergammon_races import tell
+from bgfmt.verifier.proofs.hypergammon_races import many, tell
 from bgfmt.verifier.proofs.hypergammon_states import Search
 from bgfmt.verifier.recurrence import hypergammon as recurrence
 
@@ -27,6 +27,7 @@ RUN_AGAIN_MOST = 2  # chequers
 QUICK = 1  # chequers up to which an iteration takes no time
 FEW = 50  # one record in so many, beyond which it is another table rather than damage
 LEAST_FEW = 20
+GLANCED = 20_000  # entries that are looked at before all are, where that takes minutes
 SETTLED = 5000  # wrong records that are told apart from those that follow from them
 NUMBERS = (*FIELDS[:5], "cubeless", *FIELDS[5:])
 
@@ -39,6 +40,10 @@ def prove(table: ExactHypergammon, work: Work) -> Outcome:
     if which is not None:
         return _one_step(table, work, stored, which)
     if table.chequers > RUN_AGAIN_MOST:
+        if work.tolerance is None:
+            first = _one_step(table, work, stored, np.arange(0, n * n, max(1, n * n // GLANCED)))
+            if many(first.failing, first.checked):
+                return first
         return _one_step(table, work, stored, None)
     if table.chequers > QUICK:
         step = _one_step(table, work, stored, None)

@@ -46,6 +46,8 @@ def prove(table: Hypergammon, work: Work) -> Outcome:
     if which is not None:
         return _one_step(table, work, which)
     stored = np.asarray(table.records).reshape(-1, 28)
+    if work.progress is not None:
+        work.progress(0, 1)  # before what takes half a minute with three chequers
     iteration = recurrence.Iteration(table.chequers, threads=work.threads)
     told = tell(iteration, stored)
     if told.hopeless:

@@ -24,8 +24,8 @@ PLACES = 25
 WHOLE = 16777215
 DECODE = np.float32(1 / WHOLE)
 PART = 4096  # records a thread takes at once
-ALONE = 500  # length of a row up to which one thread makes it
-SOME = 16  # rows a thread takes at once
+SOME = 16  # rows made together
+PARTS = 3  # of their columns, for each thread
 SETTLING = 200  # steps after which records settle in any case
 APART = 20  # times the limit by which what is wrong in itself differs, where anything does
 WHILE = 1 << 17  # records compared at once
@@ -88,7 +88,8 @@ class Iteration:
 
     A record [us, them] looks at rows of `them` or, where blots are hit, of sides of a greater number, and there at
     sides that `us` may become, whose numbers are smaller. So with us < them all it looks at comes after its turn, and
-    is as it was; a sweep makes those records first, all at once, and then the others row by row.
+    is as it was; a sweep makes those records first, all at once. Then it takes the others some rows at a time, in
+    order: those that look at none of these rows, all at once, and the rest record by record.
 
     values (n * n, 10) : the numbers. live, races : numbers of the records that are iterated, and of those of them
     in which all contact is over: they look at races alone. divide : sums are divided by 36 instead of multiplied by
@@ -105,7 +106,7 @@ class Iteration:
         n = len(self.boards)
         width = np.float64 if exact else np.float32
         self.values, self._old = np.zeros((n * n, 10), width), np.zeros((n * n, 10), width)
-        self._turned, self._old_turned = np.zeros((n * n, 10), width), np.zeros((n * n, 10), width)
+        self._turned, self._later = np.zeros((2 * n * n, 10), width), False
         self.kinds = np.zeros(n * n, np.uint8)
         self._lists = _lists(self.boards, threads)
         self.begin_again(divide=divide)
@@ -136,8 +137,9 @@ class Iteration:
 
         self.values[:] = values
         self._old[:] = values
-        kernels.turn_all(len(self.boards), self.values, self._turned)
-        self._old_turned[:] = self._turned
+        many = len(values)
+        kernels.turn_all(len(self.boards), self.values, self._turned[:many])
+        self._turned[many:] = self._turned[:many]
 
     def sweep(self, *, races: bool = False) -> float:
         """One sweep, of races alone if so asked; the greatest change of a number."""
@@ -145,26 +147,21 @@ class Iteration:
 
         n = len(self.boards)
         self.values, self._old = self._old, self.values
-        self._turned, self._old_turned = self._old_turned, self._turned
+        self._later = not self._later
         kinds = self._without_contact if races else self._renewed
         constant = (self._lists, self.boards, self.chequers, kinds, self.divide, self.exact)
-        arrays = (self._old, self._old_turned, self.values, self._turned)
+        arrays = (self._old, self.values, self._turned, self._later)
 
-        def make(r: int, first: int, last: int, own: int) -> float:
-            return float(kernels.row(r, first, last, own, *constant, *arrays))
+        def make(first: int, from_: int, to: int, own: int) -> float:
+            return float(kernels.rows(first, min(n, first + SOME), from_, to, own, *constant, *arrays))
 
-        def several(first: int, last: int, lower: bool) -> float:
-            return float(kernels.rows(first, last, lower, *constant, *arrays))
-
-        alone = n if self.threads == 1 or races else min(n, ALONE)
+        parts = 1 if self.threads == 1 or races else PARTS * self.threads
+        cuts = np.linspace(0, n, parts + 1).astype(int).tolist()
         with ThreadPoolExecutor(self.threads) as pool:
-            starts = range(0, n, SOME)
-            changes = list(pool.map(lambda r: several(r, min(n, r + SOME), False), starts))
-            changes.append(several(0, alone, True))
-            for r in range(alone, n):
-                cuts = np.linspace(0, r + 1, self.threads + 1).astype(int).tolist()
-                changes += pool.map(make, [r] * self.threads, cuts, cuts[1:], [1] * self.threads)
-                changes.append(make(r, 0, r + 1, 2))
+            changes = list(pool.map(lambda first: make(first, 0, n, 0), range(0, n, SOME)))
+            for first in range(0, n, SOME):
+                changes += pool.map(lambda a, b: make(first, a, b, 1), cuts, cuts[1:])  # noqa: B023
+                changes.append(make(first, 0, n, 2))
         return max(changes)
 
     def records(self) -> Array:

@@ -26,6 +26,8 @@ Array = Any
 ROLLS = 21
 SEEN = 1 << 30  # in `landed`: an earlier play of the roll leaves the same side
 POINTS = 24
+FIVE, SIX, SEVEN, EIGHT, NINE = np.uint64(5), np.uint64(6), np.uint64(7), np.uint64(8), np.uint64(9)
+TOGETHER = 64  # columns of some rows made in turn
 WIDE = 32  # more chequers than the full side has
 
 
@@ -134,10 +136,10 @@ def list_sides(boards: Array, first: int, last: int, wide: Array, ends: Array) -
 
 
 @njit()
-def looks_at(hit: Array, met: Array, r: int) -> bool:
-    """Whether a reply to a play against the side with these hits can lie in row r."""
+def looks_at(hit: Array, met: Array, first: int, last: int) -> bool:
+    """Whether a reply to a play against the side with these hits can lie in the rows first..last."""
     for bits in range(8):
-        there = hit[bits] == r
+        there = first <= hit[bits] <= last
         for k in range(3):
             there = there and not (bits >> k & 1 and met[k] == 31)
         if there:
@@ -151,6 +153,7 @@ def row(
     first: int,
     last: int,
     own: int,
+    block: int,
     lists: Lists,
     boards: Array,
     chequers: int,
@@ -158,18 +161,20 @@ def row(
     divide: bool,
     stay: bool,
     old: Array,
-    old_turned: Array,
     new: Array,
-    new_turned: Array,
+    turned: Array,
+    later: bool,
 ) -> Any:
     """One step for the records [r, first..last-1] from the old numbers and those new ones whose turn was before.
 
-    old_turned, new_turned (n * n, 10) : record [us, them] at them * n + us: those of neighbours lie together.
-    own : 0 for all, 1 for those that cannot look at row r itself, 2 for those that can. kinds :
-    (n * n,), the classes. Returns the greatest change of a number.
+    turned (2 * n * n, 10) : record [us, them] at them * n + us, so that those of neighbours lie together, twice: the
+    old and the new ones, the new ones in the second half if `later`.
+    own : 0 for all, 1 for those that cannot look at the rows block..r, 2 for those that can. kinds : (n * n,), the
+    classes. Returns the greatest change of a number.
     """
     starts, after, landed = lists.starts, lists.after, lists.landed
     n = len(lists.blocked)
+    new_from, old_from = (n * n, 0) if later else (0, n * n)
     total = np.zeros(NUMBERS, old.dtype)
     best = np.zeros(NUMBERS, old.dtype)
     most = old.dtype.type(0)
@@ -178,10 +183,10 @@ def row(
         x = r * n + c
         if kinds[x] == OVER:
             over_values(boards[r], boards[c], chequers, new[x])
-            set_turned(new[x], new_turned[c * n + r])
+            set_turned(new[x], turned[new_from + c * n + r])
         if kinds[x] <= OVER:
             continue
-        if own and looks_at(lists.hit[c], lists.met[c], r) != (own == 2):
+        if own and looks_at(lists.hit[c], lists.met[c], block, r) != (own == 2):
             continue
         a, b_, d = lists.met[c, 0], lists.met[c, 1], lists.met[c, 2]
         blots = lists.blots[c]
@@ -195,13 +200,12 @@ def row(
                     y = c * n + r
                     ours = c < r
                     if stay:
-                        best[:] = new_turned[r * n + c] if ours else old_turned[r * n + c]
+                        best[:] = turned[r * n + c + (new_from if ours else old_from)]
                     else:
                         no_play(new[y] if ours else old[y], best)
                 else:
                     e5 = e6 = e7 = e8 = e9 = least
-                    chosen = 0
-                    of_new: Any = False
+                    chosen = np.uint64(0)
                     for p in range(begin, end):
                         mask = np.int64(landed[p])
                         again = False
@@ -215,15 +219,17 @@ def row(
                         to = lists.hit[c, bits]
                         left = np.int64(after[p])
                         y = left * n + to
-                        fresh = to < r or (to == r and left < c)
-                        g = new_turned[y] if fresh else old_turned[y]
-                        if g[5] >= e5:  # among equal ones the last play gives the chances
-                            e5, chosen, of_new = g[5], y, fresh
-                        e6, e7 = max(e6, g[6]), max(e7, g[7])
-                        e8, e9 = max(e8, g[8]), max(e9, g[9])
-                    g = new_turned[chosen] if of_new else old_turned[chosen]
+                        # no branches: they would be guessed wrong every other time
+                        fresh = (to < r) | ((to == r) & (left < c))
+                        at = np.uint64(y + (new_from if fresh else old_from))
+                        g5, g6, g7 = turned[at, FIVE], turned[at, SIX], turned[at, SEVEN]
+                        g8, g9 = turned[at, EIGHT], turned[at, NINE]
+                        taken = g5 >= e5  # among equal ones the last play gives the chances
+                        e5, chosen = (g5 if taken else e5), (at if taken else chosen)
+                        e6, e7 = (g6 if g6 > e6 else e6), (g7 if g7 > e7 else e7)
+                        e8, e9 = (g8 if g8 > e8 else e8), (g9 if g9 > e9 else e9)
                     for k in range(5):
-                        best[k] = g[k]
+                        best[k] = turned[chosen, np.uint64(k)]
                     best[5], best[6], best[7], best[8], best[9] = e5, e6, e7, e8, e9
                 add_roll(total, best, high == low)
         finish(total, divide)
@@ -231,7 +237,7 @@ def row(
             gap = abs(total[k] - old[x, k])
             most = gap if gap > most else most
             new[x, k] = total[k]
-        set_turned(new[x], new_turned[c * n + r])
+        set_turned(new[x], turned[new_from + c * n + r])
     return most
 
 
@@ -239,7 +245,9 @@ def row(
 def rows(
     first: int,
     last: int,
-    lower: bool,
+    from_: int,
+    to: int,
+    own: int,
     lists: Lists,
     boards: Array,
     chequers: int,
@@ -247,16 +255,25 @@ def rows(
     divide: bool,
     stay: bool,
     old: Array,
-    old_turned: Array,
     new: Array,
-    new_turned: Array,
+    turned: Array,
+    later: bool,
 ) -> Any:
-    """`row` for the rows first..last-1, in order: the records up to the diagonal where `lower`, else those beyond."""
+    """`row` for the columns from_..to-1 of the rows first..last-1: of those beyond the diagonal, or up to it.
+
+    own : 0 beyond the diagonal; 1 up to it, what looks at none of these rows whose turn was before; 2 the rest, row
+    by row. The others need no order, and are made some columns at a time: rows near each other look at the same.
+    """
     most = old.dtype.type(0)
-    for r in range(first, last):
-        begin, end = (0, r + 1) if lower else (r + 1, len(boards))
-        change = row(
-            r, begin, end, 0, lists, boards, chequers, kinds, divide, stay, old, old_turned, new, new_turned
-        )
-        most = change if change > most else most
+    width = to - from_ if own == 2 else TOGETHER
+    for some in range(from_, to, max(1, width)):
+        for r in range(first, last):
+            begin, end = (
+                (some, min(to, some + width, r + 1)) if own else (max(some, r + 1), min(to, some + width))
+            )
+            change = row(
+                r, begin, end, own, first, lists, boards, chequers, kinds, divide, stay,
+                old, new, turned, later,
+            )  # fmt: skip
+            most = change if change > most else most
     return most
