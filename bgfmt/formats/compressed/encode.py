@@ -81,7 +81,7 @@ def _strip(
 
     def packed(j: int) -> tuple[Any, Bytes, bytearray, NDArray[np.int64]]:
         tile = strip[:, edges[j] : edges[j + 1]]
-        left, right, scales = fit.as_bytes(fit.fit(tile, g * shape.groups + j))
+        left, right, scales = fit.as_bytes(fit.fit(tile, g * shape.groups + j, _prices(shape, g == j)))
         return scales, _sealed(right), *_rows(tile, left, right, scales, shape, shape.widths(g, j))
 
     with one_thread, ThreadPoolExecutor(AT_ONCE) as pool:
@@ -110,6 +110,14 @@ def _strip(
             )
         )
     return pieces
+
+
+def _prices(shape: Shape, diagonal: bool) -> tuple[float, float]:
+    """What factors may cost: on the diagonal of the second level they serve half of the records."""
+    if shape.level == 1:
+        return fit.PRICES
+    narrow, fine = fit.LEAST_PRICES
+    return (2 * narrow, 2 * fine) if diagonal else (narrow, fine)
 
 
 def _sealed(factors: Bytes) -> Bytes:
