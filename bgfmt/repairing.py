@@ -24,7 +24,6 @@ from bgfmt.formats import Format, Salvage
 from bgfmt.storage import MemorySink, PathLike, Source, create, open_source
 from bgfmt.tables import Hypergammon, MeanRolls, NormalOneSided, OneSided, Table, TwoSided
 from bgfmt.verifier.ladder import Climb, thread_count
-from bgfmt.verifier.proofs import Work
 from bgfmt.verifier.proofs import hypergammon as proof_of_hypergammon
 from bgfmt.verifier.recurrence import exact, moments, one_sided, two_sided
 from bgfmt.verifier.recurrence.grid import UNPACKED_BYTES, Grid
@@ -295,10 +294,8 @@ def _layers(table: OneSided) -> list[Array]:
 
 
 def _hypergammon(table: Hypergammon) -> tuple[Table, int]:
-    proof, nearest = proof_of_hypergammon.run_again(table, Work(threads=thread_count(None)))
-    if proof is not None:
-        return table, 0
-    return replace(table, records=nearest.records), nearest.differ
+    records, differ = proof_of_hypergammon.mended(table, thread_count(None))
+    return replace(table, records=records), differ
 
 
 #: how the wrong entries of a kind of table are recomputed, and those of its exact numbers where that is another way

@@ -1,8 +1,8 @@
-"""Commands killed by strace at their system calls that change a folder: `python -m tests.strace_kills [KILLS] [SEED]`.
+"""Commands killed by strace as they change a folder: `python -m tests.strace_kills [KILLS] [SEED] [NAME...]`.
 
 strace kills the process as it enters the N-th call of one kind, whatever makes it. Each command is run once to count
-its calls; with a seed the kills are drawn, else the rarer calls come first. After each kill the output is the old one or the new one, the same command again makes the new one, and
-nothing else is left. Exit code 1 where that is not so.
+its calls; with a seed the kills are drawn, else the rarer calls come first. After each kill the output is the old one
+or the new one, the same command again makes the new one, and nothing else is left. Exit code 1 where that is not so.
 """
 
 from __future__ import annotations

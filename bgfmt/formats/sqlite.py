@@ -9,6 +9,7 @@ Equal tables give equal files as far as SQLite is of one version, which the file
 
 from __future__ import annotations
 
+import errno
 import sqlite3
 import tempfile
 from collections.abc import Iterator
@@ -79,7 +80,10 @@ class Sqlite(AnyTable):
     def emit(self, table: Table, sink: Outlet, options: Options) -> None:
         with tempfile.TemporaryDirectory(prefix="bgfmt-") as folder:
             path = Path(folder) / "table"
-            _make(table, path)
+            try:
+                _make(table, path)
+            except sqlite3.OperationalError as error:  # no room, most likely
+                raise OSError(errno.EIO, f"cannot be written: {error}", str(path)) from None
             with open(path, "rb") as made:
                 while data := made.read(COPY):
                     sink.write(data)

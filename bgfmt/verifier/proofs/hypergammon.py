@@ -66,6 +66,22 @@ def prove(table: Hypergammon, work: Work) -> Outcome:
     return _described(table, work)
 
 
+def mended(table: Hypergammon, threads: int) -> tuple[Array, int]:
+    """The records of the state that a damaged file is nearest to, and how many of its own differ; all, if of none."""
+    n, records = table.positions, np.array(table.records)
+    stored = records.reshape(-1, 28)
+    iteration = recurrence.Iteration(table.chequers, threads=threads)
+    told = tell(iteration, stored)
+    search = Search(iteration, stored)
+    for course in () if told.hopeless else told.courses:
+        if search.run(course) is not None:
+            return records, 0
+    if search.differ is None:
+        return records, n * n
+    stored[search.differ] = recurrence.encode(search.right)
+    return records, len(search.differ)
+
+
 def _described(table: Hypergammon, work: Work) -> Outcome:
     """How far a file that no state equals is from one step of its own: whole, where the user lets something pass."""
     entries = table.positions**2
