@@ -26,6 +26,7 @@ from bgfmt.tables import Hypergammon, MeanRolls, NormalOneSided, OneSided, Table
 from bgfmt.verifier.ladder import Climb, thread_count
 from bgfmt.verifier.proofs import hypergammon as proof_of_hypergammon
 from bgfmt.verifier.recurrence import exact, moments, one_sided, two_sided
+from bgfmt.verifier.recurrence.grid import UNPACKED_BYTES, Grid
 from bgfmt.verifier.report import Report, together
 from bgfmt.verifier.words import plural
 
@@ -200,12 +201,12 @@ def _unpacked(table: TwoSided) -> TwoSided:
 
     What cannot be read is halved, until 1/256 of the rows and columns is left of it.
     """
-    grid = two_sided.Grid(table)
+    grid = Grid(table)
     if grid.order is None:
         return table
     n, order, lost = grid.n, grid.order, 0
     equities = np.zeros((n, n, grid.columns), np.uint16)
-    step = max(1, two_sided.UNPACKED_BYTES // (n * grid.columns * 2))
+    step = max(1, UNPACKED_BYTES // (n * grid.columns * 2))
     parts = [(start, min(n, start + step), 0, n) for start in range(0, n, step)]
     while parts:
         a, b, first, last = parts.pop()

@@ -55,7 +55,7 @@ def layer_cuts(points: int, chequers: int) -> Array:
 
 def pip_order(points: int, chequers: int) -> PipOrder:
     """The positions of `points` x `chequers` by pips, with every roll's results."""
-    from bgfmt.solver.kernels import successors as kernels
+    from bgfmt.game import kernels_results as kernels
 
     n = board.count(points, chequers)
     counts = board.unrank_array(np.arange(n), points)
@@ -68,7 +68,7 @@ def pip_order(points: int, chequers: int) -> PipOrder:
     single = np.zeros((6, n * points), np.int32)
     terms = np.array(board.number_terms(points))
     kernels.single_moves(np.ascontiguousarray(counts[numbers]), terms, place, points, HOME, starts, single)
-    seen = np.zeros(n, np.int64)
+    seen = np.zeros(n + 1, np.int64)
     pieces: list[Array] = [np.zeros(0, np.int32)]
     ends = np.zeros(21 * n + 1, np.int64)
     room = np.empty(1 << 20, np.int32)

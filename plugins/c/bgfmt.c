@@ -433,6 +433,8 @@ static int take_packed(bgfmt_db *db, const unsigned char *head, uint64_t room)
     make_crc(ts->crc);
     if (!sum_right(ts, head, 60))
         return BGFMT_ERR_CORRUPT;
+    if (u16_at(head + 8) == 2)
+        return BGFMT_ERR_LEVEL;
     info->kind = BGFMT_TWO_SIDED;
     info->points = head[10];
     info->chequers = head[11];
@@ -1796,6 +1798,7 @@ const char *bgfmt_strerror(int status)
     case BGFMT_ERR_ID: return "not a gnubg Position ID of 14 characters";
     case BGFMT_ERR_NOT_COVERED: return "the position lies outside this table";
     case BGFMT_ERR_KIND: return "this kind of table does not answer that question";
+    case BGFMT_ERR_LEVEL: return "a bgfmt-ts table of level 2: bgfmt converts it to level 1, which this reader reads";
     default: return "unknown status";
     }
 }

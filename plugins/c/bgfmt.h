@@ -39,7 +39,8 @@ enum {
     BGFMT_ERR_POSITION = 9,    /* no position: too many chequers, or both sides on one point */
     BGFMT_ERR_ID = 10,         /* not a Position ID */
     BGFMT_ERR_NOT_COVERED = 11, /* a position, but outside this table */
-    BGFMT_ERR_KIND = 12        /* a question that this kind of table does not answer */
+    BGFMT_ERR_KIND = 12,       /* a question that this kind of table does not answer */
+    BGFMT_ERR_LEVEL = 13       /* a compressed table of the second level, which this reader does not read */
 };
 
 /* kinds of table */

@@ -13,12 +13,14 @@ from numpy.typing import NDArray
 from bgfmt.formats import records
 from bgfmt.formats.compressed import classes, fit, predict
 from bgfmt.formats.compressed.layout import Directory, Shape, crc, shape_of, strip_head
+from bgfmt.formats.compressed.leaving import order_of
+from bgfmt.formats.compressed.order import weakest_first, weakness
 from bgfmt.formats.compressed.threads import one_thread
 from bgfmt.formats.outlets import Outlet
 from bgfmt.tables import Rows, TwoSided
 
-SAMPLED = 97  # rows that the strength of the positions is taken from
 ROWS = 512  # of a tile at once
+GATHERED = 256  # rows of the table at once
 AT_ONCE = 2  # tiles
 
 Bytes = NDArray[np.uint8]
@@ -30,56 +32,48 @@ def facts_of(table: TwoSided) -> bytes:
     return json.dumps(said).encode() if said else b""
 
 
-def order_of(equities: Rows) -> NDArray[np.int64]:
-    """Positions by strength: how the sides of some rows fare against them. Any order will do; this one packs well."""
-    n = equities.shape[0]
-    sums = np.zeros(n, np.int64)
-    for u in np.unique(np.linspace(0, n - 1, SAMPLED).round().astype(int)):
-        sums += np.asarray(equities[int(u)])[:, 0]
-    found: NDArray[np.int64] = np.argsort(-sums, kind="stable")
-    return found
-
-
-def write(table: TwoSided, sink: Outlet) -> None:
-    """The whole of a table."""
+def write(table: TwoSided, sink: Outlet, level: int = 1) -> None:
+    """The whole of a table; CapabilityError where the second level cannot hold it."""
     columns = table.equities.shape[2]
     facts = facts_of(table)
-    shape = shape_of(table.points, table.chequers, columns, len(facts))
-    order = order_of(table.equities)
+    shape = shape_of(level, table.points, table.chequers, columns, len(facts))
+    numbers = order_of(table) if level == 2 else weakest_first(weakness(table.equities))
     begin = sink.written
     sink.skip(shape.first_strip)
     sink.count(shape.first_strip)
     strips = [shape.first_strip]
-    edges = shape.edges()
+    edges, many = shape.edges(), [shape.tiles(g) for g in range(shape.groups)]
     for g in range(shape.groups):
-        strip = _gathered(table.equities, order, order[edges[g] : edges[g + 1]])
+        strip = _gathered(table.equities, numbers, numbers[edges[g] : edges[g + 1]])
         if table.release is not None:
             table.release()
 
-        def made(size: int, share: float, g: int = g) -> None:
+        def made(size: int, tiles: int, g: int = g) -> None:
             sink.count(size)
-            sink.expect(sink.counted * shape.groups / max(1e-9, g + share))
+            sink.expect(sink.counted * sum(many) / (sum(many[:g]) + tiles))
 
         for piece in _strip(strip, shape, g, strips[-1], made):
             sink.sink.write(piece)
         del strip
         strips.append(sink.written - begin)
     size = strips[-1]
-    shape = shape_of(table.points, table.chequers, columns, len(facts), size)
-    directory = Directory(classes.ladder(), strips, order, facts)
+    shape = shape_of(level, table.points, table.chequers, columns, len(facts), size)
+    directory = Directory(classes.ladder(), strips, numbers, facts)
     sink.sink.write_at(begin, shape.build() + directory.build())
 
 
-def _gathered(equities: Rows, order: NDArray[np.int64], rows: NDArray[np.int64]) -> NDArray[np.uint16]:
+def _gathered(equities: Rows, numbers: NDArray[np.int64], rows: NDArray[np.int64]) -> NDArray[np.uint16]:
     """Rows of the table, both sides in the order of the file."""
     out = np.empty((len(rows), *equities.shape[1:]), np.uint16)
-    for k, u in enumerate(rows.tolist()):
-        np.take(np.asarray(equities[u]), order, axis=0, out=out[k], mode="clip")
+    for start in range(0, len(rows), GATHERED):
+        part = np.asarray(equities[rows[start : start + GATHERED]])
+        for k in range(len(part)):
+            np.take(part[k], numbers, axis=0, out=out[start + k], mode="clip")
     return out
 
 
 def _strip(
-    strip: NDArray[np.uint16], shape: Shape, g: int, begin: int, made: Callable[[int, float], None]
+    strip: NDArray[np.uint16], shape: Shape, g: int, begin: int, made: Callable[[int, int], None]
 ) -> list[Any]:
     """The bytes of a strip in pieces."""
     edges = shape.edges()
@@ -87,18 +81,18 @@ def _strip(
 
     def packed(j: int) -> tuple[Any, Bytes, bytearray, NDArray[np.int64]]:
         tile = strip[:, edges[j] : edges[j + 1]]
-        left, right, scales = fit.as_bytes(fit.fit(tile, g * shape.groups + j))
-        return scales, _sealed(right), *_rows(tile, left, right, scales, shape)
+        left, right, scales = fit.as_bytes(fit.fit(tile, g * shape.groups + j, _prices(shape, g == j)))
+        return scales, _sealed(right), *_rows(tile, left, right, scales, shape, shape.widths(g, j))
 
     with one_thread, ThreadPoolExecutor(AT_ONCE) as pool:
-        for j, (scales, factors, data, lengths) in enumerate(pool.map(packed, range(shape.groups))):
+        for j, (scales, factors, data, lengths) in enumerate(pool.map(packed, range(shape.tiles(g)))):
             tiles.append(scales)
             beside.append(factors)
             parts.append(data)
             sizes.append(lengths)
-            made(factors.nbytes + len(data), (j + 1) / shape.groups)
+            made(factors.nbytes + len(data), j + 1)
     head = strip_head(tiles)
-    lengths = np.array(sizes).T  # (rows, groups)
+    lengths = np.array(sizes).T  # (rows, tiles)
     at = len(head) + 8 * (lengths.size + 1) + 4 + sum(b.nbytes for b in beside)
     index = np.empty(lengths.size + 1, "<u8")
     index[0] = begin + at
@@ -112,10 +106,18 @@ def _strip(
             b"".join(
                 views[j][starts[k, j] : starts[k, j] + lengths[k, j]]
                 for k in some
-                for j in range(shape.groups)
+                for j in range(shape.tiles(g))
             )
         )
     return pieces
+
+
+def _prices(shape: Shape, diagonal: bool) -> tuple[float, float]:
+    """What factors may cost: on the diagonal of the second level they serve half of the records."""
+    if shape.level == 1:
+        return fit.PRICES
+    narrow, fine = fit.LEAST_PRICES
+    return (2 * narrow, 2 * fine) if diagonal else (narrow, fine)
 
 
 def _sealed(factors: Bytes) -> Bytes:
@@ -131,9 +133,9 @@ def _sealed(factors: Bytes) -> Bytes:
 
 
 def _rows(
-    tile: NDArray[np.uint16], left: Bytes, right: Bytes, scales: Any, shape: Shape
+    tile: NDArray[np.uint16], left: Bytes, right: Bytes, scales: Any, shape: Shape, widths: NDArray[np.int64]
 ) -> tuple[bytearray, NDArray[np.int64]]:
-    """Row segments of a tile, one behind the other, and their sizes."""
+    """Row segments of a tile, so many records of each row, one behind the other, and their sizes."""
     from bgfmt.formats.compressed import kernels_sums, kernels_writing
 
     ladder, edges = classes.ladder(), classes.edges()
@@ -148,8 +150,8 @@ def _rows(
         part = tile[some]
         predict.predict(left[some], right, scales, predicted[:, : len(part)])
         size = kernels_writing.encode(
-            part, predicted[:, : len(part)], left[some], shape.block, edges, ladder.frequencies, ladder.begins,
-            ladder.shifts, room, sizes[some],
+            part, predicted[:, : len(part)], widths[some], left[some], shape.block, edges, ladder.frequencies,
+            ladder.begins, ladder.shifts, room, sizes[some],
         )  # fmt: skip
         ends = np.cumsum(sizes[some])
         kernels_sums.seal(room, ends - sizes[some], ends)

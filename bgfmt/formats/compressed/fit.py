@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgfmt.formats.compressed.classes import bits
-from bgfmt.formats.compressed.layout import BLOCK, MOST_NARROW, MOST_PAIRS, MOST_WIDE, Scales
+from bgfmt.formats.compressed.layout import MOST_NARROW, MOST_PAIRS, MOST_WIDE, Scales
 
 Matrix = NDArray[np.float32]
 WIDE_STEP, NARROW_STEP, FINE_STEP = 64, 128, 192
@@ -21,9 +21,11 @@ NARROW_WORTH = (
     0.19  # one of 8 bits by this share of what all of them leave: below, 4 bits lose less than 4 cost
 )
 SAMPLE = 96
+BLOCK = 128  # records whose mean residual says what they cost
 SPARE = 16  # singular vectors found beyond those that are used
 ENOUGH = 0.7
-NARROW_PRICE, FINE_PRICE = 9.0, 6.0  # bits that a number of a factor is worth: its own, and the time it takes
+#: bits that a number of a factor of 8, of 4 bits is worth: its own, and the time it takes; less where size is all
+PRICES, LEAST_PRICES = (9.0, 6.0), (8.0, 4.2)
 WIDE, NARROW = (32767, 24), (127, 14)  # greatest factor, fractional bits
 FINE, FINE_STEPS = (
     7,
@@ -39,10 +41,12 @@ class Factors(NamedTuple):
     shifts: NDArray[np.uint8]
 
 
-def fit(tile: NDArray[np.uint16], seed: int) -> list[tuple[Factors, Factors, Factors]]:
+def fit(
+    tile: NDArray[np.uint16], seed: int, prices: tuple[float, float] = PRICES
+) -> list[tuple[Factors, Factors, Factors]]:
     """Factors of 16, 8 and 4 bits of every column of a tile (rows, columns, C)."""
     rng = np.random.default_rng(seed)
-    return [_column(tile[..., c], rng) for c in range(tile.shape[2])]
+    return [_column(tile[..., c], prices, rng) for c in range(tile.shape[2])]
 
 
 def as_bytes(
@@ -61,7 +65,9 @@ def _bytes(wide: Matrix, narrow: Matrix, fine: Matrix) -> NDArray[np.uint8]:
     return np.concatenate([part.astype(np.uint8) for part in parts], axis=1)
 
 
-def _column(stored: NDArray[np.uint16], rng: np.random.Generator) -> tuple[Factors, Factors, Factors]:
+def _column(
+    stored: NDArray[np.uint16], prices: tuple[float, float], rng: np.random.Generator
+) -> tuple[Factors, Factors, Factors]:
     rest = stored.astype(np.float32)
     rest -= 32768
     rows, columns = rest.shape
@@ -81,7 +87,7 @@ def _column(stored: NDArray[np.uint16], rng: np.random.Generator) -> tuple[Facto
     while left:
         u, b, s = _leading(rest, min(NARROW_STEP, left), rng)
         noise = np.sqrt(max(0.0, float(np.vdot(rest, rest)) - float((s**2).sum())))
-        take = min(int((s > NARROW_WORTH * noise).sum()), _worth(rest, u, b, NARROW_PRICE, rng))
+        take = min(int((s > NARROW_WORTH * noise).sum()), _worth(rest, u, b, prices[0], rng))
         take = min(len(s), _full(take, 16))
         if take:
             narrow.append(_quantised(rest, u[:, :take], *NARROW))
@@ -91,7 +97,7 @@ def _column(stored: NDArray[np.uint16], rng: np.random.Generator) -> tuple[Facto
     left = 2 * MOST_PAIRS
     while left:
         u, b, s = _leading(rest, min(FINE_STEP, left), rng)
-        take = min(len(s) // 2 * 2, _full(_worth(rest, u, b, FINE_PRICE, rng) // 2 * 2, 16))
+        take = min(len(s) // 2 * 2, _full(_worth(rest, u, b, prices[1], rng) // 2 * 2, 16))
         if take:
             fine.append(_coarse(rest, u[:, :take], s[:take]))
             left -= take

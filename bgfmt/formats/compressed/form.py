@@ -9,9 +9,11 @@ from typing import Any
 from bgfmt import formats
 from bgfmt.errors import CorruptError
 from bgfmt.formats import records
-from bgfmt.formats.base import Extent, Fault, Format, Head, Options, Reading
-from bgfmt.formats.compressed.layout import MAGIC, MOST_FACTS, read_directory, read_shape
-from bgfmt.formats.compressed.reading import Packed, PackedRows
+from bgfmt.formats.base import Extent, Fault, Format, Head, Option, Options, Reading
+from bgfmt.formats.compressed.halves import Halves
+from bgfmt.formats.compressed.layout import LEVELS, MAGIC, MOST_FACTS, MOST_POINTS, read_directory, read_shape
+from bgfmt.formats.compressed.reading import Packed
+from bgfmt.formats.compressed.rows import PackedRows
 from bgfmt.formats.outlets import Outlet
 from bgfmt.formats.records import AsRead, as_read
 from bgfmt.storage import Source
@@ -26,6 +28,9 @@ class BgfmtTwoSided(Format[TwoSided]):
     suffixes = (".bgts",)
     carries = (TwoSided,)
     by_range = True
+    options = (
+        Option("level", int, "2 leaves out what one ply of gnubg's recipe rebuilds: 1 (every record) or 2"),
+    )
 
     # -- reading ----------------------------------------------------------------------------------------
 
@@ -44,7 +49,7 @@ class BgfmtTwoSided(Format[TwoSided]):
         except (ValueError, KeyError, TypeError, RecursionError, OverflowError) as error:
             reason = " ".join(str(error).split())[:200] or type(error).__name__
             raise CorruptError(source.name, at, "facts as bgfmt writes them", reason) from None
-        packed = Packed(source, offset, shape, directory)
+        packed = (Halves if shape.level == 2 else Packed)(source, offset, shape, directory)
         equities = PackedRows(packed)
         table = TwoSided(
             points=shape.points,
@@ -60,7 +65,9 @@ class BgfmtTwoSided(Format[TwoSided]):
     def info(self, reading: Reading[TwoSided]) -> dict[str, Any]:
         plain = reading.table.nbytes
         share = 8 * reading.extent.size / reading.table.entries
-        return {"compressed": True, "unpacked": plain, "bits_a_record": round(share, 2)}
+        packed = as_read(reading.table, Packed)
+        level = packed.shape.level if packed is not None else 1
+        return {"compressed": True, "level": level, "unpacked": plain, "bits_a_record": round(share, 2)}
 
     # -- writing ----------------------------------------------------------------------------------------
 
@@ -69,13 +76,18 @@ class BgfmtTwoSided(Format[TwoSided]):
             return f"{self.name} holds 16-bit integers, not exact float64 equities; npz holds those"
         from bgfmt.formats.compressed.encode import facts_of
 
+        if options.get("level", 1) not in LEVELS:
+            return f"{self.name} has levels 1 and 2, not {options['level']}"
+        if options.get("level") == 2 and table.points > MOST_POINTS:
+            return f"level 2 of {self.name} holds tables of at most {MOST_POINTS} points, where sides have passed"
         if len(facts_of(table)) > MOST_FACTS:
             return f"{self.name} holds at most {MOST_FACTS} bytes of facts"
         return table.check()
 
     def emit(self, table: TwoSided, sink: Outlet, options: Options) -> None:
         packed = as_read(table, Packed)
-        if packed is not None:
+        level = options.get("level", 1 if packed is None else packed.shape.level)
+        if packed is not None and packed.shape.level == level:
             end = packed.offset + packed.shape.size
             sink.expect(packed.shape.size)
             for start in range(packed.offset, end, STEP):
@@ -83,7 +95,7 @@ class BgfmtTwoSided(Format[TwoSided]):
             return
         from bgfmt.formats.compressed import encode
 
-        encode.write(table, sink)
+        encode.write(table, sink, level)
 
     # -- every byte -------------------------------------------------------------------------------------
 

@@ -72,7 +72,7 @@ def rows(
     factors: int,
     columns: int,
     block: int,
-    width: int,
+    widths: Any,
     first: int,
     last: int,
     slots: Any,
@@ -84,16 +84,17 @@ def rows(
 ) -> Any:
     """Blocks first..last-1 of row segments: predictions and residuals make values; -1, or a segment that is bad.
 
-    predicted : (columns, m, records) uint16. width : records of a segment. out : (m, any) uint64, or uint16 where
-    there is one column: record first * block + i of segment k goes to out[into[k], target[i]], unless that is
-    negative.
+    predicted : (columns, m, records) uint16. widths : records of each segment; where it has fewer than are asked for
+    the others are left as they are. out : (m, any) uint64, or uint16 where there is one column: record
+    first * block + i of segment k goes to out[into[k], target[i]], unless that is negative.
     """
-    blocks = (width + block - 1) // block
     kept = 2 if columns == 4 else 1
     many = predicted.shape[2]
     residual = np.zeros((many + block) * columns, np.uint16)
     lanes = np.zeros((LANES, WORDS), np.uint64)
     for k in range(len(starts)):
+        width = widths[k]
+        blocks = (width + block - 1) // block
         lengths = starts[k] + blocks * kept
         at = lengths + blocks + factors
         total = np.int64(0)
@@ -103,7 +104,7 @@ def rows(
         if at + total != stops[k] - 4:
             return k
         busy = 0
-        for b in range(last):
+        for b in range(min(last, blocks)):
             count = min(block, width - b * block)
             units = np.int64(data[lengths + b])
             size = 2 * units if units != PLAIN else 2 * columns * count
@@ -139,7 +140,7 @@ def rows(
         if busy and not finished(data, lanes, busy, columns, slots, shifts, many * columns, residual):
             return k
         if columns == 4:
-            for i in range(many):
+            for i in range(min(many, width - first * block)):
                 to = target[i]
                 if to >= 0:
                     out[into[k], to] = (
@@ -149,7 +150,7 @@ def rows(
                         | np.uint64((predicted[3, k, i] + residual[4 * i + 3]) & 65535) << np.uint64(48)
                     )
         else:
-            for i in range(many):
+            for i in range(min(many, width - first * block)):
                 to = target[i]
                 if to >= 0:
                     out[into[k], to] = predicted[0, k, i] + residual[i]

@@ -95,7 +95,7 @@ def within_block(lanes: Any, k: Any) -> bool:
 
 
 @njit()
-def _sorted(states: Any, many: Any, order: Any) -> Any:
+def by_length(states: Any, many: Any, order: Any) -> Any:
     """Put those of the first `many` lanes that have records left into `order`, fewest first; how many they are."""
     most: Any = 0
     for i in range(many):
@@ -133,8 +133,9 @@ def residuals(
 ) -> Any:
     """Residuals of single records, the i-th into row order[i] of out (m, columns) uint16; -1, or an i that is bad.
 
-    starts, stops : row segments in data. columns_at : place in the tile. tiles : which tile. widths, factors : of
-    every tile. stored : (m,) True where `out` has the i-th record itself, not what is to be added to a prediction.
+    starts, stops : row segments in data, of so many records (widths). columns_at : place in the tile. tiles : which
+    tile. factors : of every tile. stored : (m,) True where `out` has the i-th record itself, not what is to be
+    added to a prediction.
 
     Many are found first, and then decoded four at a time, those that are as long together.
     """
@@ -149,21 +150,18 @@ def residuals(
         for k in range(count):
             i = first + k
             if i + LATER < len(starts) and starts[i + LATER] != starts[i + LATER - 1]:
-                fetch(
-                    data, starts[i + LATER], starts[i + LATER] + 3 * (widths[tiles[i + LATER]] // block + 1)
-                )
-            t = tiles[i]
+                fetch(data, starts[i + LATER], starts[i + LATER] + 3 * (widths[i + LATER] // block + 1))
             states[k, LEFT] = 0
             how = found_in(
-                data, starts[i], stops[i], columns_at[i], widths[t], factors[t], columns, block, states, k, out,
-                order[i],
+                data, starts[i], stops[i], columns_at[i], widths[i], factors[tiles[i]], columns, block, states, k,
+                out, order[i],
             )  # fmt: skip
             if how < 0:
                 return i
             stored[i] = how == 1
             if how == 2:
                 fetch(data, np.int64(states[k, LEAST]), np.int64(states[k, MOST]))
-        busy = _sorted(states, count, lengths)
+        busy = by_length(states, count, lengths)
         for at in range(0, busy, LANES):
             for k in range(LANES):
                 if at + k < busy:
@@ -233,7 +231,7 @@ def add_predictions(
     for i in range(len(starts)):
         if i + LATER < len(starts) and starts[i + LATER] != starts[i + LATER - 1]:
             t = tiles[i + LATER]
-            at = starts[i + LATER] + (widths[t] + block - 1) // block * each
+            at = starts[i + LATER] + (widths[i + LATER] + block - 1) // block * each
             fetch(data, at, at + factors[t])
         if i + SOON < len(starts):
             fetch(beside, where[i + SOON], where[i + SOON] + factors[tiles[i + SOON]])
@@ -241,7 +239,7 @@ def add_predictions(
             continue
         t = tiles[i]
         if starts[i] != last:
-            at = starts[i] + (widths[t] + block - 1) // block * each
+            at = starts[i] + (widths[i] + block - 1) // block * each
             lay(mine, at, factors[t], parts[t], weights, row)
             last = starts[i]
         predicted(row, theirs, where[i], parts[t], out[order[i]])
@@ -306,13 +304,15 @@ def located(
     factors: Any,
     rows_sound: Any,
     beside_sound: Any,
+    half: bool,
     out: Any,
 ) -> bool:
     """Where records are, by the places of their sides, the i-th for pair order[i]; whether any is unchecked.
 
     group : (n,) of every place. edges : of the groups. begins : (n * groups + groups,) of the row segments, each
-    strip's end behind its own. beside, factors : (tiles,) where column factors begin, and their size. out : (5, m)
-    int64 tile, start and end of the row segment, place in the tile, where the factors of the column are.
+    strip's end behind its own. beside, factors : (tiles,) where column factors begin, and their size. half : whether
+    rows end at the diagonal. out : (6, m) int64 tile, start and end of the row segment, place in the tile, where the
+    factors of the column are, records of the segment.
     """
     groups = len(edges) - 1
     fresh = False
@@ -324,4 +324,5 @@ def located(
         fresh |= not (rows_sound[row, j] and beside_sound[g, column])
         out[0, i], out[1, i], out[2, i], out[3, i] = t, begins[at], begins[at + 1], column - edges[j]
         out[4, i] = beside[t] + (column - edges[j]) * (factors[t] + 4)
+        out[5, i] = (min(edges[j + 1], row + 1) if half else edges[j + 1]) - edges[j]
     return fresh

@@ -59,6 +59,7 @@ def stream(
 def encode(
     stored: Any,
     predicted: Any,
+    widths: Any,
     factors: Any,
     block: int,
     edges: Any,
@@ -70,17 +71,19 @@ def encode(
 ) -> Any:
     """Row segments, room for their sums left: bytes into `out`, sizes of each; bytes in all.
 
-    stored : (m, w, columns) uint16. predicted : (columns, m, w) uint16. factors : (m, f) uint8. edges : (15,) of mean
+    stored : (m, w, columns) uint16. predicted : (columns, m, w) uint16. widths : how many of the w records each
+    segment takes. factors : (m, f) uint8. edges : (15,) of mean
     absolute residuals between classes 1..15, the first 0. frequencies, begins : (16, 64).
     """
-    m, width, columns = stored.shape
+    m, _, columns = stored.shape
     kept = 2 if columns == 4 else 1
-    blocks = (width + block - 1) // block
     units = np.empty((2, 2 * block * columns + 8), np.uint16)
     residual = np.empty(block * columns, np.int64)
     kinds = np.zeros(columns, np.int64)
     at: Any = 0
     for i in range(m):
+        width = widths[i]
+        blocks = (width + block - 1) // block
         begin: Any = at
         lengths = at + blocks * kept
         at = lengths + blocks

@@ -2,7 +2,7 @@
 
 offset          type            content
 0               8 bytes         "bgfmt-ts"
-8               u16             version, 1
+8               u16             version: the level, 1 or 2
 10              u8, u8, u8      points, chequers, columns (1 or 4)
 13              u8              records of a block, as the power of 2
 14              u16             groups G
@@ -39,16 +39,18 @@ from bgfmt.game import board
 from bgfmt.storage import Source
 
 MAGIC = b"bgfmt-ts"
-VERSION = 1
+LEVELS = (1, 2)  # every record; those that one ply of gnubg's recipe does not rebuild
 HEAD_BYTES = 64
-BLOCK = 128
+BLOCKS = {1: 128, 2: 256}  # records of a block, by level
 MOST_GROUP = 8192
+LEAST_GROUPS = {1: 1, 2: 3}  # half of a tile on the diagonal has factors for nothing
 MOST_FACTS = 1 << 16
+MOST_POINTS = 12  # of a second level: with more the sides may be in contact
 MOST_WIDE, MOST_NARROW, MOST_PAIRS = 256, 1024, 1024
 CLASS_BYTES = 16 * 65 * 2
 HEAD = Struct(
     "magic" / Const(MAGIC),
-    "version" / Const(VERSION, Int16ul),
+    "level" / Int16ul,
     "points" / Int8ul,
     "chequers" / Int8ul,
     "columns" / Int8ul,
@@ -66,6 +68,7 @@ HEAD = Struct(
 class Shape:
     """What the first 64 bytes say."""
 
+    level: int
     points: int
     chequers: int
     columns: int
@@ -78,6 +81,18 @@ class Shape:
     def edges(self) -> list[int]:
         """Where the groups begin among the places, and the end."""
         return [g * self.positions // self.groups for g in range(self.groups + 1)]
+
+    def tiles(self, g: int) -> int:
+        """Tiles of a strip: at the second level those up to the diagonal."""
+        return self.groups if self.level == 1 else g + 1
+
+    def widths(self, g: int, j: int) -> NDArray[np.int64]:
+        """Records of the segment of each row of a tile: on the diagonal of the second level those up to the row."""
+        edges = self.edges()
+        rows, whole = edges[g + 1] - edges[g], edges[j + 1] - edges[j]
+        if self.level == 2 and g == j:
+            return np.arange(1, rows + 1)
+        return np.full(rows, whole)
 
     @property
     def strips_at(self) -> int:
@@ -99,17 +114,14 @@ class Shape:
         """Where the first strip begins."""
         return self.facts_at + self.facts + 4
 
-    def blocks(self, width: int) -> int:
-        """Blocks of a row segment."""
-        return -(-width // self.block)
-
-    def entry_bytes(self, width: int) -> int:
-        """Bytes of classes and lengths at the beginning of a row segment."""
-        return self.blocks(width) * (3 if self.columns == 4 else 2)
+    def entry_bytes(self, widths: Any) -> Any:
+        """Bytes of classes and lengths at the beginning of row segments of so many records, integers or an array."""
+        return -(-widths // self.block) * (3 if self.columns == 4 else 2)
 
     def build(self) -> bytes:
         """The 64 bytes."""
         said = {
+            "level": self.level,
             "points": self.points,
             "chequers": self.chequers,
             "columns": self.columns,
@@ -124,10 +136,11 @@ class Shape:
         return first + crc(first)
 
 
-def shape_of(points: int, chequers: int, columns: int, facts: int = 0, size: int = 0) -> Shape:
+def shape_of(level: int, points: int, chequers: int, columns: int, facts: int = 0, size: int = 0) -> Shape:
     """The shape that bgfmt writes for a table."""
     n = board.count(points, chequers)
-    return Shape(points, chequers, columns, BLOCK, -(-n // MOST_GROUP), n, facts, size)
+    groups = max(-(-n // MOST_GROUP), min(n, LEAST_GROUPS[level]))
+    return Shape(level, points, chequers, columns, BLOCKS[level], groups, n, facts, size)
 
 
 def crc(data: Any) -> bytes:
@@ -147,8 +160,12 @@ def read_shape(source: Source, offset: int) -> Shape:
     def refuse(field: str, at: int, expected: object, found: object) -> HeaderError:
         return HeaderError(source.name, field, offset + at, expected, found)
 
+    if said.level not in LEVELS:
+        raise refuse("version", 8, "1 or 2", said.level)
     if not (1 <= said.points <= 25 and 1 <= said.chequers <= 15):
         raise refuse("points", 10, "1 to 25 points, 1 to 15 chequers", f"{said.points} and {said.chequers}")
+    if said.level == 2 and said.points > MOST_POINTS:
+        raise refuse("points", 10, f"at most {MOST_POINTS} at level 2", said.points)
     if said.columns not in (1, 4):
         raise refuse("columns", 12, "1 or 4", said.columns)
     if not 4 <= said.block <= 12:
@@ -161,8 +178,9 @@ def read_shape(source: Source, offset: int) -> Shape:
     if said.facts > MOST_FACTS:
         raise refuse("facts", 20, f"at most {MOST_FACTS}", said.facts)
     shape = Shape(
-        said.points, said.chequers, said.columns, 1 << said.block, said.groups, n, said.facts, said.size
-    )
+        said.level, said.points, said.chequers, said.columns, 1 << said.block, said.groups, n, said.facts,
+        said.size,
+    )  # fmt: skip
     if said.size < shape.first_strip:
         raise refuse("size", 24, f"at least {shape.first_strip}", said.size)
     if offset + said.size > source.size:
@@ -199,8 +217,8 @@ def read_directory(source: Source, offset: int, shape: Shape) -> Directory:
     if not classes.sense():
         raise CorruptError(source.name, offset + HEAD_BYTES, "classes of 4096 parts", "others")
     strips = np.frombuffer(data, "<u8", shape.groups + 1, shape.strips_at - HEAD_BYTES).tolist()
-    widths = np.diff(shape.edges()).tolist()
-    rising = all(8 * w * shape.groups < b - a for w, (a, b) in zip(widths, pairwise(strips), strict=True))
+    many = [len(shape.widths(g, 0)) * shape.tiles(g) for g in range(shape.groups)]
+    rising = all(8 * m < b - a for m, (a, b) in zip(many, pairwise(strips), strict=True))
     if not (rising and strips[0] == shape.first_strip and strips[-1] == shape.size):
         raise CorruptError(source.name, offset + shape.strips_at, "strips one behind the other", strips[:4])
     order = np.frombuffer(data, "<u4", shape.positions, shape.order_at - HEAD_BYTES).astype(np.int64)
@@ -265,18 +283,18 @@ def strip_head(tiles: list[Scales]) -> bytes:
     return out + crc(out)
 
 
-def read_strip_head(source: Source, at: int, shape: Shape) -> tuple[list[Scales], int]:
-    """The tiles of a strip, and the size of its head."""
+def read_strip_head(source: Source, at: int, shape: Shape, count: int) -> tuple[list[Scales], int]:
+    """The tiles of a strip, so many, and the size of its head."""
     size = int.from_bytes(source.bytes(at, 4, "strip"), "little")
     limits = (MOST_WIDE, MOST_NARROW, MOST_PAIRS)
-    most = 8 + shape.groups * shape.columns * (6 + sum(limits))
-    if not 8 + 6 * shape.groups * shape.columns <= size <= most:
+    most = 8 + count * shape.columns * (6 + sum(limits))
+    if not 8 + 6 * count * shape.columns <= size <= most:
         raise CorruptError(source.name, at, f"a strip's head of at most {most} bytes", size)
     data = source.bytes(at, size, "strip")
     if crc(data[:-4]) != data[-4:]:
         raise CorruptError(source.name, at + size - 4, f"the sum {crc(data[:-4]).hex()}", data[-4:].hex())
     tiles, place = [], 4
-    for _ in range(shape.groups):
+    for _ in range(count):
         columns = []
         for _ in range(shape.columns):
             counts = np.frombuffer(data[place : place + 6].ljust(6, b"\0"), "<u2").astype(np.int64)

@@ -1,10 +1,9 @@
-"""Rows and records of a compressed table, made when asked for; what is touched is checked first, once."""
+"""Records of a compressed file, made when asked for; what is touched is checked first, once."""
 
 from __future__ import annotations
 
 import threading
 from bisect import bisect_right
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +12,6 @@ from bgfmt.errors import CorruptError
 from bgfmt.formats.compressed import predict
 from bgfmt.formats.compressed.layout import Directory, Scales, Shape, crc, read_strip_head
 from bgfmt.storage import Source
-from bgfmt.tables import LazyRows
 
 Bytes = NDArray[np.uint8]
 Numbers = NDArray[np.int64]
@@ -80,10 +78,10 @@ class Packed:
     def _read_strip(self, g: int) -> None:
         shape, source = self.shape, self.source
         begin, end = (self.offset + at for at in self.directory.strips[g : g + 2])
-        rows = int(self.widths[g])
-        many = rows * shape.groups + 1
+        rows, count = int(self.widths[g]), shape.tiles(g)
+        many = rows * count + 1
         source.soon(begin, HEAD + 8 * many)
-        tiles, size = read_strip_head(source, begin, shape)
+        tiles, size = read_strip_head(source, begin, shape, count)
         at = begin + size
         data = source.bytes(at, 8 * many + 4, "index")
         if crc(memoryview(data)[:-4]) != data[-4:]:
@@ -91,16 +89,19 @@ class Packed:
         index = np.frombuffer(data, "<u8", many).astype(np.int64) + self.offset
         at += len(data)
         factors = np.array([tile.factor_bytes for tile in tiles], np.int64)
-        sizes = self.widths * (factors + 4)
+        sizes = self.widths[:count] * (factors + 4)
         beside = at + np.cumsum(sizes) - sizes
         at += int(sizes.sum())
-        least = np.array([shape.entry_bytes(w) for w in self.widths.tolist()]) + factors + 4
+        entries = np.stack([shape.entry_bytes(shape.widths(g, j)) for j in range(count)], axis=1)
         right = index[0] == at and index[-1] == end
-        if not right or (np.diff(index).reshape(rows, -1) < least).any():
+        if not right or (np.diff(index).reshape(rows, -1) < entries + factors + 4).any():
             raise CorruptError(source.name, begin + size, f"segments from {at} to {end}", "others")
         place = int(self.edges[g]) * shape.groups + g
-        self._begins[place : place + many] = index
-        mine = slice(g * shape.groups, (g + 1) * shape.groups)
+        found = self._begins[place : place + rows * shape.groups].reshape(rows, -1)
+        found[:, :count] = index[:-1].reshape(rows, count)
+        found[:, count:] = index[count::count, None]  # tiles that are not there begin and end with the row
+        self._begins[place + rows * shape.groups] = end
+        mine = slice(g * shape.groups, g * shape.groups + count)
         self._beside[mine], self._factors[mine], self._scales[mine] = beside, factors, tiles
         for t, tile in enumerate(tiles, mine.start):
             self._parts[t] = tile.parts
@@ -158,6 +159,10 @@ class Packed:
             known[:] = True
         return part.reshape(last - first, size)[:, : size - 4]
 
+    def ahead(self, size: int) -> int:
+        """How many rows of so many bytes to make at once where they are read one behind the other."""
+        return max(1, min(MOST_AHEAD, max(LEAST_AHEAD, AHEAD * self.shape.groups * size)) // size)
+
     def _bad_blocks(self, start: int) -> CorruptError:
         return CorruptError(self.source.name, start, "blocks of records", "others")
 
@@ -168,9 +173,17 @@ class Packed:
 
         `places` ascend; the columns may begin anywhere.
         """
+        return self._made(places, np.arange(len(places)), first, last, self._each(first, last))
+
+    def held(self, places: Numbers, first: int, last: int) -> Records:
+        """The same of what is in the file; what is not may be anything."""
+        return Packed._made(self, places, np.arange(len(places)), first, last, self._each(first, last))
+
+    def _each(self, first: int, last: int) -> Numbers:
+        """(n,) where the columns at places first..last-1 go, -1 for the others."""
         target = np.full(self.shape.positions, -1, np.int64)
         target[first:last] = np.arange(last - first)
-        return self._made(places, np.arange(len(places)), first, last, target)
+        return target
 
     def rows(self, numbers: Numbers) -> Records:
         """Rows of these position numbers, (m, n, columns) uint16, both sides by position number."""
@@ -188,7 +201,7 @@ class Packed:
         group = self._group[places]
         for g in np.unique(group).tolist():
             mine = np.flatnonzero(group == g)
-            for j in range(shape.groups):
+            for j in range(shape.tiles(g)):
                 low, high = self._edges[j], self._edges[j + 1]
                 a, b = max(first, low) - low, min(last, high) - low
                 if a >= b:
@@ -198,11 +211,11 @@ class Packed:
                 scales = self.tile(g, j)
                 data, starts, ends = self.segments(places[mine], j)
                 predicted = predict.room(self._local, (shape.columns, len(mine), stop - begin * shape.block))
-                head = shape.entry_bytes(high - low)
-                factors = data[(starts + head)[:, None] + np.arange(scales.factor_bytes)]
+                widths = shape.widths(g, j)[places[mine] - self._edges[g]]
+                factors = data[(starts + shape.entry_bytes(widths))[:, None] + np.arange(scales.factor_bytes)]
                 predict.predict(factors, self.beside(g, j, begin * shape.block, stop), scales, predicted)
                 bad = kernels.rows(
-                    data, starts, ends, scales.factor_bytes, shape.columns, shape.block, high - low, begin, end,
+                    data, starts, ends, scales.factor_bytes, shape.columns, shape.block, widths, begin, end,
                     self.slots, self.shifts, predicted, into[mine], target[low + begin * shape.block : low + stop],
                     flat,
                 )  # fmt: skip
@@ -221,12 +234,12 @@ class Packed:
         for g in np.flatnonzero(np.bincount(self._group[ours], minlength=shape.groups)).tolist():
             self._need(g)
         order = np.argsort(kernels.keys(ours, theirs, self._group, self.edges))
-        where = np.empty((5, len(us)), np.int64)
+        where = np.empty((6, len(us)), np.int64)
         fresh = kernels.located(
             ours, theirs, order, self._group, self.edges, self._begins, self._beside, self._factors,
-            self._rows_sound, self._beside_sound, where,
+            self._rows_sound, self._beside_sound, shape.level == 2, where,
         )  # fmt: skip
-        tiles, starts, ends, columns, beside = where
+        tiles, starts, ends, columns, beside, widths = where
         data, at, theirs_at = self._mapped, starts, beside
         side = data
         if data is None or fresh:
@@ -240,7 +253,6 @@ class Packed:
             self._beside_sound[self._group[ours], theirs] = True
         out = np.empty((len(us), shape.columns), np.uint16)
         stored = np.zeros(len(us), bool)
-        widths = np.tile(self.widths, shape.groups)
         bad = kernels.residuals(
             data, at, at + (ends - starts), columns, tiles, widths, self._factors, shape.block, self.slots,
             self.shifts, order, out, stored,
@@ -272,10 +284,11 @@ class Packed:
             return self._one(us, them)
         low, tile, at = self._edges[j], g * self.shape.groups + j, place * self.shape.groups + j + g
         factors = self._factors.item(tile)
+        high = min(place + 1, self._edges[j + 1]) if self.shape.level == 2 else self._edges[j + 1]
         out = np.empty(self.shape.columns, np.uint16)
         right = kernels.record(
             self._mapped, self._begins.item(at), self._begins.item(at + 1),
-            self._beside.item(tile) + (beside - low) * (factors + 4), beside - low, self._edges[j + 1] - low, factors,
+            self._beside.item(tile) + (beside - low) * (factors + 4), beside - low, high - low, factors,
             self._parts[tile], self._weights, self.shape.block, self.slots, self.shifts, out,
         )  # fmt: skip
         return out if right else self._one(us, them)
@@ -289,55 +302,10 @@ class Packed:
         groups = self.shape.groups
         for g in range(groups):
             places = np.arange(self.edges[g], self.edges[g + 1])
-            for j in range(groups):
+            for j in range(self.shape.tiles(g)):
                 width = int(self.edges[j + 1] - self.edges[j])
                 for first in range(0, width, 1024):
                     self.beside(g, j, first, min(width, first + 1024))
                 for start in range(0, len(places), 1024):
                     self.segments(places[start : start + 1024], j)
             self.source.release()
-
-
-class PackedRows(LazyRows):
-    """The equities of a compressed table: rows, or single records, by position number."""
-
-    def __init__(self, packed: Packed) -> None:
-        self.packed = packed
-        n = packed.shape.positions
-        super().__init__((n, n, packed.shape.columns), "<u2", self._some, packed.rows)
-        self._kept: tuple[int, Records] = (0, np.empty((0, n, packed.shape.columns), np.uint16))
-        self._next = -1
-
-    @property
-    def order(self) -> Numbers:
-        """Position numbers in the order in which rows and columns lie together in the file."""
-        return self.packed.directory.order
-
-    def piece(self, places: Numbers, first: int, last: int) -> Records:
-        """Rows and columns by their place in that order; see `Packed.piece`."""
-        return self.packed.piece(places, first, last)
-
-    def __getitem__(self, key: Any, /) -> Any:
-        if isinstance(key, tuple) and len(key) == 2:
-            us, them = key
-            if isinstance(us, (int, np.integer)) and isinstance(them, (int, np.integer)):
-                return self.packed.record(range(len(self))[us], range(len(self))[them])
-            if isinstance(us, np.ndarray) and isinstance(them, np.ndarray) and us.ndim == them.ndim == 1:
-                return self.packed.records(self._numbers(us), self._numbers(them))
-        return super().__getitem__(key)
-
-    def _some(self, start: int, stop: int) -> Records:
-        """Rows start..stop-1; where rows are read one behind the other, more of them are made at once."""
-        first, kept = self._kept
-        if first <= start and stop <= first + len(kept) and start < stop:
-            self._next = stop
-            return kept[start - first : stop - first]
-        if start and start == self._next:
-            size = len(self) * self.shape[2] * 2
-            most = min(MOST_AHEAD, max(LEAST_AHEAD, AHEAD * self.packed.shape.groups * size))
-            ahead = max(stop, min(len(self), start + max(1, most // size)))
-            rows = self.packed.rows(np.arange(start, ahead))
-            self._kept, self._next = (start, rows), stop
-            return rows[: stop - start]
-        self._next = stop
-        return self.packed.rows(np.arange(start, stop))

@@ -30,7 +30,7 @@ THREADS = 128
 
 @inline
 def cube(nd: Any, dt: Any) -> Any:
-    """As `bgfmt.solver.kernels.two_sided.cube`: doubling or not, whichever is better."""
+    """As `bgfmt.game.kernels_vectors.cube`: doubling or not, whichever is better."""
     half = (nd + 1) >> 1 if nd < 0 else nd >> 1
     if dt >= half:
         return 32767 if dt >= 16383 else dt + dt

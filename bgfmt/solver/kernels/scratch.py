@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from bgfmt.game.kernels_vectors import turned
 from bgfmt.jit import njit
-from bgfmt.solver.kernels.tiles import turned
 from bgfmt.solver.kernels.two_sided import Lines
 
 

@@ -10,29 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from bgfmt.game import kernels_vectors as vectors
+from bgfmt.game.kernels_vectors import Rolls, turned
 from bgfmt.jit import njit
-from bgfmt.solver.kernels import vectors
-from bgfmt.solver.kernels.two_sided import Rolls, cube
 
 RUN = 128  # places turned together: their lanes stay in the processor's cache
-
-
-@njit()
-def turned(stored: Any, columns: int, out: Any) -> None:
-    """out = turned values of stored records, both (places * columns,), uint16 and int16."""
-    if columns == 1:
-        for i in range(stored.size):
-            out[i] = np.int16(~(np.int32(stored[i]) - 32768))
-        return
-    for j in range(stored.size // 4):
-        e0 = np.int32(stored[4 * j]) - 32768
-        e1 = np.int32(stored[4 * j + 1]) - 32768
-        e2 = np.int32(stored[4 * j + 2]) - 32768
-        e3 = np.int32(stored[4 * j + 3]) - 32768
-        out[4 * j] = np.int16(~e0)
-        out[4 * j + 1] = np.int16(~e3)
-        out[4 * j + 2] = np.int16(~cube(e2, e3))
-        out[4 * j + 3] = np.int16(~cube(e1, e3))
 
 
 @njit()

@@ -10,16 +10,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from bgfmt.game import kernels_vectors as vectors
+from bgfmt.game.kernels_vectors import Rolls
 from bgfmt.jit import njit
-from bgfmt.solver.kernels import vectors
-
-
-class Rolls(NamedTuple):
-    """Results j of every roll of a position u: results[ends[21 u + r] : ends[21 u + r + 1]]; weights 1 or 2."""
-
-    ends: Any
-    results: Any
-    weights: Any
 
 
 class Lines(NamedTuple):
@@ -32,14 +25,6 @@ class Lines(NamedTuple):
     records: Any
     base: Any
     step: Any
-
-
-@njit()
-def cube(nd: Any, dt: Any) -> Any:
-    """Value to its roller of doubling or not, whichever is better: nd rolling on, dt the doubled cube's half."""
-    half = (nd + np.int32(nd < 0)) >> 1
-    twice = np.int32(32767) if dt >= 16383 else dt + dt
-    return twice if dt >= half else nd
 
 
 @njit()

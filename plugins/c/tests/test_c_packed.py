@@ -103,3 +103,13 @@ def test_packed_mutants(build: Callable[..., Path], packed: dict[Path, Path]) ->
         assert done.returncode == 0, done.stderr[:3000]
         assert f"{number} mutants" in done.stdout
         assert not flags or int(done.stdout.split()[2]) > int(number) // 8
+
+
+def test_the_second_level_is_refused_by_name(lib: ct.CDLL, tmp_path: Path) -> None:
+    path, db = tmp_path / "2.bgts", ct.c_void_p()
+    bgfmt.convert(GOLDEN / "ts_03x03.bd", path, level=2)
+    data = path.read_bytes()
+    lib.bgfmt_open_memory.argtypes = [ct.c_char_p, ct.c_size_t, ct.c_void_p, ct.c_void_p]
+    status = lib.bgfmt_open_memory(data, len(data), None, ct.byref(db))
+    assert "level 2" in lib.bgfmt_strerror(status).decode()
+    assert not db.value

@@ -8,8 +8,9 @@ Lanes are the numbers of a block of sides t as they lie in their records: lane x
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
@@ -22,6 +23,40 @@ I32, I64 = ir.IntType(32), ir.IntType(64)
 VECTOR, SUM = ir.VectorType(ir.IntType(16), WIDE), ir.VectorType(I32, WIDE)
 PROXY: Any = cgutils.create_struct_proxy
 PICK = ir.VectorType(I32, WIDE)
+
+
+class Rolls(NamedTuple):
+    """Results j of every roll of a position u: results[ends[21 u + r] : ends[21 u + r + 1]]; weights 1 or 2."""
+
+    ends: Any
+    results: Any
+    weights: Any
+
+
+@njit()
+def cube(nd: Any, dt: Any) -> Any:
+    """Value to its roller of doubling or not, whichever is better: nd rolling on, dt the doubled cube's half."""
+    half = (nd + np.int32(nd < 0)) >> 1
+    twice = np.int32(32767) if dt >= 16383 else dt + dt
+    return twice if dt >= half else nd
+
+
+@njit()
+def turned(stored: Any, columns: int, out: Any) -> None:
+    """out = turned values of stored records, both (places * columns,), uint16 and int16."""
+    if columns == 1:
+        for i in range(stored.size):
+            out[i] = np.int16(~(np.int32(stored[i]) - 32768))
+        return
+    for j in range(stored.size // 4):
+        e0 = np.int32(stored[4 * j]) - 32768
+        e1 = np.int32(stored[4 * j + 1]) - 32768
+        e2 = np.int32(stored[4 * j + 2]) - 32768
+        e3 = np.int32(stored[4 * j + 3]) - 32768
+        out[4 * j] = np.int16(~e0)
+        out[4 * j + 1] = np.int16(~e3)
+        out[4 * j + 2] = np.int16(~cube(e2, e3))
+        out[4 * j + 3] = np.int16(~cube(e1, e3))
 
 
 def _record(vectors: int, columns: int) -> Any:
@@ -122,7 +157,7 @@ def _sums(builder: Any, vectors: int, table: Any, window: Any, plays: Any, first
 
 
 def _turned(builder: Any, value: Any) -> Any:
-    """Turned values of eight records of four numbers, as `bgfmt.solver.kernels.tiles.turned` has them."""
+    """Turned values of eight records of four numbers, as `turned` has them."""
 
     def picked(order: tuple[int, ...]) -> Any:
         lanes = [lane // 4 * 4 + order[lane % 4] for lane in range(WIDE)]
@@ -148,7 +183,7 @@ def record(
     """Records of u against a block of sides t: stored (lanes,) uint16, and turned (lanes,) int16; 64 or 128 lanes.
 
     lines (m, lanes) int16 : line at[j - window] holds the turned values of all t against u's result j. rolls :
-    `kernels.two_sided.Rolls`.
+    `Rolls`.
     """
     if stored.size == 4 * WIDE:
         if columns == 4:
