@@ -8,19 +8,16 @@ Lanes are the numbers of a block of sides t as they lie in their records: lane x
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 from llvmlite import ir
-from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic
 
-from bgfmt.jit import njit
+from bgfmt.jit import intrinsic, njit
 
 WIDE = 32  # int16 in a vector: 64 bytes, a cache line
 I32, I64 = ir.IntType(32), ir.IntType(64)
 VECTOR, SUM = ir.VectorType(ir.IntType(16), WIDE), ir.VectorType(I32, WIDE)
-PROXY: Any = cgutils.create_struct_proxy
 PICK = ir.VectorType(I32, WIDE)
 
 
@@ -31,9 +28,13 @@ def _record(vectors: int, columns: int) -> Any:
     def made(
         typing: Any, stored: Any, turned: Any, lines: Any, at: Any, window: Any, plays: Any, first: Any
     ) -> Any:
+        types: Any = import_module("numba.core.types")
+
         def codegen(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+            proxy: Any = import_module("numba.core.cgutils").create_struct_proxy
+
             def data(kind: Any, value: Any) -> Any:
-                return PROXY(kind)(context, builder, value).data
+                return proxy(kind)(context, builder, value).data
 
             def field(k: int) -> Any:
                 return data(plays.types[k], builder.extract_value(values[5], k))
