@@ -9,6 +9,8 @@ import contextlib
 import logging
 import multiprocessing
 import re
+import signal
+import socket
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -17,14 +19,16 @@ from importlib.util import find_spec
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
+from bgfmt import __version__
 from bgfmt.errors import BgfmtError, CapabilityError, ClusterError, MissingExtraError
 from bgfmt.workers import ThreadWorkers, Waiting, Workers, none
 
 K = TypeVar("K")
 R = TypeVar("R")
 LOCAL = re.compile(r"local:([1-9]\d{0,3})")
-REMOTE = re.compile(r"(tcp|tls|ws|wss|ucx)://[^\s/]+:\d+")
+REMOTE = re.compile(r"(tcp|tls|ws|wss|ucx)://([^\s/]+):(\d{1,5})")
 TRIES = 3  # to start a local cluster, and to do a task on whose workers too many ended
+LISTENING = 10  # seconds in which somebody has to listen at the address of a scheduler
 ANSWERING = 60  # seconds in which a scheduler has to answer
 STARTING = 120  # seconds in which a first worker has to be there
 COUNTING = 1.0  # seconds after which workers are counted again
@@ -56,7 +60,7 @@ class DaskWorkers(Workers):
     def __init__(self, address: str, announce: Callable[[str], None] | None = None) -> None:
         check_address(address)
         local = LOCAL.fullmatch(address)
-        forked = local is not None and _fork_early()
+        forked = begin(address)
         try:
             import dask
 
@@ -80,6 +84,8 @@ class DaskWorkers(Workers):
             self._wanted = int(local.group(1)) if local else 0
             self.local: Any = self._local(distributed, self._wanted) if local else None
             target = address if self.local is None else self.local
+            if self.local is None:
+                _reach(address)
             self._client: Any = self._closing.enter_context(
                 distributed.Client(target, timeout=ANSWERING, set_as_default=False)
             )
@@ -122,7 +128,7 @@ class DaskWorkers(Workers):
 
         def give(some: Iterable[K]) -> None:
             for key in some:
-                job = self._client.submit(_call, function, key, pure=False, priority=-place[key])
+                job = self._client.submit(_call, __version__, function, key, pure=False, priority=-place[key])
                 jobs[job] = key
                 job.add_done_callback(ended.put)
 
@@ -212,19 +218,24 @@ class DaskWorkers(Workers):
             self._closing.close()
 
 
-def _fork_early() -> bool:
-    """Start the process that workers of this machine are forked from, beside this one's imports; whether it could be.
+def begin(address: str) -> bool:
+    """Start the process that workers of this machine are forked from, if any are to be; whether it could be.
 
-    It imports once what each worker would.
+    It imports once what each worker would, beside this process's own imports: call it before they are done.
     """
-    if "forkserver" not in multiprocessing.get_all_start_methods():
+    if not LOCAL.fullmatch(address) or "forkserver" not in multiprocessing.get_all_start_methods():
         return False
-    from multiprocessing import forkserver
+    from multiprocessing import forkserver, resource_tracker
 
     if find_spec("distributed") is None:
         return False
-    forkserver.set_forkserver_preload(["distributed", "bgfmt.solver.stored", "bgfmt.solver.kernels.tiles"])
-    forkserver.ensure_running()
+    forkserver.set_forkserver_preload(["bgfmt.solver.ready"])
+    resource_tracker.ensure_running()  # else it would be started below, and let interrupts through again
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # they are for this process to handle
+    try:
+        forkserver.ensure_running()
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
     return True
 
 
@@ -249,8 +260,29 @@ def workers_of(
     return DaskWorkers(cluster, announce)
 
 
-def _call(function: Callable[[Any], Any], key: Any) -> Any:
+def _reach(address: str) -> None:
+    """OSError unless somebody listens at an address: Dask asks for a name that nobody has until its time is up."""
+    found = REMOTE.fullmatch(address)
+    if found is None or found[1] not in ("tcp", "tls"):
+        return
+    host, port = found[2].strip("[]"), int(found[3])
+    until = time.monotonic() + LISTENING
+    while True:
+        try:
+            socket.create_connection((host, port), LISTENING).close()
+            return
+        except (socket.gaierror, OverflowError) as error:
+            raise OSError(_plain(error)) from None
+        except OSError:
+            if time.monotonic() > until:
+                raise
+            time.sleep(0.2)
+
+
+def _call(version: str, function: Callable[[Any], Any], key: Any) -> Any:
     """On a worker: the task; what goes wrong is told in words, since not every error pickles."""
+    if version != __version__:
+        raise RuntimeError(f"a worker has bgfmt {__version__}, not {version}")
     try:
         return function(key)
     except (OSError, MemoryError) as error:
@@ -262,4 +294,5 @@ def _told(address: str, error: Exception) -> BgfmtError:
 
 
 def _plain(error: BaseException) -> str:
-    return " ".join(str(error).split())[:200] or type(error).__name__
+    text = (isinstance(error, OSError) and not error.filename and error.strerror) or str(error)
+    return " ".join(text.split())[:200] or type(error).__name__

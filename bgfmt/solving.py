@@ -21,7 +21,7 @@ from bgfmt.formats.base import promised
 from bgfmt.solver.executor import Executor
 from bgfmt.solver.job import Job, job
 from bgfmt.solver.machine import available_memory, check_disk
-from bgfmt.solver.plan import Plan
+from bgfmt.solver.plan import Plan, in_mapped_files, mapped_disk
 from bgfmt.solver.recipe import Recipe
 from bgfmt.solver.scratch import Scratch
 from bgfmt.storage import PathLike, check_output, create
@@ -110,21 +110,33 @@ def _room(
     made: Job, planned: Plan, path: PathLike, memory: int | None
 ) -> AbstractContextManager[MappedRoom | None]:
     """Room on the disk for the arrays of a one-sided table that is not to be in memory; None for others."""
+    mapped = planned_for(made, planned, memory)
+    if mapped is planned:
+        return nullcontext(None)
+    disk = mapped_disk(mapped, 64 if made.gammon else 32)
+    check_disk(planned.output, Path(path), disk - planned.output, Path(path))
+    return MappedRoom(Path(path).resolve().parent, (memory or mapped.memory) - SLACK_BYTES)
+
+
+def planned_for(made: Job, planned: Plan, memory: int | None) -> Plan:
+    """The plan itself where the table is made in memory, else that with its arrays on the disk.
+
+    CapabilityError for a table that is not made so; SolverError for too little memory.
+    """
     if made.kind != "one-sided" or not made.recipe.rounded:
         if memory is not None:
             raise CapabilityError(f"{made.kind} tables of recipe {made.recipe.name} are made in memory only")
-        return nullcontext(None)
+        return planned
     if memory is None:
         free = available_memory()
         if free is None or planned.memory <= free:
-            return nullcontext(None)
+            return planned
         memory = free // 2
     if memory < LEAST_BYTES:
         raise SolverError(
             f"this table needs {LEAST_BYTES / 1e9:.1f} GB of memory at least, not {memory / 1e9:.2f} GB"
         )
-    check_disk(planned.output, Path(path), planned.memory, Path(path))
-    return MappedRoom(Path(path).resolve().parent, memory - SLACK_BYTES)
+    return in_mapped_files(planned, memory)
 
 
 def _through_scratch(

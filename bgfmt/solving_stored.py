@@ -6,37 +6,31 @@ ended, goes on from what is there. What is whole is a table of a format like any
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import hashlib
-import mmap
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from bgfmt.cluster import workers_of
 from bgfmt.errors import CapabilityError, OutputExistsError, ScratchError, SolverError
+from bgfmt.filing import Filing
 from bgfmt.formats import stores
-from bgfmt.formats.base import promised
 from bgfmt.formats.stores import MAIN, NUMBERS, Described
 from bgfmt.solver.job import Job, job
 from bgfmt.solver.machine import check_disk, check_memory, thread_count
 from bgfmt.solver.stored import Made, Making, plays_bytes
 from bgfmt.solver.tiles import WORK_BYTES, Grid, grid_of
-from bgfmt.solving import target_of
-from bgfmt.storage import PathLike, check_output, create, open_source, system
+from bgfmt.storage import PathLike
 from bgfmt.storage.chunks import ROOT, SUM, ChunkStore, chunks_of, is_address
-from bgfmt.tables import PlacedPairs, Table
 from bgfmt.workers import Workers
 
-Array = NDArray[Any]
 Progress = Callable[[int, int], None]
 WORKER_BYTES = 2_400_000_000  # memory of a worker where nothing else was said, and less would do
 MERGE_SHARE = 8  # making a table takes about eight times as long as putting it in order
-MERGED_BYTES = 64 << 20  # of rows that a thread puts in order at a time
 
 
 @dataclass
@@ -143,7 +137,9 @@ def solve_stored(
     if path is None and store is None:
         raise CapabilityError("a file to make or a store has to be named")
     kept = os.fspath(store) if store is not None else store_of(path or "")
-    writing = _output(made, path, format, force, options)
+    if not kept:
+        raise FileNotFoundError(errno.ENOENT, "an empty name is no name of a store", kept)
+    filing = _filing(made, path, format, force, options)
     there = _found(made, kept, resume)
     at_once = thread_count(threads)
     if device is not None:
@@ -151,18 +147,24 @@ def solve_stored(
 
         at_once = tiles_at_once(at_once)
     with workers_of(cluster, at_once, announce) as at_work:
-        said = there or _begun(made, kept, at_work.workers, memory)
-        size = {"columns": said.columns, "side": said.side, "chunk": said.chunk}
-        grid = grid_of(points, chequers, **size)
+        if there is None:
+            grid = plan_stored(made, workers=at_work.workers, memory=memory).grid
+        else:
+            size = {"columns": there.columns, "side": there.side, "chunk": there.chunk}
+            grid = grid_of(points, chequers, **size)
+        _check_room(kept, grid, filing)
+        said = there or _begun(made, kept, grid)
         plan = plan_stored(made, workers=at_work.workers, memory=memory, grid=grid)
         if cluster is None:
             check_memory((at_work.workers - 1) * grid.memory + plan.memory, "this solve")
-        solving = Solving(kept, said, grid, device or "", progress, writing is not None)
-        if said.state != "whole":
-            solving.run(at_work, resume)
-        at_work.leave()
-        if writing is not None:
-            writing(kept, solving.merged, thread_count(threads))
+        solving = Solving(kept, said, grid, device or "", progress, filing)
+        with contextlib.ExitStack() as opened:
+            whole: Callable[[int, int], None] | None = None
+            if filing is not None:
+                whole = opened.enter_context(filing.opened(kept, said, thread_count(threads), solving.tell))
+            solving.run(at_work, resume, whole)
+            at_work.leave()
+            opened.close()
     if store is None:
         remove(kept)
     return solving.solved
@@ -200,47 +202,61 @@ def _found(made: Job, path: str, resume: bool) -> Described | None:
     return said
 
 
-def _begun(made: Job, path: str, workers: int, memory: int | None) -> Described:
+def _begun(made: Job, path: str, grid: Grid) -> Described:
     """A new store."""
-    columns, store = 4 if made.cubeful else 1, ChunkStore(path)
-    grid = plan_stored(made, workers=workers, memory=memory).grid
-    _check_room(path, grid)
-    said = Described(made.kind, made.points, made.chequers, columns, made.recipe.name, grid.side, grid.chunk)
+    store = ChunkStore(path)
+    said = Described(
+        made.kind, made.points, made.chequers, grid.columns, made.recipe.name, grid.side, grid.chunk
+    )
     store.put(NUMBERS, (0,), stores.in_pips(made.points, made.chequers))
     store.places.write(f"{NUMBERS}/{ROOT}", [said.numbers()])
     store.places.write(ROOT, [said.group()])
     return said
 
 
-def _check_room(path: str, grid: Grid) -> None:
+def _check_room(path: str, grid: Grid, filing: Filing | None) -> None:
+    """SolverError where the disk has no room for what is left to make of the store, and for the file beside it."""
+    left = 0
     if not is_address(path):
-        there = sum(ChunkStore(path).places.sizes(MAIN).values())
-        check_disk(0, Path(path), max(0, grid.moved[1] - there), Path(path))
+        left = max(0, grid.moved[1] - sum(ChunkStore(path).places.sizes(MAIN).values()))
+    output, file = (0, Path(path)) if filing is None else (filing.size, Path(filing.path))
+    check_disk(output, file, left, Path(path))
 
 
 class Solving:
-    """A store being filled."""
+    """A store being filled, and a file of it."""
 
     def __init__(
-        self, path: str, said: Described, grid: Grid, device: str, progress: Progress | None, merging: bool
+        self,
+        path: str,
+        said: Described,
+        grid: Grid,
+        device: str,
+        progress: Progress | None,
+        filing: Filing | None,
     ) -> None:
         self.path, self.said, self.grid, self.device = path, said, grid, device
+        self.progress, self.filing = progress, filing
         self.solved = Solved(grid)
-        self.progress = progress
-        self.total = grid.n**2 + (grid.n**2 // MERGE_SHARE if merging else 0)
+        self.pairs = 0  # that are made
 
-    def run(self, workers: Workers, resume: bool) -> None:
-        """Make all tiles, and say that the store is whole."""
+    def run(self, workers: Workers, resume: bool, whole: Callable[[int, int], None] | None) -> None:
+        """Make all tiles, and say that the store is whole; `whole` is told of rows that are, as they come to be."""
         grid = self.grid
+        if self.said.state == "whole":
+            self.pairs = grid.n**2
+            if whole is not None:
+                whole(0, grid.n)
+            return
         path = self.path if is_address(self.path) else os.path.abspath(self.path)
         making = Making(path, MAIN, grid, self.device, check=resume)
         workers.prepare(making.prepare)
-        done = 0
         for made in workers.run(making.make, grid.tiles(), grid.after):
             self.solved.count(made)
-            done += grid.pairs(made.tile)
-            if self.progress is not None:
-                self.progress(done, self.total)
+            self.pairs += grid.pairs(made.tile)
+            if whole is not None and made.tile[1] == grid.size - 1:  # behind all others of its row and column
+                whole(*grid.group(made.tile[0]))
+            self.tell()
         self.finish()
 
     def finish(self) -> None:
@@ -257,74 +273,20 @@ class Solving:
         store.places.write(f"{MAIN}/{ROOT}", [said.array()])
         store.places.write(ROOT, [self.said.group()])
 
-    def merged(self, rows: int) -> None:
-        """Tell how many rows of the file are written."""
-        if self.progress is not None:
-            n = self.grid.n
-            self.progress(n * n + (self.total - n * n) * rows // n, self.total)
+    def tell(self) -> None:
+        """Tell how much is done: pairs, and those of the file a part of as much."""
+        if self.progress is None:
+            return
+        n, share = self.grid.n, MERGE_SHARE
+        rows, every = (0, 0) if self.filing is None else (self.filing.rows, n * n // share)
+        self.progress(self.pairs + every * rows // n, n * n + every)
 
 
-def _output(
+def _filing(
     made: Job, path: PathLike | None, format: str | None, force: bool, options: dict[str, Any]
-) -> Callable[[str, Callable[[int], None], int], None] | None:
-    """Checked now, done later: write the file from the store."""
-    if path is None:
-        if format is not None or options:
-            raise CapabilityError("a format and its options are of a file to make, and none was named")
-        return None
-    check_output(path, force=force)
-    blank = made.table({name: promised(*shape) for name, shape in made.arrays().items()})
-    target = target_of(path, format, blank, made, options)
-
-    def write(store: str, merged: Callable[[int], None], threads: int) -> None:
-        from bgfmt.database import read_source
-
-        plan = made.plan()
-        check_disk(plan.output, Path(path), 0, Path(path))
-        with open_source(store) as source, create(path, force=force) as sink:
-            table: Table = read_source(source).table
-            if not target.takes_body(blank, options):
-                target.write(table, sink, **options)
-                return
-            with target.body(sink, blank, **options) as arrays:
-                rows = table.arrays()[MAIN]
-                assert isinstance(rows, PlacedPairs)
-                merge(rows, arrays[MAIN], threads, merged)
-
-    return write
-
-
-def merge(rows: PlacedPairs, out: Array, threads: int, merged: Callable[[int], None]) -> None:
-    """Put the numbers of a store in order of position numbers, into the body of a mapped file."""
-    from bgfmt.solver.kernels.tiles import spread
-
-    n, _, k = rows.shape
-    flat = out.reshape(n, n * k)
-    mapped = _map_of(out)
-    step = max(1, min(rows.chunk, MERGED_BYTES // (n * k * 2)))
-    parts = [
-        (low, min(low + step, edge, n))
-        for first in range(0, n, rows.chunk)
-        for edge in [first + rows.chunk]
-        for low in range(first, min(edge, n), step)
-    ]
-
-    def part(span: tuple[int, int]) -> int:
-        placed = rows.placed(*span, 0, n).reshape(span[1] - span[0], n * k)
-        spread(placed, k, rows.order, rows.order[span[0] : span[1]], flat)
-        return span[1] - span[0]
-
-    with workers_of(None, threads) as pool:
-        done = 0
-        for count in pool.run(part, parts):
-            done += count
-            merged(done)
-            if mapped is not None:
-                system.let_go(mapped)
-
-
-def _map_of(array: Any) -> mmap.mmap | None:
-    while isinstance(array, np.ndarray):
-        array = array.base
-    found = array.obj if isinstance(array, memoryview) else array
-    return found if isinstance(found, mmap.mmap) else None
+) -> Filing | None:
+    if path is not None:
+        return Filing(made, path, format, force, options)
+    if format is not None or options:
+        raise CapabilityError("a format and its options are of a file to make, and none was named")
+    return None

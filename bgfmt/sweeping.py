@@ -5,18 +5,18 @@ from __future__ import annotations
 import os
 import time
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from bgfmt import formats
 from bgfmt.converting import save
 from bgfmt.database import load
-from bgfmt.errors import OutputExistsError, SolverError
+from bgfmt.errors import CapabilityError, OutputExistsError, SolverError
 from bgfmt.game import board
 from bgfmt.solver import sweeps as states
 from bgfmt.solver.hypergammon import PLACES, Iteration, Sweeping, memory_needed, sweeps
 from bgfmt.solver.machine import available_memory, check_disk
 from bgfmt.storage import PathLike, check_output
-from bgfmt.tables import Hypergammon
+from bgfmt.tables import ExactHypergammon, Hypergammon
 
 KEEP_EVERY = 60.0  # seconds between two states of a long solve
 
@@ -59,6 +59,8 @@ def solve_hypergammon(
         No such solve; the state is another solve's, damaged, or there is none; too little memory.
     """
     check_output(path, force=force)
+    if format is not None:
+        _check_format(formats.get(format), recipe)
     free, needed = available_memory(), memory_needed(chequers, recipe) if chequers in (1, 2, 3) else 0
     check_output(state_of(path), force=True)  # said now, not after the first minute
     if free is not None and needed > free:
@@ -86,6 +88,13 @@ def solve_hypergammon(
     if states.is_state(state):
         state.unlink()
     return Path(path)
+
+
+def _check_format(form: formats.Format[Any], recipe: str) -> None:
+    """CapabilityError, before anything is swept, for a format that holds no table of this recipe."""
+    kind = Hypergammon if recipe == "gnubg" else ExactHypergammon
+    if not issubclass(kind, form.carries):
+        raise CapabilityError(f"{form.name} holds {', '.join(form.kinds())} tables, not {kind.kind}")
 
 
 def _first(restart: PathLike | None) -> Hypergammon | None:

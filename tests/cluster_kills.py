@@ -1,12 +1,14 @@
 """Solves on a cluster whose processes are killed at random: the same bytes as one machine's threads in memory.
 
-python -m tests.cluster_kills ROUNDS SEED [--sizes] [--of 6x9] [--ways workers,all_of_it,scheduler]
+python -m tests.cluster_kills ROUNDS SEED [--sizes] [--of 6x9] [--ways workers,all_of_it,scheduler,half]
 
 A round is one solve each of
 
 * ``--cluster local:2``, a worker killed now and then, at least once;
 * ``--cluster local:2``, the command killed, in which the scheduler lives, with all that it started; resumed;
-* ``--cluster tcp://``, a scheduler of its own killed; resumed with a new one.
+* ``--cluster tcp://``, a scheduler of its own killed; resumed with a new one;
+* ``--cluster local:2``, all killed at any time, and every command that reads tables tried on what is there: each
+  refuses it in one line, unless it is whole; resumed.
 
 With --sizes every size up to 6x9 is made first, by two workers, and compared.
 """
@@ -36,6 +38,17 @@ from bgfmt.solving_stored import solve_stored
 
 BGFMT = [sys.executable, "-m", "bgfmt"]
 LONG = 600  # seconds that nothing takes
+#: commands that read a table; the last does not end where it reads one
+READING = (
+    "info s",
+    "lookup s #0",
+    "dump s --count 3",
+    "convert s c.bd",
+    "diff s s",
+    "verify s",
+    "verify s --cluster local:1",
+    "serve s --port 0",
+)
 
 
 def digest(path: Path) -> str:
@@ -123,6 +136,41 @@ class Killing:
             assert "Traceback" not in said
         with scheduled() as (address, _):
             self.end(self.begin(address, "--resume"))
+
+    def half(self) -> None:
+        """All killed at any time, even before the store or after its last chunk; what is half is read by none."""
+        begun = self.begin("local:2")
+        n = bgfmt.game.board.count(*map(int, self.size.split("x")))
+        chunks = (-(-n // 256)) ** 2
+        self.until(self.rng.randint(1, chunks), begun)
+        time.sleep(self.rng.choice([0, 0, 0.2, 1.0]))
+        for pid in [begun.pid, *spawned(begun.pid)]:
+            self.killed += kill(pid)
+        begun.communicate()
+        store = self.folder / "s"
+        text = (store / "zarr.json").read_text() if (store / "zarr.json").exists() else ""
+        whole = '"whole"' in text
+        for words in map(str.split, READING[: -1 if whole else None]):
+            done = subprocess.run(
+                [*BGFMT, *words], cwd=self.folder, capture_output=True, text=True, check=False, timeout=LONG
+            )
+            said = (words, done.returncode, done.stdout[:200], done.stderr)
+            assert "Traceback" not in done.stderr, said
+            if whole:
+                assert done.returncode == 0, said
+            elif words[0] == "verify" and store.exists():
+                assert done.returncode == 1, said
+                assert done.stdout.startswith("damaged: "), said
+            else:
+                assert done.returncode == 2, said
+                assert done.stderr.count("\n") == 1, said
+                assert not (self.folder / "c.bd").exists(), said
+            (self.folder / "c.bd").unlink(missing_ok=True)
+        if (self.folder / "o.bd").exists():
+            assert digest(self.folder / "o.bd") == self.wanted
+            (self.folder / "o.bd").unlink()
+        print(f"  {'whole' if whole else 'half'}: {self.chunks()} chunks of {chunks}", flush=True)
+        self.end(self.begin("local:2", "--resume"))
 
 
 def spawned(pid: int) -> list[int]:

@@ -6,12 +6,15 @@ that sums, checksums and layout are right and the numbers alone are not.
 
 from __future__ import annotations
 
+import contextlib
 import random
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
+
+from bgfmt.errors import BgfmtError
 
 HEADER = 40
 Damage = Callable[[bytearray, random.Random, bytes], bytes]
@@ -152,11 +155,44 @@ def bare(data: bytearray, rng: random.Random, other: bytes) -> bytes:
     return bytes(data[:HEADER])
 
 
+PAGE = 4096
+
+
+def page(data: bytearray, rng: random.Random, other: bytes) -> bytes:
+    """A page of zeros at a page's boundary, as a disk loses it; the rest of a file shorter than two."""
+    at = PAGE * rng.randrange(1, max(2, len(data) // PAGE))
+    at = at if at < len(data) else HEADER
+    data[at : at + PAGE] = bytes(len(data[at : at + PAGE]))
+    return bytes(data)
+
+
+def twice(data: bytearray, rng: random.Random, other: bytes) -> bytes:
+    """The last piece once more, as of a copy that went on too early; never a whole file, which may be one of two."""
+    return bytes(data) + bytes(data[-min(len(data) // 2, rng.choice([16, 512, PAGE, 65536])) :])
+
+
+def copied(data: bytearray, rng: random.Random, other: bytes) -> bytes:
+    """A piece put over another of its size."""
+    size = max(1, min(rng.choice([2, 8, 64, 512, PAGE]), (len(data) - HEADER) // 4))
+    slots = (len(data) - HEADER) // size
+    a, b = (HEADER + size * k for k in rng.sample(range(slots), 2))
+    data[a : a + size] = data[b : b + size]
+    return bytes(data)
+
+
+def reversed_words(data: bytearray, rng: random.Random, other: bytes) -> bytes:
+    """Words of four or eight bytes of the body in the other byte order."""
+    wide = rng.choice([4, 8])
+    end = HEADER + (len(data) - HEADER) // wide * wide
+    body = np.frombuffer(bytes(data[HEADER:end]), f"u{wide}").byteswap()
+    return bytes(data[:HEADER]) + body.tobytes() + bytes(data[end:])
+
+
 KINDS: dict[str, Damage] = {
     f.__name__: f
     for f in (
         bit, bits, unit, swap, regions, header, front, back, cut, short, pad, foreign, swapped_bytes, shift, lost,
-        zeros, hole, bare,
+        zeros, hole, bare, page, twice, copied, reversed_words,
     )
 }  # fmt: skip
 ONCE = ("zeros", "bare", "swapped_bytes")  # of which there is one way only
@@ -272,10 +308,61 @@ def random_numbers(values: Array, rng: random.Random) -> None:
     flat[:] = np.frombuffer(rng.randbytes(len(flat)), np.uint8)
 
 
+def row_over(values: Array, rng: random.Random) -> None:
+    """A whole row copied over another."""
+    a, b = rng.randrange(len(values)), rng.randrange(len(values))
+    values[a] = values[b].copy()
+
+
+def negated(values: Array, rng: random.Random) -> None:
+    """One column with the other sign; of unsigned numbers their complement to nought."""
+    wide = values.reshape(len(values), -1)
+    column = wide[:, rng.randrange(wide.shape[1])]
+    with np.errstate(over="ignore"):
+        column[:] = (np.zeros((), values.dtype) - column).astype(values.dtype)
+
+
+def rotated(values: Array, rng: random.Random) -> None:
+    """Rows, or columns, one place on, the last one first."""
+    axis = rng.randrange(values.ndim)
+    values[:] = np.roll(values, rng.choice([-1, 1]), axis=axis)
+
+
+def narrowed(values: Array, rng: random.Random) -> None:
+    """Numbers that went through a narrower float."""
+    through = np.float16 if rng.random() < 0.5 else np.float32
+    if values.dtype.kind == "f":
+        values[:] = values.astype(through).astype(values.dtype)
+    else:  # of whole numbers their share of the greatest
+        most = float(np.iinfo(values.dtype).max)
+        back = (values / most).astype(through).astype(np.float64) * most
+        values[:] = np.floor(back if rng.random() < 0.5 else back + 0.5).clip(0, most).astype(values.dtype)
+
+
+def in_order(values: Array, rng: random.Random) -> None:
+    """Rows sorted by their numbers."""
+    wide = values.reshape(len(values), -1)
+    values[:] = values[np.lexsort(wide.T[::-1])]
+
+
+def other_order(values: Array, rng: random.Random) -> None:
+    """Numbers in the other byte order, all or some."""
+    flat = stretch(values.reshape(-1), rng)
+    flat.byteswap(inplace=True)
+
+
+def last_again(values: Array, rng: random.Random) -> None:
+    """The last rows once more in the place of those before them."""
+    size = max(1, int(len(values) * rng.choice([0.01, 0.1, 0.5])))
+    before = values[-2 * size : -size]
+    before[:] = values[len(values) - len(before) :]
+
+
 VALUES: dict[str, Callable[[Array, random.Random], None]] = {
     f.__name__: f
     for f in (
         preserving, stuck, scaled, by_n, turned, shuffled, exchanged, mirrored, columns, flipped, random_numbers,
+        row_over, negated, rotated, narrowed, in_order, other_order, last_again,
     )
 }  # fmt: skip
 
@@ -292,4 +379,34 @@ def damaged_table(table: Any, kind: str, seed: int) -> Any | None:
             VALUES[kind](values, rng)
         if values.tobytes() != before:
             return replace(table, **{name: values})
+    return None
+
+
+def another_size(table: Any, seed: int) -> Any | None:
+    """The numbers of a table under another size, plausible in itself: header and length agree, and both are wrong.
+
+    Rows are repeated where there are too few; the first is dropped, so that no smaller table is right. None where no
+    other size near its own is allowed.
+    """
+    rng = random.Random(f"another size-{seed}")
+    sizes = [(table.points + a, table.chequers + b) for a in (-2, -1, 0, 1, 2) for b in (-1, 0, 1) if a or b]
+    rng.shuffle(sizes)
+    for points, chequers in sizes:
+        if points < 1 or chequers < 1:
+            continue
+        arrays = {}
+        for name, rows in table.arrays().items():
+            rule = next(rule for rule in table.rules(points, chequers) if rule.name == name)
+            fitting = [shape for shape in rule.shapes if len(shape) == rows.ndim]
+            if not fitting:
+                break
+            shape = tuple(b if a is None else a for a, b in zip(fitting[0], rows.shape, strict=True))
+            if np.prod(shape, dtype=object) > 4 * rows.size:
+                break
+            arrays[name] = np.resize(np.asarray(rows)[1:], shape)
+        else:
+            with contextlib.suppress(TypeError, ValueError, BgfmtError):
+                made = replace(table, points=points, chequers=chequers, carried=(), **arrays)
+                if made.check() is None:
+                    return made
     return None

@@ -1,4 +1,4 @@
-"""Tables made on Numba's simulator of a CUDA device, held against those of the processor; run by test_cluster.py."""
+"""Tables made on Numba's simulator of a CUDA device, held against those of the processor; run by test_device.py."""
 
 import numpy as np
 

@@ -14,7 +14,7 @@ from bgfmt import solver
 from bgfmt.cli import run
 from bgfmt.database import read_source
 from bgfmt.errors import BgfmtError, CapabilityError, CorruptError
-from bgfmt.formats.compressed import kernels_records, layout, predict, reading
+from bgfmt.formats.compressed import kernels_predict, kernels_records, layout, predict, reading
 from bgfmt.formats.compressed.classes import edges, ladder
 from bgfmt.game import board
 from bgfmt.storage import MemorySink, RangeSource, Source
@@ -119,9 +119,9 @@ def test_a_reader_written_from_the_page_reads_the_same(cubeful: bool, groups: No
 
 
 def test_predictions_are_exact_whatever_the_factors() -> None:
-    """Matrix products in floats, and the kernel, against Python's integers, at the limits of every field."""
-    k, m, pairs = 256, 1024, 1024
-    for top in (0, 3, 7, 15):
+    """Products of matrices, and single ones, against Python's integers, at the limits of every field."""
+    sizes = [(256, 1024, 1024)] * 3 + [(1, 0, 1), (9, 33, 17), (0, 15, 0), (256, 1024, 1024)]
+    for top, (k, m, pairs) in zip((0, 3, 7, 15, 15, 15, 15), sizes, strict=True):
         scales = layout.Scales(
             *((rng.integers(0, top + 1, each).astype(np.uint8),) for each in (k, m, pairs))
         )
@@ -140,9 +140,12 @@ def test_predictions_are_exact_whatever_the_factors() -> None:
             for j in range(3):
                 tile = [(a.tobytes(), b.tobytes(), c.tobytes()) for a, b, c in scales]
                 wanted = packed_reader.predictions(mine[i].tobytes(), theirs[j].tobytes(), tile)
-                sides = mine[i].view(np.int8), theirs[j].view(np.int8)
-                kernel = kernels_records.predicted(sides[0], 0, sides[1], 0, scales.parts, scales.weights, 0)
-                assert [out[0, i, j]] == wanted == [kernel]
+                row, found = np.empty(kernels_records.MOST_LAID, np.int32), np.zeros(1, np.uint16)
+                before = mine[i].view(np.int8)
+                kernels_records.lay(before, 0, len(before), scales.parts, scales.weights, row)
+                behind = np.append(theirs[j].view(np.int8), rng.integers(-128, 128, 16).astype(np.int8))
+                kernels_predict.predicted(row, behind, 0, scales.parts, found)
+                assert [out[0, i, j]] == wanted == found.tolist()
 
 
 def test_the_classes_are_sound() -> None:

@@ -44,6 +44,23 @@ def test_a_one_sided_table_in_mapped_files(tmp_path: Path, gammon: bool, recipe:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="this system does not say what is mapped")
+def test_mapped_arrays_go_with_their_last_use(tmp_path: Path) -> None:
+    """So that the disk holds those of the search no longer when the file is written."""
+    mapped = lambda: Path("/proc/self/maps").read_text().count(str(tmp_path))  # noqa: E731
+    with MappedRoom(tmp_path, 10**9) as room:
+        one, two = room.zeros((9,), np.uint16), room.zeros((9, 2), np.int64)
+        assert mapped() == 2
+        del one
+        assert mapped() == 1
+        two[...] = 1
+        room.let_go()
+        assert two.sum() == 18
+        table = solver.one_sided(3, chequers=3, room=room)
+        assert mapped() == 2
+        assert table.check() is None
+
+
 @pytest.mark.skipif(taken_memory() is None, reason="this system does not say how much memory a process takes")
 def test_a_one_sided_solve_takes_the_memory_it_is_given(tmp_path: Path) -> None:
     """10 points take 0.7 GB of arrays where they are held."""

@@ -15,7 +15,14 @@ import pytest
 
 from bgfmt import met
 from bgfmt.cli import run
-from bgfmt.errors import BgfmtError, CorruptError, FormatError, NotCoveredError, PositionError
+from bgfmt.errors import (
+    BgfmtError,
+    CapabilityError,
+    CorruptError,
+    FormatError,
+    NotCoveredError,
+    PositionError,
+)
 
 FIXTURES = Path(__file__).parent.parent / "fixtures" / "match"
 DATA = files("bgfmt").joinpath("data", "met")
@@ -195,7 +202,7 @@ def test_refused_in_one_line(name: str, tmp_path: Path) -> None:
 
 
 def test_no_such_table(tmp_path: Path) -> None:
-    with pytest.raises(NotCoveredError, match="'nix': neither a file nor one of Kazaross-XG2"):
+    with pytest.raises(CapabilityError, match="'nix': neither a file nor one of Kazaross-XG2"):
         met.load("nix")
     with pytest.raises(OSError, match="not a regular file"):
         met.load(tmp_path)

@@ -112,6 +112,7 @@ def npy(data: bytes, header: bytes) -> bytes:
     "header",
     [
         b"{'descr': '|O', 'fortran_order': False, 'shape': (20, 20, 4), }",
+        b"{'descr': '<f1', 'fortran_order': False, 'shape': (20, 20, 8), }",
         b"{'descr': '<u2', 'fortran_order': True, 'shape': (20, 20, 4), }",
         b"{'descr': '<u2', 'fortran_order': False, 'shape': (20, -20, 4), }",
         b"{'descr': '<u2', 'fortran_order': False, 'shape': (99999999999999999999, 2), }",

@@ -210,6 +210,22 @@ def test_plans(capsys: pytest.CaptureFixture[str]) -> None:
         assert re.search(r"time +about \d+:\d\d .*memory +[\d,]+ MB.*output +[\d,.]+ MB", said, re.DOTALL)
 
 
+def test_a_plan_in_little_memory_says_what_lies_on_the_disk(capsys: pytest.CaptureFixture[str]) -> None:
+    seconds = []
+    for words in ("", "--memory 6G", "--memory 100G"):
+        assert command(["solve", "one-sided", "15", "--plan", *words.split()]) == 0
+        said = capsys.readouterr().out
+        clock, memory, scratch = re.findall(r"about (\S+) on|memory +([\d,]+) MB|scratch +([\d,]+) MB", said)
+        minutes, rest = clock[0].split(":")
+        seconds.append(60 * int(minutes) + int(rest))
+        if words:
+            assert memory[1] == ("6,000" if "6G" in words else "38,833")
+            assert scratch[2] == "38,683"
+    assert seconds[1] > seconds[2]
+    assert command(["solve", "one-sided", "15", "--plan", "--memory", "1M"]) == 2
+    assert command(["solve", "mean-rolls", "--plan"]) == 0
+
+
 def test_a_folder_that_is_full_leaves_nothing(tmp_path: Path) -> None:
     mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", tmp_path]
     if os.getuid() != 0 or subprocess.run(mount, check=False, capture_output=True).returncode:

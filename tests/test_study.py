@@ -15,7 +15,7 @@ from bgfmt import met, solver
 from bgfmt.analysis.library import Library
 from bgfmt.analysis.match_table import judge_from
 from bgfmt.cli import run
-from bgfmt.errors import NotCoveredError, PositionError
+from bgfmt.errors import CapabilityError, NotCoveredError, PositionError
 from bgfmt.game import board
 from bgfmt.game.board import Position, Side
 from bgfmt.met.score import Score
@@ -358,7 +358,7 @@ def test_what_cannot_judge() -> None:
         rule_quality(Library([table]))
     with bgfmt.open(GOLDEN / "gnubg/hyper1.bd") as table, pytest.raises(NotCoveredError, match="judged by"):
         rule_quality(Library([table]))
-    with pytest.raises(NotCoveredError, match="there is no rule 'nope'"):
+    with pytest.raises(CapabilityError, match="there is no rule 'nope'"):
         chosen(("nope",))
     with pytest.raises(PositionError, match="1 to 15"):
         rule_quality(chequers=(3, 2))
@@ -387,7 +387,7 @@ def test_command(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     [
         ("study rules --chequers x", 2, "expected a number of chequers"),
         ("study rules --chequers 16", 2, "1 to 15 chequers"),
-        ("study rules --rule nope", 1, "there is no rule 'nope'"),
+        ("study rules --rule nope", 2, "there is no rule 'nope'"),
         ("study rules --away 1-3", 2, "no use for the cube"),
         ("study rules none.bd", 2, "none.bd"),
         ("study rules --as gnubg-ts", 2, "name the database"),

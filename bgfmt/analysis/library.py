@@ -20,7 +20,7 @@ from typing import Any
 from bgfmt import folders, formats
 from bgfmt.analysis.choose import Asked
 from bgfmt.database import Database, open_database
-from bgfmt.errors import BgfmtError, NotCoveredError, UnknownFormatError
+from bgfmt.errors import BgfmtError, UnknownFormatError
 from bgfmt.storage import PathLike
 from bgfmt.tables import OneSided, Table, TwoSided
 
@@ -115,7 +115,7 @@ def named(paths: Iterable[PathLike], **reading: Any) -> Library:
     """The databases of files and folders; `reading` are options of `bgfmt.open`, for the files named themselves.
 
     Files of a folder that are no database are passed over, broken ones are named in the notes; of a file named
-    itself every error is raised. NotCoveredError for a folder without any database.
+    itself every error is raised. UnknownFormatError for a folder without any database.
     """
     opened: list[Database] = []
     notes: list[str] = []
@@ -126,7 +126,7 @@ def named(paths: Iterable[PathLike], **reading: Any) -> Library:
                 continue
             found = list(_scanned(Path(path), notes))
             if not found:
-                raise NotCoveredError(f"{os.fspath(path)}: no database in this folder")
+                raise UnknownFormatError(f"{os.fspath(path)}: no database in this folder")
             opened += found
     except BaseException:
         for one in opened:

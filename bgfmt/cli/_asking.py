@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from bgfmt.errors import NotCoveredError
+from bgfmt.errors import CapabilityError
 from bgfmt.game.board import Position, Side
 from bgfmt.game.state import OWNERS, GameState
 from bgfmt.hosts.asking import COUNTS, facts, one_or_two, parse_away, state_of
@@ -185,7 +185,7 @@ def equity_table(met: str | None, extend: bool) -> Met | None:
 
     try:
         return load(met or DEFAULT, extend=extend)
-    except NotCoveredError as error:  # neither a name nor a file
+    except CapabilityError as error:  # neither a name nor a file
         raise click.BadParameter(str(error), param_hint="--met") from None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import click
@@ -14,7 +15,9 @@ from bgfmt.cli import _asking, options
 @click.option(
     "--port", type=click.IntRange(0, 65535), default=1234, show_default=True, help="0 takes a free one."
 )
-@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option(
+    "--host", default="127.0.0.1", show_default=True, callback=options.plain, help="Address to listen on."
+)
 @click.option("--resign", is_flag=True, help="Resign games that a two-sided table gives as certainly lost.")
 @click.option(
     "--fallback",
@@ -62,10 +65,10 @@ def gnubg_external(
 
     log = (lambda text: click.echo(text, err=True)) if verbose else None
 
-    def serve(decider: Decider, threads: int = 0) -> None:
+    def serve(decider: Decider, threads: int = 0, first: Sequence[str] = ()) -> None:
         player = Player(decider, resign=resign)
         server = Server(player, host, port, limits=Limits(connections=connections), log=log, threads=threads)
-        server.run(lambda at: click.echo(f"listening on {host}:{at}", err=True))
+        server.run(lambda at: click.echo("\n".join([*first, f"listening on {host}:{at}"]), err=True))
 
     if engine is not None:
         serve(options.engine_of(engine, databases))
@@ -77,12 +80,11 @@ def gnubg_external(
 
         outside = GnubgEngine()
     with _asking.opened(list(databases), described, None, guard=True) as library:
-        for line in library.lines():
-            click.echo(line, err=True)
         # the gnubg package answers in the main thread alone
         serve(
             _asking.engine_adviser(library, outside=outside, **calculation),
             THREADS if outside == "rule" else 0,
+            library.lines(),
         )
     click.echo("stopped", err=True)
     return 0

@@ -55,8 +55,16 @@ def force_option(function: F) -> F:
 def threads_option(function: F) -> F:
     """`--threads N`."""
     return click.option(
-        "--threads", type=click.IntRange(1), default=None, help="Threads to use (default: all)."
+        "--threads", type=click.IntRange(1, 4096), default=None, help="Threads to use (default: all)."
     )(function)
+
+
+def plain(_: click.Context, option: click.Parameter, value: Any) -> Any:
+    """Refuse names of hosts with blanks or signs that no name has, and empty ones."""
+    for name in (value,) if isinstance(value, str) else value:
+        if not re.fullmatch(r"[!-~]+", name):
+            raise click.BadParameter(f"{name!r} is no name or address", param=option)
+    return value
 
 
 def engine_option(function: F) -> F:

@@ -2,22 +2,41 @@
 
 from __future__ import annotations
 
+import re
+
 import click
 
 from bgfmt.cli import options
 
 
+def _origins(_: click.Context, option: click.Parameter, origins: tuple[str, ...]) -> tuple[str, ...]:
+    for origin in origins:
+        if not re.fullmatch(r"\*|null|[a-z][a-z0-9+.-]*://[!-~]+", origin):
+            raise click.BadParameter(f"{origin!r} is no origin, such as https://example.org", param=option)
+    return origins
+
+
 @click.command()
 @click.argument("databases", nargs=-1, metavar="[DB...]")
-@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option(
+    "--host", default="127.0.0.1", show_default=True, callback=options.plain, help="Address to listen on."
+)
 @click.option(
     "--port", type=click.IntRange(0, 65535), default=8753, show_default=True, help="Port; 0 picks a free one."
 )
 @click.option(
-    "--cors", multiple=True, metavar="ORIGIN", help="Origin whose pages may ask, or '*' (repeatable)."
+    "--cors",
+    multiple=True,
+    metavar="ORIGIN",
+    callback=_origins,
+    help="Origin whose pages may ask, or '*' (repeatable).",
 )
 @click.option(
-    "--allow-host", multiple=True, metavar="NAME", help="Name of this server to answer to (repeatable)."
+    "--allow-host",
+    multiple=True,
+    metavar="NAME",
+    callback=options.plain,
+    help="Name of this server to answer to (repeatable).",
 )
 @click.option("--no-download", is_flag=True, help="Do not hand out the tables themselves.")
 @click.option(

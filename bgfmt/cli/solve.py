@@ -115,7 +115,7 @@ def two_sided(
     layout = {"header": False} if no_header else {}
     facts = {"recipe": recipe, "cubeful": not cubeless}
     through: dict[str, Any] = {"cluster": cluster, "memory": memory, "device": device}
-    if store is None and not any(through.values()):
+    if store is None and all(value is None for value in through.values()):
         _run("two-sided", points, chequers, layout, facts, resume=resume, scratch=scratch, **common)
         return
     if scratch is not None:
@@ -213,7 +213,7 @@ def _run(
     memory: int | None = None,
 ) -> None:
     if plan:
-        _say(kind, points, chequers, facts, threads)
+        _say(kind, points, chequers, facts, threads, memory)
         return
     if output is None:
         raise click.UsageError("Missing option '-o': the file to make.")
@@ -240,9 +240,12 @@ def _run(
         options.echo_written(output)
 
 
-def _say(kind: str, points: int, chequers: int, facts: dict[str, Any], threads: int | None) -> None:
+def _say(
+    kind: str, points: int, chequers: int, facts: dict[str, Any], threads: int | None, memory: int | None
+) -> None:
     from bgfmt.cli.terminal import echo_plan
     from bgfmt.solver.job import job
+    from bgfmt.solving import planned_for
 
-    plan = job(kind, points, chequers, **facts).plan(threads)
-    echo_plan(plan)
+    made = job(kind, points, chequers, **facts)
+    echo_plan(planned_for(made, made.plan(threads), memory))

@@ -73,10 +73,14 @@ def solve(
     as_json: bool,
 ) -> None:
     """Run a solve through a store."""
-    from bgfmt import solving_stored
-
     if output is None and store is None:
         raise click.UsageError("Missing option '-o' or '--store': the file or the store to make.")
+    if cluster is not None:
+        from bgfmt.cluster import begin
+
+        begin(cluster)
+    from bgfmt import solving_stored
+
     kept = store if store is not None else solving_stored.store_of(output or "")
     how: dict[str, Any] = {} if quiet else {"announce": _dashboard}
     try:

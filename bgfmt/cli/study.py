@@ -81,6 +81,8 @@ def rules(
 
     if described and not databases:
         raise click.UsageError("which file is meant? name the database")
+    if away is None and (met is not None or extend_met):
+        raise click.UsageError("a match equity table is for a score: name it with --away")
     score = None
     if away is not None:
         score = Score(_asking.parse_away(away), load(met or DEFAULT, extend=extend_met), player=met_player)

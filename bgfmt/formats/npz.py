@@ -34,7 +34,7 @@ from bgfmt.tables import Rows, Table
 META = "bgfmt.json"
 NPY = re.compile(
     rb"\x93NUMPY(?:\x01\x00..|\x02\x00....)"
-    rb"\{'descr': '([<|][uif][1248])', 'fortran_order': False, 'shape': \(([0-9, ]{0,99})\), \} *\n",
+    rb"\{'descr': '([<|](?:[ui][1248]|f[248]))', 'fortran_order': False, 'shape': \(([0-9, ]{0,99})\), \} *\n",
     re.DOTALL,
 )
 

@@ -12,7 +12,7 @@ import stat
 from importlib.resources import files
 from pathlib import Path
 
-from bgfmt.errors import CorruptError, NotCoveredError
+from bgfmt.errors import CapabilityError, CorruptError
 from bgfmt.met import gnubg_xml, ini
 from bgfmt.met.model import MAX_AWAY, Met
 
@@ -39,7 +39,7 @@ def load(name: str | os.PathLike[str] = DEFAULT, *, extend: bool = False) -> Met
 
     Raises
     ------
-    NotCoveredError for a name that is neither; FormatError for a file that holds no explicit table.
+    CapabilityError for a name that is neither; FormatError for a file that holds no explicit table.
     """
     text = os.fspath(name)
     shipped = {known.lower(): known for known in (*SHIPPED, *PARAMETERS)}.get(
@@ -52,7 +52,7 @@ def load(name: str | os.PathLike[str] = DEFAULT, *, extend: bool = False) -> Met
     try:
         status = path.stat()
     except (FileNotFoundError, NotADirectoryError, ValueError):
-        raise NotCoveredError(
+        raise CapabilityError(
             f"no match equity table {text!r}: neither a file nor one of {', '.join(SHIPPED)}"
         ) from None
     if not stat.S_ISREG(status.st_mode):

@@ -2,7 +2,8 @@
 
 A core makes LANES maxima, reads READ_RATE and writes WRITE_RATE bytes a second (`bgfmt.solver.tiles`); all workers
 together move no more than the store's bandwidth; and no solve ends before its longest chain of tiles. So the time is
-the greatest of the three, with half of the lesser of work and chain added for workers that wait.
+the greatest of the three, with half of the lesser of work and chain added for workers that wait. Arrays of a
+one-sided table that do not fit into memory come and go with PAGED_RATE (`bgfmt.solver.plan`), whatever the disk.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import numpy as np
 
 from bgfmt.met.model import Met
 from bgfmt.solver.match import plan_match_score
-from bgfmt.solver.plan import LANES, plan, results_a_position
+from bgfmt.solver.plan import LANES, in_mapped_files, mapped_disk, plan, results_a_position
 from bgfmt.solver.stored import plays_bytes
 from bgfmt.solver.tiles import WORK_BYTES, grid_of, work
 
@@ -89,14 +90,13 @@ def one_sided(points: int, where: Machines) -> Cost | None:
     if where.machines > 1 or where.lanes != LANES:
         return None
     planned = plan("one-sided", points, threads=where.cores)
-    memory = min(float(planned.memory), where.memory)
-    mapped = planned.memory if memory < planned.memory else 0
-    disk, moved = (
-        planned.output + mapped,
-        planned.output + 3.0 * mapped,
-    )  # arrays go out, come in and go out once more
+    if planned.memory > where.memory:
+        planned = in_mapped_files(planned, int(where.memory))
+    disk, moved = mapped_disk(planned), planned.output + 3.0 * planned.scratch
     hours = max(planned.seconds, moved / where.bandwidth) / 3600
-    return Cost(f"one-sided {points} points", where.name, where.cores, hours, hours, memory, disk, moved)
+    return Cost(
+        f"one-sided {points} points", where.name, where.cores, hours, hours, planned.memory, disk, moved
+    )
 
 
 def match_score(where: Machines, met: Met) -> Cost | None:

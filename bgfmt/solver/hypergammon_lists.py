@@ -97,6 +97,5 @@ def _tiles(sides: Any) -> Any:
     words = (bits.astype(np.uint32) << np.arange(wide, dtype=np.uint32)[:, None]).sum(axis=1, dtype=np.uint32)
     of = np.maximum(of, 0)
     there = (sides.hit[of] * kernels.NUMBERS).astype(np.uint64)
-    return kernels.Tiles(
-        of, lane, np.array(blocked, np.int64), words, sides.places[of].astype(np.uint32), there
-    )
+    places = (sides.places[of] << np.array([0, 5, 10])).sum(axis=1).astype(np.uint32)
+    return kernels.Tiles(of, lane, np.array(blocked, np.int64), words, places, there.ravel())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from bgfmt.errors import SolverError
@@ -17,11 +17,15 @@ from bgfmt.solver.recipe import recipe as find_recipe
 from bgfmt.tables.gillogly import CHEQUERS, POINTS, domain_ids, domain_of
 
 MAX_TWO_SIDED_POINTS = 12
-LANES = 6.5e9  # int16 maxima a second on one core in tiles of a store, measured
-SQUARE_LANES = 1.0e10  # the same in squares of a whole table in memory, measured
+LANES = (
+    1.6e10  # int16 maxima a second on one core, measured in tiles of a store and in squares of a whole table
+)
 SCRATCH_RATE = 0.4e9  # bytes of table a second that checksums, both files and merging take
 START_SECONDS = 0.7  # interpreter, numpy, numba and the compiled code from its cache
 INTERPRETER_BYTES = 150_000_000
+PAGED_RATE = (
+    0.4e9  # bytes a second that mapped arrays larger than memory come and go with, measured with 14 points
+)
 
 
 @dataclass(frozen=True)
@@ -102,7 +106,7 @@ def plan_two_sided(
         return Plan(what, pairs, seconds, memory, pairs * columns * 8)
     body = pairs * columns * 2
     large = pairs > limits.HELD_PAIRS
-    seconds = START_SECONDS + lanes / SQUARE_LANES / threads + (body / SCRATCH_RATE if large else 0)
+    seconds = START_SECONDS + lanes / LANES / threads + (body / SCRATCH_RATE if large else 0)
     memory = Pool(cuts, columns).bytes + 4 * n * results + INTERPRETER_BYTES + (0 if large else body)
     return Plan(what, pairs, seconds, int(memory), 40 + body, body if large else 0)
 
@@ -124,6 +128,22 @@ def _expected_points(points: int, chequers: int, chosen: Recipe, threads: int | 
     output = 64 + (2 * points + 12) * n * n if chosen.rounded else 8 * n * n
     what = f"expected points {points}x{chequers}, recipe {chosen.name}"
     return Plan(what, n * n, whole.seconds, whole.memory + 12 * n * n, output)
+
+
+def in_mapped_files(plan: Plan, memory: int) -> Plan:
+    """The plan of a one-sided table whose arrays lie in mapped files, so that a process takes so many bytes only.
+
+    The arrays go out, come in and go out once more.
+    """
+    arrays = plan.memory - INTERPRETER_BYTES
+    paged = 3 * arrays / PAGED_RATE if plan.memory > memory else 0.0
+    return replace(plan, memory=min(memory, plan.memory), scratch=arrays, seconds=plan.seconds + paged)
+
+
+def mapped_disk(plan: Plan, numbers: int = 64) -> int:
+    """Bytes of disk that it takes at its height: the arrays of the search are gone when the file is written."""
+    rows = 2 * numbers * plan.positions if plan.scratch else 0
+    return max(plan.scratch, rows + plan.output)
 
 
 def results_a_position(points: int, chequers: int) -> int:

@@ -35,8 +35,8 @@ NUMBER = 2  # bytes
 WORK_BYTES = (
     180_000_000  # a worker's interpreter, libraries and compiled code; compiling, once, takes as much again
 )
-READ_RATE = 1.5e9  # bytes a second that a core reads from the system's cache, checks and turns, measured
-WRITE_RATE = 0.5e9  # bytes a second that a core puts into chunks and writes, measured
+READ_RATE = 3.5e9  # bytes a second that a core reads from the system's cache, checks and turns, measured
+WRITE_RATE = 0.8e9  # bytes a second that a core puts into chunks and writes, measured
 CHUNKS_A_SIDE = 500  # a store of more chunks than this squared gets larger ones
 MOST_CHUNK = 2048
 

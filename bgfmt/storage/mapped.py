@@ -6,6 +6,7 @@ import mmap
 import os
 import tempfile
 import threading
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ EVERY = 0.02  # seconds between two looks at how much memory is taken
 
 
 class MappedRoom:
-    """Room for arrays in a folder, gone when it is closed. A context manager.
+    """Room for arrays in a folder. Each is gone with its last use, and all are when it is closed. A context manager.
 
     Whenever the process takes more than `memory` bytes, the arrays' pages are let go: they stay in the system's
     cache or go to the disk, whichever the system chooses, and come back when they are used. Where the system does
@@ -29,7 +30,7 @@ class MappedRoom:
 
     def __init__(self, folder: PathLike, memory: int) -> None:
         self.folder, self.memory = os.fspath(folder), memory
-        self._maps: list[mmap.mmap] = []
+        self._maps: weakref.WeakSet[mmap.mmap] = weakref.WeakSet()
         self._ended = threading.Event()
         self._watcher = threading.Thread(target=self._watch, daemon=True)
         self._watcher.start()
@@ -40,7 +41,7 @@ class MappedRoom:
         with tempfile.TemporaryFile(dir=self.folder, prefix=".bgfmt-") as file, system.said_of(self.folder):
             system.reserve(file.fileno(), size)
             mapped = mmap.mmap(file.fileno(), size)
-        self._maps.append(mapped)
+        self._maps.add(mapped)
         values: Array = np.frombuffer(mapped, dtype).reshape(shape)
         return values
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgfmt.analysis.thumb import counting, doubling, racing
-from bgfmt.errors import NotCoveredError
+from bgfmt.errors import CapabilityError
 from bgfmt.study import counts
 
 Bools = NDArray[np.bool_]
@@ -144,8 +144,8 @@ RULES = {rule.name: rule for rule in _ALL}
 
 
 def chosen(names: tuple[str, ...] = ()) -> tuple[Rule, ...]:
-    """The rules of these names, all where none is named; NotCoveredError for one that there is not."""
+    """The rules of these names, all where none is named; CapabilityError for one that there is not."""
     strange = [name for name in names if name not in RULES]
     if strange:
-        raise NotCoveredError(f"there is no rule {strange[0]!r}; there are {', '.join(RULES)}")
+        raise CapabilityError(f"there is no rule {strange[0]!r}; there are {', '.join(RULES)}")
     return tuple(RULES[name] for name in names) or _ALL

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import time
 from collections.abc import Callable, Mapping
@@ -80,6 +81,8 @@ def verify(
     """
     if until is not None and until not in RUNGS:
         raise CapabilityError(f"no rung is called {until!r} (there are: {', '.join(RUNGS)})")
+    if tolerance is not None and not 0 <= tolerance < math.inf:
+        raise CapabilityError(f"a tolerance is a number from 0 up, not {tolerance}")
     if sample is not None and sample < 1:
         raise CapabilityError(f"a sample has 1 entry or more, not {sample}")
     if quick:
@@ -241,7 +244,10 @@ class Climb:
             self.announce(self._seconds(db.table))
         locate = structure.locator(db)
         outcome = proofs.prove(
-            db.table, proofs.Work(self.threads, self.progress, locate, self.sample, self.seed, self.spread)
+            db.table,
+            proofs.Work(
+                self.threads, self.progress, locate, self.sample, self.seed, self.spread, self.tolerance
+            ),
         )
         if outcome is None:
             return [Finding(Rule.NO_RECURRENCE, found=f"{db.table.kind} tables")], None

@@ -8,6 +8,10 @@
 #if defined(__SSE2__)
 #include <emmintrin.h>
 #endif
+#if defined(__SSE2__) && defined(__GNUC__) && defined(__linux__) && !defined(BGFMT_NO_AVX2)
+#include <immintrin.h>
+#define WITH_AVX2 __attribute__((target("avx2"))) /* used where the processor has it: asked when a table is opened */
+#endif
 
 #include <math.h>
 #include <stdlib.h>
@@ -248,6 +252,7 @@ struct packed {
     unsigned char shifts[16];
     uint64_t size;
     uint32_t groups, columns, block;
+    int avx2;
 };
 
 static uint64_t u64_at(const unsigned char *p) { return u32_at(p) | (uint64_t)u32_at(p + 4) << 32; }
@@ -451,6 +456,10 @@ static int take_packed(bgfmt_db *db, const unsigned char *head, uint64_t room)
     if (!sum_right(ts, head + TS_HEAD, end - 4 - TS_HEAD))
         return BGFMT_ERR_CORRUPT;
     ts->size = size;
+#if defined(WITH_AVX2)
+    __builtin_cpu_init();
+    ts->avx2 = __builtin_cpu_supports("avx2") != 0;
+#endif
     ts->places = malloc(n * sizeof *ts->places);
     ts->slots = calloc(16 * 4096, sizeof *ts->slots);
     ts->tiles = calloc((size_t)ts->groups * ts->groups, sizeof *ts->tiles);
@@ -508,13 +517,14 @@ static int signed_low(unsigned v) { return (int)((v & 15) ^ 8) - 8; }
 static int signed_byte(unsigned v) { return (int)(v ^ 128) - 128; }
 static int signed_high(unsigned v) { return signed_low(v >> 4); }
 
-/* Doubles hold these sums exactly: 256 products of 45 bits. */
-static int64_t dot_wide(const unsigned char *a, const unsigned char *b, const unsigned char *shifts, uint32_t many)
+/* Sums of products of factors `k` to many - 1. Doubles hold these exactly: 256 products of 45 bits. */
+static int64_t dot_wide(const unsigned char *a, const unsigned char *b, const unsigned char *shifts, uint32_t many,
+                        uint32_t k)
 {
     enum { STEP = 8 };
     double sums[STEP] = {0}, total = 0;
-    uint32_t k, i;
-    for (k = 0; k + STEP <= many; k += STEP)
+    uint32_t i;
+    for (; k + STEP <= many; k += STEP)
         for (i = 0; i < STEP; i++) {
             int16_t x = (int16_t)(a[k + i] << 8 | a[many + k + i]), y = (int16_t)(b[k + i] << 8 | b[many + k + i]);
             sums[i] += (double)(x * y) * (double)(1 << shifts[k + i]);
@@ -545,10 +555,9 @@ static int32_t added(__m128i sums)
 }
 #endif
 
-static int32_t dot_narrow(const unsigned char *a, const unsigned char *b, const int16_t *w, uint32_t many)
+static int32_t dot_narrow(const unsigned char *a, const unsigned char *b, const int16_t *w, uint32_t many, uint32_t k)
 {
     int32_t sum = 0;
-    uint32_t k = 0;
 #if defined(__SSE2__)
     __m128i sums = _mm_setzero_si128();
     for (; k + 8 <= many; k += 8) {
@@ -568,10 +577,9 @@ static int dot_pair(unsigned a, unsigned b)
     return signed_low(a) * signed_low(b) + signed_high(a) * signed_high(b);
 }
 
-static int32_t dot_pairs(const unsigned char *a, const unsigned char *b, const int16_t *w, uint32_t many)
+static int32_t dot_pairs(const unsigned char *a, const unsigned char *b, const int16_t *w, uint32_t many, uint32_t k)
 {
     int32_t sum = 0;
-    uint32_t k = 0;
 #if defined(__SSE2__)
     __m128i sums = _mm_setzero_si128();
     for (; k + 8 <= many; k += 8) {
@@ -588,15 +596,75 @@ static int32_t dot_pairs(const unsigned char *a, const unsigned char *b, const i
     return sum;
 }
 
-static int64_t dot_small(const part *q, const unsigned char *a, const unsigned char *b)
+#if defined(WITH_AVX2)
+/* Bytes as 16 numbers of 16 bits. */
+WITH_AVX2 static __m256i widened(const unsigned char *p)
+{
+    return _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)(const void *)p));
+}
+
+WITH_AVX2 static __m256i words_at(const int16_t *w) { return _mm256_loadu_si256((const __m256i *)(const void *)w); }
+
+/* Eight factors of 16 bits, their upper bytes at `p`. */
+WITH_AVX2 static __m256i wide_at(const unsigned char *p, uint32_t many)
+{
+    __m128i high = _mm_loadl_epi64((const __m128i *)(const void *)p);
+    __m128i low = _mm_loadl_epi64((const __m128i *)(const void *)(p + many));
+    return _mm256_cvtepi16_epi32(_mm_unpacklo_epi8(low, high));
+}
+
+/* The three sums of a column, as the functions above have them, of as many factors as whole vectors take. */
+WITH_AVX2 static int64_t dots_avx2(const part *q, const unsigned char *a, const unsigned char *b, int64_t *small)
+{
+    const int16_t *w = q->weights;
+    __m256i x, y, sums = _mm256_setzero_si256(), pairs = sums, wide = sums;
+    int64_t totals[4];
+    int32_t parts[16];
+    uint32_t k;
+    for (k = 0; k + 8 <= q->wide; k += 8) {
+        __m256i v = _mm256_mullo_epi32(wide_at(a + k, q->wide), wide_at(b + k, q->wide));
+        __m128i shifts = _mm_loadl_epi64((const __m128i *)(const void *)(q->shifts + k));
+        x = _mm256_sllv_epi64(_mm256_cvtepi32_epi64(_mm256_castsi256_si128(v)), _mm256_cvtepu8_epi64(shifts));
+        y = _mm256_sllv_epi64(_mm256_cvtepi32_epi64(_mm256_extracti128_si256(v, 1)),
+                              _mm256_cvtepu8_epi64(_mm_srli_si128(shifts, 4)));
+        wide = _mm256_add_epi64(wide, _mm256_add_epi64(x, y));
+    }
+    a += 2 * q->wide;
+    b += 2 * q->wide;
+    for (k = 0; k + 16 <= q->narrow; k += 16) {
+        x = _mm256_mullo_epi16(widened(a + k), words_at(w + k));
+        y = _mm256_mullo_epi16(widened(b + k), words_at(w + q->narrow + k));
+        sums = _mm256_add_epi32(sums, _mm256_madd_epi16(x, y));
+    }
+    a += q->narrow;
+    b += q->narrow;
+    w += 2 * q->narrow;
+    for (k = 0; k + 16 <= q->pairs; k += 16) {
+        __m256i high;
+        x = widened(a + k);
+        y = widened(b + k);
+        high = _mm256_mullo_epi16(_mm256_srai_epi16(x, 4), _mm256_srai_epi16(y, 4));
+        x = _mm256_srai_epi16(_mm256_slli_epi16(x, 12), 12);
+        y = _mm256_srai_epi16(_mm256_slli_epi16(y, 12), 12);
+        pairs = _mm256_add_epi32(pairs, _mm256_madd_epi16(_mm256_add_epi16(high, _mm256_mullo_epi16(x, y)), words_at(w + k)));
+    }
+    _mm256_storeu_si256((__m256i *)(void *)parts, sums);
+    _mm256_storeu_si256((__m256i *)(void *)(parts + 8), pairs);
+    for (small[0] = small[1] = 0, k = 0; k < 8; k++) {
+        small[0] += parts[k];
+        small[1] += parts[8 + k];
+    }
+    _mm256_storeu_si256((__m256i *)(void *)totals, wide);
+    return totals[0] + totals[1] + totals[2] + totals[3];
+}
+#endif
+
+/* The small factors of a column that are too far apart for weights of 16 bits. */
+static int64_t dot_apart(const part *q, const unsigned char *a, const unsigned char *b)
 {
     const unsigned char *shifts = q->shifts + q->wide;
     int64_t total = 0;
     uint32_t k;
-    if (q->weights)
-        return (int64_t)dot_narrow(a, b, q->weights, q->narrow) * (1 << q->narrow_least)
-               + (int64_t)dot_pairs(a + q->narrow, b + q->narrow, q->weights + 2 * q->narrow, q->pairs)
-                     * (1 << q->pairs_least);
     for (k = 0; k < q->narrow; k++)
         total += (int64_t)(signed_byte(a[k]) * signed_byte(b[k])) * (1 << shifts[k]);
     for (; k < q->narrow + q->pairs; k++)
@@ -607,21 +675,51 @@ static int64_t dot_small(const part *q, const unsigned char *a, const unsigned c
 /* Right shift that rounds down, of any number. */
 static int64_t floor_shift(int64_t value, int by) { return value < 0 ? ~(~value >> by) : value >> by; }
 
+/* The prediction of one column of a record, from the factors of its row and its column. */
+static int64_t predict(const struct packed *ts, const part *q, const unsigned char *a, const unsigned char *b)
+{
+    const int16_t *w = q->weights;
+    const uint32_t past = 2 * q->wide;
+    uint32_t wide = 0, narrow = 0, pairs = 0;
+    int64_t total = 0, small[2] = {0, 0};
+#if defined(WITH_AVX2)
+    if (ts->avx2 && w) {
+        total = dots_avx2(q, a, b, small);
+        wide = q->wide / 8 * 8;
+        narrow = q->narrow / 16 * 16;
+        pairs = q->pairs / 16 * 16;
+    }
+#else
+    (void)ts;
+#endif
+    if (wide < q->wide)
+        total += dot_wide(a, b, q->shifts, q->wide, wide);
+    total = floor_shift(total, 10);
+    a += past;
+    b += past;
+    if (!w)
+        return total + dot_apart(q, a, b);
+    if (narrow < q->narrow)
+        small[0] += dot_narrow(a, b, w, q->narrow, narrow);
+    if (pairs < q->pairs)
+        small[1] += dot_pairs(a + q->narrow, b + q->narrow, w + 2 * q->narrow, q->pairs, pairs);
+    return total + small[0] * (1 << q->narrow_least) + small[1] * (1 << q->pairs_least);
+}
+
 /* A record on its way: where its factors are, and the stream that its residuals are the last of. */
 typedef struct probe {
     const tile *t;
     const unsigned char *mine, *theirs;
     const unsigned char *at, *least, *most; /* the next unit; a sound stream stays between the others */
-    const uint32_t *slots[4];               /* of the classes of its columns */
-    ptrdiff_t step;
-    uint32_t x, left;
-    int stored;                             /* `found` is the record itself */
+    uint32_t x, left;                       /* its state, records that are left of it */
+    unsigned char kinds[4];                 /* the classes of its columns */
+    signed char step, stored;               /* `found` is the record itself */
     uint16_t found[4];
 } probe;
 
-static void no_stream(const struct packed *ts, const unsigned char *anywhere, probe *p)
+static void no_stream(const unsigned char *anywhere, probe *p)
 {
-    p->slots[0] = p->slots[1] = p->slots[2] = p->slots[3] = ts->slots;
+    memset(p->kinds, 0, sizeof p->kinds);
     p->at = p->least = p->most = anywhere;
     p->step = 0;
     p->x = 65536;
@@ -698,13 +796,30 @@ static int find_packed(const bgfmt_db *db, uint64_t us, uint64_t them, probe *p)
             return BGFMT_ERR_CORRUPT;
         *beside_right = 1;
     }
-    no_stream(ts, start, p);
+    no_stream(start, p);
     p->stored = 0;
     memset(p->found, 0, sizeof p->found);
     b = column / ts->block;
     within = column % ts->block;
     at = p->mine + t->factors;
-    for (k = 0; k < b; k++) {
+    k = 0;
+#if defined(__SSE2__)
+    {
+        __m128i sums = _mm_setzero_si128(), plains = sums;
+        uint64_t two[4];
+        for (; k + 16 <= b; k += 16) {
+            __m128i v = _mm_loadu_si128((const __m128i *)(const void *)(lengths + k));
+            __m128i is = _mm_sub_epi8(_mm_setzero_si128(), _mm_cmpeq_epi8(v, _mm_set1_epi8((char)TS_PLAIN)));
+            sums = _mm_add_epi64(sums, _mm_sad_epu8(v, _mm_setzero_si128()));
+            plains = _mm_add_epi64(plains, _mm_sad_epu8(is, _mm_setzero_si128()));
+        }
+        _mm_storeu_si128((__m128i *)(void *)two, sums);
+        _mm_storeu_si128((__m128i *)(void *)(two + 2), plains);
+        before = (uint32_t)(two[0] + two[1]);
+        plain = (uint32_t)(two[2] + two[3]);
+    }
+#endif
+    for (; k < b; k++) {
         before += lengths[k];
         plain += lengths[k] == TS_PLAIN;
     }
@@ -726,7 +841,7 @@ static int find_packed(const bgfmt_db *db, uint64_t us, uint64_t them, probe *p)
         uint32_t kind = start[b * kept + c / 2] >> 4 * (c % 2) & 15;
         if (!units && kind)
             return BGFMT_ERR_CORRUPT;
-        p->slots[c] = ts->slots + 4096 * kind;
+        p->kinds[c] = (unsigned char)kind;
     }
     if (!units)
         return BGFMT_OK;
@@ -752,69 +867,103 @@ static int find_packed(const bgfmt_db *db, uint64_t us, uint64_t them, probe *p)
 }
 
 /* The low bits of a residual, which most have none of. */
-static uint32_t low_bits(const struct packed *ts, probe *p, uint32_t c, uint32_t symbol)
+static uint32_t low_bits(const struct packed *ts, const probe *p, uint32_t c, uint32_t symbol, uint32_t *x,
+                         const unsigned char **at)
 {
-    uint32_t shift = ts->shifts[(p->slots[c] - ts->slots) / 4096], value = symbol - TS_MIDDLE;
-    if (p->at < p->least || p->at > p->most)
-        p->at = p->least;
+    uint32_t shift = ts->shifts[p->kinds[c]], value = symbol - TS_MIDDLE;
+    if (*at < p->least || *at > p->most)
+        *at = p->least;
     if (symbol == TS_ESCAPE) {
         value = 0;
         shift = 16;
     }
-    value = (value << shift) + (p->x & ((1u << shift) - 1));
-    p->x >>= shift;
-    if (p->x < 65536) {
-        p->x = p->x << 16 | u16_at(p->at);
-        p->at += p->step;
+    value = (value << shift) + (*x & ((1u << shift) - 1));
+    *x >>= shift;
+    if (*x < 65536) {
+        *x = *x << 16 | u16_at(*at);
+        *at += p->step;
     }
     return value;
 }
 
 /* One symbol; whether a unit is needed is never known before, so there is no branch. */
-#define TAKE(p, x, at, slot)                                               \
+#define TAKE(x, at, step, slot)                                            \
     do {                                                                   \
         uint32_t next = u16_at(at), shorter;                               \
         x = (slot >> 12 & 8191) * (x >> 12) + (slot & 4095);               \
         shorter = 0u - (x < 65536);                                        \
         x = x << (shorter & 16) | (next & shorter);                        \
-        at += (p)->step & (ptrdiff_t)(int32_t)shorter;                     \
+        at += (step) & (ptrdiff_t)(int32_t)shorter;                        \
     } while (0)
 
 /* A damaged stream is kept within its block and the four bytes behind it, where every segment has its sum. */
-#define KEEP(p) ((p)->at < (p)->least || (p)->at > (p)->most ? (p)->least : (p)->at)
+#define KEEP(p, at) ((at) < (p)->least || (at) > (p)->most ? (p)->least : (at))
 
-/* `steps` records of each of `many` probes, 1 or 4: the processor need not wait for any one of four. */
-static void decode(const struct packed *ts, probe *p, int many, uint32_t steps)
+static uint16_t residual_of(const struct packed *ts, const probe *p, uint32_t c, uint32_t slot, uint32_t *x,
+                            const unsigned char **at)
 {
-    const uint32_t columns = ts->columns;
-    uint32_t k, c;
-    int i;
-    for (k = 0; k < steps; k++) {
-        for (i = 0; i < many; i++)
-            p[i].at = KEEP(p + i);
-        for (c = 0; c < columns; c++) {
-            uint32_t slot[4], any = 0;
-            if (many == 4) {
-                uint32_t x0 = p[0].x, x1 = p[1].x, x2 = p[2].x, x3 = p[3].x;
-                slot[0] = p[0].slots[c][x0 & 4095], slot[1] = p[1].slots[c][x1 & 4095];
-                slot[2] = p[2].slots[c][x2 & 4095], slot[3] = p[3].slots[c][x3 & 4095];
-                TAKE(p, x0, p[0].at, slot[0]);
-                TAKE(p + 1, x1, p[1].at, slot[1]);
-                TAKE(p + 2, x2, p[2].at, slot[2]);
-                TAKE(p + 3, x3, p[3].at, slot[3]);
-                p[0].x = x0, p[1].x = x1, p[2].x = x2, p[3].x = x3;
-                any = slot[0] | slot[1] | slot[2] | slot[3];
-            } else {
-                slot[0] = any = p->slots[c][p->x & 4095];
-                TAKE(p, p->x, p->at, slot[0]);
-            }
-            for (i = 0; i < many; i++)
-                p[i].found[c] = (uint16_t)((slot[i] >> 25 & 63) - TS_MIDDLE);
-            for (i = 0; any >> 31 && i < many; i++)
-                if (slot[i] >> 31)
-                    p[i].found[c] = (uint16_t)low_bits(ts, p + i, c, slot[i] >> 25 & 63);
+    uint32_t symbol = slot >> 25 & 63;
+    return (uint16_t)(slot >> 31 ? low_bits(ts, p, c, symbol, x, at) : symbol - TS_MIDDLE);
+}
+
+/* All that a probe has left. */
+static void decode(const struct packed *ts, probe *p)
+{
+    const unsigned char *at = p->at;
+    uint32_t c, x = p->x;
+    for (; p->left; p->left--) {
+        at = KEEP(p, at);
+        for (c = 0; c < ts->columns; c++) {
+            uint32_t slot = ts->slots[4096 * p->kinds[c] + (x & 4095)];
+            TAKE(x, at, (ptrdiff_t)p->step, slot);
+            p->found[c] = residual_of(ts, p, c, slot, &x, &at);
         }
     }
+    p->at = at;
+    p->x = x;
+}
+
+/* `steps` records of each of four probes: the processor need not wait for any one of them. */
+static void decode_four(const struct packed *ts, probe *const p[4], uint32_t steps)
+{
+    probe *const p0 = p[0], *const p1 = p[1], *const p2 = p[2], *const p3 = p[3];
+    const ptrdiff_t s0 = p0->step, s1 = p1->step, s2 = p2->step, s3 = p3->step;
+    const unsigned char *a0 = p0->at, *a1 = p1->at, *a2 = p2->at, *a3 = p3->at;
+    uint32_t x0 = p0->x, x1 = p1->x, x2 = p2->x, x3 = p3->x, c, k;
+    for (k = 0; k < steps; k++) {
+        a0 = KEEP(p0, a0);
+        a1 = KEEP(p1, a1);
+        a2 = KEEP(p2, a2);
+        a3 = KEEP(p3, a3);
+        for (c = 0; c < ts->columns; c++) {
+            uint32_t q0 = ts->slots[4096 * p0->kinds[c] + (x0 & 4095)], q1 = ts->slots[4096 * p1->kinds[c] + (x1 & 4095)];
+            uint32_t q2 = ts->slots[4096 * p2->kinds[c] + (x2 & 4095)], q3 = ts->slots[4096 * p3->kinds[c] + (x3 & 4095)];
+            TAKE(x0, a0, s0, q0);
+            TAKE(x1, a1, s1, q1);
+            TAKE(x2, a2, s2, q2);
+            TAKE(x3, a3, s3, q3);
+            if ((q0 | q1 | q2 | q3) >> 31) {
+                const unsigned char *b[4];
+                uint32_t y[4];
+                b[0] = a0, b[1] = a1, b[2] = a2, b[3] = a3;
+                y[0] = x0, y[1] = x1, y[2] = x2, y[3] = x3;
+                p0->found[c] = residual_of(ts, p0, c, q0, y, b);
+                p1->found[c] = residual_of(ts, p1, c, q1, y + 1, b + 1);
+                p2->found[c] = residual_of(ts, p2, c, q2, y + 2, b + 2);
+                p3->found[c] = residual_of(ts, p3, c, q3, y + 3, b + 3);
+                a0 = b[0], a1 = b[1], a2 = b[2], a3 = b[3];
+                x0 = y[0], x1 = y[1], x2 = y[2], x3 = y[3];
+            } else {
+                p0->found[c] = (uint16_t)((q0 >> 25) - TS_MIDDLE);
+                p1->found[c] = (uint16_t)((q1 >> 25) - TS_MIDDLE);
+                p2->found[c] = (uint16_t)((q2 >> 25) - TS_MIDDLE);
+                p3->found[c] = (uint16_t)((q3 >> 25) - TS_MIDDLE);
+            }
+        }
+    }
+    p0->at = a0, p1->at = a1, p2->at = a2, p3->at = a3;
+    p0->x = x0, p1->x = x1, p2->x = x2, p3->x = x3;
+    p0->left -= steps, p1->left -= steps, p2->left -= steps, p3->left -= steps;
 }
 
 /* The record of a probe whose residuals have been decoded. */
@@ -828,9 +977,7 @@ static int settle(const struct packed *ts, const probe *p, float *out)
         const part *q = p->t->parts + c;
         int64_t total = 0;
         if (!p->stored) {
-            total = floor_shift(dot_wide(mine, theirs, q->shifts, q->wide), 10);
-            total += dot_small(q, mine + 2 * q->wide, theirs + 2 * q->wide);
-            total = floor_shift(total + 8192, 14) + 32768;
+            total = floor_shift(predict(ts, q, mine, theirs) + 8192, 14) + 32768;
             total = total < 0 ? 0 : total > 65535 ? 65535 : total;
             mine += 2 * q->wide + q->narrow + q->pairs;
             theirs += 2 * q->wide + q->narrow + q->pairs;
@@ -846,52 +993,89 @@ static int packed_equities(const bgfmt_db *db, uint64_t us, uint64_t them, float
     int status = find_packed(db, us, them, &p);
     if (status)
         return status;
-    decode(db->packed, &p, 1, p.left);
+    decode(db->packed, &p);
     return settle(db->packed, &p, out);
 }
 
-/* Many records: whenever one of four is done, the next takes its place. */
-static int packed_many(const bgfmt_db *db, size_t count, const uint32_t *us, const uint32_t *them, float *out)
+enum { TOGETHER = 256, MOST_LEFT = 2048 };
+
+/* The probes that have records left, those with fewest first; how many they are. */
+static uint32_t by_length(probe *p, uint32_t many, probe **out)
 {
-    enum { SOON = 3, LATER = 6 };
+    uint16_t ends[MOST_LEFT + 1];
+    uint32_t i, most = 0, total = 0;
+    for (i = 0; i < many; i++)
+        most = p[i].left > most ? p[i].left : most;
+    memset(ends, 0, (most + 1) * sizeof *ends);
+    for (i = 0; i < many; i++)
+        ends[p[i].left]++;
+    for (i = 1; i <= most; i++) {
+        uint32_t before = total;
+        total += ends[i];
+        ends[i] = (uint16_t)before;
+    }
+    for (i = 0; i < many; i++)
+        if (p[i].left)
+            out[ends[p[i].left]++] = p + i;
+    return total;
+}
+
+/* Many records: they are found first, then decoded four at a time, those that are as long together. */
+static int packed_some(const bgfmt_db *db, uint32_t count, const uint32_t *us, const uint32_t *them, float *out)
+{
+    enum { SOON = 4, LATER = 8 };
     const struct packed *ts = db->packed;
     const uint64_t n = db->info.positions;
-    probe p[4];
-    size_t next = 0, whose[4] = {SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX};
-    int i, status;
-    for (;;) {
-        uint32_t steps = UINT32_MAX;
-        for (i = 0; i < 4; i++) {
-            if (whose[i] != SIZE_MAX && !p[i].left) {
-                status = settle(ts, p + i, out + whose[i] * ts->columns);
-                if (status)
-                    return status;
-                whose[i] = SIZE_MAX;
-            }
-            if (whose[i] == SIZE_MAX && next < count) {
-                status = us[next] < n && them[next] < n ? find_packed(db, us[next], them[next], p + i)
-                                                        : BGFMT_ERR_NOT_COVERED;
-                if (status)
-                    return status;
-                whose[i] = next++;
-                if (next + SOON < count)
-                    fetch_packed(db, us[next + SOON], them[next + SOON], 1);
-                if (next + LATER < count)
-                    fetch_packed(db, us[next + LATER], them[next + LATER], 0);
-            }
-            if (whose[i] == SIZE_MAX) {
-                no_stream(ts, db->table, p + i);
-                continue;
-            }
-            if (p[i].left < steps)
-                steps = p[i].left;
-        }
-        if (steps == UINT32_MAX)
-            return BGFMT_OK;
-        decode(ts, p, 4, steps);
-        for (i = 0; i < 4; i++)
-            p[i].left -= whose[i] == SIZE_MAX ? 0 : steps;
+    probe p[TOGETHER], idle, *found[TOGETHER + 3];
+    uint32_t i, k, busy, left;
+    int status;
+    for (i = 0; i < count; i++) {
+        if (i + SOON < count)
+            fetch_packed(db, us[i + SOON], them[i + SOON], 1);
+        if (i + LATER < count)
+            fetch_packed(db, us[i + LATER], them[i + LATER], 0);
+        status = us[i] < n && them[i] < n ? find_packed(db, us[i], them[i], p + i) : BGFMT_ERR_NOT_COVERED;
+        if (status)
+            return status;
+        if (p[i].left)
+            fetch(p[i].least, (uint64_t)(p[i].most - p[i].least));
     }
+    no_stream(db->table, &idle);
+    busy = by_length(p, count, found);
+    for (k = 0; k < 3; k++)
+        found[busy + k] = &idle;
+    for (i = 0; i < busy; i += 4)
+        for (;;) {
+            for (left = 0, k = 0; k < 4; k++) {
+                if (!found[i + k]->left)
+                    found[i + k] = &idle;
+                else if (!left || found[i + k]->left < left)
+                    left = found[i + k]->left;
+            }
+            if (!left)
+                break;
+            idle.left = left;
+            decode_four(ts, found + i, left);
+            idle.left = 0;
+        }
+    for (i = 0; i < count; i++) {
+        status = settle(ts, p + i, out + (size_t)i * ts->columns);
+        if (status)
+            return status;
+    }
+    return BGFMT_OK;
+}
+
+static int packed_many(const bgfmt_db *db, size_t count, const uint32_t *us, const uint32_t *them, float *out)
+{
+    size_t at;
+    for (at = 0; at < count; at += TOGETHER) {
+        uint32_t some = count - at < TOGETHER ? (uint32_t)(count - at) : TOGETHER;
+        int status = packed_some(db, some, us + at, them + at, out + at * db->packed->columns);
+        if (status)
+            return status;
+    }
+    return BGFMT_OK;
 }
 
 /* ---- opening ---- */

@@ -1,6 +1,6 @@
 """Damaged copies of every kind of small table: `python -m tests.fuzz.damaged [COUNT] [SEED] [NAME...]`.
 
-A name is of a seed that is left out.
+A name is of a seed that is left out. A seed that takes half a second to prove has every fourth turn.
 
 None may be called good, end in anything but a report or a BgfmtError of one line, take more than five seconds (of the
 processor, so that other work does not count) or hold more than 400 MB. Prints how often each status came; a copy
@@ -10,11 +10,14 @@ that breaks the rule is left as `broken-*.bin`, and the exit code is 1.
 from __future__ import annotations
 
 import contextlib
+import itertools
 import random
 import resource
+import shutil
 import sys
 import tempfile
 import time
+import warnings
 from collections import Counter
 from collections.abc import Container, Iterator
 from dataclasses import dataclass
@@ -30,7 +33,10 @@ from tests import damage
 
 GOLDEN = Path(__file__).resolve().parents[2] / "fixtures" / "golden"
 SECONDS, MEGABYTES = 5.0, 250.0  # for one copy; what was held before it is not held against it
+SLOW = 0.5  # seconds of a proof
 ESCAPE = "ESCAPE"
+UNCHANGED = "no other file"
+ANOTHER_SIZE = "another size"
 #: golden files of gnubg's programs
 FILES = (
     "os_p01.bd", "os_p02.bd", "os_p02_cg.bd", "os_p03.bd", "os_p03_c.bd", "os_p03_g.bd", "os_p03_H.bd",
@@ -49,7 +55,7 @@ MADE = {
 
 @dataclass(frozen=True)
 class Seed:
-    """A sound file: its name, bytes, table and the format it is written in.
+    """A sound file: its name, bytes, tables (none where none can be written) and the format it is written in.
 
     within : of a folder, which is damaged in one file; the name of that file.
     proved : whether there is a rule that such tables are proved by.
@@ -57,7 +63,7 @@ class Seed:
 
     name: str
     data: bytes
-    table: Any
+    tables: tuple[Any, ...]
     format: str
     within: str | None = None
     proved: bool = True
@@ -68,7 +74,7 @@ def seeds(folder: Path) -> Iterator[Seed]:
     for name in FILES:
         path = GOLDEN / "gnubg" / name
         with bgfmt.open(path) as db:
-            yield Seed(name, path.read_bytes(), bgfmt.load(path), db.format.name)
+            yield Seed(name, path.read_bytes(), (bgfmt.load(path),), db.format.name)
     tables = {
         "os": bgfmt.load(GOLDEN / "gnubg" / "os_p03.bd"),
         "nd": bgfmt.load(GOLDEN / "gnubg" / "os_p03_nd.bd"),
@@ -88,6 +94,7 @@ def seeds(folder: Path) -> Iterator[Seed]:
     tables |= {f"fine-{table.arrays()['equities'].dtype}": table for table in fine}
     yield from stored(folder / "store")
     yield written(folder, "2001", list(gnubg2001.solve()), "gnubg-2001")
+    yield written(folder, "six points", solver.one_sided(6, recipe="bgsage"), "bgsage")
     for kind, table in tables.items():
         for format in bgfmt.formats.known():
             if format.startswith("gnubg-") and format != "gnubg-huge":
@@ -100,26 +107,29 @@ def stored(store: Path) -> Iterator[Seed]:
     """A store of chunks, once for each of its files."""
     solve_stored("two-sided", 3, 3, store=store)
     for path in sorted(path for path in store.rglob("*") if path.is_file()):
-        yield Seed(store.name, path.read_bytes(), None, "zarr", str(path.relative_to(store)))
+        yield Seed(store.name, path.read_bytes(), (), "zarr", str(path.relative_to(store)))
 
 
-def written(folder: Path, name: str, table: Any, format: str) -> Seed:
-    """A file of these tables; CapabilityError where the format does not hold them."""
-    bgfmt.save(table, folder / name, format=format)
+def written(folder: Path, name: str, made: Any, format: str) -> Seed:
+    """A file of a table, or of several; CapabilityError where the format does not hold them."""
+    bgfmt.save(made, folder / name, format=format)
     path = folder / name
     within = None
     if path.is_dir():
         within = next(inside.name for inside in path.iterdir())
         path /= within
-    held = bgfmt.load(folder / name)
-    return Seed(name, path.read_bytes(), held, format, within, held.kind != "two-sided-fine")
+    held = tuple(made) if isinstance(made, list) else (bgfmt.load(folder / name),)
+    return Seed(name, path.read_bytes(), held, format, within, held[0].kind != "two-sided-fine")
 
 
 def judge(path: Path) -> str:
-    """The status of a file, or the kind of error that says why there is none."""
+    """The status of a file, or the kind of error that says why there is none; a warning that is told is a fault."""
     begin = time.process_time()
     try:
-        report = bgfmt.verify(path)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            warnings.simplefilter("ignore", RuntimeWarning)  # as the command does
+            report = bgfmt.verify(path)
     except bgfmt.BgfmtError as error:
         assert "\n" not in str(error), error
         return type(error).__name__
@@ -148,29 +158,25 @@ def run(count: int, seed: int = 0, folder: Path | None = None, without: Containe
     with tempfile.TemporaryDirectory(dir=shared) as made:
         where = folder or Path(made)
         corpus = [sound for sound in seeds(where) if sound.name not in without]
-        for sound in corpus:  # kernels are compiled before anything is timed
-            code = bgfmt.verify(put(sound, sound.data, where)).exit_code
-            assert code == 0 or not sound.proved, sound.name
+        slow = {sound.name for sound in corpus if seconds_of_proof(sound, where) > SLOW}
         with contextlib.suppress(KeyboardInterrupt):
-            for number in range(count):
-                sound = corpus[number % len(corpus)]
+            for number, sound in zip(range(count), turns(corpus, slow), strict=False):
                 rng = random.Random(f"{seed}-{number}")
-                other = corpus[(number + 7) % len(corpus)].data
-                kind, data = copy(sound, rng, number + 100_000 * seed, other, where)
-                if data is None:
+                other = corpus[rng.randrange(len(corpus))].data
+                kind = kind_of(sound, rng)
+                path = copy(sound, kind, number + 100_000 * seed, other, where)
+                if path is None:
+                    outcomes[UNCHANGED] += 1
                     continue
-                path = put(sound, data, where)
                 before = peak()
                 try:
                     outcomes[judge(path)] += 1
                     assert peak() - before < MEGABYTES, f"took {peak() - before:.0f} MB"
                 except Exception as error:
-                    kept = Path(f"broken-{sound.name}-{number}.bin")
-                    kept.write_bytes(data)
-                    print(
-                        f"copy {number} of {sound.name}, {kind}, seed {seed}: {kept}: {error!r:.300}",
-                        file=sys.stderr,
-                    )
+                    kept = f"broken-{sound.name}-{number}"
+                    (shutil.copytree if path.is_dir() else shutil.copy)(path, kept)
+                    print(f"copy {number} of {sound.name}, {kind}, seed {seed}: {kept}: {error!r:.300}",
+                          file=sys.stderr, flush=True)  # fmt: skip
                     outcomes[ESCAPE] += 1
                 finally:
                     if sound.within is not None:
@@ -178,26 +184,56 @@ def run(count: int, seed: int = 0, folder: Path | None = None, without: Containe
     return outcomes
 
 
-def copy(
-    sound: Seed, rng: random.Random, number: int, other: bytes, folder: Path
-) -> tuple[str, bytes | None]:
-    """(kind of damage, a damaged copy); None where this damage changes nothing, or no such file can be written."""
-    if sound.table is None or sound.within is not None or rng.random() < 0.5:
-        kind = rng.choice(sorted(damage.KINDS))
-        if len(sound.data) <= 2 * damage.HEADER:
-            kind = rng.choice(("bit", "bits", "front", "back", "cut", "short", "pad"))
-        return kind, damage.damaged(sound.data, kind, number, other)
-    kind = rng.choice(sorted(damage.VALUES))
-    table = damage.damaged_table(sound.table, kind, number)
-    if table is None:
-        return kind, None
-    path = folder / "damaged"
+def turns(corpus: list[Seed], slow: Container[str]) -> Iterator[Seed]:
+    """Seeds in turn without end, the slow ones in every fourth round."""
+    for round_ in itertools.count():
+        yield from (
+            sound for k, sound in enumerate(corpus) if sound.name not in slow or (k + round_) % 4 == 0
+        )
+
+
+def seconds_of_proof(sound: Seed, folder: Path) -> float:
+    """What proving the sound file takes, once its kernels are compiled."""
+    path = put(sound, sound.data, folder)
+    for _ in range(2):
+        begin = time.process_time()
+        code = bgfmt.verify(path).exit_code
+        took = time.process_time() - begin
+        assert code == 0 or not sound.proved, sound.name
+        if took < SLOW:
+            break
+    return took
+
+
+def kind_of(sound: Seed, rng: random.Random) -> str:
+    """A kind of damage that the seed allows."""
+    if sound.tables and rng.random() < 0.5:
+        return rng.choice([*sorted(damage.VALUES), ANOTHER_SIZE])
+    if len(sound.data) <= 2 * damage.HEADER:
+        return rng.choice(("bit", "bits", "front", "back", "cut", "short", "pad", "twice"))
+    return rng.choice(sorted(damage.KINDS))
+
+
+def copy(sound: Seed, kind: str, number: int, other: bytes, folder: Path) -> Path | None:
+    """The path of a damaged copy; None where this damage changes nothing, or no such file can be written."""
+    if kind in damage.KINDS:
+        return put(sound, damage.damaged(sound.data, kind, number, other), folder)
+    tables = list(sound.tables)
+    at = number % len(tables)
+    if kind == ANOTHER_SIZE:
+        tables[at] = damage.another_size(tables[at], number)
+    else:
+        tables[at] = damage.damaged_table(tables[at], kind, number)
+    if tables[at] is None:
+        return None
+    path = folder / ("damaged" if sound.within is None else "damaged folder")
     try:
-        bgfmt.save(table, path, format=sound.format, force=True)
+        with warnings.catch_warnings(action="ignore"):  # of numbers that are none
+            bgfmt.save(tables if len(tables) > 1 else tables[0], path, format=sound.format, force=True)
     except bgfmt.BgfmtError:  # numbers that no such file holds
-        return kind, None
-    data = path.read_bytes()
-    return kind, data if data != sound.data else None
+        return None
+    inside = path / sound.within if sound.within and (path / sound.within).exists() else path
+    return path if inside.is_dir() or inside.read_bytes() != sound.data else None
 
 
 def peak() -> float:
@@ -209,5 +245,7 @@ if __name__ == "__main__":
     wanted = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
     start = time.monotonic()
     found = run(wanted, int(sys.argv[2]) if len(sys.argv) > 2 else 0, without=sys.argv[3:])
-    print(f"{found.total():,} damaged copies in {time.monotonic() - start:.0f} s: {dict(found)}")
+    print(
+        f"{found.total() - found[UNCHANGED]:,} damaged copies in {time.monotonic() - start:.0f} s: {dict(found)}"
+    )
     sys.exit(1 if found[ESCAPE] else 0)

@@ -3,28 +3,42 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from pathlib import Path
 
+from bgfmt import formats
 from tests import damage
-from tests.fuzz.damaged import run, seeds
+from tests.fuzz.damaged import ANOTHER_SIZE, UNCHANGED, copy, run, seeds
 
 
 def test_there_is_a_seed_of_every_kind_and_format(tmp_path: Path) -> None:
     found = list(seeds(tmp_path))
-    kinds = {seed.table.kind for seed in found if seed.table is not None}
+    kinds = {table.kind for seed in found for table in seed.tables}
     assert kinds == {
         "one-sided", "normal-distribution", "mean-rolls", "two-sided", "hypergammon", "match-score", "bkg",
         "expected-points", "hypergammon-exact", "two-sided-fine",
     }  # fmt: skip
-    assert {seed.format for seed in found} >= {
-        "gnubg-os", "gnubg-nd", "gnubg-ts", "gnubg-hyper", "npz", "jfile", "bgfmt-match", "bgfmt-ts", "zarr",
-        "parquet", "sqlite", "sconyers", "bkg-binary", "points-text",
+    written = {name for name, form in formats.known().items() if form.reads}
+    assert {seed.format for seed in found} == written
+    assert len(damage.KINDS) + len(damage.VALUES) > 35
+
+
+def test_every_format_is_written_with_every_kind_of_wrong_number(tmp_path: Path) -> None:
+    """A kind of damage that changes nothing, such as columns of a table with one, is made up for by the others."""
+    done: Counter[str] = Counter()
+    for seed in seeds(tmp_path):
+        if not seed.tables or len(seed.data) > 300_000:
+            continue
+        for kind in (*damage.VALUES, ANOTHER_SIZE):
+            done[seed.format] += copy(seed, kind, 5, b"", tmp_path) is not None
+    assert set(done) >= {form.name for form in formats.known().values() if form.reads and form.writes} - {
+        "gnubg-2001", "bgsage",  # large
     }  # fmt: skip
-    assert len(damage.KINDS) + len(damage.VALUES) > 25
+    assert min(done.values()) >= 8, done
 
 
 def test_no_damaged_copy_is_called_good(tmp_path: Path) -> None:
     outcomes = run(int(os.environ.get("BGFMT_DAMAGED", "400")), seed=3, folder=tmp_path)
     assert outcomes["ESCAPE"] == 0
     assert outcomes["damaged"] > 200
-    assert outcomes.total() > 350
+    assert outcomes.total() - outcomes[UNCHANGED] > 350

@@ -19,6 +19,7 @@ from bgfmt.errors import BgfmtError, FormatError
 from bgfmt.matches import MOST_RECORDS, content, printable, read
 from bgfmt.matches import mat as mat_module
 from tests.conftest import FIXTURES
+from tests.doubling import assert_linear
 
 from .mutate import one, repacked
 
@@ -91,23 +92,20 @@ LONG: dict[str, Callable[[int], bytes]] = {
 
 @pytest.mark.parametrize("name", LONG)
 def test_time_grows_with_the_size(name: str) -> None:
-    """Eight times the bytes take eight times the time, thrice that at most where the machine is busy."""
+    """Eight times the bytes take eight times the time."""
 
-    def took(size: int) -> float:
+    def reading(size: int) -> Callable[[], None]:
         data = LONG[name](size)
-        best = 9.0
-        for _ in range(3):
-            begin = time.process_time()
+
+        def work() -> None:
             try:
                 read(data)
             except BgfmtError as error:
                 assert str(error).isprintable()
-            best = min(best, time.process_time() - begin)
-        return best
 
-    short, long = took(40_000), took(320_000)
-    assert long < 8
-    assert long < 24 * max(short, 0.02)  # a quadratic reader has 64
+        return work
+
+    assert assert_linear(reading(40_000), reading(320_000), 8) < 8
 
 
 def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -154,19 +154,3 @@ def rows(
                 if to >= 0:
                     out[into[k], to] = predicted[0, k, i] + residual[i]
     return -1
-
-
-@njit()
-def settle(wide: Any, narrow: Any, weights: Any, out: Any) -> None:
-    """Predictions of one column from its two sums, exact integers in floats.
-
-    wide : (m, w) float64, of 16-bit factors. narrow : (g, m, w) float32, of 8-bit factors by groups of shifts, each
-    to be multiplied by its weight. out : (m, w) uint16.
-    """
-    for i in range(out.shape[0]):
-        for j in range(out.shape[1]):
-            total = np.floor(wide[i, j] / 1024.0)
-            for g in range(len(weights)):
-                total += weights[g] * np.float64(narrow[g, i, j])
-            value = np.floor((total + 8192.0) / 16384.0) + 32768.0
-            out[i, j] = np.int32(min(max(value, 0.0), 65535.0))

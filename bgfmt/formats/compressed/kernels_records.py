@@ -13,6 +13,7 @@ from bgfmt.formats.compressed.kernels_coder import (
     LEFT,
     MOST,
     NEVER,
+    STEP,
     TO,
     WORDS,
     U,
@@ -22,9 +23,14 @@ from bgfmt.formats.compressed.kernels_coder import (
     opened,
     rested,
 )
+from bgfmt.formats.compressed.kernels_predict import laid, predicted
+from bgfmt.formats.compressed.kernels_products import fetch
+from bgfmt.formats.compressed.layout import MOST_NARROW, MOST_PAIRS, MOST_WIDE
 from bgfmt.jit import njit
 
 PLAIN = 255
+MANY, SOON = 4096, 3  # records that are found at once; fetched this long before
+MOST_LAID = 4 * (MOST_WIDE + MOST_NARROW + 2 * MOST_PAIRS)
 
 
 @njit()
@@ -85,6 +91,27 @@ def within_block(lanes: Any, k: Any) -> bool:
 
 
 @njit()
+def _sorted(states: Any, many: Any, order: Any) -> Any:
+    """Put those of the first `many` lanes that have records left into `order`, fewest first; how many they are."""
+    most: Any = 0
+    for i in range(many):
+        most = max(most, np.int64(states[i, LEFT]))
+    ends = np.zeros(most + 1, np.int64)
+    for i in range(many):
+        ends[states[i, LEFT]] += 1
+    busy = many - ends[0]
+    total = -ends[0]
+    for left in range(most + 1):
+        ends[left], total = total, total + ends[left]
+    for i in range(many):
+        left = states[i, LEFT]
+        if left:
+            order[ends[left]] = i
+            ends[left] += 1
+    return busy
+
+
+@njit()
 def residuals(
     data: Any,
     starts: Any,
@@ -104,91 +131,71 @@ def residuals(
 
     starts, stops : row segments in data. columns_at : place in the tile. tiles : which tile. widths, factors : of
     every tile. stored : (m,) True where `out` has the i-th record itself, not what is to be added to a prediction.
+
+    Many are found first, and then decoded four at a time, those that are as long together.
     """
     columns = out.shape[1]
-    lanes, whose = np.zeros((LANES, WORDS), np.uint64), np.full(LANES, -1, np.int64)
+    many = min(len(starts), MANY)
+    lanes, states = np.zeros((LANES, WORDS), np.uint64), np.zeros((many, WORDS), np.uint64)
+    lengths = np.empty(many, np.int64)
     room = np.zeros((LANES, 4), np.uint16)
     flat = room.reshape(-1)
-    at = 0
-    while True:
-        busy = False
-        steps: Any = NEVER
-        for k in range(LANES):
-            while whose[k] < 0 and at < len(starts):
-                t = tiles[at]
-                how = found_in(
-                    data, starts[at], stops[at], columns_at[at], widths[t], factors[t], columns, block, lanes, k,
-                    out, order[at],
-                )  # fmt: skip
-                if how < 0:
-                    return at
-                stored[at] = how == 1
-                if how == 2:
-                    whose[k] = at
-                at += 1
-            if whose[k] < 0:
-                rested(lanes, k, 4 * k)
-            else:
-                busy = True
-                steps = min(steps, np.int64(lanes[k, LEFT]))
-            lanes[k, TO] = 4 * k
-        if not busy:
-            return -1
-        four(data, lanes, steps, columns, slots, shifts, 0, flat)
-        for k in range(LANES):
-            if whose[k] >= 0 and lanes[k, LEFT] == 0:
-                if not within_block(lanes, k):
-                    return whose[k]
-                for c in range(columns):
-                    out[order[whose[k]], c] = room[k, c]
-                whose[k] = -1
+    for first in range(0, len(starts), many):
+        count = min(many, len(starts) - first)
+        for k in range(count):
+            i = first + k
+            if i + SOON < len(starts) and starts[i + SOON] != starts[i + SOON - 1]:
+                fetch(data, starts[i + SOON], starts[i + SOON] + 3 * (widths[tiles[i + SOON]] // block + 1))
+            t = tiles[i]
+            states[k, LEFT] = 0
+            how = found_in(
+                data, starts[i], stops[i], columns_at[i], widths[t], factors[t], columns, block, states, k, out,
+                order[i],
+            )  # fmt: skip
+            if how < 0:
+                return i
+            stored[i] = how == 1
+            if how == 2:
+                fetch(data, np.int64(states[k, LEAST]), np.int64(states[k, MOST]))
+        busy = _sorted(states, count, lengths)
+        for at in range(0, busy, LANES):
+            for k in range(LANES):
+                if at + k < busy:
+                    lanes[k] = states[lengths[at + k]]
+                else:
+                    rested(lanes, k, 0)
+                lanes[k, TO] = 4 * k
+            while True:
+                steps: Any = np.int64(lanes[0, LEFT])
+                for k in range(1, LANES):
+                    steps = min(steps, np.int64(lanes[k, LEFT]))
+                if steps == NEVER:
+                    break
+                four(data, lanes, steps, columns, slots, shifts, 0, flat)
+                for k in range(LANES):
+                    if lanes[k, LEFT] == 0:
+                        i = first + lengths[at + k]
+                        if not within_block(lanes, k):
+                            return i
+                        for c in range(columns):
+                            out[order[i], c] = room[k, c]
+                        rested(lanes, k, 4 * k)
+                    else:
+                        lanes[k, TO] = 4 * k
+                        if lanes[k, STEP] == 0:
+                            lanes[k, LEFT] = NEVER
+    return -1
 
 
 @njit()
-def predicted(data: Any, mine: Any, beside: Any, theirs: Any, parts: Any, weights: Any, column: int) -> Any:
-    """The prediction of one number, from the factors of its row and of its column.
-
-    data, beside : int8. parts : (columns, 6) int64: bytes before the column's factors, how many of 16 bits, of 8, and
-    pairs of 4, weights before its own, and whether the sum of the small ones stays within 32 bits. weights : int32,
-    two to each shift.
-    """
-    wide, narrow, pairs = (
-        np.uint64(parts[column, 1]),
-        np.uint64(parts[column, 2]),
-        np.uint64(parts[column, 3]),
-    )
-    a, b = np.uint64(mine + parts[column, 0]), np.uint64(theirs + parts[column, 0])
-    w = np.uint64(parts[column, 4])
-    total: Any = np.int64(0)
-    for k in range(wide):
-        x = np.int64(data[a + k]) << 8 | (np.int64(data[a + wide + k]) & 255)
-        y = np.int64(beside[b + k]) << 8 | (np.int64(beside[b + wide + k]) & 255)
-        total += x * y * np.int64(weights[w + k])
-    total >>= 10
-    a, b, w = a + wide + wide, b + wide + wide, w + wide
-    if parts[column, 5]:
-        small = np.int32(0)  # 32 bits throughout, so that many factors are multiplied at once
-        for k in range(narrow):
-            small = np.int32(
-                small + np.int32(np.int32(data[a + k]) * np.int32(beside[b + k])) * weights[w + k]
-            )
-        a, b, w = a + narrow, b + narrow, w + narrow
-        for k in range(pairs):
-            x4, y4 = np.int32(data[a + k]), np.int32(beside[b + k])
-            both = np.int32((x4 >> 4) * (y4 >> 4) + (((x4 & 15) ^ 8) - 8) * (((y4 & 15) ^ 8) - 8))
-            small = np.int32(small + both * weights[w + k])
-        total += np.int64(small)
-    else:
-        for k in range(narrow):
-            total += np.int64(data[a + k]) * np.int64(beside[b + k]) * np.int64(weights[w + k])
-        a, b, w = a + narrow, b + narrow, w + narrow
-        for k in range(pairs):
-            x, y = np.int64(data[a + k]), np.int64(beside[b + k])
-            total += ((x >> 4) * (y >> 4) + (((x & 15) ^ 8) - 8) * (((y & 15) ^ 8) - 8)) * np.int64(
-                weights[w + k]
-            )
-    total = ((total + 8192) >> 14) + 32768
-    return min(max(total, 0), 65535)
+def lay(data: Any, at: Any, size: Any, parts: Any, weights: Any, row: Any) -> None:
+    """The factors of a row, `size` bytes from data[at] on, as `predicted` takes them; they may be the data's last."""
+    if at + size + 16 <= len(data):
+        laid(data, at, parts, weights, row)
+        return
+    copied = np.zeros(size + 16, np.int8)
+    copied[:size] = data[at : at + size]
+    laid(copied, 0, parts, weights, row)
 
 
 @njit()
@@ -199,6 +206,7 @@ def add_predictions(
     where: Any,
     tiles: Any,
     widths: Any,
+    factors: Any,
     parts: Any,
     weights: Any,
     block: int,
@@ -208,18 +216,24 @@ def add_predictions(
 ) -> None:
     """Add to each row of out (m, columns) its prediction, unless it is stored: to row order[i] the i-th.
 
-    where : factors of the record's column
-    in `beside`. parts : (tiles, columns, 5), the weights counted through all of them."""
-    columns = out.shape[1]
-    data, beside = data.view(np.int8), beside.view(np.int8)
-    each = 3 if columns == 4 else 2
+    where : factors of the record's column in `beside`, behind which 16 bytes more can be read. parts : (tiles,
+    columns, 6), the weights counted through all of them.
+    """
+    each = 3 if out.shape[1] == 4 else 2
+    row = np.empty(MOST_LAID, np.int32)
+    mine, theirs = data.view(np.int8), beside.view(np.int8)
+    last = np.int64(-1)
     for i in range(len(starts)):
+        if i + SOON < len(starts):
+            fetch(beside, where[i + SOON], where[i + SOON] + factors[tiles[i + SOON]])
         if stored[i]:
             continue
         t = tiles[i]
-        mine = starts[i] + (widths[t] + block - 1) // block * each
-        for c in range(columns):
-            out[order[i], c] += predicted(data, mine, beside, where[i], parts[t], weights, c)
+        if starts[i] != last:
+            at = starts[i] + (widths[t] + block - 1) // block * each
+            lay(mine, at, factors[t], parts[t], weights, row)
+            last = starts[i]
+        predicted(row, theirs, where[i], parts[t], out[order[i]])
 
 
 @njit()
@@ -251,10 +265,10 @@ def record(
         if not within_block(lanes, 0):
             return False
     if how != 1:
-        signed = data.view(np.int8)
-        mine = start + (width + block - 1) // block * (3 if columns == 4 else 2)
-        for c in range(columns):
-            out[c] += predicted(signed, mine, signed, where, parts, weights, c)
+        signed, row = data.view(np.int8), np.empty(MOST_LAID, np.int32)
+        at = start + (width + block - 1) // block * (3 if columns == 4 else 2)
+        lay(signed, at, factors, parts, weights, row)
+        predicted(row, signed, where, parts, out)
     return True
 
 

@@ -241,13 +241,14 @@ class Scales:
             most += int(np.exp2(pairs.astype(np.float64)).sum()) << 7
             out.append((at, len(wide), len(narrow), len(pairs), before, most < 1 << 31))
             at += 2 * len(wide) + len(narrow) + len(pairs)
-            before += len(wide) + len(narrow) + len(pairs)
+            before += sum(len(part) + -len(part) % 16 for part in (wide, narrow, pairs))
         return np.array(out, np.int64)
 
     @cached_property
     def weights(self) -> NDArray[np.int32]:
-        """Two to each shift, in the order of the bytes."""
-        return np.int32(1) << np.concatenate([part for column in self for part in column]).astype(np.int32)
+        """Two to each shift, in the order of the bytes, each kind filled up with zeros to a multiple of 16."""
+        parts = [np.left_shift(np.int32(1), part, dtype=np.int32) for column in self for part in column]
+        return np.concatenate([np.pad(part, (0, -len(part) % 16)) for part in parts])
 
     def build(self) -> bytes:
         """As a strip's head holds it."""

@@ -22,6 +22,8 @@ Records = NDArray[np.uint16]
 Segments = tuple[Bytes, Numbers, Numbers]
 #: rows of each group, and bytes, that are made at once where rows are read one behind the other
 AHEAD, LEAST_AHEAD, MOST_AHEAD = 160, 96 << 20, 512 << 20
+#: bytes behind a column's factors that a kernel reads, and does not use: in a file their sum and two row segments
+BEHIND = 16
 
 
 class Packed:
@@ -51,7 +53,7 @@ class Packed:
         self._weights = np.zeros(0, np.int32)
         self._rows_sound = np.zeros((n, groups), bool)
         self._beside_sound = np.zeros((groups, n), bool)
-        self._lock = threading.Lock()
+        self._lock, self._local = threading.Lock(), threading.local()
         self._edges = shape.edges()
         whole = source.buffer
         #: all bytes of the file, where they are at hand
@@ -111,7 +113,7 @@ class Packed:
             for a, b in zip(starts.tolist(), ends.tolist(), strict=True)
         ]
         sizes = ends - starts
-        joined = np.concatenate(parts) if parts else np.zeros(0, np.uint8)
+        joined = np.concatenate([*parts, np.zeros(BEHIND, np.uint8)])
         return joined, np.cumsum(sizes) - sizes
 
     def _sound(self, data: Bytes, at: Numbers, starts: Numbers, ends: Numbers) -> None:
@@ -191,7 +193,7 @@ class Packed:
                 stop = min(end * shape.block, high - low)
                 scales = self.tile(g, j)
                 data, starts, ends = self.segments(places[mine], j)
-                predicted = np.empty((shape.columns, len(mine), stop - begin * shape.block), np.uint16)
+                predicted = predict.room(self._local, (shape.columns, len(mine), stop - begin * shape.block))
                 head = shape.entry_bytes(high - low)
                 factors = data[(starts + head)[:, None] + np.arange(scales.factor_bytes)]
                 predict.predict(factors, self.beside(g, j, begin * shape.block, stop), scales, predicted)
@@ -244,6 +246,7 @@ class Packed:
             theirs_at,
             tiles,
             widths,
+            self._factors,
             self._parts,
             self._weights,
             shape.block,

@@ -15,18 +15,15 @@ import numpy as np
 
 from bgfmt.jit import njit
 from bgfmt.solver.kernels.hypergammon_plays import AGAIN, OPEN, PLACES, ROLLS, Plays
+from bgfmt.solver.kernels.hypergammon_vectors import first_play, lowest, next_play
 
 Array = Any
 LANES = 32
 NUMBERS = 10
 TILE = LANES * NUMBERS
 CUBELESS = 5 * LANES
+FIVE, LANDINGS = np.uint32(31), np.uint32((1 << OPEN) - 1)  # five bits; those of landings
 FEW = 5  # live lanes up to which the records of a tile are made one by one
-#: place of a lowest bit in a word by the top five bits of its product with SPREAD
-SPREAD = 0x077CB531
-LOWEST = np.array([0] * 32, np.uint8)
-for _k in range(32):
-    LOWEST[((SPREAD << _k) & 0xFFFFFFFF) >> 27] = _k
 
 
 class Tiles(NamedTuple):
@@ -34,8 +31,8 @@ class Tiles(NamedTuple):
 
     them : (tiles * 32,) the side of each lane, 0 where there is none. lane : (n,) tile * 32 + lane of each side.
     blocked : (tiles,) the landing that all sides of a tile block. blots : (tiles, 32) uint32, bits of the lanes with
-        a blot on a landing; nothing from landing 24 on. places (tiles * 32, 3), hit (tiles * 32, 8) : of the lanes,
-        what `Sides` has of sides, the hits as places in `State.apart` of records of column 0.
+        a blot on a landing; nothing from landing 24 on. places : (tiles * 32,) uint32, what `Sides` has, five bits
+        each. hit : flat (tiles * 32, 8) uint64, what `Sides` has as places in `State.apart` of records of column 0.
     """
 
     them: Array
@@ -74,47 +71,11 @@ class State(NamedTuple):
 
 
 @njit()
-def first_play(told: Array, at: Any, best: Array, word: Any, barred: Any) -> None:
-    """The numbers of a tile after the first play of a roll; lanes of `word` are barred from it."""
-    for c in range(LANES):
-        off = barred * np.float32((word >> np.uint32(c)) & np.uint32(1))
-        for k in range(5):
-            best[k * LANES + c] = told[at + np.uint64(k * LANES + c)]
-        for k in range(5, NUMBERS):
-            best[k * LANES + c] = told[at + np.uint64(k * LANES + c)] + off
-
-
-@njit()
-def next_play(told: Array, at: Any, old: Array, best: Array, word: Any, barred: Any) -> None:
-    """`best` = `old` or, lane by lane, what a play leads to: the last of equally good ones gives the chances."""
-    for c in range(LANES):
-        off = barred * np.float32((word >> np.uint32(c)) & np.uint32(1))
-        x = told[at + np.uint64(CUBELESS + c)] + off
-        was = old[CUBELESS + c]
-        taken = x >= was
-        best[CUBELESS + c] = x if taken else was
-        for k in range(5):
-            best[k * LANES + c] = told[at + np.uint64(k * LANES + c)] if taken else old[k * LANES + c]
-        for k in range(6, NUMBERS):
-            y = told[at + np.uint64(k * LANES + c)] + off
-            z = old[k * LANES + c]
-            best[k * LANES + c] = y if y > z else z
-
-
-@njit()
-def one_lane(apart: Array, at: Any, best: Array, c: int) -> None:
-    """As `next_play`, for a lane in which the play leads to the record at `at` of `State.apart`."""
-    x, was = apart[at], best[CUBELESS + c]
-    taken = x >= was  # no branch: it would be guessed wrong every other time
-    best[CUBELESS + c] = x if taken else was
+def one_lane(apart: Array, at: Any, out: Array, begin: Any) -> None:
+    """The record at `at` of `State.apart` as one lane of a tile, from `begin` on."""
     for k in range(5):
-        y = apart[at + np.uint64(k + 5)]
-        z = best[k * LANES + c]
-        best[k * LANES + c] = y if taken else z
-    for k in range(1, 5):
-        y = apart[at + np.uint64(k)]
-        z = best[CUBELESS + k * LANES + c]
-        best[CUBELESS + k * LANES + c] = y if y > z else z
+        out[begin + np.uint64(k * LANES)] = apart[at + np.uint64(k + 5)]
+        out[begin + np.uint64(CUBELESS + k * LANES)] = apart[at + np.uint64(k)]
 
 
 @njit()
@@ -153,11 +114,11 @@ def rows(
     blots, places, hit = tiles.blots, tiles.places, tiles.hit
     n = np.uint64(len(state.kinds))
     tile_wide = np.uint64(TILE)
-    barred = -(one + one) * (one + one) * (one + one)
-    ping, pong = np.zeros(TILE, told.dtype), np.zeros(TILE, told.dtype)
-    total = np.zeros(TILE, told.dtype)
+    best, total = np.zeros(TILE, told.dtype), np.zeros(TILE, told.dtype)
+    others = np.zeros(2 * TILE, told.dtype)  # of two plays, the lanes in which a blot is hit
     for tile in range(from_, len(tiles.blocked), apace):
         start_of_tile = np.uint64(tile) * n
+        lane_of_tile = np.uint64(tile * LANES)
         for us in range(first, last):
             alive = live[us, tile]
             if few(alive):
@@ -168,57 +129,58 @@ def rows(
                 for low in range(1, high + 1):
                     start, end = starts[roll], starts[roll + 1]
                     roll += 1
-                    in_ping = True
                     if start == end:
-                        stay(state, tiles, tile, us, alive, ping)
+                        stay(state, tiles, tile, us, alive, best)
+                    last_at = np.uint64(0)
+                    last_hits = last_barred = np.uint32(0)
+                    waiting = 0  # a play is done after the next one's hits were put together, not to wait for them
                     for e in range(start, end):
-                        hits = met(blots, tile, packed[e])
                         repeated = np.uint32(0)
                         mask = landed[e]
                         if mask & AGAIN:
                             for f in range(start, e):
                                 if after[f] == after[e]:
-                                    other = landed[f] ^ mask
+                                    other = (landed[f] ^ mask) & LANDINGS
                                     different = np.uint32(0)
-                                    for k in range(OPEN):
-                                        if other >> np.uint32(k) & np.uint32(1):
-                                            different |= blots[tile, k]
+                                    while other:
+                                        different |= blots[tile, lowest(other)]
+                                        other &= other - np.uint32(1)
                                     repeated |= ~different
                             if not alive & ~repeated:
                                 continue
+                        hits = met(blots, tile, packed[e]) & alive & ~repeated
                         to_side = np.uint64(after[e])
-                        at = (start_of_tile + to_side) * tile_wide
-                        if e == start:
-                            first_play(told, at, ping, hits, barred)
-                        elif in_ping:
-                            next_play(told, at, ping, pong, hits | repeated, barred)
-                            in_ping = False
-                        else:
-                            next_play(told, at, pong, ping, hits | repeated, barred)
-                            in_ping = True
-                        lone = hits & alive & ~repeated
                         there = to_side * n * np.uint64(NUMBERS)
+                        lone = hits
+                        side = np.uint64(waiting & 1) * tile_wide
                         while lone:
-                            lowest = lone & (~lone + np.uint32(1))
-                            lone ^= lowest
-                            c = int(LOWEST[np.uint32(lowest * np.uint32(SPREAD)) >> np.uint32(27)])
-                            at_lane = tile * LANES + c
+                            c = lowest(lone)
+                            lone &= lone - np.uint32(1)
+                            at_lane = lane_of_tile + np.uint64(c)
+                            place = places[at_lane]
                             bits = (
-                                (mask >> places[at_lane, 0] & 1)
-                                | (mask >> places[at_lane, 1] & 1) << 1
-                                | (mask >> places[at_lane, 2] & 1) << 2
+                                (mask >> (place & FIVE) & np.uint32(1))
+                                | (mask >> (place >> np.uint32(5) & FIVE) & np.uint32(1)) << np.uint32(1)
+                                | (mask >> (place >> np.uint32(10)) & np.uint32(1)) << np.uint32(2)
                             )
-                            if in_ping:
-                                one_lane(apart, there + hit[at_lane, bits], ping, c)
-                            else:
-                                one_lane(apart, there + hit[at_lane, bits], pong, c)
+                            to = hit[at_lane * np.uint64(8) + np.uint64(bits)]
+                            one_lane(apart, there + to, others, side + np.uint64(c))
+                        if waiting == 1:
+                            first_play(told, last_at, others, np.uint64(0), best, last_hits, last_barred)
+                        elif waiting:
+                            behind = tile_wide - side
+                            next_play(told, last_at, others, behind, best, last_hits, last_barred)
+                        waiting += 1
+                        last_at = (start_of_tile + to_side) * tile_wide
+                        last_hits, last_barred = hits, repeated
+                    if waiting == 1:
+                        first_play(told, last_at, others, np.uint64(0), best, last_hits, last_barred)
+                    elif waiting:
+                        behind = np.uint64((~waiting & 1) * TILE)
+                        next_play(told, last_at, others, behind, best, last_hits, last_barred)
                     weight = one if high == low else one + one
-                    if in_ping:
-                        for k in range(TILE):
-                            total[k] += weight * ping[k]
-                    else:
-                        for k in range(TILE):
-                            total[k] += weight * pong[k]
+                    for k in range(TILE):
+                        total[k] += weight * best[k]
             out = made[us - first, tile]
             for k in range(TILE):
                 out[k] = total[k] * share

@@ -76,14 +76,3 @@ def best(
         begin = place * columns
         for i in range(low * columns, high * columns):
             made[begin + i] = stored[i]
-
-
-@njit()
-def spread(pieces: Any, columns: int, numbers: Any, rows: Any, out: Any) -> None:
-    """Put records in pip order, (m, p * columns) uint16, where their position numbers say in rows of the table."""
-    for x in range(rows.size):
-        row = out[rows[x]]
-        for i in range(numbers.size):
-            at = numbers[i] * columns
-            for k in range(columns):
-                row[at + k] = pieces[x, i * columns + k]

@@ -56,7 +56,8 @@ def nowhere(entry: int, column: str = "", item: int = 0) -> int | None:
 @dataclass(frozen=True)
 class Work:
     """How to look: on how many threads, whom to tell, where an entry's number lies in the file (byte offset by entry,
-    column and item), whether at a sample of `sample` entries by `seed` only, and with whose workers.
+    column and item), whether at a sample of `sample` entries by `seed` only, with whose workers, and what difference
+    the user lets pass: then every entry is held against it.
     """
 
     threads: int = 1
@@ -65,6 +66,7 @@ class Work:
     sample: int | None = None
     seed: int = 0
     spread: Spread | None = None
+    tolerance: float | None = None
 
     def rng(self) -> np.random.Generator:
         """The generator of this sample; any whole number is a seed."""

@@ -1,7 +1,8 @@
 """Hypergammon in float64: is the table where the iteration of recipe exact leads?
 
 With one and two chequers the iteration is run again, to the last bit; with three each record must reproduce itself
-in one step to the threshold at which the iteration stops.
+in one step to the threshold at which the iteration stops. Finished games and races are right to the last bit in
+any case, and are looked at first: they tell damage from a table at once.
 """
 
 from __future__ import annotations
@@ -15,13 +16,18 @@ from bgfmt.tables import ExactHypergammon
 from bgfmt.verifier.findings import KEPT, Cause, Finding, Likely, Outcome, Rule
 from bgfmt.verifier.proofs import Work
 from bgfmt.verifier.proofs.hypergammon import FIELDS
+from bgfmt.verifier.proofs.hypergammon_races import tell
+from bgfmt.verifier.proofs.hypergammon_states import Search
 from bgfmt.verifier.recurrence import hypergammon as recurrence
 
 Array = NDArray[Any]
 THRESHOLD = 1e-12  # at which the iteration stops
 ROUNDING = 1e-14  # what one step in float64 adds
 RUN_AGAIN_MOST = 2  # chequers
-SWEEPS = 200
+QUICK = 1  # chequers up to which an iteration takes no time
+FEW = 50  # one record in so many, beyond which it is another table rather than damage
+LEAST_FEW = 20
+SETTLED = 5000  # wrong records that are told apart from those that follow from them
 NUMBERS = (*FIELDS[:5], "cubeless", *FIELDS[5:])
 
 
@@ -30,9 +36,21 @@ def prove(table: ExactHypergammon, work: Work) -> Outcome:
     n = table.positions
     which = work.some(n * n)
     stored = np.ascontiguousarray(table.float64, np.float64).reshape(n * n, 10)
-    if which is None and table.chequers <= RUN_AGAIN_MOST:
-        return _run_again(table, work, stored)
-    found: list[Finding] = []
+    if which is not None:
+        return _one_step(table, work, stored, which)
+    if table.chequers > RUN_AGAIN_MOST:
+        return _one_step(table, work, stored, None)
+    if table.chequers > QUICK:
+        step = _one_step(table, work, stored, None)
+        if 0 < step.failing <= max(LEAST_FEW, n * n // FEW):
+            return step
+    return _run_again(table, work, stored)
+
+
+def _one_step(table: ExactHypergammon, work: Work, stored: Array, which: Array | None) -> Outcome:
+    n = table.positions
+    bad: list[Array] = []
+    rights: list[Array] = []
     failing, largest = 0, 0.0
     for step in recurrence.steps(
         stored.reshape(n, n, 10), table.chequers, which, slack=2 * (THRESHOLD + ROUNDING), exact=True,
@@ -45,35 +63,55 @@ def prove(table: ExactHypergammon, work: Work) -> Outcome:
         wrong = np.flatnonzero((off > THRESHOLD + ROUNDING) | idle)
         failing += len(wrong)
         largest = max(largest, float(off[wrong].max(initial=0)))
-        for k in wrong[: KEPT - len(found)]:
-            found.append(_finding(table, work, int(step.which[k]), step.right[k]))
+        if failing <= SETTLED or not bad:
+            bad.append(step.which[wrong])
+            rights.append(step.right[wrong])
     checked = n * n if which is None else len(which)
     if not failing:
         return Outcome(n * n, checked, "exact", facts={"threshold": THRESHOLD})
-    return _outcome(n * n, checked, failing, largest, found)
+    where, right, own = np.concatenate(bad), np.concatenate(rights), None
+    if failing <= SETTLED and which is None:
+        right, mine = recurrence.settled(stored, table.chequers, where, THRESHOLD + ROUNDING)
+        where, right, own = where[mine], right[mine], int(mine.sum())
+    return _outcome(table, work, checked, failing, largest, where, right, own)
 
 
 def _run_again(table: ExactHypergammon, work: Work, stored: Array) -> Outcome:
     iteration = recurrence.Iteration(table.chequers, exact=True, threads=work.threads)
-    for sweeps in range(1, SWEEPS + 1):
-        change = iteration.sweep()
-        differ = (iteration.values.view(np.int64) != stored.view(np.int64)).any(axis=1)
-        if not differ.any():
-            return Outcome(len(stored), len(stored), "exact", facts={"sweeps": sweeps})
-        if change <= THRESHOLD:
-            break
-    bad = np.flatnonzero(differ)
-    with np.errstate(invalid="ignore"):
-        gap = np.nan_to_num(np.abs(iteration.values[bad] - stored[bad]), nan=np.inf)
-    found = [_finding(table, work, int(k), iteration.values[k]) for k in bad[:KEPT]]
-    return _outcome(len(stored), len(stored), len(bad), float(gap.max()), found)
+    bits = stored.view(np.int64)
+    told = tell(iteration, bits)
+    if told.hopeless and work.tolerance is None:
+        off = recurrence.off(bits[told.where], told.right.view(np.int64))
+        return _outcome(
+            table, work, told.known, len(told.where), float(off.max()), told.where, told.right, None
+        )
+    search = Search(iteration, bits, work.progress)
+    for course in () if told.hopeless else told.courses:
+        found = search.run(course)
+        if found is not None:
+            return Outcome(len(stored), len(stored), "exact", facts={"sweeps": found.sweeps})
+    if search.differ is None or not search.few():
+        del iteration, search
+        return _one_step(table, work, stored, None)
+    off = recurrence.off(bits[search.differ], search.right.view(np.int64))
+    return _outcome(
+        table, work, len(stored), len(search.differ), float(off.max()), search.differ, search.right,
+        len(search.differ),
+    )  # fmt: skip
 
 
-def _outcome(entries: int, checked: int, failing: int, largest: float, found: list[Finding]) -> Outcome:
-    systematic = largest <= 100 * THRESHOLD and failing > max(20, checked // 50)
+def _outcome(
+    table: ExactHypergammon, work: Work, checked: int, failing: int, largest: float, where: Array, right: Array,
+    own: int | None,
+) -> Outcome:  # fmt: skip
+    """The outcome for a table whose records `where` ought to be `right`; own : how many are wrong in themselves."""
+    systematic = largest <= 100 * THRESHOLD and failing > max(LEAST_FEW, checked // FEW)
+    found = [_finding(table, work, int(k), r) for k, r in zip(where[:KEPT], right[:KEPT], strict=True)]
     return Outcome(
-        entries, checked, failing=failing, largest=largest, unit="of an equity", systematic=systematic,
-        likely=Likely(Cause.THRESHOLD) if systematic else None, findings=() if systematic else tuple(found),
+        table.positions**2, checked, failing=failing, wrong=None if systematic else own,
+        inherited=failing - own if own is not None and not systematic else 0, largest=largest, unit="of an equity",
+        systematic=systematic, likely=Likely(Cause.THRESHOLD) if systematic else None,
+        findings=() if systematic else tuple(found),
     )  # fmt: skip
 
 

@@ -26,6 +26,9 @@ DECODE = np.float32(1 / WHOLE)
 PART = 4096  # records a thread takes at once
 ALONE = 500  # length of a row up to which one thread makes it
 SOME = 16  # rows a thread takes at once
+SETTLING = 200  # steps after which records settle in any case
+APART = 20  # times the limit by which what is wrong in itself differs, where anything does
+WHILE = 1 << 17  # records compared at once
 #: classes of records
 ILLEGAL, OVER, CONTACT, RACE = 0, 1, 2, 3
 
@@ -61,6 +64,15 @@ def decode(records: Array) -> Array:
     return out
 
 
+def off(one: Array, other: Array) -> Array:
+    """(m,) the greatest difference of a chance or an equity between records (m, 28), or (m, 10) int64 of float64."""
+    if one.dtype == np.int64:
+        gap = np.abs(one.view(np.float64) - other.view(np.float64))
+    else:
+        gap = np.abs(decode(one) - decode(other))
+    return np.asarray(np.nan_to_num(gap, nan=np.inf).max(axis=1, initial=0))
+
+
 def boards_of(chequers: int) -> Array:
     """(n, 25) int64 counts of every position."""
     return board.unrank_array(np.arange(board.count(PLACES, chequers)), PLACES).astype(np.int64)
@@ -78,8 +90,9 @@ class Iteration:
     sides that `us` may become, whose numbers are smaller. So with us < them all it looks at comes after its turn, and
     is as it was; a sweep makes those records first, all at once, and then the others row by row.
 
-    values (n * n, 10) : the numbers. live : numbers of the records that are iterated. divide : sums are divided by 36
-    instead of multiplied by the reciprocal.
+    values (n * n, 10) : the numbers. live, races : numbers of the records that are iterated, and of those of them
+    in which all contact is over: they look at races alone. divide : sums are divided by 36 instead of multiplied by
+    the reciprocal.
     """
 
     def __init__(self, chequers: int, *, divide: bool = False, exact: bool = False, threads: int = 1) -> None:
@@ -96,7 +109,8 @@ class Iteration:
         self.kinds = np.zeros(n * n, np.uint8)
         self._lists = _lists(self.boards, threads)
         self.begin_again(divide=divide)
-        self.live = np.flatnonzero(self.kinds >= CONTACT)
+        self.live, self.races = np.flatnonzero(self.kinds >= CONTACT), np.flatnonzero(self.kinds == RACE)
+        self._without_contact = np.where(self.kinds == CONTACT, ILLEGAL, self.kinds).astype(np.uint8)
 
     def begin_again(self, *, divide: bool) -> None:
         """Back to the state before the first sweep."""
@@ -104,10 +118,16 @@ class Iteration:
 
         self.divide = divide
         kernels.start_values(self.boards, self.chequers, self.values, self.kinds)
+        self._renewed = self.kinds
         self.go_on(self.values)
+
+    def leave_races(self) -> None:
+        """Races are settled: sweeps leave them as they are."""
+        self._renewed = np.where(self.kinds == RACE, ILLEGAL, self.kinds).astype(np.uint8)
 
     def restart(self, records: Array) -> None:
         """Go on from the records of a file, as makehyper -r does."""
+        self._renewed = self.kinds
         self.go_on(decode(records.reshape(-1, 28)))
 
     def go_on(self, values: Array) -> None:
@@ -119,14 +139,15 @@ class Iteration:
         kernels.turn_all(len(self.boards), self.values, self._turned)
         self._old_turned[:] = self._turned
 
-    def sweep(self) -> float:
-        """One sweep; the greatest change of a number."""
+    def sweep(self, *, races: bool = False) -> float:
+        """One sweep, of races alone if so asked; the greatest change of a number."""
         from bgfmt.verifier.recurrence import kernels_hyper_rows as kernels
 
         n = len(self.boards)
         self.values, self._old = self._old, self.values
         self._turned, self._old_turned = self._old_turned, self._turned
-        constant = (self._lists, self.boards, self.chequers, self.kinds, self.divide, self.exact)
+        kinds = self._without_contact if races else self._renewed
+        constant = (self._lists, self.boards, self.chequers, kinds, self.divide, self.exact)
         arrays = (self._old, self._old_turned, self.values, self._turned)
 
         def make(r: int, first: int, last: int, own: int) -> float:
@@ -135,7 +156,7 @@ class Iteration:
         def several(first: int, last: int, lower: bool) -> float:
             return float(kernels.rows(first, last, lower, *constant, *arrays))
 
-        alone = n if self.threads == 1 else min(n, ALONE)
+        alone = n if self.threads == 1 or races else min(n, ALONE)
         with ThreadPoolExecutor(self.threads) as pool:
             starts = range(0, n, SOME)
             changes = list(pool.map(lambda r: several(r, min(n, r + SOME), False), starts))
@@ -153,6 +174,20 @@ class Iteration:
         for us in range(n):
             out[us] = encode(self.values[us * n : (us + 1) * n])
         return out
+
+    def differ(self, stored: Array) -> Array:
+        """Numbers of the records in which a file differs, given as `written` has it."""
+        n, found = len(self.boards), []
+        for first in range(0, n * n, WHILE):
+            some = slice(first, first + WHILE)
+            found.append(
+                first + np.flatnonzero((self.written(self.values[some]) != stored[some]).any(axis=1))
+            )
+        return np.concatenate(found)
+
+    def written(self, values: Array) -> Array:
+        """(m, 10) values as a file holds them: (m, 28) uint8, or (m, 10) int64, the bits of float64."""
+        return values.view(np.int64) if self.exact else encode(values)
 
 
 def _lists(boards: Array, threads: int) -> Any:
@@ -241,3 +276,37 @@ def steps(
             if progress is not None:
                 progress(done, total)
             yield step
+
+
+def settled(stored: Array, chequers: int, which: Array, limit: float) -> tuple[Array, Array]:
+    """What records of a table of recipe exact are, all others right: (their values, which differ from the stored).
+
+    stored (n * n, 10) float64. The records are iterated among themselves until none changes by more than `limit`.
+    """
+    from bgfmt.verifier.recurrence import kernels_hyper_steps, kernels_hypergammon
+
+    boards, terms = boards_of(chequers), terms_of()
+    kinds = np.zeros(len(stored), np.uint8)
+    kernels_hypergammon.classes(boards, kinds)
+    values = np.nan_to_num(stored, posinf=0, neginf=0)
+    right, off = np.zeros((len(which), 10)), np.zeros(len(which))
+
+    def step(some: Array) -> None:
+        kernels_hyper_steps.residual(
+            values, kinds, boards, terms, chequers, some, 2 * limit, True, False, right, off
+        )
+
+    for _ in range(SETTLING):
+        step(which)
+        change = np.abs(values[which] - right).max()
+        values[which] = right
+        if change <= limit / APART:
+            break
+    made, gap = right.copy(), np.zeros(len(which))
+    for k, x in enumerate(which):
+        values[x] = stored[x]
+        step(which[k : k + 1])
+        bits = right[0].view(np.int64) != stored[x].view(np.int64)
+        gap[k] = np.inf if kinds[x] <= OVER and bits.any() else off[0]
+        values[x] = made[k]
+    return made, gap > min(APART * limit, gap.max(initial=0) / 2)

@@ -135,10 +135,12 @@ def residual(
         most = values.dtype.type(0)
         for k in range(NUMBERS):
             right[i, k] = total[k]
-            gap = abs(total[k] - values[x, k])
+            value = values[x, k]
+            gap = abs(total[k] - value)
             if k < 5:
-                gap = max(values.dtype.type(0), low[k] - values[x, k], values[x, k] - high[k])
+                gap = low[k] - value if not value >= low[k] else value - high[k]
             elif k == 5 and kinds[x] == ILLEGAL:
                 gap = values.dtype.type(0)  # its stored chances are all nought, which no equity follows from
-            most = max(most, gap)
+            if not gap <= most:  # what is no number is off by more than any number
+                most = values.dtype.type(np.inf) if np.isnan(gap) else gap
         off[i] = most

@@ -39,7 +39,7 @@ def build(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
 
     def compiled(main: str | None, *flags: str) -> Path:
         out = folder / (
-            Path(main).stem + "".join(f for f in flags if f[:2] == "-D") if main else "libbgfmt.so"
+            Path(main).stem + "".join(f for f in flags if f[:2] in ("-D", "-U")) if main else "libbgfmt.so"
         )
         if not out.exists():
             sources = [str(HERE / "bgfmt.c")] + ([str(HERE / main)] if main else [])

@@ -37,8 +37,9 @@ static void ask(const unsigned char *bytes, size_t size, const bgfmt_layout *lay
         bgfmt_side side;
         bgfmt_answer a;
         uint8_t us[BGFMT_BOARD] = {0}, them[BGFMT_BOARD] = {0};
-        uint32_t u[3], t[3];
-        float many[12];
+        uint32_t u[600], t[600];
+        float many[2400];
+        const size_t batch = k == 6 ? below(600) : 3;
         char id[16];
         size_t i;
         uint64_t n = info.positions, one = below((size_t)n), two = below((size_t)n);
@@ -50,9 +51,10 @@ static void ask(const unsigned char *bytes, size_t size, const bgfmt_layout *lay
             sink = side.mean_rolls + side.std_rolls, answers++;
         if (!bgfmt_lookup_numbers(db, one, two, &a))
             sink = a.equities[0] + a.outcomes[4], answers++;
-        for (i = 0; i < 3; i++)
+        for (i = 0; i < batch; i++)
             u[i] = (uint32_t)below((size_t)n + (k == 5)), t[i] = (uint32_t)below((size_t)n);
-        if (!bgfmt_equities_many(db, 3, u, t, many))
+        memset(many, 0, sizeof many);
+        if (!bgfmt_equities_many(db, batch, u, t, many))
             sink = many[0] + many[2], answers++;
         for (i = below(17); i; i--)
             us[below(k & 1 ? (size_t)info.points : BGFMT_BOARD)]++;

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import bgfmt
-from plugins.c.tests.conftest import CORRUPT, GOLDEN, HEADER, SANITIZE, UNKNOWN, Answer
+from plugins.c.tests.conftest import CORRUPT, GOLDEN, HEADER, NOT_COVERED, SANITIZE, UNKNOWN, Answer
 
 
 @pytest.fixture(scope="session")
@@ -34,13 +34,36 @@ def packed(tmp_path_factory: pytest.TempPathFactory) -> dict[Path, Path]:
 def test_packed_files_say_what_the_plain_ones_say(
     build: Callable[..., Path], packed: dict[Path, Path]
 ) -> None:
-    dump = build("tests/dump.c", *SANITIZE)
+    """Also as processors with shorter vectors, and without, have it."""
+    for flags in ((), ("-DBGFMT_NO_AVX2",), ("-DBGFMT_NO_AVX2", "-U__SSE2__")):
+        dump = build("tests/dump.c", *SANITIZE, *flags)
+        for path, plain in packed.items():
+            said = [
+                subprocess.run([dump, file], capture_output=True, check=True).stdout for file in (path, plain)
+            ]
+            assert said[0] == said[1]
+            assert said[0]
+
+
+def test_many_at_once(lib: ct.CDLL, packed: dict[Path, Path]) -> None:
+    rng = np.random.default_rng(3)
     for path, plain in packed.items():
-        said = [
-            subprocess.run([dump, file], capture_output=True, check=True).stdout for file in (path, plain)
-        ]
-        assert said[0] == said[1]
-        assert said[0]
+        found = []
+        for file in (path, plain):
+            db = ct.c_void_p()
+            assert lib.bgfmt_open(str(file).encode(), ct.byref(db)) == 0
+            with bgfmt.open(file) as ours:
+                n = ours.table.positions
+            us, them = np.random.default_rng(n).integers(0, n, (2, 20_000), np.uint32)
+            for many in (1, 2, 5, 255, 256, 257, 20_000):
+                out = np.zeros(4 * many, np.float32)
+                assert lib.bgfmt_equities_many(db, many, *(a.ctypes.data for a in (us, them, out))) == 0
+                found.append(out)
+            them[rng.integers(300)] = n
+            assert lib.bgfmt_equities_many(db, 300, *(a.ctypes.data for a in (us, them, out))) == NOT_COVERED
+            lib.bgfmt_close(db)
+        assert all(np.array_equal(a, b) for a, b in zip(found[:7], found[7:], strict=True))
+        assert found[6].any()
 
 
 def test_a_flipped_bit_is_refused_or_does_not_matter(lib: ct.CDLL, packed: dict[Path, Path]) -> None:

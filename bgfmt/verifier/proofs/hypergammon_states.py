@@ -1,0 +1,194 @@
+"""The state of the hypergammon iteration that a file is, or is nearest to.
+
+Only courses that `hypergammon_races` found are run. A sweep changes less than the one before, so once what is left
+to change is far less than what lies between a file and the iteration, no later state is the file.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgfmt.verifier.proofs import Progress
+from bgfmt.verifier.proofs.hypergammon_races import AFTER, LEAST_FEW, Course, many
+from bgfmt.verifier.recurrence import hypergammon as recurrence
+
+Array = NDArray[Any]
+SWEEPS = {1: 60, 2: 60, 3: 150}
+#: the change at which the iteration stays where it is, by chequers; in float64 that at which it stops
+SETTLED = {1: 0.0, 2: 3e-7, 3: 6e-7}
+SETTLED_EXACT = 1e-12
+GLANCED = 5000  # records that are compared after every sweep
+LOOKS_LIKE = 0.5  # part of them that may differ before all are compared
+#: a file is farther away than any later state by so many units and times the change of a sweep; measured is 4 times
+ROUNDED, REACH = 2.0, 20.0
+#: units by which nine in ten records differ at most from the state without a restart (measured: 1), and the restarts
+#: that are tried
+RESTART_UNITS, TRIED = 4.0, 6
+PASSED = 3  # sweeps that have to lead away from a file before it lies behind
+#: part of the records in contact that a restart still leaves different after LATE sweeps (measured), and how many
+#: of these a sweep leaves; so many have to differ, by so many units at most, for a restart to be looked for
+LATE, LEFT, FADING = 5, 0.28, 0.71
+MOST = 0.9  # of a file's records, where a few more may be damaged
+LATE_LEAST, LATE_UNITS, LATE_TRIED = {1: 1, 2: 10, 3: 10}, 8.0, {1: 60, 2: 7, 3: 0}
+UNIT_EXACT = 1e15  # of float64 numbers in one
+
+
+@dataclass
+class Search:
+    """Runs courses and keeps the state nearest to a file.
+
+    differ, right : numbers of the records in which the file differs from it, and their values; None at first.
+    """
+
+    iteration: recurrence.Iteration
+    stored: Array
+    progress: Progress | None = None
+    differ: Array | None = None
+    right: Array = field(default_factory=lambda: np.zeros((0, 10)))
+    course: Course | None = None
+
+    def __post_init__(self) -> None:
+        contact = np.flatnonzero(self.iteration.kinds == recurrence.CONTACT)
+        self._some = contact[:: max(1, len(contact) // GLANCED)]
+        self._glance = self.stored[self._some]
+        self._numbers = self._units_stored()
+
+    def run(self, course: Course) -> Course | None:
+        """The course, completed, whose state the file is; None where it is none."""
+        if course.before and not course.unsettled:
+            return self._restarted(course)
+        if course.unsettled:
+            return self._exactly(course)
+        return self._on(course)
+
+    def few(self) -> bool:
+        """Whether the file is a damaged copy of the nearest state."""
+        return self.differ is not None and not many(len(self.differ), len(self.stored))
+
+    def _exactly(self, course: Course) -> Course | None:
+        self.iteration.begin_again(divide=course.divide)
+        for _ in range(course.before or course.sweeps):
+            self.iteration.sweep()
+        if course.before:
+            self._restart(recurrence.encode(self.iteration.values), course.sweeps)
+        return self._compare(course)
+
+    def _restart(self, records: Array, sweeps: int) -> None:
+        self.iteration.restart(records)
+        for _ in range(sweeps):
+            self.iteration.sweep()
+
+    def _on(self, course: Course) -> Course | None:
+        """The state after so many sweeps or more."""
+        best, found = len(self.stored) + 1, 0
+        for sweeps, apart, beyond in self._sweeps(course):
+            if sweeps < course.sweeps:
+                continue
+            if apart <= LOOKS_LIKE:
+                equal = self._compare(Course(sweeps, 0, False, course.divide))
+                if equal is not None:
+                    return equal
+                if self.differ is not None and len(self.differ) < best:
+                    best, found = len(self.differ), sweeps
+            if beyond > ROUNDED or (self.few() and 0 < found <= sweeps - PASSED):  # it lies behind
+                break
+        return self._long_after(course) if self.faded() and not course.divide else None
+
+    def faded(self) -> bool:
+        """Whether the file differs from the nearest state as long after a restart: little, and in contact alone."""
+        if self.iteration.exact or self.differ is None or not self.few():
+            return False
+        if len(self.differ) < LATE_LEAST[self.iteration.chequers]:
+            return False
+        there = recurrence.numbers_of(self.stored[self.differ])
+        off = np.abs(there - recurrence.numbers_of(recurrence.encode(self.right)))
+        in_contact = self.iteration.kinds[self.differ] == recurrence.CONTACT
+        return bool(in_contact.mean() >= MOST and np.quantile(off.max(axis=1), MOST) <= LATE_UNITS)
+
+    def _long_after(self, course: Course) -> Course | None:
+        """The state after a restart so long ago that races do not tell; how long is guessed from what differs."""
+        assert self.differ is not None
+        assert self.course is not None
+        contact = int((self.iteration.kinds == recurrence.CONTACT).sum())
+        guess = LATE + np.log(LEFT * contact / len(self.differ)) / -np.log(FADING)
+        last = self.course.sweeps
+        tried = sorted(range(1, last), key=lambda sweeps: abs(sweeps - guess))
+        iteration = self.iteration
+        for sweeps in tried[: LATE_TRIED[iteration.chequers]]:
+            iteration.begin_again(divide=False)
+            for _ in range(last - sweeps):
+                iteration.sweep()
+            self._restart(recurrence.encode(iteration.values), sweeps)
+            equal = self._compare(Course(sweeps, last - sweeps, False))
+            if equal is not None or len(self.differ) <= LEAST_FEW:
+                return equal
+        return None
+
+    def _restarted(self, course: Course) -> Course | None:
+        """The state so many sweeps after a restart, from states that the file is near to, the nearest first."""
+        kept: deque[tuple[int, Array]] = deque(maxlen=PASSED + AFTER + TRIED)
+        near: list[tuple[float, int]] = []
+        for sweeps, apart, beyond in self._sweeps(course):
+            kept.append((sweeps, recurrence.encode(self.iteration.values)))
+            distance = self._distance() + apart
+            near.append((distance, sweeps))
+            if beyond > RESTART_UNITS or (min(near)[1] + PASSED < sweeps and min(near)[0] < RESTART_UNITS):
+                break
+        states = dict(kept)
+        tried = (Course(course.sweeps, sweeps - course.sweeps, False) for _, sweeps in sorted(near)[:TRIED])
+        for some in tried:
+            if some.before in states and min(near)[0] < RESTART_UNITS:
+                self._restart(states[some.before], some.sweeps)
+                equal = self._compare(some)
+                if equal is not None or self.few():
+                    return equal
+        return None
+
+    def _sweeps(self, course: Course) -> Any:
+        """(sweeps made, part of the records glanced at that differ, units that no later sweep can make up)."""
+        iteration, most = self.iteration, SWEEPS[self.iteration.chequers]
+        iteration.begin_again(divide=course.divide)
+        settled = SETTLED_EXACT if iteration.exact else SETTLED[iteration.chequers]
+        least = course.before or course.sweeps
+        for sweeps in range(1, most + 1):
+            before = self._units()
+            change = iteration.sweep()
+            if sweeps == least + 1:
+                iteration.leave_races()
+            if self.progress is not None:
+                self.progress(sweeps, most)
+            now = self._units()
+            changed = float(np.quantile(np.abs(now - before).max(axis=1), 0.9))
+            apart = float(
+                (iteration.written(iteration.values[self._some]) != self._glance).any(axis=1).mean()
+            )
+            yield sweeps, apart, self._distance() - REACH * changed
+            if change <= settled:
+                return
+
+    def _compare(self, course: Course) -> Course | None:
+        differ = self.iteration.differ(self.stored)
+        if self.differ is None or len(differ) < len(self.differ):
+            self.differ, self.right, self.course = differ, self.iteration.values[differ], course
+        return None if len(differ) else course
+
+    # -- how far the file is from the iteration, in units of its numbers -------------------------------------------
+
+    def _units(self) -> Array:
+        values = self.iteration.values[self._some].astype(np.float64)
+        if self.iteration.exact:
+            return values * UNIT_EXACT
+        return np.hstack([values[:, :5], values[:, 6:] / 6 + 0.5]) * recurrence.WHOLE
+
+    def _units_stored(self) -> Array:
+        if self.iteration.exact:
+            return np.nan_to_num(self._glance.view(np.float64) * UNIT_EXACT, nan=np.inf)
+        return recurrence.numbers_of(self._glance) + 0.5  # they are cut off
+
+    def _distance(self) -> float:
+        return float(np.quantile(np.abs(self._units() - self._numbers).max(axis=1), 0.9))

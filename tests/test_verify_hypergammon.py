@@ -1,0 +1,266 @@
+"""Verifying hypergammon: which files are states of the iteration, and how soon damage is told from one.
+
+Sweeps over positions in contact are what takes time (minutes with three chequers): they are counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import bgfmt
+from bgfmt.solver.hypergammon import hypergammon
+from bgfmt.tables import ExactHypergammon, Hypergammon
+from bgfmt.verifier.findings import Outcome
+from bgfmt.verifier.proofs import Work, prove
+from bgfmt.verifier.recurrence import hypergammon as recurrence
+
+Array = Any
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _lists_made_once() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        kept: dict[int, Any] = {}
+        plain = recurrence._lists
+
+        def lists(boards: Array, threads: int) -> Any:
+            if len(boards) not in kept:
+                kept[len(boards)] = plain(boards, threads)
+            return kept[len(boards)]
+
+        patch.setattr(recurrence, "_lists", lists)
+        yield
+
+
+@pytest.fixture(scope="module")
+def two() -> Hypergammon:
+    table = hypergammon(2).table
+    assert isinstance(table, Hypergammon)
+    return table
+
+
+@pytest.fixture
+def sweeps(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Grows by an entry for each sweep over positions in contact."""
+    made: list[int] = []
+    plain = recurrence.Iteration.sweep
+
+    def counted(self: recurrence.Iteration, *, races: bool = False) -> float:
+        if not races:
+            made.append(len(made) + 1)
+        return plain(self, races=races)
+
+    monkeypatch.setattr(recurrence.Iteration, "sweep", counted)
+    return made
+
+
+def outcome(table: Hypergammon | ExactHypergammon, records: Array, **how: Any) -> Outcome:
+    name = "records" if isinstance(table, Hypergammon) else "float64"
+    found = prove(replace(table, **{name: records}), Work(2, **how))
+    assert found is not None
+    return found
+
+
+def classes(chequers: int) -> Array:
+    """The class of every record."""
+    from bgfmt.verifier.recurrence import kernels_hypergammon as kernels
+
+    boards = recurrence.boards_of(chequers)
+    kinds = np.zeros(len(boards) ** 2, np.uint8)
+    kernels.classes(boards, kinds)
+    return kinds
+
+
+def units_added(records: Array, where: Array, units: Array) -> Array:
+    """The four equities of the records `where` moved by (len(where), 4) units."""
+    out = records.reshape(-1, 28).copy()
+    numbers = recurrence.numbers_of(out[where])[:, 5:]
+    moved = np.clip(numbers + units, 0, recurrence.WHOLE)
+    for k in range(3):
+        out[where, 15 + k : 27 : 3] = (moved >> (8 * k)) & 255
+    return out.reshape(records.shape)
+
+
+# -- sound files -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("threshold", [0.9, 0.01])
+def test_states_at_other_thresholds_are_proved(threshold: float) -> None:
+    made = hypergammon(2, threshold=threshold)
+    found = outcome(made.table, np.asarray(made.table.arrays()["records"]))  # type: ignore[arg-type]
+    assert (found.recipe, found.facts["sweeps"]) == ("gnubg", made.sweeps)
+
+
+RESTARTS = [(0.5, 0.4), (0.5, 0.1), (0.01, 0.001), (0.01, 0.0), (1e-5, 1e-5)]
+
+
+@pytest.mark.parametrize(("chequers", "first", "then"), [*((1, *some) for some in RESTARTS), (2, 0.01, 5e-4)])
+def test_restarts_are_proved_and_what_is_damaged_after_one_is_named(
+    chequers: int, first: float, then: float
+) -> None:
+    before = hypergammon(chequers, threshold=first)
+    after = hypergammon(chequers, threshold=then, restart=before.table)  # type: ignore[arg-type]
+    records = np.asarray(after.table.arrays()["records"])
+    found = outcome(after.table, records)  # type: ignore[arg-type]
+    assert found.recipe == "gnubg"
+    if chequers == 2:
+        assert found.facts == {"sweeps": after.sweeps, "restarts": before.sweeps}
+        return
+    damaged = records.copy()
+    damaged[-10, 12, 16] ^= 4
+    found = outcome(after.table, damaged)  # type: ignore[arg-type]
+    assert (found.wrong, found.findings[0].entry) == (1, (len(records) - 10) * len(records) + 12)
+
+
+def test_races_are_swept_alone_to_the_same_numbers() -> None:
+    whole, alone = recurrence.Iteration(1), recurrence.Iteration(1)
+    races = whole.kinds == recurrence.RACE
+    for _ in range(4):
+        whole.sweep()
+        alone.sweep(races=True)
+        assert np.array_equal(whole.values[races], alone.values[races])
+    assert np.any(whole.values[~races] != alone.values[~races])
+
+
+# -- damage that is everywhere is told at once -----------------------------------------------------------------
+
+
+def thirds(records: Array, rng: np.random.Generator) -> Array:
+    out = records.reshape(-1, 28).copy()
+    out[::3, 15] ^= 1
+    return out.reshape(records.shape)
+
+
+def stuck(records: Array, rng: np.random.Generator) -> Array:
+    out = records.copy()
+    out[..., 0:27:3] &= 0xFE
+    return out
+
+
+def zeros(records: Array, rng: np.random.Generator) -> Array:
+    return np.zeros_like(records)
+
+
+def shuffled(records: Array, rng: np.random.Generator) -> Array:
+    return rng.permutation(records.reshape(-1, 28)).reshape(records.shape)
+
+
+def transposed(records: Array, rng: np.random.Generator) -> Array:
+    return records.transpose(1, 0, 2).copy()
+
+
+def scaled(records: Array, rng: np.random.Generator) -> Array:
+    numbers = (recurrence.numbers_of(records) * 0.999).astype(np.int32)
+    out = np.zeros_like(records)
+    for k in range(3):
+        out[..., k:27:3] = (numbers >> (8 * k)) & 255
+    return out
+
+
+@pytest.mark.parametrize("damage", [thirds, stuck, zeros, shuffled, transposed, scaled])
+def test_damage_everywhere_is_told_without_a_sweep_over_contact(
+    two: Hypergammon, sweeps: list[int], damage: Callable[[Array, np.random.Generator], Array]
+) -> None:
+    right = np.asarray(two.records)
+    records = damage(right, np.random.default_rng(1))
+    found = outcome(two, records)
+    assert found.recipe == ""
+    assert sweeps == []
+    wrong = np.flatnonzero((records != right).reshape(-1, 28).any(axis=1))
+    assert found.failing > 1000
+    assert len(found.findings) > 10
+    assert {finding.entry for finding in found.findings} <= set(wrong.tolist())  # named are wrong ones
+    for finding in found.findings:
+        assert finding.expected == recurrence.numbers_of(right.reshape(-1, 28)[finding.entry]).tolist()
+
+
+def test_damage_to_the_half_of_one_chequer(golden: Path, sweeps: list[int]) -> None:
+    table = bgfmt.load(golden / "gnubg" / "hyper1.bd")
+    assert isinstance(table, Hypergammon)
+    found = outcome(table, stuck(np.asarray(table.records), np.random.default_rng(1)))
+    assert (found.recipe, sweeps) == ("", [])
+    assert found.failing > 100
+
+
+def test_noise_in_contact_alone_stops_the_iteration_early(two: Hypergammon, sweeps: list[int]) -> None:
+    rng = np.random.default_rng(2)
+    contact = np.flatnonzero(classes(2) == recurrence.CONTACT)
+    units = rng.integers(-1_000_000, 1_000_001, (len(contact), 4))
+    found = outcome(two, units_added(np.asarray(two.records), contact, units))
+    assert found.recipe == ""
+    assert found.failing > 1000
+    assert 0 < len(sweeps) < 16
+
+
+def test_a_tenth_of_the_entries_are_named(golden: Path) -> None:
+    """So many are wrong in themselves, and every one of them is counted."""
+    table = bgfmt.load(golden / "gnubg" / "hyper1.bd")
+    assert isinstance(table, Hypergammon)
+    live = np.flatnonzero(classes(1) >= recurrence.CONTACT)
+    where = np.sort(np.random.default_rng(3).choice(live, len(live) // 10, replace=False))
+    records = np.asarray(table.records).reshape(-1, 28).copy()
+    records[where, 16] ^= 1
+    found = outcome(table, records.reshape(table.records.shape))
+    assert (found.recipe, found.wrong, found.failing) == ("", len(where), len(where))
+    assert [finding.entry for finding in found.findings] == where[: len(found.findings)].tolist()
+
+
+def test_a_tolerance_holds_for_every_entry(
+    golden: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not for those alone that a description of the differences takes."""
+    monkeypatch.setattr("bgfmt.verifier.proofs.hypergammon.GLANCED", 100)
+    table = bgfmt.load(golden / "gnubg" / "hyper1.bd")
+    assert isinstance(table, Hypergammon)
+    live = np.flatnonzero(classes(1) >= recurrence.CONTACT)
+    rng = np.random.default_rng(4)
+    near = units_added(np.asarray(table.records), live, rng.integers(-30, 31, (len(live), 4)))
+    path = tmp_path / "x.bd"
+    bgfmt.save(replace(table, records=near), path, format="gnubg-hyper")
+    assert bgfmt.verify(path, tolerance=1e-3).status == "within tolerance"
+    assert bgfmt.verify(path, tolerance=1e-9).exit_code == 1
+    for at in (300, 301, 302):
+        far = units_added(near, live[at : at + 1], np.full((1, 4), -200_000))
+        bgfmt.save(replace(table, records=far), path, format="gnubg-hyper", force=True)
+        assert bgfmt.verify(path, tolerance=1e-3).exit_code == 1
+
+
+# -- float64 ---------------------------------------------------------------------------------------------------
+
+
+def test_damaged_exact_tables_are_told_soon(sweeps: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    """As those of two chequers are: without the iteration, wrong entries apart from what follows from them."""
+    monkeypatch.setattr("bgfmt.verifier.proofs.exact_hypergammon.QUICK", 0)
+    table = hypergammon(1, recipe="exact").table
+    assert isinstance(table, ExactHypergammon)
+    right = np.asarray(table.float64)
+    assert outcome(table, right).recipe == "exact"
+    sweeps.clear()
+    for wrong in (right * 0.999, np.zeros_like(right), np.roll(right, 1, axis=1)):
+        found = outcome(table, wrong)
+        assert (found.recipe, sweeps) == ("", [])
+        assert found.failing > 100
+        assert found.findings
+    for number in (right[20, 17, 7] + 1e-6, np.nan, np.inf):
+        one = right.copy()
+        one[20, 17, 7] = number
+        found = outcome(table, one)
+        assert (found.recipe, found.wrong, sweeps) == ("", 1, [])
+        assert [finding.entry for finding in found.findings] == [20 * 26 + 17]
+
+
+def test_what_is_no_number_in_a_chance_is_found() -> None:
+    from bgfmt.verifier.proofs import exact_hypergammon as proofs
+
+    table = hypergammon(1, recipe="exact").table
+    assert isinstance(table, ExactHypergammon)
+    values = np.array(table.float64)
+    values[20, 17, 0] = np.nan
+    found = proofs._one_step(replace(table, float64=values), Work(), values.reshape(-1, 10), None)
+    assert (found.recipe, found.wrong) == ("", 1)
