@@ -7,8 +7,8 @@ without importing numba, which takes longer than everything else together. Kept 
 damaged, or was made from other sources, is compiled anew, and where nothing can be kept we do without.
 
 What has no image goes by numba: arguments that images do not know (keywords, defaults, None, objects), kernels that
-return arrays or need more of numba's library than memory for arrays of their own, and any process whose environment
-sets NUMBA_ variables that change what numba makes.
+need more of numba's library than memory for arrays of their own, and any process whose environment sets NUMBA_
+variables that change what numba makes.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Kernel:
         if image is None:
             return self.compiled(*args, **named)
         began = perf_counter()
-        result = image(slots)
+        result = image(slots, args)
         if perf_counter() - began < _QUICK:
             self._quick += 1 if "numba" not in sys.modules else _PATIENCE // _LITTLE_PATIENCE
         return result
@@ -100,13 +100,14 @@ class Intrinsic:
     """A function that writes LLVM's code; only kernels call it."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
-        self._function = function
+        self.py_func = function
+        enter(function)
 
     @cached_property
     def _numba_type_(self) -> Any:
         extending: Any = import_module("numba.extending")
         registry: Any = import_module("numba.core.registry")
-        made = extending.intrinsic(self._function)
+        made = extending.intrinsic(self.py_func)
         typing = registry.cpu_target.typing_context
         typing.refresh()
         return typing.resolve_value_type(made)

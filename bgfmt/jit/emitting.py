@@ -21,8 +21,8 @@ C_LIBRARY = frozenset({
     "malloc", "free", "memcpy", "memmove", "memset", "memcmp", "exp", "exp2", "expf", "log", "log2", "logf", "log1p",
     "pow", "powf", "floor", "ceil", "fmod", "sqrt", "sqrtf", "erf", "erfc", "tanh", "tanhf",
 })  # fmt: skip
-# What numba's code asks of its library for an array of its own. Of a block's head, see HEAD, that code itself counts
-# the references and reads the address; blocks that it did not ask for have no head, and it leaves them alone.
+# What numba's code asks of its library for arrays of its own. Of a block's head, see HEAD, that code itself counts
+# the references and reads the address; arrays of the caller have no head, and it leaves them alone.
 MEMORY = """
 declare ptr @malloc(i64)
 declare void @free(ptr)
@@ -48,12 +48,34 @@ done:
   ret ptr %block
 }
 
+define ptr @NRT_MemInfo_alloc(i64 %size) {
+  %block = call ptr @NRT_MemInfo_alloc_aligned(i64 %size, i32 16)
+  ret ptr %block
+}
+
 define void @NRT_MemInfo_call_dtor(ptr %block) {
   call void @free(ptr %block)
   ret void
 }
+
+define ptr @NRT_Allocate(i64 %size) {
+  %space = call ptr @malloc(i64 %size)
+  ret ptr %space
+}
+
+define void @NRT_Free(ptr %space) {
+  call void @free(ptr %space)
+  ret void
+}
 """
 HEAD = ["i64", "i8*", "i8*", "i8*", "i64"]  # references, two for a destructor, address, size
+OURS = frozenset({
+    "NRT_MemInfo_alloc_aligned", "NRT_MemInfo_alloc", "NRT_MemInfo_call_dtor", "NRT_Allocate", "NRT_Free",
+})  # fmt: skip
+# Makes Python objects of what an exception is told at run time: the words of errors that numba has for its own
+# arrays. Without it an exception of an image is told what was known when it was compiled.
+TELLING = "__excinfo_unwrap_args"
+TOLD_NOTHING = "define ptr @{}(ptr %0) {{\n  ret ptr null\n}}\n"
 
 
 def kinds_of(args: Sequence[Any]) -> images.Kinds | None:
@@ -99,9 +121,15 @@ def image(compiled: Any, kinds: images.Kinds, function: Callable[..., Any]) -> b
     takes = [str(argument.type) for argument in module.get_function(name).arguments]
     if takes != ["ptr", "ptr"] + [LLVM_TYPES[letter] for letter in images.slots(kinds)]:
         return b""
-    module.link_in(binding.parse_assembly(_entry(symbol, name, takes[2:])))
+    telling = [
+        value for value in module.functions if value.name.startswith(TELLING) and not value.is_declaration
+    ]
+    for value in telling:
+        value.linkage = "available_externally"
+    silent = "".join(TOLD_NOTHING.format(value.name) for value in telling)
+    module.link_in(binding.parse_assembly(_entry(symbol, name, takes[2:]) + silent))
     _keep_only(symbol, module, codegen._tm)
-    if _declared(module) & {"NRT_MemInfo_alloc_aligned", "NRT_MemInfo_call_dtor"} and _head_is_known():
+    if _declared(module) & OURS and _head_is_known():
         module.link_in(binding.parse_assembly(MEMORY))
         _keep_only(symbol, module, codegen._tm)
     if _declared(module) - C_LIBRARY or any("NumbaEnv" in value.name for value in module.global_variables):
@@ -111,15 +139,17 @@ def image(compiled: Any, kinds: images.Kinds, function: Callable[..., Any]) -> b
 
 
 def _returned(kind: Any) -> str | None:
-    """The format in `struct` of a result: a number, a tuple of numbers after an @, or nothing."""
+    """The form of a result: a number or an array, a tuple of them after an @, or nothing; None for others."""
     if kind is types.none:
         return ""
     if type(kind) in (types.Integer, types.Float, types.Boolean):
         return _number(kind)
+    if type(kind) is types.Array and kind.ndim and numpy_support.as_dtype(kind.dtype) in images.DTYPES:
+        return f"{numpy_support.as_dtype(kind.dtype).str}:{kind.ndim}"
     if type(kind) in (types.Tuple, types.UniTuple):
         parts = [_returned(part) for part in kind.types]
-        if parts and all(part is not None and len(part) == 1 for part in parts):
-            return "@" + "".join(map(str, parts))
+        if parts and all(part and "@" not in part for part in parts):
+            return " ".join(["@", *map(str, parts)])
     return None
 
 

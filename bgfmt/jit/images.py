@@ -101,8 +101,10 @@ class Image:
 
     def __init__(self, function: Callable[..., Any], kinds: Kinds, found: bytes) -> None:
         form, _, code = found.partition(b"\n")
-        self._returns = struct.Struct(form.decode())
-        self._result = RESULTS.get(form[:1], _single)
+        parts = form.decode().split()
+        self._tuple = parts[:1] == ["@"]
+        self._parts = [_part(part) for part in parts[self._tuple :]]
+        self._returns = struct.Struct("".join(letters for letters, _ in self._parts))
         self._room = ctypes.c_char * (ERROR + max(8, self._returns.size))
         self._pack = struct.Struct("=" + "".join(SLOTS.get(k, k) for k in slots(kinds))).pack
         prototype = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_char_p)
@@ -115,32 +117,69 @@ class Image:
         except struct.error:
             return None
 
-    def __call__(self, slots: bytes) -> Any:
-        """What the kernel returns or raises."""
+    def __call__(self, slots: bytes, args: Any) -> Any:
+        """What the kernel returns or raises; an array it returns may be a view of one of `args`."""
         out = self._room()
         status = self._code(ctypes.addressof(out), slots)
         if status not in SOUND:
             raise _raised(out)
-        return self._result(self._returns.unpack_from(out, ERROR))
+        values = self._returns.unpack_from(out, ERROR)
+        if not self._parts:
+            return None
+        results, at = [], 0
+        for letters, dtype in self._parts:
+            taken = values[at : at + len(letters)]
+            results.append(taken[0] if dtype is None else Block.array(taken, dtype, args))
+            at += len(letters)
+        return tuple(results) if self._tuple else results[0]
 
 
-def _nothing(result: tuple[Any, ...]) -> None:
-    return None
+def _part(form: str) -> tuple[str, str | None]:
+    """The format in `struct` of a number or an array, and of an array the dtype."""
+    dtype, _, dimensions = form.partition(":")
+    return (form, None) if not dimensions else ("PPqqP" + "q" * (2 * int(dimensions)), dtype)
 
 
-def _single(result: tuple[Any, ...]) -> Any:
-    return result[0]
+_free: Any = (
+    ctypes.CFUNCTYPE(None, ctypes.c_void_p)(("free", ctypes.CDLL(None))) if os.name == "posix" else None
+)
 
 
-RESULTS: dict[bytes, Callable[[tuple[Any, ...]], Any]] = {b"": _nothing, b"@": tuple}
+class Block:
+    """Memory that a kernel asked for and returned, given back when the last array of it is gone."""
+
+    def __init__(self, address: int, interface: dict[str, Any], args: Any) -> None:
+        self.__array_interface__ = interface
+        self._address, self._args = address, args if address == 0 else None
+
+    @classmethod
+    def array(cls, values: tuple[int, ...], dtype: str, args: Any) -> Any:
+        """An array, from how numba's code describes it: block, -, size, -, address, shape, strides."""
+        half = (len(values) - 5) // 2
+        shape, strides = values[5 : 5 + half], values[5 + half :]
+        interface = {
+            "version": 3,
+            "shape": shape,
+            "strides": strides,
+            "typestr": dtype,
+            "data": (values[4], False),
+        }
+        return np.asarray(cls(values[0], interface, args))
+
+    def __del__(self) -> None:
+        if self._address:
+            references = ctypes.c_int64.from_address(self._address)
+            references.value -= 1
+            if references.value == 0:
+                _free(self._address)
 
 
 def _raised(out: Any) -> BaseException:
-    """The exception that numba's code left: a struct of an address and a size of what numba pickled."""
+    """The exception that numba's code left: where and how long what it pickled is, a sum, what is told at run time."""
     (address,) = struct.unpack_from("=Q", out)
-    data, size = struct.unpack("=QI", ctypes.string_at(address, 12))
+    data, size, _, _, told = struct.unpack("@PiPPi", ctypes.string_at(address, 36))
     kind, args, _ = pickle.loads(ctypes.string_at(data, size))
-    error: BaseException = kind(*(args or ()))
+    error: BaseException = kind("arrays in a kernel do not fit") if told else kind(*(args or ()))
     return error
 
 

@@ -133,7 +133,9 @@ def rows(
                         stay(state, tiles, tile, us, alive, best)
                     last_at = np.uint64(0)
                     last_hits = last_barred = np.uint32(0)
-                    waiting = 0  # a play is done after the next one's hits were put together, not to wait for them
+                    waiting = (
+                        0  # a play is done after the next one's hits were put together, not to wait for them
+                    )
                     for e in range(start, end):
                         repeated = np.uint32(0)
                         mask = landed[e]

@@ -8,12 +8,12 @@ Lanes are the numbers of a block of sides t as they lie in their records: lane x
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Any
 
 from llvmlite import ir
 
 from bgfmt.jit import intrinsic, njit
+from bgfmt.jit.compiler import cgutils, types
 
 WIDE = 32  # int16 in a vector: 64 bytes, a cache line
 I32, I64 = ir.IntType(32), ir.IntType(64)
@@ -28,13 +28,9 @@ def _record(vectors: int, columns: int) -> Any:
     def made(
         typing: Any, stored: Any, turned: Any, lines: Any, at: Any, window: Any, plays: Any, first: Any
     ) -> Any:
-        types: Any = import_module("numba.core.types")
-
         def codegen(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-            proxy: Any = import_module("numba.core.cgutils").create_struct_proxy
-
             def data(kind: Any, value: Any) -> Any:
-                return proxy(kind)(context, builder, value).data
+                return cgutils.create_struct_proxy(kind)(context, builder, value).data
 
             def field(k: int) -> Any:
                 return data(plays.types[k], builder.extract_value(values[5], k))
