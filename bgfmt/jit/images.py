@@ -140,9 +140,10 @@ def _part(form: str) -> tuple[str, str | None]:
     return (form, None) if not dimensions else ("PPqqP" + "q" * (2 * int(dimensions)), dtype)
 
 
-_free: Any = (
-    ctypes.CFUNCTYPE(None, ctypes.c_void_p)(("free", ctypes.CDLL(None))) if os.name == "posix" else None
-)
+@cache
+def _free() -> Any:
+    """The C library's free."""
+    return ctypes.CFUNCTYPE(None, ctypes.c_void_p)(("free", ctypes.CDLL(None)))
 
 
 class Block:
@@ -150,7 +151,8 @@ class Block:
 
     def __init__(self, address: int, interface: dict[str, Any], args: Any) -> None:
         self.__array_interface__ = interface
-        self._address, self._args = address, args if address == 0 else None
+        self._address, self._args = address, None if address else args
+        self._free = _free()
 
     @classmethod
     def array(cls, values: tuple[int, ...], dtype: str, args: Any) -> Any:
@@ -171,11 +173,11 @@ class Block:
             references = ctypes.c_int64.from_address(self._address)
             references.value -= 1
             if references.value == 0:
-                _free(self._address)
+                self._free(self._address)
 
 
 def _raised(out: Any) -> BaseException:
-    """The exception that numba's code left: where and how long what it pickled is, a sum, what is told at run time."""
+    """The exception that numba's code left: address and size of what it pickled, a sum, what is told at run time."""
     (address,) = struct.unpack_from("=Q", out)
     data, size, _, _, told = struct.unpack("@PiPPi", ctypes.string_at(address, 36))
     kind, args, _ = pickle.loads(ctypes.string_at(data, size))
