@@ -295,3 +295,15 @@ def test_many_quick_calls_go_by_numba(kernel: Any) -> None:
     for _ in range(300):
         assert kernel(row) == 45
     assert kernel._quick > 5000
+
+
+def test_kernels_are_stamped_without_numba() -> None:
+    code = (
+        "import sys\nfrom bgfmt.jit import sources\n"
+        "from bgfmt.solver.kernels import hypergammon, two_sided\n"
+        "from bgfmt.verifier.recurrence import kernels_two_sided\n"
+        "for kernel in (hypergammon.make, two_sided.squares, kernels_two_sided.expected_tile):\n"
+        "    assert len(sources.stamp(kernel.py_func)) > 1\n"
+        "sys.exit('numba' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

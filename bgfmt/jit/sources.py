@@ -42,6 +42,6 @@ def _called(module: dict[str, Any]) -> set[str]:
     for value in list(module.values()):
         if isinstance(value, ModuleType):
             used.add(str(getattr(value, "__file__", "")))
-        elif hasattr(value, "py_func"):
+        elif "py_func" in getattr(value, "__dict__", ()):  # looked up so, it makes nothing import numba
             used.add(value.py_func.__code__.co_filename)
     return used & _kernels.keys()
