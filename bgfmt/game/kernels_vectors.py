@@ -12,16 +12,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from llvmlite import ir
-from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic
 
-from bgfmt.jit import njit
+from bgfmt.jit import intrinsic, njit
+from bgfmt.jit.compiler import cgutils, types
 
 WIDE = 32  # int16 in a vector: 64 bytes, a cache line
 I32, I64 = ir.IntType(32), ir.IntType(64)
 VECTOR, SUM = ir.VectorType(ir.IntType(16), WIDE), ir.VectorType(I32, WIDE)
-PROXY: Any = cgutils.create_struct_proxy
 PICK = ir.VectorType(I32, WIDE)
 
 
@@ -68,7 +65,7 @@ def _record(vectors: int, columns: int) -> Any:
     ) -> Any:
         def codegen(context: Any, builder: Any, signature: Any, values: Any) -> Any:
             def data(kind: Any, value: Any) -> Any:
-                return PROXY(kind)(context, builder, value).data
+                return cgutils.create_struct_proxy(kind)(context, builder, value).data
 
             def field(k: int) -> Any:
                 return data(plays.types[k], builder.extract_value(values[5], k))

@@ -1,6 +1,6 @@
 """Compiled: sums of products, tiles of a product of matrices and single ones, by vectors of the processor.
 
-LLVM's vector types are asked for as such (see `bgfmt.solver.kernels.vectors`); what a processor has not got LLVM
+LLVM's vector types are asked for as such (see `bgfmt.game.kernels_vectors`); what a processor has not got LLVM
 makes of what it has. All sums here are exact: integers, or doubles that hold integers below 2**53.
 """
 
@@ -9,15 +9,12 @@ from __future__ import annotations
 from typing import Any
 
 from llvmlite import ir
-from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic
 
-from bgfmt.jit import njit
+from bgfmt.jit import intrinsic, njit
+from bgfmt.jit.compiler import cgutils, types
 
 ROWS, LANES = 4, 32  # of a tile
 I16, I32, I64, F64 = ir.IntType(16), ir.IntType(32), ir.IntType(64), ir.DoubleType()
-PROXY: Any = cgutils.create_struct_proxy
 
 
 def vector(kind: Any, lanes: int) -> Any:
@@ -91,7 +88,10 @@ def _tile(number: Any, lanes: int) -> Any:
         typing: Any, left: Any, at: Any, stride: Any, right: Any, begin: Any, steps: Any, out: Any
     ) -> Any:
         def codegen(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-            a, b, to = (PROXY(signature.args[k])(context, builder, values[k]).data for k in (0, 3, 6))
+            a, b, to = (
+                cgutils.create_struct_proxy(signature.args[k])(context, builder, values[k]).data
+                for k in (0, 3, 6)
+            )
             many = LANES // lanes if whole else 2
             rows = [builder.add(values[1], builder.mul(values[2], I64(r))) for r in range(ROWS)]
             before = builder.block
@@ -176,7 +176,10 @@ def _single(lanes: int, wide: Any, values: Any) -> Any:
     @intrinsic
     def made(typing: Any, left: Any, at: Any, right: Any, begin: Any, many: Any) -> Any:
         def codegen(context: Any, builder: Any, signature: Any, given: Any) -> Any:
-            a, b = (PROXY(signature.args[k])(context, builder, given[k]).data for k in (0, 2))
+            a, b = (
+                cgutils.create_struct_proxy(signature.args[k])(context, builder, given[k]).data
+                for k in (0, 2)
+            )
             kind = vector(wide, lanes)
 
             def widened(value: Any) -> Any:
@@ -233,7 +236,10 @@ def _raised(lanes: int, values: Any) -> Any:
     @intrinsic
     def made(typing: Any, out: Any, to: Any, data: Any, at: Any, weights: Any, begin: Any, many: Any) -> Any:
         def codegen(context: Any, builder: Any, signature: Any, given: Any) -> Any:
-            o, a, w = (PROXY(signature.args[k])(context, builder, given[k]).data for k in (0, 2, 4))
+            o, a, w = (
+                cgutils.create_struct_proxy(signature.args[k])(context, builder, given[k]).data
+                for k in (0, 2, 4)
+            )
             with cgutils.for_range(
                 builder, builder.udiv(_whole(builder, given[6], lanes), I64(lanes))
             ) as loop:
@@ -270,7 +276,9 @@ long_narrow_sum, long_pairs_sum = _single(16, I64, _of_8_bits), _single(16, I64,
 
 def _line(typing: Any, data: Any, at: Any) -> Any:
     def codegen(context: Any, builder: Any, signature: Any, given: Any) -> Any:
-        place = builder.gep(PROXY(signature.args[0])(context, builder, given[0]).data, [given[1]])
+        place = builder.gep(
+            cgutils.create_struct_proxy(signature.args[0])(context, builder, given[0]).data, [given[1]]
+        )
         place = builder.bitcast(place, ir.IntType(8).as_pointer())
         kind = ir.FunctionType(ir.VoidType(), [place.type, I32, I32, I32])
         insert: Any = cgutils.get_or_insert_function

@@ -9,16 +9,13 @@ from __future__ import annotations
 from typing import Any
 
 from llvmlite import ir
-from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic
 
-from bgfmt.jit import njit
+from bgfmt.jit import intrinsic, njit
+from bgfmt.jit.compiler import cgutils, types
 
 LANES, CHANCES, NUMBERS = 32, 5, 10
 LEAST = -8.0  # less than any equity
 BITS = ir.VectorType(ir.IntType(1), LANES)
-PROXY: Any = cgutils.create_struct_proxy
 
 
 def _vectors(builder: Any, kind: Any, array: Any, at: Any = None) -> list[Any]:
@@ -38,7 +35,10 @@ def _played(first: bool) -> Any:
         def codegen(context: Any, builder: Any, signature: Any, values: Any) -> Any:
             number = context.get_value_type(told.dtype)
             kind, align = ir.VectorType(number, LANES), int(told.dtype.bitwidth) // 8
-            there, hit, here = (PROXY(signature.args[k])(context, builder, values[k]).data for k in (0, 2, 4))
+            there, hit, here = (
+                cgutils.create_struct_proxy(signature.args[k])(context, builder, values[k]).data
+                for k in (0, 2, 4)
+            )
             news, olds = _vectors(builder, kind, there, values[1]), _vectors(builder, kind, here)
             others = _vectors(builder, kind, hit, values[3])
             lone, off = (builder.bitcast(values[k], BITS) for k in (5, 6))

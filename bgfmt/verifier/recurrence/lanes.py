@@ -10,10 +10,9 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir  # type: ignore[import-untyped]
-from numba.core import types
-from numba.extending import intrinsic
 
-from bgfmt.jit import njit
+from bgfmt.jit import intrinsic, njit
+from bgfmt.jit.compiler import types
 
 Array = Any
 LANES = 64
@@ -37,7 +36,7 @@ def _add_best_ir(
     typing_context: Any, tile: Any, results: Any, start: Any, stop: Any, total: Any, double: Any
 ) -> Any:
     """The code of `add_best`; what it does is `add_best_plainly`."""
-    signature = types.void(types.int64, types.int64, types.int64, types.int64, types.int64, types.int64)
+    signature = types.void(*[types.int64] * 6)
 
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         i16, i32, i64 = ir.IntType(16), ir.IntType(32), ir.IntType(64)
