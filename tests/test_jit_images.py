@@ -213,6 +213,23 @@ def test_an_image_of_another_compiler_is_not_called(program: Program) -> None:
     assert program.run(before=before) == (said, "numba")
 
 
+OTHERWISE = {
+    "an error": "def fail(*_): raise RuntimeError\nemitting._entry = fail",
+    "a version never tried": "emitting.TRIED = set()",
+}
+
+
+@pytest.mark.parametrize("otherwise", OTHERWISE)
+def test_code_of_which_no_image_can_be_made_is_compiled_once(tmp_path: Path, otherwise: str) -> None:
+    program = Program(tmp_path)
+    said, way = program.run(before="from bgfmt.jit import emitting\n" + OTHERWISE[otherwise])
+    kept = [(path, path.stat().st_mtime_ns, path.stat().st_size) for path in program.files()]
+    assert way == "numba"
+    assert {size for _, _, size in kept} == {32}  # checksums of nothing
+    assert program.run() == (said, "numba")
+    assert [(path, path.stat().st_mtime_ns, path.stat().st_size) for path in program.files()] == kept
+
+
 def test_a_process_told_how_to_compile_calls_none(program: Program) -> None:
     said, _ = program.run()
     assert program.run(NUMBA_BOUNDSCHECK="0") == (said, "numba")

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any
 
+import numba
 import numpy as np
 from llvmlite import binding
 from numba.core import types
@@ -13,6 +14,9 @@ from numba.np import numpy_support
 
 from bgfmt.jit import images
 
+TRIED = {
+    (0, 68)
+}  # versions of numba whose code is known to be as described here; of others no images are made
 LLVM_TYPES = {
     "?": "i8", "b": "i8", "B": "i8", "h": "i16", "H": "i16", "i": "i32", "I": "i32", "q": "i64", "Q": "i64",
     "f": "float", "d": "double", "P": "ptr",
@@ -111,6 +115,15 @@ def _number(kind: Any) -> str:
 
 def image(compiled: Any, kinds: images.Kinds, function: Callable[..., Any]) -> bytes:
     """The image of a compile result; empty where there can be none."""
+    if numba.version_info.short not in TRIED:
+        return b""
+    try:
+        return _made(compiled, kinds, function)
+    except Exception:  # said once and kept, or every process would compile to try again
+        return b""
+
+
+def _made(compiled: Any, kinds: images.Kinds, function: Callable[..., Any]) -> bytes:
     form = _returned(compiled.signature.return_type)
     codegen = compiled.library.codegen
     if form is None or function.__closure__ or codegen.magic_tuple() != images.machine():
