@@ -15,14 +15,15 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib import import_module
+from importlib.metadata import version as version_of
 from importlib.util import find_spec
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
-from bgfmt import __version__
 from bgfmt.errors import BgfmtError, CapabilityError, ClusterError, MissingExtraError
 from bgfmt.workers import ThreadWorkers, Waiting, Workers, none
 
+VERSION = version_of("bgfmt")
 K = TypeVar("K")
 R = TypeVar("R")
 LOCAL = re.compile(r"local:([1-9]\d{0,3})")
@@ -128,7 +129,7 @@ class DaskWorkers(Workers):
 
         def give(some: Iterable[K]) -> None:
             for key in some:
-                job = self._client.submit(_call, __version__, function, key, pure=False, priority=-place[key])
+                job = self._client.submit(_call, VERSION, function, key, pure=False, priority=-place[key])
                 jobs[job] = key
                 job.add_done_callback(ended.put)
 
@@ -281,8 +282,8 @@ def _reach(address: str) -> None:
 
 def _call(version: str, function: Callable[[Any], Any], key: Any) -> Any:
     """On a worker: the task; what goes wrong is told in words, since not every error pickles."""
-    if version != __version__:
-        raise RuntimeError(f"a worker has bgfmt {__version__}, not {version}")
+    if version != VERSION:
+        raise RuntimeError(f"a worker has bgfmt {VERSION}, not {version}")
     try:
         return function(key)
     except (OSError, MemoryError) as error:

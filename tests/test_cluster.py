@@ -152,7 +152,7 @@ def test_an_empty_name_is_not_none(
 def test_a_worker_of_another_version_makes_nothing(
     two: DaskWorkers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bgfmt.cluster.__version__", "0.0.9")
+    monkeypatch.setattr("bgfmt.cluster.VERSION", "0.0.9")
     with pytest.raises(ClusterError, match=r"a worker has bgfmt .*, not 0\.0\.9"):
         solve_stored("two-sided", 3, 2, store=tmp_path / "s", cluster=address_of(two))
     assert not list(tmp_path.glob("s/equities/c.*"))
