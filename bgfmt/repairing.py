@@ -34,7 +34,6 @@ Array = NDArray[Any]
 LEAST_RIGHT = 0.5
 LEAST_RIGHT_ELSE = 0.8  # where the header would have to say something else
 ENOUGH = 0.9  # a candidate of which so much is right is taken without looking further
-HOPELESS = 0.9  # part of the entries that may fail before a candidate is put right at all
 SMALLEST = 4  # rows and columns of a part that is not halved further
 MOST_BYTES = 2 << 30
 MOST_ENTRIES = 160_000_000
@@ -189,8 +188,6 @@ def _two_sided(table: TwoSided) -> tuple[Table, int]:
         raise VerificationError("a table of this size is not repaired in memory")
     table = _unpacked(table)
     found = two_sided.check(table, threads=thread_count(None))
-    if found.failing > found.entries * HOPELESS:
-        return table, found.entries
     complete = len(found.numbers) == found.failing
     settled = two_sided.settle(table, found.numbers if complete else None)
     return replace(table, equities=settled.work), len(settled.wrong)
@@ -235,8 +232,6 @@ def _one_sided(table: OneSided) -> tuple[Table, int]:
         rows = one_sided.rows_of(table, race=rule.race)
         fails, _ = one_sided.check(rows, rule, threads=thread_count(None))
         bad = np.flatnonzero(fails)
-        if len(bad) > HOPELESS * n:
-            continue
         changed = one_sided.settle(rows, int(bad[0]) if len(bad) else n, rule)
         gammon = None if table.gammon is None else rows.distributions()
         wrong = int((changed > 0).sum())

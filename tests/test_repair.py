@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 import bgfmt
@@ -68,6 +71,22 @@ def test_too_little_that_is_right_is_said_so(golden: Path, tmp_path: Path) -> No
     path.write_bytes((golden / "gnubg/ts_05x04.bd").read_bytes()[:40000])
     with pytest.raises(VerificationError, match=r"at best \d+% of it is right, and \d+% must be"):
         bgfmt.repair(path, tmp_path / "out.bd")
+
+
+@pytest.mark.parametrize("name", ["ts_05x04.bd", "os_p03.bd"])
+@pytest.mark.parametrize("share", [0.1, 0.3, 0.45])
+def test_most_others_are_right(golden: Path, tmp_path: Path, name: str, share: float) -> None:
+    """Though next to no entry follows from the others, each of which may be wrong."""
+    original = golden / "gnubg" / name
+    table: Any = bgfmt.load(original)
+    random = np.random.default_rng(7)
+    column = "equities" if table.kind == "two-sided" else "bearoff"
+    numbers = np.array(getattr(table, column))
+    rows = numbers.reshape(-1, numbers.shape[-1])
+    rows[random.choice(len(rows), int(len(rows) * share), replace=False), :2] ^= 0x155
+    bgfmt.save(replace(table, **{column: numbers}), tmp_path / "x.bd")
+    bgfmt.repair(tmp_path / "x.bd", tmp_path / "fixed.bd")
+    assert (tmp_path / "fixed.bd").read_bytes() == original.read_bytes()
 
 
 @pytest.fixture(scope="module")

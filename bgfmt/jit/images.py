@@ -168,9 +168,11 @@ class Block:
         }
         return np.asarray(cls(values[0], interface, args))
 
-    def __del__(self) -> None:
+    def __del__(
+        self, number: Any = ctypes.c_int64
+    ) -> None:  # at the end of a process there is no ctypes to ask
         if self._address:
-            references = ctypes.c_int64.from_address(self._address)
+            references = number.from_address(self._address)
             references.value -= 1
             if references.value == 0:
                 self._free(self._address)
