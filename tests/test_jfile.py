@@ -190,6 +190,16 @@ def test_layout_of_a_whole_table(tmp_path: Path) -> None:
     assert lines[:5] == ["bgfmt one-sided", "points 3", "chequers 15", "scale 65535", "gammon own"]
 
 
+def test_a_whole_table_without_its_title_is_damaged(tmp_path: Path) -> None:
+    """Read as the article's table, whose numbers are right; but rows are left that nothing describes."""
+    path = tmp_path / "one.ijf"
+    bgfmt.convert(GOLDEN / "gnubg/os_p02.bd", path, to="jfile")
+    path.write_bytes(path.read_bytes().replace(b"bgfmt one-sided", b"b'fmt one-sided"))
+    report = bgfmt.verify(path)
+    assert report.exit_code == 1
+    assert "component 2, integer 136 by 32" in report.verdict
+
+
 def test_exact_tables_keep_every_bit(tmp_path: Path) -> None:
     random = np.random.default_rng(1)
     n = board.count(2, 5)

@@ -236,7 +236,12 @@ class JFile(Format[Kind]):
                 yield Fault(at, size, "description", "what a program writes", said)
         for k in range(OWN.get(table.kind, len(file)), len(file)):
             at, size = map(int, file.entries[k])
-            yield Fault(at, size, "further component", "a table's own components", f"one more, {k}", True)
+            noun = file.noun(k)
+            if len(noun.shape) == 2 and noun.shape[0] == file.noun(0).count:
+                expected = "a description of such rows in component 4"
+                yield Fault(at, size, "component of rows", expected, f"component {k}, {noun}", False)
+            else:
+                yield Fault(at, size, "further component", "a table's own components", f"one more, {k}", True)
 
 
 def _dropped(table: Kind, options: Options) -> bool:
