@@ -14,6 +14,7 @@ import bgfmt
 from bgfmt import solver
 from bgfmt.cli import run
 from bgfmt.errors import CapabilityError
+from bgfmt.formats.gnubg.header import GnubgHeader
 from bgfmt.tables import Table
 from bgfmt.tables.hypergammon import HyperSides
 from bgfmt.verifier import words
@@ -257,6 +258,22 @@ def test_what_a_table_says_of_itself_is_accounted_for(golden: Path, tmp_path: Pa
                 assert bgfmt.verify(path).exit_code != 0, (k, bit)
             except bgfmt.BgfmtError as error:
                 assert "\n" not in str(error)
+
+
+@pytest.mark.parametrize("name", ["hyper1.bd", "ts_03x03.bd", "os_p02.bd", "os_p01_nd.bd"])
+@pytest.mark.parametrize("form", ["npz", "parquet", "sqlite"])
+def test_the_header_of_another_table_is_a_finding(golden: Path, tmp_path: Path, form: str, name: str) -> None:
+    path = tmp_path / f"x.{form}"
+    bgfmt.convert(golden / "gnubg" / name, path, to=form)
+    report = bgfmt.verify(path)
+    assert report.exit_code == 0, report.verdict
+    table: Any = bgfmt.load(path)
+    (header,) = (record for record in table.carried if type(record) is GnubgHeader)
+    other = GnubgHeader(header.raw.replace(b"H1", b"H2").replace(b"-0", b"-1", 1))
+    bgfmt.save(replace(table, carried=(other,)), path, force=True)
+    report = bgfmt.verify(path)
+    assert report.exit_code == 1
+    assert "is that of another table" in report.verdict
 
 
 @pytest.mark.parametrize("form", ["npz", "parquet", "sqlite"])

@@ -40,8 +40,8 @@ class Record:
         """
         raise NotImplementedError
 
-    def odd(self) -> str | None:
-        """What in it no program writes, in words; None when it is as written."""
+    def odd(self, table: Table) -> str | None:
+        """What in it no program writes with such a table, in words; None when it is as written."""
         return None
 
 
@@ -138,6 +138,6 @@ def unknown(table: Table) -> Iterator[str]:
     if table.recipe and table.recipe not in RECIPES:
         yield f"the recipe {table.recipe!r}, which is none that bgfmt knows"
     for record in table.carried:
-        said = record.odd() if isinstance(record, Record) else None
+        said = record.odd(table) if isinstance(record, Record) else None
         if said:
             yield said

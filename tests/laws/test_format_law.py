@@ -346,11 +346,12 @@ def test_it_is_documented(form: Format) -> None:
 
 @every
 def test_records_survive_as_facts(sample: Sample) -> None:
-    for record in sample.read().table.carried:
+    table = sample.read().table
+    for record in table.carried:
         if isinstance(record, Record):
             assert type(record).from_facts(record.facts()) == record
             assert type(record).from_facts({k: _text(v) for k, v in record.facts().items()}) == record
-            assert record.odd() is None
+            assert record.odd(table) is None
 
 
 def _text(fact: object) -> str:

@@ -35,6 +35,7 @@ from bgfmt.tables import Table
 
 SIZE = 40
 FOUR_GIB = 1 << 32
+KINDS = {"OS": "one-sided", "ND": "normal-distribution", "TS": "two-sided", "H": "hypergammon"}  # of tables
 
 
 class Atoi(Adapter):  # type: ignore[misc]
@@ -84,12 +85,14 @@ class GnubgHeader(Record):
             raise ValueError(f"gnubg_header: expected 80 hexadecimal digits or none, found {said!r}")
         return cls(bytes.fromhex(said))
 
-    def odd(self) -> str | None:
+    def odd(self, table: Table) -> str | None:
         if not self.raw:
             return None
         said = read(self.raw)
         if said is None or said.canonical != self.raw:
             return f"the header {shown(self.raw)} is not as gnubg's programs write it"
+        if (KINDS[said.kind], said.points, said.chequers) != (table.kind, table.points, table.chequers):
+            return f"the header {shown(self.raw)} is that of another table"
         return None
 
 
