@@ -83,7 +83,8 @@ class DaskWorkers(Workers):
             )
         try:
             self._wanted = int(local.group(1)) if local else 0
-            self.local: Any = self._local(distributed, self._wanted) if local else None
+            with _undisturbed():
+                self.local: Any = self._local(distributed, self._wanted) if local else None
             target = address if self.local is None else self.local
             if self.local is None:
                 _reach(address)
@@ -238,6 +239,22 @@ def begin(address: str) -> bool:
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
     return True
+
+
+@contextlib.contextmanager
+def _undisturbed() -> Iterator[None]:
+    """An interrupt comes at the end: workers half started would tell of it, at length and each for itself."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    came: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, _: came.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if came:
+        raise KeyboardInterrupt
 
 
 @contextlib.contextmanager

@@ -227,7 +227,7 @@ def test_the_variable_names_files_and_folders(
     assert "from ts_06x04.bd" in said.out
     assert said.err.count("\n") == 1
     (machine / "empty").mkdir()
-    assert run(["cube", str(machine / "empty"), "1 / 1"]) == 1
+    assert run(["cube", str(machine / "empty"), "1 / 1"]) == 2
     assert "no database" in capsys.readouterr().err
 
 

@@ -191,7 +191,7 @@ def test_a_disk_that_fills_up_is_one_line_and_no_loss(
 def test_an_interrupt_is_one_line(tmp_path: Path) -> None:
     """Of all the processes that it reaches, however far they have come."""
     pytest.importorskip("distributed")
-    command = [*BGFMT, "solve", "two-sided", "6x8", "--quiet", "--cluster", "local:2", "-o", "o.bd"]
+    command = [*BGFMT, "solve", "two-sided", "6x10", "--quiet", "--cluster", "local:2", "-o", "o.bd"]
     with subprocess.Popen(
         command, cwd=tmp_path, stderr=subprocess.PIPE, text=True, start_new_session=True
     ) as begun:
