@@ -314,6 +314,14 @@ def test_many_quick_calls_go_by_numba(kernel: Any) -> None:
     assert kernel._quick > 5000
 
 
+def test_a_kernel_without_images_is_numbas_dispatcher() -> None:
+    from bgfmt.formats.compressed import kernels_records
+
+    assert hasattr(
+        kernels_records.record, "overloads"
+    )  # one look-up in a compressed table: 5 us, 14 by an image
+
+
 def test_kernels_are_stamped_without_numba() -> None:
     code = (
         "import sys\nfrom bgfmt.jit import sources\n"

@@ -32,11 +32,18 @@ _watchers: list[Callable[[], None]] = []
 _lock = threading.RLock()
 
 
-def njit() -> Callable[[F], F]:
-    """Compile a kernel: kept, without fast-math (bytes depend on rounding), without the interpreter lock."""
+def njit(*, images: bool = True) -> Callable[[F], F]:
+    """Compile a kernel: kept, without fast-math (bytes depend on rounding), without the interpreter lock.
+
+    images : False for what takes a microsecond and is called one by one, where numba's dispatcher is the quicker; its
+    module then imports numba.
+    """
 
     def decorate(function: F) -> F:
-        return cast(F, Kernel(function))
+        if images:
+            return cast(F, Kernel(function))
+        enter(function)
+        return cast(F, _dispatcher(function))
 
     return decorate
 
