@@ -404,6 +404,8 @@ def another_size(table: Any, seed: int) -> Any | None:
             if np.prod(shape, dtype=object) > 4 * rows.size:
                 break
             arrays[name] = np.resize(np.asarray(rows)[1:], shape)
+            if (arrays[name] == arrays[name].flat[0]).all():
+                break  # a table in which every number is the same may be a true one
         else:
             with contextlib.suppress(TypeError, ValueError, BgfmtError):
                 made = replace(table, points=points, chequers=chequers, carried=(), **arrays)
