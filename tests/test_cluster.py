@@ -187,13 +187,26 @@ def test_a_disk_that_fills_up_is_one_line_and_no_loss(
         subprocess.run(["umount", tmp_path], check=True)
 
 
+#: runs a command that hears interrupts, also where those who started the tests do not
+LISTENING = """
+import os, signal, sys
+signal.signal(signal.SIGINT, signal.SIG_DFL)
+signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+os.execv(sys.argv[1], sys.argv[1:])
+"""
+
+
 @pytest.mark.skipif(not hasattr(os, "killpg"), reason="this system has no groups of processes")
 def test_an_interrupt_is_one_line(tmp_path: Path) -> None:
     """Of all the processes that it reaches, however far they have come."""
     pytest.importorskip("distributed")
     command = [*BGFMT, "solve", "two-sided", "6x10", "--quiet", "--cluster", "local:2", "-o", "o.bd"]
     with subprocess.Popen(
-        command, cwd=tmp_path, stderr=subprocess.PIPE, text=True, start_new_session=True
+        [sys.executable, "-c", LISTENING, *command],
+        cwd=tmp_path,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
     ) as begun:
         while not any("bgfmt.solver.ready" in line for line in commands_below(begun.pid)):
             time.sleep(0.01)
