@@ -9,9 +9,22 @@ from typing import Any
 
 import numpy as np
 
+import bgfmt
+from bgfmt.solving_stored import solve_stored
 from bgfmt.storage import chunks
 
 BGFMT = [sys.executable, "-m", "bgfmt"]
+
+
+def whole(path: Path) -> Path:
+    """A whole store of 5x4."""
+    solve_stored("two-sided", 5, 4, store=path)
+    return path
+
+
+def files(folder: Path) -> dict[str, Path]:
+    """Files of one machine's threads, in memory."""
+    return {f"6x{c}": bgfmt.solve("two-sided", 6, c, folder / f"6x{c}.bd") for c in (5, 7)}
 
 
 def digest(path: Path) -> str:

@@ -21,15 +21,13 @@ from bgfmt.solver.tiles import grid_of
 from bgfmt.solving_stored import solve_stored
 from bgfmt.storage import chunks
 
+from . import store_making
 from .store_making import chunk_files, digest, reseal
 
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A whole store of 5x4."""
-    path = tmp_path_factory.mktemp("store") / "s"
-    solve_stored("two-sided", 5, 4, store=path)
-    return path
+    return store_making.whole(tmp_path_factory.mktemp("store") / "s")
 
 
 @pytest.fixture
@@ -39,13 +37,7 @@ def copied(store: Path, tmp_path: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Files of one machine's threads, in memory."""
-    folder = tmp_path_factory.mktemp("made")
-    found = {}
-    for size in ("6x5", "6x7"):
-        points, chequers = map(int, size.split("x"))
-        found[size] = bgfmt.solve("two-sided", points, chequers, folder / f"{size}.bd")
-    return found
+    return store_making.files(tmp_path_factory.mktemp("made"))
 
 
 def test_crc32c_is_the_published_one(monkeypatch: pytest.MonkeyPatch) -> None:

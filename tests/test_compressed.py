@@ -17,29 +17,13 @@ from bgfmt.errors import BgfmtError, CapabilityError, CorruptError
 from bgfmt.formats.compressed import kernels_predict, kernels_records, layout, predict, reading
 from bgfmt.formats.compressed.classes import edges, ladder
 from bgfmt.game import board
-from bgfmt.storage import MemorySink, RangeSource, Source
+from bgfmt.storage import RangeSource, Source
 from bgfmt.tables import TwoSided
 
 from . import packed_reader, same_answers
+from .packing import NAME, of, packed, unpacked
 
-NAME = "bgfmt-ts"
 rng = np.random.default_rng(12)
-
-
-def packed(table: TwoSided) -> bytes:
-    store = MemorySink()
-    bgfmt.formats.get(NAME).write(table, store)  # type: ignore[arg-type]
-    return bytes(store.data)
-
-
-def unpacked(data: bytes) -> TwoSided:
-    table = read_source(Source.from_bytes(data, "packed")).table
-    assert isinstance(table, TwoSided)
-    return table
-
-
-def of(points: int, chequers: int, numbers: Any) -> TwoSided:
-    return TwoSided(points=points, chequers=chequers, equities=np.asarray(numbers, np.uint16))
 
 
 @cache

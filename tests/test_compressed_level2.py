@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -17,29 +17,14 @@ from bgfmt.errors import BgfmtError, CapabilityError, CorruptError
 from bgfmt.formats.compressed import halves, kernels_halves, layout, leaving, order
 from bgfmt.formats.compressed.plays import Plays
 from bgfmt.game import board
-from bgfmt.storage import MemorySink, RangeSource, Source
+from bgfmt.storage import RangeSource, Source
 from bgfmt.tables import TwoSided
 
-from . import packed_reader, same_answers
+from . import packed_reader, packing, same_answers
+from .packing import NAME, of, unpacked
 
-NAME = "bgfmt-ts"
 rng = np.random.default_rng(212)
-
-
-def packed(table: TwoSided, level: int = 2) -> bytes:
-    store = MemorySink()
-    bgfmt.formats.get(NAME).write(table, store, level=level)
-    return bytes(store.data)
-
-
-def unpacked(data: bytes) -> TwoSided:
-    table = read_source(Source.from_bytes(data, "packed")).table
-    assert isinstance(table, TwoSided)
-    return table
-
-
-def of(points: int, chequers: int, numbers: Any) -> TwoSided:
-    return TwoSided(points=points, chequers=chequers, equities=np.asarray(numbers, np.uint16))
+packed = partial(packing.packed, level=2)
 
 
 @cache

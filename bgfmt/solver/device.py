@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgfmt.errors import CapabilityError, MissingExtraError
-from bgfmt.solver.layers import WEIGHTS, PipOrder
+from bgfmt.game.results import WEIGHTS
+from bgfmt.solver.layers import PipOrder
 from bgfmt.solver.stored import Hands, Pairs
 
 Array = NDArray[Any]

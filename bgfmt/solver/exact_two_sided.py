@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from bgfmt.game.results import WEIGHTS
 from bgfmt.solver.executor import Executor, Work
-from bgfmt.solver.layers import WEIGHTS, PipOrder
+from bgfmt.solver.layers import PipOrder
 from bgfmt.solver.waves import Progress
 
 Array = NDArray[Any]

@@ -8,12 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bgfmt.game import board
+from bgfmt.game import board, results
 
 Array = NDArray[Any]
-HOME = 6
 REACH = 24  # the most pips a roll can spend
-WEIGHTS = np.array([1 if a == b else 2 for a in range(6) for b in range(a + 1)], np.int32)
 
 
 @dataclass(frozen=True)
@@ -55,32 +53,11 @@ def layer_cuts(points: int, chequers: int) -> Array:
 
 def pip_order(points: int, chequers: int) -> PipOrder:
     """The positions of `points` x `chequers` by pips, with every roll's results."""
-    from bgfmt.game import kernels_results as kernels
-
     n = board.count(points, chequers)
-    counts = board.unrank_array(np.arange(n), points)
-    pips = counts.astype(np.int64) @ np.arange(1, points + 1)
+    pips = board.unrank_array(np.arange(n), points).astype(np.int64) @ np.arange(1, points + 1)
     numbers = np.argsort(pips, kind="stable")
     place = np.empty(n, np.int64)
     place[numbers] = np.arange(n)
     cuts = np.searchsorted(pips[numbers], np.arange(points * chequers + 2))
-    starts = np.zeros((6, n + 1), np.int64)
-    single = np.zeros((6, n * points), np.int32)
-    terms = np.array(board.number_terms(points))
-    kernels.single_moves(np.ascontiguousarray(counts[numbers]), terms, place, points, HOME, starts, single)
-    seen = np.zeros(n + 1, np.int64)
-    pieces: list[Array] = [np.zeros(0, np.int32)]
-    ends = np.zeros(21 * n + 1, np.int64)
-    room = np.empty(1 << 20, np.int32)
-    first, total, step = 0, 0, 512
-    while first < n:
-        last = min(n, first + step)
-        part = np.empty(21 * (last - first), np.int64)
-        written = kernels.roll_results(starts, single, first, last, part, room, seen)
-        if written < 0:
-            step, room = max(1, step // 2), np.empty(2 * len(room), np.int32)
-            continue
-        ends[21 * first + 1 : 21 * last + 1] = part + total
-        pieces.append(room[:written].copy())
-        total, first = total + written, last
-    return PipOrder(points, chequers, numbers, cuts.astype(np.int64), ends, np.concatenate(pieces))
+    ends, found = results.of_rolls(results.singles(points, numbers, place))
+    return PipOrder(points, chequers, numbers, cuts.astype(np.int64), ends, found)

@@ -10,8 +10,9 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from bgfmt.game.results import WEIGHTS
 from bgfmt.solver.executor import Calls, Executor
-from bgfmt.solver.layers import REACH, WEIGHTS, PipOrder
+from bgfmt.solver.layers import REACH, PipOrder
 from bgfmt.solver.pool import Pool
 
 Array = NDArray[Any]

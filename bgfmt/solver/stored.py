@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 
 from bgfmt.errors import FormatError
 from bgfmt.game import board
-from bgfmt.solver.layers import WEIGHTS, PipOrder, pip_order
+from bgfmt.game.results import WEIGHTS
+from bgfmt.solver.layers import PipOrder, pip_order
 from bgfmt.solver.plan import results_a_position
 from bgfmt.solver.tiles import Grid, Strip, Tile
 from bgfmt.storage.chunks import ChunkStore

@@ -14,8 +14,9 @@ import numpy as np
 
 from bgfmt.errors import CorruptError
 from bgfmt.formats.compressed.layout import Directory, Shape
-from bgfmt.formats.compressed.plays import WEIGHTS, Plays
+from bgfmt.formats.compressed.plays import Plays
 from bgfmt.formats.compressed.reading import Numbers, Packed, Records
+from bgfmt.game.results import WEIGHTS
 from bgfmt.storage import Source, system
 
 LANES = 64  # int16 numbers side by side

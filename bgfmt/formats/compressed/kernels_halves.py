@@ -11,9 +11,10 @@ from bgfmt.formats.compressed.kernels_predict import predicted
 from bgfmt.formats.compressed.kernels_products import fetch
 from bgfmt.formats.compressed.kernels_records import MOST_LAID, PLAIN, SOON, by_length, lay, within_block
 from bgfmt.formats.compressed.kernels_sums import crc32
-from bgfmt.formats.compressed.plays import Room, Singles
+from bgfmt.formats.compressed.plays import Room
 from bgfmt.game.kernels_results import results_of
 from bgfmt.game.kernels_vectors import turned
+from bgfmt.game.results import Singles
 from bgfmt.jit import njit
 
 

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from bgfmt.errors import CapabilityError
 from bgfmt.formats.compressed.halves import LANES
 from bgfmt.formats.compressed.order import falling, sampled, strongest_first, weakness
-from bgfmt.formats.compressed.plays import WEIGHTS, Plays
+from bgfmt.formats.compressed.plays import Plays
+from bgfmt.game.results import WEIGHTS
 from bgfmt.storage import system
 from bgfmt.tables import TwoSided
 

@@ -9,19 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bgfmt.game import board
+from bgfmt.game import results
+from bgfmt.game.results import Singles
 
 Array = NDArray[Any]
-HOME = 6
-WEIGHTS = np.array([1 if a == b else 2 for a in range(6) for b in range(a + 1)], np.int32)
 MOST_RESULTS = 1 << 15  # of the 21 rolls of a position of at most 12 points, with room to spare
-
-
-class Singles(NamedTuple):
-    """Results of one chequer moved: of die d and place x, results[d - 1, starts[d - 1, x] : starts[d - 1, x + 1]]."""
-
-    starts: Any
-    results: Any
 
 
 class Room(NamedTuple):
@@ -45,14 +37,7 @@ class Plays:
     @cached_property
     def singles(self) -> Singles:
         """What one die makes of every position."""
-        from bgfmt.game import kernels_results as kernels
-
-        points, n = self._size[0], len(self._order)
-        counts = board.unrank_array(self._order, points)
-        found = Singles(np.zeros((6, n + 1), np.int64), np.zeros((6, n * points), np.int32))
-        terms = np.array(board.number_terms(points))
-        kernels.single_moves(counts, terms, self._places, points, HOME, *found)
-        return found
+        return results.singles(self._size[0], self._order, self._places)
 
     @property
     def room(self) -> Room:
@@ -72,21 +57,6 @@ class Plays:
         None where some roll leads to none.
         """
         from bgfmt.formats.compressed.kernels_halves import keep_earlier
-        from bgfmt.game import kernels_results as kernels
 
-        n, step = len(self._order), 512
-        ends, pieces, room = np.zeros(21 * n + 1, np.int64), [], np.empty(1 << 20, np.int32)
-        seen = np.zeros(n + 1, np.int64)
-        first = total = 0
-        while first < n:
-            last = min(n, first + step)
-            part = np.empty(21 * (last - first), np.int64)
-            many = kernels.roll_results(*self.singles, first, last, part, room, seen)
-            if many < 0:
-                step, room = max(1, step // 2), np.empty(2 * len(room), np.int32)
-                continue
-            ends[21 * first + 1 : 21 * last + 1] = part + total
-            pieces.append(room[:many].copy())
-            total, first = total + many, last
-        results = np.concatenate(pieces)
-        return (ends, results[: ends[-1]].copy()) if keep_earlier(0, n, ends, results) else None
+        ends, found = results.of_rolls(self.singles)
+        return (ends, found[: ends[-1]].copy()) if keep_earlier(0, len(self._order), ends, found) else None

@@ -1,0 +1,56 @@
+"""What dice make of every position of a race: the results of one chequer moved, and of the 21 rolls.
+
+Positions go by their place, in any order of them.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgfmt.game import board
+
+Array = NDArray[Any]
+HOME = 6
+WEIGHTS = np.array([1 if a == b else 2 for a in range(6) for b in range(a + 1)], np.int32)  # of the 21 rolls
+
+
+class Singles(NamedTuple):
+    """Results of one chequer moved: of die d and place x, results[starts[d - 1, x] : starts[d - 1, x + 1]]."""
+
+    starts: Array
+    results: Array
+
+
+def singles(points: int, order: Array, places: Array) -> Singles:
+    """What one die makes of every position: `order` are the position numbers, `places` the reverse."""
+    from bgfmt.game import kernels_results as kernels
+
+    n = len(order)
+    found = Singles(np.zeros((6, n + 1), np.int64), np.zeros((6, n * points), np.int32))
+    counts, terms = board.unrank_array(order, points), np.array(board.number_terms(points))
+    kernels.single_moves(counts, terms, places, points, HOME, *found)
+    return found
+
+
+def of_rolls(moved: Singles) -> tuple[Array, Array]:
+    """(ends (21 n + 1,) int64, results int32): results[ends[21 x + r] : ends[21 x + r + 1]] of roll r of place x."""
+    from bgfmt.game import kernels_results as kernels
+
+    n, step = moved.starts.shape[1] - 1, 512
+    ends, room, seen = np.zeros(21 * n + 1, np.int64), np.empty(1 << 20, np.int32), np.zeros(n + 1, np.int64)
+    pieces: list[Array] = [np.zeros(0, np.int32)]
+    first = total = 0
+    while first < n:
+        last = min(n, first + step)
+        part = np.empty(21 * (last - first), np.int64)
+        many = kernels.roll_results(*moved, first, last, part, room, seen)
+        if many < 0:
+            step, room = max(1, step // 2), np.empty(2 * len(room), np.int32)
+            continue
+        ends[21 * first + 1 : 21 * last + 1] = part + total
+        pieces.append(room[:many].copy())
+        total, first = total + many, last
+    return ends, np.concatenate(pieces)
