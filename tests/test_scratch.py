@@ -24,6 +24,7 @@ from bgfmt.cli import run as command
 from bgfmt.errors import CapabilityError, ScratchError, SolverError
 from bgfmt.solver import Scratch
 from bgfmt.storage import system
+from bgfmt.storage.draft import Draft
 from bgfmt.storage.sink import FileSink, Sink
 
 from . import crash
@@ -150,6 +151,22 @@ def test_a_second_solve_is_told_who_is_at_it(
             said = rf"in use by process {os.getpid()} on .* since .*, which makes one.bd \(two-sided 6x5, rec"
             assert re.search(said, str(caught.value))
     assert os.listdir(tmp_path) == []
+
+
+def test_who_is_at_it_is_known_from_the_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A second solve that meets the file in the moment it gets its name."""
+    told: list[str] = []
+    publish = Draft.publish
+
+    def met(self: Draft, *, force: bool, name: str) -> None:
+        publish(self, force=force, name=name)
+        with pytest.raises(ScratchError) as caught:
+            solved(tmp_path, resume=True)
+        told.append(str(caught.value))
+
+    monkeypatch.setattr(Draft, "publish", met)
+    with Scratch(tmp_path / "s", 6, 5, output="one.bd"):
+        assert re.search(rf"in use by process {os.getpid()} on .*, which makes one.bd", told[0])
 
 
 def test_without_locks_the_owner_on_record_decides(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -50,17 +50,18 @@ class Claim:
         self.path = os.fspath(path)
         self.size = size
         self.purpose = {SIGN: FORMAT, **purpose, "bytes": size}
+        me = {"pid": os.getpid(), "host": socket.gethostname(), "since": time.strftime("%Y-%m-%d %H:%M")}
+        us = _line({**me, **owner})
         self.fresh = False
         self.fd = -1
         while self.fd < 0:
             try:
                 self.fd = self._take_over(resume or self.fresh)
             except FileNotFoundError:
-                self.fd = self._make()
+                self.fd = self._make(us)
         try:
-            me = {"pid": os.getpid(), "host": socket.gethostname(), "since": time.strftime("%Y-%m-%d %H:%M")}
-            self._write(_line({**me, **owner}), HALF)
             with system.said_of(self.path):
+                system.write_at(self.fd, memoryview(us), HALF)
                 system.reserve(self.fd, size)
                 self.map = mmap.mmap(self.fd, size)
         except BaseException:
@@ -82,12 +83,12 @@ class Claim:
             with contextlib.suppress(OSError):
                 os.unlink(self.path)
 
-    def _make(self) -> int:
-        """A new locked file; -1 where it has to be opened again, or another process was faster."""
+    def _make(self, us: bytes) -> int:
+        """A new locked file that says from the first whose it is; -1 where another process was faster."""
         with system.said_of(self.path):
             draft = Draft(Path(self.path).resolve())
             try:
-                system.write_at(draft.fd, memoryview(_line(self.purpose)), 0)
+                system.write_at(draft.fd, memoryview(_line(self.purpose) + us), 0)
                 system.reserve(draft.fd, self.size)
                 draft.publish(force=False, name=self.path)
                 self.fresh = True
@@ -148,10 +149,6 @@ class Claim:
 
     def _foreign(self, what: str) -> ScratchError:
         return ScratchError(self.path, "foreign", f"is {what}; move it away, or name another scratch file")
-
-    def _write(self, data: bytes, offset: int) -> None:
-        with system.said_of(self.path):
-            system.write_at(self.fd, memoryview(data), offset)
 
 
 def _line(facts: Mapping[str, Any]) -> bytes:
