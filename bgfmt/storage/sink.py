@@ -72,9 +72,10 @@ def _bytes(view: memoryview) -> NDArray[np.uint8]:
 class FileSink(Sink):
     """A file being written.
 
-    Large pieces are written by a thread of their own, so that making the next block and writing the last one
-    overlap. System errors carry `name`, not that of the hidden file. `sums` are of all that is written, without what
-    is reserved: that is filled and checked by whoever makes it.
+    Large pieces are written by a thread of their own, and the disk is set to work on what is written by another, so
+    that making the next block, writing the last one and keeping those before overlap. System errors carry `name`,
+    not that of the hidden file. `sums` are of all that is written, without what is reserved: that is filled and
+    checked by whoever makes it.
     """
 
     _BEHIND = 4  # blocks that may wait to be written, which bounds the memory they hold
@@ -85,7 +86,8 @@ class FileSink(Sink):
         self.sums = Sums()
         self._waiting: queue.Queue[tuple[int, memoryview] | None] = queue.Queue(self._BEHIND)
         self._failed: BaseException | None = None
-        self._thread: threading.Thread | None = None
+        self._due: queue.Queue[bool] = queue.Queue(1)  # what is written is to be kept; False ends it
+        self._threads: list[threading.Thread] = []
         self._map: NDArray[np.uint8] = np.empty(0, np.uint8)
 
     def write_at(self, offset: int, data: Data) -> None:
@@ -93,9 +95,12 @@ class FileSink(Sink):
         if len(view) < 1 << 16:
             self._put(offset, view)
             return
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._write_behind, daemon=True)
-            self._thread.start()
+        if not self._threads:
+            self._threads = [
+                threading.Thread(target=work, daemon=True) for work in (self._write_behind, self._sync_behind)
+            ]
+            for thread in self._threads:
+                thread.start()
         if self._failed is None:
             self._waiting.put((offset, view))
         if self._failed is not None:
@@ -131,10 +136,11 @@ class FileSink(Sink):
         return int(part.ctypes.data - self._map.ctypes.data)
 
     def flush(self) -> None:
-        if self._thread is not None:
+        if self._threads:
             self._waiting.put(None)
-            self._thread.join()
-            self._thread = None
+            for thread in self._threads:
+                thread.join()
+            self._threads = []
         if self._failed is not None:
             raise self._failed
 
@@ -151,13 +157,20 @@ class FileSink(Sink):
             offset, view = item
             try:
                 self._put(offset, view)
-                unsynced += len(view)
-                if unsynced >= self._SYNC_EVERY:
-                    with system.said_of(self.name):
-                        system.sync_data(self.fd)
-                    unsynced = 0
             except BaseException as error:
                 self._failed = error
+            unsynced += len(view)
+            if unsynced >= self._SYNC_EVERY and self._due.empty():
+                self._due.put(True)
+                unsynced = 0
+        self._due.put(False)
+
+    def _sync_behind(self) -> None:
+        while self._due.get():
+            try:
+                self.settle()
+            except BaseException as error:
+                self._failed = self._failed or error
 
 
 class _Held(Sink):
