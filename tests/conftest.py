@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parent.parent
 FIXTURES = ROOT / "fixtures"
 GOLDEN = FIXTURES / "golden"
+
+# What a shell starts in the background ignores interrupts, and so would all that the tests start.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 PROGRAMS = ("gnubg", "makebearoff", "makehyper", "bearoffdump", "jconsole", "cc", "node", "chromium")
 
