@@ -43,6 +43,7 @@ LONG = 3  # chequers from which that is worth while; plain sweeps can be run aga
 FEW = 100  # rows up to which threads cost more than they save
 PARTS = 4  # of a step of a block, for each thread
 WHILE = 5e-5  # seconds that a thread which has to wait leaves its core to others
+LINE = 64  # bytes
 #: bytes a record: values, turned and swapped in the recipe's floats, the class, and what a block holds
 COST = {"gnubg": 36 * 4, "exact": 52 * 8}
 
@@ -79,9 +80,12 @@ class Iteration:
         }  # fmt: skip
         if self.recipe == "exact":
             return ExactHypergammon(float64=self.values, **how)
-        n = len(self.values)
+        from bgfmt.solver.kernels.hypergammon_numbers import encode
+
+        n, one = len(self.values), np.float32(1)
         records = np.empty((n, n, RECORD), np.uint8)
-        _encode(self.values.reshape(n * n, 10), records.reshape(n * n, RECORD))
+        flat = self.values.reshape(n * n, 10), records.reshape(n * n, RECORD)
+        encode(flat[0], one / np.float32(6), one / 2, np.float32(SCALE), flat[1])
         return Hypergammon(records=records, **how)
 
 
@@ -214,7 +218,7 @@ class _Solve:
             wide = len(self._lists.tiles.blocked)
             self._state = tiles.State(
                 values=self.values,
-                told=np.zeros(wide * n * tiles.TILE, kind),
+                told=_aligned(wide * n * tiles.TILE, kind),
                 apart=np.zeros((n * n + lists.MOST) * tiles.NUMBERS, kind),
                 kinds=np.zeros((n, n), np.uint8),
                 live=np.zeros((n, wide), np.uint32),
@@ -232,7 +236,7 @@ class _Solve:
                 next=np.zeros(1, np.int64),
                 done=np.zeros(blocks * sweep.STEPS, np.int64),
                 changes=np.zeros((blocks, parts, 2), kind),
-                made=np.empty((2, BLOCK, wide, tiles.TILE), kind),
+                made=_aligned(2 * BLOCK * wide * tiles.TILE, kind).reshape(2, BLOCK, wide, tiles.TILE),
             )
         except MemoryError:
             raise SolverError(
@@ -330,13 +334,14 @@ class _Solve:
         return [function(*arguments), *(done.result() for done in others)]
 
 
+def _aligned(size: int, kind: Any) -> Array:
+    """Zeros that begin where a line of the processor's cache does, as the kernels' vectors then do too."""
+    bytes_ = size * np.dtype(kind).itemsize
+    raw = np.zeros(bytes_ + LINE, np.uint8)
+    begin = -raw.ctypes.data % LINE
+    return raw[begin : begin + bytes_].view(kind)
+
+
 def _shares(total: int, parts: int, start: int = 0) -> list[tuple[int, int]]:
     cuts = start + np.linspace(0, total, min(total, max(1, parts)) + 1).astype(int)
     return [(int(a), int(b)) for a, b in itertools.pairwise(cuts)]
-
-
-def _encode(values: Array, records: Array) -> None:
-    from bgfmt.solver.kernels import hypergammon_numbers as kernels
-
-    one = np.float32(1)
-    kernels.encode(values, one / np.float32(6), one / 2, np.float32(SCALE), records)
