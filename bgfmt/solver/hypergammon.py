@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -39,8 +40,10 @@ BLOCK = 16  # rows made together
 #: sweeps, if every one changed them by the same part of the one before
 CYCLE, STEADY = 6, 0.95
 LONG = 3  # chequers from which that is worth while; plain sweeps can be run again to the last bit
-#: rows up to which threads cost more than they save; up to which one part of a block a thread is best
-FEW, SOME = 100, 500
+FEW = 100  # rows up to which threads cost more than they save
+PARTS = 4  # of a step of a block, for each thread
+WHILE = 5e-5  # seconds that a thread which has to wait leaves its core to others
+LINE = 64  # bytes
 #: bytes a record: values, turned and swapped in the recipe's floats, the class, and what a block holds
 COST = {"gnubg": 36 * 4, "exact": 52 * 8}
 
@@ -77,9 +80,12 @@ class Iteration:
         }  # fmt: skip
         if self.recipe == "exact":
             return ExactHypergammon(float64=self.values, **how)
-        n = len(self.values)
+        from bgfmt.solver.kernels.hypergammon_numbers import encode
+
+        n, one = len(self.values), np.float32(1)
         records = np.empty((n, n, RECORD), np.uint8)
-        _encode(self.values.reshape(n * n, 10), records.reshape(n * n, RECORD))
+        flat = self.values.reshape(n * n, 10), records.reshape(n * n, RECORD)
+        encode(flat[0], one / np.float32(6), one / 2, np.float32(SCALE), flat[1])
         return Hypergammon(records=records, **how)
 
 
@@ -195,10 +201,12 @@ class _Solve:
     _before: Array = field(init=False, default_factory=lambda: np.empty(0))
     _size: float = field(init=False, default=0.0)
     _races: bool = field(init=False, default=True)  # whether races are still renewed
+    _ended: bool = field(init=False, default=False)  # by an error or an interrupt
 
     def __post_init__(self) -> None:
         from bgfmt.solver import hypergammon_lists as lists
         from bgfmt.solver.kernels import hypergammon as kernels
+        from bgfmt.solver.kernels import hypergammon_sweep as sweep
         from bgfmt.solver.kernels import hypergammon_tiles as tiles
 
         n = self.n = board.count(PLACES, self.chequers)
@@ -210,7 +218,7 @@ class _Solve:
             wide = len(self._lists.tiles.blocked)
             self._state = tiles.State(
                 values=self.values,
-                told=np.zeros(wide * n * tiles.TILE, kind),
+                told=_aligned(wide * n * tiles.TILE, kind),
                 apart=np.zeros((n * n + lists.MOST) * tiles.NUMBERS, kind),
                 kinds=np.zeros((n, n), np.uint8),
                 live=np.zeros((n, wide), np.uint32),
@@ -220,8 +228,16 @@ class _Solve:
                 share=kind(1) / kind(36),
                 as_is=self.recipe == "gnubg",
             )
-            self._made = np.empty((2, BLOCK, wide, tiles.TILE), kind)  # of a block, and of the one after it
-            self._blocks = _shares(n, -(-n // BLOCK))
+            self._team = 1 if n <= FEW else self.threads
+            parts, blocks = 1 if n <= FEW else PARTS * self.threads, -(-n // BLOCK) + 1
+            self._row = sweep.Row(
+                rows=BLOCK,
+                parts=parts,
+                next=np.zeros(1, np.int64),
+                done=np.zeros(blocks * sweep.STEPS, np.int64),
+                changes=np.zeros((blocks, parts, 2), kind),
+                made=_aligned(2 * BLOCK * wide * tiles.TILE, kind).reshape(2, BLOCK, wide, tiles.TILE),
+            )
         except MemoryError:
             raise SolverError(
                 f"too little memory: {memory_needed(self.chequers, self.recipe):,} bytes needed"
@@ -249,34 +265,28 @@ class _Solve:
         """Renew every record once; the greatest change of a number."""
         from bgfmt.solver.kernels import hypergammon as kernels
 
-        state, known = self._state, self._lists
-        parts = 1 if self.n <= FEW else self.threads if self.n <= SOME else 4 * self.threads
-        greatest = of_races = state.one - state.one
-
-        def calls(number: int, later: bool) -> list[tuple[Any, ...]]:
-            if number == len(self._blocks):
-                return []
-            rows = (state, known.plays, known.sides, known.tiles, *self._blocks[number], later)
-            return [(kernels.make, *rows, k, parts, self._made[number % 2]) for k in range(parts)]
-
-        self._all(calls(0, True))
-        for number, (first, last) in enumerate(self._blocks):
-            made = self._made[number % 2]
-            self._all(calls(number, False))
-            settle = (kernels.settle, state, known.plays, known.sides, known.tiles, first, last, made)
-            self._all([settle, *calls(number + 1, True)])  # what does not look at this block, meanwhile
-            for change in self._each(
-                kernels.store,
-                [
-                    (state, known.tiles, first, last, a, b, made)
-                    for a, b in _shares(self.n, min(parts, self.threads))
-                ],
-            ):
-                greatest, of_races = max(greatest, change[0]), max(of_races, change[1])
+        row = self._row
+        row.next[:] = row.done[:] = 0
+        self._all([(self._work,)] * self._team)
+        greatest, of_races = row.changes.max(axis=(0, 1))
         if self._races and of_races == 0:
-            kernels.leave_races(state, known.tiles)
+            kernels.leave_races(self._state, self._lists.tiles)
             self._races = False
         return greatest
+
+    def _work(self) -> None:
+        """Make what there is to make of a sweep, beside other threads."""
+        from bgfmt.solver.kernels import hypergammon_sweep as kernels
+
+        known, task = self._lists, kernels.NONE
+        try:
+            while task != kernels.END and not self._ended:
+                task = kernels.work(self._state, known.plays, known.sides, known.tiles, self._row, task)
+                if task >= 0:
+                    time.sleep(WHILE)  # for another thread, which may have no core
+        except BaseException:
+            self._ended = True  # or the others would wait for what this one had begun
+            raise
 
     def go_on(self, sweeps: int) -> None:
         """At the end of a cycle of sweeps, guess where they lead (Aitken): what they change shrinks by one factor."""
@@ -324,13 +334,14 @@ class _Solve:
         return [function(*arguments), *(done.result() for done in others)]
 
 
+def _aligned(size: int, kind: Any) -> Array:
+    """Zeros that begin where a line of the processor's cache does, as the kernels' vectors then do too."""
+    bytes_ = size * np.dtype(kind).itemsize
+    raw = np.zeros(bytes_ + LINE, np.uint8)
+    begin = -raw.ctypes.data % LINE
+    return raw[begin : begin + bytes_].view(kind)
+
+
 def _shares(total: int, parts: int, start: int = 0) -> list[tuple[int, int]]:
     cuts = start + np.linspace(0, total, min(total, max(1, parts)) + 1).astype(int)
     return [(int(a), int(b)) for a, b in itertools.pairwise(cuts)]
-
-
-def _encode(values: Array, records: Array) -> None:
-    from bgfmt.solver.kernels import hypergammon_numbers as kernels
-
-    one = np.float32(1)
-    kernels.encode(values, one / np.float32(6), one / 2, np.float32(SCALE), records)
