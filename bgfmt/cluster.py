@@ -160,13 +160,13 @@ class DaskWorkers(Workers):
                     continue
                 if job.status != "finished":
                     raise ClusterError(self.address, "the cluster was lost")
+                waiting.done(key)
+                give(waiting.take(self.workers - len(jobs)))  # before what takes a while, and a worker waits
                 try:
                     result = job.result(timeout=GETTING)
                 except TimeoutError as error:  # the worker ended that had the result
                     again(key, error)
                     continue
-                waiting.done(key)
-                give(waiting.take(self.workers - len(jobs)))
                 yield result
         except (OSError, TimeoutError, distributed.CancelledError) as error:
             raise ClusterError(self.address, f"the cluster was lost ({_plain(error)})") from None
