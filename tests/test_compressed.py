@@ -190,12 +190,13 @@ def test_commands_find_a_flipped_bit(tmp_path: Path, capfd: pytest.CaptureFixtur
         ["dump", str(path)],
         ["diff", str(path), str(plain)],
         ["convert", str(path), str(tmp_path / "x.bd"), "--to", "gnubg-ts"],
+        ["convert", str(path), str(tmp_path / "x.bgts")],
     ):
         assert run(arguments) in (1, 2), arguments
         said = capfd.readouterr()
         assert "sum" in said.out + said.err
         assert "Traceback" not in said.err
-    assert not (tmp_path / "x.bd").exists()
+    assert sorted(tmp_path.iterdir()) == [plain, path]
 
 
 class Equal(bytes):
