@@ -89,10 +89,11 @@ class BgfmtTwoSided(Format[TwoSided]):
         level = options.get("level", 1 if packed is None else packed.shape.level)
         if packed is not None and packed.shape.level == level:
             sink.expect(packed.shape.size)
-            return _copy(packed, sink)
-        from bgfmt.formats.compressed import encode
+            _copy(packed, sink)
+        else:
+            from bgfmt.formats.compressed import encode
 
-        encode.write(table, sink, level)
+            encode.write(table, sink, level)
 
     # -- every byte -------------------------------------------------------------------------------------
 
