@@ -78,6 +78,7 @@ def test_rows_records_and_pieces_agree(groups: None) -> None:
     assert found.packed.shape.groups == 3
     us, them = rng.integers(0, n, 500), rng.integers(0, n, 500)
     assert np.array_equal(found[us, them], stored[us, them])
+    assert found[us[:0], them[:0]].shape == (0, 4)
     assert np.array_equal(found[-1, 5], stored[-1, 5])
     assert np.array_equal(found[3:90:7], stored[3:90:7])
     assert np.array_equal(found[us[:9]], stored[us[:9]])
@@ -172,12 +173,13 @@ def test_commands_find_a_flipped_bit(tmp_path: Path, capfd: pytest.CaptureFixtur
         ["dump", str(path)],
         ["diff", str(path), str(plain)],
         ["convert", str(path), str(tmp_path / "x.bd"), "--to", "gnubg-ts"],
+        ["convert", str(path), str(tmp_path / "x.bgts")],
     ):
         assert run(arguments) in (1, 2), arguments
         said = capfd.readouterr()
         assert "sum" in said.out + said.err
         assert "Traceback" not in said.err
-    assert not (tmp_path / "x.bd").exists()
+    assert sorted(tmp_path.iterdir()) == [plain, path]
 
 
 class Equal(bytes):
@@ -235,6 +237,15 @@ def test_verify_names_what_it_names_of_the_plain_file(tmp_path: Path, groups: No
     report = bgfmt.verify(tmp_path / "r.bgts")
     assert report.exit_code == 0
     assert report.checked == 210 * 210
+
+
+def test_verify_proves_more_points_than_a_pure_race(tmp_path: Path, golden: Path) -> None:
+    plain, small = tmp_path / "plain.bd", tmp_path / "small.bgts"
+    bgfmt.convert(golden / "gnubg" / "ts_13x02.bd", plain, chequers=1)
+    bgfmt.convert(plain, small)
+    for path in plain, small:
+        report = bgfmt.verify(path)
+        assert (report.status, report.checked) == ("proved", 196), path
 
 
 def test_a_look_up_by_range_asks_for_little() -> None:
