@@ -98,8 +98,8 @@ def test_records_in_lanes_are_those_made_one_by_one() -> None:
     turned, told = iteration._turned.copy(), iteration._told.copy()
     for r in range(n):  # beyond the diagonal all is as it was
         kernels.row(
-            r, r + 1, n, iteration._least[0], False, iteration._lists, iteration._tiles, iteration.kinds, False, False,
-            before, plain, turned, told, not iteration._later,
+            r, r + 1, n, iteration._least[0], False, iteration._lists, iteration._tiles, iteration.kinds, False,
+            False, before, plain, turned, told, not iteration._later,
         )  # fmt: skip
     iteration.sweep()
     beyond = np.triu(iteration.kinds.reshape(n, n) >= recurrence.CONTACT, 1)

@@ -13,39 +13,25 @@ rules of backgammon. See docs/theory/hypergammon.md.
 
 from __future__ import annotations
 
-import itertools
 import os
-import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bgfmt.errors import SolverError
-from bgfmt.game import board
+from bgfmt.solver.hypergammon_solve import CYCLE, PLACES, Solve
 from bgfmt.tables import ExactHypergammon, Hypergammon
 
 Array = NDArray[Any]
 Sweeping = Callable[[int, float], None]
-PLACES = 25
 RECORD = 28
 THRESHOLDS = {"gnubg": 1e-5, "exact": 1e-12}
 MOST_SWEEPS = 1000
 SCALE = 16777215
-BLOCK = 16  # rows made together
-#: recipe exact with three chequers: after so many sweeps the numbers go on by as much as they would in all further
-#: sweeps, if every one changed them by the same part of the one before
-CYCLE, STEADY = 6, 0.95
 LONG = 3  # chequers from which that is worth while; plain sweeps can be run again to the last bit
-FEW = 100  # rows up to which threads cost more than they save
-PARTS = 4  # of a step of a block, for each thread
-WHILE = 5e-5  # seconds that a thread which has to wait leaves its core to others
-LINE = 64  # bytes
-#: bytes a record: values, turned and swapped in the recipe's floats, the class, and what a block holds
-COST = {"gnubg": 36 * 4, "exact": 52 * 8}
 
 
 @dataclass(frozen=True)
@@ -147,7 +133,7 @@ def sweeps(
     """As `hypergammon`, but gives the state after every sweep; its values are changed by the next one."""
     limit = _threshold(recipe, threshold)
     _check(chequers, recipe, restart)
-    solve = _Solve(chequers, recipe, restart, threads or os.cpu_count() or 1)
+    solve = Solve(chequers, recipe, _begin(restart), threads or os.cpu_count() or 1)
     done = restart.sweeps if isinstance(restart, Iteration) else 0
     for _ in range(max(1, most_sweeps)):
         change = solve.sweep()
@@ -158,11 +144,6 @@ def sweeps(
         yield Iteration(chequers, recipe, solve.values, done, float(change), converged)
         if converged:
             return
-
-
-def memory_needed(chequers: int, recipe: str = "gnubg") -> int:
-    """Bytes a solve holds."""
-    return int(board.count(PLACES, chequers) ** 2 * COST[recipe])
 
 
 def _guesses(chequers: int, recipe: str) -> bool:
@@ -189,159 +170,14 @@ def _check(chequers: int, recipe: str, restart: Hypergammon | Iteration | None) 
         raise SolverError(f"a solve by recipe {recipe} cannot go on from one by recipe {restart.recipe}")
 
 
-@dataclass
-class _Solve:
-    """The arrays of a solve, and a sweep over them."""
+def _begin(restart: Hypergammon | Iteration | None) -> Array | None:
+    """The numbers of a restart."""
+    from bgfmt.solver.kernels import hypergammon_numbers as kernels
 
-    chequers: int
-    recipe: str
-    restart: Hypergammon | Iteration | None
-    threads: int
-    values: Array = field(init=False)
-    _before: Array = field(init=False, default_factory=lambda: np.empty(0))
-    _size: float = field(init=False, default=0.0)
-    _races: bool = field(init=False, default=True)  # whether races are still renewed
-    _ended: bool = field(init=False, default=False)  # by an error or an interrupt
-
-    def __post_init__(self) -> None:
-        from bgfmt.solver import hypergammon_lists as lists
-        from bgfmt.solver.kernels import hypergammon as kernels
-        from bgfmt.solver.kernels import hypergammon_sweep as sweep
-        from bgfmt.solver.kernels import hypergammon_tiles as tiles
-
-        n = self.n = board.count(PLACES, self.chequers)
-        self._pool = ThreadPoolExecutor(self.threads)
-        kind: Any = np.float32 if self.recipe == "gnubg" else np.float64
-        try:
-            self._lists = lists.lists(self.chequers, self.threads)
-            self.values = self._begin(kind)
-            wide = len(self._lists.tiles.blocked)
-            self._state = tiles.State(
-                values=self.values,
-                told=_aligned(wide * n * tiles.TILE, kind),
-                apart=np.zeros((n * n + lists.MOST) * tiles.NUMBERS, kind),
-                kinds=np.zeros((n, n), np.uint8),
-                live=np.zeros((n, wide), np.uint32),
-                boards=self._lists.boards,
-                chequers=self.chequers,
-                one=kind(1),
-                share=kind(1) / kind(36),
-                as_is=self.recipe == "gnubg",
-            )
-            self._team = 1 if n <= FEW else self.threads
-            parts, blocks = 1 if n <= FEW else PARTS * self.threads, -(-n // BLOCK) + 1
-            self._row = sweep.Row(
-                rows=BLOCK,
-                parts=parts,
-                next=np.zeros(1, np.int64),
-                done=np.zeros(blocks * sweep.STEPS, np.int64),
-                changes=np.zeros((blocks, parts, 2), kind),
-                made=_aligned(2 * BLOCK * wide * tiles.TILE, kind).reshape(2, BLOCK, wide, tiles.TILE),
-            )
-        except MemoryError:
-            raise SolverError(
-                f"too little memory: {memory_needed(self.chequers, self.recipe):,} bytes needed"
-            ) from None
-        again = self.restart is not None
-        self._each(
-            kernels.begin,
-            [(self._state, self._lists.tiles, a, b, again) for a, b in _shares(n, 4 * self.threads)],
-        )
-
-    def _begin(self, kind: Any) -> Array:
-        from bgfmt.solver.kernels import hypergammon_numbers as kernels
-
-        n = self.n
-        if isinstance(self.restart, Iteration):
-            return np.array(self.restart.values, kind)
-        if self.restart is None:
-            return np.empty((n, n, 10), kind)
-        out = np.empty((n, n, 10), np.float32)
-        for us in range(n):
-            kernels.decode(np.ascontiguousarray(self.restart.records[us]), out[us])
-        return out.astype(kind, copy=False)
-
-    def sweep(self) -> Any:
-        """Renew every record once; the greatest change of a number."""
-        from bgfmt.solver.kernels import hypergammon as kernels
-
-        row = self._row
-        row.next[:] = row.done[:] = 0
-        self._all([(self._work,)] * self._team)
-        greatest, of_races = row.changes.max(axis=(0, 1))
-        if self._races and of_races == 0:
-            kernels.leave_races(self._state, self._lists.tiles)
-            self._races = False
-        return greatest
-
-    def _work(self) -> None:
-        """Make what there is to make of a sweep, beside other threads."""
-        from bgfmt.solver.kernels import hypergammon_sweep as kernels
-
-        known, task = self._lists, kernels.NONE
-        try:
-            while task != kernels.END and not self._ended:
-                task = kernels.work(self._state, known.plays, known.sides, known.tiles, self._row, task)
-                if task >= 0:
-                    time.sleep(WHILE)  # for another thread, which may have no core
-        except BaseException:
-            self._ended = True  # or the others would wait for what this one had begun
-            raise
-
-    def go_on(self, sweeps: int) -> None:
-        """At the end of a cycle of sweeps, guess where they lead (Aitken): what they change shrinks by one factor."""
-        if sweeps % CYCLE == CYCLE - 2:
-            self._before = self.values.copy()
-        elif sweeps % CYCLE == CYCLE - 1 and self._before.size:
-            self._size = self._changed()
-            np.copyto(self._before, self.values)
-        elif sweeps % CYCLE == 0 and self._size > 0:
-            factor = round(
-                (self._changed() / self._size) ** 0.5, 3
-            )  # no more than what all machines agree on
-            if factor < STEADY:
-                self._each(self._stretch, [(a, b, factor / (1 - factor)) for a, b in self._rows()])
-                self._races = True
-
-    def _rows(self) -> list[tuple[int, int]]:
-        return _shares(self.n, -(-self.n // BLOCK))
-
-    def _changed(self) -> float:
-        """The sum of the squares of the changes since `_before`, in an order that does not depend on threads."""
-
-        def some(first: int, last: int) -> float:
-            change = self.values[first:last] - self._before[first:last]
-            return float((change * change).sum())
-
-        return float(sum(self._each(some, self._rows())))
-
-    def _stretch(self, first: int, last: int, by: float) -> None:
-        from bgfmt.solver.kernels import hypergammon as kernels
-
-        rows = self.values[first:last]
-        rows += by * (rows - self._before[first:last])
-        kernels.begin(self._state, self._lists.tiles, first, last, True)
-
-    def _each(self, function: Any, calls: list[tuple[Any, ...]]) -> list[Any]:
-        return self._all([(function, *arguments) for arguments in calls])
-
-    def _all(self, calls: list[tuple[Any, ...]]) -> list[Any]:
-        """What these functions give, the first one called by this thread."""
-        if len(calls) <= 1 or self.threads == 1:
-            return [function(*arguments) for function, *arguments in calls]
-        others = [self._pool.submit(*call) for call in calls[1:]]
-        function, *arguments = calls[0]
-        return [function(*arguments), *(done.result() for done in others)]
-
-
-def _aligned(size: int, kind: Any) -> Array:
-    """Zeros that begin where a line of the processor's cache does, as the kernels' vectors then do too."""
-    bytes_ = size * np.dtype(kind).itemsize
-    raw = np.zeros(bytes_ + LINE, np.uint8)
-    begin = -raw.ctypes.data % LINE
-    return raw[begin : begin + bytes_].view(kind)
-
-
-def _shares(total: int, parts: int, start: int = 0) -> list[tuple[int, int]]:
-    cuts = start + np.linspace(0, total, min(total, max(1, parts)) + 1).astype(int)
-    return [(int(a), int(b)) for a, b in itertools.pairwise(cuts)]
+    if restart is None or isinstance(restart, Iteration):
+        return None if restart is None else restart.values
+    n = restart.positions
+    out = np.empty((n, n, 10), np.float32)
+    for us in range(n):
+        kernels.decode(np.ascontiguousarray(restart.records[us]), out[us])
+    return out

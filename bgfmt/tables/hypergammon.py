@@ -152,7 +152,7 @@ class Hypergammon(HyperSides):
 
     @property
     def cost(self) -> float:
-        return {1: 1.0, 2: 4.0}.get(self.chequers, 950.0)  # of the iteration run again
+        return {1: 1.0, 2: 4.0}.get(self.chequers, 700.0)  # of the iteration run again
 
     def breaches(self, start: int, block: dict[str, Array]) -> Iterator[Breach]:
         bad = block["records"][..., RECORD - 1].any(axis=1)

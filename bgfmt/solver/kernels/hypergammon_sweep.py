@@ -18,16 +18,9 @@ from bgfmt.solver.kernels.hypergammon_plays import Plays, Sides
 from bgfmt.solver.kernels.hypergammon_tiles import State, Tiles
 
 Array = Any
-CHANGING, SETTLING, AHEAD, STORING, STEPS = (
-    0,
-    1,
-    2,
-    3,
-    4,
-)  # the steps of a block, in order; AHEAD: of the next one
-PATIENCE = (
-    1 << 19
-)  # looks at a counter, some 150 microseconds, after which a thread lets others have its core
+# the steps of a block, in order; AHEAD: of the next one
+CHANGING, SETTLING, AHEAD, STORING, STEPS = 0, 1, 2, 3, 4
+PATIENCE = 1 << 19  # looks at a counter, some 150 microseconds, before a thread leaves its core to others
 AT_ONCE = 64  # tasks after which a thread looks for signals
 NONE, END = -1, -2  # no task taken yet; none left
 
@@ -36,8 +29,9 @@ class Row(NamedTuple):
     """The tasks of a sweep, and how far they are.
 
     rows : the rows of a block. parts : the tasks of a step, but of settling. next (1,) : the next task that nobody
-    took. done (blocks + 1, 4) : tasks done of each step, of block - 1. changes (blocks + 1, parts, 2) : what `store`
-    found. made (2, rows, tiles, 320) : records of a block, and of the one after it.
+    took. done (blocks + 1, 4) : tasks done of each step, of block - 1. changes (blocks, parts, 2) : what `store`
+    found. again : what `in_order` found, of all blocks; begins (blocks + 1,) : where that of each begins.
+    made (2, rows, tiles, 320) : records of a block, and of the one after it.
     """
 
     rows: int
@@ -45,6 +39,8 @@ class Row(NamedTuple):
     next: Array
     done: Array
     changes: Array
+    again: Array
+    begins: Array
     made: Array
 
 
@@ -127,7 +123,8 @@ def work(state: State, plays: Plays, sides: Sides, tiles: Tiles, row: Row, task:
             if step == CHANGING:
                 make(state, plays, sides, tiles, first, last, False, part, row.parts, made)
             elif step == SETTLING:
-                settle(state, plays, sides, tiles, first, last, made)
+                again = row.again[row.begins[block] : row.begins[block + 1]]
+                settle(state, plays, sides, tiles, first, again, made)
             else:
                 from_, to = part * n // row.parts, (part + 1) * n // row.parts
                 change = store(state, tiles, first, last, from_, to, made)

@@ -110,7 +110,7 @@ class Iteration:
         self.kinds = np.zeros(n * n, np.uint8)
         self._lists = listed.lists(self.boards, threads)
         self._tiles, self._least = listed.tiles(self._lists), listed.least(self._lists)
-        self._told = np.zeros(2 * len(self._tiles.sides) * n * EQUITIES, width)
+        self._told = np.zeros(len(self._tiles.sides) * n * EQUITIES, width)
         self.begin_again(divide=divide)
         self.live, self.races = np.flatnonzero(self.kinds >= CONTACT), np.flatnonzero(self.kinds == RACE)
         self._without_contact = np.where(self.kinds == CONTACT, ILLEGAL, self.kinds).astype(np.uint8)
@@ -140,11 +140,10 @@ class Iteration:
 
         self.values[:] = values
         self._old[:] = values
-        many, half = len(values), len(self._told) // 2
+        many = len(values)
         kernels.turn_all(len(self.boards), self.values, self._turned[:many])
         self._turned[many:] = self._turned[:many]
-        lanes.spread_all(len(self.boards), self._tiles, self._turned, self._told, 0)
-        self._told[half:] = self._told[:half]
+        lanes.spread_all(len(self.boards), self._tiles, self._turned, self._told)
 
     def sweep(self, *, races: bool = False) -> float:
         """One sweep, of races alone if so asked; the greatest change of a number."""
@@ -164,9 +163,12 @@ class Iteration:
                 lanes.rows_by_tiles(first, min(n, first + SOME), from_, to, own, least, *constant, *arrays)
             )
 
-        def begin(first: int) -> float:
+        def over(first: int, own: bool) -> None:
             there = (self._lists, self._tiles, self.boards, self.chequers, kinds, *arrays[1:])
-            kernels.over(first, min(n, first + SOME), *there)
+            kernels.over(first, min(n, first + SOME), own, *there)
+
+        def begin(first: int) -> float:
+            over(first, False)
             return make(first, 0, tiles, False)
 
         parts = 1 if self.threads == 1 or races else PARTS * self.threads
@@ -175,6 +177,7 @@ class Iteration:
             changes = list(pool.map(begin, range(0, n, SOME)))
             for first in range(0, n, SOME):
                 changes += pool.map(lambda a, b: make(first, a, b, True), cuts, cuts[1:])  # noqa: B023
+                over(first, True)
                 last, least = min(n, first + SOME), self._least[first // SOME]
                 changes.append(float(kernels.rows_in_order(first, last, least, *constant, *arrays)))
         return max(changes)

@@ -2,8 +2,9 @@
 
 The others lie together that block the same landing, so that the plays are the same against all of them. A play that
 hits nothing leaves them as they are: its replies lie in one place, lane by lane. Where it hits, they are fetched.
-Beyond the diagonal everything is as it was before the sweep. Up to it, of records that look at none of the rows that
-are made, what is looked at without a hit has been made before.
+Beyond the diagonal everything looked at is as it was before the sweep, and lies up to the diagonal. Up to it, of
+records that look at none of the rows that are made, what is looked at without a hit has been made before. So there
+is one copy of these replies (`told`), the last that were made.
 """
 
 from __future__ import annotations
@@ -26,11 +27,11 @@ LANDINGS = np.uint32((1 << POINTS) - 1)
 
 
 @njit()
-def spread_all(n: int, tiles: Tiles, turned: Array, told: Array, half: int) -> None:
+def spread_all(n: int, tiles: Tiles, turned: Array, told: Array) -> None:
     """`spread` of every record."""
     for us in range(n):
         for them in range(n):
-            spread(n, tiles.lane, us, them, turned[them * n + us], told, half)
+            spread(n, tiles.lane, us, them, turned[them * n + us], told)
 
 
 @njit()
@@ -91,8 +92,6 @@ def rows_by_tiles(
     starts, after, landed, blots = lists.starts, lists.after, lists.landed, tiles.blots
     new_from, old_from = (n * n, 0) if later else (0, n * n)
     wide = EQUITIES * LANES
-    half = len(told) // 2
-    told_from = half if later == own else 0
     number_from = new_from if own else old_from
     met, best = np.zeros(wide, old.dtype), np.zeros(wide, old.dtype)
     met_in, best_in, column = (
@@ -157,7 +156,7 @@ def rows_by_tiles(
                                 for j in range(EQUITIES):
                                     met[j * LANES + here] = turned[at, EQUITIES + j]
                             consider(
-                                told, told_from + (tile * n + np.int64(after[p])) * wide, met, met_in, column,
+                                told, (tile * n + np.int64(after[p])) * wide, met, met_in, column,
                                 np.uint32(left_to), hits, barred, best, best_in,
                             )  # fmt: skip
                         for k in range(LANES):
@@ -182,5 +181,5 @@ def rows_by_tiles(
                     new[x, j] = total[j * LANES + here]
                 y = new_from + c * n + r
                 set_turned(new[x], turned[y])
-                spread(n, tiles.lane, r, c, turned[y], told, half if later else 0)
+                spread(n, tiles.lane, r, c, turned[y], told)
     return most

@@ -62,9 +62,9 @@ class Tiles(NamedTuple):
 
 
 @njit()
-def spread(n: int, lane: Array, us: int, them: int, turned: Array, told: Array, half: int) -> None:
-    """told, flat (2, tile, them, 5, 32): the equities of record [us, them], `turned`, in the lane of us."""
-    at = half + (lane[us] // LANES * n + them) * EQUITIES * LANES + lane[us] % LANES
+def spread(n: int, lane: Array, us: int, them: int, turned: Array, told: Array) -> None:
+    """told, flat (tile, them, 5, 32): the equities of record [us, them], `turned`, in the lane of us."""
+    at = (lane[us] // LANES * n + them) * EQUITIES * LANES + lane[us] % LANES
     for k in range(EQUITIES):
         told[at + k * LANES] = turned[EQUITIES + k]
 
@@ -177,14 +177,13 @@ def row(
     """One step for the records [r, first..last-1] from the old numbers and those new ones whose turn was before.
 
     turned (2 * n * n, 10) : record [us, them] at them * n + us, so that those of neighbours lie together, twice: the
-    old and the new ones, the new ones in the second half if `later`; told as `spread` has it, likewise.
+    old and the new ones, the new ones in the second half if `later`; told as `spread` has it, the last ones made.
     ordered : only those that can look at rows up to r of those that are made, the first of which for each column is
     `least`. kinds : (n * n,), the classes. Returns the greatest change of a number.
     """
     starts, after, landed = lists.starts, lists.after, lists.landed
     n = len(lists.blocked)
     new_from, old_from = (n * n, 0) if later else (0, n * n)
-    half = len(told) // 2 if later else 0
     total = np.zeros(NUMBERS, old.dtype)
     best = np.zeros(NUMBERS, old.dtype)
     most = old.dtype.type(0)
@@ -244,25 +243,25 @@ def row(
             new[x, k] = total[k]
         y = new_from + c * n + r
         set_turned(new[x], turned[y])
-        spread(n, tiles.lane, r, c, turned[y], told, half)
+        spread(n, tiles.lane, r, c, turned[y], told)
     return most
 
 
 @njit()
 def over(
-    first: int, last: int, lists: Lists, tiles: Tiles, boards: Array, chequers: int, kinds: Array, new: Array,
-    turned: Array, told: Array, later: bool,
+    first: int, last: int, own: bool, lists: Lists, tiles: Tiles, boards: Array, chequers: int, kinds: Array,
+    new: Array, turned: Array, told: Array, later: bool,
 ) -> None:  # fmt: skip
-    """The finished games of the rows first..last-1, which every sweep puts right."""
+    """The finished games of the rows first..last-1, which every sweep puts right: beyond the diagonal or up to it."""
     n = len(lists.blocked)
     for r in range(first, last):
-        for c in range(n):
+        for c in range(0 if own else r + 1, r + 1 if own else n):
             x = r * n + c
             if kinds[x] == OVER:
                 over_values(boards[r], boards[c], chequers, new[x])
                 y = c * n + r + (n * n if later else 0)
                 set_turned(new[x], turned[y])
-                spread(n, tiles.lane, r, c, turned[y], told, len(told) // 2 if later else 0)
+                spread(n, tiles.lane, r, c, turned[y], told)
 
 
 @njit()
