@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import islice
 from typing import Any, cast
 
 import numpy as np
@@ -30,11 +29,8 @@ def prove(table: TwoSided, work: Work) -> Outcome:
     """Every entry under recipe gnubg; where they differ slightly and everywhere, under its rivals."""
     if work.sample is not None:
         return _sampled(table, work)
-    if (
-        table.recipe == "gnubg-2001" and table.positions <= REMADE_MOST
-    ):  # small ones are the same by gnubg's rule
-        if any(name == table.recipe and _equal(made, table) for name, made in islice(_rivals(table), 1)):
-            return Outcome(table.entries, table.entries, table.recipe)
+    if table.recipe == "gnubg-2001" and _of_2001(table):  # a small one may be the same by gnubg's rule
+        return Outcome(table.entries, table.entries, table.recipe)
     if work.spread is None:
         found = recurrence.check(table, threads=work.threads, progress=work.progress)
     else:
@@ -143,6 +139,13 @@ def _sampled(table: TwoSided, work: Work) -> Outcome:
 
 def _equal(made: Array, table: TwoSided) -> bool:
     return np.array_equal(made, np.asarray(table.equities))
+
+
+def _of_2001(table: TwoSided) -> bool:
+    if table.positions > REMADE_MOST:
+        return False
+    name, made = next(_rivals(table))
+    return name == "gnubg-2001" and _equal(made, table)
 
 
 def _rivals(table: TwoSided) -> Iterator[tuple[str, Array]]:
