@@ -84,12 +84,15 @@ def repair(path: PathLike, out: PathLike, force: bool = False) -> Report:
                 break
             kind = VerificationError if pieces or best or reason else UnknownFormatError
             raise kind(f"{name}: not repairable: {_why(best, reason)}")
+        rest = rest[len(best.data) :]
+        if best.data in pieces:
+            notes.append("a table that was there a second time was left out")
+            continue
         pieces.append(best.data)
         changed = (
             f"{plural(best.changed, 'entry')} recomputed" if best.changed else "no entry had to be recomputed"
         )
         notes.append(f"{changed}, of {best.entries:,}{f'; {best.how}' if best.how else ''}")
-        rest = rest[len(best.data) :]
     mended = b"".join(pieces)
     if mended == data:
         notes = ["nothing had to be repaired"]

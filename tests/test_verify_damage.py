@@ -294,6 +294,19 @@ def test_hypergammon_of_another_size_is_refused(golden: Path, tmp_path: Path, fo
     assert bgfmt.verify(tmp_path / "x").exit_code in (1, 2)
 
 
+@pytest.mark.parametrize("name", ["os_p02.bd", "ts_03x03.bd", "hyper1.bd", "concat_os_p02_ts_03x03.bd"])
+def test_a_file_twice_is_damaged(name: str, golden: Path, tmp_path: Path) -> None:
+    """Each half proves; no program writes a table twice."""
+    data = (golden / "gnubg" / name).read_bytes()
+    path = tmp_path / "twice.bd"
+    path.write_bytes(data + data)
+    report = bgfmt.verify(path)
+    assert (report.status, report.exit_code) == ("damaged", 1)
+    assert "expected one table of a size" in report.verdict
+    assert any("second time" in note for note in bgfmt.repair(path, tmp_path / "once.bd").notes)
+    assert (tmp_path / "once.bd").read_bytes() == data
+
+
 @pytest.mark.parametrize("word", [4, 8])
 def test_every_byte_behind_a_j_description_counts(word: int, golden: Path, tmp_path: Path) -> None:
     """The zeros that fill up its last word, and the blanks of the rest of its block."""

@@ -112,8 +112,30 @@ def verify(
             climbs = [replace(climb, spread=spread.of(whole, k, asked)) for k in range(len(parts))]
         else:
             climbs = [climb] * len(parts)
-        reports = [c.table(part, name, more, measured) for c, part in zip(climbs, parts, strict=True)]
+        reports = [
+            c.table(part, name, (*more, *_again(parts[:k], part)), measured)
+            for k, (c, part) in enumerate(zip(climbs, parts, strict=True))
+        ]
         return reports[0] if len(reports) == 1 else report.together(name, reports)
+
+
+def _again(before: list[Database], part: Database) -> list[Finding]:
+    """A finding where a file holds a table of one size a second time: no program writes that."""
+    table = part.table
+    same = [db for db in before if type(db.table) is type(table) and db.table.points == table.points]
+    if not any(db.table.chequers == table.chequers for db in same):
+        return []
+    at, size = part.extent.offset, part.extent.size
+    return [
+        Finding(
+            Rule.LAYOUT,
+            offset=at,
+            field=str(part),
+            expected="one table of a size",
+            found="another",
+            count=size,
+        )
+    ]
 
 
 def _measured(db: Database, threads: int) -> Mapping[str, Any]:
