@@ -251,12 +251,16 @@ def begin(address: str) -> bool:
 
 @contextlib.contextmanager
 def _undisturbed() -> Iterator[None]:
-    """An interrupt comes at the end: workers half started would tell of it, at length and each for itself."""
-    if threading.current_thread() is not threading.main_thread():
+    """An interrupt comes at the end: workers half started would tell of it, at length and each for itself.
+
+    Where interrupts are ignored, as by what a shell started in the background, they still are.
+    """
+    before = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(before):
         yield
         return
     came: list[int] = []
-    before = signal.signal(signal.SIGINT, lambda number, _: came.append(number))
+    signal.signal(signal.SIGINT, lambda number, _: came.append(number))
     try:
         yield
     finally:

@@ -268,6 +268,31 @@ def test_an_interrupt_is_one_line(tmp_path: Path) -> None:
     assert not (tmp_path / "o.bd").exists()
 
 
+@pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="this system has no masks of signals")
+def test_starting_workers_leaves_interrupts_as_they_were() -> None:
+    """Neither blocked nor ignored for whom this process starts later; one that is ignored is not heard either."""
+    from bgfmt.cluster import _undisturbed, begin
+
+    pytest.importorskip("distributed")
+    masked, handler = signal.pthread_sigmask(signal.SIG_BLOCK, ()), signal.getsignal(signal.SIGINT)
+    try:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+        assert begin("local:1")
+        assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, ())
+        for own in (signal.SIG_IGN, signal.default_int_handler):
+            signal.signal(signal.SIGINT, own)
+            heard = pytest.raises(KeyboardInterrupt) if callable(own) else contextlib.nullcontext()
+            finished = False
+            with heard, _undisturbed():
+                os.kill(os.getpid(), signal.SIGINT)
+                finished = True
+            assert finished
+            assert signal.getsignal(signal.SIGINT) is own
+    finally:
+        signal.signal(signal.SIGINT, handler)
+        signal.pthread_sigmask(signal.SIG_SETMASK, masked)
+
+
 def commands_below(pid: int) -> list[str]:
     """Command lines of the processes below one."""
     psutil: Any = import_module("psutil")
