@@ -50,25 +50,38 @@ def check_address(address: str) -> None:
         )
 
 
+def workers_here(address: str) -> int | None:
+    """How many workers of this machine an address asks for; None where they are elsewhere.
+
+    CapabilityError for an address of no cluster; MissingExtraError without Dask.
+    """
+    check_address(address)
+    if find_spec("distributed") is None:
+        install = "pip install '.[cluster]' in a checkout of bgfmt"
+        raise MissingExtraError(f"a cluster needs Dask: {install}", install)
+    local = LOCAL.fullmatch(address)
+    return int(local[1]) if local else None
+
+
 class DaskWorkers(Workers):
-    """A client of a Dask cluster. `announce` is told where its dashboard is.
+    """A client of a Dask cluster. `announce` is told where its dashboard is; `meanwhile` is called, and has to return
+    soon, when workers of this machine are about to be started.
 
     Raises
     ------
     CapabilityError for an address of none; MissingExtraError without Dask; ClusterError where it does not answer.
     """
 
-    def __init__(self, address: str, announce: Callable[[str], None] | None = None) -> None:
-        check_address(address)
-        local = LOCAL.fullmatch(address)
+    def __init__(
+        self,
+        address: str,
+        announce: Callable[[str], None] | None = None,
+        meanwhile: Callable[[], None] | None = None,
+    ) -> None:
+        wanted = workers_here(address)
         forked = begin(address)
-        try:
-            import dask
-
-            distributed: Any = import_module("distributed")
-        except ImportError:
-            install = "pip install '.[cluster]' in a checkout of bgfmt"
-            raise MissingExtraError(f"a cluster needs Dask: {install}", install) from None
+        distributed: Any = import_module("distributed")
+        dask: Any = import_module("dask")
         self.address = address
         self._leaving: threading.Thread | None = None
         self._closing = contextlib.ExitStack()
@@ -82,9 +95,11 @@ class DaskWorkers(Workers):
                 dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"})
             )
         try:
-            self._wanted = int(local.group(1)) if local else 0
+            self._wanted = wanted or 0
+            if wanted and meanwhile is not None:
+                meanwhile()
             with _undisturbed():
-                self.local: Any = self._local(distributed, self._wanted) if local else None
+                self.local: Any = self._local(distributed, wanted) if wanted else None
             target = address if self.local is None else self.local
             if self.local is None:
                 _reach(address)
@@ -160,13 +175,13 @@ class DaskWorkers(Workers):
                     continue
                 if job.status != "finished":
                     raise ClusterError(self.address, "the cluster was lost")
+                waiting.done(key)
+                give(waiting.take(self.workers - len(jobs)))  # before what takes a while, and a worker waits
                 try:
                     result = job.result(timeout=GETTING)
                 except TimeoutError as error:  # the worker ended that had the result
                     again(key, error)
                     continue
-                waiting.done(key)
-                give(waiting.take(self.workers - len(jobs)))
                 yield result
         except (OSError, TimeoutError, distributed.CancelledError) as error:
             raise ClusterError(self.address, f"the cluster was lost ({_plain(error)})") from None
@@ -270,12 +285,15 @@ def _quiet() -> Iterator[None]:
 
 
 def workers_of(
-    cluster: str | None, threads: int, announce: Callable[[str], None] | None = None
+    cluster: str | None,
+    threads: int,
+    announce: Callable[[str], None] | None = None,
+    meanwhile: Callable[[], None] | None = None,
 ) -> contextlib.AbstractContextManager[Workers]:
-    """The workers of a cluster, or so many threads."""
+    """The workers of a cluster, or so many threads; see `DaskWorkers`."""
     if cluster is None:
         return ThreadWorkers(threads)
-    return DaskWorkers(cluster, announce)
+    return DaskWorkers(cluster, announce, meanwhile)
 
 
 def _reach(address: str) -> None:

@@ -11,13 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgfmt.formats.base import promised
-from bgfmt.formats.stores import MAIN, Described
-from bgfmt.formats.zarr import rows_of
+from bgfmt.formats.stores import MAIN, Described, in_pips
 from bgfmt.solver.job import Job
+from bgfmt.solver.stored import room
 from bgfmt.solving import target_of
 from bgfmt.storage import PathLike, Sink, check_output, create, open_source
-from bgfmt.storage.chunks import ChunkStore
-from bgfmt.tables import PlacedPairs
+from bgfmt.storage.chunks import SUM, ChunkStore
 
 Array = NDArray[Any]
 ROWS_BYTES = 16 << 20  # of rows that a thread puts in order at a time
@@ -62,12 +61,13 @@ class Filing:
             create(self.path, force=self.force) as sink,
             self.target.body(sink, self.blank, **self.options) as arrays,
         ):
-            merge = Merge(rows_of(ChunkStore(store), said), arrays[MAIN], sink, self._told)
-            with ThreadPoolExecutor(threads) as pool:
+            merge = Merge(store, said, arrays[MAIN], sink, self._told)
+            with ThreadPoolExecutor(threads) as pool, ThreadPoolExecutor(1) as disk:
                 jobs: list[Future[None]] = []
 
                 def whole(first: int, past: int) -> None:
-                    jobs.extend(pool.submit(merge.put, *part) for part in merge.parts(first, past))
+                    some = [pool.submit(merge.put, *part) for part in merge.parts(first, past)]
+                    jobs.extend([*some, disk.submit(merge.settle, some)])
                     for job in jobs:
                         if job.done():
                             job.result()
@@ -79,6 +79,7 @@ class Filing:
                         tell()
                 finally:
                     pool.shutdown(cancel_futures=True)
+                    disk.shutdown(cancel_futures=True)
 
     def _told(self, rows: int) -> None:
         self.rows += rows
@@ -93,16 +94,19 @@ class Filing:
 class Merge:
     """Puts rows of a store in order of position numbers, into the body of a file."""
 
-    def __init__(self, rows: PlacedPairs, out: Array, sink: Sink, told: Callable[[int], None]) -> None:
-        self.rows, self.sink, self.told = rows, sink, told
-        n, _, k = rows.shape
+    def __init__(
+        self, store: str, said: Described, out: Array, sink: Sink, told: Callable[[int], None]
+    ) -> None:
+        self.store, self.said, self.sink, self.told = ChunkStore(store), said, sink, told
+        self.order = in_pips(said.points, said.chequers)
+        n, k = said.n, said.columns
         self.record = np.dtype("<u8" if k == 4 else "<u2")
         self.out = out.reshape(n, n * k).view(self.record)
         self.most = max(1, ROWS_BYTES // self.out[:1].nbytes)
 
     def parts(self, first: int, past: int) -> Iterator[tuple[int, int]]:
         """Places first..past-1 as pieces of one row of chunks."""
-        chunk = self.rows.chunk
+        chunk = self.said.chunk
         while first < past:
             last = min(past, first + self.most, (first // chunk + 1) * chunk)
             yield first, last
@@ -110,10 +114,20 @@ class Merge:
 
     def put(self, first: int, past: int) -> None:
         """The rows of places first..past-1."""
-        n, _, k = self.rows.shape
-        placed = self.rows.placed(first, past, 0, n).reshape(past - first, n * k).view(self.record)
-        line, order = np.empty(n, self.record), self.rows.order
+        n, c, order = self.said.n, self.said.chunk, self.order
+        a, low = divmod(first, c)
+        placed = room("placed", (past - first, n), self.record.type)
+        space = room("chunk", (c * c * self.record.itemsize + SUM + 1,), np.uint8)
+        for b in range(-(-n // c)):
+            square = self.store.get(MAIN, (a, b, 0), self.record, (c, c), space)
+            placed[:, b * c : (b + 1) * c] = square[low : low + past - first, : n - b * c]
+        line = room("line", (n,), self.record.type)
         for number, row in zip(order[first:past], placed, strict=True):
             line[order] = row
             self.sink.put(self.out[number], line)
         self.told(past - first)
+
+    def settle(self, jobs: list[Future[None]]) -> None:
+        """Have the disk keep what these jobs put, while other rows are made: it takes long at the end."""
+        if not any(job.exception() for job in jobs):
+            self.sink.settle()

@@ -10,13 +10,15 @@ import contextlib
 import errno
 import hashlib
 import os
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from bgfmt.cluster import workers_of
-from bgfmt.errors import CapabilityError, OutputExistsError, ScratchError, SolverError
+from bgfmt.cluster import workers_here, workers_of
+from bgfmt.errors import BgfmtError, CapabilityError, OutputExistsError, ScratchError, SolverError
 from bgfmt.filing import Filing
 from bgfmt.formats import stores
 from bgfmt.formats.stores import MAIN, NUMBERS, Described
@@ -30,6 +32,7 @@ from bgfmt.workers import Workers
 
 Progress = Callable[[int, int], None]
 WORKER_BYTES = 2_400_000_000  # memory of a worker where nothing else was said, and less would do
+AHEAD_PAIRS = 8_000_000  # of a tile, at most, that is made before workers are there: a fraction of a second
 MERGE_SHARE = 8  # making a table takes about eight times as long as putting it in order
 
 
@@ -146,23 +149,35 @@ def solve_stored(
         from bgfmt.solver.device import tiles_at_once
 
         at_once = tiles_at_once(at_once)
-    with workers_of(cluster, at_once, announce) as at_work:
+
+    def begun(workers: int) -> Solving:
         if there is None:
-            grid = plan_stored(made, workers=at_work.workers, memory=memory).grid
+            grid = plan_stored(made, workers=workers, memory=memory).grid
         else:
             size = {"columns": there.columns, "side": there.side, "chunk": there.chunk}
             grid = grid_of(points, chequers, **size)
         _check_room(kept, grid, filing)
-        said = there or _begun(made, kept, grid)
-        plan = plan_stored(made, workers=at_work.workers, memory=memory, grid=grid)
+        plan = plan_stored(made, workers=workers, memory=memory, grid=grid)
         if cluster is None:
-            check_memory((at_work.workers - 1) * grid.memory + plan.memory, "this solve")
-        solving = Solving(kept, said, grid, device or "", progress, filing)
+            check_memory((workers - 1) * grid.memory + plan.memory, "this solve")
+        said = there or _begun(made, kept, grid)
+        return Solving(kept, said, grid, device or "", resume, progress, filing)
+
+    here = at_once if cluster is None else workers_here(cluster)
+    solving = None if here is None else begun(here)
+    with contextlib.ExitStack() as closing:
+        if solving is not None:
+            closing.callback(solving.first.end)
+        ahead = None if solving is None else solving.ahead
+        at_work = closing.enter_context(workers_of(cluster, at_once, announce, ahead))
+        solving = solving or begun(at_work.workers)
         with contextlib.ExitStack() as opened:
             whole: Callable[[int, int], None] | None = None
             if filing is not None:
-                whole = opened.enter_context(filing.opened(kept, said, thread_count(threads), solving.tell))
-            solving.run(at_work, resume, whole)
+                whole = opened.enter_context(
+                    filing.opened(kept, solving.said, thread_count(threads), solving.tell)
+                )
+            solving.run(at_work, whole)
             at_work.leave()
             opened.close()
     if store is None:
@@ -232,26 +247,36 @@ class Solving:
         said: Described,
         grid: Grid,
         device: str,
+        resume: bool,
         progress: Progress | None,
         filing: Filing | None,
     ) -> None:
-        self.path, self.said, self.grid, self.device = path, said, grid, device
+        self.path, self.said, self.grid = path, said, grid
         self.progress, self.filing = progress, filing
+        self.making = Making(
+            path if is_address(path) else os.path.abspath(path), MAIN, grid, device, check=resume
+        )
         self.solved = Solved(grid)
         self.pairs = 0  # that are made
+        self.first = First(self.making)
 
-    def run(self, workers: Workers, resume: bool, whole: Callable[[int, int], None] | None) -> None:
+    def ahead(self) -> None:
+        """Begin with the first tiles here, of which few can be made at once, while workers start."""
+        if self.said.state != "whole" and not self.making.device and 2 * self.grid.side**2 < AHEAD_PAIRS:
+            self.first.start()
+
+    def run(self, workers: Workers, whole: Callable[[int, int], None] | None) -> None:
         """Make all tiles, and say that the store is whole; `whole` is told of rows that are, as they come to be."""
-        grid = self.grid
+        grid, making = self.grid, self.making
         if self.said.state == "whole":
             self.pairs = grid.n**2
             if whole is not None:
                 whole(0, grid.n)
             return
-        path = self.path if is_address(self.path) else os.path.abspath(self.path)
-        making = Making(path, MAIN, grid, self.device, check=resume)
         workers.prepare(making.prepare)
-        for made in workers.run(making.make, grid.tiles(), grid.after):
+        first = self.first.end()
+        left = grid.tiles()[len(first) :]
+        for made in chain(first, workers.run(making.make, left, grid.after)):
             self.solved.count(made)
             self.pairs += grid.pairs(made.tile)
             if whole is not None and made.tile[1] == grid.size - 1:  # behind all others of its row and column
@@ -280,6 +305,30 @@ class Solving:
         n, share = self.grid.n, MERGE_SHARE
         rows, every = (0, 0) if self.filing is None else (self.filing.rows, n * n // share)
         self.progress(self.pairs + every * rows // n, n * n + every)
+
+
+class First(threading.Thread):
+    """Makes the first tiles, one after the other, until it is told to end."""
+
+    def __init__(self, making: Making) -> None:
+        super().__init__(name="first tiles")
+        self.making = making
+        self._made: list[Made] = []
+        self._enough = threading.Event()
+
+    def run(self) -> None:
+        with contextlib.suppress(OSError, MemoryError, BgfmtError):  # whoever makes the tile then says so
+            for tile in self.making.grid.tiles():
+                if self._enough.is_set():
+                    return
+                self._made.append(self.making.make(tile))
+
+    def end(self) -> list[Made]:
+        """The tiles that it made, behind the one that it was at."""
+        self._enough.set()
+        if self.is_alive():
+            self.join()
+        return self._made
 
 
 def _filing(

@@ -13,7 +13,8 @@ from bgfmt.database import load
 from bgfmt.errors import CapabilityError, FormatNeededError, OutputExistsError, SolverError
 from bgfmt.game import board
 from bgfmt.solver import sweeps as states
-from bgfmt.solver.hypergammon import PLACES, Iteration, Sweeping, memory_needed, sweeps
+from bgfmt.solver.hypergammon import Iteration, Sweeping, sweeps
+from bgfmt.solver.hypergammon_solve import PLACES, memory_needed
 from bgfmt.solver.machine import available_memory, check_disk
 from bgfmt.storage import PathLike, check_output
 from bgfmt.tables import ExactHypergammon, Hypergammon

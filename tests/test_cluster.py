@@ -62,6 +62,31 @@ def test_a_cluster_makes_the_same_bytes(two: DaskWorkers, tmp_path: Path, made: 
     assert (solved.read, solved.written) == solved.grid.moved
 
 
+def test_first_tiles_are_made_while_workers_start(
+    tmp_path: Path, made: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Here, and no others than the workers would make; what goes wrong with them is told by who makes them then."""
+    pytest.importorskip("distributed")
+    from bgfmt.solver.stored import Making
+
+    here: list[object] = []
+    make = Making.make
+
+    def noted(making: Making, tile: tuple[int, int]) -> object:
+        here.append(tile)
+        if len(here) > 2:
+            raise OSError("no more")
+        return make(making, tile)
+
+    noted.__name__ = "make"  # as which workers know it
+    monkeypatch.setattr(Making, "make", noted)
+    solved = solve_stored("two-sided", 6, 7, tmp_path / "o.bd", cluster="local:1")
+    assert here[:2] == solved.grid.tiles()[:2]
+    assert solved.made == len(solved.grid.tiles())
+    assert (solved.read, solved.written) == solved.grid.moved
+    assert digest(tmp_path / "o.bd") == digest(made["6x7"])
+
+
 def test_workers_may_be_killed(two: DaskWorkers, tmp_path: Path, made: dict[str, Path]) -> None:
     rng, killed = random.Random(3), []
 

@@ -81,6 +81,23 @@ def test_threads_change_nothing(recipe: str) -> None:
     assert np.array_equal(one.values, four.values)
 
 
+def test_what_ends_one_thread_ends_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An error or an interrupt in one of them, which has begun what the others wait for."""
+    from bgfmt.solver.kernels import hypergammon_sweep as kernels
+
+    work, left = kernels.work, iter([False] * 5 + [True] + [False] * 1_000_000)
+
+    def wrong(*args: object) -> int:
+        made = work(*args[:-1], args[-1])  # type: ignore[arg-type]
+        if next(left):
+            raise KeyboardInterrupt
+        return made
+
+    monkeypatch.setattr(kernels, "work", wrong)
+    with pytest.raises(KeyboardInterrupt):
+        hypergammon(2, threads=3)
+
+
 def test_every_state_is_makehypers_checkpoint() -> None:
     """makehyper's bytes after each sweep are those of a solve that stops there."""
     for state in sweeps(1, threshold=0):

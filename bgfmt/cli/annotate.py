@@ -116,6 +116,8 @@ def annotate(
                 written += 1
             elif single and form == "sgf":
                 data = one.sgf()
+    if not (report.matches or report.unread):
+        raise click.UsageError(f"{', '.join(paths)}: no match in it")
     if output is not None and not into_folder:
         with storage.create(output, force=force) as sink:
             sink.write(data or writing.content(report, form, worst))

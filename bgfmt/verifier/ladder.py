@@ -31,6 +31,8 @@ from bgfmt.verifier.spreading import Spread
 
 Progress = Callable[[int, int], None]
 QUICK = 100_000  # entries that a quick look samples
+#: names that a file states, and those under which it is proved
+SAME_RECIPE = (("exact", "peelle"),)
 STARTING = 3.0  # seconds in which compiled code is loaded and plays are listed
 
 
@@ -207,6 +209,8 @@ class Climb:
             likely = (outcome.likely if outcome else None) or causes.of_table(db, outcome)
         if outcome is not None and outcome.recipe:
             findings += _made_by(outcome.recipe, db.table.kind)
+            if self.sample is None:
+                findings += _said(db.table.recipe, outcome.recipe)
         seen = self.seen(findings, outcome, reached, likely)
         return report.build(
             file,
@@ -263,3 +267,10 @@ class Climb:
 def _made_by(name: str, kind: str) -> list[Finding]:
     plain = ("gnubg", "bgsage", "exact", "peelle", "match", "bkg", "points")
     return [] if name in plain else [Finding(Rule.MADE_BY, field=name, found=words.made_by(name, kind))]
+
+
+def _said(said: str, name: str) -> list[Finding]:
+    """A finding where a file states another recipe than the one that its numbers follow."""
+    if said in ("", name) or (said, name) in SAME_RECIPE:
+        return []
+    return [Finding(Rule.LAYOUT, field="the recipe it states", expected=repr(name), found=repr(said))]

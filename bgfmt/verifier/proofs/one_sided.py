@@ -25,6 +25,8 @@ SMALL = 4000  # rows up to which a rival's table is made even for few that fail
 FEWEST = 8  # rows that fail: fewer are damage, whatever else they may look like
 CORNER = 5  # chequers of the corner by which a rival is tried
 DIVISOR_2001 = 2359
+FIXED = {"gnubg-heuristic": True, "gnubg-heuristic-2009": False}  # fixed rules, and whether they look ahead
+STATED = ("gnubg-2001",)  # rules without a recurrence that a file may state
 RULES = {
     "gnubg": GNUBG,
     "bgsage": BGSAGE,
@@ -41,6 +43,13 @@ def prove(table: OneSided, work: Work) -> Outcome:
     names = list(RULES)
     if table.gammon_policy == "race":
         names = ["bgsage", "gnubg", "bgsage-float", "gnubg-float"]
+    names.sort(key=lambda name: name != table.recipe)  # small tables are the same by several
+    if table.recipe in STATED and which is None and _remade(table, recurrence.rows_of(table), STATED):
+        return Outcome(n, n, table.recipe)
+    if table.recipe in FIXED:
+        played = _by_fixed_rule(table, recurrence.rows_of(table), which, work)
+        if played is not None:
+            return played
     rows: dict[bool, Rows] = {}
     best: Fit | None = None
     for name in names:
@@ -123,7 +132,7 @@ def _by_fixed_rule(table: OneSided, rows: Rows, which: Array | None, work: Work)
     if table.gammon is not None or table.points != fixed_rule.POINTS:
         return None
     looked = np.arange(table.positions) if which is None else which
-    for name, look_ahead in (("gnubg-heuristic", True), ("gnubg-heuristic-2009", False)):
+    for name, look_ahead in sorted(FIXED.items(), key=lambda item: item[0] != table.recipe):
         wanted = fixed_rule.expected(rows.bearoff, table.chequers, look_ahead=look_ahead)
         off = np.abs(wanted[looked] - rows.bearoff[looked]).max(axis=1)
         bad = looked[off > 0]
@@ -137,8 +146,8 @@ def _by_fixed_rule(table: OneSided, rows: Rows, which: Array | None, work: Work)
     return None
 
 
-def _remade(table: OneSided, rows: Rows) -> str:
-    """The name of a rule without a recurrence that gives just this table, or ""."""
+def _remade(table: OneSided, rows: Rows, names: tuple[str, ...] = ()) -> str:
+    """The name of a rule without a recurrence, one of these if any are given, that gives just this table, or ""."""
     if table.gammon is not None or table.positions > SETTLE_MOST:
         return ""
     ways: dict[str, Callable[[int, int], Array]] = {
@@ -147,6 +156,8 @@ def _remade(table: OneSided, rows: Rows) -> str:
         "float32": lambda p, c: recurrence.remade_in_floats(p, c, "f4"),
     }
     for name, way in ways.items():
+        if names and name not in names:
+            continue
         # a table of fewer chequers is the beginning of one of more
         corner = way(table.points, min(CORNER, table.chequers))
         if np.array_equal(corner, rows.bearoff[: len(corner)]) and np.array_equal(
