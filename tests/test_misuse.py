@@ -33,6 +33,7 @@ SOUND: dict[str, list[str]] = {
     "dump": [TS],
     "convert": [TS, "OUT.npz"],
     "formats": [],
+    "solve gnubg-2001": ["-o", "OUT.bd"],
     "solve bkg": ["-o", "OUT.bkg"],
     "solve expected-points": ["2x2", "-o", "OUT.points"],
     "solve expected-rolls": ["-o", "OUT.ijf"],

@@ -53,6 +53,14 @@ def test_tables_of_gnubg_of_2001(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["gnubg-heuristic", "gnubg-heuristic-2009"])
+@pytest.mark.parametrize("chequers", [1, 2, 15])
+def test_gnubgs_table_in_memory_says_what_it_is(name: str, chequers: int, tmp_path: Path) -> None:
+    """Small ones are the same by several rules, and the stated one is named."""
+    bgfmt.save(solver.one_sided(6, chequers=chequers, recipe=name), tmp_path / "x.npz")
+    proved(tmp_path / "x.npz", name)
+
+
+@pytest.mark.parametrize("name", ["gnubg-heuristic", "gnubg-heuristic-2009"])
 @pytest.mark.parametrize("chequers", [4, 15])
 def test_gnubgs_table_in_memory(name: str, chequers: int, tmp_path: Path) -> None:
     """A file without a word of its recipe is proved by it, and a wrong row of it is named alone."""

@@ -25,6 +25,7 @@ SMALL = 4000  # rows up to which a rival's table is made even for few that fail
 FEWEST = 8  # rows that fail: fewer are damage, whatever else they may look like
 CORNER = 5  # chequers of the corner by which a rival is tried
 DIVISOR_2001 = 2359
+FIXED = {"gnubg-heuristic": True, "gnubg-heuristic-2009": False}  # fixed rules, and whether they look ahead
 STATED = ("gnubg-2001",)  # rules without a recurrence that a file may state
 RULES = {
     "gnubg": GNUBG,
@@ -45,6 +46,10 @@ def prove(table: OneSided, work: Work) -> Outcome:
     names.sort(key=lambda name: name != table.recipe)  # small tables are the same by several
     if table.recipe in STATED and which is None and _remade(table, recurrence.rows_of(table), STATED):
         return Outcome(n, n, table.recipe)
+    if table.recipe in FIXED:
+        played = _by_fixed_rule(table, recurrence.rows_of(table), which, work)
+        if played is not None:
+            return played
     rows: dict[bool, Rows] = {}
     best: Fit | None = None
     for name in names:
@@ -127,7 +132,7 @@ def _by_fixed_rule(table: OneSided, rows: Rows, which: Array | None, work: Work)
     if table.gammon is not None or table.points != fixed_rule.POINTS:
         return None
     looked = np.arange(table.positions) if which is None else which
-    for name, look_ahead in (("gnubg-heuristic", True), ("gnubg-heuristic-2009", False)):
+    for name, look_ahead in sorted(FIXED.items(), key=lambda item: item[0] != table.recipe):
         wanted = fixed_rule.expected(rows.bearoff, table.chequers, look_ahead=look_ahead)
         off = np.abs(wanted[looked] - rows.bearoff[looked]).max(axis=1)
         bad = looked[off > 0]
