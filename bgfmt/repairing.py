@@ -65,7 +65,8 @@ def repair(path: PathLike, out: PathLike, force: bool = False) -> Report:
     """Write `path` with its wrong entries recomputed to `out`, and prove the result.
 
     Returns the report of the repaired file, its `notes` saying what was changed. Raises VerificationError when the
-    file is not of a kind that can be recomputed, or when too little of it is right to say what it was.
+    file is not of a kind that can be recomputed, or when too little of it is right to say what it was;
+    UnknownFormatError when it is no database at all.
     """
     name = os.fspath(path)
     with open_source(path) as source:
@@ -81,13 +82,17 @@ def repair(path: PathLike, out: PathLike, force: bool = False) -> Report:
             if pieces and not formats.resembles(rest):
                 notes.append(f"{plural(len(rest), 'byte')} at the end belonged to no table and were left out")
                 break
-            raise VerificationError(f"{name}: not repairable: {_why(best, reason)}")
+            kind = VerificationError if pieces or best or reason else UnknownFormatError
+            raise kind(f"{name}: not repairable: {_why(best, reason)}")
+        rest = rest[len(best.data) :]
+        if best.data in pieces:
+            notes.append("a table that was there a second time was left out")
+            continue
         pieces.append(best.data)
         changed = (
             f"{plural(best.changed, 'entry')} recomputed" if best.changed else "no entry had to be recomputed"
         )
         notes.append(f"{changed}, of {best.entries:,}{f'; {best.how}' if best.how else ''}")
-        rest = rest[len(best.data) :]
     mended = b"".join(pieces)
     if mended == data:
         notes = ["nothing had to be repaired"]

@@ -5,17 +5,25 @@ from __future__ import annotations
 import importlib.util
 import os
 import shutil
+import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
+
+if TYPE_CHECKING:
+    from .serving import Client
 
 ROOT = Path(__file__).resolve().parent.parent
 FIXTURES = ROOT / "fixtures"
 GOLDEN = FIXTURES / "golden"
+
+# What a shell starts in the background ignores interrupts, and so would all that the tests start.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 PROGRAMS = ("gnubg", "makebearoff", "makehyper", "bearoffdump", "jconsole", "cc", "node", "chromium")
 
@@ -82,3 +90,28 @@ def oracle() -> Callable[[str], str]:
 def golden() -> Path:
     """The folder of files made by the real programs."""
     return GOLDEN
+
+
+@pytest.fixture(scope="module")
+def base() -> Iterator[str]:
+    """The address of `bgfmt serve`, for the tests of one module."""
+    from . import serving
+
+    with serving.ready() as address:
+        yield address
+
+
+@pytest.fixture
+def client(base: str) -> Client:
+    """A client of that server."""
+    from . import serving
+
+    return serving.Client(base)
+
+
+@pytest.fixture(scope="module")
+def document(base: str) -> Any:
+    """What that server says of itself."""
+    from . import serving
+
+    return serving.Client(base).json("/openapi.json")

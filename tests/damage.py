@@ -358,11 +358,51 @@ def last_again(values: Array, rng: random.Random) -> None:
     before[:] = values[len(values) - len(before) :]
 
 
+def crossed(values: Array, rng: random.Random) -> None:
+    """A unit moved in two rows, forth in one and back in the other: sums of rows and of columns are kept."""
+    rows = words(values).reshape(len(values), -1)
+    a, b = rng.randrange(len(rows)), rng.randrange(len(rows))
+    c, d = rng.randrange(rows.shape[1]), rng.randrange(rows.shape[1])
+    rows[a, c] += 1
+    rows[a, d] -= 1
+    rows[b, c] -= 1
+    rows[b, d] += 1
+
+
+def symmetric(values: Array, rng: random.Random) -> None:
+    """One side of the diagonal put over the other; of a table that is no square the first half over the second."""
+    if values.ndim > 1 and values.shape[0] == values.shape[1]:
+        above = np.triu_indices(len(values), 1)
+        values[above[::-1]] = values[above].copy()
+    else:
+        half = len(values) // 2
+        values[len(values) - half :] = values[:half].copy()
+
+
+def every_nth(values: Array, rng: random.Random) -> None:
+    """One bit of every second, fourth, ... number always set, as of a memory chip."""
+    flat, step = words(values), rng.choice([2, 4, 8, 64])
+    flat[rng.randrange(step) :: step] |= flat.dtype.type(1 << rng.randrange(8 * flat.dtype.itemsize))
+
+
+def neighbour(values: Array, rng: random.Random) -> None:
+    """One number or all a last bit on, or a zero with the other sign."""
+    flat = words(values)
+    zeros = np.flatnonzero(flat == 0)
+    if values.dtype.kind == "f" and len(zeros) and rng.random() < 0.3:
+        flat[rng.choice(zeros.tolist())] = flat.dtype.type(1 << (8 * flat.dtype.itemsize - 1))
+    elif rng.random() < 0.5:
+        flat[rng.randrange(len(flat))] += 1
+    else:
+        flat += 1
+
+
 VALUES: dict[str, Callable[[Array, random.Random], None]] = {
     f.__name__: f
     for f in (
         preserving, stuck, scaled, by_n, turned, shuffled, exchanged, mirrored, columns, flipped, random_numbers,
-        row_over, negated, rotated, narrowed, in_order, other_order, last_again,
+        row_over, negated, rotated, narrowed, in_order, other_order, last_again, crossed, symmetric, every_nth,
+        neighbour,
     )
 }  # fmt: skip
 

@@ -361,6 +361,28 @@ def test_several_files_and_folders(
     assert "one match" in capsys.readouterr().err
 
 
+def test_a_folder_without_a_match(path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Exit code 2, and no report of nothing is written."""
+    folder, output = tmp_path / "notes", tmp_path / "report.html"
+    folder.mkdir()
+    for _ in range(2):
+        assert run(["annotate", str(folder), str(path), "-o", str(output)]) == 2
+        assert capsys.readouterr().err.splitlines()[-1].startswith(f"bgfmt: {folder}: no match in it")
+        assert not output.exists()
+        (folder / "notes.txt").write_text("nothing of the kind")
+
+
+@pytest.mark.parametrize("to", ["x.bgts", "x.parquet", "sconyers"])
+def test_databases_of_every_format_are_told_from_matches(
+    table: Any, path: Path, to: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    match, database = tmp_path / "m.mat", tmp_path / to
+    match.write_text(Maker(MoneyPrices(table), 1).mat(2))
+    bgfmt.convert(path, database, to=None if "." in to else to)
+    assert run(["annotate", str(match), str(database)]) == 0
+    assert capsys.readouterr().err == ""
+
+
 def test_all_matches_of_a_file(table: Any, judge: Judge, tmp_path: Path) -> None:
     makers = [Maker(MoneyPrices(table), seed) for seed in (1, 2)]
     (tmp_path / "two.mat").write_text("\n".join(maker.mat(2) for maker in makers))

@@ -7,6 +7,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -157,6 +158,101 @@ def test_other_readers_and_writers(tmp_path: Path) -> None:
     pq.write_table(mixed.slice(0, 100), again)
     with pytest.raises(CorruptError, match="44,100 rows"):
         bgfmt.open(again)
+
+
+def changed_by_arrow() -> dict[str, Callable[[Any], Any]]:
+    """What somebody may do to a file through pyarrow that leaves the numbers that are read back as they were."""
+    import pyarrow as pa
+
+    def put(name: str, values: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        return lambda t: t.set_column(t.column_names.index(name), name, values(t))
+
+    def one(values: Any, change: Any) -> Any:
+        found = values.to_numpy(zero_copy_only=False).copy()
+        found[-1] = change
+        return pa.array(found)
+
+    return {
+        "a number": put("win", lambda t: one(t["win"], np.float32(0.25))),
+        "the last bit": put(
+            "win", lambda t: one(t["win"], np.nextafter(t["win"][-1].as_py(), np.float32(9)))
+        ),
+        "a count": put("us_1", lambda t: one(t["us_1"], 7)),
+        "an id": put("position_id", lambda t: one(t["position_id"], "AAAAAAAAAAAAAA")),
+        "two columns": put("us_1", lambda t: t["us_2"]),
+        "another type": put("win", lambda t: t["win"].cast("double")),
+        "none": put("win", lambda t: pa.array([None, *t["win"].to_pylist()[1:]], pa.float32())),
+        "left out": lambda t: t.drop_columns(["win"]),
+        "one more": lambda t: t.append_column("more", t["win"]),
+        "twice": lambda t: t.append_column("win", t["win"]),
+        "renamed": lambda t: t.rename_columns([n if n != "win" else "loss" for n in t.column_names]),
+        "another order": lambda t: t.select(t.column_names[::-1]),
+    }
+
+
+def test_columns_of_another_programs_file_mean_what_its_numbers_do(tmp_path: Path) -> None:
+    """Its layout is carried along; what it says is not."""
+    import pyarrow.parquet as pq
+
+    path = tmp_path / "a.parquet"
+    bgfmt.convert(GOLDEN / "gnubg/ts_03x03.bd", path)
+    sound = pq.read_table(path)
+    for options in ({}, {"compression": "zstd", "row_group_size": 77, "data_page_version": "2.0"}):
+        pq.write_table(sound, path, **options)
+        report = bgfmt.verify(path)
+        assert report.exit_code == 0
+        assert any("Parquet layout carried along" in note for note in report.notes)
+        for name, change in changed_by_arrow().items():
+            changed = change(sound).replace_schema_metadata(sound.schema.metadata)
+            pq.write_table(changed, path, **options)
+            report = bgfmt.verify(path)
+            assert (report.status, report.exit_code) == ("damaged", 1), name
+            assert "Parquet columns" in report.verdict, name
+    for name in ("os_p02_g.bd", "os_p02_nd.bd", "hyper1.bd"):
+        bgfmt.convert(GOLDEN / "gnubg" / name, path, force=True)
+        pq.write_table(pq.read_table(path), path)
+        assert bgfmt.verify(path).exit_code == 0
+
+
+CHANGES_OF_ANOTHER_SQLITE = (
+    "UPDATE positions SET win = 0.25 WHERE position_number = 9",
+    "UPDATE positions SET us_1 = 1 - us_1 WHERE position_number = 9",
+    "UPDATE positions SET position_id = 'x' WHERE position_number = 9",
+    "UPDATE positions SET cubeless = owned, owned = cubeless",
+    "UPDATE bgfmt SET value = value || ' '",
+    "INSERT INTO bgfmt VALUES ('more', 'x')",
+    "CREATE TABLE more (a)",
+    "CREATE INDEX more ON positions (win)",
+    "CREATE VIEW more AS SELECT 1",
+    "DROP INDEX by_id",
+    "PRAGMA user_version = 3",
+    "PRAGMA application_id = 3",
+)
+
+
+def test_another_sqlites_file_says_what_its_numbers_mean(tmp_path: Path) -> None:
+    path = tmp_path / "a.sqlite"
+
+    def changed(*texts: str) -> Any:
+        bgfmt.convert(GOLDEN / "gnubg/ts_03x03.bd", path, force=True)
+        db = sqlite3.connect(path)
+        for text in texts:
+            db.execute(text)
+            db.commit()
+        db.close()
+        data = bytearray(path.read_bytes())
+        data[96:100] = (3_007_001).to_bytes(4, "big")
+        path.write_bytes(data)
+        return bgfmt.verify(path)
+
+    for sound in ((), ("VACUUM",), ("PRAGMA page_size = 1024", "VACUUM")):
+        report = changed(*sound)
+        assert report.exit_code == 0, sound
+        assert any("SQLite layout carried along" in note for note in report.notes)
+    for change in CHANGES_OF_ANOTHER_SQLITE:
+        report = changed(change)
+        assert (report.status, report.exit_code) == ("damaged", 1), change
+        assert "SQLite contents" in report.verdict, change
 
 
 def test_sqlite_finds_positions_at_once(tmp_path: Path) -> None:

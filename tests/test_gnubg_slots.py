@@ -454,6 +454,22 @@ def test_commands(golden: Path, tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert run(["gnubg", "check", str(tmp_path / "none.bd")]) == 2
 
 
+@pytest.mark.parametrize(
+    "content", [b"", b"three words only\n", b"gnubg-XX\n" * 9], ids=["empty", "text", "kind"]
+)
+def test_what_is_no_database_is_not_readable(
+    content: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Exit code 2, as of `verify`; a database that must not be installed has 1."""
+    path, folder = tmp_path / "x.bd", tmp_path / "slots"
+    path.write_bytes(content)
+    assert run(["verify", str(path)]) == 2
+    assert run(["gnubg", "check", str(path)]) == 2
+    assert run(["gnubg", "install", str(path), "--dir", str(folder)]) == 2
+    assert "not installed: " in capsys.readouterr().err
+    assert not folder.exists()
+
+
 def test_where_finds_a_bad_file(golden: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "gnubg_ts.bd").write_bytes(small(golden, "ts_06x04.bd").read_bytes()[:5000])
     assert run(["gnubg", "where", "--dir", str(tmp_path), "--host", "upstream"]) == 1

@@ -10,7 +10,6 @@ import json
 import os
 import re
 import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -20,24 +19,9 @@ import pytest
 from bgfmt.service import page, site
 
 from .conftest import GOLDEN, ROOT
+from .serving import served
 
 TABLES = [str(GOLDEN / "gnubg/ts_06x04.bd"), str(GOLDEN / "gnubg/os_p06.bd")]
-
-
-@contextlib.contextmanager
-def served(*words: str) -> Iterator[str]:
-    """The address of `bgfmt serve` in a process of its own."""
-    command = [sys.executable, "-m", "bgfmt", "serve", "--port", "0", "--quiet", *words]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT)
-    try:
-        assert process.stdout is not None
-        line = process.stdout.readline()
-        found = re.fullmatch(r"bgfmt serves \d+ tables? on (http://\S+/)\n", line)
-        assert found, line
-        yield found[1]
-    finally:
-        process.terminate()
-        assert process.wait(15) == 0
 
 
 class Quiet(http.server.SimpleHTTPRequestHandler):

@@ -131,3 +131,18 @@ def test_what_cannot_be_recomputed_has_to_be_made_anew(
     assert run(["repair", str(tmp_path / "m.bgm"), "-o", str(fixed)]) == 1
     assert "a match-score table cannot be recomputed; it has to be made anew" in capsys.readouterr().err
     assert not fixed.exists()
+
+
+@pytest.mark.parametrize("size", [0, 1, 32, 3200, 50_000])
+def test_what_is_no_database_is_not_readable(
+    size: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Exit code 2, as of `verify`; what could be a file without header has 1 from both."""
+    path = tmp_path / "notes.txt"
+    path.write_bytes((b"some words " * 5000)[:size])
+    code = run(["verify", str(path)])
+    capsys.readouterr()
+    assert run(["repair", str(path), "-o", str(tmp_path / "fixed.bd")]) == code
+    assert capsys.readouterr().err.count("\n") == 1
+    assert code == 2 or size == 3200
+    assert not (tmp_path / "fixed.bd").exists()

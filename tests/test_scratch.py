@@ -281,8 +281,8 @@ def test_no_room_for_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
 
 
 @contextlib.contextmanager
-def solving(folder: Path, *more: str) -> Iterator[subprocess.Popen[str]]:
-    arguments = ["solve", "two-sided", "6x7", "--scratch", "s", "--resume", "--quiet", "-o", "t.bd", *more]
+def solving(folder: Path, *more: str, size: str = "6x7") -> Iterator[subprocess.Popen[str]]:
+    arguments = ["solve", "two-sided", size, "--scratch", "s", "--resume", "--quiet", "-o", "t.bd", *more]
     with subprocess.Popen(
         [sys.executable, "-m", "bgfmt", *arguments], cwd=folder, stderr=subprocess.PIPE, text=True
     ) as process:
@@ -296,11 +296,11 @@ def solving(folder: Path, *more: str) -> Iterator[subprocess.Popen[str]]:
 
 def test_interrupted_it_says_how_to_go_on(tmp_path: Path) -> None:
     for attempt, pause in enumerate(
-        (0.3, 0.1, 0.03, 0.0)
+        (0.1, 0.03, 0.0, 0.0)
     ):  # a quick machine may be done before it is interrupted
         folder = tmp_path / str(attempt)
         folder.mkdir()
-        with solving(folder) as process:
+        with solving(folder, size="6x9") as process:
             while not (folder / "s").exists() and process.poll() is None:
                 time.sleep(0.01)
             time.sleep(pause)
@@ -320,6 +320,9 @@ def test_interrupted_it_says_how_to_go_on(tmp_path: Path) -> None:
 
 
 SIX_BY_SEVEN = "41b0190886f7b2c983283a4dd8f0a7edb1f43bd59ed7f15c23ffe8576acdc8a6"
+EARLY = re.compile(
+    r"(?s)((?!/bgfmt/[a-z_]).)*KeyboardInterrupt\n"
+)  # in Python's own start, before any line of ours
 LINE = re.compile(r"bgfmt: (s: in use by process \d+ .*|t.bd: (exists already|appeared) .*)\n")
 
 
@@ -342,7 +345,8 @@ def test_two_at_once_stopped_continued_and_killed(seed: int, tmp_path: Path) -> 
                 with contextlib.suppress(ProcessLookupError):
                     process.send_signal(signal.SIGCONT)
                 _, said = process.communicate(timeout=120)
-                assert process.returncode in (0, 2, 130, -signal.SIGKILL, -signal.SIGINT), said
+                early = process.returncode == 1 and EARLY.fullmatch(said)
+                assert early or process.returncode in (0, 2, 130, -signal.SIGKILL, -signal.SIGINT), said
                 if process.returncode == 2:
                     assert LINE.fullmatch(said), said
         if (tmp_path / "t.bd").exists():

@@ -17,7 +17,7 @@ from bgfmt.service import page, site
 
 from .conftest import GOLDEN, ROOT
 from .range_server import serving
-from .test_page import served
+from .serving import served
 
 TS, OS = GOLDEN / "gnubg/ts_06x04.bd", GOLDEN / "gnubg/os_p06.bd"
 
@@ -100,7 +100,7 @@ def test_a_link_shows_no_password() -> None:
 
 
 def test_a_table_far_away_is_served(tmp_path: Path) -> None:
-    from .test_service import Client
+    from .serving import Client
 
     with serving(TS) as far, served("--settle", "0", far.url) as near:
         client = Client(near)

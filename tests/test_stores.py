@@ -18,7 +18,7 @@ import bgfmt
 from bgfmt.cli import run
 from bgfmt.solving_stored import solve_stored
 
-from .test_page import served
+from .serving import served
 
 PLACE = "0 1 1 0 0 / 1 0 0 2 0"
 

@@ -15,6 +15,8 @@ from bgfmt import solver
 from bgfmt.cli import run
 from bgfmt.errors import CapabilityError
 from bgfmt.formats.gnubg.header import GnubgHeader
+from bgfmt.formats.j.container import Container
+from bgfmt.formats.records import as_read
 from bgfmt.tables import Table
 from bgfmt.tables.hypergammon import HyperSides
 from bgfmt.verifier import words
@@ -290,3 +292,34 @@ def test_hypergammon_of_another_size_is_refused(golden: Path, tmp_path: Path, fo
     with pytest.raises(bgfmt.BgfmtError, match="hypergammon has 25 points"):
         bgfmt.open(tmp_path / "x")
     assert bgfmt.verify(tmp_path / "x").exit_code in (1, 2)
+
+
+@pytest.mark.parametrize("name", ["os_p02.bd", "ts_03x03.bd", "hyper1.bd", "concat_os_p02_ts_03x03.bd"])
+def test_a_file_twice_is_damaged(name: str, golden: Path, tmp_path: Path) -> None:
+    """Each half proves; no program writes a table twice."""
+    data = (golden / "gnubg" / name).read_bytes()
+    path = tmp_path / "twice.bd"
+    path.write_bytes(data + data)
+    report = bgfmt.verify(path)
+    assert (report.status, report.exit_code) == ("damaged", 1)
+    assert "expected one table of a size" in report.verdict
+    assert any("second time" in note for note in bgfmt.repair(path, tmp_path / "once.bd").notes)
+    assert (tmp_path / "once.bd").read_bytes() == data
+
+
+@pytest.mark.parametrize("word", [4, 8])
+def test_every_byte_behind_a_j_description_counts(word: int, golden: Path, tmp_path: Path) -> None:
+    """The zeros that fill up its last word, and the blanks of the rest of its block."""
+    path = tmp_path / "x.ijf"
+    bgfmt.convert(golden / "gnubg/os_p01.bd", path, word=word)
+    data = path.read_bytes()
+    with bgfmt.open(path) as db:
+        contents: Any = as_read(db.table, Container)
+        assert contents is not None
+        at, size = map(int, contents.entries[4])
+    begin = data.rindex(b"\n", at, at + size) + 1
+    assert begin < at + size
+    for place in range(begin, at + size):
+        for value in {0, 32, data[place] ^ 0x80} - {data[place]}:
+            path.write_bytes(data[:place] + bytes([value]) + data[place + 1 :])
+            assert bgfmt.verify(path).exit_code == 1, (place - begin, value)

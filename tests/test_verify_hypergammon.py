@@ -27,14 +27,14 @@ Array = Any
 def _lists_made_once() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         kept: dict[int, Any] = {}
-        plain = recurrence._lists
+        plain = recurrence.listed.lists
 
         def lists(boards: Array, threads: int) -> Any:
             if len(boards) not in kept:
                 kept[len(boards)] = plain(boards, threads)
             return kept[len(boards)]
 
-        patch.setattr(recurrence, "_lists", lists)
+        patch.setattr(recurrence.listed, "lists", lists)
         yield
 
 
@@ -85,6 +85,26 @@ def units_added(records: Array, where: Array, units: Array) -> Array:
     for k in range(3):
         out[where, 15 + k : 27 : 3] = (moved >> (8 * k)) & 255
     return out.reshape(records.shape)
+
+
+def test_records_in_lanes_are_those_made_one_by_one() -> None:
+    from bgfmt.verifier.recurrence import kernels_hyper_rows as kernels
+
+    iteration = recurrence.Iteration(2)
+    n = len(iteration.boards)
+    for _ in range(3):
+        iteration.sweep()
+    before, plain = iteration.values.copy(), np.zeros_like(iteration.values)
+    turned, told = iteration._turned.copy(), iteration._told.copy()
+    for r in range(n):  # beyond the diagonal all is as it was
+        kernels.row(
+            r, r + 1, n, iteration._least[0], False, iteration._lists, iteration._tiles, iteration.kinds, False,
+            False, before, plain, turned, told, not iteration._later,
+        )  # fmt: skip
+    iteration.sweep()
+    beyond = np.triu(iteration.kinds.reshape(n, n) >= recurrence.CONTACT, 1)
+    assert beyond.sum() > 30_000
+    assert np.array_equal(plain.reshape(n, n, 10)[beyond], iteration.values.reshape(n, n, 10)[beyond])
 
 
 # -- sound files -----------------------------------------------------------------------------------------------

@@ -12,6 +12,8 @@ import pytest
 
 import bgfmt
 from bgfmt import solver
+from bgfmt.formats import records
+from bgfmt.solver import gnubg2001
 from bgfmt.tables import MeanRolls, OneSided, TwoSided
 from bgfmt.verifier.recipes import RECIPES, recipe
 from bgfmt.verifier.recurrence import moments, one_sided, two_sided
@@ -48,6 +50,23 @@ def test_tables_of_gnubg_of_2001(tmp_path: Path) -> None:
     table = TwoSided(points=6, chequers=4, equities=np.trunc(chances * 65535.5).astype(np.uint16))
     bgfmt.save(table, path, format="gnubg-ts", force=True)
     proved(path, "gnubg-2001")
+
+
+@pytest.mark.parametrize("name", ["gnubg-heuristic", "gnubg-heuristic-2009"])
+@pytest.mark.parametrize("chequers", [4, 15])
+def test_gnubgs_table_in_memory(name: str, chequers: int, tmp_path: Path) -> None:
+    """A file without a word of its recipe is proved by it, and a wrong row of it is named alone."""
+    table = solver.one_sided(6, chequers=chequers, recipe=name)
+    path = tmp_path / "x.bd"
+    bgfmt.save(table, path, format="gnubg-os", compressed=False)
+    proved(path, name)
+    data = bytearray(path.read_bytes())
+    data[40 + 64 * 100 + 6] ^= 1
+    path.write_bytes(data)
+    report = bgfmt.verify(path)
+    assert report.status == "damaged"
+    assert report.wrong is None or report.wrong < 8
+    assert report.findings_of("recurrence")[0].entry == 100
 
 
 def test_bgsages_own_generate(oracle: Callable[[str], str], tmp_path: Path) -> None:
@@ -198,3 +217,41 @@ def test_moments_agree_with_those_of_the_tables(golden: Path) -> None:
     made = next(way.make() for way in table.coarser() if way.kind.kind == "normal-distribution")
     rows = one_sided.rows_of(table)
     assert moments.of_distributions(rows).tobytes() == np.asarray(made.moments).tobytes()
+
+
+def test_a_file_states_the_recipe_that_its_numbers_follow(tmp_path: Path) -> None:
+    """A recipe that is known, but of other numbers, is a finding, whatever the kind of table."""
+    path = tmp_path / "x.npz"
+    for table, name in (
+        (solver.one_sided(4, gammon=False), "gnubg"),
+        (solver.one_sided(4, recipe="bgsage"), "bgsage"),
+        (solver.one_sided(2, recipe="exact"), "exact"),
+        (solver.two_sided(2, 2), "gnubg"),
+        (solver.two_sided(2, 2, recipe="exact"), "exact"),
+        (solver.mean_rolls(2), "exact"),
+    ):
+        for said in ("", *records.RECIPES):
+            bgfmt.save(replace(table, recipe=said), path, force=True)
+            report = bgfmt.verify(path)
+            assert (report.exit_code == 0) == (said in ("", name)), (table.kind, name, said, report.verdict)
+            assert report.exit_code == 0 or "recipe" in report.verdict
+
+
+def test_small_tables_are_the_same_by_several_recipes(tmp_path: Path) -> None:
+    """One states the program that it is from: that is no finding."""
+    path = tmp_path / "x.npz"
+    made = gnubg2001.solve()
+    for table in (solver.one_sided(1, gammon=False), *made):
+        bgfmt.save(table, tmp_path / "whole.npz", force=True)
+        bgfmt.convert(tmp_path / "whole.npz", path, points=1, chequers=1, force=True)
+        for said in ("", "gnubg", "gnubg-2001") + ("bgsage",) * (table.kind == "one-sided"):
+            bgfmt.save(replace(bgfmt.load(path), recipe=said), tmp_path / "y.npz", force=True)
+            assert bgfmt.verify(tmp_path / "y.npz").exit_code == 0, (table.kind, said)
+
+
+@pytest.mark.parametrize("points", [1, 2])
+def test_our_own_lossy_copies_of_small_tables(points: int, tmp_path: Path) -> None:
+    path = tmp_path / "x.npz"
+    for way in solver.one_sided(points).coarser():
+        bgfmt.save(way.make(), path, force=True)
+        assert bgfmt.verify(path).recipe in ("gnubg-means", "gnubg-moments")

@@ -56,7 +56,7 @@ def gnubg() -> None:
 def check(file: str, until: str, as_json: bool) -> int:
     """Would gnubg read FILE, and rightly? gnubg itself checks almost nothing.
 
-    Exit code 0: it may be installed; 1: it must not, with the reasons.
+    Exit code 0: it may be installed; 1: it must not, with the reasons; 2: it is not readable at all.
 
     \b
     Example:
@@ -67,10 +67,10 @@ def check(file: str, until: str, as_json: bool) -> int:
     found = gnubg_check.examine(file, until=until)
     if as_json:
         options.echo_json(found.as_dict())
-        return 0 if found.ok else 1
+        return found.exit_code
     click.echo(f"{file}: {found.title}")
     _tell(found)
-    return 0 if found.ok else 1
+    return found.exit_code
 
 
 def _tell(found: Any) -> None:

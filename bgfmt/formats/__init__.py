@@ -106,6 +106,30 @@ SUFFIXES = {
     "zarr": (),
 }
 
+#: the kinds of tables that a format may be home to, so that it need not be loaded for others; those without any here
+#: are always asked
+HOMES = {
+    "bgfmt-match": ("match-score",),
+    "bgfmt-ts": (),
+    "bgsage": ("one-sided",),
+    "bkg-binary": (),
+    "bkg-text": ("bkg",),
+    "csv": (),
+    "exactbearoff": (),
+    "gnubg-2001": (),
+    "gnubg-huge": (),
+    "gnubg-hyper": ("hypergammon",),
+    "gnubg-nd": ("normal-distribution",),
+    "gnubg-os": ("one-sided",),
+    "gnubg-ts": ("two-sided",),
+    "jfile": ("components", "mean-rolls", "one-sided"),
+    "parquet": (),
+    "points-text": ("expected-points",),
+    "sconyers": (),
+    "sqlite": (),
+    "zarr": (),
+}
+
 
 @cache
 def _entries() -> dict[str, EntryPoint]:
@@ -191,7 +215,8 @@ def ending(path: str) -> list[Format[Any]]:
 
 def homes(table: Table) -> list[Format[Any]]:
     """The formats that offer to be a new table's home."""
-    return [f for f in known().values() if isinstance(table, f.carries) and f.home_of(table)]
+    names = [name for name in _entries() if table.kind in HOMES.get(name, (table.kind,))]
+    return [f for f in _loading(names).values() if isinstance(table, f.carries) and f.home_of(table)]
 
 
 def home(table: Table) -> Format[Any]:

@@ -38,6 +38,9 @@ FACTS = "table"
 WATCH = 10_000  # steps of SQLite's machine after which they are counted
 STEPS = 200  # of SQLite's machine for each entry that is read, at most; a sound file takes about ten
 TYPES = {"number": "INTEGER PRIMARY KEY", "id": "TEXT NOT NULL", "count": "INTEGER NOT NULL"}
+INDEX = "CREATE INDEX by_id ON positions (position_id)"
+#: numbers of the file's header that SQLite leaves to those who use it, and pages that hold nothing
+UNUSED = ("application_id", "user_version", "freelist_count")
 VERSION_AT = 96  # of the SQLite that wrote a file last
 MOST_MINOR, MOST_PATCH = 199, 99  # of a version that there can be
 
@@ -89,7 +92,10 @@ class Sqlite(AnyTable):
                     sink.write(data)
 
     def audit(self, source: Source, table: Table, extent: Extent) -> Iterator[Fault]:
-        """The file is compared with what this module writes for the same numbers, with the same SQLite."""
+        """The file is compared with what this module writes for the same numbers, with the same SQLite.
+
+        Of a file that another SQLite laid out, all that can be asked for is.
+        """
         here = extent.offset + VERSION_AT
         version = int.from_bytes(source.bytes(here, 4), "big")
         major, minor, patch = version // 10**6, version // 1000 % 1000, version % 1000
@@ -103,11 +109,26 @@ class Sqlite(AnyTable):
             expected = f"a file written by SQLite {sqlite3.sqlite_version}"
             found = f"one by SQLite {major}.{minor}.{patch}"
             yield Fault(at, size, "SQLite layout", expected, found, carried=True)
+            wrong = "" if alone else _Rows(source, extent.offset).unlike(table)
+            if wrong:
+                yield Fault(at, size, "SQLite contents", "what bgfmt writes for the same numbers", wrong)
         for said in records.unknown(table):
             yield Fault(extent.offset, extent.size, "words of the table", "what a program writes", said)
 
 
 # -- writing ---------------------------------------------------------------------------------------------
+
+
+def _rows(table: Table) -> Iterator[tuple[int, Iterator[tuple[Any, ...]]]]:
+    """(rows, the rows) of the table `positions`, some at once."""
+    columns = flat.columns(table)
+    for rows, block, them in flat.pieces(table, AT_ONCE):
+        for numbers in block.values():
+            _keepable(numbers)
+        piece = flat.Piece(table, rows, block, them)
+        yield piece.size, zip(*flat.lists(piece, columns), strict=True)
+        if table.release is not None:
+            table.release()
 
 
 def _schema(table: Table) -> tuple[str, ...]:
@@ -131,14 +152,9 @@ def _make(table: Table, path: Path) -> None:
         for text in _schema(table):
             db.execute(text)
         db.execute("INSERT INTO bgfmt VALUES (?, ?)", (FACTS, described.text_of(table, arrays=True).decode()))
-        for rows, block, them in flat.pieces(table, AT_ONCE):
-            for numbers in block.values():
-                _keepable(numbers)
-            piece = flat.Piece(table, rows, block, them)
-            db.executemany(line, zip(*flat.lists(piece, columns), strict=True))
-            if table.release is not None:
-                table.release()
-        db.execute("CREATE INDEX by_id ON positions (position_id)")
+        for _, rows in _rows(table):
+            db.executemany(line, rows)
+        db.execute(INDEX)
         db.execute("COMMIT")
 
 
@@ -239,3 +255,27 @@ class _Rows:
                 part[:] = numbers
             if not np.array_equal(part, numbers):
                 raise self.refuse(f"numbers that fit {part.dtype}", "others")
+
+    def unlike(self, table: Table) -> str:
+        """What is not as it is written for the numbers of the table, in words; "" where all is."""
+        with self._safely(table.entries + 1000):
+            made = {text for (text,) in self._db.execute("SELECT sql FROM sqlite_schema") if text}
+            if made != {*_schema(table), INDEX}:
+                return "other tables or indexes"
+            if any(self._db.execute(f"PRAGMA {name}").fetchone() != (0,) for name in UNUSED):
+                return "numbers in the header, or pages without use"
+            if self._db.execute("SELECT count(*) FROM bgfmt").fetchone() != (1,):
+                return "more in the table bgfmt"
+            if self._db.execute("PRAGMA integrity_check(1)").fetchone() != ("ok",):
+                return "pages or an index that do not agree"
+        if self.facts() != described.text_of(table, arrays=True).decode():
+            return "another text in the table bgfmt"
+        at = 0
+        for size, rows in _rows(table):
+            with self._safely(size * (2 + len(flat.columns(table)) // 8) + 1000):
+                text = "SELECT * FROM positions WHERE position_number >= ? AND position_number < ?"
+                found = self._db.execute(f"{text} ORDER BY position_number", (at, at + size)).fetchall()
+            if found != list(rows):
+                return f"columns that mean something else, among rows {at:,} to {at + size - 1:,}"
+            at += size
+        return ""

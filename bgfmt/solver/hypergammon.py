@@ -13,36 +13,25 @@ rules of backgammon. See docs/theory/hypergammon.md.
 
 from __future__ import annotations
 
-import itertools
 import os
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bgfmt.errors import SolverError
-from bgfmt.game import board
+from bgfmt.solver.hypergammon_solve import CYCLE, PLACES, Solve
 from bgfmt.tables import ExactHypergammon, Hypergammon
 
 Array = NDArray[Any]
 Sweeping = Callable[[int, float], None]
-PLACES = 25
 RECORD = 28
 THRESHOLDS = {"gnubg": 1e-5, "exact": 1e-12}
 MOST_SWEEPS = 1000
 SCALE = 16777215
-BLOCK = 16  # rows made together
-#: recipe exact with three chequers: after so many sweeps the numbers go on by as much as they would in all further
-#: sweeps, if every one changed them by the same part of the one before
-CYCLE, STEADY = 6, 0.95
 LONG = 3  # chequers from which that is worth while; plain sweeps can be run again to the last bit
-#: rows up to which threads cost more than they save; up to which one part of a block a thread is best
-FEW, SOME = 100, 500
-#: bytes a record: values, turned and swapped in the recipe's floats, the class, and what a block holds
-COST = {"gnubg": 36 * 4, "exact": 52 * 8}
 
 
 @dataclass(frozen=True)
@@ -77,9 +66,12 @@ class Iteration:
         }  # fmt: skip
         if self.recipe == "exact":
             return ExactHypergammon(float64=self.values, **how)
-        n = len(self.values)
+        from bgfmt.solver.kernels.hypergammon_numbers import encode
+
+        n, one = len(self.values), np.float32(1)
         records = np.empty((n, n, RECORD), np.uint8)
-        _encode(self.values.reshape(n * n, 10), records.reshape(n * n, RECORD))
+        flat = self.values.reshape(n * n, 10), records.reshape(n * n, RECORD)
+        encode(flat[0], one / np.float32(6), one / 2, np.float32(SCALE), flat[1])
         return Hypergammon(records=records, **how)
 
 
@@ -141,7 +133,7 @@ def sweeps(
     """As `hypergammon`, but gives the state after every sweep; its values are changed by the next one."""
     limit = _threshold(recipe, threshold)
     _check(chequers, recipe, restart)
-    solve = _Solve(chequers, recipe, restart, threads or os.cpu_count() or 1)
+    solve = Solve(chequers, recipe, _begin(restart), threads or os.cpu_count() or 1)
     done = restart.sweeps if isinstance(restart, Iteration) else 0
     for _ in range(max(1, most_sweeps)):
         change = solve.sweep()
@@ -152,11 +144,6 @@ def sweeps(
         yield Iteration(chequers, recipe, solve.values, done, float(change), converged)
         if converged:
             return
-
-
-def memory_needed(chequers: int, recipe: str = "gnubg") -> int:
-    """Bytes a solve holds."""
-    return int(board.count(PLACES, chequers) ** 2 * COST[recipe])
 
 
 def _guesses(chequers: int, recipe: str) -> bool:
@@ -183,154 +170,14 @@ def _check(chequers: int, recipe: str, restart: Hypergammon | Iteration | None) 
         raise SolverError(f"a solve by recipe {recipe} cannot go on from one by recipe {restart.recipe}")
 
 
-@dataclass
-class _Solve:
-    """The arrays of a solve, and a sweep over them."""
-
-    chequers: int
-    recipe: str
-    restart: Hypergammon | Iteration | None
-    threads: int
-    values: Array = field(init=False)
-    _before: Array = field(init=False, default_factory=lambda: np.empty(0))
-    _size: float = field(init=False, default=0.0)
-    _races: bool = field(init=False, default=True)  # whether races are still renewed
-
-    def __post_init__(self) -> None:
-        from bgfmt.solver import hypergammon_lists as lists
-        from bgfmt.solver.kernels import hypergammon as kernels
-        from bgfmt.solver.kernels import hypergammon_tiles as tiles
-
-        n = self.n = board.count(PLACES, self.chequers)
-        self._pool = ThreadPoolExecutor(self.threads)
-        kind: Any = np.float32 if self.recipe == "gnubg" else np.float64
-        try:
-            self._lists = lists.lists(self.chequers, self.threads)
-            self.values = self._begin(kind)
-            wide = len(self._lists.tiles.blocked)
-            self._state = tiles.State(
-                values=self.values,
-                told=np.zeros(wide * n * tiles.TILE, kind),
-                apart=np.zeros((n * n + lists.MOST) * tiles.NUMBERS, kind),
-                kinds=np.zeros((n, n), np.uint8),
-                live=np.zeros((n, wide), np.uint32),
-                boards=self._lists.boards,
-                chequers=self.chequers,
-                one=kind(1),
-                share=kind(1) / kind(36),
-                as_is=self.recipe == "gnubg",
-            )
-            self._made = np.empty((2, BLOCK, wide, tiles.TILE), kind)  # of a block, and of the one after it
-            self._blocks = _shares(n, -(-n // BLOCK))
-        except MemoryError:
-            raise SolverError(
-                f"too little memory: {memory_needed(self.chequers, self.recipe):,} bytes needed"
-            ) from None
-        again = self.restart is not None
-        self._each(
-            kernels.begin,
-            [(self._state, self._lists.tiles, a, b, again) for a, b in _shares(n, 4 * self.threads)],
-        )
-
-    def _begin(self, kind: Any) -> Array:
-        from bgfmt.solver.kernels import hypergammon_numbers as kernels
-
-        n = self.n
-        if isinstance(self.restart, Iteration):
-            return np.array(self.restart.values, kind)
-        if self.restart is None:
-            return np.empty((n, n, 10), kind)
-        out = np.empty((n, n, 10), np.float32)
-        for us in range(n):
-            kernels.decode(np.ascontiguousarray(self.restart.records[us]), out[us])
-        return out.astype(kind, copy=False)
-
-    def sweep(self) -> Any:
-        """Renew every record once; the greatest change of a number."""
-        from bgfmt.solver.kernels import hypergammon as kernels
-
-        state, known = self._state, self._lists
-        parts = 1 if self.n <= FEW else self.threads if self.n <= SOME else 4 * self.threads
-        greatest = of_races = state.one - state.one
-
-        def calls(number: int, later: bool) -> list[tuple[Any, ...]]:
-            if number == len(self._blocks):
-                return []
-            rows = (state, known.plays, known.sides, known.tiles, *self._blocks[number], later)
-            return [(kernels.make, *rows, k, parts, self._made[number % 2]) for k in range(parts)]
-
-        self._all(calls(0, True))
-        for number, (first, last) in enumerate(self._blocks):
-            made = self._made[number % 2]
-            self._all(calls(number, False))
-            settle = (kernels.settle, state, known.plays, known.sides, known.tiles, first, last, made)
-            self._all([settle, *calls(number + 1, True)])  # what does not look at this block, meanwhile
-            for change in self._each(
-                kernels.store,
-                [
-                    (state, known.tiles, first, last, a, b, made)
-                    for a, b in _shares(self.n, min(parts, self.threads))
-                ],
-            ):
-                greatest, of_races = max(greatest, change[0]), max(of_races, change[1])
-        if self._races and of_races == 0:
-            kernels.leave_races(state, known.tiles)
-            self._races = False
-        return greatest
-
-    def go_on(self, sweeps: int) -> None:
-        """At the end of a cycle of sweeps, guess where they lead (Aitken): what they change shrinks by one factor."""
-        if sweeps % CYCLE == CYCLE - 2:
-            self._before = self.values.copy()
-        elif sweeps % CYCLE == CYCLE - 1 and self._before.size:
-            self._size = self._changed()
-            np.copyto(self._before, self.values)
-        elif sweeps % CYCLE == 0 and self._size > 0:
-            factor = round(
-                (self._changed() / self._size) ** 0.5, 3
-            )  # no more than what all machines agree on
-            if factor < STEADY:
-                self._each(self._stretch, [(a, b, factor / (1 - factor)) for a, b in self._rows()])
-                self._races = True
-
-    def _rows(self) -> list[tuple[int, int]]:
-        return _shares(self.n, -(-self.n // BLOCK))
-
-    def _changed(self) -> float:
-        """The sum of the squares of the changes since `_before`, in an order that does not depend on threads."""
-
-        def some(first: int, last: int) -> float:
-            change = self.values[first:last] - self._before[first:last]
-            return float((change * change).sum())
-
-        return float(sum(self._each(some, self._rows())))
-
-    def _stretch(self, first: int, last: int, by: float) -> None:
-        from bgfmt.solver.kernels import hypergammon as kernels
-
-        rows = self.values[first:last]
-        rows += by * (rows - self._before[first:last])
-        kernels.begin(self._state, self._lists.tiles, first, last, True)
-
-    def _each(self, function: Any, calls: list[tuple[Any, ...]]) -> list[Any]:
-        return self._all([(function, *arguments) for arguments in calls])
-
-    def _all(self, calls: list[tuple[Any, ...]]) -> list[Any]:
-        """What these functions give, the first one called by this thread."""
-        if len(calls) <= 1 or self.threads == 1:
-            return [function(*arguments) for function, *arguments in calls]
-        others = [self._pool.submit(*call) for call in calls[1:]]
-        function, *arguments = calls[0]
-        return [function(*arguments), *(done.result() for done in others)]
-
-
-def _shares(total: int, parts: int, start: int = 0) -> list[tuple[int, int]]:
-    cuts = start + np.linspace(0, total, min(total, max(1, parts)) + 1).astype(int)
-    return [(int(a), int(b)) for a, b in itertools.pairwise(cuts)]
-
-
-def _encode(values: Array, records: Array) -> None:
+def _begin(restart: Hypergammon | Iteration | None) -> Array | None:
+    """The numbers of a restart."""
     from bgfmt.solver.kernels import hypergammon_numbers as kernels
 
-    one = np.float32(1)
-    kernels.encode(values, one / np.float32(6), one / 2, np.float32(SCALE), records)
+    if restart is None or isinstance(restart, Iteration):
+        return None if restart is None else restart.values
+    n = restart.positions
+    out = np.empty((n, n, 10), np.float32)
+    for us in range(n):
+        kernels.decode(np.ascontiguousarray(restart.records[us]), out[us])
+    return out

@@ -99,4 +99,5 @@ def _tiles(sides: Any) -> Any:
     of = np.maximum(of, 0)
     there = (sides.hit[of] * kernels.NUMBERS).astype(np.uint64)
     places = (sides.places[of] << np.array([0, 5, 10])).sum(axis=1).astype(np.uint32)
-    return kernels.Tiles(of, lane, least, np.array(blocked, np.int64), words, places, there.ravel())
+    column = (of * kernels.NUMBERS).astype(np.uint32)
+    return kernels.Tiles(of, lane, least, np.array(blocked, np.int64), words, places, column, there.ravel())

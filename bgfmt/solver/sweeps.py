@@ -23,7 +23,8 @@ import numpy as np
 
 from bgfmt.errors import SolverError
 from bgfmt.game import board
-from bgfmt.solver.hypergammon import PLACES, Iteration
+from bgfmt.solver.hypergammon import Iteration
+from bgfmt.solver.hypergammon_solve import PLACES
 from bgfmt.storage import PathLike, create
 from bgfmt.tables import Hypergammon
 

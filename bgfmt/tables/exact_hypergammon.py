@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgfmt.game import board
-from bgfmt.game.board import Position, Side
-from bgfmt.tables.base import ArrayRule, Breach, Coarser, Column
-from bgfmt.tables.hypergammon import HYPER_EQUITIES, OUTCOMES, RECORD, Hypergammon, HyperOutcome, HyperSides
+from bgfmt.tables.base import ArrayRule, Breach, Coarser
+from bgfmt.tables.hypergammon import HYPER_EQUITIES, RECORD, Hypergammon, HyperSides
 from bgfmt.tables.rows import Array, LazyRows, Rows
 from bgfmt.tables.scales import Floats
 
@@ -31,6 +30,8 @@ class ExactHypergammon(HyperSides):
 
     kind: ClassVar[str] = "hypergammon-exact"
     unit: ClassVar[str] = "equity"
+    money: ClassVar[tuple[str, ...]] = EXACT_EQUITIES
+    printed: ClassVar[tuple[str, str]] = ("%12.9f", "%+12.9f")
     float64: Rows
 
     @classmethod
@@ -38,39 +39,8 @@ class ExactHypergammon(HyperSides):
         n = board.count(points, chequers)
         return (ArrayRule("float64", ((n, n, 10),), ("f8",)),)
 
-    def lookup(self, asked: Side | Position) -> HyperOutcome:
-        number = self.number(asked)
-        assert isinstance(asked, Position)
-        us, them = divmod(number, self.positions)
-        row = [float(x) for x in np.asarray(self.float64[us, them])]
-        return HyperOutcome(
-            asked,
-            number,
-            dict(zip(OUTCOMES, row[:5], strict=True)),
-            dict(zip(EXACT_EQUITIES, row[5:], strict=True)),
-        )
-
-    def lookup_many(self, us: Any, them: Any = None, *, column: str | None = None) -> Floats:
-        """(N, 10) float64 chances and equities of many pairs of sides as `numbers` takes them; (N,) of one `column`.
-
-        An equity's name has "equity_" before it.
-        """
-        place = self._column(column, tuple(c.name for c in self.columns))
-        ours, theirs = self.pairs(us, them)
-        rows = np.asarray(self.float64[ours, theirs])
-        return rows if place is None else rows[:, place]
-
-    @property
-    def columns(self) -> tuple[Column, ...]:
-        chances = [
-            Column(name, "chance", ("  " if k == 0 else "") + " %12.9f", group="outcomes", key=name)
-            for k, name in enumerate(OUTCOMES)
-        ]
-        money = [
-            Column(f"equity_{name}", "equity", " %+12.9f", group="equities", key=name)
-            for name in EXACT_EQUITIES
-        ]
-        return (*chances, *money)
+    def decoded(self, us: Any, them: Any) -> Floats:
+        return np.asarray(self.float64[us, them])
 
     def values(self, numbers: NDArray[np.int64]) -> NDArray[np.float64]:
         return np.asarray(self.at(self.float64, numbers), np.float64)

@@ -108,21 +108,27 @@ class Piece:
         yield from self.table.flat_values(self.numbers, self.block)
 
 
-def lists(piece: Piece, columns: list[Flat]) -> Iterator[list[Any]]:
-    """The columns as lists of Python's own numbers and texts."""
+def arrays(piece: Piece, columns: list[Flat]) -> Iterator[Array]:
+    """The columns as arrays of their dtypes, (size,) each."""
     values = piece.values()
     for column in columns:
         if column.role == "number":
-            yield piece.numbers.tolist()
+            yield piece.numbers
         elif column.role == "id":
             letters = np.empty((piece.size, ID_LENGTH), np.uint8)
             piece.ids(letters)
-            yield letters.view(column.dtype).reshape(-1).astype(str).tolist()
+            yield letters.view(column.dtype).reshape(-1)
         elif column.role == "count":
-            yield piece.counts(column).tolist()
+            yield piece.counts(column).astype(column.dtype)
         else:
             numbers = piece.stored(column) if column.role == "stored" else next(values)
-            yield numbers.astype(column.dtype, copy=False).tolist()
+            yield numbers.astype(column.dtype, copy=False)
+
+
+def lists(piece: Piece, columns: list[Flat]) -> Iterator[list[Any]]:
+    """The columns as lists of Python's own numbers and texts."""
+    for column, found in zip(columns, arrays(piece, columns), strict=True):
+        yield (found.astype(str) if column.role == "id" else found).tolist()
 
 
 def pieces(table: Table, entries: int) -> Iterator[tuple[slice, dict[str, Array], NDArray[np.int8]]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
@@ -52,6 +53,9 @@ class HyperOutcome:
 class HyperSides(OfBothSides):
     """What hypergammon tables share: up to three chequers a side on 24 points and the bar, in contact or not."""
 
+    money: ClassVar[tuple[str, ...]]  # names of the equities, in order, behind the five chances
+    printed: ClassVar[tuple[str, str]]  # chances and equities
+
     def check(self) -> str | None:
         if self.points != POINTS or not 1 <= self.chequers <= MOST:
             return f"hypergammon has {POINTS} points and 1 to {MOST} chequers, not {self.points} and {self.chequers}"
@@ -68,6 +72,45 @@ class HyperSides(OfBothSides):
     def side(self, number: int) -> Side:
         counts = board.unrank(number, POINTS)
         return Side(*counts[:-1], bar=counts[-1])
+
+    @abstractmethod
+    def decoded(self, us: Any, them: Any) -> Floats:
+        """Chances and equities of pairs of side numbers, or of one pair: (..., 5 + equities) floats."""
+
+    def lookup(self, asked: Side | Position) -> HyperOutcome:
+        number = self.number(asked)
+        assert isinstance(asked, Position)
+        row = [float(x) for x in self.decoded(*divmod(number, self.positions))]
+        chances, money = row[: len(OUTCOMES)], row[len(OUTCOMES) :]
+        return HyperOutcome(
+            asked,
+            number,
+            dict(zip(OUTCOMES, chances, strict=True)),
+            dict(zip(self.money, money, strict=True)),
+        )
+
+    def lookup_many(self, us: Any, them: Any = None, *, column: str | None = None) -> Floats:
+        """Chances and equities of many pairs of sides as `numbers` takes them; (N,) of one `column`.
+
+        (N, 9) float32, of exact tables (N, 10) float64. An equity's name has "equity_" before it.
+        """
+        place = self._column(column, tuple(c.name for c in self.columns))
+        rows = self.decoded(*self.pairs(us, them))
+        return rows if place is None else rows[:, place]
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        chance, money = self.printed
+        return (
+            *(
+                Column(name, "chance", "  " * (k == 0) + f" {chance}", group="outcomes", key=name)
+                for k, name in enumerate(OUTCOMES)
+            ),
+            *(
+                Column(f"equity_{name}", "equity", f" {money}", group="equities", key=name)
+                for name in self.money
+            ),
+        )
 
     @property
     def cost(self) -> float:
@@ -89,6 +132,8 @@ class Hypergammon(HyperSides):
 
     kind: ClassVar[str] = "hypergammon"
     unit: ClassVar[str] = "units"
+    money: ClassVar[tuple[str, ...]] = HYPER_EQUITIES
+    printed: ClassVar[tuple[str, str]] = ("%7.4f", "%+7.4f")
     records: Rows
 
     @classmethod
@@ -96,39 +141,8 @@ class Hypergammon(HyperSides):
         n = board.count(points, chequers)
         return (ArrayRule("records", ((n, n, RECORD),), ("u1",)),)
 
-    def lookup(self, asked: Side | Position) -> HyperOutcome:
-        number = self.number(asked)
-        assert isinstance(asked, Position)
-        us, them = divmod(number, self.positions)
-        outcomes, money = hyper_values(np.asarray(self.records[us, them]))
-        return HyperOutcome(
-            asked,
-            number,
-            dict(zip(OUTCOMES, map(float, outcomes), strict=True)),
-            dict(zip(HYPER_EQUITIES, map(float, money), strict=True)),
-        )
-
-    def lookup_many(self, us: Any, them: Any = None, *, column: str | None = None) -> Floats:
-        """(N, 9) float32 outcomes and equities of many pairs of sides as `numbers` takes them; (N,) of one `column`.
-
-        An equity's name has "equity_" before it.
-        """
-        place = self._column(column, tuple(c.name for c in self.columns))
-        ours, theirs = self.pairs(us, them)
-        rows = np.concatenate(hyper_values(np.asarray(self.records[ours, theirs])), axis=1)
-        return rows if place is None else rows[:, place]
-
-    @property
-    def columns(self) -> tuple[Column, ...]:
-        chances = [
-            Column(name, "chance", ("  " if k == 0 else "") + " %7.4f", group="outcomes", key=name)
-            for k, name in enumerate(OUTCOMES)
-        ]
-        money = [
-            Column(f"equity_{name}", "equity", " %+7.4f", group="equities", key=name)
-            for name in HYPER_EQUITIES
-        ]
-        return (*chances, *money)
+    def decoded(self, us: Any, them: Any) -> Floats:
+        return np.concatenate(hyper_values(np.asarray(self.records[us, them])), axis=-1)
 
     def values(self, numbers: NDArray[np.int64]) -> NDArray[np.float64]:
         return np.concatenate(hyper_values(self.at(self.records, numbers)), axis=1).astype(np.float64)
@@ -138,7 +152,7 @@ class Hypergammon(HyperSides):
 
     @property
     def cost(self) -> float:
-        return {1: 1.0, 2: 4.0}.get(self.chequers, 950.0)  # of the iteration run again
+        return {1: 1.0, 2: 4.0}.get(self.chequers, 700.0)  # of the iteration run again
 
     def breaches(self, start: int, block: dict[str, Array]) -> Iterator[Breach]:
         bad = block["records"][..., RECORD - 1].any(axis=1)

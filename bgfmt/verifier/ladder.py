@@ -31,6 +31,8 @@ from bgfmt.verifier.spreading import Spread
 
 Progress = Callable[[int, int], None]
 QUICK = 100_000  # entries that a quick look samples
+#: names that a file states, and those under which it is proved
+SAME_RECIPE = (("exact", "peelle"),)
 STARTING = 3.0  # seconds in which compiled code is loaded and plays are listed
 
 
@@ -110,8 +112,30 @@ def verify(
             climbs = [replace(climb, spread=spread.of(whole, k, asked)) for k in range(len(parts))]
         else:
             climbs = [climb] * len(parts)
-        reports = [c.table(part, name, more, measured) for c, part in zip(climbs, parts, strict=True)]
+        reports = [
+            c.table(part, name, (*more, *_again(parts[:k], part)), measured)
+            for k, (c, part) in enumerate(zip(climbs, parts, strict=True))
+        ]
         return reports[0] if len(reports) == 1 else report.together(name, reports)
+
+
+def _again(before: list[Database], part: Database) -> list[Finding]:
+    """A finding where a file holds a table of one size a second time: no program writes that."""
+    table = part.table
+    same = [db for db in before if type(db.table) is type(table) and db.table.points == table.points]
+    if not any(db.table.chequers == table.chequers for db in same):
+        return []
+    at, size = part.extent.offset, part.extent.size
+    return [
+        Finding(
+            Rule.LAYOUT,
+            offset=at,
+            field=str(part),
+            expected="one table of a size",
+            found="another",
+            count=size,
+        )
+    ]
 
 
 def _measured(db: Database, threads: int) -> Mapping[str, Any]:
@@ -207,6 +231,8 @@ class Climb:
             likely = (outcome.likely if outcome else None) or causes.of_table(db, outcome)
         if outcome is not None and outcome.recipe:
             findings += _made_by(outcome.recipe, db.table.kind)
+            if self.sample is None:
+                findings += _said(db.table.recipe, outcome.recipe)
         seen = self.seen(findings, outcome, reached, likely)
         return report.build(
             file,
@@ -263,3 +289,10 @@ class Climb:
 def _made_by(name: str, kind: str) -> list[Finding]:
     plain = ("gnubg", "bgsage", "exact", "peelle", "match", "bkg", "points")
     return [] if name in plain else [Finding(Rule.MADE_BY, field=name, found=words.made_by(name, kind))]
+
+
+def _said(said: str, name: str) -> list[Finding]:
+    """A finding where a file states another recipe than the one that its numbers follow."""
+    if said in ("", name) or (said, name) in SAME_RECIPE:
+        return []
+    return [Finding(Rule.LAYOUT, field="the recipe it states", expected=repr(name), found=repr(said))]

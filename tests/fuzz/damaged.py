@@ -14,13 +14,14 @@ import itertools
 import random
 import resource
 import shutil
+import sqlite3
 import sys
 import tempfile
 import time
 import warnings
 from collections import Counter
 from collections.abc import Container, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ from bgfmt import met, solver
 from bgfmt.solver import gnubg2001
 from bgfmt.solver.match import match_score
 from bgfmt.solving_stored import solve_stored
+from bgfmt.tables import flat
 from tests import damage
 
 GOLDEN = Path(__file__).resolve().parents[2] / "fixtures" / "golden"
@@ -37,6 +39,10 @@ SLOW = 0.5  # seconds of a proof
 ESCAPE = "ESCAPE"
 UNCHANGED = "no other file"
 ANOTHER_SIZE = "another size"
+ANOTHER_RECIPE = "another recipe"
+ANOTHER_PROGRAM = "a column by another program"
+#: recipes of one kind of table each; none but this kind follows them
+OWN_RECIPES = ("match", "bkg", "points")
 #: golden files of gnubg's programs
 FILES = (
     "os_p01.bd", "os_p02.bd", "os_p02_cg.bd", "os_p03.bd", "os_p03_c.bd", "os_p03_g.bd", "os_p03_H.bd",
@@ -207,8 +213,10 @@ def seconds_of_proof(sound: Seed, folder: Path) -> float:
 
 def kind_of(sound: Seed, rng: random.Random) -> str:
     """A kind of damage that the seed allows."""
+    if sound.format in ("parquet", "sqlite") and rng.random() < 0.1:
+        return ANOTHER_PROGRAM
     if sound.tables and rng.random() < 0.5:
-        return rng.choice([*sorted(damage.VALUES), ANOTHER_SIZE])
+        return rng.choice([*sorted(damage.VALUES), ANOTHER_SIZE, ANOTHER_RECIPE])
     if len(sound.data) <= 2 * damage.HEADER:
         return rng.choice(("bit", "bits", "front", "back", "cut", "short", "pad", "twice"))
     return rng.choice(sorted(damage.KINDS))
@@ -218,10 +226,15 @@ def copy(sound: Seed, kind: str, number: int, other: bytes, folder: Path) -> Pat
     """The path of a damaged copy; None where this damage changes nothing, or no such file can be written."""
     if kind in damage.KINDS:
         return put(sound, damage.damaged(sound.data, kind, number, other), folder)
+    if kind == ANOTHER_PROGRAM:
+        return by_another_program(put(sound, sound.data, folder), sound, random.Random(number))
     tables = list(sound.tables)
     at = number % len(tables)
     if kind == ANOTHER_SIZE:
         tables[at] = damage.another_size(tables[at], number)
+    elif kind == ANOTHER_RECIPE:
+        said = [name for name in OWN_RECIPES if name != tables[at].recipe]
+        tables[at] = replace(tables[at], recipe=said[number % len(said)])
     else:
         tables[at] = damage.damaged_table(tables[at], kind, number)
     if tables[at] is None:
@@ -232,8 +245,34 @@ def copy(sound: Seed, kind: str, number: int, other: bytes, folder: Path) -> Pat
             bgfmt.save(tables if len(tables) > 1 else tables[0], path, format=sound.format, force=True)
     except bgfmt.BgfmtError:  # numbers that no such file holds
         return None
+    if kind == ANOTHER_RECIPE and bgfmt.load(path).recipe != tables[at].recipe:  # nor any word of a recipe
+        return None
     inside = path / sound.within if sound.within and (path / sound.within).exists() else path
     return path if inside.is_dir() or inside.read_bytes() != sound.data else None
+
+
+def by_another_program(path: Path, sound: Seed, rng: random.Random) -> Path | None:
+    """A table of rows in which another program changed one number or text that is not read back."""
+    shown = [column for column in flat.columns(sound.tables[0]) if column.role not in ("number", "stored")]
+    column, row = rng.choice(shown), rng.randrange(sound.tables[0].entries)
+    if sound.format == "sqlite":
+        with contextlib.closing(sqlite3.connect(path)) as db:
+            change = "'x'" if column.role == "id" else f'"{column.name}" + 1'
+            db.execute(f'UPDATE positions SET "{column.name}" = {change} WHERE position_number = ?', (row,))
+            db.commit()
+        data = bytearray(path.read_bytes())
+        data[96:100] = (3_000_000 + rng.randrange(50) * 1000).to_bytes(4, "big")  # the version of SQLite
+        path.write_bytes(data)
+        return path if data != sound.data else None
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    table = pq.read_table(path)
+    values = table[column.name].to_pylist()
+    values[row] = "x" if column.role == "id" else -1.5 if column.dtype.kind == "f" else values[row] + 1
+    at = table.column_names.index(column.name)
+    pq.write_table(table.set_column(at, column.name, pa.array(values, table[column.name].type)), path)
+    return path
 
 
 def peak() -> float:

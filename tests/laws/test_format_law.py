@@ -130,6 +130,13 @@ def test_the_suffixes_by_which_formats_are_asked_are_their_own() -> None:
         assert named == [name for name, suffixes in own.items() if suffix in suffixes]
 
 
+def test_the_kinds_by_which_formats_are_asked_for_a_home_are_their_own() -> None:
+    for name, kinds in formats.HOMES.items():
+        form = FORMATS[name]
+        offers = type(form).home_of is not formats.Format.home_of
+        assert kinds == (tuple(form.kinds()) if offers else ()), name
+
+
 @every
 def test_every_truncation_is_refused(sample: Sample) -> None:
     size = len(sample.data)

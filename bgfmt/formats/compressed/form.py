@@ -88,14 +88,12 @@ class BgfmtTwoSided(Format[TwoSided]):
         packed = as_read(table, Packed)
         level = options.get("level", 1 if packed is None else packed.shape.level)
         if packed is not None and packed.shape.level == level:
-            end = packed.offset + packed.shape.size
             sink.expect(packed.shape.size)
-            for start in range(packed.offset, end, STEP):
-                sink.write(packed.source.bytes(start, min(STEP, end - start)))
-            return
-        from bgfmt.formats.compressed import encode
+            _copy(packed, sink)
+        else:
+            from bgfmt.formats.compressed import encode
 
-        encode.write(table, sink, level)
+            encode.write(table, sink, level)
 
     # -- every byte -------------------------------------------------------------------------------------
 
@@ -109,3 +107,16 @@ class BgfmtTwoSided(Format[TwoSided]):
         for said in records.unknown(table):
             at = extent.offset + packed.shape.facts_at
             yield Fault(at, packed.shape.facts, "facts", "what a program writes", said)
+
+
+def _copy(packed: Packed, sink: Outlet) -> None:
+    """The bytes as they are, once every checksum is right. What is far away is fetched once for both."""
+    source = packed.source.local()
+    try:
+        type(packed)(source, packed.offset, packed.shape, packed.directory).unsound()
+        end = packed.offset + packed.shape.size
+        for start in range(packed.offset, end, STEP):
+            sink.write(source.bytes(start, min(STEP, end - start)))
+    finally:
+        if source is not packed.source:
+            source.close()

@@ -230,6 +230,8 @@ class Packed:
         from bgfmt.formats.compressed import kernels_records as kernels
 
         shape = self.shape
+        if not len(us):
+            return np.empty((0, shape.columns), np.uint16)
         ours, theirs = self.places[us], self.places[them]
         for g in np.flatnonzero(np.bincount(self._group[ours], minlength=shape.groups)).tolist():
             self._need(g)

@@ -221,8 +221,8 @@ def _noun(
         data = len(head) + noun.count * form.size(noun.type)
         end = je.measure(noun, form).size
         padding = bytes(file.view[at + data : min(at + end, at + size)])
-        bare = -(-data // form.word) * form.word  # J 9.8 leaves no room for a terminating zero
-        if padding != bytes(end - data) and padding[bare - data :].strip(b" "):
+        bare = -data % form.word  # to the end of the word; J 9.8 leaves no room for a terminating zero
+        if padding != bytes(end - data) and (padding[:bare].strip(b"\0") or padding[bare:].strip(b" ")):
             yield Fault(at + data, max(1, len(padding)), f"{what}: padding", "zeros", shown(padding))
     if block_size(end) != size and not (noun.type is JType.LITERAL and block_size(end - form.word) == size):
         yield Fault(at, size, f"{what}: block", f"{block_size(end):,} bytes", f"{size:,}")

@@ -36,7 +36,7 @@ TABLES = KINDS | {"ND": "normal-distribution"}
 class Examination:
     """What gnubg would make of a file.
 
-    kind : "OS", "ND", "TS", "H", or "" for none of gnubg's.
+    kind : "OS", "ND", "TS", "H", or "" for none of gnubg's. readable : whether it is of a format that bgfmt knows.
     slots : where it may go, the best first; empty when refused.
     refusals : why it must not be installed, each with what gnubg would do.
     warnings : what gnubg would do that a user may not expect.
@@ -54,6 +54,7 @@ class Examination:
     refusals: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     hosts: dict[str, str] = field(default_factory=dict)
+    readable: bool = True
     verified: bool | None = None
     verdict: str = "not verified"
 
@@ -61,6 +62,11 @@ class Examination:
     def ok(self) -> bool:
         """Whether the file may be installed."""
         return not self.refusals and self.verified is not False
+
+    @property
+    def exit_code(self) -> int:
+        """0: it may be installed; 1: it must not; 2: it is no database that can be read."""
+        return (0 if self.ok else 1) if self.readable else 2
 
     @property
     def title(self) -> str:
@@ -130,6 +136,7 @@ def examine(path: str | os.PathLike[str], *, until: str | None = "recurrence") -
 def _loading(found: Examination, head: bytes) -> Iterator[str]:
     """Why gnubg would not load the file at all; fills in what the header says."""
     if not found.kind:
+        found.readable = _readable(found.file)
         what = "gnubg ignores it ('Unknown bearoff database')"
         if found.size == 0:
             yield f"the file is empty; {what}"
@@ -156,6 +163,13 @@ def _loading(found: Examination, head: bytes) -> Iterator[str]:
         found.options = {"cubeful": said.cubeful}
     elif found.kind == "OS":
         found.options = {"gammon": said.gammon, "compressed": said.compressed}
+
+
+def _readable(name: str) -> bool:
+    """Whether the verifier has more to say of a file than that no format knows it."""
+    import bgfmt
+
+    return bgfmt.verify(name, until="structure").exit_code != 2
 
 
 def _other(name: str) -> str:

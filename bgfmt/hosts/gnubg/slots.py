@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from bgfmt.errors import VerificationError
+from bgfmt.errors import UnknownFormatError, VerificationError
 from bgfmt.folders import HOST_SLOTS, HOSTS, SLOTS, InstallError, PathLike, Place, detect, place, stock
 from bgfmt.hosts.gnubg import check as gnubg_check
 from bgfmt.hosts.gnubg import journal
@@ -76,6 +76,8 @@ def install(
     ------
     VerificationError
         The file is refused, with every reason; its `report` is the `Examination`.
+    UnknownFormatError
+        The same of a file that is no database at all.
     InstallError
         The slot does not fit the file, or the folder's record is not bgfmt's; NotAllowedError: it may not be written.
     """
@@ -83,7 +85,8 @@ def install(
     sha256 = digest_of(source) if source.is_file() else ""
     examined = gnubg_check.examine(path, until=until)
     if not examined.ok:
-        raise VerificationError(f"{examined.file}: not installed: {'; '.join(examined.refusals)}", examined)
+        reasons = f"{examined.file}: not installed: {'; '.join(examined.refusals)}"
+        raise VerificationError(reasons, examined) if examined.readable else UnknownFormatError(reasons)
     slot = _slot(examined, slot, where.host)
     made: list[Path] = []
     try:

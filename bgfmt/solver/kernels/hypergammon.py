@@ -26,11 +26,10 @@ from bgfmt.solver.kernels.hypergammon_plays import (
     Sides,
 )
 from bgfmt.solver.kernels.hypergammon_tiles import (
-    CUBELESS,
     FEW,
     LANES,
     NUMBERS,
-    TILE,
+    TOLD,
     State,
     Tiles,
     chosen,
@@ -44,11 +43,12 @@ Array = Any
 @njit()
 def renew(state: State, tiles: Tiles, us: int, them: int) -> None:
     """Bring `told` and `apart` up to what `values` has."""
-    n, lane, record = len(state.values), tiles.lane[us], state.values[us, them]
-    at = (lane // LANES * n + them) * TILE + lane % LANES
-    turn(state.one, record, state.told, at, at + CUBELESS, LANES)
+    n, lane = len(state.values), tiles.lane[us]
     at = (them * n + us) * NUMBERS
-    turn(state.one, record, state.apart, at + 5, at, 1)
+    turn(state.one, state.values[us, them], state.apart, at + 5, at, 1)
+    told = (lane // LANES * n + them) * TOLD + lane % LANES
+    for k in range(5):
+        state.told[told + k * LANES] = state.apart[at + k]
 
 
 @njit()
@@ -259,17 +259,15 @@ def make(
 
 
 @njit()
-def settle(
-    state: State, plays: Plays, sides: Sides, tiles: Tiles, first: int, last: int, made: Array
-) -> None:
-    """Make again, in order, the records of a block that look at one of it whose turn was before theirs."""
+def in_order(state: State, plays: Plays, sides: Sides, first: int, last: int) -> Any:
+    """The records (us, them) of a block that look at one of it whose turn was before theirs, in order."""
     n = len(state.values)
-    which = np.empty((n, 2), np.int64)
+    which = np.empty((n * (last - first), 2), np.int64)
     looked = np.zeros(n, np.uint8)  # bit k: hits k of this side lead to a row of the block, not after ours
+    many = 0
     for us in range(first, last):
         for k in range(sides.reached[us], sides.reached[us + 1]):
             looked[sides.reach[k, 0]] |= 1 << sides.reach[k, 1]
-        many = 0
         for them in range(n):
             if looked[them] and state.kinds[us, them] >= LIVE:
                 touched = plays.touched[plays.lists[us * PLACES + sides.blocked[them]]]
@@ -284,7 +282,21 @@ def settle(
                 if needed:
                     which[many, 0], which[many, 1] = us, them
                     many += 1
-        records(state, plays, sides, tiles, which, many, first, True, made)
+    return which[:many].copy()
+
+
+@njit()
+def settle(
+    state: State, plays: Plays, sides: Sides, tiles: Tiles, first: int, which: Array, made: Array
+) -> None:
+    """Make again, in order, those records `which` of a block that are live."""
+    live = np.empty_like(which)
+    many = 0
+    for k in range(len(which)):
+        if state.kinds[which[k, 0], which[k, 1]] >= LIVE:
+            live[many] = which[k]
+            many += 1
+    records(state, plays, sides, tiles, live, many, first, True, made)
 
 
 @njit()

@@ -1,7 +1,7 @@
-"""Compiled: the numbers of 32 records as vectors, one vector for each of the ten numbers.
+"""Compiled: what a play is worth in 32 records at once, one vector for each of the five equities.
 
 Written as loops over lanes the same takes several times as long; so vectors are asked for as such, by LLVM's vector
-types (see `vectors`). `best` and `told` hold the ten numbers of a tile, 32 lanes each, as `State.told` has them.
+types. `told` and `best` hold the equities of a tile, 32 lanes each, as `State.told` has them.
 """
 
 from __future__ import annotations
@@ -13,73 +13,97 @@ from llvmlite import ir
 from bgfmt.jit import intrinsic, njit
 from bgfmt.jit.compiler import cgutils, types
 
-LANES, CHANCES, NUMBERS = 32, 5, 10
+LANES, EQUITIES = 32, 5
 LEAST = -8.0  # less than any equity
-BITS = ir.VectorType(ir.IntType(1), LANES)
+WORD = ir.IntType(32)
+TOGETHER = 8  # numbers of one record
+PLACES_TOGETHER = ir.VectorType(WORD, TOGETHER)
+BITS, PLACES = ir.VectorType(ir.IntType(1), LANES), ir.VectorType(WORD, LANES)
 
 
-def _vectors(builder: Any, kind: Any, array: Any, at: Any = None) -> list[Any]:
-    """Pointers to the ten vectors of a tile, from place `at` of a flat array."""
-    data = array if at is None else builder.gep(array, [at])
-    first = builder.bitcast(data, kind.as_pointer())
-    return [builder.gep(first, [ir.IntType(64)(k)]) for k in range(NUMBERS)]
+@intrinsic
+def _play(
+    typing: Any, told: Any, at: Any, column: Any, tile: Any, side: Any, apart: Any, places: Any, turn: Any,
+    best: Any, chosen: Any, hits: Any, barred: Any,
+) -> Any:  # fmt: skip
+    def codegen(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        number = context.get_value_type(told.dtype)
+        reals, align = ir.VectorType(number, LANES), int(told.dtype.bitwidth) // 8
 
+        def vectors(k: int, kind: Any, at: Any = None) -> Any:
+            data = cgutils.create_struct_proxy(signature.args[k])(context, builder, values[k]).data
+            return builder.bitcast(builder.gep(data, [at]) if at else data, kind.as_pointer())
 
-def _played(first: bool) -> Any:
-    """The intrinsic of the first play of a roll, or of a further one; called as `first_play` is."""
+        def item(pointer: Any, k: int, size: int = align) -> Any:
+            return builder.load(builder.gep(pointer, [WORD(k)]), align=size)
 
-    @intrinsic
-    def made(
-        typing: Any, told: Any, at: Any, apart: Any, begin: Any, best: Any, hits: Any, barred: Any
-    ) -> Any:
-        def codegen(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-            number = context.get_value_type(told.dtype)
-            kind, align = ir.VectorType(number, LANES), int(told.dtype.bitwidth) // 8
-            there, hit, here = (
-                cgutils.create_struct_proxy(signature.args[k])(context, builder, values[k]).data
-                for k in (0, 2, 4)
-            )
-            news, olds = _vectors(builder, kind, there, values[1]), _vectors(builder, kind, here)
-            others = _vectors(builder, kind, hit, values[3])
-            lone, off = (builder.bitcast(values[k], BITS) for k in (5, 6))
-            least, taken = ir.Constant(kind, [LEAST] * LANES), None
-            # the cubeless equity first: it decides whose chances are taken
-            for k in (CHANCES, *range(CHANCES), *range(CHANCES + 1, NUMBERS)):
-                x = builder.select(
-                    lone, builder.load(others[k], align=align), builder.load(news[k], align=align)
-                )
-                if k >= CHANCES:
-                    x = builder.select(off, least, x)
-                if not first:
-                    was = builder.load(olds[k], align=align)
-                    if k == CHANCES:
-                        taken = builder.fcmp_ordered(">=", x, was)
-                    x = builder.select(taken if k <= CHANCES else builder.fcmp_ordered(">", x, was), x, was)
-                builder.store(x, olds[k], align=align)
-            return context.get_dummy_value()
+        index = ir.IntType(64)
+        news, olds = vectors(0, reals, values[1]), vectors(8, reals)
+        others = vectors(5, reals, builder.mul(values[7], index(EQUITIES * LANES)))
+        others_at = vectors(6, PLACES, builder.mul(values[7], index(LANES)))
+        columns, olds_at = vectors(2, PLACES, values[3]), vectors(9, PLACES)
+        lone, off = (builder.bitcast(values[k], BITS) for k in (10, 11))
+        least = ir.Constant(reals, [LEAST] * LANES)
+        for k in range(EQUITIES):
+            x = builder.select(off, least, builder.select(lone, item(others, k), item(news, k)))
+            was = item(olds, k)
+            taken = builder.fcmp_ordered(">" if k else ">=", x, was)
+            builder.store(builder.select(taken, x, was), builder.gep(olds, [WORD(k)]), align=align)
+            if k == 0:  # it decides whose chances are taken
+                there = builder.insert_element(ir.Constant(PLACES, ir.Undefined), values[4], WORD(0))
+                there = builder.shuffle_vector(there, there, ir.Constant(PLACES, [0] * LANES))
+                there = builder.add(there, item(columns, 0, 4))
+                there = builder.select(lone, item(others_at, 0, 4), there)
+                builder.store(builder.select(taken, there, item(olds_at, 0, 4)), olds_at, align=4)
+        return context.get_dummy_value()
 
-        word, index = types.uint32, types.uint64
-        return types.void(told, index, apart, index, best, word, word), codegen
-
-    return made
-
-
-_first, _next = _played(first=True), _played(first=False)
+    word, index = types.uint32, types.uint64
+    return types.void(
+        told, index, column, index, word, apart, places, index, best, chosen, word, word
+    ), codegen
 
 
 @njit()
-def first_play(told: Any, at: Any, apart: Any, begin: Any, best: Any, hits: Any, barred: Any) -> None:
-    """`best` = what the first play of a roll leads to: the tile `told[at]`, `apart[begin]` in the lanes of `hits`.
+def play(
+    told: Any, at: Any, column: Any, tile: Any, side: Any, apart: Any, places: Any, turn: Any, best: Any,
+    chosen: Any, hits: Any, barred: Any,
+) -> None:  # fmt: skip
+    """`best` = itself or, lane by lane, what a play leads to if that is more; `chosen` : its place in `State.apart`.
 
-    Lanes of `barred` have no such play.
+    The equities are told[at], at `side` + column[tile]; in the lanes of `hits` those of apart at places, of this
+    `turn` of two. Lanes of `barred` have no such play. `chosen` goes by the last of equal cubeless equities.
     """
-    _first(told, at, apart, begin, best, hits, barred)
+    _play(told, at, column, tile, side, apart, places, turn, best, chosen, hits, barred)
+
+
+@intrinsic
+def _add_some(typing: Any, total: Any, at: Any, numbers: Any, begin: Any, weight: Any) -> Any:
+    def codegen(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        number, align = context.get_value_type(total.dtype), int(total.dtype.bitwidth) // 8
+        kind = ir.VectorType(number, TOGETHER)
+        into, what = (
+            builder.bitcast(
+                builder.gep(
+                    cgutils.create_struct_proxy(signature.args[k])(context, builder, values[k]).data,
+                    [values[k + 1]],
+                ),
+                kind.as_pointer(),
+            )
+            for k in (0, 2)
+        )
+        times = builder.insert_element(ir.Constant(kind, ir.Undefined), values[4], WORD(0))
+        times = builder.shuffle_vector(times, times, ir.Constant(PLACES_TOGETHER, [0] * TOGETHER))
+        more = builder.fmul(times, builder.load(what, align=align))
+        builder.store(builder.fadd(builder.load(into, align=align), more), into, align=align)
+        return context.get_dummy_value()
+
+    return types.void(total, types.uint64, numbers, types.uint64, total.dtype), codegen
 
 
 @njit()
-def next_play(told: Any, at: Any, apart: Any, begin: Any, best: Any, hits: Any, barred: Any) -> None:
-    """`best` = itself or, lane by lane, what a play leads to: the last of equally good ones gives the chances."""
-    _next(told, at, apart, begin, best, hits, barred)
+def add_some(total: Any, at: Any, numbers: Any, begin: Any, weight: Any) -> None:
+    """total[at:at + 8] += weight * numbers[begin:begin + 8], each product and sum rounded."""
+    _add_some(total, at, numbers, begin, weight)
 
 
 @intrinsic

@@ -23,6 +23,7 @@ from bgfmt.verifier.proofs import Work
 from bgfmt.verifier.proofs.hypergammon_races import Told, tell
 from bgfmt.verifier.proofs.hypergammon_states import Search
 from bgfmt.verifier.recurrence import hypergammon as recurrence
+from bgfmt.verifier.recurrence.hypergammon_lists import PLACES
 
 Array = NDArray[Any]
 FIELDS = (
@@ -190,5 +191,5 @@ def _findings(table: Hypergammon, work: Work, numbers: Array, rights: Array) -> 
 
 
 def _side(number: int) -> Side:
-    counts = [int(c) for c in board.unrank(number, recurrence.PLACES)]
+    counts = [int(c) for c in board.unrank(number, PLACES)]
     return Side(*counts[:24], bar=counts[24])

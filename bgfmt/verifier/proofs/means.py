@@ -16,6 +16,7 @@ from bgfmt.verifier.recurrence import moments, one_sided
 
 Array = NDArray[Any]
 LAST_BITS = 1e-12  # rolls by which another order of additions differs
+SMALL = 4000  # rows up to which rounded tables are made even for few means that fail
 FAR = 0.1  # rolls by which the means of rounded tables differ
 
 
@@ -29,7 +30,7 @@ def prove(table: MeanRolls, work: Work) -> Outcome:
     if failing == 0:
         return Outcome(n, checked, "peelle")
     many = failing > max(20, checked // 50)
-    if many and which is None and largest <= FAR:
+    if (many or n <= SMALL) and which is None and largest <= FAR:
         name = _of_coarser(table)
         if name:
             return Outcome(n, n, name)

@@ -17,6 +17,7 @@ from bgfmt.verifier.recurrence import one_sided
 Array = NDArray[Any]
 NEAR = 1e-3  # rolls by which other arithmetic differs in one step at most
 FAR = 0.2  # rolls by which the moments of distributions differ from gnubg's normal ones
+SMALL = 4000  # rows up to which the distributions are made even for few rows that fail
 FIELDS = ("mean", "deviation", "gammon mean", "gammon deviation")
 
 
@@ -43,7 +44,7 @@ def prove(table: NormalOneSided, work: Work) -> Outcome:
         largest = float(np.sqrt(np.nan_to_num(off, nan=np.inf)).max() if off.size else 0)
         largest = max(float(np.nan_to_num(off[:, 0], nan=np.inf).max()), largest**2)
     many = failing > max(20, checked // 100)
-    if many and which is None and largest <= FAR:
+    if (many or n <= SMALL) and which is None and largest <= FAR:
         name = _of_distributions(table)
         if name:
             return Outcome(n, n, name)

@@ -13,6 +13,7 @@ from bgfmt.game.board import Side
 from bgfmt.tables import OneSided
 from bgfmt.verifier.findings import KEPT, Cause, Finding, Likely, Outcome, Rule
 from bgfmt.verifier.proofs import Work
+from bgfmt.verifier.recurrence import fixed_rule
 from bgfmt.verifier.recurrence import one_sided as recurrence
 from bgfmt.verifier.recurrence.one_sided import BGSAGE, GNUBG, Rows
 
@@ -24,6 +25,7 @@ SMALL = 4000  # rows up to which a rival's table is made even for few that fail
 FEWEST = 8  # rows that fail: fewer are damage, whatever else they may look like
 CORNER = 5  # chequers of the corner by which a rival is tried
 DIVISOR_2001 = 2359
+STATED = ("gnubg-2001",)  # rules without a recurrence that a file may state
 RULES = {
     "gnubg": GNUBG,
     "bgsage": BGSAGE,
@@ -40,6 +42,9 @@ def prove(table: OneSided, work: Work) -> Outcome:
     names = list(RULES)
     if table.gammon_policy == "race":
         names = ["bgsage", "gnubg", "bgsage-float", "gnubg-float"]
+    names.sort(key=lambda name: name != table.recipe)  # small tables are the same by several
+    if table.recipe in STATED and which is None and _remade(table, recurrence.rows_of(table), STATED):
+        return Outcome(n, n, table.recipe)
     rows: dict[bool, Rows] = {}
     best: Fit | None = None
     for name in names:
@@ -62,7 +67,11 @@ def prove(table: OneSided, work: Work) -> Outcome:
         if best is None or fit.failing * (5 if rule.halves else 1) < best.failing:
             best = fit
     assert best is not None
-    many = best.failing >= max(FEWEST, n // 100)
+    many = best.failing >= max(FEWEST, checked // 100)
+    if many or n <= SMALL:
+        played = _by_fixed_rule(table, best.rows, which, work)
+        if played is not None:
+            return played
     if which is None and len(best.rows.idle_wrong) == 0 and (many or n <= SMALL):
         sums = best.rows.bearoff.sum(axis=1, dtype=np.int64)
         rival = _remade(table, best.rows) if (sums == recurrence.WHOLE).all() else ""
@@ -113,8 +122,27 @@ def _fails_in_sample(rows: Rows, rule: recurrence.Rule, work: Work) -> int:
     return int((fails[which] > 0).sum() * LOOKED / len(which))
 
 
-def _remade(table: OneSided, rows: Rows) -> str:
-    """The name of a rule without a recurrence that gives just this table, or ""."""
+def _by_fixed_rule(table: OneSided, rows: Rows, which: Array | None, work: Work) -> Outcome | None:
+    """The outcome where all but a few rows are those of gnubg's table in memory."""
+    if table.gammon is not None or table.points != fixed_rule.POINTS:
+        return None
+    looked = np.arange(table.positions) if which is None else which
+    for name, look_ahead in (("gnubg-heuristic", True), ("gnubg-heuristic-2009", False)):
+        wanted = fixed_rule.expected(rows.bearoff, table.chequers, look_ahead=look_ahead)
+        off = np.abs(wanted[looked] - rows.bearoff[looked]).max(axis=1)
+        bad = looked[off > 0]
+        if len(bad) == 0:
+            return Outcome(table.positions, len(looked), name)
+        if len(bad) < max(FEWEST, len(looked) // 100):
+            right = replace(rows, bearoff=wanted)
+            found = tuple(_finding(table, work, int(x), 1, rows, right) for x in bad[:KEPT])
+            worst = float(off.max())
+            return Outcome(table.positions, len(looked), failing=len(bad), largest=worst, findings=found)
+    return None
+
+
+def _remade(table: OneSided, rows: Rows, names: tuple[str, ...] = ()) -> str:
+    """The name of a rule without a recurrence, one of these if any are given, that gives just this table, or ""."""
     if table.gammon is not None or table.positions > SETTLE_MOST:
         return ""
     ways: dict[str, Callable[[int, int], Array]] = {
@@ -123,6 +151,8 @@ def _remade(table: OneSided, rows: Rows) -> str:
         "float32": lambda p, c: recurrence.remade_in_floats(p, c, "f4"),
     }
     for name, way in ways.items():
+        if names and name not in names:
+            continue
         # a table of fewer chequers is the beginning of one of more
         corner = way(table.points, min(CORNER, table.chequers))
         if np.array_equal(corner, rows.bearoff[: len(corner)]) and np.array_equal(

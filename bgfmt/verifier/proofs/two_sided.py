@@ -29,6 +29,8 @@ def prove(table: TwoSided, work: Work) -> Outcome:
     """Every entry under recipe gnubg; where they differ slightly and everywhere, under its rivals."""
     if work.sample is not None:
         return _sampled(table, work)
+    if table.recipe == "gnubg-2001" and _of_2001(table):  # a small one may be the same by gnubg's rule
+        return Outcome(table.entries, table.entries, table.recipe)
     if work.spread is None:
         found = recurrence.check(table, threads=work.threads, progress=work.progress)
     else:
@@ -43,7 +45,7 @@ def prove(table: TwoSided, work: Work) -> Outcome:
     near = small or (found.largest <= SMALL_UNITS and table.positions <= SMALL)
     if near and table.positions <= REMADE_MOST:
         for name, made in _rivals(table):
-            if np.array_equal(made, np.asarray(table.equities)):
+            if _equal(made, table):
                 return Outcome(found.entries, found.entries, name)
     differences: dict[str, float] = {
         f"{k - 9:+d}{' or more' if k == 18 else ' or less' if k == 0 else ''}": int(v)
@@ -133,6 +135,17 @@ def _sampled(table: TwoSided, work: Work) -> Outcome:
         systematic=small,
         findings=tuple(_finding(table, work, int(numbers[k]), right[k]) for k in bad[:KEPT]),
     )
+
+
+def _equal(made: Array, table: TwoSided) -> bool:
+    return np.array_equal(made, np.asarray(table.equities))
+
+
+def _of_2001(table: TwoSided) -> bool:
+    if table.positions > REMADE_MOST:
+        return False
+    name, made = next(_rivals(table))
+    return name == "gnubg-2001" and _equal(made, table)
 
 
 def _rivals(table: TwoSided) -> Iterator[tuple[str, Array]]:

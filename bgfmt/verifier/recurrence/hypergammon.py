@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import pairwise
 from math import comb
 from typing import Any
 
@@ -17,17 +16,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgfmt.game import board
+from bgfmt.verifier.recurrence import hypergammon_lists as listed
+from bgfmt.verifier.recurrence.hypergammon_lists import PLACES, SOME
 
 Array = NDArray[Any]
 Progress = Callable[[int, int], None]
-PLACES = 25
 WHOLE = 16777215
 DECODE = np.float32(1 / WHOLE)
 PART = 4096  # records a thread takes at once
-SOME = 16  # rows made together
 PARTS = 3  # of their columns, for each thread
 SETTLING = 200  # steps after which records settle in any case
 APART = 20  # times the limit by which what is wrong in itself differs, where anything does
+EQUITIES = 5
 WHILE = 1 << 17  # records compared at once
 #: classes of records
 ILLEGAL, OVER, CONTACT, RACE = 0, 1, 2, 3
@@ -108,7 +108,9 @@ class Iteration:
         self.values, self._old = np.zeros((n * n, 10), width), np.zeros((n * n, 10), width)
         self._turned, self._later = np.zeros((2 * n * n, 10), width), False
         self.kinds = np.zeros(n * n, np.uint8)
-        self._lists = _lists(self.boards, threads)
+        self._lists = listed.lists(self.boards, threads)
+        self._tiles, self._least = listed.tiles(self._lists), listed.least(self._lists)
+        self._told = np.zeros(len(self._tiles.sides) * n * EQUITIES, width)
         self.begin_again(divide=divide)
         self.live, self.races = np.flatnonzero(self.kinds >= CONTACT), np.flatnonzero(self.kinds == RACE)
         self._without_contact = np.where(self.kinds == CONTACT, ILLEGAL, self.kinds).astype(np.uint8)
@@ -133,6 +135,7 @@ class Iteration:
 
     def go_on(self, values: Array) -> None:
         """Go on from values that were kept."""
+        from bgfmt.verifier.recurrence import kernels_hyper_lanes as lanes
         from bgfmt.verifier.recurrence import kernels_hypergammon as kernels
 
         self.values[:] = values
@@ -140,28 +143,43 @@ class Iteration:
         many = len(values)
         kernels.turn_all(len(self.boards), self.values, self._turned[:many])
         self._turned[many:] = self._turned[:many]
+        lanes.spread_all(len(self.boards), self._tiles, self._turned, self._told)
 
     def sweep(self, *, races: bool = False) -> float:
         """One sweep, of races alone if so asked; the greatest change of a number."""
+        from bgfmt.verifier.recurrence import kernels_hyper_lanes as lanes
         from bgfmt.verifier.recurrence import kernels_hyper_rows as kernels
 
-        n = len(self.boards)
+        n, tiles = len(self.boards), len(self._tiles.blocked)
         self.values, self._old = self._old, self.values
         self._later = not self._later
         kinds = self._without_contact if races else self._renewed
-        constant = (self._lists, self.boards, self.chequers, kinds, self.divide, self.exact)
-        arrays = (self._old, self.values, self._turned, self._later)
+        constant = (self._lists, self._tiles, kinds, self.divide, self.exact)
+        arrays = (self._old, self.values, self._turned, self._told, self._later)
 
-        def make(first: int, from_: int, to: int, own: int) -> float:
-            return float(kernels.rows(first, min(n, first + SOME), from_, to, own, *constant, *arrays))
+        def make(first: int, from_: int, to: int, own: bool) -> float:
+            least = self._least[first // SOME]
+            return float(
+                lanes.rows_by_tiles(first, min(n, first + SOME), from_, to, own, least, *constant, *arrays)
+            )
+
+        def over(first: int, own: bool) -> None:
+            there = (self._lists, self._tiles, self.boards, self.chequers, kinds, *arrays[1:])
+            kernels.over(first, min(n, first + SOME), own, *there)
+
+        def begin(first: int) -> float:
+            over(first, False)
+            return make(first, 0, tiles, False)
 
         parts = 1 if self.threads == 1 or races else PARTS * self.threads
-        cuts = np.linspace(0, n, parts + 1).astype(int).tolist()
+        cuts = np.linspace(0, tiles, min(parts, tiles) + 1).astype(int).tolist()
         with ThreadPoolExecutor(self.threads) as pool:
-            changes = list(pool.map(lambda first: make(first, 0, n, 0), range(0, n, SOME)))
+            changes = list(pool.map(begin, range(0, n, SOME)))
             for first in range(0, n, SOME):
-                changes += pool.map(lambda a, b: make(first, a, b, 1), cuts, cuts[1:])  # noqa: B023
-                changes.append(make(first, 0, n, 2))
+                changes += pool.map(lambda a, b: make(first, a, b, True), cuts, cuts[1:])  # noqa: B023
+                over(first, True)
+                last, least = min(n, first + SOME), self._least[first // SOME]
+                changes.append(float(kernels.rows_in_order(first, last, least, *constant, *arrays)))
         return max(changes)
 
     def records(self) -> Array:
@@ -185,36 +203,6 @@ class Iteration:
     def written(self, values: Array) -> Array:
         """(m, 10) values as a file holds them: (m, 28) uint8, or (m, 10) int64, the bits of float64."""
         return values.view(np.int64) if self.exact else encode(values)
-
-
-def _lists(boards: Array, threads: int) -> Any:
-    from bgfmt.verifier.recurrence import kernels_hyper_rows as kernels
-
-    n = len(boards)
-    wide = np.array(
-        [[comb(s + k - 1, k) for s in range(kernels.WIDE)] for k in range(1, PLACES + 1)], np.int64
-    )
-    sides = (
-        np.zeros(n, np.int64),
-        np.zeros(n, np.int64),
-        np.zeros((n, 3), np.int64),
-        np.zeros((n, 8), np.int64),
-    )
-    kernels.others(boards, wide, *sides)
-    cuts = np.linspace(0, n, 4 * threads + 1).astype(int).tolist()
-    rooms = [np.zeros((b - a) * PLACES * kernels.ROLLS, np.int64) for a, b in pairwise(cuts)]
-    with ThreadPoolExecutor(threads) as pool:
-        found = list(
-            pool.map(
-                lambda k: kernels.list_sides(boards, cuts[k], cuts[k + 1], wide, rooms[k]), range(len(rooms))
-            )
-        )
-    before = np.cumsum([0] + [len(after) for after, _ in found])
-    starts = np.concatenate(
-        [np.zeros(1, np.int64)] + [room + at for room, at in zip(rooms, before, strict=False)]
-    )
-    after, landed = (np.concatenate(parts) for parts in zip(*found, strict=True))
-    return kernels.Lists(starts, after, landed, *sides)
 
 
 @dataclass(frozen=True)

@@ -21,13 +21,13 @@ from bgfmt.verifier.recurrence.kernels_hypergammon import (
     over_values,
     set_turned,
 )
+from bgfmt.verifier.recurrence.lanes_hyper import EQUITIES, LANES
 
 Array = Any
 ROLLS = 21
 SEEN = 1 << 30  # in `landed`: an earlier play of the roll leaves the same side
 POINTS = 24
 FIVE, SIX, SEVEN, EIGHT, NINE = np.uint64(5), np.uint64(6), np.uint64(7), np.uint64(8), np.uint64(9)
-TOGETHER = 64  # columns of some rows made in turn
 WIDE = 32  # more chequers than the full side has
 
 
@@ -46,6 +46,27 @@ class Lists(NamedTuple):
     blots: Array
     met: Array
     hit: Array
+
+
+class Tiles(NamedTuple):
+    """The sides as the others, by the landing they block, in tiles of 32 lanes.
+
+    sides (tiles * 32,) : -1 where there is none. lane (n,) : where each side is. blocked (tiles,) : the landing.
+    blots (tiles, 24) uint32 : the lanes with a blot on each landing.
+    """
+
+    sides: Array
+    lane: Array
+    blocked: Array
+    blots: Array
+
+
+@njit()
+def spread(n: int, lane: Array, us: int, them: int, turned: Array, told: Array) -> None:
+    """told, flat (tile, them, 5, 32): the equities of record [us, them], `turned`, in the lane of us."""
+    at = (lane[us] // LANES * n + them) * EQUITIES * LANES + lane[us] % LANES
+    for k in range(EQUITIES):
+        told[at + k * LANES] = turned[EQUITIES + k]
 
 
 @njit()
@@ -136,41 +157,29 @@ def list_sides(boards: Array, first: int, last: int, wide: Array, ends: Array) -
 
 
 @njit()
-def looks_at(hit: Array, met: Array, first: int, last: int) -> bool:
-    """Whether a reply to a play against the side with these hits can lie in the rows first..last."""
-    for bits in range(8):
-        there = first <= hit[bits] <= last
-        for k in range(3):
-            there = there and not (bits >> k & 1 and met[k] == 31)
-        if there:
-            return True
-    return False
-
-
-@njit()
 def row(
     r: int,
     first: int,
     last: int,
-    own: int,
-    block: int,
+    least: Array,
+    ordered: bool,
     lists: Lists,
-    boards: Array,
-    chequers: int,
+    tiles: Tiles,
     kinds: Array,
     divide: bool,
     stay: bool,
     old: Array,
     new: Array,
     turned: Array,
+    told: Array,
     later: bool,
 ) -> Any:
     """One step for the records [r, first..last-1] from the old numbers and those new ones whose turn was before.
 
     turned (2 * n * n, 10) : record [us, them] at them * n + us, so that those of neighbours lie together, twice: the
-    old and the new ones, the new ones in the second half if `later`.
-    own : 0 for all, 1 for those that cannot look at the rows block..r, 2 for those that can. kinds : (n * n,), the
-    classes. Returns the greatest change of a number.
+    old and the new ones, the new ones in the second half if `later`; told as `spread` has it, the last ones made.
+    ordered : only those that can look at rows up to r of those that are made, the first of which for each column is
+    `least`. kinds : (n * n,), the classes. Returns the greatest change of a number.
     """
     starts, after, landed = lists.starts, lists.after, lists.landed
     n = len(lists.blocked)
@@ -178,15 +187,10 @@ def row(
     total = np.zeros(NUMBERS, old.dtype)
     best = np.zeros(NUMBERS, old.dtype)
     most = old.dtype.type(0)
-    least = old.dtype.type(-1e9)
+    nothing = old.dtype.type(-1e9)
     for c in range(first, last):
         x = r * n + c
-        if kinds[x] == OVER:
-            over_values(boards[r], boards[c], chequers, new[x])
-            set_turned(new[x], turned[new_from + c * n + r])
-        if kinds[x] <= OVER:
-            continue
-        if own and looks_at(lists.hit[c], lists.met[c], block, r) != (own == 2):
+        if kinds[x] <= OVER or (ordered and least[c] > r):
             continue
         a, b_, d = lists.met[c, 0], lists.met[c, 1], lists.met[c, 2]
         blots = lists.blots[c]
@@ -204,7 +208,7 @@ def row(
                     else:
                         no_play(new[y] if ours else old[y], best)
                 else:
-                    e5 = e6 = e7 = e8 = e9 = least
+                    e5 = e6 = e7 = e8 = e9 = nothing
                     chosen = np.uint64(0)
                     for p in range(begin, end):
                         mask = np.int64(landed[p])
@@ -237,43 +241,39 @@ def row(
             gap = abs(total[k] - old[x, k])
             most = gap if gap > most else most
             new[x, k] = total[k]
-        set_turned(new[x], turned[new_from + c * n + r])
+        y = new_from + c * n + r
+        set_turned(new[x], turned[y])
+        spread(n, tiles.lane, r, c, turned[y], told)
     return most
 
 
 @njit()
-def rows(
-    first: int,
-    last: int,
-    from_: int,
-    to: int,
-    own: int,
-    lists: Lists,
-    boards: Array,
-    chequers: int,
-    kinds: Array,
-    divide: bool,
-    stay: bool,
-    old: Array,
-    new: Array,
-    turned: Array,
-    later: bool,
-) -> Any:
-    """`row` for the columns from_..to-1 of the rows first..last-1: of those beyond the diagonal, or up to it.
+def over(
+    first: int, last: int, own: bool, lists: Lists, tiles: Tiles, boards: Array, chequers: int, kinds: Array,
+    new: Array, turned: Array, told: Array, later: bool,
+) -> None:  # fmt: skip
+    """The finished games of the rows first..last-1, which every sweep puts right: beyond the diagonal or up to it."""
+    n = len(lists.blocked)
+    for r in range(first, last):
+        for c in range(0 if own else r + 1, r + 1 if own else n):
+            x = r * n + c
+            if kinds[x] == OVER:
+                over_values(boards[r], boards[c], chequers, new[x])
+                y = c * n + r + (n * n if later else 0)
+                set_turned(new[x], turned[y])
+                spread(n, tiles.lane, r, c, turned[y], told)
 
-    own : 0 beyond the diagonal; 1 up to it, what looks at none of these rows whose turn was before; 2 the rest, row
-    by row. The others need no order, and are made some columns at a time: rows near each other look at the same.
-    """
+
+@njit()
+def rows_in_order(
+    first: int, last: int, least: Array, lists: Lists, tiles: Tiles, kinds: Array, divide: bool, stay: bool,
+    old: Array, new: Array, turned: Array, told: Array, later: bool,
+) -> Any:  # fmt: skip
+    """`row`, ordered, for the rows first..last-1 up to the diagonal, one behind the other."""
     most = old.dtype.type(0)
-    width = to - from_ if own == 2 else TOGETHER
-    for some in range(from_, to, max(1, width)):
-        for r in range(first, last):
-            begin, end = (
-                (some, min(to, some + width, r + 1)) if own else (max(some, r + 1), min(to, some + width))
-            )
-            change = row(
-                r, begin, end, own, first, lists, boards, chequers, kinds, divide, stay,
-                old, new, turned, later,
-            )  # fmt: skip
-            most = change if change > most else most
+    for r in range(first, last):
+        change = row(
+            r, 0, r + 1, least, True, lists, tiles, kinds, divide, stay, old, new, turned, told, later
+        )
+        most = change if change > most else most
     return most
