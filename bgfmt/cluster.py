@@ -18,11 +18,11 @@ from importlib.util import find_spec
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
-from bgfmt import __version__ as VERSION
 from bgfmt.addresses import LOCAL, plain, reach, workers_here
 from bgfmt.errors import BgfmtError, ClusterError
 from bgfmt.workers import ThreadWorkers, Waiting, Workers, none
 
+VERSION: str = import_module("bgfmt").__version__
 K = TypeVar("K")
 R = TypeVar("R")
 TRIES = 3  # to start a local cluster, and to do a task on whose workers too many ended
