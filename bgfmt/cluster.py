@@ -14,7 +14,6 @@ import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib import import_module
-from importlib.metadata import version as version_of
 from importlib.util import find_spec
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
@@ -23,7 +22,7 @@ from bgfmt.addresses import LOCAL, plain, reach, workers_here
 from bgfmt.errors import BgfmtError, ClusterError
 from bgfmt.workers import ThreadWorkers, Waiting, Workers, none
 
-VERSION = version_of("bgfmt")
+VERSION: str = import_module("bgfmt").__version__
 K = TypeVar("K")
 R = TypeVar("R")
 TRIES = 3  # to start a local cluster, and to do a task on whose workers too many ended
@@ -89,7 +88,7 @@ class DaskWorkers(Workers):
             except TimeoutError:
                 raise TimeoutError(f"no worker came in {STARTING} seconds") from None
             if self.local is None:
-                self._same()
+                self._installed()
             self._counted, self._seen = float("-inf"), time.monotonic()
             self._threads()
         except (OSError, TimeoutError, RuntimeError, ValueError) as error:
@@ -172,11 +171,12 @@ class DaskWorkers(Workers):
             with contextlib.suppress(Exception):
                 self._client.cancel(list(jobs), force=True)
 
-    def _same(self) -> None:
-        """RuntimeError where a worker has no bgfmt, which would end it at its first task, or another one."""
-        found = self._client.get_versions(packages=["bgfmt"])["workers"]
-        for worker, there in found.items():
-            check_version(there["packages"].get("bgfmt"), VERSION, f"the worker at {worker}")
+    def _installed(self) -> None:
+        """RuntimeError where a worker has no bgfmt, if it is installed here: its first task would end the worker."""
+        found = self._client.get_versions(packages=["bgfmt"])
+        for worker, there in found["workers"].items():
+            if not there["packages"].get("bgfmt") and found["client"]["packages"].get("bgfmt"):
+                raise RuntimeError(f"the worker at {worker} has no bgfmt")
 
     def _threads(self) -> int:
         """Threads of all workers that are there now; TimeoutError when none has been there for long."""
@@ -295,17 +295,12 @@ def workers_of(
 
 def _call(version: str, function: Callable[[Any], Any], key: Any) -> Any:
     """On a worker: the task; what goes wrong is told in words, since not every error pickles."""
-    check_version(VERSION, version, "a worker")
+    if version != VERSION:
+        raise RuntimeError(f"a worker has bgfmt {VERSION}, not {version}")
     try:
         return function(key)
     except (OSError, MemoryError) as error:
         raise RuntimeError(plain(error)) from None
-
-
-def check_version(there: str | None, here: str, who: str) -> None:
-    """RuntimeError where a worker's version of bgfmt is not that of who asks."""
-    if there != here:
-        raise RuntimeError(f"{who} has {f'bgfmt {there}' if there else 'no bgfmt'}, not {here}")
 
 
 def _told(address: str, error: Exception) -> BgfmtError:

@@ -258,7 +258,7 @@ class Solving:
             path if is_address(path) else os.path.abspath(path), MAIN, grid, device, check=resume
         )
         self.solved = Solved(grid)
-        self.pairs = 0  # that are made
+        self.pairs = self.told = 0  # that are made, and that were told of
         self.first = First(self.making)
 
     def ahead(self) -> None:
@@ -305,7 +305,10 @@ class Solving:
             return
         n, share = self.grid.n, MERGE_SHARE
         rows, every = (0, 0) if self.filing is None else (self.filing.rows, n * n // share)
-        self.progress(self.pairs + every * rows // n, n * n + every)
+        done = self.pairs + every * rows // n
+        if done != self.told:
+            self.told = done
+            self.progress(done, n * n + every)
 
 
 class First(threading.Thread):

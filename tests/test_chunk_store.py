@@ -250,3 +250,10 @@ def test_other_folders_are_left_alone(tmp_path: Path) -> None:
         solve_stored("one-sided", 3, 2, store=tmp_path / "t")
     solve_stored("two-sided", 3, 2, tmp_path / "o.bd", memory=400_000_000)
     assert sorted(os.listdir(tmp_path)) == ["o.bd", "s"]
+
+
+def test_progress_is_at_its_end_once(tmp_path: Path) -> None:
+    told: list[tuple[int, int]] = []
+    solve_stored("two-sided", 6, 6, tmp_path / "o.bd", progress=lambda *said: told.append(said))
+    assert [done == total for done, total in told].count(True) == 1
+    assert told[-1][0] == told[-1][1]

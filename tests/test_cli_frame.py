@@ -6,6 +6,8 @@ import json
 import os
 import subprocess
 import sys
+import time
+from pathlib import Path
 
 import pytest
 
@@ -85,3 +87,40 @@ def test_interrupted_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest
     monkeypatch.setattr("bgfmt.verify", interrupt)
     assert run(["verify", "x.bd"]) == 130
     assert capsys.readouterr().err == "bgfmt: interrupted\n"
+
+
+#: what a command is at when it is interrupted, where Python does not let an interrupt out as it is
+SWALLOWING = {
+    "a finalizer": """
+class Ending:
+    def __del__(self):
+        signal.raise_signal(signal.SIGINT)
+
+def work(*_, **__):
+    Ending()
+    time.sleep(20)
+""",
+    "text that is executed": """
+def work(*_, **__):
+    exec("signal.raise_signal(signal.SIGINT); time.sleep(20)")
+""",
+}
+
+
+@pytest.mark.parametrize("where", SWALLOWING)
+def test_no_interrupt_is_lost(where: str, tmp_path: Path) -> None:
+    code = f"""
+import signal, sys, time
+signal.signal(signal.SIGINT, signal.default_int_handler)
+import bgfmt, bgfmt.cli
+{SWALLOWING[where]}
+bgfmt.verify = work
+bgfmt.cli.main(["verify", "x.bd"])
+"""
+    (tmp_path / "command.py").write_text(code)
+    began = time.monotonic()
+    done = subprocess.run(
+        [sys.executable, "-m", "command"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (130, "bgfmt: interrupted\n")
+    assert time.monotonic() - began < 15

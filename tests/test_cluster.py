@@ -192,9 +192,25 @@ def test_a_worker_of_another_version_makes_nothing(
     two: DaskWorkers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("bgfmt.cluster.VERSION", "0.0.9")
-    with pytest.raises(ClusterError, match=r"no cluster: the worker at tcp://.* has bgfmt .*, not 0\.0\.9"):
+    with pytest.raises(ClusterError, match=r"a worker has bgfmt .*, not 0\.0\.9"):
         solve_stored("two-sided", 3, 2, store=tmp_path / "s", cluster=address_of(two))
     assert not list(tmp_path.glob("s/equities/c.*"))
+
+
+def test_a_worker_without_bgfmt_is_given_nothing(two: DaskWorkers, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dask's worker ends when it is given what it cannot import."""
+    distributed: Any = import_module("distributed")
+    asked = distributed.Client.get_versions
+
+    def none(client: Any, **how: Any) -> Any:
+        found = asked(client, **how)
+        assert found["client"]["packages"]["bgfmt"]
+        next(iter(found["workers"].values()))["packages"]["bgfmt"] = None
+        return found
+
+    monkeypatch.setattr(distributed.Client, "get_versions", none)
+    with pytest.raises(ClusterError, match=r"no cluster: the worker at tcp://.* has no bgfmt$"):
+        DaskWorkers(address_of(two))
 
 
 def test_a_store_that_workers_do_not_see_is_one_line(two: DaskWorkers, tmp_path: Path) -> None:

@@ -6,10 +6,12 @@ Answers go to stdout, progress and errors to stderr. Exit codes: 0 fine, 1 a fin
 
 from __future__ import annotations
 
+import _thread
 import gc
 import os
 import signal
 import sys
+import threading
 import warnings
 from contextlib import suppress
 from importlib import import_module
@@ -113,14 +115,33 @@ def main(arguments: list[str] | None = None) -> None:
     warnings.simplefilter("ignore", RuntimeWarning)  # NumPy's, of numbers that are none in a damaged file
     # Importing makes objects that stay: to look through them often takes long.
     gc.set_threshold(100_000, 20, 50)
+    sys.unraisablehook = _unraisable
     try:
         code = run(arguments)
     except KeyboardInterrupt:  # a second one, or one after the work was done
         code = 130
+    if code == 130:
+        exec("")  # Python ends by the signal, not with a code, if the last text executed so was interrupted
     with suppress(ValueError):  # not in the main thread
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # nothing is left to interrupt but Python's own exit
     gc.freeze()  # which then does not look through all of Numba for what could be freed
     sys.exit(code)
+
+
+def _unraisable(what: sys.UnraisableHookArgs) -> None:
+    """An interrupt that came where none can be raised, such as in a finalizer, comes again a moment later."""
+    if issubclass(what.exc_type, KeyboardInterrupt):
+        threading.Timer(0.01, _interrupt).start()
+    else:
+        sys.__unraisablehook__(what)
+
+
+def _interrupt() -> None:
+    """Interrupt the main thread, also where it waits for the system."""
+    if hasattr(signal, "pthread_kill"):
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+    else:
+        _thread.interrupt_main()
 
 
 def run(arguments: list[str] | None = None) -> int:
