@@ -179,9 +179,9 @@ def test_near_is_not_good(said: object, tmp_path: Path, verify: Any) -> None:
 
 @promise(
     PAGE,
-    "Damage includes bytes that no number depends on: header filler, bytes after the end, a table that is "
-    "there twice, a stated recipe that the numbers do not follow, an index that points where its program would not have put "
-    "it, the directory and checksums of an archive.",
+    "Damage includes bytes that no number depends on: header filler, bytes after the end, a table that is"
+    " there twice, a stated recipe that the numbers do not follow, an index that points where its program"
+    " would not have put it, the directory and checksums of an archive.",
 )
 def test_bytes_that_no_number_depends_on(said: object, tmp_path: Path, verify: Any) -> None:
     assert verify(changed(OS, tmp_path / "filler.bd", 30))[0] == 1
