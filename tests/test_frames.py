@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -324,6 +325,17 @@ def test_numbers_that_sqlite_does_not_keep(tmp_path: Path) -> None:
         back: Any = bgfmt.load(tmp_path / "a.parquet")
         assert back.equities.tobytes() == numbers.tobytes()
         (tmp_path / "a.parquet").unlink()
+
+
+def test_what_numbers_mean_may_be_no_number(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """An infinite chance is kept, a deviation that follows from it is not: one line, and no file."""
+    table = solver.one_sided(1, recipe="exact")
+    numbers = np.array(table.bearoff)
+    numbers[5, 2] = np.inf
+    bgfmt.save(replace(table, bearoff=numbers), tmp_path / "a.npz")
+    assert run(["convert", str(tmp_path / "a.npz"), str(tmp_path / "a.sqlite")]) == 2
+    assert "SQLite keeps" in capsys.readouterr().err
+    assert not (tmp_path / "a.sqlite").exists()
 
 
 def test_csv_is_written_only(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
