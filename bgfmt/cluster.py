@@ -1,4 +1,4 @@
-"""Dask's workers: ``local:N``, N processes of this machine, or the address of a scheduler such as ``tcp://host:8786``.
+"""Dask's workers, of this machine or where a scheduler is; see `bgfmt.addresses`.
 
 Dask is imported here only, when a cluster is asked for. A worker may end at any time: its tasks are done by others.
 """
@@ -8,11 +8,10 @@ from __future__ import annotations
 import contextlib
 import logging
 import multiprocessing
-import re
 import signal
-import socket
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib import import_module
 from importlib.metadata import version as version_of
@@ -20,16 +19,14 @@ from importlib.util import find_spec
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
-from bgfmt.errors import BgfmtError, CapabilityError, ClusterError, MissingExtraError
+from bgfmt.addresses import LOCAL, plain, reach, workers_here
+from bgfmt.errors import BgfmtError, ClusterError
 from bgfmt.workers import ThreadWorkers, Waiting, Workers, none
 
 VERSION = version_of("bgfmt")
 K = TypeVar("K")
 R = TypeVar("R")
-LOCAL = re.compile(r"local:([1-9]\d{0,3})")
-REMOTE = re.compile(r"(tcp|tls|ws|wss|ucx)://([^\s/]+):(\d{1,5})")
 TRIES = 3  # to start a local cluster, and to do a task on whose workers too many ended
-LISTENING = 10  # seconds in which somebody has to listen at the address of a scheduler
 ANSWERING = 60  # seconds in which a scheduler has to answer
 STARTING = 120  # seconds in which a first worker has to be there
 COUNTING = 1.0  # seconds after which workers are counted again
@@ -40,27 +37,6 @@ SETTINGS = {
     "distributed.worker.daemon": True,
     "distributed.comm.timeouts.connect": "10s",
 }
-
-
-def check_address(address: str) -> None:
-    """CapabilityError unless it is one of a cluster."""
-    if not LOCAL.fullmatch(address) and not REMOTE.fullmatch(address):
-        raise CapabilityError(
-            f"{address!r}: a cluster is local:N or the address of a scheduler, tcp://host:port"
-        )
-
-
-def workers_here(address: str) -> int | None:
-    """How many workers of this machine an address asks for; None where they are elsewhere.
-
-    CapabilityError for an address of no cluster; MissingExtraError without Dask.
-    """
-    check_address(address)
-    if find_spec("distributed") is None:
-        install = "pip install '.[cluster]' in a checkout of bgfmt"
-        raise MissingExtraError(f"a cluster needs Dask: {install}", install)
-    local = LOCAL.fullmatch(address)
-    return int(local[1]) if local else None
 
 
 class DaskWorkers(Workers):
@@ -94,6 +70,8 @@ class DaskWorkers(Workers):
             self._closing.enter_context(
                 dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"})
             )
+        self._closing.enter_context(warnings.catch_warnings())
+        warnings.simplefilter("ignore", distributed.versions.VersionMismatchWarning)  # mostly they get on
         try:
             self._wanted = wanted or 0
             if wanted and meanwhile is not None:
@@ -102,16 +80,21 @@ class DaskWorkers(Workers):
                 self.local: Any = self._local(distributed, wanted) if wanted else None
             target = address if self.local is None else self.local
             if self.local is None:
-                _reach(address)
+                reach(address)
             self._client: Any = self._closing.enter_context(
                 distributed.Client(target, timeout=ANSWERING, set_as_default=False)
             )
-            self._client.wait_for_workers(1, timeout=STARTING)
-            self._counted = float("-inf")
+            try:
+                self._client.wait_for_workers(1, timeout=STARTING)
+            except TimeoutError:
+                raise TimeoutError(f"no worker came in {STARTING} seconds") from None
+            if self.local is None:
+                self._same()
+            self._counted, self._seen = float("-inf"), time.monotonic()
             self._threads()
         except (OSError, TimeoutError, RuntimeError, ValueError) as error:
             self._close()
-            raise ClusterError(address, f"no cluster: {_plain(error)}") from None
+            raise ClusterError(address, f"no cluster: {plain(error)}") from None
         except BaseException:
             self._close()
             raise
@@ -184,18 +167,28 @@ class DaskWorkers(Workers):
                     continue
                 yield result
         except (OSError, TimeoutError, distributed.CancelledError) as error:
-            raise ClusterError(self.address, f"the cluster was lost ({_plain(error)})") from None
+            raise ClusterError(self.address, f"the cluster was lost ({plain(error)})") from None
         finally:
             with contextlib.suppress(Exception):
                 self._client.cancel(list(jobs), force=True)
 
+    def _same(self) -> None:
+        """RuntimeError where a worker has no bgfmt, which would end it at its first task, or another one."""
+        found = self._client.get_versions(packages=["bgfmt"])["workers"]
+        for worker, there in found.items():
+            check_version(there["packages"].get("bgfmt"), VERSION, f"the worker at {worker}")
+
     def _threads(self) -> int:
-        """Threads of all workers that are there now."""
+        """Threads of all workers that are there now; TimeoutError when none has been there for long."""
         if time.monotonic() - self._counted > COUNTING:
             self._mend()
             threads: dict[str, int] = self._client.nthreads()
             self.workers = max(1, sum(threads.values()))
             self._counted = time.monotonic()
+            if threads:
+                self._seen = self._counted
+            elif self._counted - self._seen > STARTING:
+                raise TimeoutError(f"no worker has been there for {STARTING} seconds")
         return self.workers
 
     def _mend(self) -> None:
@@ -258,12 +251,16 @@ def begin(address: str) -> bool:
 
 @contextlib.contextmanager
 def _undisturbed() -> Iterator[None]:
-    """An interrupt comes at the end: workers half started would tell of it, at length and each for itself."""
-    if threading.current_thread() is not threading.main_thread():
+    """An interrupt comes at the end: workers half started would tell of it, at length and each for itself.
+
+    Where interrupts are ignored, as by what a shell started in the background, they still are.
+    """
+    before = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(before):
         yield
         return
     came: list[int] = []
-    before = signal.signal(signal.SIGINT, lambda number, _: came.append(number))
+    signal.signal(signal.SIGINT, lambda number, _: came.append(number))
     try:
         yield
     finally:
@@ -296,39 +293,20 @@ def workers_of(
     return DaskWorkers(cluster, announce, meanwhile)
 
 
-def _reach(address: str) -> None:
-    """OSError unless somebody listens at an address: Dask asks for a name that nobody has until its time is up."""
-    found = REMOTE.fullmatch(address)
-    if found is None or found[1] not in ("tcp", "tls"):
-        return
-    host, port = found[2].strip("[]"), int(found[3])
-    until = time.monotonic() + LISTENING
-    while True:
-        try:
-            socket.create_connection((host, port), LISTENING).close()
-            return
-        except (socket.gaierror, OverflowError) as error:
-            raise OSError(_plain(error)) from None
-        except OSError:
-            if time.monotonic() > until:
-                raise
-            time.sleep(0.2)
-
-
 def _call(version: str, function: Callable[[Any], Any], key: Any) -> Any:
     """On a worker: the task; what goes wrong is told in words, since not every error pickles."""
-    if version != VERSION:
-        raise RuntimeError(f"a worker has bgfmt {VERSION}, not {version}")
+    check_version(VERSION, version, "a worker")
     try:
         return function(key)
     except (OSError, MemoryError) as error:
-        raise RuntimeError(_plain(error)) from None
+        raise RuntimeError(plain(error)) from None
+
+
+def check_version(there: str | None, here: str, who: str) -> None:
+    """RuntimeError where a worker's version of bgfmt is not that of who asks."""
+    if there != here:
+        raise RuntimeError(f"{who} has {f'bgfmt {there}' if there else 'no bgfmt'}, not {here}")
 
 
 def _told(address: str, error: Exception) -> BgfmtError:
-    return error if isinstance(error, BgfmtError) else ClusterError(address, _plain(error))
-
-
-def _plain(error: BaseException) -> str:
-    text = (isinstance(error, OSError) and not error.filename and error.strerror) or str(error)
-    return " ".join(text.split())[:200] or type(error).__name__
+    return error if isinstance(error, BgfmtError) else ClusterError(address, plain(error))

@@ -10,7 +10,7 @@ from bgfmt.errors import SolverError
 from bgfmt.storage import PathLike
 
 PLACES = 25  # of hypergammon: 24 points and the bar
-OTHERS = ("match", "hypergammon", "hypergammon-met")
+OTHERS = ("match", "hypergammon", "hypergammon-met", "gnubg-2001")
 
 
 def solve(
@@ -31,8 +31,8 @@ def solve(
     Parameters
     ----------
     what : ``one-sided``, ``normal-distribution``, ``two-sided``, ``mean-rolls``, ``bkg``, ``expected-points``,
-        ``match`` (the table of a match score), ``hypergammon``, or ``hypergammon-met`` (a match equity table as
-        gnubg's XML).
+        ``match`` (the table of a match score), ``hypergammon``, ``hypergammon-met`` (a match equity table as
+        gnubg's XML), or ``gnubg-2001`` (gnubg's file of that year, of 6 points and 15 chequers).
     points, chequers : its size; 25 points in hypergammon, where the bar is one.
     path : the file to make. All that could keep it from appearing there is looked for before the work begins.
     recipe : by default the first that makes such tables; see `bgfmt.solver.recipe`.
@@ -80,6 +80,12 @@ def solve(
     from bgfmt import solving
     from bgfmt.solver.recipe import KINDS
 
+    if what == "gnubg-2001":
+        if (points, chequers) != (6, 15):
+            raise SolverError(
+                f"gnubg's file of 2001 has 6 points and 15 chequers, not {points} and {chequers}"
+            )
+        return solving.solve_gnubg_2001(path, force=force, **options)
     if what not in KINDS:
         raise SolverError(f"no solver of {what!r} tables; there are {', '.join((*KINDS, *OTHERS))}")
     return solving.solve(what, points, chequers, path, progress=progress, **common, **options)

@@ -221,4 +221,17 @@ def _target(path: PathLike, name: str | None, blank: Table, made: Job) -> Format
     raise FormatNeededError(f"{os.fspath(path)}: say which format to write ({names})")
 
 
-__all__ = ["Plan", "scratch_of", "solve"]
+def solve_gnubg_2001(path: PathLike, *, force: bool = False) -> Path:
+    """Make gnubg's `gnubg.bd` of May 2001 to November 2002: two tables, 5,180,448 bytes, no header.
+
+    OutputExistsError for an existing file unless `force`; OSError.
+    """
+    from bgfmt.converting import save
+    from bgfmt.solver import gnubg2001
+
+    check_output(path, force=force)
+    save(list(gnubg2001.solve()), path, format=gnubg2001.NAME, force=force)
+    return Path(path)
+
+
+__all__ = ["Plan", "scratch_of", "solve", "solve_gnubg_2001"]

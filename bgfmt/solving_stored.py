@@ -17,7 +17,8 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from bgfmt.cluster import workers_here, workers_of
+from bgfmt.addresses import workers_here
+from bgfmt.cluster import workers_of
 from bgfmt.errors import BgfmtError, CapabilityError, OutputExistsError, ScratchError, SolverError
 from bgfmt.filing import Filing
 from bgfmt.formats import stores
@@ -276,7 +277,7 @@ class Solving:
         workers.prepare(making.prepare)
         first = self.first.end()
         left = grid.tiles()[len(first) :]
-        for made in chain(first, workers.run(making.make, left, grid.after)):
+        for made in chain(first, workers.run(making.make_elsewhere, left, grid.after)):
             self.solved.count(made)
             self.pairs += grid.pairs(made.tile)
             if whole is not None and made.tile[1] == grid.size - 1:  # behind all others of its row and column

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import time
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from bgfmt import formats
 from bgfmt.converting import save
 from bgfmt.database import load
-from bgfmt.errors import CapabilityError, OutputExistsError, SolverError
+from bgfmt.errors import CapabilityError, FormatNeededError, OutputExistsError, SolverError
 from bgfmt.game import board
 from bgfmt.solver import sweeps as states
 from bgfmt.solver.hypergammon import Iteration, Sweeping, sweeps
@@ -48,7 +48,7 @@ def solve_hypergammon(
     Parameters
     ----------
     format
-        By default gnubg's own, ``npz`` for recipe ``exact``.
+        By default what the suffix of `path` says; without a suffix gnubg's own, ``npz`` for recipe ``exact``.
     restart
         A hypergammon file whose numbers the iteration begins with, as makehyper's `-r`.
     others
@@ -60,8 +60,7 @@ def solve_hypergammon(
         No such solve; the state is another solve's, damaged, or there is none; too little memory.
     """
     check_output(path, force=force)
-    if format is not None:
-        _check_format(formats.get(format), recipe)
+    target = _target(path, format, recipe)
     free, needed = available_memory(), memory_needed(chequers, recipe) if chequers in (1, 2, 3) else 0
     check_output(state_of(path), force=True)  # said now, not after the first minute
     if free is not None and needed > free:
@@ -85,17 +84,30 @@ def solve_hypergammon(
             states.keep(last, state, begun)
             written = time.monotonic()
     assert last is not None
-    save(last.table, path, format=format or formats.home(last.table).name, force=force)
+    save(last.table, path, format=target or formats.home(last.table).name, force=force)
     if states.is_state(state):
         state.unlink()
     return Path(path)
 
 
-def _check_format(form: formats.Format[Any], recipe: str) -> None:
-    """CapabilityError, before anything is swept, for a format that holds no table of this recipe."""
+def _target(path: PathLike, name: str | None, recipe: str) -> str | None:
+    """The format to write, as named or by the suffix; None where neither says. Before anything is swept."""
     kind = Hypergammon if recipe == "gnubg" else ExactHypergammon
-    if not issubclass(kind, form.carries):
-        raise CapabilityError(f"{form.name} holds {', '.join(form.kinds())} tables, not {kind.kind}")
+    suffix = Path(path).suffix
+    fitting = [formats.get(name)] if name else [f for f in formats.ending(os.fspath(path)) if not f.historic]
+    able = [form for form in fitting if form.reads and issubclass(kind, form.carries)]
+    if able or not (name or suffix):
+        return able[0].name if able else None
+    if name:
+        raise CapabilityError(f"{name} holds {', '.join(fitting[0].kinds())} tables, not {kind.kind}")
+    if not fitting:
+        raise FormatNeededError(
+            f"{os.fspath(path)}: no format uses the suffix {suffix!r}; say which to write"
+        )
+    names = ", ".join(form.name for form in fitting)
+    raise FormatNeededError(
+        f"{os.fspath(path)}: {suffix} files ({names}) cannot hold a {kind.kind} table; say which to write"
+    )
 
 
 def _first(restart: PathLike | None) -> Hypergammon | None:

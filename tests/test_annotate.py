@@ -372,6 +372,17 @@ def test_a_folder_without_a_match(path: Path, tmp_path: Path, capsys: pytest.Cap
         (folder / "notes.txt").write_text("nothing of the kind")
 
 
+@pytest.mark.parametrize("to", ["x.bgts", "x.parquet", "sconyers"])
+def test_databases_of_every_format_are_told_from_matches(
+    table: Any, path: Path, to: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    match, database = tmp_path / "m.mat", tmp_path / to
+    match.write_text(Maker(MoneyPrices(table), 1).mat(2))
+    bgfmt.convert(path, database, to=None if "." in to else to)
+    assert run(["annotate", str(match), str(database)]) == 0
+    assert capsys.readouterr().err == ""
+
+
 def test_all_matches_of_a_file(table: Any, judge: Judge, tmp_path: Path) -> None:
     makers = [Maker(MoneyPrices(table), seed) for seed in (1, 2)]
     (tmp_path / "two.mat").write_text("\n".join(maker.mat(2) for maker in makers))

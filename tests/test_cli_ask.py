@@ -12,6 +12,7 @@ import pytest
 
 import bgfmt
 from bgfmt.cli import cli, run
+from bgfmt.solving_stored import solve_stored
 
 sys.path.insert(0, str(Path(__file__).parent))
 from analysis_tables import exact_two_sided, means, one_sided, stored_two_sided
@@ -120,6 +121,21 @@ def test_cube(ask):
     assert "cubeless equities only" in plain[1]
 
 
+def test_a_folder_that_is_one_database(ask, folder, tmp_path):
+    solve_stored("two-sided", 4, 3, store=tmp_path / "made")
+    bgfmt.convert(folder / "gnubg_ts0.bd", tmp_path / "fine", to="sconyers", chequers=3)
+    code, out, err = ask(f'play "{tmp_path}/made" "1 0 1 / 2" 21')
+    assert (code, err) == (0, "")
+    assert "from made;" in out
+    assert ask(f'cube "{tmp_path}/fine" "1 0 1 / 2"')[0] == 0
+    (tmp_path / "fine" / "bg3_1.dat").rename(tmp_path / "fine" / "bg3_2.dat")
+    code, _, err = ask(f'cube "{tmp_path}/fine" "1 0 1 / 2"')
+    assert code == 2
+    assert "bg3_1.dat" in err
+    (tmp_path / "fine" / "bg3_2.dat").unlink()
+    assert "no database in this folder" in ask(f'cube "{tmp_path}/fine" "1 0 1 / 2"')[2]
+
+
 def test_positions_by_identifier(ask):
     from bgfmt.game.board import Position, Side
     from bgfmt.game.identifiers import position_id
@@ -174,6 +190,7 @@ def test_play(ask):
         ("race gnubg_os0.bd nonsense", 2, "nonsense"),
         ("race gnubg_os0.bd 0 0 0 0 0 16", 2, "15 chequers"),
         ("race missing.bd 0 0 1", 2, "missing.bd"),
+        ("cube missing.bgts 0 1 / 1", 2, "No such file"),
         ("race gnubg_os0.bd", 2, "database files first"),
         ("play gnubg_os0.bd 61", 2, "database files first"),
         ("play gnubg_os0.bd 0 0 0 0 0 0 21", 2, ""),

@@ -7,6 +7,7 @@ import os
 import random
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -78,7 +79,6 @@ def test_first_tiles_are_made_while_workers_start(
             raise OSError("no more")
         return make(making, tile)
 
-    noted.__name__ = "make"  # as which workers know it
     monkeypatch.setattr(Making, "make", noted)
     solved = solve_stored("two-sided", 6, 7, tmp_path / "o.bd", cluster="local:1")
     assert here[:2] == solved.grid.tiles()[:2]
@@ -144,17 +144,39 @@ def test_no_cluster_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(CapabilityError, match=r"local:N or the address"):
         solve_stored("two-sided", 3, 2, store=tmp_path / "s", cluster="somewhere")
     pytest.importorskip("distributed")
-    from bgfmt import cluster
+    from bgfmt import addresses
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cluster, "LISTENING", 0.2)
+        patch.setattr(addresses, "LISTENING", 0.2)
         with pytest.raises(ClusterError, match="no cluster: Connection refused"):
             solve_stored("two-sided", 3, 2, store=tmp_path / "s", cluster="tcp://127.0.0.1:9")
     began = time.monotonic()
     with pytest.raises(ClusterError, match=r"nobody\.invalid:1: no cluster: "):
         solve_stored("two-sided", 3, 2, store=tmp_path / "s", cluster="tcp://nobody.invalid:1")
     assert time.monotonic() - began < 30  # a name that nobody has is not asked for again and again
+    with socket.create_server(("127.0.0.1", 0)) as silent, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(addresses, "LISTENING", 0.2)
+        address = f"tcp://127.0.0.1:{silent.getsockname()[1]}"
+        with pytest.raises(ClusterError, match="no cluster: what listens there is no Dask scheduler"):
+            solve_stored("two-sided", 3, 2, store=tmp_path / "s", cluster=address)
     assert not (tmp_path / "s").exists()
+
+
+def test_no_worker_is_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Neither at the beginning nor later is it waited for without end."""
+    distributed: Any = pytest.importorskip("distributed")
+    monkeypatch.setattr("bgfmt.cluster.STARTING", 1)
+    with distributed.LocalCluster(
+        n_workers=0, processes=True, host="127.0.0.1", dashboard_address="127.0.0.1:0", silence_logs=50
+    ) as alone:
+        how: Any = {"store": tmp_path / "s", "cluster": alone.scheduler_address}
+        with pytest.raises(ClusterError, match="no worker came in 1 seconds"):
+            solve_stored("two-sided", 3, 2, **how)
+        alone.scale(1)
+        with DaskWorkers(alone.scheduler_address) as workers:
+            alone.scale(0)
+            with pytest.raises(ClusterError, match="no worker has been there for 1 seconds"):
+                list(workers.run(time.sleep, [600]))
 
 
 @pytest.mark.parametrize("words", [("--cluster", ""), ("--cluster", "local:0"), ("--store", "")])
@@ -170,9 +192,20 @@ def test_a_worker_of_another_version_makes_nothing(
     two: DaskWorkers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("bgfmt.cluster.VERSION", "0.0.9")
-    with pytest.raises(ClusterError, match=r"a worker has bgfmt .*, not 0\.0\.9"):
+    with pytest.raises(ClusterError, match=r"no cluster: the worker at tcp://.* has bgfmt .*, not 0\.0\.9"):
         solve_stored("two-sided", 3, 2, store=tmp_path / "s", cluster=address_of(two))
     assert not list(tmp_path.glob("s/equities/c.*"))
+
+
+def test_a_store_that_workers_do_not_see_is_one_line(two: DaskWorkers, tmp_path: Path) -> None:
+    """Else each would fill one of its own."""
+    from bgfmt.solver.stored import Making
+    from bgfmt.solver.tiles import grid_of
+
+    making = Making(str(tmp_path / "s"), "equities", grid_of(3, 2, columns=4))
+    with pytest.raises(ClusterError, match="a worker's machine, does not see /"):
+        list(two.run(making.make_elsewhere, making.grid.tiles()))
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_disk_that_fills_up_is_one_line_and_no_loss(
@@ -233,6 +266,31 @@ def test_an_interrupt_is_one_line(tmp_path: Path) -> None:
     assert begun.returncode == 130, said
     assert said.count("\n") == 1, said
     assert not (tmp_path / "o.bd").exists()
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="this system has no masks of signals")
+def test_starting_workers_leaves_interrupts_as_they_were() -> None:
+    """Neither blocked nor ignored for whom this process starts later; one that is ignored is not heard either."""
+    from bgfmt.cluster import _undisturbed, begin
+
+    pytest.importorskip("distributed")
+    masked, handler = signal.pthread_sigmask(signal.SIG_BLOCK, ()), signal.getsignal(signal.SIGINT)
+    try:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+        assert begin("local:1")
+        assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, ())
+        for own in (signal.SIG_IGN, signal.default_int_handler):
+            signal.signal(signal.SIGINT, own)
+            heard = pytest.raises(KeyboardInterrupt) if callable(own) else contextlib.nullcontext()
+            finished = False
+            with heard, _undisturbed():
+                os.kill(os.getpid(), signal.SIGINT)
+                finished = True
+            assert finished
+            assert signal.getsignal(signal.SIGINT) is own
+    finally:
+        signal.signal(signal.SIGINT, handler)
+        signal.pthread_sigmask(signal.SIG_SETMASK, masked)
 
 
 def commands_below(pid: int) -> list[str]:

@@ -13,7 +13,7 @@ import bgfmt
 from bgfmt import Position, Side, formats
 from bgfmt.cli import run
 from bgfmt.database import read_source
-from bgfmt.errors import BgfmtError, CapabilityError, FormatError, LossError
+from bgfmt.errors import BgfmtError, CapabilityError, FormatError, LossError, SolverError
 from bgfmt.solver import gnubg2001
 from bgfmt.storage import MemorySink, Source
 from bgfmt.tables import OneSided, TwoSided, same_numbers
@@ -37,6 +37,18 @@ def file(tmp_path: Path) -> Path:
 def test_the_recipe_gives_the_published_sum(file: Path) -> None:
     assert hashlib.md5(file.read_bytes()).hexdigest() == MD5
     assert parts().one_sided.recipe == parts().two_sided.recipe == "gnubg-2001"
+
+
+def test_the_command_makes_the_file_of_2001(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    path, again = tmp_path / "gnubg.bd", tmp_path / "again.bd"
+    assert run(["solve", "gnubg-2001", "--quiet", "-o", str(path)]) == 0
+    assert capfd.readouterr() == ("", "")
+    assert hashlib.md5(path.read_bytes(), usedforsecurity=False).hexdigest() == MD5
+    assert run(["solve", "gnubg-2001", "-o", str(path)]) == 2
+    assert "exists already" in capfd.readouterr().err
+    assert bgfmt.solve("gnubg-2001", 6, 15, again).read_bytes() == path.read_bytes()
+    with pytest.raises(SolverError, match="6 points and 15 chequers"):
+        bgfmt.solve("gnubg-2001", 5, 15, again, force=True)
 
 
 def test_both_parts_are_read(file: Path, tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from click.testing import CliRunner
 import bgfmt
 from bgfmt import Position
 from bgfmt.cli import run
-from bgfmt.errors import SolverError
+from bgfmt.errors import FormatNeededError, SolverError
 from bgfmt.game.moves import legal_plays
 from bgfmt.solver import sweeps as states
 from bgfmt.solver.hypergammon import Iteration, hypergammon, sweeps
@@ -359,6 +360,20 @@ def test_the_command(golden: Path, tmp_path: Path) -> None:
     assert path.read_bytes() == (golden / "gnubg/hyper1.bd").read_bytes()
     assert run(["solve", "hypergammon", "4", "-o", str(path)]) == 2
     assert run(["solve", "hypergammon", "1", "-o", str(path)]) == 2
+
+
+@pytest.mark.parametrize("name", ["h", "h.bd", "h.parquet", "h.npz"])
+@pytest.mark.parametrize("recipe", ["gnubg", "exact"])
+def test_the_suffix_says_the_format(name: str, recipe: Any, tmp_path: Path) -> None:
+    path, exact = tmp_path / name, recipe == "exact"
+    if exact and name == "h.bd":
+        with pytest.raises(FormatNeededError, match="cannot hold a hypergammon-exact table"):
+            solve_hypergammon(path, 1, recipe=recipe)
+        return
+    solve_hypergammon(path, 1, recipe=recipe)
+    with bgfmt.open(path) as db:
+        own = "npz" if exact else "gnubg-hyper"
+        assert db.format.name == {".parquet": "parquet", ".npz": "npz"}.get(path.suffix, own)
 
 
 def test_a_state_is_the_whole_truth() -> None:

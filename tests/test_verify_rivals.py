@@ -52,6 +52,23 @@ def test_tables_of_gnubg_of_2001(tmp_path: Path) -> None:
     proved(path, "gnubg-2001")
 
 
+@pytest.mark.parametrize("name", ["gnubg-heuristic", "gnubg-heuristic-2009"])
+@pytest.mark.parametrize("chequers", [4, 15])
+def test_gnubgs_table_in_memory(name: str, chequers: int, tmp_path: Path) -> None:
+    """A file without a word of its recipe is proved by it, and a wrong row of it is named alone."""
+    table = solver.one_sided(6, chequers=chequers, recipe=name)
+    path = tmp_path / "x.bd"
+    bgfmt.save(table, path, format="gnubg-os", compressed=False)
+    proved(path, name)
+    data = bytearray(path.read_bytes())
+    data[40 + 64 * 100 + 6] ^= 1
+    path.write_bytes(data)
+    report = bgfmt.verify(path)
+    assert report.status == "damaged"
+    assert report.wrong is None or report.wrong < 8
+    assert report.findings_of("recurrence")[0].entry == 100
+
+
 def test_bgsages_own_generate(oracle: Callable[[str], str], tmp_path: Path) -> None:
     """bgsage's program writes another file than the one it ships: exact halves fall either way."""
     oracle("py:bgsage")

@@ -114,6 +114,7 @@ def _title(table: Table) -> str:
 def named(paths: Iterable[PathLike], **reading: Any) -> Library:
     """The databases of files and folders; `reading` are options of `bgfmt.open`, for the files named themselves.
 
+    A folder may be one database, as a store of chunks is, or hold several.
     Files of a folder that are no database are passed over, broken ones are named in the notes; of a file named
     itself every error is raised. UnknownFormatError for a folder without any database.
     """
@@ -121,9 +122,12 @@ def named(paths: Iterable[PathLike], **reading: Any) -> Library:
     notes: list[str] = []
     try:
         for path in paths:
-            if not os.path.isdir(path):
+            try:
                 opened.append(open_database(path, **reading))
                 continue
+            except OSError:
+                if not os.path.isdir(path):
+                    raise
             found = list(_scanned(Path(path), notes))
             if not found:
                 raise UnknownFormatError(f"{os.fspath(path)}: no database in this folder")

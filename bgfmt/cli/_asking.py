@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import wraps
+from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["facts", "one_or_two", "parse_away", "state_of"]  # of `bgfmt.hosts.asking`, for the commands
 
 F = TypeVar("F", bound=Callable[..., Any])
-SUFFIXES = (".bd", ".ijf", ".db", ".npz", ".bin", ".gz")
+OTHER_SUFFIXES = (".bin", ".gz")  # that a database of no format's own suffix may have
 ROLL = re.compile(r"\d[-,]?\d|all", re.IGNORECASE)
 STDIN = "-"
 
@@ -66,7 +67,14 @@ def split(words: tuple[str, ...], *, roll: bool = False) -> Words:
 def _is_database(word: str) -> bool:
     if COUNTS.fullmatch(word) or word == STDIN:
         return False
-    return "://" in word or os.path.exists(word) or word.lower().endswith(SUFFIXES)
+    return "://" in word or os.path.exists(word) or suffixed(word)
+
+
+def suffixed(name: str) -> bool:
+    """Whether a file's name ends like that of a database."""
+    from bgfmt import formats
+
+    return name.lower().endswith((*OTHER_SUFFIXES, *chain.from_iterable(formats.SUFFIXES.values())))
 
 
 @contextmanager

@@ -158,10 +158,13 @@ def _told_apart(files: tuple[str, ...]) -> tuple[list[str], list[str]]:
 
 def _databases(path: str) -> bool:
     if not os.path.isdir(path):
-        return path.lower().endswith(_asking.SUFFIXES)
+        return _asking.suffixed(path)
+    from bgfmt.annotate.files import SUFFIXES
+    from bgfmt.formats.opening import parts_of
+
+    if parts_of(path):
+        return True
     with os.scandir(path) as entries:
         names = [(entry.name.lower(), entry.is_dir()) for entry in entries if not entry.name.startswith(".")]
-    held = any(name.endswith(_asking.SUFFIXES) for name, _ in names)
-    from bgfmt.annotate.files import SUFFIXES
-
+    held = any(_asking.suffixed(name) for name, _ in names)
     return held and not any(folder or name.endswith((*SUFFIXES, ".txt")) for name, folder in names)

@@ -176,6 +176,31 @@ def expected_points(size: str, recipe: str, **common: Any) -> None:
     _run("expected-points", points, chequers, {}, {"recipe": recipe}, **common)
 
 
+@solve.command("gnubg-2001")
+@click.option("-o", "--output", type=click.Path(), required=True, help="The file to make.")
+@click.option("--quiet", is_flag=True, help="No progress.")
+@options.force_option
+@options.json_option
+def gnubg_2001(output: str, quiet: bool, force: bool, as_json: bool) -> None:
+    """The gnubg.bd of GNU Backgammon from May 2001 to November 2002.
+
+    A one-sided table of 6 points and 15 chequers, a two-sided one of 6 points and 6 chequers behind it, no header.
+
+    \b
+    Example:
+      bgfmt solve gnubg-2001 -o gnubg.bd
+    """
+    from bgfmt import jit, solving
+
+    with (
+        Progress("solving", " tables", always=not quiet) as progress,
+        jit.watching((lambda: None) if quiet else progress.compiling),
+    ):
+        solving.solve_gnubg_2001(output, force=force)
+    if as_json:
+        options.echo_written(output)
+
+
 @solve.command("expected-rolls", hidden=True)
 @common
 def expected_rolls(**common: Any) -> None:

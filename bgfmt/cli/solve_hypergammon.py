@@ -23,9 +23,7 @@ UNITS = ("1", "2", "3")
 )
 @click.option("--resume", is_flag=True, help="Go on from the state that an ended run left in OUTPUT.sweeps.")
 @click.option("-o", "--output", type=click.Path(), required=True, help="The file to make.")
-@click.option(
-    "--to", "to", metavar="FORMAT", help="Format to write (default: gnubg's; npz for recipe exact)."
-)
+@click.option("--to", "to", metavar="FORMAT", help="Format to write (default: by OUTPUT's suffix).")
 @click.option("--quiet", is_flag=True, help="No progress.")
 @options.threads_option
 @options.force_option

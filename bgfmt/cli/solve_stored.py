@@ -113,7 +113,7 @@ def say(
     threads: int | None,
 ) -> None:
     """What a solve through a store would take."""
-    from bgfmt.cluster import check_address
+    from bgfmt.addresses import check_address
     from bgfmt.solver.job import job
     from bgfmt.solver.machine import thread_count
     from bgfmt.solving_stored import plan_stored

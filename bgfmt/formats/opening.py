@@ -21,13 +21,21 @@ def open_source(path: PathLike | BinaryIO, *, guard: bool = False, **options: An
     FormatError where some of these files are missing, OSError for any other folder.
     """
     if isinstance(path, (str, os.PathLike)) and os.path.isdir(path):
-        with os.scandir(path) as entries:
-            names = [entry.name for _, entry in zip(range(MOST_NAMES), entries, strict=False)]
-        for form in formats.known().values():
-            parts = form.parts(os.fspath(path), names)
-            if parts:
-                return FolderSource(path, parts, guard=guard)
+        parts = parts_of(path)
+        if parts:
+            return FolderSource(path, parts, guard=guard)
     return storage.open_source(path, guard=guard, **options)
+
+
+def parts_of(folder: PathLike) -> list[str] | None:
+    """The files of a folder that make one table, in order; None where they make none.
+
+    FormatError where some of them are missing.
+    """
+    with os.scandir(folder) as entries:
+        names = [entry.name for _, entry in zip(range(MOST_NAMES), entries, strict=False)]
+    each = (form.parts(os.fspath(folder), names) for form in formats.known().values())
+    return next((parts for parts in each if parts), None)
 
 
 @contextlib.contextmanager

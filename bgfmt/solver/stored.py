@@ -6,6 +6,7 @@ same bytes; which tiles are finished is seen by their chunks.
 
 from __future__ import annotations
 
+import socket
 import threading
 import time
 from collections.abc import Iterable
@@ -23,7 +24,7 @@ from bgfmt.game.results import WEIGHTS
 from bgfmt.solver.layers import PipOrder, pip_order
 from bgfmt.solver.plan import results_a_position
 from bgfmt.solver.tiles import Grid, Strip, Tile
-from bgfmt.storage.chunks import ChunkStore
+from bgfmt.storage.chunks import ROOT, ChunkStore
 
 Array = NDArray[Any]
 _rooms = threading.local()
@@ -123,6 +124,14 @@ class Making:
         making.run()
         seconds = time.perf_counter() - began
         return Made(tile, store.read, store.written, seconds, making.kernels)
+
+    def make_elsewhere(self, tile: Tile) -> Made:
+        """As `make`; OSError where this machine does not see the store that was begun."""
+        try:
+            ChunkStore(self.path).meta(ROOT)
+        except FileNotFoundError:
+            raise OSError(f"{socket.gethostname()}, a worker's machine, does not see {self.path}") from None
+        return self.make(tile)
 
     def finished(self, store: ChunkStore, tile: Tile) -> bool:
         """Whether all chunks of a tile are there, in full size and, with `check`, undamaged."""

@@ -34,6 +34,14 @@ RECIPES = (
         "gnubg-2001", "one-sided", "GNU Backgammon before November 2002: plays chosen by sums before rounding",
         "MD5 ffbb2108abe1fd1a79c6d9d3eadf56cf of gnubg.bd",
     ),
+    Recipe(
+        "gnubg-heuristic", "one-sided", "what GNU Backgammon plays by where it finds no database: a fixed rule",
+        "evaluations of 1.07.001",
+    ),
+    Recipe(
+        "gnubg-heuristic-2009", "one-sided", "the fixed rule of GNU Backgammon 2009 to 1.00, without a look ahead",
+        "documented",
+    ),
     Recipe("float32", "one-sided", "distributions kept in float32, rounded once at the end", "plain arithmetic"),
     Recipe("float64", "one-sided", "distributions kept in float64, rounded once at the end", "plain arithmetic"),
     Recipe("exact", "one-sided", "float64 throughout, nothing rounded", "bgfmt solve --recipe exact"),

@@ -90,7 +90,7 @@ def _two_sided(table: TwoSided, recipe: str, common: dict[str, Any]) -> Table | 
 def _one_sided(table: OneSided, recipe: str, common: dict[str, Any]) -> Table | None:
     from bgfmt import solver
 
-    if recipe not in ("gnubg", "bgsage", "exact"):
+    if recipe not in ("gnubg", "bgsage", "exact", "gnubg-heuristic", "gnubg-heuristic-2009"):
         return None
     gammon = table.gammon is not None
     return solver.one_sided(table.points, chequers=table.chequers, gammon=gammon, recipe=recipe, **common)

@@ -13,6 +13,7 @@ from bgfmt.game.board import Side
 from bgfmt.tables import OneSided
 from bgfmt.verifier.findings import KEPT, Cause, Finding, Likely, Outcome, Rule
 from bgfmt.verifier.proofs import Work
+from bgfmt.verifier.recurrence import fixed_rule
 from bgfmt.verifier.recurrence import one_sided as recurrence
 from bgfmt.verifier.recurrence.one_sided import BGSAGE, GNUBG, Rows
 
@@ -66,7 +67,11 @@ def prove(table: OneSided, work: Work) -> Outcome:
         if best is None or fit.failing * (5 if rule.halves else 1) < best.failing:
             best = fit
     assert best is not None
-    many = best.failing >= max(FEWEST, n // 100)
+    many = best.failing >= max(FEWEST, checked // 100)
+    if many or n <= SMALL:
+        played = _by_fixed_rule(table, best.rows, which, work)
+        if played is not None:
+            return played
     if which is None and len(best.rows.idle_wrong) == 0 and (many or n <= SMALL):
         sums = best.rows.bearoff.sum(axis=1, dtype=np.int64)
         rival = _remade(table, best.rows) if (sums == recurrence.WHOLE).all() else ""
@@ -115,6 +120,25 @@ def _fails_in_sample(rows: Rows, rule: recurrence.Rule, work: Work) -> int:
     which = np.unique(np.linspace(1, n - 1, LOOKED).astype(np.int64))
     fails, _ = recurrence.check(rows, rule, which=which, threads=work.threads)
     return int((fails[which] > 0).sum() * LOOKED / len(which))
+
+
+def _by_fixed_rule(table: OneSided, rows: Rows, which: Array | None, work: Work) -> Outcome | None:
+    """The outcome where all but a few rows are those of gnubg's table in memory."""
+    if table.gammon is not None or table.points != fixed_rule.POINTS:
+        return None
+    looked = np.arange(table.positions) if which is None else which
+    for name, look_ahead in (("gnubg-heuristic", True), ("gnubg-heuristic-2009", False)):
+        wanted = fixed_rule.expected(rows.bearoff, table.chequers, look_ahead=look_ahead)
+        off = np.abs(wanted[looked] - rows.bearoff[looked]).max(axis=1)
+        bad = looked[off > 0]
+        if len(bad) == 0:
+            return Outcome(table.positions, len(looked), name)
+        if len(bad) < max(FEWEST, len(looked) // 100):
+            right = replace(rows, bearoff=wanted)
+            found = tuple(_finding(table, work, int(x), 1, rows, right) for x in bad[:KEPT])
+            worst = float(off.max())
+            return Outcome(table.positions, len(looked), failing=len(bad), largest=worst, findings=found)
+    return None
 
 
 def _remade(table: OneSided, rows: Rows, names: tuple[str, ...] = ()) -> str:
