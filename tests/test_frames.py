@@ -327,6 +327,7 @@ def test_numbers_that_sqlite_does_not_keep(tmp_path: Path) -> None:
         (tmp_path / "a.parquet").unlink()
 
 
+@pytest.mark.filterwarnings("ignore:invalid value")
 def test_what_numbers_mean_may_be_no_number(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """An infinite chance is kept, a deviation that follows from it is not: one line, and no file."""
     table = solver.one_sided(1, recipe="exact")
