@@ -275,6 +275,31 @@ def test_damaged_exact_tables_are_told_soon(sweeps: list[int], monkeypatch: pyte
         assert [finding.entry for finding in found.findings] == [20 * 26 + 17]
 
 
+@pytest.mark.parametrize("part", [1, 3, 40])
+def test_last_bits_of_an_exact_table_count(part: int) -> None:
+    """However many records are off by the last bit alone, it is no state of the iteration."""
+    table = hypergammon(1, recipe="exact").table
+    assert isinstance(table, ExactHypergammon)
+    right = np.asarray(table.float64)
+    near = right.reshape(-1, 10).copy()
+    live = np.flatnonzero(classes(1) >= recurrence.CONTACT)[::part]
+    near[live, 7] = np.nextafter(near[live, 7], 9)
+    found = outcome(table, near.reshape(right.shape))
+    assert found.recipe == ""
+    assert 0 < found.failing <= len(live)
+    assert 0 < found.largest < 1e-15
+
+
+def test_an_exact_table_is_proved_by_a_state_of_the_iteration_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not by following from itself in one step."""
+    table = hypergammon(1, recipe="exact").table
+    assert isinstance(table, ExactHypergammon)
+    monkeypatch.setattr("bgfmt.verifier.proofs.hypergammon_states.SWEEPS_EXACT", 3)
+    found = outcome(table, np.asarray(table.float64))
+    assert found.recipe == ""
+    assert found.failing > 0
+
+
 def test_what_is_no_number_in_a_chance_is_found() -> None:
     from bgfmt.verifier.proofs import exact_hypergammon as proofs
 

@@ -41,6 +41,7 @@ TYPES = {"number": "INTEGER PRIMARY KEY", "id": "TEXT NOT NULL", "count": "INTEG
 INDEX = "CREATE INDEX by_id ON positions (position_id)"
 #: numbers of the file's header that SQLite leaves to those who use it, and pages that hold nothing
 UNUSED = ("application_id", "user_version", "freelist_count")
+NOT_KEPT = "SQLite keeps neither negative zeros nor what is no number"
 VERSION_AT = 96  # of the SQLite that wrote a file last
 MOST_MINOR, MOST_PATCH = 199, 99  # of a version that there can be
 
@@ -85,6 +86,8 @@ class Sqlite(AnyTable):
             path = Path(folder) / "table"
             try:
                 _make(table, path)
+            except sqlite3.IntegrityError:  # what a number means is no number
+                raise CapabilityError(NOT_KEPT) from None
             except sqlite3.OperationalError as error:  # no room, most likely
                 raise OSError(errno.EIO, f"cannot be written: {error}", str(path)) from None
             with open(path, "rb") as made:
@@ -162,7 +165,7 @@ def _keepable(numbers: NDArray[Any]) -> None:
     if numbers.dtype.kind != "f":
         return
     if np.isnan(numbers).any() or (np.signbit(numbers) & (numbers == 0)).any():
-        raise CapabilityError("SQLite keeps neither negative zeros nor what is no number")
+        raise CapabilityError(NOT_KEPT)
 
 
 # -- reading ---------------------------------------------------------------------------------------------

@@ -108,27 +108,21 @@ class Piece:
         yield from self.table.flat_values(self.numbers, self.block)
 
 
-def arrays(piece: Piece, columns: list[Flat]) -> Iterator[Array]:
-    """The columns as arrays of their dtypes, (size,) each."""
+def lists(piece: Piece, columns: list[Flat]) -> Iterator[list[Any]]:
+    """The columns as lists of Python's own numbers and texts."""
     values = piece.values()
     for column in columns:
         if column.role == "number":
-            yield piece.numbers
+            yield piece.numbers.tolist()
         elif column.role == "id":
             letters = np.empty((piece.size, ID_LENGTH), np.uint8)
             piece.ids(letters)
-            yield letters.view(column.dtype).reshape(-1)
+            yield letters.view(column.dtype).reshape(-1).astype(str).tolist()
         elif column.role == "count":
-            yield piece.counts(column).astype(column.dtype)
+            yield piece.counts(column).tolist()
         else:
             numbers = piece.stored(column) if column.role == "stored" else next(values)
-            yield numbers.astype(column.dtype, copy=False)
-
-
-def lists(piece: Piece, columns: list[Flat]) -> Iterator[list[Any]]:
-    """The columns as lists of Python's own numbers and texts."""
-    for column, found in zip(columns, arrays(piece, columns), strict=True):
-        yield (found.astype(str) if column.role == "id" else found).tolist()
+            yield numbers.astype(column.dtype, copy=False).tolist()
 
 
 def pieces(table: Table, entries: int) -> Iterator[tuple[slice, dict[str, Array], NDArray[np.int8]]]:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections import Counter, OrderedDict
-from collections.abc import Iterator
+from collections import OrderedDict
 from itertools import accumulate
 from threading import Lock
 from typing import Any
@@ -16,12 +15,11 @@ from bgfmt.errors import BgfmtError, CorruptError, MissingExtraError
 from bgfmt.formats import described
 from bgfmt.storage import Source
 from bgfmt.storage.window import Window
-from bgfmt.tables import Table, flat
+from bgfmt.tables import Table
 from bgfmt.tables.flat import Flat
 
 FACTS = "bgfmt"  # the key of the metadata that describe the table
 NUMBER = "position_number"
-AT_ONCE = 1 << 16  # entries that are compared together
 KEPT = 2  # row groups whose numbers are kept
 MOST_ROWS = 1 << 24  # of a row group
 MOST_A_BYTE = 100  # entries for each byte of the file
@@ -52,7 +50,7 @@ class Groups:
             self._meta = self._file.metadata
             self.writer = str(self._meta.created_by or "")
             schema = self._file.schema_arrow
-            self.columns = [field.name for field in schema]
+            self.columns = {field.name: str(field.type) for field in schema}
             sizes = [self._meta.row_group(k).num_rows for k in range(self._meta.num_row_groups)]
         except BgfmtError:
             raise
@@ -85,39 +83,14 @@ class Groups:
 
     def fill(self, first: int, out: NDArray[Any], names: list[str]) -> None:
         """The numbers of these columns, of `len(out)` entries from one on."""
-        for k, here, part in self._parts(first, len(out)):
-            group = self._group(k, names)
-            for place, name in enumerate(names):
-                out[here, place] = self._numbers(group, name, part, out.dtype)
-
-    def unlike(self, table: Table) -> list[str]:
-        """Columns that do not say what follows from the numbers of the table, or are not those of such a file."""
-        columns = flat.columns(table)
-        names = [column.name for column in columns]
-        if self.columns != names:
-            there, due = Counter(self.columns), Counter(names)
-            odd = sorted((there - due) + (due - there))
-            return odd or [name for name, wanted in zip(self.columns, names, strict=True) if name != wanted]
-        wrong = set()
-        for rows, block, them in flat.pieces(table, AT_ONCE):
-            piece = flat.Piece(table, rows, block, them)
-            first = int(piece.numbers[0])
-            for column, wanted in zip(columns, flat.arrays(piece, columns), strict=True):
-                for k, here, part in self._parts(first, piece.size):
-                    found = (
-                        self._group(k, names).column(column.name).slice(part.start, part.stop - part.start)
-                    )
-                    if not _same(found, wanted[here]):
-                        wrong.add(column.name)
-        return [name for name in names if name in wrong]
-
-    def _parts(self, first: int, count: int) -> Iterator[tuple[int, slice, slice]]:
-        """(row group, where among the entries asked for, where in the group) of entries from one on."""
-        stop, at = first + count, first
+        stop, at = first + len(out), first
         while at < stop:
             k = bisect_right(self._begins, at) - 1
             end = min(stop, self._begins[k + 1])
-            yield k, slice(at - first, end - first), slice(at - self._begins[k], end - self._begins[k])
+            part = slice(at - self._begins[k], end - self._begins[k])
+            group = self._group(k, names)
+            for place, name in enumerate(names):
+                out[at - first : end - first, place] = self._numbers(group, name, part, out.dtype)
             at = end
 
     def _group(self, k: int, names: list[str]) -> Any:
@@ -165,19 +138,6 @@ class Groups:
         if found.dtype != dtype and not np.array_equal(numbers, found, equal_nan=dtype.kind == "f"):
             raise self.refuse(f"numbers of {name} that fit {dtype}", "others")
         return numbers
-
-
-def _same(found: Any, wanted: NDArray[Any]) -> bool:
-    """Whether a column holds these numbers or letters, to the last bit."""
-    import pyarrow as pa
-
-    if found.null_count:
-        return False
-    if wanted.dtype.kind == "S":
-        letters = pa.chunked_array([pa.array(wanted.astype(str))])
-        return "string" in str(found.type) and bool(found.cast(pa.string()).equals(letters))
-    numbers = found.to_numpy()
-    return bool(numbers.dtype == wanted.dtype and numbers.tobytes() == wanted.tobytes())
 
 
 def _buffer(view: memoryview) -> Any:

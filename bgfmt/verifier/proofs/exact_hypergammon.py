@@ -96,8 +96,14 @@ def _run_again(table: ExactHypergammon, work: Work, stored: Array) -> Outcome:
         if found is not None:
             return Outcome(len(stored), len(stored), "exact", facts={"sweeps": found.sweeps})
     if search.differ is None or not search.few():
+        differ = iteration.differ(bits)
+        right = iteration.values[differ].copy()
         del iteration, search
-        return _one_step(table, work, stored, None)
+        step = _one_step(table, work, stored, None)
+        if step.failing:
+            return step
+        off = recurrence.off(bits[differ], right.view(np.int64))  # it is near, and no state of the iteration
+        return _outcome(table, work, len(stored), len(differ), float(off.max()), differ, right, None)
     off = recurrence.off(bits[search.differ], search.right.view(np.int64))
     return _outcome(
         table, work, len(stored), len(search.differ), float(off.max()), search.differ, search.right,

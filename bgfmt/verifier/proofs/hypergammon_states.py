@@ -19,6 +19,7 @@ from bgfmt.verifier.recurrence import hypergammon as recurrence
 
 Array = NDArray[Any]
 SWEEPS = {1: 60, 2: 60, 3: 150}
+SWEEPS_EXACT = 150
 #: the change at which the iteration stays where it is, by chequers; in float64 that at which it stops
 SETTLED = {1: 0.0, 2: 3e-7, 3: 6e-7}
 SETTLED_EXACT = 1e-12
@@ -151,7 +152,8 @@ class Search:
 
     def _sweeps(self, course: Course) -> Any:
         """(sweeps made, part of the records glanced at that differ, units that no later sweep can make up)."""
-        iteration, most = self.iteration, SWEEPS[self.iteration.chequers]
+        iteration = self.iteration
+        most = SWEEPS_EXACT if iteration.exact else SWEEPS[iteration.chequers]
         iteration.begin_again(divide=course.divide)
         settled = SETTLED_EXACT if iteration.exact else SETTLED[iteration.chequers]
         least = course.before or course.sweeps
