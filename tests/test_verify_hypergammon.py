@@ -117,7 +117,7 @@ def test_states_at_other_thresholds_are_proved(threshold: float) -> None:
     assert (found.recipe, found.facts["sweeps"]) == ("gnubg", made.sweeps)
 
 
-RESTARTS = [(0.5, 0.4), (0.5, 0.1), (0.01, 0.001), (0.01, 0.0), (1e-5, 1e-5)]
+RESTARTS = [(0.5, 0.4), (0.5, 0.1), (0.1, 0.001), (0.03, 1e-4), (0.01, 0.001), (0.01, 0.0), (1e-5, 1e-5)]
 
 
 @pytest.mark.parametrize(("chequers", "first", "then"), [*((1, *some) for some in RESTARTS), (2, 0.01, 5e-4)])

@@ -98,7 +98,8 @@ class Search:
                     best, found = len(self.differ), sweeps
             if beyond > ROUNDED or (self.few() and 0 < found <= sweeps - PASSED):  # it lies behind
                 break
-        return self._long_after(course) if self.faded() and not course.divide else None
+        late = self.faded() or (self.iteration.chequers == 1 and self.few())  # where all may be tried
+        return self._long_after(course) if late and not course.divide and not self.iteration.exact else None
 
     def faded(self) -> bool:
         """Whether the file differs from the nearest state as long after a restart: little, and in contact alone."""
@@ -117,7 +118,7 @@ class Search:
         assert self.course is not None
         contact = int((self.iteration.kinds == recurrence.CONTACT).sum())
         guess = LATE + np.log(LEFT * contact / len(self.differ)) / -np.log(FADING)
-        last = self.course.sweeps
+        last, first = self.course.sweeps, len(self.differ)
         tried = sorted(range(1, last), key=lambda sweeps: abs(sweeps - guess))
         iteration = self.iteration
         for sweeps in tried[: LATE_TRIED[iteration.chequers]]:
@@ -126,7 +127,7 @@ class Search:
                 iteration.sweep()
             self._restart(recurrence.encode(iteration.values), sweeps)
             equal = self._compare(Course(sweeps, last - sweeps, False))
-            if equal is not None or len(self.differ) <= LEAST_FEW:
+            if equal is not None or len(self.differ) <= LEAST_FEW < first:
                 return equal
         return None
 
