@@ -126,6 +126,7 @@ def test_convert_and_its_refusals(capsys: pytest.CaptureFixture[str], tmp_path: 
         ),
         ("--no-gammon", "x.bd", "gnubg-ts has no option --no-gammon"),
         ("--cubeless", "x.bgts", "bgfmt-ts has no option --cubeless (it has: -O level)"),
+        ("-Olevel", "x.bgts", "bgfmt-ts: level needs a value, a whole number"),
         ("-Oblock-size=3", "x.bd", "gnubg-ts has no option -O block-size"),
         (
             "--header",

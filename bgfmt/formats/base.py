@@ -166,7 +166,8 @@ class Format(Generic[T]):
             right = isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
             if value is not None and not right:
                 wanted = {bool: "yes or no", int: "a whole number"}.get(kind, "a word")
-                raise CapabilityError(f"{self.name}: {name} is {wanted}, not {value!r}")
+                said = f"needs a value, {wanted}" if value is True else f"is {wanted}, not {value!r}"
+                raise CapabilityError(f"{self.name}: {name} {said}")
 
     def losses(self, table: T, options: Options) -> list[str]:
         """One line for each thing that writing this table with these options would lose."""
