@@ -323,6 +323,19 @@ def test_verify_proves_and_finds(name: str, tmp_path: Path) -> None:
     assert "1 of 7,056 entries do not follow from the others; first: position" in report.verdict
 
 
+def test_facts_that_are_none_are_refused() -> None:
+    """Whatever a file says of its score: what `formats.described` turns into an error of one line, and no other."""
+    told = match_score(3, 2, (3, 5), XG2).told()
+    refused = 0
+    for name in told:
+        for wrong in (None, True, 3, 1.5, "", "x", "3-", "3-5-7", "٣-٥", "1:2", "1:x:2", [], {}):
+            try:
+                MatchScore.from_told({**told, name: wrong})
+            except ValueError:
+                refused += 1
+    assert refused > 70
+
+
 def test_sampled_recurrence_is_the_whole_one() -> None:
     for table in (match_score(6, 3, (3, 5), XG2), match_score(2, 15, (4, 2), UNEVEN)):
         numbers = np.arange(table.positions**2)

@@ -194,9 +194,13 @@ class MatchScore(OfRaces):
     @classmethod
     def from_told(cls, facts: Mapping[str, Any]) -> dict[str, Any]:
         away, player, met, digest, alike, gammons, results = (facts[name] for name in FACTS)
-        if [type(x) for x in (player, met, digest, alike, gammons)] != [int, str, str, bool, bool]:
+        kinds = [type(x) for x in (away, player, met, digest, alike, gammons, results)]
+        if kinds != [str, int, str, str, bool, bool, str]:
             raise ValueError("score: facts of other kinds")
-        mine, other = re.fullmatch(r"(\d{1,3})-(\d{1,3})", away).groups()  # type: ignore[union-attr]
+        needed = re.fullmatch(r"(\d{1,3})-(\d{1,3})", away, re.ASCII)
+        if needed is None:
+            raise ValueError(f"score: expected points away such as 3-5, found {away!r:.40}")
+        mine, other = needed.groups()
         parts = [entry.split(":") for entry in results.split(";")]
         read = {int(points): Results(float(win), float(lose)) for points, win, lose in parts}
         score = ScoreFacts((int(mine), int(other)), player, met, digest, read, alike, gammons)
