@@ -58,10 +58,12 @@ def reach(address: str) -> None:
                 raise
             time.sleep(0.2)
     with there:
+        if found[1] == "tls":  # what it says is enciphered
+            return
         there.settimeout(LISTENING)
         greeting = b""
         with contextlib.suppress(TimeoutError):
-            greeting = there.recv(8) if found[1] == "tcp" else bytes([1])
+            greeting = there.recv(8)
         if not 0 < int.from_bytes(greeting, "little") < MOST_GREETING:
             raise OSError("what listens there is no Dask scheduler")
 

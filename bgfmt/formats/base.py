@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Generic
 
@@ -53,7 +54,7 @@ Options = Mapping[str, Any]
 Apart = Callable[[Callable[[Source, Any], Any], Sequence[Any]], Iterable[Any]]
 
 
-class Format(Generic[T]):
+class Format(ABC, Generic[T]):
     """One file format, of tables of type T. A subclass is one module, one entry point, one page in docs/formats."""
 
     name: ClassVar[str]
@@ -78,9 +79,9 @@ class Format(Generic[T]):
 
     # -- reading ----------------------------------------------------------------------------------------
 
+    @abstractmethod
     def recognise(self, head: Head) -> bool:
         """Whether these first bytes are this format's."""
-        raise NotImplementedError
 
     def parts(self, folder: str, names: Collection[str]) -> list[str] | None:
         """Of the names in a folder, the files that make one table of this format, in order; None where none do.
@@ -93,9 +94,9 @@ class Format(Generic[T]):
         """Descriptions (as `headerless` names them) that a file without header fits by size and content."""
         return []
 
+    @abstractmethod
     def read(self, source: Source, offset: int = 0, **described: Any) -> Reading[T]:
         """The table at `offset`, over the source's own bytes; `described` replaces a missing header."""
-        raise NotImplementedError
 
     def info(self, reading: Reading[T]) -> dict[str, Any]:
         """Facts of this format beyond kind, points and chequers, for `bgfmt info`."""
@@ -129,8 +130,8 @@ class Format(Generic[T]):
         outlet.done()
 
     def emit(self, table: T, sink: Outlet, options: Options) -> None:
-        """Put the bytes out; table and options were checked."""
-        raise NotImplementedError
+        """Put the bytes out; table and options were checked. CapabilityError where `writes` is not so."""
+        raise CapabilityError(f"no table is converted to {self.name}")
 
     def files(self, table: T, options: Options) -> list[tuple[str, int]]:
         """Names and sizes of the files in a folder that the table is written to; none where it is one file."""

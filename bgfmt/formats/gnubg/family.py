@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
@@ -26,17 +27,17 @@ class GnubgFormat(Format[T]):
     by_range = True
     records: ClassVar[tuple[type[Record], ...]] = (GnubgHeader,)
 
+    @abstractmethod
     def said_of(self, table: T, options: Options) -> Said:
         """What the header of this table's file says."""
-        raise NotImplementedError
 
+    @abstractmethod
     def described(self, given: dict[str, Any]) -> Said:
         """What the header of a file without one would have said."""
-        raise NotImplementedError
 
+    @abstractmethod
     def numbers(self, said: Said) -> int | None:
         """Bytes behind the header; None where that depends on the numbers."""
-        raise NotImplementedError
 
     # -- reading ----------------------------------------------------------------------------------------
 
@@ -79,9 +80,9 @@ class GnubgFormat(Format[T]):
         sink.write(self.header_of(table, options))
         self.emit_numbers(table, sink, options)
 
+    @abstractmethod
     def emit_numbers(self, table: T, sink: Outlet, options: Options) -> None:
         """The bytes behind the header."""
-        raise NotImplementedError
 
     # -- every byte -------------------------------------------------------------------------------------
 
@@ -102,13 +103,13 @@ class GnubgFormat(Format[T]):
         body = Region("numbers", len(first), size, numbers=True)
         return Layout(first, (*header.regions(first), body), place)
 
+    @abstractmethod
     def place(self, table: T, options: Options, entry: int, column: str, item: int) -> int:
         """Where a number lies behind the header; see `Layout.offset_of`."""
-        raise NotImplementedError
 
+    @abstractmethod
     def every(self) -> Iterator[Said]:
         """Every header of this kind that gnubg's programs write."""
-        raise NotImplementedError
 
     def in_words(self, said: Said) -> str:
         """A table of this kind in a few words."""

@@ -31,6 +31,7 @@ from bgfmt.verifier.spreading import Spread
 Progress = Callable[[int, int], None]
 Locate = Callable[..., int | None]
 NUMBERS_MOST = 1 << 63
+SMALL = 4000  # rows up to which the table of a rival is made even where few rows fail
 #: the module that knows the rules of a kind of table, and that of its exact numbers where it is another
 WAYS = {
     OneSided.kind: "one_sided",

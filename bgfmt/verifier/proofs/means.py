@@ -10,13 +10,12 @@ from numpy.typing import NDArray
 from bgfmt.game.board import Side
 from bgfmt.tables import MeanRolls
 from bgfmt.verifier.findings import KEPT, Cause, Finding, Likely, Outcome, Rule
-from bgfmt.verifier.proofs import Work
+from bgfmt.verifier.proofs import SMALL, Work
 from bgfmt.verifier.recurrence import exact as recurrence
 from bgfmt.verifier.recurrence import moments, one_sided
 
 Array = NDArray[Any]
 LAST_BITS = 1e-12  # rolls by which another order of additions differs
-SMALL = 4000  # rows up to which rounded tables are made even for few means that fail
 FAR = 0.1  # rolls by which the means of rounded tables differ
 
 

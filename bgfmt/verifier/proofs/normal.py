@@ -10,14 +10,13 @@ from numpy.typing import NDArray
 from bgfmt.game.board import Side
 from bgfmt.tables import NormalOneSided
 from bgfmt.verifier.findings import KEPT, Cause, Finding, Likely, Outcome, Rule
-from bgfmt.verifier.proofs import Work
+from bgfmt.verifier.proofs import SMALL, Work
 from bgfmt.verifier.recurrence import moments as recurrence
 from bgfmt.verifier.recurrence import one_sided
 
 Array = NDArray[Any]
 NEAR = 1e-3  # rolls by which other arithmetic differs in one step at most
 FAR = 0.2  # rolls by which the moments of distributions differ from gnubg's normal ones
-SMALL = 4000  # rows up to which the distributions are made even for few rows that fail
 FIELDS = ("mean", "deviation", "gammon mean", "gammon deviation")
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from bgfmt.game.board import Side
 from bgfmt.tables import OneSided
 from bgfmt.verifier.findings import KEPT, Cause, Finding, Likely, Outcome, Rule
-from bgfmt.verifier.proofs import Work
+from bgfmt.verifier.proofs import SMALL, Work
 from bgfmt.verifier.recurrence import fixed_rule
 from bgfmt.verifier.recurrence import one_sided as recurrence
 from bgfmt.verifier.recurrence.one_sided import BGSAGE, GNUBG, Rows
@@ -21,7 +21,6 @@ Array = NDArray[Any]
 SETTLE_MOST = 1_400_000
 NEAR_UNITS = 400  # by which other programs' rows differ at most
 LOOKED = 2000  # rows by which a rule is tried before the whole table is held against it
-SMALL = 4000  # rows up to which a rival's table is made even for few that fail
 FEWEST = 8  # rows that fail: fewer are damage, whatever else they may look like
 CORNER = 5  # chequers of the corner by which a rival is tried
 DIVISOR_2001 = 2359
