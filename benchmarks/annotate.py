@@ -16,7 +16,7 @@ from collections import Counter
 from pathlib import Path
 
 import bgfmt
-from bgfmt.annotate import LIMIT, Judge, Report, annotate_all, find, page, text
+from bgfmt.extras.matches.annotate import LIMIT, Judge, Report, annotate_all, find, page, text
 
 WANTED = {"ts_06x08.bd": ("two-sided", "6x8", "gnubg-ts"), "os_p10.bd": ("one-sided", "10", "gnubg-os")}
 

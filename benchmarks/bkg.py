@@ -18,14 +18,14 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from bgfmt import matches
-from bgfmt.engine.bkg import Bkg
-from bgfmt.engine.protocol import EngineDecider
-from bgfmt.hosts.external import Player
-from bgfmt.hosts.server import Server
-from bgfmt.matches.model import Game
-from bgfmt.playing import referee, series
-from bgfmt.playing.dice import Seeded
+from bgfmt.extras import matches
+from bgfmt.extras.hosts.external import Player
+from bgfmt.extras.hosts.server import Server
+from bgfmt.extras.lab.engine.bkg import Bkg
+from bgfmt.extras.lab.engine.protocol import EngineDecider
+from bgfmt.extras.lab.playing import referee, series
+from bgfmt.extras.lab.playing.dice import Seeded
+from bgfmt.extras.matches.model import Game
 
 SCRIPT = """
 import gnubg

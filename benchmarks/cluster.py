@@ -13,10 +13,9 @@ import argparse
 import tempfile
 from pathlib import Path
 
-from bgfmt.cluster import DaskWorkers
-from bgfmt.solving_stored import solve_stored
-
-from ._measure import BGFMT, pairs, row
+from benchmarks._measure import BGFMT, pairs, row
+from bgfmt.extras.cluster.dask_workers import DaskWorkers
+from bgfmt.files.solve_store import solve_stored
 
 BAR = 1.6
 MOVED_BAR = 1.5

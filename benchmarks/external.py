@@ -16,10 +16,10 @@ from pathlib import Path
 
 from bgfmt import GameState, Position, Side
 from bgfmt.analysis import Advisor
+from bgfmt.extras.hosts.external import Player
+from bgfmt.extras.hosts.server import Server
 from bgfmt.game.identifiers import fibs
 from bgfmt.game.moves import legal_plays
-from bgfmt.hosts.external import Player
-from bgfmt.hosts.server import Server
 
 FIXTURES = Path(__file__).resolve().parent.parent / "fixtures" / "golden" / "gnubg"
 QUESTIONS = 2000

@@ -16,21 +16,23 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from bgfmt import analysis, annotate, errors, formats, matches, met, solver, tables
+    from bgfmt import analysis, errors, formats, met, solver, tables
     from bgfmt.analysis.advisor import Advisor
-    from bgfmt.comparing import diff
-    from bgfmt.converting import convert, save
-    from bgfmt.database import Database, load
-    from bgfmt.database import open_database as open
     from bgfmt.errors import BgfmtError
+    from bgfmt.extras import matches
+    from bgfmt.extras.matches import annotate
+    from bgfmt.files.convert import convert, save
+    from bgfmt.files.database import Database, load
+    from bgfmt.files.database import open_database as open
+    from bgfmt.files.diff import diff
+    from bgfmt.files.solve import solve
     from bgfmt.game import identifiers, moves, orders
     from bgfmt.game.board import Position, Side
     from bgfmt.game.identifiers import parse_position, parse_side
     from bgfmt.game.state import GameState
-    from bgfmt.repairing import repair
-    from bgfmt.solves import solve
     from bgfmt.tables.arrow import arrow
     from bgfmt.verifier import verify
+    from bgfmt.verifier.repair import repair
 
 __version__ = "0.2.0"
 
@@ -41,27 +43,27 @@ _HOME = {
     "GameState": "bgfmt.game.state",
     "Position": "bgfmt.game.board",
     "Side": "bgfmt.game.board",
-    "Database": "bgfmt.database",
-    "convert": "bgfmt.converting",
-    "load": "bgfmt.database",
-    "save": "bgfmt.converting",
-    "open": "bgfmt.database:open_database",
+    "Database": "bgfmt.files.database",
+    "convert": "bgfmt.files.convert",
+    "load": "bgfmt.files.database",
+    "save": "bgfmt.files.convert",
+    "open": "bgfmt.files.database:open_database",
     "BgfmtError": "bgfmt.errors",
     "parse_position": "bgfmt.game.identifiers",
     "parse_side": "bgfmt.game.identifiers",
     "verify": "bgfmt.verifier",
-    "repair": "bgfmt.repairing",
-    "diff": "bgfmt.comparing",
+    "repair": "bgfmt.verifier.repair",
+    "diff": "bgfmt.files.diff",
     "analysis": "bgfmt.analysis:",
-    "annotate": "bgfmt.annotate:",
+    "annotate": "bgfmt.extras.matches.annotate:",
     "errors": "bgfmt.errors:",
     "formats": "bgfmt.formats:",
     "identifiers": "bgfmt.game.identifiers:",
-    "matches": "bgfmt.matches:",
+    "matches": "bgfmt.extras.matches:",
     "met": "bgfmt.met:",
     "moves": "bgfmt.game.moves:",
     "orders": "bgfmt.game.orders:",
-    "solve": "bgfmt.solves",
+    "solve": "bgfmt.files.solve",
     "solver": "bgfmt.solver:",
     "tables": "bgfmt.tables:",
 }

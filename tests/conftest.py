@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from .serving import Client
+    from tests.support.serving import Client
 
 ROOT = Path(__file__).resolve().parent.parent
 FIXTURES = ROOT / "fixtures"
@@ -95,7 +95,7 @@ def golden() -> Path:
 @pytest.fixture(scope="module")
 def base() -> Iterator[str]:
     """The address of `bgfmt serve`, for the tests of one module."""
-    from . import serving
+    from tests.support import serving
 
     with serving.ready() as address:
         yield address
@@ -104,7 +104,7 @@ def base() -> Iterator[str]:
 @pytest.fixture
 def client(base: str) -> Client:
     """A client of that server."""
-    from . import serving
+    from tests.support import serving
 
     return serving.Client(base)
 
@@ -112,6 +112,6 @@ def client(base: str) -> Client:
 @pytest.fixture(scope="module")
 def document(base: str) -> Any:
     """What that server says of itself."""
-    from . import serving
+    from tests.support import serving
 
     return serving.Client(base).json("/openapi.json")

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bgfmt.database import Database
 from bgfmt.errors import NotCoveredError, PositionError
+from bgfmt.files.database import Database
 from bgfmt.game.board import Position, Side
 from bgfmt.tables import MeanRolls, NormalOneSided, OfRolls, OneSided, Table, TwoSided, of_kind
 from bgfmt.tables.numbering import Numbered

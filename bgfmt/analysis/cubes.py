@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bgfmt import bounds
 from bgfmt.analysis import choose
 from bgfmt.analysis.choose import Databases
 from bgfmt.analysis.cube import EXACT
 from bgfmt.errors import NotCoveredError, PositionError
 from bgfmt.game.board import Position, Side
-from bgfmt.tables import EQUITY_COLUMNS, Table, TwoSided, of_kind
+from bgfmt.tables import EQUITY_COLUMNS, Table, TwoSided, bounds, of_kind
 
 SETTLE_LIMIT = 12_000_000  # pairs of boards times cube states
 

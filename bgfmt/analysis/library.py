@@ -17,10 +17,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from bgfmt import folders, formats
+from bgfmt import formats
 from bgfmt.analysis.choose import Asked
-from bgfmt.database import Database, open_database
 from bgfmt.errors import BgfmtError, UnknownFormatError
+from bgfmt.files import gnubg_folders as folders
+from bgfmt.files.database import Database, open_database
 from bgfmt.storage import PathLike
 from bgfmt.tables import OneSided, Table, TwoSided
 
@@ -220,7 +221,7 @@ def _kept(path: Path, kind: str) -> Database | None:
 def _made(path: Path, kind: str) -> Database | Table:
     """A default table, made and kept; where it cannot be kept it serves this once."""
     from bgfmt import solver
-    from bgfmt.converting import save
+    from bgfmt.files.convert import save
 
     ways: dict[str, Callable[[], Table]] = {
         OneSided.kind: lambda: solver.one_sided(6),

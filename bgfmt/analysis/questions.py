@@ -5,7 +5,6 @@ Each makes an adviser of the databases it is given; who asks often makes one `Ad
 
 from __future__ import annotations
 
-from bgfmt import bounds
 from bgfmt.analysis.advisor import Advisor
 from bgfmt.analysis.answers import PositionEquities, RankedPlay, SideRace
 from bgfmt.analysis.choose import Databases
@@ -16,7 +15,7 @@ from bgfmt.errors import NotCoveredError, PositionError
 from bgfmt.game.board import Position, Side
 from bgfmt.game.moves import ROLLS, parse_roll
 from bgfmt.game.state import GameState, cube_owner
-from bgfmt.tables import Equities
+from bgfmt.tables import Equities, bounds
 
 Roll = tuple[int, int]
 

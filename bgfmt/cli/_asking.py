@@ -14,16 +14,21 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from bgfmt.errors import CapabilityError
+from bgfmt.extras.hosts.asking import COUNTS, facts, one_or_two, parse_away, state_of
 from bgfmt.game.board import Position, Side
 from bgfmt.game.state import OWNERS, GameState
-from bgfmt.hosts.asking import COUNTS, facts, one_or_two, parse_away, state_of
 
 if TYPE_CHECKING:
     from bgfmt.analysis.advisor import Advisor, Outside
     from bgfmt.analysis.library import Library
     from bgfmt.met import Met
 
-__all__ = ["facts", "one_or_two", "parse_away", "state_of"]  # of `bgfmt.hosts.asking`, for the commands
+__all__ = [
+    "facts",
+    "one_or_two",
+    "parse_away",
+    "state_of",
+]  # of `bgfmt.extras.hosts.asking`, for the commands
 
 F = TypeVar("F", bound=Callable[..., Any])
 OTHER_SUFFIXES = (".bin", ".gz")  # that a database of no format's own suffix may have

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bgfmt.cli import _asking, options
-from bgfmt.hosts import asking
+from bgfmt.extras.hosts import asking
 
 if TYPE_CHECKING:
     from bgfmt.analysis.advisor import Advisor
@@ -71,7 +71,7 @@ def cube(
             lines = match_lines(advisor, state) if state.away else money_lines(advisor, state)
             click.echo("\n".join(lines))
         if plot:
-            from bgfmt import plots
+            from bgfmt.analysis import plots
 
             plots.cube_chart(plot, advisor.library.tables, state.position)
     return 0
@@ -88,7 +88,7 @@ def _scores(
     else:
         click.echo("\n".join([_asking.board_of(state.position), "", *scores.lines(state, grid)]))
     if plot:
-        from bgfmt import plots
+        from bgfmt.analysis import plots
 
         plots.score_chart(
             plot, [[scores.code(grid[a, b, False]) for b in range(1, upto + 1)] for a in range(1, upto + 1)]

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 if TYPE_CHECKING:
-    from bgfmt.engine.protocol import EngineDecider
     from bgfmt.errors import OptionError
+    from bgfmt.extras.lab.engine.protocol import EngineDecider
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -75,8 +75,8 @@ def engine_option(function: F) -> F:
 
 def engine_of(text: str, databases: Sequence[str]) -> EngineDecider:
     """The engine of an `--engine` value, as hosts ask it."""
-    from bgfmt import engine
-    from bgfmt.engine.protocol import EngineDecider
+    from bgfmt.extras.lab import engine
+    from bgfmt.extras.lab.engine.protocol import EngineDecider
 
     if databases:
         raise click.UsageError(f"--engine answers without tables: leave out {databases[0]}")

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bgfmt.cli import _asking, options
+from bgfmt.extras.hosts import asking
 from bgfmt.game.board import Position, Side
 from bgfmt.game.state import GameState
-from bgfmt.hosts import asking
 
 if TYPE_CHECKING:
     from bgfmt.analysis.answers import RankedPlay, RankedPlays

@@ -8,8 +8,8 @@ import click
 
 from bgfmt.cli import _asking, options
 from bgfmt.errors import NotCoveredError
+from bgfmt.extras.hosts import asking
 from bgfmt.game.board import Position, Side
-from bgfmt.hosts import asking
 
 if TYPE_CHECKING:
     from bgfmt.analysis.advisor import Advisor
@@ -79,7 +79,7 @@ def _ignored(text: str) -> None:
 
 
 def _plot(path: str, found: Any) -> None:
-    from bgfmt import plots
+    from bgfmt.analysis import plots
 
     drawn = {f"{one.side}": one.bearoff for one in found if one.bearoff is not None}
     if not drawn:

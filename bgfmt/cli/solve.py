@@ -190,7 +190,8 @@ def gnubg_2001(output: str, quiet: bool, force: bool, as_json: bool) -> None:
     Example:
       bgfmt solve gnubg-2001 -o gnubg.bd
     """
-    from bgfmt import jit, solving
+    from bgfmt import jit
+    from bgfmt.files import solve_table as solving
 
     with (
         Progress("solving", " tables", always=not quiet) as progress,
@@ -242,7 +243,8 @@ def _run(
         return
     if output is None:
         raise click.UsageError("Missing option '-o': the file to make.")
-    from bgfmt import jit, solving
+    from bgfmt import jit
+    from bgfmt.files import solve_table as solving
 
     unit = " pairs" if kind in ("two-sided", "expected-points") else " positions"
     try:
@@ -269,8 +271,8 @@ def _say(
     kind: str, points: int, chequers: int, facts: dict[str, Any], threads: int | None, memory: int | None
 ) -> None:
     from bgfmt.cli.terminal import echo_plan
+    from bgfmt.files.solve_table import planned_for
     from bgfmt.solver.job import job
-    from bgfmt.solving import planned_for
 
     made = job(kind, points, chequers, **facts)
     echo_plan(planned_for(made, made.plan(threads), memory))

@@ -51,7 +51,7 @@ def hypergammon(
       bgfmt solve hypergammon 2 -o hyper2.bd
       bgfmt solve hypergammon 3 --recipe exact -o hyper3.npz
     """
-    from bgfmt import sweeping
+    from bgfmt.files import solve_hypergammon as sweeping
 
     try:
         with _telling(quiet) as tell:
@@ -132,7 +132,7 @@ def hypergammon_met(
     Example:
       bgfmt solve hypergammon-met 15 --table hyper3.npz -o hypergammon.xml
     """
-    from bgfmt import openings
+    from bgfmt.files import solve_met as openings
 
     if table is not None and chequers is not None:
         raise click.UsageError("--chequers says what to solve; --table is solved already")

@@ -63,9 +63,10 @@ def match(
         raise click.UsageError(f"{away!r}: expected the points that either side needs, such as 5-9")
     if output is None and not plan:
         raise click.UsageError("Missing option '-o': the file to make.")
-    from bgfmt import jit, solving_match
+    from bgfmt import jit
     from bgfmt import met as tables
     from bgfmt.cli.terminal import Progress, echo_plan
+    from bgfmt.files import solve_match as solving_match
     from bgfmt.solver.match import plan_match_score
 
     points, chequers = int(sized[1]), int(sized[2])

@@ -76,10 +76,10 @@ def solve(
     if output is None and store is None:
         raise click.UsageError("Missing option '-o' or '--store': the file or the store to make.")
     if cluster is not None:
-        from bgfmt.cluster import begin
+        from bgfmt.extras.cluster.dask_workers import begin
 
         begin(cluster)
-    from bgfmt import solving_stored
+    from bgfmt.files import solve_store as solving_stored
 
     kept = store if store is not None else solving_stored.store_of(output or "")
     how: dict[str, Any] = {} if quiet else {"announce": _dashboard}
@@ -113,10 +113,10 @@ def say(
     threads: int | None,
 ) -> None:
     """What a solve through a store would take."""
-    from bgfmt.addresses import check_address
+    from bgfmt.extras.cluster.addresses import check_address
+    from bgfmt.files.solve_store import plan_stored
     from bgfmt.solver.job import job
     from bgfmt.solver.machine import thread_count
-    from bgfmt.solving_stored import plan_stored
 
     workers = thread_count(threads)
     if cluster is not None:

@@ -7,8 +7,11 @@ Importing it does not import numba; solving does.
 [0, 65535]
 """
 
-from bgfmt.solver.expected_points import expected_points
-from bgfmt.solver.gillogly import gillogly
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
 from bgfmt.solver.mean_rolls import mean_rolls
 from bgfmt.solver.one_sided import one_sided
 from bgfmt.solver.plan import Plan, plan
@@ -28,3 +31,9 @@ __all__ = [
     "plan",
     "two_sided",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in ("expected_points", "gillogly"):
+        raise AttributeError(f"module 'bgfmt.solver' has no attribute {name!r}")
+    return getattr(import_module(f"bgfmt.extras.lab.solver.{name}"), name)

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from bgfmt.extras.lab.solver.expected_points import expected_points
+from bgfmt.extras.lab.solver.gillogly import gillogly
+from bgfmt.extras.lab.tables.gillogly import domain_of
 from bgfmt.game import board
 from bgfmt.solver.executor import Executor
-from bgfmt.solver.expected_points import expected_points
-from bgfmt.solver.gillogly import gillogly
 from bgfmt.solver.mean_rolls import mean_rolls
 from bgfmt.solver.one_sided import ROLLS, check_heuristic, one_sided
 from bgfmt.solver.plan import Plan, plan
@@ -20,7 +21,6 @@ from bgfmt.solver.recipe import recipe as find_recipe
 from bgfmt.solver.two_sided import two_sided
 from bgfmt.solver.waves import Progress
 from bgfmt.tables import Gillogly, Table
-from bgfmt.tables.gillogly import domain_of
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from bgfmt.errors import SolverError
+from bgfmt.extras.lab.tables.gillogly import CHEQUERS, POINTS, domain_ids, domain_of
 from bgfmt.game import board
 from bgfmt.solver import limits
 from bgfmt.solver.layers import layer_cuts
@@ -14,7 +15,6 @@ from bgfmt.solver.one_sided import GAMMON_CHEQUERS, check_size, memory_needed
 from bgfmt.solver.pool import Pool
 from bgfmt.solver.recipe import Recipe
 from bgfmt.solver.recipe import recipe as find_recipe
-from bgfmt.tables.gillogly import CHEQUERS, POINTS, domain_ids, domain_of
 
 MAX_TWO_SIDED_POINTS = 12
 LANES = (

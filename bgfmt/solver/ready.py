@@ -1,6 +1,6 @@
 """What workers of this machine have in common: imported once, by the process that they are forked from.
 
-See `bgfmt.cluster`. What fails here each worker does for itself.
+See `bgfmt.extras.cluster.dask_workers`. What fails here each worker does for itself.
 """
 
 from __future__ import annotations

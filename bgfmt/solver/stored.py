@@ -104,7 +104,7 @@ class Making:
         """Who makes a tile."""
         order = order_of(self.grid.points, self.grid.chequers)
         if self.device:
-            from bgfmt.solver.device import DeviceHands
+            from bgfmt.extras.cluster.device import DeviceHands
 
             made: Hands = DeviceHands(order, self.grid.columns)
             return made

@@ -18,12 +18,12 @@ from bgfmt.tables.base import BLOCK_BYTES, ArrayRule, Breach, Coarser, Column, T
 from bgfmt.tables.rows import LazyRows, Rows
 
 if TYPE_CHECKING:
+    from bgfmt.extras.lab.tables.expected_points import ExpectedPoints
+    from bgfmt.extras.lab.tables.gillogly import Gillogly
     from bgfmt.tables.base import KINDS
     from bgfmt.tables.components import Components
     from bgfmt.tables.exact_hypergammon import ExactHypergammon
-    from bgfmt.tables.expected_points import ExpectedPoints
     from bgfmt.tables.fine_two_sided import FineTwoSided
-    from bgfmt.tables.gillogly import Gillogly
     from bgfmt.tables.hypergammon import HYPER_EQUITIES, OUTCOMES, Hypergammon, HyperOutcome
     from bgfmt.tables.match_score import MatchEntry, MatchScore
     from bgfmt.tables.mean_rolls import MeanRolls
@@ -41,9 +41,9 @@ _HOME = {
     "Equities": "two_sided",
     "Estimate": "rolls",
     "ExactHypergammon": "exact_hypergammon",
-    "ExpectedPoints": "expected_points",
+    "ExpectedPoints": "bgfmt.extras.lab.tables.expected_points",
     "FineTwoSided": "fine_two_sided",
-    "Gillogly": "gillogly",
+    "Gillogly": "bgfmt.extras.lab.tables.gillogly",
     "HYPER_EQUITIES": "hypergammon",
     "HyperOutcome": "hypergammon",
     "Hypergammon": "hypergammon",
@@ -107,16 +107,20 @@ __all__ = [
 ]
 
 
+def _module(home: str) -> Any:
+    return import_module(home if "." in home else f"bgfmt.tables.{home}")
+
+
 def __getattr__(name: str) -> Any:
     if name == "KINDS":  # all of them, in order whatever was imported before
         for home in sorted(set(_HOME.values())):
-            import_module(f"bgfmt.tables.{home}")
+            _module(home)
         value: Any = import_module("bgfmt.tables.base").KINDS
         kinds = sorted(value.items())
         value.clear()
         value.update(kinds)
     elif name in _HOME:
-        value = getattr(import_module(f"bgfmt.tables.{_HOME[name]}"), name)
+        value = getattr(_module(_HOME[name]), name)
     else:
         raise AttributeError(f"module 'bgfmt.tables' has no attribute {name!r}")
     globals()[name] = value

@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from bgfmt import bounds
 from bgfmt.game import board
 from bgfmt.game.board import Position, Side
+from bgfmt.tables import bounds
 from bgfmt.tables.base import ArrayRule, Breach, Coarser, Column
 from bgfmt.tables.mean_rolls import MeanRolls
 from bgfmt.tables.rolls import Estimate, OfRolls, Rolls, Which, rolls_columns, rolls_values

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bgfmt import bounds
 from bgfmt.game import board
 from bgfmt.game.board import Side
+from bgfmt.tables import bounds
 from bgfmt.tables.base import Column
 from bgfmt.tables.numbering import OfOneSide
 from bgfmt.tables.scales import CHANCE_WHOLE, PIPS_PER_ROLL, Floats

@@ -9,10 +9,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from bgfmt import bounds
 from bgfmt.errors import NotCoveredError
 from bgfmt.game import board
 from bgfmt.game.board import Position, Side
+from bgfmt.tables import bounds
 from bgfmt.tables.base import ArrayRule, Breach, Coarser, Column
 from bgfmt.tables.numbering import CHUNK, OfRaces
 from bgfmt.tables.rows import Array, LazyRows, Rows
@@ -167,7 +167,7 @@ class TwoSided(OfRaces):
 
     @property
     def known_errors(self) -> NDArray[np.float64]:
-        """Greatest error of the four equities, float64 of shape (4,); see `bgfmt.bounds`."""
+        """Greatest error of the four equities, float64 of shape (4,); see `bgfmt.tables.bounds`."""
         if self.exact:
             return np.full(4, bounds.float64_error(self.points, self.chequers))
         return np.array(bounds.stored_error(self.points, self.chequers))

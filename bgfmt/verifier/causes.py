@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgfmt import formats
-from bgfmt.database import Database
 from bgfmt.errors import CapabilityError
+from bgfmt.files.database import Database
 from bgfmt.game import board
 from bgfmt.storage import Source
 from bgfmt.tables import NormalOneSided, OneSided, TwoSided

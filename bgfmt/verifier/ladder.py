@@ -12,8 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from bgfmt.cluster import workers_of
-from bgfmt.database import Database, open_database, read_source
 from bgfmt.errors import (
     AmbiguousFormatError,
     CapabilityError,
@@ -21,6 +19,8 @@ from bgfmt.errors import (
     FormatError,
     UnknownFormatError,
 )
+from bgfmt.extras.cluster.dask_workers import workers_of
+from bgfmt.files.database import Database, open_database, read_source
 from bgfmt.formats.opening import open_source
 from bgfmt.storage import PathLike, Source, chunks, system
 from bgfmt.tables import Table
@@ -145,7 +145,7 @@ def _measured(db: Database, threads: int) -> Mapping[str, Any]:
 
 
 def _against(db: Database, other: PathLike, tolerance: float | None) -> Finding:
-    from bgfmt.comparing import diff_tables
+    from bgfmt.files.diff import diff_tables
 
     with open_database(other) as second:
         try:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from bgfmt.database import Database, read_source
 from bgfmt.errors import (
     BgfmtError,
     CapabilityError,
@@ -13,6 +12,7 @@ from bgfmt.errors import (
     TruncatedError,
     UnknownFormatError,
 )
+from bgfmt.files.database import Database, read_source
 from bgfmt.storage import Source
 from bgfmt.verifier import causes
 from bgfmt.verifier.findings import Cause, Finding, Likely, Rule

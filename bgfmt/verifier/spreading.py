@@ -8,11 +8,11 @@ from functools import lru_cache, partial
 from time import time_ns
 from typing import Any, TypeVar
 
-from bgfmt.database import Database, open_database
+from bgfmt.files.database import Database, open_database
 from bgfmt.formats.base import Apart
+from bgfmt.solver.workers import Workers
 from bgfmt.storage import Source
 from bgfmt.tables import Table
-from bgfmt.workers import Workers
 
 K = TypeVar("K")
 R = TypeVar("R")

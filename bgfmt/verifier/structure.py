@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from bgfmt.database import Database
 from bgfmt.errors import CapabilityError
+from bgfmt.files.database import Database
 from bgfmt.formats.base import Apart
 from bgfmt.verifier.findings import Finding, Rule
 from bgfmt.verifier.proofs import nowhere

@@ -1,13 +1,13 @@
 """bgfmt's tables for bgsage's boards: 26 numbers, own chequers positive on [1..24], own bar [25], opponent's bar [0].
 
 The side whose view the board is is on roll. `money`, `chances`, `cube_action`, `checker_play` and `epc` are those of
-`bgfmt.hosts.boards.Boards`.
+`bgfmt.extras.hosts.boards.Boards`.
 """
 
 from __future__ import annotations
 
 from bgfmt import Position, Side
-from bgfmt.hosts.boards import Boards
+from bgfmt.extras.hosts.boards import Boards
 
 
 def position(board: list[int]) -> Position:

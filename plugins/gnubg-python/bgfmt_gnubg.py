@@ -23,7 +23,7 @@ import gnubg
 if TYPE_CHECKING:
     from bgfmt import Advisor, GameState
     from bgfmt.analysis import CubeAction, RankedPlays
-    from bgfmt.annotate import Report
+    from bgfmt.extras.matches.annotate import Report
 
 R = TypeVar("R")
 SHOWN = 10
@@ -134,7 +134,7 @@ def bearoff_annotate() -> Report | None:
     adviser = _adviser()
     if adviser is None:
         return None
-    from bgfmt.annotate import Judge, Report, annotate_file, text
+    from bgfmt.extras.matches.annotate import Judge, Report, annotate_file, text
 
     with tempfile.TemporaryDirectory() as folder:
         before, after = os.path.join(folder, "before.sgf"), os.path.join(folder, "after.sgf")

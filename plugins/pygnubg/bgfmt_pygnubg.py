@@ -1,12 +1,12 @@
 """bgfmt's tables for the gnubg Python package's boards: (opponent, side on roll), 25 counts each, the bar last.
 
-`money`, `chances`, `cube_action`, `checker_play` and `epc` are those of `bgfmt.hosts.boards.Boards`.
+`money`, `chances`, `cube_action`, `checker_play` and `epc` are those of `bgfmt.extras.hosts.boards.Boards`.
 """
 
 from __future__ import annotations
 
 from bgfmt import Position, Side
-from bgfmt.hosts.boards import Boards
+from bgfmt.extras.hosts.boards import Boards
 
 Board = tuple[tuple[int, ...], tuple[int, ...]]
 

@@ -8,9 +8,9 @@ from contextlib import redirect_stderr
 from functools import cache
 from typing import Any
 
-from bgfmt.service import bulk
-from bgfmt.service.app import Service, Settings
-from bgfmt.service.holdings import Holdings
+from bgfmt.extras.serve import bulk
+from bgfmt.extras.serve.app import Service, Settings
+from bgfmt.extras.serve.holdings import Holdings
 from tests.fuzz.corpus import FIXTURES
 
 BODIES = (

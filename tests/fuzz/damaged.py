@@ -27,11 +27,11 @@ from typing import Any
 
 import bgfmt
 from bgfmt import met, solver
+from bgfmt.files.solve_store import solve_stored
 from bgfmt.solver import gnubg2001
 from bgfmt.solver.match import match_score
-from bgfmt.solving_stored import solve_stored
 from bgfmt.tables import flat
-from tests import damage
+from tests.support import damage
 
 GOLDEN = Path(__file__).resolve().parents[2] / "fixtures" / "golden"
 SECONDS, MEGABYTES = 5.0, 250.0  # for one copy; what was held before it is not held against it

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import bgfmt
 from bgfmt import formats
-from bgfmt.database import read_source
+from bgfmt.files.database import read_source
 from bgfmt.storage import MemorySink, Source
 
 GOLDEN = Path(__file__).resolve().parents[2] / "fixtures" / "golden"

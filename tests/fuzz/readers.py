@@ -27,19 +27,19 @@ from typing import Any
 
 import bgfmt
 from bgfmt import met
-from bgfmt.database import read_source
 from bgfmt.errors import BgfmtError
+from bgfmt.extras.hosts import asking
+from bgfmt.extras.hosts.external import Player, Session
+from bgfmt.extras.hosts.gnubg import record
+from bgfmt.extras.hosts.ubgi import Engine
+from bgfmt.extras.serve import files, parameters
+from bgfmt.extras.serve.refusals import Refusal
+from bgfmt.files.database import read_source
 from bgfmt.game import identifiers
-from bgfmt.hosts import asking
-from bgfmt.hosts.external import Player, Session
-from bgfmt.hosts.gnubg import record
-from bgfmt.hosts.ubgi import Engine
-from bgfmt.service import files, parameters
-from bgfmt.service.refusals import Refusal
 from bgfmt.storage import Source
+from tests.extras.matches import mutate as matches
 from tests.fuzz import asking as service
 from tests.fuzz import corpus, mutations
-from tests.matches import mutate as matches
 
 FIXTURES = corpus.FIXTURES
 SECONDS, MEGABYTES = 2.0, 300

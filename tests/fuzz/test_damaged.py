@@ -7,8 +7,8 @@ from collections import Counter
 from pathlib import Path
 
 from bgfmt import formats
-from tests import damage
 from tests.fuzz.damaged import ANOTHER_SIZE, UNCHANGED, copy, run, seeds
+from tests.support import damage
 
 
 def test_there_is_a_seed_of_every_kind_and_format(tmp_path: Path) -> None:

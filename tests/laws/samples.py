@@ -20,8 +20,7 @@ from bgfmt.formats import Format
 from bgfmt.solver.match import match_score
 from bgfmt.storage import MemorySink, Source
 from bgfmt.tables import KINDS, OneSided, Table, TwoSided
-
-from ..conftest import GOLDEN
+from tests.conftest import GOLDEN
 
 FILES = {
     "one-sided": ("gnubg/os_p02.bd", "gnubg/os_p02_g.bd", "gnubg/os_p02_cg.bd", "gnubg/os_p06.bd"),

@@ -17,9 +17,8 @@ from bgfmt.formats.j.text import as_json
 from bgfmt.formats.records import Record, facts_of
 from bgfmt.storage import MemorySink, RangeSource, Source, create
 from bgfmt.tables import Table, same_numbers
-
-from ..conftest import ROOT
-from .samples import Sample, samples
+from tests.conftest import ROOT
+from tests.laws.samples import Sample, samples
 
 FORMATS = formats.known()
 SAMPLES = samples()

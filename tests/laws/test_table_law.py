@@ -13,8 +13,7 @@ from bgfmt.formats.gnubg.header import GnubgHeader
 from bgfmt.formats.records import AsRead, facts_of
 from bgfmt.game.board import Position, Side
 from bgfmt.tables import KINDS, Table, same_numbers
-
-from .samples import Sample, samples, tables
+from tests.laws.samples import Sample, samples, tables
 
 TABLES = {name: table for name, table in tables().items() if table.arrays()}
 every = pytest.mark.parametrize("table", TABLES.values(), ids=TABLES.keys())

@@ -7,8 +7,8 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
+from bgfmt.extras.lab.tables.gillogly import ROLLS, domain_ids
 from bgfmt.tables import OneSided
-from bgfmt.tables.gillogly import ROLLS, domain_ids
 
 Floats = NDArray[np.float64]
 

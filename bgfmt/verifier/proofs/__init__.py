@@ -41,8 +41,8 @@ WAYS = {
     Hypergammon.kind: "hypergammon",
     ExactHypergammon.kind: "exact_hypergammon",
     MatchScore.kind: "match_score",
-    Gillogly.kind: "gillogly",
-    ExpectedPoints.kind: "expected_points",
+    Gillogly.kind: "bgfmt.extras.lab.proofs.gillogly",
+    ExpectedPoints.kind: "bgfmt.extras.lab.proofs.expected_points",
 }
 #: the kinds whose rules workers can hold in parts
 SPREAD = (TwoSided.kind,)
@@ -99,5 +99,8 @@ def _prove(table: Table, work: Work) -> Outcome | None:
     ways = {**WAYS, **EXACT} if table.exact else WAYS
     if table.kind not in ways:
         return None
-    found: Outcome | None = import_module(f"bgfmt.verifier.proofs.{ways[table.kind]}").prove(table, work)
+    way = ways[table.kind]
+    found: Outcome | None = import_module(way if "." in way else f"bgfmt.verifier.proofs.{way}").prove(
+        table, work
+    )
     return found

@@ -17,10 +17,10 @@ from bgfmt import Position, Side
 from bgfmt.analysis import Advisor
 from bgfmt.analysis.approximate import turned
 from bgfmt.analysis.ondemand import solve_match
+from bgfmt.extras.hosts.external import Player, Reply, format_play
+from bgfmt.extras.hosts.server import Server
 from bgfmt.game.moves import legal_plays
 from bgfmt.game.state import GameState
-from bgfmt.hosts.external import Player, Reply, format_play
-from bgfmt.hosts.server import Server
 from bgfmt.met import load
 from bgfmt.met.score import Score
 

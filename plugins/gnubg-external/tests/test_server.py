@@ -19,8 +19,8 @@ import pytest
 
 import bgfmt
 from bgfmt.analysis import Advisor
-from bgfmt.hosts.external import Player
-from bgfmt.hosts.server import Limits, Server
+from bgfmt.extras.hosts.external import Player
+from bgfmt.extras.hosts.server import Limits, Server
 
 ROLL = (
     "board:gnubg:root:0:0:0:0:2:0:1:0:0:1:0:0:0:0:0:0:0:0:0:0:0:0:0:0:-1:0:-1:-1:0:-1:0:0:0:0:1:1:1:0:1:-1:0:25:"

@@ -1,4 +1,4 @@
-// The same bits as Python: `tests/test_js_reader.py` writes what bgfmt answers into the folder BGFMT_EXPECTED.
+// The same bits as Python: `tests/extras/serve/test_js_reader.py` writes what bgfmt answers into the folder BGFMT_EXPECTED.
 
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";

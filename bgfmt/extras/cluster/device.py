@@ -1,0 +1,123 @@
+"""The kernels of a tile on a CUDA device, or on Numba's simulator of one (NUMBA_ENABLE_CUDASIM=1)."""
+
+from __future__ import annotations
+
+import threading
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgfmt.errors import CapabilityError, MissingExtraError
+from bgfmt.game.results import WEIGHTS
+from bgfmt.solver.layers import PipOrder
+from bgfmt.solver.stored import Hands, Pairs
+
+Array = NDArray[Any]
+AT_ONCE = 4  # tiles made together, so that reading and writing of some go on beside the kernels of others
+_rooms = threading.local()
+_taking = threading.Lock()
+_taken: dict[tuple[int, int], tuple[Any, ...]] = {}
+
+
+@cache
+def cuda() -> Any:
+    """numba.cuda; MissingExtraError without it, CapabilityError where there is no device."""
+    try:
+        module: Any = import_module("numba.cuda")
+        simulated, there = _simulated(), module.is_available()
+    except ImportError:
+        install = "pip install '.[cuda]' in a checkout of bgfmt"
+        raise MissingExtraError(f"a CUDA device needs numba-cuda: {install}", install) from None
+    if not simulated and not there:
+        raise CapabilityError("no CUDA device is at hand")
+    return module
+
+
+def _simulated() -> bool:
+    config: Any = import_module("numba").config
+    return bool(getattr(config, "ENABLE_CUDASIM", 0))
+
+
+def tiles_at_once(threads: int) -> int:
+    """Tiles that a device makes together; the simulator makes one."""
+    cuda()
+    return 1 if _simulated() else min(AT_ONCE, threads)
+
+
+def device_name() -> str:
+    """What the device calls itself."""
+    if _simulated():
+        return "simulator"
+    name = cuda().get_current_device().name
+    return name.decode() if isinstance(name, bytes) else str(name)
+
+
+class DeviceHands(Hands):
+    """Arrays and kernels of a tile on the device; see `bgfmt.solver.stored.Hands`."""
+
+    def __init__(self, order: PipOrder, columns: int) -> None:
+        self.columns = columns
+        self._plays = _plays(order)
+
+    def prepare(self) -> None:
+        """Nothing: the device's kernels are compiled at the first tile."""
+
+    def near(self, name: str, places: int, sides: int) -> Any:
+        return self._room(name, (places, sides, self.columns), np.int16)
+
+    def records(self, name: str, rows: int, numbers: int) -> Any:
+        return self._room(name, (rows, numbers), np.uint16)
+
+    def _room(self, name: str, shape: tuple[int, ...], dtype: type[np.generic]) -> Any:
+        """An array on the device, in memory that this thread takes once."""
+        held: dict[str, Any] = _rooms.__dict__.setdefault("held", {})
+        size = int(np.prod(shape))
+        if name not in held or held[name].size < size:
+            held.pop(name, None)
+            held[name] = cuda().device_array(size, dtype)
+        return held[name][:size].reshape(shape)
+
+    def lay(self, stored: Any, near: Any, side: int, at: int) -> None:
+        if not stored.size:
+            return
+        from bgfmt.extras.cluster import cuda_tiles as kernels
+
+        if isinstance(stored, np.ndarray):
+            stored = cuda().to_device(np.ascontiguousarray(stored))
+        places = stored.shape[1] // self.columns
+        grid = -(-places // kernels.THREADS), stored.shape[0]
+        kernels.lay[grid, min(kernels.THREADS, places)](stored, near, side, at)
+
+    def best(self, pairs: Pairs) -> None:
+        us, near, window, low, out, row, place, sides = pairs
+        if us[0] >= us[1] or low >= sides:
+            return
+        from bgfmt.extras.cluster import cuda_tiles as kernels
+
+        width = min(kernels.THREADS, sides - low)
+        grid = -(-(sides - low) // width), us[1] - us[0]
+        kernels.best[grid, width](us[0], near, window, *self._plays, out, row, place, low, sides)
+
+    def fill(self, out: Any, rows: int, numbers: int, value: int) -> None:
+        from bgfmt.extras.cluster import cuda_tiles as kernels
+
+        width = min(kernels.THREADS, numbers)
+        kernels.fill[(-(-numbers // width), rows), width](out, numbers, value)
+
+    def host(self, out: Any) -> Array:
+        found: Array = out.copy_to_host()
+        return found
+
+
+def _plays(order: PipOrder) -> tuple[Any, ...]:
+    """The plays of a board on the device, taken there once."""
+    with _taking:
+        size = order.points, order.chequers
+        if size not in _taken:
+            _taken.clear()
+            arrays = order.ends, order.results, WEIGHTS
+            _taken[size] = tuple(cuda().to_device(np.ascontiguousarray(array)) for array in arrays)
+        return _taken[size]

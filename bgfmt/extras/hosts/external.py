@@ -1,0 +1,161 @@
+"""GNU Backgammon's external player: the adviser's decisions as answers to its questions, one client's conversation.
+
+gnubg sends one line a question, a FIBS board line in its own dialect (`bgfmt.game.identifiers.fibs`), and takes one
+line as the answer. No sockets here; see `bgfmt.extras.hosts.server`, and docs/hosts/external.md for gnubg's side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+
+from bgfmt.analysis.answers import Decision, Source
+from bgfmt.errors import BgfmtError
+from bgfmt.extras.hosts.deciding import Decider
+from bgfmt.game.board import Position, Side
+from bgfmt.game.identifiers import from_fibs
+from bgfmt.game.state import GameState
+from bgfmt.game.text import printable
+
+BAR, OFF = 25, 0
+RESIGNATIONS = ("normal", "gammon", "backgammon")
+VERSION = "Interface: 2\nRFBF: 0\nEngine: bgfmt\nSoftware: bgfmt"
+
+
+@dataclass(frozen=True)
+class Reply:
+    """An answer and where it came from.
+
+    text : the line to send. source : as of `bgfmt.analysis.answers.Answer`. value : equity of the choice for the
+    player asked, where one is known. left : after a play, the side of the player who made it.
+    """
+
+    text: str
+    source: Source
+    value: float | None = None
+    left: Side | None = None
+
+
+class Player:
+    """Answers questions by an adviser, which should go by a rule or an engine outside its tables, or by an engine.
+
+    resign : offer a resignation when the adviser says that the game is certainly lost.
+    """
+
+    def __init__(self, advisor: Decider, *, resign: bool = False) -> None:
+        self.advisor, self.resign = advisor, resign
+
+    def answer(self, state: GameState) -> Reply:
+        """The answer to a question. PositionError for a position that cannot be, NotCoveredError if refused."""
+        position = state.position.check()
+        over = not position.us.chequers or not position.them.chequers
+        if over and state.kind != "resignation":
+            return Reply(
+                {"take": "take", "cube": "roll", "play": ""}[state.kind], "forced", None, position.us
+            )
+        if self.resign and state.kind in ("play", "cube"):
+            given = self.advisor.resignation(state)
+            if given.offer:
+                return Reply(f"resign {RESIGNATIONS[given.offer - 1]}", given.source, given.worth)
+        return _reply(self.advisor.decide(state), position)
+
+
+def _reply(decision: Decision, position: Position) -> Reply:
+    if decision.act != "play":
+        text = {"pass": "drop"}.get(decision.act, decision.act)
+        return Reply(text, decision.source, decision.value)
+    if decision.play is None:
+        return Reply("", decision.source, None, position.us)
+    result = decision.play.result
+    text = format_play((move.start, move.end) for move in decision.play.moves)
+    left = result.us if isinstance(result, Position) else result
+    return Reply(text, decision.source, decision.value, left)
+
+
+def format_play(moves: Iterable[tuple[int, int]]) -> str:
+    """A play as gnubg reads it, such as ``bar/21 6/off``, one die at a time; an empty line where there is none."""
+    return " ".join(
+        f"{'bar' if start == BAR else start}/{'off' if end == OFF else end}" for start, end in moves
+    )
+
+
+def error_line(message: object) -> str:
+    """The answer that gnubg shows its user before it stops playing."""
+    return f"Error: {' '.join(str(message).split())[:200]}"
+
+
+@dataclass
+class Session:
+    """One client's conversation: what was asked before, as far as it matters."""
+
+    player: Player
+    log: Callable[[str], None] | None = None
+    mistakes: int = 0
+    asked: int = 0
+    closing: bool = False
+    cube_in_use: bool = True
+    _offered: Position | None = None  # the last position in which we were asked whether to double
+    _left: Side | None = None  # our own side after our last play
+
+    def reply(self, line: str) -> str:
+        """The answer to one line, without its line feed."""
+        text = line.replace("\0", "").strip()
+        if not text.startswith("board:"):
+            return self._command(text)
+        try:
+            state = from_fibs(text)
+            self._watch_cube(state)
+            answer = self.player.answer(state if self.cube_in_use else replace(state, cube_in_use=False))
+        except BgfmtError as error:
+            return self._mistake(str(error))
+        except Exception as error:  # an answer must come: gnubg waits for one line
+            return self._mistake(f"{type(error).__name__}: {error}")
+        self.asked += 1
+        self._remember(state, answer)
+        if self.log is not None:
+            names = " v ".join(printable(state.names[k], 30) for k in (state.turn, 1 - state.turn))
+            asked = f"{state.position} {state.kind} {state.dice or (0, 0)}"
+            self.log(f"{names}: {asked}: {answer.text} ({answer.source})")
+        return answer.text
+
+    def _watch_cube(self, state: GameState) -> None:
+        """Notice that no cube is in use, which gnubg's line does not say.
+
+        gnubg asks "roll or double?" before every roll at which a double is legal. When the very position we left
+        behind comes back with the dice thrown and that question was skipped, there is no cube.
+        """
+        if state.kind in ("cube", "take"):
+            self.cube_in_use = True
+            return
+        if state.kind != "play" or not state.money or not state.may_double:
+            return
+        if self._offered == state.position:
+            self.cube_in_use = True
+        elif self._left is not None and state.position.us == self._left:
+            self.cube_in_use = False
+
+    def _remember(self, state: GameState, answer: Reply) -> None:
+        if state.kind == "cube":
+            self._offered = state.position
+        elif state.kind == "play":
+            self._offered = None
+            self._left = answer.left if state.may_double else None
+
+    def _command(self, text: str) -> str:
+        word = text.lower().split(" ", 1)[0]
+        if word == "version":
+            return VERSION
+        if word == "help":
+            return "one line of gnubg's external player protocol, one answer"
+        if word in ("exit", "quit"):
+            self.closing = True
+            return ""
+        if word == "set":
+            return "not supported"
+        return self._mistake("expected a line that starts with board:")
+
+    def _mistake(self, message: str) -> str:
+        self.mistakes += 1
+        if self.log is not None:
+            self.log(f"refused: {printable(message)}")
+        return error_line(printable(message))

@@ -1,0 +1,294 @@
+"""Would GNU Backgammon load this file, and rightly? gnubg itself checks almost nothing.
+
+It reads 20 of the 40 header bytes, never looks at the size, and maps the file: a file cut short answers from
+whatever memory follows, a cubeless table fails in the middle of an evaluation, a normal-distribution table ends the
+program. All of this was seen with gnubg 1.07.001; docs/hosts/gnubg.md tells the experiments.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from bgfmt.errors import BgfmtError, FormatError
+from bgfmt.extras.hosts.gnubg.content import is_regular
+from bgfmt.files.gnubg_folders import HOSTS
+from bgfmt.formats import gnubg
+from bgfmt.formats.gnubg import FOUR_GIB
+
+PURE_POINTS = 12  # beyond, the two sides' points overlap
+
+KINDS = {
+    "OS": "one-sided",
+    "ND": "one-sided normal-distribution",
+    "TS": "two-sided",
+    "H": "hypergammon",
+}
+#: the same as kinds of table
+TABLES = KINDS | {"ND": "normal-distribution"}
+
+
+@dataclass
+class Examination:
+    """What gnubg would make of a file.
+
+    kind : "OS", "ND", "TS", "H", or "" for none of gnubg's. readable : whether it is of a format that bgfmt knows.
+    slots : where it may go, the best first; empty when refused.
+    refusals : why it must not be installed, each with what gnubg would do.
+    warnings : what gnubg would do that a user may not expect.
+    hosts : for each program "reads it rightly" or why not.
+    verdict : the verifier's line; `verified` whether it found nothing, None when it was not asked.
+    """
+
+    file: str
+    size: int
+    kind: str = ""
+    points: int = 0
+    chequers: int = 0
+    options: dict[str, bool] = field(default_factory=dict)
+    slots: tuple[str, ...] = ()
+    refusals: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    hosts: dict[str, str] = field(default_factory=dict)
+    readable: bool = True
+    verified: bool | None = None
+    verdict: str = "not verified"
+
+    @property
+    def ok(self) -> bool:
+        """Whether the file may be installed."""
+        return not self.refusals and self.verified is not False
+
+    @property
+    def exit_code(self) -> int:
+        """0: it may be installed; 1: it must not; 2: it is no database that can be read."""
+        return (0 if self.ok else 1) if self.readable else 2
+
+    @property
+    def title(self) -> str:
+        """The file in a few words."""
+        if not self.kind:
+            return "not a file of gnubg's"
+        named = [name for name, on in self.options.items() if on]
+        size = (
+            f"{self.points} points x {self.chequers} chequers"
+            if self.kind != "H"
+            else f"{self.chequers} chequer{'s' * (self.chequers > 1)}"
+        )
+        return ", ".join([f"{KINDS[self.kind]}, {size}", *named])
+
+    def as_dict(self) -> dict[str, Any]:
+        """All of it as plain values; `kind` is the kind of table, as `bgfmt info` names it."""
+        names = (
+            "file",
+            "size",
+            "kind",
+            "title",
+            "points",
+            "chequers",
+            "options",
+            "slots",
+            "refusals",
+            "warnings",
+        )
+        kind = {"kind": TABLES.get(self.kind, "")}
+        return (
+            {"ok": self.ok} | {n: getattr(self, n) for n in (*names, "hosts", "verified", "verdict")} | kind
+        )
+
+
+def examine(path: str | os.PathLike[str], *, until: str | None = "recurrence") -> Examination:
+    """Look at a file as gnubg would, then verify it.
+
+    Parameters
+    ----------
+    until
+        How far `bgfmt.verify` goes; None leaves the verification out.
+
+    Raises
+    ------
+    OSError for a file that cannot be read; everything found in the file itself is told in the result.
+    """
+    name = os.fspath(path)
+    if not is_regular(Path(path)):
+        raise OSError(errno.EINVAL, "not a regular file", name)
+    with open(path, "rb") as file:
+        head = file.read(gnubg.SIZE)
+        size = os.fstat(file.fileno()).st_size
+    found = Examination(name, size, gnubg.kind_of(head))
+    found.refusals += _loading(found, head)
+    if not found.refusals:
+        found.refusals += _using(found)
+        _add_size(found)
+        if not found.refusals and until is not None:
+            _verify(found, until)
+    if found.ok:
+        found.slots, notes = _slots(found)
+        found.warnings += notes
+    found.hosts = {host: _host(found, host) for host in HOSTS}
+    return found
+
+
+def _loading(found: Examination, head: bytes) -> Iterator[str]:
+    """Why gnubg would not load the file at all; fills in what the header says."""
+    if not found.kind:
+        found.readable = _readable(found.file)
+        what = "gnubg ignores it ('Unknown bearoff database')"
+        if found.size == 0:
+            yield f"the file is empty; {what}"
+        elif head[:5] == b"gnubg":
+            yield f"after 'gnubg' its header names no kind (expected -OS-, -TS- or -H, found {head[5:8]!r}); {what}"
+        else:
+            yield f"it has no gnubg header (expected 'gnubg', found {head[:5]!r}); {what}; {_other(found.file)}"
+        return
+    if found.size < gnubg.SIZE:
+        yield f"it is cut short inside the header: {found.size} of 40 bytes; gnubg ignores it"
+        return
+    said = gnubg.read_header(head)
+    assert said is not None
+    found.points, found.chequers = said.points, said.chequers
+    if found.kind == "H":
+        if not 1 <= said.chequers <= 3:
+            yield f"its header says {said.chequers} chequers; hypergammon has 1, 2 or 3, and gnubg does not check"
+        return
+    if not 1 <= said.points <= 23:
+        yield f"its header says {said.points} points; gnubg takes 1 to 23 ('incomplete bearoff database')"
+    if not 1 <= said.chequers <= 15:
+        yield f"its header says {said.chequers} chequers; gnubg takes 1 to 15 ('incomplete bearoff database')"
+    if found.kind == "TS":
+        found.options = {"cubeful": said.cubeful}
+    elif found.kind == "OS":
+        found.options = {"gammon": said.gammon, "compressed": said.compressed}
+
+
+def _readable(name: str) -> bool:
+    """Whether the verifier has more to say of a file than that no format knows it."""
+    import bgfmt
+
+    return bgfmt.verify(name, until="structure").exit_code != 2
+
+
+def _other(name: str) -> str:
+    """What to do with a file that is no gnubg file with a header."""
+    import bgfmt
+
+    try:
+        with bgfmt.open(name) as db:
+            if db.info().get("header") is False:
+                return f"it is a {db.format.title} file without header; a copy with header is needed"
+            return f"it is a {db.format.title} file: bgfmt convert makes a gnubg file of it"
+    except (BgfmtError, OSError):
+        return "bgfmt does not know it either"
+
+
+def _using(found: Examination) -> Iterator[str]:
+    """Why gnubg would load the file and then answer wrongly or end."""
+    if found.kind == "ND":
+        yield "it holds normal distributions: gnubg loads it and crashes on first use (segmentation fault)"
+    if found.kind == "TS" and not found.options["cubeful"]:
+        yield "it is cubeless: gnubg loads it and then fails every evaluation ('assertion pbc->fCubeful failed')"
+    expected = _expected_size(found)
+    if expected is not None and expected >= FOUR_GIB:
+        yield (
+            f"it takes {expected:,} bytes: gnubg's 32-bit offsets end at 4 GiB and would silently wrap round"
+            f"{' (two-sided tables: up to 6x12)' if found.kind == 'TS' else ''}; bgfmt itself reads it"
+        )
+    elif found.size >= FOUR_GIB and expected is None:
+        yield f"it takes {found.size:,} bytes: gnubg's 32-bit offsets end at 4 GiB and would silently wrap round"
+    if expected is not None and found.size < expected:
+        yield (
+            f"it is cut short: {found.points}x{found.chequers} needs {expected:,} bytes, found {found.size:,}; "
+            f"gnubg would load it without a word and answer from whatever memory follows"
+        )
+
+
+def _expected_size(found: Examination) -> int | None:
+    """Bytes the header promises; None for a compressed table, whose index has to be read."""
+    return gnubg.size_said(gnubg.Said(found.kind, found.points, found.chequers, **found.options))
+
+
+def _add_size(found: Examination) -> None:
+    """Open the file as bgfmt does: a compressed table's size, and what lies after the table."""
+    import bgfmt
+
+    try:
+        with bgfmt.open(found.file) as db:
+            db.table  # noqa: B018 - being able to read it is all we ask here
+            if db.others:
+                found.warnings.append(
+                    f"{len(db.others)} more database(s) follow in the file; gnubg never sees them"
+                )
+            if db.rest:
+                found.warnings.append(f"{db.rest:,} bytes at the end belong to no table; gnubg does not mind")
+    except FormatError as error:
+        if not found.refusals:
+            what = "gnubg would load it without a word and answer with wrong numbers"
+            found.refusals.append(f"{str(error).removeprefix(found.file + ': ')}; {what}")
+
+
+def _verify(found: Examination, until: str) -> None:
+    import bgfmt
+
+    report = bgfmt.verify(found.file, until=until)
+    found.verified, found.verdict = bool(report.ok), str(report.verdict)
+    if not found.verified:
+        found.refusals.append(f"verification: {found.verdict}; gnubg would use the wrong numbers")
+
+
+def _slots(found: Examination) -> tuple[tuple[str, ...], list[str]]:
+    """Slots in order of preference, and what to know about them."""
+    points, chequers = found.points, found.chequers
+    notes: list[str] = []
+    if found.kind == "H":
+        return (f"hyper{chequers}",), notes
+    if found.kind == "TS":
+        notes.append("match play uses its cubeless value only; the cubeful ones are money values")
+        if points > PURE_POINTS:
+            notes.append(f"{points} points are more than a pure race; gnubg asks it for races only")
+        if points <= 6 and chequers <= 6:
+            if (points, chequers) == (6, 6):
+                return ("ts0", "ts"), notes
+            notes.append("as gnubg_ts.bd it is never asked while gnubg_ts0.bd (6x6) covers all of it")
+            return ("ts", "ts0"), notes
+        return ("ts", "ts0"), notes
+    if not found.options["gammon"]:
+        wrong = (
+            "gnubg's gammon chances are simply wrong with it"
+            if points != 6
+            else "gnubg estimates gammon chances"
+        )
+        notes.append(f"it has no gammon distributions: {wrong}")
+    if points <= 6:
+        if (points, chequers) != (6, 15):
+            notes.append(
+                "as gnubg_os0.bd it leaves more positions to the race net than the stock 6-point table"
+            )
+            notes.append("as gnubg_os.bd it is never asked while gnubg_os0.bd (6 points) covers all of it")
+            return ("os", "os0"), notes
+        return ("os0", "os"), notes
+    notes.append("as gnubg_os.bd it is asked only for what has a chequer beyond point 6")
+    return ("os", "os0"), notes
+
+
+def _host(found: Examination, host: str) -> str:
+    """What one program makes of the file."""
+    if found.refusals:
+        if found.kind == "ND":
+            return "no: gnubg 1.07 crashes on it, the others were not tried"
+        return "no"
+    if host != "gnubg-nn":
+        return "reads it rightly"
+    if found.kind == "H" or (found.kind == "OS" and (found.points, found.chequers) != (6, 15)):
+        wrong = (
+            "has no such slot"
+            if found.kind == "H"
+            else "takes every one-sided file for 6 points: wrong numbers"
+        )
+        return f"no: it {wrong}"
+    if found.kind == "TS" and (found.points, found.chequers) != (6, 6):
+        return "not tried with a two-sided table that is not 6x6"
+    return "reads it rightly"

@@ -1,0 +1,254 @@
+"""The line server behind `bgfmt gnubg-external`: many connections, nothing a stranger sends can stop it.
+
+One answer, one line, for every question; no greeting and no prompt, since gnubg throws away whatever follows the
+first line it reads. One thread reads and writes, a few answer: most answers are a table look-up, but a position that
+is calculated may take seconds, and the first of its kind is compiled before.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from bgfmt.extras.hosts import external
+from bgfmt.extras.hosts.external import Player, Session
+
+BACKLOG = 128  # connections accepted in one go
+THREADS = 4  # that answer: so many long calculations at once before a look-up has to wait
+STARTING = 60.0  # seconds that a loaded machine may take to start a thread that listens
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a connection may do.
+
+    connections : at most so many at once; a newcomer beyond takes the place of one that never asked, else of the one
+        that has been silent longest. Where the system allows fewer open files, that many.
+    line : bytes of a line; the connection is closed after a longer one.
+    unfinished : seconds a begun line may take. Silence between lines may last as long as the place is not needed.
+    sending : seconds an answer may wait for a client that does not read.
+    mistakes : lines that are no questions before the connection is closed.
+    """
+
+    connections: int = 2000
+    line: int = 4096
+    unfinished: float = 10.0
+    sending: float = 10.0
+    mistakes: int = 20
+
+
+class Conversation(Protocol):
+    """What the server needs of the other side of a connection: a reply, without its line feed, to every line."""
+
+    mistakes: int
+    asked: int
+    closing: bool
+
+    def reply(self, line: str) -> str:
+        """The answer to one line."""
+
+
+@dataclass(eq=False)
+class _Connection:
+    conversation: Conversation
+    writer: asyncio.StreamWriter
+    last: float = field(default_factory=time.monotonic)
+
+    @property
+    def rank(self) -> tuple[bool, float]:
+        """Who gives way first, in order: those that never asked, then the longest silent."""
+        return self.conversation.asked > 0, self.last
+
+
+class Server:
+    """Listens on one address and answers. Use `run` in the main thread or `running` beside other work.
+
+    threads : that answer; 0 answers in the thread that serves, as a second engine may insist on.
+    """
+
+    def __init__(
+        self,
+        player: Player,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        *,
+        limits: Limits | None = None,
+        log: Callable[[str], None] | None = None,
+        threads: int = THREADS,
+    ) -> None:
+        self.host, self.port = host, port
+        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="bgfmt") if threads else None
+        self.limits = limits or Limits()
+        self._begin: Callable[[], Conversation] = lambda: Session(player, log)
+        self._open: set[_Connection] = set()
+        self._places = self.limits.connections
+        self._stop: asyncio.Event | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    async def serve(self, ready: Callable[[int], None] | None = None, *, signals: bool = False) -> None:
+        """Serve until `stop`; `ready` is called with the port once connections are taken."""
+        self._stop, self._loop = asyncio.Event(), asyncio.get_running_loop()
+        self._loop.set_exception_handler(lambda loop, context: None)  # a client's accident is no news
+        files = _open_files(self.limits.connections + 2 * BACKLOG)
+        spare = min(
+            2 * BACKLOG, files // 2
+        )  # files that are not connections, newcomers, connections being closed
+        self._places = max(1, min(self.limits.connections, files - spare))
+        if signals:
+            for name in (signal.SIGINT, signal.SIGTERM):
+                with contextlib.suppress(NotImplementedError):  # Windows: Ctrl-C is a KeyboardInterrupt
+                    self._loop.add_signal_handler(name, self._stop.set)
+        server = await asyncio.start_server(
+            self._serve_one, self.host, self.port, limit=self.limits.line, backlog=max(1, spare // 2)
+        )
+        self.port = server.sockets[0].getsockname()[1]
+        if ready is not None:
+            ready(self.port)
+        try:
+            await self._stop.wait()
+        finally:
+            server.close()
+            for connection in list(self._open):
+                connection.writer.transport.abort()
+            tasks = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            with contextlib.suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(server.wait_closed(), 2)
+            if self._pool is not None:
+                self._pool.shutdown(wait=False, cancel_futures=True)
+
+    def run(self, ready: Callable[[int], None] | None = None) -> None:
+        """Serve in this thread until interrupted or terminated."""
+        asyncio.run(self.serve(ready, signals=True))
+
+    def stop(self) -> None:
+        """End `serve`, from any thread."""
+        if self._loop is not None and self._stop is not None:
+            with contextlib.suppress(RuntimeError):  # it has ended already
+                self._loop.call_soon_threadsafe(self._stop.set)
+
+    @contextlib.contextmanager
+    def running(self) -> Iterator[int]:
+        """Serve in a thread of its own while the block runs; gives the port."""
+        started: Future[int] = Future()
+
+        def serve() -> None:
+            try:
+                asyncio.run(self.serve(started.set_result))
+            except BaseException as error:
+                if started.done():
+                    raise
+                started.set_exception(error)
+
+        thread = threading.Thread(target=serve, daemon=True)
+        thread.start()
+        try:
+            yield started.result(STARTING)
+        finally:
+            self.stop()
+            thread.join(10)
+
+    # -- one connection ----------------------------------------------------------------------------------
+
+    async def _serve_one(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._make_room()
+        connection = _Connection(self._begin(), writer)
+        self._open.add(connection)
+        try:
+            _set_up(writer, self.limits.line)
+            await self._converse(connection, reader)
+        except (TimeoutError, OSError, asyncio.CancelledError):
+            writer.transport.abort()  # gone, too slow, or we are closing: in each case there is nobody to tell
+        finally:
+            self._open.discard(connection)
+            with contextlib.suppress(OSError, RuntimeError):
+                writer.close()
+
+    def _make_room(self) -> None:
+        while len(self._open) >= self._places:
+            leaving = min(self._open, key=lambda connection: connection.rank)
+            self._open.discard(leaving)
+            leaving.writer.transport.abort()
+
+    async def _converse(self, connection: _Connection, reader: asyncio.StreamReader) -> None:
+        conversation = connection.conversation
+        while not conversation.closing and conversation.mistakes < self.limits.mistakes:
+            try:
+                line = await self._line(reader)
+            except asyncio.LimitOverrunError:
+                await self._send(
+                    connection, external.error_line(f"a line of more than {self.limits.line} bytes")
+                )
+                return
+            if line is None:
+                return
+            connection.last = time.monotonic()
+            answer = await self._reply(conversation, line.decode("utf-8", "replace"))
+            connection.last = time.monotonic()
+            if not conversation.closing:
+                await self._send(connection, answer)
+
+    async def _reply(self, conversation: Conversation, text: str) -> str:
+        if self._pool is None:
+            return conversation.reply(text)
+        return await asyncio.get_running_loop().run_in_executor(self._pool, conversation.reply, text)
+
+    async def _line(self, reader: asyncio.StreamReader) -> bytes | None:
+        """The next line, None at the end. Its first byte may be long in coming, the rest may not."""
+        while (first := await reader.read(1)) == b"\0":  # what gnubg sends after a line feed
+            pass
+        if first in (b"", b"\n"):
+            return None if first == b"" else b""
+        try:
+            async with asyncio.timeout(self.limits.unfinished):
+                return first + await reader.readuntil(b"\n")
+        except asyncio.IncompleteReadError:
+            return None
+
+    async def _send(self, connection: _Connection, text: str) -> None:
+        connection.writer.write(text.encode("utf-8", "replace") + b"\n")
+        async with asyncio.timeout(self.limits.sending):
+            await connection.writer.drain()
+        await asyncio.sleep(0)  # let the others have their turn between two answers
+
+
+def _open_files(wanted: int) -> int:
+    """Let this process have so many open files, as far as the system allows; how many it may have now."""
+    try:
+        import resource
+    except ImportError:
+        return wanted
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        more = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        with contextlib.suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (more, hard))
+        soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    return wanted if soft == resource.RLIM_INFINITY else soft
+
+
+def _set_up(writer: asyncio.StreamWriter, size: int) -> None:
+    """Bound what a connection may hold, and let the system notice a peer that has vanished without a word."""
+    transport = writer.transport
+    if hasattr(transport, "max_size"):
+        transport.max_size = size  # bytes read at once; asyncio's own choice is 256 KiB
+    transport.set_write_buffer_limits(high=4 * size)
+    sock = writer.get_extra_info("socket")
+    if sock is None:
+        return
+    with contextlib.suppress(OSError):
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        for name, value in (("TCP_KEEPIDLE", 60), ("TCP_KEEPINTVL", 15), ("TCP_KEEPCNT", 4)):
+            if hasattr(socket, name):
+                sock.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)

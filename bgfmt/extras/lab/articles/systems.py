@@ -1,0 +1,268 @@
+"""The articles' own systems, each by its author's name for it.
+
+H. A. Peelle, "Backgammon tools in J", Vector 24 (1: expected rolls; 4: ace-point bearoffs): `Rolls`, `Pwin`, `Ace`,
+`BTree`, `BTreeA`, `DoubleOffAce`. A. Benjamin and A. M. Ross, "Enumerating backgammon positions: the perfect hash",
+Interface XVI 1 (1996): `multichoose`, `bearoff_positions` and, from `bgfmt.game.orders`, the hash itself. A blog of
+19 October 2011, "Bearoff databases": `layouts`, `two_sided_layouts`; values in `bgfmt.extras.lab.articles.points_game`.
+
+Where a function takes `exact`, fractions are calculated instead of doubles; `BTree` and `BTreeA` calculate in the
+kind of number given. Doubles are added in the articles' own order, so that they agree to the last bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import cache
+from math import comb, factorial
+from typing import Any, overload
+
+from bgfmt.errors import PositionError
+from bgfmt.game.board import MAX_CHEQUERS, Side
+from bgfmt.game.moves import ROLLS, side_plays
+
+Number = float | Fraction
+Counts = Side | Sequence[int]
+
+
+def _side(counts: Counts) -> Side:
+    return counts if isinstance(counts, Side) else Side(*counts)
+
+
+def _constants(exact: bool) -> tuple[Number, Number, Number]:
+    """One sixth (a double), five sixths (no double) and one, as doubles or fractions."""
+    return (Fraction(1, 6), Fraction(5, 6), Fraction(1)) if exact else (1 / 6, 5 / 6, 1.0)
+
+
+def _natural(**numbers: int) -> None:
+    for name, value in numbers.items():
+        if value != int(value) or abs(value) > 100_000:
+            raise PositionError(f"{name} must be a whole number within reason, not {value!r}")
+
+
+# -- Peelle, part 1: expected rolls ----------------------------------------------------------------------
+
+
+def Rolls(counts: Counts, *, exact: bool = False) -> Number:
+    """Least expected number of rolls to bear off a home board, counts on points 1 to 6.
+
+    Peelle's `Rolls`, with the maximum sign of his appendix: a larger number bears off from the highest occupied
+    point. Doubles come from the compiled solver's table, fractions (few chequers) from the definition itself.
+
+    >>> Rolls((0, 1, 0, 0, 1, 0), exact=True)
+    Fraction(239, 162)
+    """
+    side = _side(counts)
+    if side.highest > 6:
+        raise PositionError(f"{side}: Rolls is defined for the six points of the home board")
+    if exact:
+        return _mean(side)
+    if side.chequers <= 3:
+        return float(_mean(side))
+    return float(_means()[side.number(6)])
+
+
+@cache
+def _means() -> Any:
+    from bgfmt import solver
+
+    return solver.mean_rolls(6, 15).means
+
+
+@cache
+def _mean(side: Side) -> Fraction:
+    if not side.chequers:
+        return Fraction(0)
+    total = sum(
+        (weight * min(_mean(after) for after in side_plays(side, (a, b))) for a, b, weight in ROLLS),
+        Fraction(0),
+    )
+    return 1 + total / 36
+
+
+@cache
+def distribution(side: Side) -> tuple[Fraction, ...]:
+    """Exact chances to be off in exactly 0, 1, 2, ... rolls when every play has the least expected rolls."""
+    if not side.chequers:
+        return (Fraction(1),)
+    total: list[Fraction] = [Fraction(0)]
+    for a, b, weight in ROLLS:
+        best = min(side_plays(side, (a, b)), key=_mean)
+        after = distribution(best)
+        total += [Fraction(0)] * (len(after) + 1 - len(total))
+        for i, chance in enumerate(after):
+            total[i + 1] += chance * Fraction(weight, 36)
+    return tuple(total)
+
+
+def Pwin(ours: Any, theirs: Any) -> Any:
+    """Chance that the side on roll is off first, from two distributions of the number of rolls.
+
+    `ours` and `theirs` are chances of being off in exactly 0, 1, 2, ... rolls (floats or fractions), or Sides,
+    whose exact distributions are then calculated. Peelle's `Pwin`; the side on roll wins ties.
+
+    >>> float(Pwin(Side(8), Side(6)))  # doctest: +ELLIPSIS
+    0.30105...
+    """
+    a, b = (distribution(x) if isinstance(x, Side) else list(x) for x in (ours, theirs))
+    later: Any = sum(b)
+    win: Any = 0
+    for i, chance in enumerate(a):
+        win += chance * later
+        if i < len(b):
+            later -= b[i]
+        else:
+            break
+    return win
+
+
+# -- Peelle, part 4: ace-point bearoffs -------------------------------------------------------------------
+
+
+@cache
+def _ace(a: int, b: int, exact: bool) -> Number:
+    """`Ace` by pairs of pieces, built up from the smallest so that no depth is too great."""
+    double, single, one = _constants(exact)
+    done: dict[tuple[int, int], Number] = {}
+
+    def known(x: int, o: int) -> Number:
+        return one if x < 1 else done[x, max(o, 0)]
+
+    for total in range(a + b + 1):
+        for x in range(1, total + 1):
+            o = total - x
+            if x <= max(a, b) and o <= max(a, b):
+                done[x, o] = one - (double * known(o, x - 2) + single * known(o, x - 1))
+    return known(a, b)
+
+
+@overload
+def Ace(x: int, o: int) -> float: ...
+@overload
+def Ace(x: int, o: int, *, exact: bool) -> Number: ...
+def Ace(x: int, o: int, *, exact: bool = False) -> Number:
+    """Chance that the player on roll, `x` pieces on the ace point, beats `o` pieces on the other ace point.
+
+    1 - (1/6 Ace(o, x-4) + 5/6 Ace(o, x-2)), and 1 where x < 1 (a player without pieces has won already).
+
+    >>> Ace(8, 6, exact=True)
+    Fraction(2341, 7776)
+    """
+    _natural(x=x, o=o)
+    return _ace(max(0, -(-x // 2)), max(0, -(-o // 2)), exact)
+
+
+def BTree(p: Any, level: int) -> list[Any]:
+    """Level `level` of the binary probability tree of `p` and its complement: 2 ** level numbers.
+
+    >>> BTree(Fraction(1, 6), 1)
+    [Fraction(1, 6), Fraction(5, 6)]
+    """
+    _natural(level=level)
+    if level > 24:
+        raise PositionError(f"level {level} of the tree has 2^{level} numbers; 24 is the last one made")
+    tree: list[Any] = [p**0]
+    for _ in range(max(0, level)):
+        tree = [p * value for value in tree] + [(1 - p) * value for value in tree]
+    return tree
+
+
+def BTreeA(p: Any, level: int) -> list[Any]:
+    """The tree with the branch after a double cut short: it comes back two levels on, the other one level on.
+
+    The sum is the chance that a stack of `level` pairs on the ace point goes off with a double on the last roll.
+
+    >>> sum(BTreeA(Fraction(1, 6), 8))
+    Fraction(479891, 1679616)
+    """
+    _natural(level=level)
+    if level > 30:
+        raise PositionError(
+            f"level {level} of the truncated tree is longer than anyone reads; 30 is the last one"
+        )
+    one = p**0
+    levels: list[list[Any]] = [[one]]
+    for now in range(1, level + 1):
+        left = levels[now - 2] if now >= 2 else [one]
+        right = levels[now - 1] if now >= 2 else [one * 0]
+        levels.append([p * value for value in left] + [(1 - p) * value for value in right])
+    return levels[max(0, level)]
+
+
+@overload
+def DoubleOffAce(n: int) -> float: ...
+@overload
+def DoubleOffAce(n: int, *, exact: bool) -> Number: ...
+def DoubleOffAce(n: int, *, exact: bool = False) -> Number:
+    """Chance that the last pieces of a stack of `n` on the ace point go off with a double (the limit is 2/7).
+
+    >>> round(DoubleOffAce(15), 6)
+    0.285715
+    """
+    _natural(n=n)
+    double, single, one = _constants(exact)
+    values: list[Number] = [one]  # by pairs of pieces
+    for pairs in range(1, -(-n // 2) + 1):
+        after = values[max(0, pairs - 2)]
+        values.append(double * after + (single * values[pairs - 1] if pairs > 1 else 0 * one))
+    return values[max(0, -(-n // 2))]
+
+
+# -- counting --------------------------------------------------------------------------------------------
+
+
+def choose(n: int, k: int) -> int:
+    """Ways to choose k of n things; Ross's n choose k."""
+    return comb(n, k)
+
+
+def orderings(n: int, k: int | None = None) -> int:
+    """Ways to put k of n things in order (all of them when k is left out): n! / (n - k)!."""
+    return factorial(n) // factorial(n - (n if k is None else k))
+
+
+def multichoose(n: int, k: int) -> int:
+    """Ways to choose k of n things with repetition, C(n + k - 1, k); Ross's n multichoose k.
+
+    >>> multichoose(6, 4)
+    126
+    """
+    return comb(n + k - 1, k) if n or k else 1
+
+
+def bearoff_positions(points: int = 6, chequers: int = MAX_CHEQUERS) -> int:
+    """Positions of one side of up to `chequers` on `points`, all off included: (points + 1) multichoose chequers.
+
+    >>> bearoff_positions()
+    54264
+    """
+    return multichoose(points + 1, chequers)
+
+
+def naive_cells(points: int = 6, chequers: int = MAX_CHEQUERS) -> int:
+    """Cells of an array with one index for each point and one for the chequers off: Ross's 16 ** 7."""
+    return int((chequers + 1) ** (points + 1))
+
+
+def layouts(points: int, chequers: int) -> int:
+    """The 2011 blog's layouts of one side: 1 to `chequers` chequers on `points` points, C(N + M, M) - 1."""
+    return comb(points + chequers, chequers) - 1
+
+
+def two_sided_layouts(points: int, chequers: int) -> int:
+    """The 2011 blog's board layouts of both sides, ((N + M)! / N! / M! - 1) ** 2.
+
+    >>> two_sided_layouts(6, 10)
+    64112049
+    """
+    return int(layouts(points, chequers) ** 2)
+
+
+def __getattr__(name: str) -> Any:
+    """Ross's hash and the other orders live in `bgfmt.game.orders`; they answer here too."""
+    if not name.startswith("_"):
+        import bgfmt.game.orders as orders  # noqa: PLR0402
+
+        if hasattr(orders, name):
+            return getattr(orders, name)
+    raise AttributeError(f"module 'bgfmt.extras.lab.articles.systems' has no attribute {name!r}")

@@ -1,0 +1,266 @@
+"""The modes of `bgfmt engine`: what is asked for, put together from players, dice and a setting."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import sys
+from dataclasses import dataclass
+
+import click
+
+from bgfmt import jit, storage
+from bgfmt.cli import options
+from bgfmt.cli.terminal import Progress
+from bgfmt.extras import matches
+from bgfmt.extras.lab import engine
+from bgfmt.extras.lab.commands.engine_explain import explain
+from bgfmt.extras.lab.engine.bkg import Bkg
+from bgfmt.extras.lab.playing import dice as rolls
+from bgfmt.extras.lab.playing import referee, replaying, series
+from bgfmt.extras.lab.playing.person import Person, Quit
+from bgfmt.extras.matches.model import Game, Match, Record
+from bgfmt.extras.matches.write_mat import write_mat
+from bgfmt.extras.matches.write_sgf import write_sgf
+from bgfmt.game.moves import notation
+from bgfmt.game.state import GameState
+
+WRITERS = {".sgf": write_sgf, ".mat": lambda match: write_mat(match).encode("utf-8", "backslashreplace")}
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The command line of `bgfmt engine`."""
+
+    name: str
+    mode: str
+    words: tuple[str, ...]
+    said: tuple[str, ...]
+    against: str | None
+    games: int | None
+    length: int | None
+    position: str | None
+    seed: int | None
+    dice: str | None
+    cube: bool | None
+    doubling: bool
+    second: bool
+    output: str | None
+    quiet: bool
+    threads: int | None
+    force: bool
+    as_json: bool
+
+    @property
+    def options(self) -> dict[str, str]:
+        """The engine's own options."""
+        bad = next((item for item in self.said if "=" not in item), None)
+        if bad is not None:
+            raise click.UsageError(f"{bad!r}: an option is KEY=VALUE")
+        return dict(item.split("=", 1) for item in self.said)
+
+
+def run(asked: Asked) -> int:
+    """Do what is asked; the exit code."""
+    main = engine.create(asked.name, asked.options)
+    if asked.output is not None:
+        _suffix(asked.output)
+        storage.check_output(asked.output, force=asked.force)
+    modes = {"replay": _replay, "explain": _explain, "bearoff": _bearoff, "series": _series}
+    with Progress("engine") as progress, jit.watching(progress.compiling):
+        return modes.get(asked.mode, _games)(asked, main)
+
+
+# -- what is played ------------------------------------------------------------------------------------------
+
+
+def ask(prompt: str) -> str:
+    """One line from standard input; its end is a person who has had enough."""
+    sys.stdout.write(prompt)
+    sys.stdout.flush()
+    line = sys.stdin.readline()
+    if not line:
+        click.echo()
+        raise Quit
+    return line.strip()
+
+
+def _players(asked: Asked, main: engine.Engine) -> tuple[referee.Players, tuple[str, str]]:
+    person = Person(ask, click.echo, doubling=asked.doubling)
+    if asked.mode == "referee":
+        return (person, Person(ask, click.echo, doubling=asked.doubling)), ("White", "Black")
+    usual: engine.Engine = person if asked.mode == "play" else main
+    other = usual if asked.against is None else engine.create(asked.against)
+    name = asked.against or ("you" if asked.mode == "play" else asked.name)
+    pair, names = (main, other), (asked.name, name)
+    if asked.mode == "play" and not asked.second:
+        pair, names = (other, main), (name, asked.name)
+    if names[0] == names[1]:
+        names = (f"{names[0]} 1", f"{names[1]} 2")
+    return pair, names
+
+
+def _setting(asked: Asked, names: tuple[str, str], cube: bool) -> referee.Setting:
+    around = {"length": asked.length or 0, "cube": cube if asked.cube is None else asked.cube, "names": names}
+    if asked.position is None:
+        return referee.Setting(**around)  # type: ignore[arg-type]
+    return referee.Setting(GameState.parse(asked.position).position.check(), 0, **around)  # type: ignore[arg-type]
+
+
+def _dice(asked: Asked, seed: int | None) -> rolls.Dice:
+    if asked.dice == "-":
+        return rolls.Thrown(ask, click.echo)
+    if asked.dice is not None:
+        return rolls.Listed.of_file(asked.dice)
+    return rolls.Seeded(secrets.randbits(64) if seed is None else seed)
+
+
+# -- modes -----------------------------------------------------------------------------------------------------
+
+
+def _series(asked: Asked, main: engine.Engine) -> int:
+    pair, names = _players(asked, main)
+    setting, games = _setting(asked, names, False), asked.games or 1000
+    seed = 1 if asked.seed is None else asked.seed
+    alike = pair[0] is pair[1] and asked.dice is None and asked.output is None and not asked.length
+    with Progress("playing", " games") as progress:
+        if alike and isinstance(main, Bkg):
+            found = series.compiled(main, setting, games, seed, threads=asked.threads, progress=progress)
+        else:
+            done: list[Game] = []
+
+            def ended(game: Game) -> bool:
+                done.append(game)
+                progress(len(done), games)
+                return True
+
+            match = referee.play_match(pair, _dice(asked, seed), setting, games=games, ended=ended)
+            found = series.of_games(match.games)
+            _write(asked, match)
+    if asked.as_json:
+        options.echo_json({"engine": asked.name, "against": names[1], "seed": seed, **found.as_dict()})
+    else:
+        click.echo("\n".join(found.lines(names)))
+    return 0
+
+
+def _games(asked: Asked, main: engine.Engine) -> int:
+    pair, names = _players(asked, main)
+    setting = _setting(asked, names, True)
+    played: list[Game] = []
+
+    def tell(record: Record) -> None:
+        if not asked.quiet:
+            click.echo(said(record, names))
+
+    def ended(game: Game) -> bool:
+        played.append(game)
+        click.echo(str(game).replace("player 1", names[0]).replace("player 2", names[1]))
+        return True
+
+    try:
+        referee.play_match(
+            pair, _dice(asked, asked.seed), setting, games=asked.games or 1, tell=tell, ended=ended
+        )
+    except Quit:
+        click.echo("the game is given up" if not played else f"games played: {len(played)}")
+    if played:
+        _write(asked, Match(names, setting.length, tuple(played), matches.Rules(jacoby=False, beavers=False)))
+    return 0
+
+
+def said(record: Record, names: tuple[str, str]) -> str:
+    """A record in a line."""
+    who = names[record.player]
+    if record.kind in ("play", "dance"):
+        assert record.dice is not None
+        text = notation(record.moves) if record.kind == "play" else "no chequer can move"
+        return f"{who:<10} {record.dice[0]}-{record.dice[1]}: {text}"
+    words = {
+        "double": f"doubles to {2 * record.cube}", "take": "takes", "drop": "passes",
+        "resign": f"resigns {record.points} point{'s' * (record.points != 1)}",
+        "set": f"is on roll: {record.position}",
+    }  # fmt: skip
+    return f"{who:<10} {words.get(record.kind, record.kind)}"
+
+
+def _replay(asked: Asked, main: engine.Engine) -> int:
+    found = matches.read(asked.words[0]) if asked.words else [replaying.sample_game()]
+    only = 1 if asked.second or not asked.words else None
+    rows: list[dict[str, object]] = []
+    counted: list[replaying.Turn] = []
+    for match in found:
+        for problem in match.problems:
+            click.echo(problem, err=True)
+        for game in match.games:
+            for turn in replaying.replay(main, match, game):
+                rows.append(turn.as_dict(match.players))
+                mine = only is None or turn.record.player == only
+                if mine and turn.open:
+                    counted.append(turn)
+                if not asked.as_json:
+                    dice = turn.record.dice
+                    roll = "   " if dice is None else f"{dice[0]}-{dice[1]}"
+                    who = match.players[turn.record.player]
+                    line = f"{turn.number or '':>3} {who:<10.10} {roll}  {turn.played:<24}"
+                    more = "" if turn.same or not mine else f" {asked.name} now: {turn.choice}"
+                    click.echo((line + more).rstrip())
+    engaged = [turn.same for turn in counted if turn.record.position.contact]
+    same = [turn.same for turn in counted]
+    if asked.as_json:
+        problems = [problem for match in found for problem in match.problems]
+        options.echo_json(
+            {"turns": rows, "same": sum(same), "choices": len(same), "same_in_contact": sum(engaged),
+             "choices_in_contact": len(engaged), "problems": problems}
+        )  # fmt: skip
+        return 0
+    whose = "" if only is None else f" of {found[0].players[only]}"
+    click.echo(
+        f"the same in {sum(engaged)} of {len(engaged)} choices{whose} in contact, {sum(same)} of {len(same)} in all"
+    )
+    return 0
+
+
+def _explain(asked: Asked, main: engine.Engine) -> int:
+    return explain(main, asked.words, asked.as_json)
+
+
+def _bearoff(asked: Asked, main: engine.Engine) -> int:
+    if asked.name != "bkg":
+        raise click.UsageError(f"engine {asked.name} has no rules for the bear-off to measure")
+    from bgfmt.extras.lab.playing import quality
+
+    found = quality.measured(threads=asked.threads)
+    if asked.as_json:
+        options.echo_json({"rules": [one.as_dict() for one in found]})
+        return 0
+    click.echo("851,929 positions of up to six men, 36 rolls, against exact two-sided play")
+    click.echo("rule    differs   average cost   worst")
+    for one in found:
+        line = (
+            f"{one.rule:<7} {100 * one.differs:6.3f} %   {one.cost:.7f}    {one.worst:.5f}  ({one.worst_at})"
+        )
+        click.echo(line)
+    click.echo("\nwinning chance  positions  " + "  ".join(f"{one.rule:>9}" for one in found))
+    for k, (many, _) in enumerate(found[0].by_chance.tolist()):
+        costs = "  ".join(f"{one.by_chance[k, 1]:.7f}" for one in found)
+        click.echo(f"{k / 20:.2f}-{(k + 1) / 20:.2f}       {int(many):>9,}  {costs}")
+    return 0
+
+
+# -- files -----------------------------------------------------------------------------------------------------
+
+
+def _suffix(path: str) -> str:
+    suffix = os.path.splitext(path)[1].lower()
+    if suffix not in WRITERS:
+        raise click.UsageError(f"{path}: games are written as {' or '.join(WRITERS)}")
+    return suffix
+
+
+def _write(asked: Asked, match: Match) -> None:
+    if asked.output is None:
+        return
+    data = WRITERS[_suffix(asked.output)](match)
+    with storage.create(asked.output, force=asked.force) as sink:
+        sink.write(data)

@@ -1,0 +1,214 @@
+"""`bgfmt study rules`: how good the rules of thumb are."""
+
+from __future__ import annotations
+
+import re
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from bgfmt.cli import _asking, options
+
+if TYPE_CHECKING:
+    from bgfmt.extras.lab.study.measuring import Section
+    from bgfmt.extras.lab.study.tallies import Tally
+
+#: kind of decision -> heading, what "yes" is; a yes can be wrong, and a right one missed
+KINDS = {
+    "double": ("Doubles of a centered cube", "double"),
+    "redouble": ("Redoubles", "redouble"),
+    "take": ("Answers to a double, in every position", "take"),
+    "answer": ("Answers to a double, where doubling a centered cube is right", "take"),
+}
+
+
+@click.group()
+def study() -> None:
+    """Measure what players and programs go by against exact tables."""
+
+
+@study.command("rules")
+@click.argument("databases", nargs=-1, metavar="[DB...]")
+@click.option("--away", metavar="A-B", help="At a score: points that the side on roll and the other need.")
+@_asking.met_options("Which player of an uneven match equity table is on roll.")
+@click.option("--chequers", metavar="N|A-B", help="Only sides of so many chequers (default: all).")
+@click.option(
+    "--sample",
+    type=click.IntRange(1, 100_000_000),
+    default=200_000,
+    show_default=True,
+    metavar="N",
+    help="Pairs to draw where there are more than 12 million.",
+)
+@click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="Of the draw.")
+@click.option("--rule", "names", multiple=True, metavar="NAME", help="Only this rule; may be repeated.")
+@click.option(
+    "--plot", metavar="FILE", type=click.Path(dir_okay=False), help="Draw the mean losses into FILE."
+)
+@options.as_option
+@options.json_option
+def rules(
+    databases: tuple[str, ...],
+    away: str | None,
+    met: str | None,
+    extend_met: bool,
+    met_player: int,
+    chequers: str | None,
+    sample: int,
+    seed: int,
+    names: tuple[str, ...],
+    plot: str | None,
+    described: str | None,
+    as_json: bool,
+) -> None:
+    """How often counts and rules of thumb double, redouble and take wrongly in a race, and what it costs.
+
+    Without DB every pair of six points and six chequers is judged by exact equities, and a sample of six points and
+    fifteen chequers by the adviser's estimate. A two-sided DB or, with --away, a table of that score judges the pairs
+    it covers, a one-sided DB by the estimate. The rules themselves do not look at the score; gammons are ignored.
+
+    \b
+    Examples:
+      bgfmt study rules
+      bgfmt study rules --chequers 6 --rule keith --rule isight
+      bgfmt study rules --away 3-5 --plot rules.svg
+    """
+    from bgfmt.cli.terminal import Progress
+    from bgfmt.extras.lab.study.measuring import rule_quality
+    from bgfmt.met import DEFAULT, load
+    from bgfmt.met.score import Score
+
+    if described and not databases:
+        raise click.UsageError("which file is meant? name the database")
+    if away is None and (met is not None or extend_met):
+        raise click.UsageError("a match equity table is for a score: name it with --away")
+    score = None
+    if away is not None:
+        score = Score(_asking.parse_away(away), load(met or DEFAULT, extend=extend_met), player=met_player)
+    with ExitStack() as stack:
+        library = stack.enter_context(_asking.opened(list(databases), described, None)) if databases else None
+        progress = stack.enter_context(Progress("studying", " pairs"))
+        found = rule_quality(
+            library, score=score, chequers=_chequers(chequers), sample=sample, seed=seed, names=names,
+            progress=progress,
+        )  # fmt: skip
+    if plot:
+        from bgfmt.analysis import plots
+
+        plots.rule_chart(plot, {_title(s): _losses(s) for s in found})
+    if as_json:
+        options.echo_json({"away": away, "sections": [_as_dict(s) for s in found]})
+    else:
+        click.echo("\n\n".join("\n".join(_lines(s)) for s in found))
+
+
+def _chequers(text: str | None) -> tuple[int, int] | None:
+    if text is None:
+        return None
+    read = re.fullmatch(r"(\d{1,2})(?:-(\d{1,2}))?", text)
+    if not read:
+        raise click.UsageError(f"{text!r}: expected a number of chequers, such as 6 or 1-6")
+    return int(read[1]), int(read[2] or read[1])
+
+
+def _title(section: Section) -> str:
+    judge, (few, many) = section.judge, section.chequers
+    chequers = f"{few}" if few == many else f"{few} to {many}"
+    pairs = f"every pair ({section.pairs:,})" if section.seed is None else f"{section.pairs:,} pairs"
+    about = f"at {section.score}" if section.score else "for money"
+    return f"{min(judge.points, 6)} points, {chequers} chequers a side, {pairs}, {about}"
+
+
+def _lines(section: Section) -> list[str]:
+    judge = section.judge
+    lines = [_title(section), f"judged by {judge.title}" + (f", {judge.table}" if judge.table else "")]
+    if section.seed is not None:
+        lines.append(f"each side drawn evenly among its positions, seed {section.seed}")
+    if judge.mean_error and judge.max_error:
+        errs = ", ".join(
+            f"{n} {worst:.4f} and {judge.mean_error[n]:.5f}" for n, worst in judge.max_error.items()
+        )
+        lines.append(f"measured errors, greatest and mean, over every pair of up to six chequers: {errs}")
+    for kind, (heading, yes) in KINDS.items():
+        tallies = {rule.name: getattr(found, kind) for rule, found in section.results.items()}
+        if None in tallies.values():
+            lines += ["", f"{heading}: there are none at this score"]
+            continue
+        first = next(iter(tallies.values()))
+        right = 100 * first.should / first.pairs if first.pairs else 0.0
+        lines += ["", f"{heading}: {first.pairs:,}, right to {yes} in {right:.2f} %"]
+        lines.append(
+            f"{'rule':<12} {yes + 's':>9}   wrong  missed   differs  mean loss  a wrong  worst  the worst"
+        )
+        lines += [_row(name, tally, section) for name, tally in tallies.items()]
+    return lines
+
+
+def _row(name: str, tally: Tally, section: Section) -> str:
+    yes = 100 * tally.yes / tally.pairs if tally.pairs else 0.0
+    at = "" if tally.at is None else str(section.sides(tally.at))
+    return (
+        f"{name:<12} {yes:7.2f} % {tally.wrong_yes:>7} {tally.wrong_no:>7}  {100 * tally.share:6.3f} %"
+        f"   {tally.mean:.6f}   {tally.mean_wrong:.4f} {tally.worst:.4f}  {at}"
+    )
+
+
+def _losses(section: Section) -> dict[str, dict[str, float]]:
+    kinds = {"double": "double", "redouble": "redouble", "answer": "answer to a right double"}
+    return {
+        rule.name: {
+            words: getattr(found, kind).mean
+            for kind, words in kinds.items()
+            if getattr(found, kind) is not None
+        }
+        for rule, found in section.results.items()
+    }
+
+
+def _as_dict(section: Section) -> dict[str, Any]:
+    judge, score = section.judge, section.score
+    return {
+        "judge": judge.title,
+        "source": judge.source,
+        "table": judge.table,
+        "max_error": judge.max_error,
+        "mean_error": judge.mean_error,
+        "points": min(judge.points, 6),
+        "chequers": list(section.chequers),
+        "pairs": section.pairs,
+        "among": section.among,
+        "seed": section.seed,
+        "away": list(score.away) if score else None,
+        "met": score.met.name if score else None,
+        "met_digest": score.met.digest if score else None,
+        "ties": {"double": judge.ties[0], "answer": judge.ties[1]},
+        "rules": [
+            {
+                "rule": rule.name,
+                "title": rule.title,
+                "origin": rule.source,
+                **{kind: _tally(getattr(found, kind), kind, section) for kind in KINDS},
+            }
+            for rule, found in section.results.items()
+        ],
+    }
+
+
+def _tally(tally: Tally | None, kind: str, section: Section) -> dict[str, Any] | None:
+    if tally is None:
+        return None
+    common = {
+        "pairs": tally.pairs,
+        "wrong": tally.wrong,
+        "wrong_share": tally.share,
+        "mean_loss": tally.mean,
+        "loss_per_wrong": tally.mean_wrong,
+        "worst_loss": tally.worst,
+        "worst_at": None if tally.at is None else str(section.sides(tally.at)),
+    }
+    if kind in ("double", "redouble"):
+        own = {"doubles": tally.yes, "should_double": tally.should, "should_roll": tally.against}
+        return own | {"wrong_doubles": tally.wrong_yes, "missed": tally.wrong_no} | common
+    own = {"takes": tally.yes, "should_take": tally.should, "should_pass": tally.against}
+    return own | {"wrong_takes": tally.wrong_yes, "wrong_passes": tally.wrong_no} | common

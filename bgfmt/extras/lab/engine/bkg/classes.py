@@ -1,0 +1,164 @@
+"""State-classes (the paper, section VI): recognisers in a fixed order, a rest class, an expectation each.
+
+BKG of 1977 did not have them; the paper proposes them and works one example, whose board is lost. What is built is
+the frame: a list of classes, who belongs where, the combination over the 36 rolls of what the best play of each leads
+to, which classes follow on which, and the example with its constants.
+
+    W(state) = sum over rolls of 1/36 * W(class reached by the best play)
+    W(class with a blot in danger) = P1/36 * W(hit) + (1 - P1/36) * W(missed)
+
+Expectations are points a game, between -1 and 1, or what the example has in their place; a side on roll that may
+double and expects 0.5 or more (a winning chance of 0.75) cashes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from fractions import Fraction
+from typing import Literal
+
+from bgfmt.errors import PositionError
+from bgfmt.extras.lab.engine.protocol import Engine
+from bgfmt.game.board import Position
+from bgfmt.game.moves import ROLLS, legal_plays
+from bgfmt.game.state import GameState
+
+Number = float | Fraction
+CASH = Fraction(1, 2)
+
+
+class Category(IntEnum):
+    """What kind of prospects a class has, the better the greater; for even ones stable and unstable are alike."""
+
+    LOST_STABLE = 0
+    LOST_UNSTABLE = 1
+    UNFAVOURABLE_STABLE = 2
+    UNFAVOURABLE_UNSTABLE = 3
+    EVEN = 4
+    FAVOURABLE_UNSTABLE = 5
+    FAVOURABLE_STABLE = 6
+    WON_UNSTABLE = 7
+    WON_STABLE = 8
+
+
+@dataclass(frozen=True)
+class StateClass:
+    """One class: `has` a position or not, `expects` so much of it; `position.us` has just moved."""
+
+    name: str
+    category: Category
+    has: Callable[[Position], bool]
+    expects: Callable[[Position], Number]
+
+
+class Classes:
+    """The classes in the order in which they are asked; the last takes what no other one has."""
+
+    def __init__(self, classes: Sequence[StateClass], rest: StateClass) -> None:
+        if len({c.name for c in (*classes, rest)}) != len(classes) + 1:
+            raise PositionError("two state-classes have one name")
+        self.classes, self.rest = tuple(classes), rest
+
+    def of(self, position: Position) -> StateClass:
+        """The first class that has the position."""
+        return next((c for c in self.classes if c.has(position)), self.rest)
+
+    def expectation(self, position: Position) -> Number:
+        """What the class of a position expects of it."""
+        return self.of(position).expects(position)
+
+    def before_roll(
+        self, position: Position, best: Callable[[Position, tuple[int, int]], Position]
+    ) -> Number:
+        """Expectation of the side on roll: over the 36 rolls, that of what `best` leads to."""
+        return combined((r.weight, self.expectation(best(position, (r.high, r.low)))) for r in ROLLS)
+
+    def best_by_class(self, position: Position, dice: tuple[int, int]) -> Position:
+        """The result in the best category, and of those the one that expects most."""
+        results = [play.result for play in legal_plays(position, *dice)] or [position]
+        return max(results, key=lambda p: (self.of(p).category, self.expectation(p)))
+
+    def following(self, position: Position, engine: Engine) -> tuple[set[str], set[str]]:
+        """Names of the classes reached by one best play of each side: forward, without a hit, and backward, with one.
+
+        position : with the side on roll first; `engine` plays for both.
+        """
+        forward: set[str] = set()
+        backward: set[str] = set()
+        for ours in ROLLS:
+            after, hit = _played(engine, position, (ours.high, ours.low))
+            if not after.us.chequers:
+                continue
+            for theirs in ROLLS:
+                end, hit_too = _played(engine, after.swapped(), (theirs.high, theirs.low))
+                (backward if hit or hit_too else forward).add(self.of(end.swapped()).name)
+        return forward, backward
+
+
+def _played(engine: Engine, position: Position, dice: tuple[int, int]) -> tuple[Position, bool]:
+    if not legal_plays(position, *dice):
+        return position, False
+    play = engine.play(GameState.of(position, dice))
+    return play.result, any(move.hit for move in play.moves)
+
+
+def combined(parts: Iterable[tuple[int, Number]]) -> Number:
+    """Rolls of 36 and what each leads to, added up; PositionError unless they are 36.
+
+    >>> combined([(20, Fraction(1)), (16, Fraction(0))])
+    Fraction(5, 9)
+    """
+    rows = list(parts)
+    if sum(rolls for rolls, _ in rows) != 36:
+        raise PositionError(f"{sum(rolls for rolls, _ in rows)} rolls where there are 36")
+    return sum((Fraction(rolls, 36) * value for rolls, value in rows), start=Fraction(0))
+
+
+def in_danger(hits: int, hit: Number, missed: Number, *, may_double: bool = False) -> Number:
+    """A blot that `hits` rolls of 36 hit: hits/36 * hit + (1 - hits/36) * missed.
+
+    may_double : the side that would have been missed, on roll then, cashes where it expects 0.5 or more.
+    """
+    after: Number = Fraction(1) if may_double and float(missed) >= float(CASH) else missed
+    return Fraction(hits, 36) * hit + (1 - Fraction(hits, 36)) * after
+
+
+def expectation(win: Number, gammons: Number, lose: Number, gammons_lost: Number) -> Number:
+    """Points a game from four shares that add up to 1: single wins, gammons, single losses, gammons lost.
+
+    >>> from fractions import Fraction as F
+    >>> expectation(F(66, 100), F(2, 100), F(30, 100), F(2, 100))
+    Fraction(9, 25)
+    """
+    if abs(float(win + gammons + lose + gammons_lost) - 1) > 1e-9:
+        raise PositionError("the shares of a game do not add up to 1")
+    return win + 2 * gammons - lose - 2 * gammons_lost
+
+
+@dataclass(frozen=True)
+class Example:
+    """The worked example (Figure 4): two plays of 6-1, as the paper adds them up.
+
+    run : one man runs. both : both men move up. The classes: I two enemy points still to cross and safe, II the same
+    with a blot in danger, III one to cross and safe, IV the same with a blot in danger, V hit.
+    """
+
+    run: Fraction
+    both: Fraction
+
+
+def worked_example(reading: Literal["display", "text"] = "display") -> Example:
+    """The example with the paper's constants.
+
+    display : 8 rolls are worth 0.85 when missed and 2 rolls 0.75, as the paper's display adds them up.
+    text : the 8 rolls lead to class IV (0.92) and the 2 to class II (0.85), as its text says.
+    """
+    third, second, fourth, first = Fraction(92, 100), Fraction(85, 100), Fraction(92, 100), Fraction(55, 100)
+    fifth = Fraction(2, 36) * Fraction(1, 2)  # hit: escape with the next roll, then even
+    eight, two = (second, Fraction(3, 4)) if reading == "display" else (fourth, second)
+    both = combined(
+        [(5, third), (8, in_danger(16, fifth, eight)), (2, in_danger(23, fifth, two)), (21, first)]
+    )
+    return Example(Fraction(in_danger(16, fifth, second)), Fraction(both))

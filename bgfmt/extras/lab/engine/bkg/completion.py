@@ -1,0 +1,95 @@
+"""What the paper leaves open, and how it is completed: C1 by default, its rivals as options.
+
+Each choice is named and told in docs/theory/bkg.md. C1 was chosen with 24 moves of the paper's sample game and its
+remarks on 15 opening rolls in view, of which it reproduces 22 and 13: that is a fit and no proof.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from functools import cache
+from typing import Any, Literal, NamedTuple, get_args, get_type_hints
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgfmt.analysis.thumb.counting import Rounding
+from bgfmt.analysis.thumb.doubling import Zone
+from bgfmt.errors import PositionError
+
+Array = NDArray[Any]
+Escape = Literal["sum", "full", "any", "past"]
+Moment = Literal["all", "behind", "sum"]
+Hold = Literal["always", "behind", "gammon"]
+Bearoff = Literal["enr", "w"]
+
+
+class Kernel(NamedTuple):
+    """The completion as the kernels take it: numbers in place of words."""
+
+    table: Array  # (4096,) int64, escapes by code
+    scale: float
+    moment: int
+    low: int
+    hold: int
+
+
+@dataclass(frozen=True)
+class Completion:
+    """One way to complete the paper.
+
+    scale : what counts of rolls are divided by in Piploss and BLOT DANGER: 36, or 1 as printed.
+    moment2 : mean of the squares over ``all`` men, over those ``behind``, or their ``sum``.
+    escapes : which rolls get past a blockade, see `blockade`.
+    contain_low : the last point of the range of Contain, 9 or 16.
+    hold : when the bonus for holding a man counts: ``always``, 10 percent ``behind``, in ``gammon`` danger.
+    bearoff : plays from the table by least expected rolls with the two exceptions (``enr``), or by the least W of
+        the opponent (``w``).
+    zone, rounding : of doubling, see `bgfmt.analysis.thumb`.
+    """
+
+    scale: int = 36
+    moment2: Moment = "all"
+    escapes: Escape = "sum"
+    contain_low: int = 9
+    hold: Hold = "always"
+    bearoff: Bearoff = "enr"
+    zone: Zone = "Z1"
+    rounding: Rounding = "nearest"
+
+    def __post_init__(self) -> None:
+        hints = get_type_hints(type(self))
+        allowed: dict[str, tuple[object, ...]] = {"scale": (36, 1), "contain_low": (9, 16)}
+        for field in fields(self):
+            choices = allowed.get(field.name) or get_args(hints[field.name])
+            if getattr(self, field.name) not in choices:
+                said = ", ".join(map(str, choices))
+                raise PositionError(f"{field.name} is {said}, not {getattr(self, field.name)!r}")
+
+    @classmethod
+    def of(cls, words: dict[str, str]) -> Completion:
+        """The completion of such words as the command line has, ``{"scale": "1"}``; PositionError for others."""
+        known = {field.name: field.default for field in fields(cls)}
+        said: dict[str, Any] = {}
+        for name, text in words.items():
+            key = name.replace("-", "_")
+            if key not in known:
+                raise PositionError(f"BKG has no option {name!r} (it has: {', '.join(known)})")
+            said[key] = int(text) if isinstance(known[key], int) and text.isdecimal() else text
+        return cls(**said)
+
+    def kernel(self) -> Kernel:
+        """The same as numbers."""
+        return _kernel(self)
+
+
+@cache
+def _kernel(said: Completion) -> Kernel:
+    from bgfmt.extras.lab.engine.bkg.blockade import escapes_table
+
+    table = escapes_table(said.escapes).astype(np.int64)
+    moment, hold = get_args(Moment).index(said.moment2), get_args(Hold).index(said.hold)
+    return Kernel(table, float(said.scale), moment, said.contain_low, hold)
+
+
+C1 = Completion()

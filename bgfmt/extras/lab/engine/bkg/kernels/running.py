@@ -1,0 +1,164 @@
+"""Play past all contact: the running game by points, the bear-off by Gillogly's table (sections VI and VII)."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgfmt.extras.lab.engine.bkg.kernels import evaluation, measures
+from bgfmt.jit import njit
+
+Array = NDArray[Any]
+EQUAL = 1e-12
+FAR_BEHIND = 0.10
+COLUMNS = 8
+HOME = 6
+
+
+class Home(NamedTuple):
+    """The table by gnubg's position number: `enr` (54264,) float64, infinite outside, `chances` (54264, 8) float64,
+    P(1)..P(8); `terms` (6, 16) int64, the binomials of the numbering; `greatest` (54264,) int64, Maxturns.
+    """
+
+    enr: Array
+    chances: Array
+    terms: Array
+    greatest: Array
+
+
+@njit()
+def number(home: Home, x: Array) -> int:
+    """Position number of a side on the six home points, -1 for one that is not all home."""
+    for point in range(HOME + 1, 26):
+        if x[point]:
+            return -1
+    total = above = 0
+    for k in range(HOME):
+        above += x[HOME - k]
+        total += home.terms[k, above]
+    return total
+
+
+@njit()
+def row(home: Home, x: Array) -> int:
+    """The same, -1 as well for a side that the table does not hold."""
+    found = number(home, x)
+    return found if found >= 0 and home.enr[found] < np.inf else -1
+
+
+@njit()
+def within(home: Home, found: int, rolls: int) -> float:
+    """P(off in at most so many rolls)."""
+    if found == 0:
+        return 1.0
+    return home.chances[found, : min(max(rolls, 0), COLUMNS)].sum()  # type: ignore[no-any-return]
+
+
+@njit()
+def win_chance(home: Home, us: int, them: int) -> float:
+    """W / (W + V) of the side on roll, by table rows."""
+    win = lose = 0.0
+    ours = theirs = 1.0
+    for n in range(COLUMNS):
+        win += home.chances[us, n] * theirs
+        ours -= home.chances[us, n]
+        lose += home.chances[them, n] * ours
+        theirs -= home.chances[them, n]
+    return win / (win + lose)
+
+
+@njit()
+def expected_rolls(home: Home, x: Array) -> float:
+    """ENR by the table, outside of it by pips and men."""
+    found = row(home, x)
+    if found >= 0:
+        return home.enr[found]  # type: ignore[no-any-return]
+    men = 0
+    for point in range(1, 26):
+        men += x[point]
+    return max(measures.pipcount(x) / 7, (men + 1) / 2)
+
+
+@njit()
+def worth(home: Home, board: Array, found: int, mode: int, rolls: int) -> tuple[float, float]:
+    """What a result in the table is ranked by, greater first, and what then.
+
+    mode 0: least ENR. 1: greatest P(off in at most `rolls`), then ENR. 2: least W of the opponent.
+    """
+    if mode == 1:
+        return within(home, found, rolls), -home.enr[found]
+    if mode == 2:
+        theirs = row(home, board[1])
+        return (1.0 if found == 0 else -win_chance(home, theirs, found)), 0.0
+    return -home.enr[found], 0.0
+
+
+@njit()
+def mode_of(home: Home, start: Array, by_w: bool) -> tuple[int, int]:
+    """How the results of a roll are ranked, and the rolls that are looked at (section VII and its exceptions)."""
+    us, them = row(home, start[0]), row(home, start[1])
+    if by_w and them >= 0:
+        return 2, 0
+    if us >= 0 and them >= 0 and win_chance(home, us, them) < FAR_BEHIND:
+        return 1, int(np.floor(home.enr[them] + 1e-9))
+    men = 0
+    for point in range(1, 26):
+        men += start[1, point]
+    if us >= 0 and men == 15:
+        return 1, (measures.exploff(start[1]) + 1) // 2
+    return 0, 0
+
+
+@njit()
+def _quick_doubles(x: Array) -> int:
+    """Doubles among 2-2..6-6 that bring all men home and bear one off."""
+    good = 0
+    for die in range(2, 7):
+        side, steps = x.copy(), 4
+        back = measures.mostback(side)
+        while back > HOME and steps > 0:
+            side[back] -= 1
+            side[back - die] += 1
+            steps -= 1
+            back = measures.mostback(side)
+        if back > HOME or steps == 0:
+            continue
+        off = False
+        for k in range(1, steps + 1):
+            off = off or (k * die <= HOME and side[k * die] > 0)
+        while steps > 0 and not off:
+            back = measures.mostback(side)
+            off = back < die
+            if not off:
+                side[back] -= 1
+                side[back - die] += 1
+            steps -= 1
+        good += off
+    return good
+
+
+@njit()
+def score(board: Array, gain: float) -> float:
+    """Points of a result in the running game; `gain`: of the men that came home, by `moves.plays`."""
+    j, points = board[0], gain
+    if measures.mostback(j) <= HOME:
+        points += 200
+    for p in range(HOME + 1, 25):
+        if j[p]:
+            points += (3 - (p - 1) // 6) * ((p - 1) % 6 + 1) * j[p]
+    if evaluation.gammon_danger(j, board[1]):
+        points += 50 * _quick_doubles(j)
+    return points
+
+
+@njit()
+def tidiness(x: Array) -> int:
+    """Of results with equal points the one with fewer men left, then fewer gaps at home, then fewer pips."""
+    men = gaps = 0
+    for point in range(1, 26):
+        men += x[point]
+    for point in range(1, HOME + 1):
+        gaps += x[point] == 0
+    return -(men * 100 + gaps) * 1000 - measures.pipcount(x)

@@ -1,0 +1,118 @@
+"""Whole games of BKG against itself, compiled: the simulation facility (the paper, section VIII).
+
+Dice come from SplitMix64, one stream a game, so that a series does not depend on who plays which game;
+`bgfmt.extras.lab.playing.dice` has the same stream in Python.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgfmt.extras.lab.engine.bkg.completion import Kernel
+from bgfmt.extras.lab.engine.bkg.kernels import choosing, moves, running
+from bgfmt.jit import njit
+
+Array = NDArray[Any]
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+MIX1, MIX2 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+MOST_TURNS = 10_000
+TERMS = 7
+
+
+@njit()
+def mixed(state: Any) -> Any:
+    """The number that SplitMix64 gives for a state, uint64."""
+    z = np.uint64(state)
+    z = (z ^ (z >> np.uint64(30))) * MIX1
+    z = (z ^ (z >> np.uint64(27))) * MIX2
+    return z ^ (z >> np.uint64(31))
+
+
+@njit()
+def die_of(state: Array) -> int:
+    """The next die: the number's high 32 bits, as a part of 6."""
+    state[0] += GOLDEN
+    return int(((mixed(state[0]) >> np.uint64(32)) * np.uint64(6)) >> np.uint64(32)) + 1
+
+
+@njit()
+def _opening(state: Array) -> tuple[int, int]:
+    """Two different dice."""
+    a = b = 0
+    while a == b:
+        a, b = die_of(state), die_of(state)
+    return a, b
+
+
+@njit()
+def _count(board: Array, side: int, lowest: int) -> int:
+    """Men of a side on its points lowest..24 and the bar."""
+    men = 0
+    for point in range(lowest, 26):
+        men += board[side, point]
+    return men
+
+
+@njit()
+def play(
+    kernel: Kernel,
+    home: running.Home,
+    cube: choosing.Cube,
+    start: Array,
+    opening: bool,
+    with_cube: bool,
+    seed: Any,
+    first: int,
+    room: moves.Room,
+    out: Array,
+) -> None:
+    """Games first, first + 1, ... of a series into the rows of `out` (games, 5) int64.
+
+    opening : the first roll is an opening roll, whose higher die says who begins; else the first side rolls. A row:
+    winner (0 the first side), games won (1..3), cube, turns, whether the game was passed.
+    """
+    points, terms = np.zeros((moves.MOST, 2)), np.zeros((moves.MOST, TERMS))
+    state, board = np.zeros(1, np.uint64), start.copy()
+    for game in range(len(out)):
+        state[0] = mixed(np.uint64(seed) + mixed(np.uint64(first + game) + GOLDEN))
+        moves.copy_board(board, start)
+        mover, value, owner, passed, turns = 0, 1, -1, False, 0
+        a = b = 0
+        if opening:
+            a, b = _opening(state)
+            if b > a:
+                mover = 1
+                moves.swap_sides(board)
+        while turns < MOST_TURNS:
+            if turns > 0 or not opening:
+                may = with_cube and owner in (-1, mover) and value < 1024
+                if may and choosing.doubles(home, cube, board, owner == mover):
+                    if not choosing.takes(home, cube, board):
+                        passed = True
+                        break
+                    value, owner = 2 * value, 1 - mover
+                a, b = die_of(state), die_of(state)
+            turns += 1
+            if moves.plays(room, board, a, b) > 0:
+                chosen = 0
+                if room.many[2] > 1:
+                    part = choosing.rate(kernel, home, cube.by_w, board, room, points, terms)
+                    chosen = choosing.best(home, part, room, points)
+                moves.copy_board(board, room.boards[2, chosen])
+            if _count(board, 0, 1) == 0:
+                break
+            moves.swap_sides(board)
+            mover = 1 - mover
+        won = 1
+        if not passed and board[1, 0] == 0:
+            won = 3 if _count(board, 1, 19) > 0 else 2
+        out[game, 0], out[game, 1], out[game, 2], out[game, 3], out[game, 4] = (
+            mover,
+            won,
+            value,
+            turns,
+            passed,
+        )

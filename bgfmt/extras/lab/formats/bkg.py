@@ -1,0 +1,179 @@
+"""BKG's table as files: text of six decimals, and doubles behind a header of 40 bytes.
+
+Text (`.bkg`), ASCII, every line closed by LF:
+
+    bkg-bearoff 1 points=6 men=8 pips=25 domain=union rolls=8 entries=4853
+    <id> <counts> <ENR> <P1> <P2> <P3> <P4> <P5> <P6> <P7> <P8>
+
+rows in ascending gnubg position number <id>, the empty position first; <counts> six hexadecimal digits, point 1
+first; nine numbers with six decimals. `domain=intersection` has 1,724 rows.
+
+Binary (`.bkb`): offset 0 "bkg-T-06-08-25-u-08-f8" filled with "x" to 39 bytes and closed by LF ("i" in place of "u"
+for the intersection); from 40 on, for each row in the same order, nine little-endian float64.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgfmt.errors import CapabilityError, CorruptError, HeaderError, TruncatedError
+from bgfmt.extras.lab.tables.gillogly import CHEQUERS, POINTS, ROLLS, Domain, domain_ids
+from bgfmt.formats.base import Extent, Format, Head, Layout, Options, Reading, Region
+from bgfmt.formats.outlets import Outlet
+from bgfmt.game import board
+from bgfmt.storage import Source
+from bgfmt.tables import Gillogly
+
+Bytes = NDArray[np.uint8]
+MAGIC, BINARY_MAGIC = b"bkg-bearoff ", b"bkg-T-"
+COLUMNS, DIGITS = 1 + ROLLS, 7
+DOMAINS: tuple[Domain, ...] = ("union", "intersection")
+LONGEST_HEADER = 100
+BINARY_HEADER = 40
+TENS = 10 ** np.arange(DIGITS - 1, -1, -1)
+
+
+class Form(NamedTuple):
+    """A text file with every digit of a number at nought, and where those digits are, (rows, 9, 7)."""
+
+    text: Bytes
+    digits: NDArray[np.int64]
+
+
+def _header(domain: Domain) -> bytes:
+    many = len(domain_ids(domain))
+    return f"bkg-bearoff 1 points=6 men=8 pips=25 domain={domain} rolls=8 entries={many}\n".encode()
+
+
+@cache
+def _form(domain: Domain) -> Form:
+    ids = domain_ids(domain)
+    number = " ".join(["0.000000"] * COLUMNS)
+    rows = [
+        f"{k} {''.join(f'{c:x}' for c in counts)} "
+        for k, counts in zip(ids.tolist(), board.unrank_array(ids, POINTS).tolist(), strict=True)
+    ]
+    header = _header(domain)
+    text = header + "".join(f"{row}{number}\n" for row in rows).encode()
+    lengths = np.array([len(row) for row in rows])
+    begins = len(header) + np.cumsum(lengths + len(number) + 1) - len(number) - 1
+    inside = np.array([0, 2, 3, 4, 5, 6, 7])
+    digits = begins[:, None, None] + 9 * np.arange(COLUMNS)[:, None] + inside
+    return Form(np.frombuffer(text, np.uint8), digits)
+
+
+class BkgText(Format[Gillogly]):
+    name = "bkg-text"
+    title = "BKG table, text"
+    suffixes = (".bkg",)
+    carries = (Gillogly,)
+
+    def recognise(self, head: Head) -> bool:
+        return head.bytes.startswith(MAGIC)
+
+    def read(self, source: Source, offset: int = 0, **described: Any) -> Reading[Gillogly]:
+        head = source.bytes(offset, min(LONGEST_HEADER, source.size - offset), "header")
+        line, ended, _ = head.partition(b"\n")
+        if not ended and len(head) < LONGEST_HEADER:
+            raise TruncatedError(source.name, offset + LONGEST_HEADER, source.size, "header line")
+        domain = next((d for d in DOMAINS if _header(d) == line + ended), None)
+        if domain is None:
+            wanted = _header("union").decode().strip()
+            raise HeaderError(
+                source.name, "header line", offset, f"{wanted!r} or that of the intersection", line
+            )
+        form = _form(domain)
+        source.need(offset + len(form.text), f"table of {len(form.digits):,} rows ({domain})")
+        data = np.frombuffer(source.bytes(offset, len(form.text)), np.uint8)
+        digits = data[form.digits]
+        numbers = digits - 48  # uint8: what lies below "0" becomes large
+        fixed = data == form.text
+        fixed[form.digits.reshape(-1)] = numbers.reshape(-1) <= 9
+        if not fixed.all():
+            at = int((~fixed).argmax())
+            begin = int(form.text[:at].tobytes().rfind(b"\n")) + 1
+            wanted = form.text[begin : begin + 100].tobytes().partition(b"\n")[0].decode()
+            found = data[begin : begin + 100].tobytes().partition(b"\n")[0]
+            raise CorruptError(source.name, offset + at, f"a row such as {wanted!r}", repr(found))
+        rows = (numbers.astype(np.uint32) @ TENS.astype(np.uint32)).astype(np.uint32)
+        table = Gillogly(
+            points=POINTS, chequers=CHEQUERS[domain], rows=rows, provenance=source.name, recipe="bkg",
+        )  # fmt: skip
+        return Reading(table, Extent(offset, len(form.text)))
+
+    def refusal(self, table: Gillogly, options: Options) -> str | None:
+        if table.exact:
+            return f"{self.name} holds numbers of six decimals, not exact float64 ones"
+        return table.check()
+
+    def home_of(self, table: Gillogly) -> bool:
+        return not table.exact
+
+    def emit(self, table: Gillogly, sink: Outlet, options: Options) -> None:
+        rows, form = np.asarray(table.rows), _form(table.domain)
+        if int(rows.max(initial=0)) >= 10**DIGITS:
+            raise CapabilityError(f"{self.name} holds numbers below 10, not {rows.max() / 1e6}")
+        text = form.text.copy()
+        text[form.digits] = rows[:, :, None] // TENS % 10 + 48
+        sink.write(text)
+
+    def layout(self, table: Gillogly, **options: Any) -> Layout:
+        form, header = _form(table.domain), _header(table.domain)
+        regions = (
+            Region("header", 0, len(header)),
+            Region("rows", len(header), len(form.text) - len(header)),
+        )
+        return Layout(header, regions, lambda entry, column, item: int(form.digits[entry, item, 0]))
+
+
+class BkgBinary(Format[Gillogly]):
+    name = "bkg-binary"
+    title = "BKG table, float64"
+    suffixes = (".bkb",)
+    carries = (Gillogly,)
+
+    def recognise(self, head: Head) -> bool:
+        return head.bytes.startswith(BINARY_MAGIC)
+
+    def read(self, source: Source, offset: int = 0, **described: Any) -> Reading[Gillogly]:
+        said = source.bytes(offset, BINARY_HEADER, "header")
+        domain = next((d for d in DOMAINS if _binary_header(d) == said), None)
+        if domain is None:
+            wanted = _binary_header("union").decode().strip()
+            raise HeaderError(source.name, "header", offset, f"{wanted!r} or with i for u", said)
+        n = len(domain_ids(domain))
+        rows = source.array("<f8", (n, COLUMNS), offset + BINARY_HEADER, f"BKG table of the {domain}")
+        table = Gillogly(
+            points=POINTS, chequers=CHEQUERS[domain], rows=rows, provenance=source.name, recipe="exact",
+            release=source.release,
+        )  # fmt: skip
+        return Reading(table, Extent(offset, BINARY_HEADER + 8 * COLUMNS * n))
+
+    def refusal(self, table: Gillogly, options: Options) -> str | None:
+        if not table.exact:
+            return f"{self.name} holds float64 numbers, not those rounded to six decimals"
+        return table.check()
+
+    def emit(self, table: Gillogly, sink: Outlet, options: Options) -> None:
+        sink.write(_binary_header(table.domain))
+        for _, block in table.blocks():
+            sink.write(np.ascontiguousarray(block["rows"], "<f8"))
+
+    def layout(self, table: Gillogly, **options: Any) -> Layout:
+        header = _binary_header(table.domain)
+        size = 8 * COLUMNS * table.positions
+        regions = (Region("header", 0, len(header)), Region("rows", len(header), size, numbers=True))
+        return Layout(
+            header, regions, lambda entry, column, item: BINARY_HEADER + 8 * (COLUMNS * entry + item)
+        )
+
+    def arrays_in(self, room: Bytes, table: Gillogly, options: Options) -> dict[str, NDArray[Any]]:
+        return {"rows": room.view("<f8").reshape(table.positions, COLUMNS)}
+
+
+def _binary_header(domain: Domain) -> bytes:
+    return f"bkg-T-06-08-25-{domain[0]}-08-f8".encode().ljust(BINARY_HEADER - 1, b"x") + b"\n"

@@ -1,0 +1,171 @@
+"""The referee: two players, dice, the rules. What comes of it is a recorded match."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from bgfmt.extras.lab.engine import Engine
+from bgfmt.extras.lab.engine.protocol import checked
+from bgfmt.extras.lab.playing.dice import Dice
+from bgfmt.extras.matches.model import Game, Match, Record, Result, Rules
+from bgfmt.extras.matches.results import outcome
+from bgfmt.extras.matches.walk import GameWalk
+from bgfmt.game.board import Position
+from bgfmt.game.moves import legal_plays
+from bgfmt.game.state import START, GameState
+
+MOST_TURNS = 100_000
+LIMIT = 10  # the cube goes no further than 1024
+Tell = Callable[[Record], None]
+Players = tuple[Engine, Engine]
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What is played.
+
+    position : where each game starts, player 0 first. first : who is on roll there; None for an opening roll.
+    length : points of the match, 0 for money. cube : whether there is one. names : of the players.
+    """
+
+    position: Position = Position(START, START)  # noqa: RUF009 - frozen
+    first: int | None = None
+    length: int = 0
+    cube: bool = True
+    names: tuple[str, str] = ("player 1", "player 2")
+
+
+class _Table:
+    """One game under way."""
+
+    def __init__(self, players: Players, setting: Setting, walk: GameWalk, tell: Tell) -> None:
+        self.players, self.setting, self.walk, self.tell = players, setting, walk, tell
+        self.told = 0
+
+    def state(self, turn: int) -> GameState:
+        """What a player is asked about."""
+        walk = self.walk
+        sides = (walk.sides[0], walk.sides[1])
+        return GameState(
+            sides, turn, cube_value=walk.cube, cube_owner=walk.owner, scores=walk.scores,
+            length=self.setting.length, crawford=walk.crawford, cube_in_use=self.setting.cube, limit=LIMIT,
+            jacoby=False, beavers=False, names=self.setting.names,
+        )  # fmt: skip
+
+    def say(self) -> None:
+        """Tell what was recorded since."""
+        for record in self.walk.records[self.told :]:
+            self.tell(record)
+        self.told = len(self.walk.records)
+
+    def resigned(self, turn: int) -> bool:
+        """Whether the side on roll resigns and the other accepts."""
+        state = self.state(turn)
+        games = self.players[turn].resign(state)
+        if not 1 <= games <= 3 or not self.players[1 - turn].accept(replace(state, resigned=games)):
+            return False
+        self.walk.resign(turn, 0, games * self.walk.cube)
+        self.say()
+        return True
+
+    def doubled(self, turn: int) -> bool:
+        """The cube before a roll; whether that ended the game."""
+        state = self.state(turn)
+        if not state.may_double or state.cube_power >= LIMIT or not self.players[turn].double(state):
+            return False
+        self.walk.double(turn, 0)
+        if self.players[1 - turn].take(replace(state, doubled=True)):
+            self.walk.take(1 - turn, 0)
+        else:
+            self.walk.drop(1 - turn, 0)
+        self.say()
+        return self.walk.over
+
+    def moved(self, turn: int, dice: tuple[int, int]) -> None:
+        """A roll and the play made with it."""
+        state = self.state(turn).rolled(dice)
+        plays = legal_plays(state.position, *dice)
+        if not plays:
+            self.walk.roll(turn, dice, [], 0)
+        else:
+            play = plays[0] if len(plays) == 1 else checked(self.players[turn], state, plays)
+            self.walk.roll(turn, dice, [(move.start, move.end) for move in play.moves], 0)
+        self.say()
+
+
+def play_game(
+    players: Players,
+    dice: Dice,
+    setting: Setting = Setting(),
+    *,
+    number: int = 1,
+    scores: tuple[int, int] = (0, 0),
+    crawford: bool = False,
+    tell: Tell = lambda record: None,
+) -> Game:
+    """Play one game; `tell` is called with each record as it is made.
+
+    Raises
+    ------
+    PositionError where an engine breaks the rules; FormatError where the dice end.
+    """
+    rules = Rules(jacoby=False, beavers=False, cube_limit=None if setting.cube else 1)
+    walk = GameWalk(setting.names, setting.length, rules, number=number, scores=scores, crawford=crawford)
+    table = _Table(players, setting, walk, tell)
+    dice.begin(number - 1)
+    turn, rolled = setting.first, None
+    if turn is None:
+        rolled = dice.roll()
+        while rolled[0] == rolled[1]:
+            rolled = dice.roll()
+        turn = 0 if rolled[0] > rolled[1] else 1
+    if setting.position != Position(START, START) or setting.first is not None:
+        walk.setup(0, board=setting.position, turn=turn)
+    for _ in range(MOST_TURNS):
+        if rolled is None:
+            if table.resigned(turn) or table.doubled(turn):
+                break
+            rolled = dice.roll()
+        table.moved(turn, rolled)
+        if walk.over:
+            break
+        turn, rolled = 1 - turn, None
+    game = walk.finish()
+    found = outcome(game)
+    if found is None:
+        return game
+    winner, points = found
+    return replace(game, result=Result(winner, points[-1], resigned=game.records[-1].kind == "resign"))
+
+
+def play_match(
+    players: Players,
+    dice: Dice,
+    setting: Setting = Setting(),
+    *,
+    games: int = 1,
+    tell: Tell = lambda record: None,
+    ended: Callable[[Game], bool] = lambda game: True,
+) -> Match:
+    """Play `games` games for money, or a match of `setting.length` points.
+
+    ended : called after each game; False ends the match.
+    """
+    scores, played, crawford_done = (0, 0), list[Game](), False
+    while True:
+        crawford = bool(setting.length) and not crawford_done and setting.length - 1 in scores
+        crawford_done = crawford_done or crawford
+        game = play_game(
+            players, dice, setting, number=len(played) + 1, scores=scores, crawford=crawford, tell=tell
+        )
+        played.append(game)
+        if game.result is not None:
+            won = [0, 0]
+            won[game.result.winner] = game.result.points
+            scores = (scores[0] + won[0], scores[1] + won[1])
+        over = max(scores) >= setting.length if setting.length else len(played) >= games
+        if not ended(game) or over:
+            break
+    rules = Rules(jacoby=False, beavers=False, cube_limit=None if setting.cube else 1)
+    return Match(setting.names, setting.length, tuple(played), rules)

@@ -1,0 +1,168 @@
+"""A series of games from one position: how many are won, how many gammons, with the standard error.
+
+BKG against itself is played by compiled games on all cores; other players by the referee. The same seed gives the
+same dice, game by game, whichever way and on however many threads.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from math import sqrt
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgfmt.errors import CapabilityError
+from bgfmt.extras.lab.engine.bkg.boards import array_of
+from bgfmt.extras.lab.engine.bkg.player import Bkg
+from bgfmt.extras.lab.playing.dice import MASK, Dice
+from bgfmt.extras.lab.playing.referee import Players, Setting, play_match
+from bgfmt.extras.matches.model import Game
+
+CHUNK = 50  # games of a thread between two looks at what was done
+
+
+@dataclass(frozen=True)
+class Series:
+    """What came of a number of games, for player 0.
+
+    points : of each game, positive where player 0 won, int64. gammons, backgammons : won by player 0 and by player 1,
+    a backgammon being a gammon too. turns : all turns played.
+    """
+
+    points: NDArray[np.int64]
+    gammons: tuple[int, int]
+    backgammons: tuple[int, int]
+    turns: int
+
+    @property
+    def games(self) -> int:
+        """Games played."""
+        return len(self.points)
+
+    @property
+    def wins(self) -> int:
+        """Games that player 0 won."""
+        return int((self.points > 0).sum())
+
+    @property
+    def win_error(self) -> float:
+        """Standard error of the share of wins."""
+        p = self.wins / self.games
+        return sqrt(p * (1 - p) / self.games)
+
+    @property
+    def mean(self) -> float:
+        """Points a game for player 0."""
+        return float(self.points.mean())
+
+    @property
+    def error(self) -> float:
+        """Standard error of `mean`."""
+        return float(self.points.std(ddof=1) / sqrt(self.games)) if self.games > 1 else float("nan")
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON; chances as fractions."""
+        return {
+            "games": self.games,
+            "wins": self.wins,
+            "win": self.wins / self.games,
+            "win_standard_error": self.win_error,
+            "gammons_won": self.gammons[0],
+            "gammons_lost": self.gammons[1],
+            "backgammons_won": self.backgammons[0],
+            "backgammons_lost": self.backgammons[1],
+            "points": int(self.points.sum()),
+            "points_a_game": self.mean,
+            "standard_error": None if self.games < 2 else self.error,
+            "turns": self.turns,
+        }
+
+    def lines(self, names: tuple[str, str]) -> list[str]:
+        """The same as text."""
+        lost = self.games - self.wins
+        return [
+            f"{self.games:,} games, {self.turns / self.games:.1f} turns each",
+            f"wins         {self.wins:>8,} {names[0]}  {lost:>8,} {names[1]}"
+            f"   {100 * self.wins / self.games:.2f} % +- {100 * self.win_error:.2f}",
+            f"gammons      {self.gammons[0]:>8,} {names[0]}  {self.gammons[1]:>8,} {names[1]}",
+            f"backgammons  {self.backgammons[0]:>8,} {names[0]}  {self.backgammons[1]:>8,} {names[1]}",
+            f"points a game for {names[0]}: {self.mean:+.4f}, standard error {self.error:.4f}",
+        ]
+
+
+def of_games(games: list[Game] | tuple[Game, ...]) -> Series:
+    """The series that recorded games make."""
+    points, gammons, backgammons, turns = [], [0, 0], [0, 0], 0
+    for game in games:
+        turns += sum(record.kind in ("play", "dance") for record in game.records)
+        if game.result is None:
+            continue
+        winner, last = game.result.winner, game.records[-1]
+        points.append(game.result.points * (1 if winner == 0 else -1))
+        won = game.result.points // last.cube if last.kind != "drop" else 1
+        gammons[winner] += won >= 2
+        backgammons[winner] += won >= 3
+    if not points:
+        raise CapabilityError("no game was finished")
+    return Series(
+        np.array(points, np.int64), (gammons[0], gammons[1]), (backgammons[0], backgammons[1]), turns
+    )
+
+
+def played(
+    players: Players,
+    dice: Dice,
+    setting: Setting,
+    games: int,
+    *,
+    ended: Callable[[Game], bool] = lambda game: True,
+) -> Series:
+    """A series by the referee."""
+    return of_games(play_match(players, dice, setting, games=games, ended=ended).games)
+
+
+def compiled(
+    engine: Bkg,
+    setting: Setting,
+    games: int,
+    seed: int,
+    *,
+    threads: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Series:
+    """A series of BKG against itself, for money; the same games that `played` gives by `dice.Seeded(seed)`."""
+    from bgfmt.extras.lab.engine.bkg.kernels import moves, series
+
+    if games < 1 or setting.length:
+        raise CapabilityError("a series is of at least one game, for money")
+    home, kernel, cube = engine.home, engine.completion.kernel(), engine.cube
+    opening = setting.first is None
+    position = setting.position if setting.first in (0, None) else setting.position.swapped()
+    start, out = array_of(position.check()), np.zeros((games, 5), np.int64)
+    workers = max(1, min(threads or os.cpu_count() or 1, -(-games // CHUNK)))
+    rooms = [moves.room() for _ in range(workers)]
+
+    def work(first: int) -> int:
+        room = rooms.pop()
+        part = out[first : first + CHUNK]
+        series.play(
+            kernel, home, cube, start, opening, setting.cube, np.uint64(seed & MASK), first, room, part
+        )
+        rooms.append(room)
+        return len(part)
+
+    done = 0
+    with ThreadPoolExecutor(workers) as pool:
+        for count in pool.map(work, range(0, games, CHUNK)):
+            done += count
+            if progress is not None:
+                progress(done, games)
+    winner = out[:, 0] if setting.first in (0, None) else 1 - out[:, 0]
+    points = out[:, 1] * out[:, 2] * np.where(winner == 0, 1, -1)
+    counts = [[int(((winner == k) & (out[:, 1] >= least)).sum()) for k in (0, 1)] for least in (2, 3)]
+    return Series(points, (counts[0][0], counts[0][1]), (counts[1][0], counts[1][1]), int(out[:, 3].sum()))

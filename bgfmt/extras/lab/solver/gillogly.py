@@ -1,0 +1,74 @@
+"""Gillogly's table: expected rolls and eight chances of a part of the home board, in millionths or in doubles.
+
+The play of each roll is found in float64; then chances are counted in whole numbers, P(n) being N(n) / 36^n, and
+divided once, so that every double is the one nearest to the exact number.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bgfmt.extras.lab.tables.gillogly import CHEQUERS, POINTS, Domain, domain_ids, millionths
+from bgfmt.extras.lab.tables.gillogly import ROLLS as COLUMNS
+from bgfmt.game import board
+from bgfmt.game.moves import ROLLS, race_plays
+from bgfmt.solver.executor import Executor
+from bgfmt.solver.mean_rolls import mean_rolls
+from bgfmt.solver.recipe import Recipe
+from bgfmt.solver.recipe import recipe as find_recipe
+from bgfmt.solver.waves import Array, Progress
+from bgfmt.tables import Gillogly
+
+LONGEST = 16  # rolls of the longest bear-off in the union
+
+
+def gillogly(
+    domain: Domain = "union",
+    *,
+    recipe: str | Recipe = "bkg",
+    threads: int | None = None,
+    executor: Executor | None = None,
+    progress: Progress | None = None,
+) -> Gillogly:
+    """ENR and P(1)..P(8) under the play of least expected rolls, of every position of a domain.
+
+    Recipe ``bkg`` rounds to six decimals, halves up, as the text file has them (no value lies on a half); ``exact``
+    has the doubles nearest to the exact numbers. Which of equally good plays is taken never changes a number: in
+    every tie within the domain the distributions are the same.
+
+    >>> from bgfmt.game.board import Side
+    >>> gillogly("intersection").lookup(Side(0, 2)).mean_rolls
+    1.277778
+    """
+    chosen = find_recipe(recipe, "bkg")
+    means = np.asarray(mean_rolls(POINTS, board.MAX_CHEQUERS, threads=threads, executor=executor).means)
+    rows = _rows(domain_ids(domain), means, progress)
+    return Gillogly(
+        points=POINTS, chequers=CHEQUERS[domain], rows=millionths(rows) if chosen.rounded else rows,
+        recipe=chosen.name, provenance=f"solved by bgfmt, recipe {chosen.name}",
+    )  # fmt: skip
+
+
+def _rows(ids: Array, means: Array, progress: Progress | None) -> Array:
+    """(n, 9) float64 of a domain that play does not leave, from the mean rolls of all home positions."""
+    counts = [tuple(row) for row in board.unrank_array(ids, POINTS).tolist()]
+    mean = dict(zip(counts, means[ids].tolist(), strict=True))
+    order = sorted(range(len(ids)), key=lambda k: sum(i * c for i, c in enumerate(counts[k], 1)))
+    found: dict[tuple[int, ...], list[int]] = {}
+    rows = np.zeros((len(ids), 1 + COLUMNS))
+    for done, k in enumerate(order, 1):
+        side, ways = counts[k], [0] * (LONGEST + 2)
+        if not any(side):
+            ways[0] = 1
+        else:
+            for roll in ROLLS:
+                best = min(race_plays(side, roll.high, roll.low), key=mean.__getitem__)
+                for n, many in enumerate(found[best][:-1]):
+                    ways[n + 1] += roll.weight * many
+        found[side] = ways
+        whole = sum(n * many * 36 ** (LONGEST - n) for n, many in enumerate(ways[: LONGEST + 1]))
+        rows[k, 0] = whole / 36**LONGEST
+        rows[k, 1:] = [ways[n] / 36**n for n in range(1, 1 + COLUMNS)]
+        if progress is not None and done % 256 == 0:
+            progress(done, len(ids))
+    return rows

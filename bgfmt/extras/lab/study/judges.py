@@ -1,0 +1,171 @@
+"""Who says what is right: a table of equities, a table of a score, or the adviser's estimate.
+
+A judge tells what pairs are worth, as `Worths`. Equities of tables ignore gammons, and so does the estimate here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgfmt.analysis import match_table
+from bgfmt.analysis.answers import Source
+from bgfmt.analysis.approximate import MEAN_ERROR, WORST_ERROR, cubeful_of_chances
+from bgfmt.analysis.match_estimate import chances
+from bgfmt.errors import NotCoveredError, PositionError
+from bgfmt.extras.lab.study.rules import Decisions, Pairs, Rule
+from bgfmt.extras.lab.study.tallies import Worths
+from bgfmt.met.score import Score
+from bgfmt.tables import MatchScore, OneSided, Table, TwoSided, of_kind
+from bgfmt.tables.match_score import NOBODY, Cube
+
+TIE = 1e-9  # a decision is wrong when it costs more than this, by exact numbers
+GRID = np.linspace(0, 1, 2001)
+#: how far the estimate's equity of not doubling errs over all pairs of six points and six chequers, measured: at
+#: most, where the next roll decides, and on average
+WORST_EQUITY, MEAN_EQUITY = 0.3723, 0.0347
+
+
+@dataclass(frozen=True, eq=False)
+class Judge:
+    """A source of what positions are worth.
+
+    title : in words. source, table : as answers name their origin. points, chequers : what it covers. worths : of
+    pairs. ties : what a double, an answer to one may cost without being wrong. max_error, mean_error : of its numbers
+    by name; the estimate's are those measured for money over six points and six chequers.
+    """
+
+    title: str
+    source: Source
+    table: str | None
+    points: int
+    chequers: int
+    worths: Callable[[Pairs], Worths]
+    ties: tuple[float, float] = (TIE, TIE)
+    max_error: dict[str, float] | None = None
+    mean_error: dict[str, float] | None = None
+
+
+def of_table(table: Table, name: str | None, score: Score | None) -> Judge:
+    """The judge that a table makes, for money or at a score; NotCoveredError for a table that says nothing of it."""
+    if score is not None:
+        for found in of_kind([table], MatchScore):
+            return at_score(found, name, score)
+    else:
+        for two in of_kind([table], TwoSided):
+            return by_equities(two, name)
+    for one in of_kind([table], OneSided):
+        return estimating(score, one.points, one.chequers, name)
+    what = "both sides' cubeful equities" if score is None else "the chances at that score"
+    raise NotCoveredError(f"{name or table.kind}: rules are judged by {what} or the distributions of rolls")
+
+
+def by_equities(table: TwoSided, name: str | None) -> Judge:
+    """A table of money equities; what lies within its error is not called wrong."""
+    if not table.cubeful:
+        raise NotCoveredError(f"{name or table.kind}: the table is cubeless and judges no doubles")
+
+    def worths(pairs: Pairs) -> Worths:
+        found = table.lookup_many(pairs.us[:, : table.points], pairs.them[:, : table.points])
+        _, owned, centered, opponent = np.asarray(found, np.float64).T
+        return Worths(centered, owned, 2 * opponent, 2 * opponent)
+
+    error = float(table.known_errors.max())
+    ties = (TIE, TIE) if table.exact else (3 * error, 2 * error)
+    words = "exact equities" if table.exact else f"equities that err by {error:.2g} at most"
+    return Judge(words, "two-sided", name, table.points, table.chequers, worths, ties, table.errors())
+
+
+def at_score(table: MatchScore, name: str | None, score: Score) -> Judge:
+    """A table of a score: match winning chances, as equities of a game at this score (winning it 1, losing it -1)."""
+    roller = match_table.roller_at(table, score)
+    if roller is None:
+        mine, other = table.score.away
+        raise NotCoveredError(f"{name or table.kind}: the table is of {mine}-away, {other}-away")
+    _may_double(score)
+    facts = table.score
+    middle, owned = Cube(1, NOBODY), Cube(2, roller)
+    redoubles = owned in facts.cubes and facts.may_double(roller, owned)
+
+    def worth(stored: NDArray[np.float64], cube: Cube, at: int) -> NDArray[np.float64]:
+        place = facts.found_in(roller, cube)
+        assert place is not None
+        column, add, times = place
+        win, lose = facts.worth(roller, at), facts.worth(roller, -at)
+        value = add + times * stored[:, column]
+        return np.asarray((2 * value - win - lose) / (win - lose))
+
+    def worths(pairs: Pairs) -> Worths:
+        ours, theirs = table.pairs(pairs.us[:, : table.points], pairs.them[:, : table.points])
+        stored = np.asarray(table.balance[ours, theirs], np.float64)
+        centered, taken = (worth(stored, cube, 1) for cube in (middle, Cube(2, 1 - roller)))
+        if not redoubles:
+            return Worths(centered, None, taken, None)
+        return Worths(centered, worth(stored, owned, 2), taken, worth(stored, Cube(4, 1 - roller), 2))
+
+    scale = 2 / min(facts.worth(roller, k) - facts.worth(roller, -k) for k in ((1, 2) if redoubles else (1,)))
+    error = 2 * scale * (table.max_error or 0.0)
+    ties = (TIE, TIE) if table.exact else (3 * error, 2 * error)
+    words = "exact chances to win the match" if table.exact else f"chances that err by {table.max_error:.2g}"
+    known = {"mwc": table.max_error or 0.0}
+    return Judge(words, "match-score", name, table.points, table.chequers, worths, ties, known)
+
+
+def estimating(score: Score | None, points: int, chequers: int, name: str | None = None) -> Judge:
+    """The adviser's estimate from the distributions of both sides, approximate."""
+    if score is not None:
+        _may_double(score)
+    worst, mean = {"win": WORST_ERROR}, {"win": MEAN_ERROR}
+    if score is None:
+        worst["equity"], mean["equity"] = WORST_EQUITY, MEAN_EQUITY
+    return Judge(
+        "the adviser's estimate from one-sided tables", "one-sided", name, points, chequers,
+        _by_money if score is None else _at_score(score), (TIE, TIE), worst, mean,
+    )  # fmt: skip
+
+
+def _by_money(pairs: Pairs) -> Worths:
+    owned, centered, opponent = cubeful_of_chances(np.clip(pairs.win, 0, 1))
+    return Worths(centered, owned, 2 * opponent, 2 * opponent)
+
+
+def _at_score(score: Score) -> Callable[[Pairs], Worths]:
+    """Worths by winning chance alone: taken on a grid of chances, between which they run straight but for corners."""
+    turned = Score(score.away, score.met, cube=2, owner="owned", player=score.player)
+    levels: list[Any] = [score, *([turned] if turned.may_double(0) else [])]
+    curves = []
+    for one in levels:
+        win, lose = one.after(0, one.cube), one.after(0, -one.cube)
+        mwc = np.array([chances(float(p), one) for p in GRID]).T
+        curves += [(2 * row - win - lose) / (win - lose) for row in mwc]
+
+    def worths(pairs: Pairs) -> Worths:
+        found = [np.interp(pairs.win, GRID, curve) for curve in curves]
+        centered, taken, *more = found
+        owned, retaken = more or (None, None)
+        return Worths(centered, owned, taken, retaken)
+
+    return worths
+
+
+def _may_double(score: Score) -> None:
+    if not score.may_double(0):
+        raise PositionError(f"{score}: the side on roll has no use for the cube, there is nothing to study")
+
+
+def as_rule(judge: Judge) -> Rule:
+    """The estimate as one more rule, so that what it errs by stands beside the rules."""
+
+    def decide(pairs: Pairs) -> Decisions:
+        found = judge.worths(pairs)
+        double = np.minimum(found.taken, 1) >= found.centered
+        redouble = np.zeros_like(double)
+        if found.owned is not None and found.retaken is not None:
+            redouble = np.minimum(found.retaken, 1) >= found.owned
+        return Decisions(double, redouble, found.taken <= 1)
+
+    return Rule("estimate", judge.title, "Janowski's formula on W, docs/ask.md", decide)

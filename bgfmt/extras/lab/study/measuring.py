@@ -1,0 +1,176 @@
+"""How good rules of thumb are: every pair of a table, or a sample, judged by exact equities or by an estimate."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgfmt.analysis.library import Library
+from bgfmt.errors import NotCoveredError, PositionError
+from bgfmt.extras.lab.study import judges
+from bgfmt.extras.lab.study.judges import Judge
+from bgfmt.extras.lab.study.rules import Pairs, Rule, chosen
+from bgfmt.extras.lab.study.tallies import Tallies
+from bgfmt.game import board
+from bgfmt.game.board import MAX_CHEQUERS, Position, Side
+from bgfmt.met.score import Score
+from bgfmt.tables import OneSided, Table, of_kind
+from bgfmt.tables.scales import CHANCE_WHOLE
+
+POINTS, CHEQUERS = 6, 6  # what is solved exactly where no database is named
+EVERY = 12_000_000  # pairs up to which all are taken
+SAMPLE, SEED = 200_000, 1
+CHUNK = 1 << 16
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class Section:
+    """A study of some pairs: who judged, which pairs, and what came out for each rule.
+
+    chequers : the fewest and the most a side has. pairs : how many were judged, of `among`. seed : of the sample,
+    None for every pair. score : None for money. sides : the position of a row of a tally.
+    """
+
+    judge: Judge
+    score: Score | None
+    chequers: tuple[int, int]
+    pairs: int
+    among: int
+    seed: int | None
+    results: dict[Rule, Tallies]
+    sides: Callable[[int], Position]
+
+
+def rule_quality(
+    databases: Library | None = None,
+    *,
+    score: Score | None = None,
+    chequers: tuple[int, int] | None = None,
+    sample: int = SAMPLE,
+    seed: int = SEED,
+    names: tuple[str, ...] = (),
+    progress: Progress | None = None,
+) -> list[Section]:
+    """Judge the cube decisions of rules of thumb.
+
+    Parameters
+    ----------
+    databases : a study for each: cubeful two-sided tables and, at a score, tables of that score; one-sided tables by
+        the adviser's estimate. Without any: exact equities of all pairs of six points and six chequers, solved here,
+        and the estimate for up to fifteen chequers.
+    score : the score, cube centered at 1; money where None.
+    chequers : the fewest and the most chequers a side has; all that the table covers where None.
+    sample, seed : pairs drawn, each side evenly among its positions, where there are more than `EVERY`.
+    names : the rules, all where empty.
+    progress : called as ``progress(done, total)`` with pairs.
+
+    Raises
+    ------
+    NotCoveredError for a table that judges no doubles and a rule there is not; PositionError for a score at which the
+    side on roll does not double.
+    """
+    rules = chosen(names)
+    if chequers is not None and not 1 <= chequers[0] <= chequers[1] <= MAX_CHEQUERS:
+        raise PositionError(f"a side has 1 to {MAX_CHEQUERS} chequers, not {chequers[0]} to {chequers[1]}")
+    sections = []
+    for judge, table in _judges(databases, score, chequers):
+        first, last = chequers or (1, judge.chequers)
+        if last > judge.chequers:
+            raise NotCoveredError(
+                f"{judge.table or judge.source}: the table has {judge.chequers} chequers a side"
+            )
+        asked = rules
+        if judge.source != "one-sided" and not names:
+            asked = (*rules, judges.as_rule(judges.estimating(score, POINTS, last)))
+        rows = _rows(table if table is not None else _distributions(last))
+        sections.append(_section(judge, score, (first, last), rows, asked, sample, seed, progress))
+    return sections
+
+
+def _judges(
+    databases: Library | None, score: Score | None, chequers: tuple[int, int] | None
+) -> Iterator[tuple[Judge, OneSided | None]]:
+    if databases is not None:
+        for table in databases.tables:
+            ones = of_kind([table], OneSided)
+            yield judges.of_table(table, databases.name(table), score), ones[0] if ones else None
+        return
+    if chequers is None or chequers[1] <= CHEQUERS:
+        yield judges.of_table(_exact(score), None, score), None
+    if chequers is None or chequers[1] > CHEQUERS:
+        yield judges.estimating(score, POINTS, MAX_CHEQUERS), None
+
+
+def _exact(score: Score | None) -> Table:
+    if score is None:
+        from bgfmt.solver import two_sided
+
+        return two_sided(POINTS, CHEQUERS, recipe="exact")
+    from bgfmt.solver.match import match_score
+
+    if not score.may_double(0):  # before the work, not after it
+        judges.estimating(score, POINTS, CHEQUERS)
+    return match_score(POINTS, CHEQUERS, score.away, score.met, player=score.player, dtype=np.float64)
+
+
+@cache
+def _distributions(chequers: int) -> OneSided:
+    from bgfmt.solver import one_sided
+
+    found = one_sided(POINTS, chequers=chequers, gammon=False, recipe="exact")
+    return of_kind([found], OneSided)[0]
+
+
+def _rows(table: OneSided) -> Callable[[NDArray[Any]], NDArray[np.float64]]:
+    """Chances to need exactly 1, 2, ... rolls of sides as counts."""
+
+    def rows(counts: NDArray[Any]) -> NDArray[np.float64]:
+        stored = np.asarray(table.bearoff[table.numbers(counts)])[:, 1:]
+        return stored if stored.dtype == np.float64 else stored / CHANCE_WHOLE
+
+    return rows
+
+
+def _section(
+    judge: Judge,
+    score: Score | None,
+    chequers: tuple[int, int],
+    rows: Callable[[NDArray[Any]], NDArray[np.float64]],
+    rules: tuple[Rule, ...],
+    sample: int,
+    seed: int,
+    progress: Progress | None,
+) -> Section:
+    points = min(POINTS, judge.points)
+    first, last = board.count(points, chequers[0] - 1), board.count(points, chequers[1])
+    many, among = last - first, (last - first) ** 2
+    drawn = among > EVERY
+    if drawn:
+        us, them = np.random.default_rng(seed).integers(first, last, (2, sample))
+    else:
+        numbers = np.arange(first, last)
+        us, them = np.repeat(numbers, many), np.tile(numbers, many)
+    results = {rule: Tallies() for rule in rules}
+    for start in range(0, len(us), CHUNK):
+        part = slice(start, start + CHUNK)
+        sides = [
+            np.pad(board.unrank_array(k[part], points), ((0, 0), (0, POINTS - points))) for k in (us, them)
+        ]
+        pairs = Pairs(sides[0], sides[1], rows(sides[0]), rows(sides[1]))
+        worths = judge.worths(pairs)
+        for rule, tallies in results.items():
+            tallies.add(rule.decide(pairs), worths, judge.ties, start)
+        if progress is not None:
+            progress(min(start + CHUNK, len(us)), len(us))
+
+    def position(row: int) -> Position:
+        return Position(Side.from_number(int(us[row]), points), Side.from_number(int(them[row]), points))
+
+    return Section(judge, score, chequers, len(us), among, seed if drawn else None, results, position)

@@ -1,0 +1,126 @@
+"""Recorded matches: one model, and a reader for each form in which players have them.
+
+    for match in bgfmt.matches.read("evening.xg"):
+        for game, record in match.records():
+            print(match.players[record.player], record.kind, record.position)
+
+A form is a module here with NAME, `recognise(data)` and `read(data, name)`, listed in READERS; a file is told by its
+content, never by its name.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from importlib import import_module
+from typing import Protocol
+
+from bgfmt.errors import FormatError, UnknownFormatError
+from bgfmt.extras.matches.model import MOST_RECORDS, Game, Match, Record, Result, Rules
+from bgfmt.game.text import printable
+
+READERS = ("xg", "bgf", "ogxm", "sgf", "berliner", "mat")
+LARGEST_FILE = 64 << 20
+
+
+class Reader(Protocol):
+    """What a module of a form holds."""
+
+    NAME: str
+
+    def recognise(self, data: bytes) -> bool:
+        """Whether these bytes claim to be of the form."""
+
+    def read(self, data: bytes, name: str) -> Iterator[Match]:
+        """The matches in them, one after another."""
+
+
+def reader(data: bytes, name: str = "<bytes>") -> Reader:
+    """The reader that recognises the bytes.
+
+    Raises
+    ------
+    UnknownFormatError where none does.
+    """
+    for module in READERS:
+        found: Reader = import_module(f"bgfmt.extras.matches.{module}")  # type: ignore[assignment]
+        if found.recognise(data):
+            return found
+    what = f"it begins with {data[:8]!r}" if data else "the file is empty"
+    raise UnknownFormatError(
+        f"{name}: no match that can be read; {what} (asked: {', '.join(READERS)})", READERS
+    )
+
+
+def content(path: str | os.PathLike[str]) -> bytes:
+    """All of a file that may be a match.
+
+    Raises
+    ------
+    FormatError where it is no ordinary file, or too large.
+    """
+    name = printable(os.path.basename(os.fspath(path)))
+    if os.path.isdir(path):
+        raise FormatError(f"{name}: is a folder, not a regular file")
+    # a FIFO would be waited for without end
+    with open(
+        os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)), "rb"
+    ) as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise FormatError(f"{name}: not a regular file")
+        data = file.read(LARGEST_FILE + 1)
+    if len(data) > LARGEST_FILE:
+        raise FormatError(f"{name}: larger than any match ({LARGEST_FILE >> 20} MiB)")
+    return data
+
+
+def each(source: str | os.PathLike[str] | bytes, name: str | None = None) -> Iterator[Match]:
+    """The matches of a file, or of its bytes, one after another: for streams that are too large to hold.
+
+    Raises
+    ------
+    FormatError, in one line, where it is not a match.
+    """
+    if isinstance(source, bytes):
+        data, name = source, name or "<bytes>"
+    else:
+        data, name = content(source), name or os.path.basename(os.fspath(source))
+    name = printable(name)
+    return reader(data, name).read(data, name)
+
+
+def read(source: str | os.PathLike[str] | bytes, name: str | None = None) -> list[Match]:
+    """All matches of a file, or of its bytes.
+
+    Raises
+    ------
+    FormatError, in one line, where it is not a match, or holds more than can be held.
+    """
+    found: list[Match] = []
+    records = 0
+    for match in each(source, name):
+        found.append(match)
+        records += sum(len(game.records) for game in match.games)
+        if records > MOST_RECORDS:
+            raise FormatError(
+                f"{name or 'the file'}: more than {MOST_RECORDS:,} records; read its matches one by one (each)"
+            )
+    return found
+
+
+__all__ = [
+    "LARGEST_FILE",
+    "READERS",
+    "Game",
+    "Match",
+    "Reader",
+    "Record",
+    "Result",
+    "Rules",
+    "content",
+    "each",
+    "printable",
+    "read",
+    "reader",
+]

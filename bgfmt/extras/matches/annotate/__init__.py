@@ -1,0 +1,28 @@
+"""Recorded matches judged: every bearoff decision, what it was worth and what it cost.
+
+from bgfmt.extras.matches.annotate import annotate
+report = annotate(["evening.mat"])
+for match, judgement in report.worst(5):
+    print(match.file, judgement.did, judgement.best, judgement.loss)
+"""
+
+from bgfmt.extras.matches.annotate.files import Annotated, annotate, annotate_all, annotate_file, find
+from bgfmt.extras.matches.annotate.judgement import Judgement
+from bgfmt.extras.matches.annotate.judging import LIMIT, Judge, judge
+from bgfmt.extras.matches.annotate.report import MatchReport, Report, Total, judge_match
+
+__all__ = [
+    "LIMIT",
+    "Annotated",
+    "Judge",
+    "Judgement",
+    "MatchReport",
+    "Report",
+    "Total",
+    "annotate",
+    "annotate_all",
+    "annotate_file",
+    "find",
+    "judge",
+    "judge_match",
+]

@@ -1,0 +1,132 @@
+"""Files and folders of matches: found, read, judged, and written back with comments."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from bgfmt.analysis.sources import Progress
+from bgfmt.errors import BgfmtError, FormatError, UnknownFormatError
+from bgfmt.extras import matches
+from bgfmt.extras.matches.annotate import text
+from bgfmt.extras.matches.annotate.judging import Judge
+from bgfmt.extras.matches.annotate.report import MatchReport, Report, Unread, judge_match
+from bgfmt.extras.matches.write_sgf import with_comments, write_sgf
+from bgfmt.game.identifiers import position_id
+from bgfmt.game.text import printable
+
+#: names by which files in a folder are known to be meant as matches
+SUFFIXES = frozenset([".mat", ".sgf", ".xg", ".bgf", ".ogxm", ".ogxma", ".ogxms", ".gvab", ".gam"])
+PathLike = str | os.PathLike[str]
+
+
+@dataclass
+class Annotated:
+    """A file that was read: its bytes, and the reports of its matches."""
+
+    path: str
+    data: bytes
+    reports: list[MatchReport] = field(default_factory=list)
+
+    def sgf(self) -> bytes:
+        """The file as .sgf with a comment at every judged decision; other forms are made into one.
+
+        Of an .sgf file no other byte is changed.
+        """
+        if not any(report.match.format == "sgf" for report in self.reports):
+            return b"".join(write_sgf(report.match, _comments(report)) for report in self.reports)
+        at: dict[int, list[str]] = {}
+        for report in self.reports:
+            for (game, record), lines in _comments(report).items():
+                at.setdefault(report.match.games[game].records[record].at, []).extend(lines)
+        return with_comments(self.data, at)
+
+
+def _comments(report: MatchReport) -> dict[tuple[int, int], list[str]]:
+    found: dict[tuple[int, int], list[str]] = {}
+    for one in report.judgements:
+        said = f"{text.line(one)} [{position_id(one.decision.state.position)}]"
+        found.setdefault((one.decision.game, one.decision.record), []).append(said)
+    return found
+
+
+def annotate_file(path: PathLike, judge: Judge) -> Annotated:
+    """Judge all matches of a file in any form that `bgfmt.matches` reads.
+
+    Raises
+    ------
+    FormatError where it is none.
+    """
+    name = printable(os.path.basename(os.fspath(path)))
+    data = matches.content(path)
+    found = matches.read(data, name)
+    if not found:
+        raise FormatError(f"{name}: no match in it")
+    reports = [judge_match(one, judge, file=name, number=k) for k, one in enumerate(found, 1)]
+    return Annotated(os.fspath(path), data, reports)
+
+
+@dataclass
+class Found:
+    """A file to be read; `asked` where it was named itself or bears the name of a match."""
+
+    path: str
+    asked: bool
+
+
+def find(paths: Iterable[PathLike]) -> Iterator[Found]:
+    """The files named, and all files of folders and the folders in them, in the order of their names."""
+    for path in paths:
+        name = os.fspath(path)
+        if not os.path.isdir(name):
+            yield Found(name, True)
+            continue
+        for folder, inner, files in os.walk(name):
+            inner[:] = sorted(one for one in inner if not one.startswith("."))
+            for file in sorted(files):
+                full = os.path.join(folder, file)
+                if not file.startswith(".") and os.path.isfile(full):
+                    yield Found(full, os.path.splitext(file)[1].lower() in SUFFIXES)
+
+
+def annotate_all(
+    found: Sequence[Found], judge: Judge, report: Report, *, progress: Progress | None = None
+) -> Iterator[Annotated]:
+    """Judge all files, one after another, into `report`; a file that cannot be read is put down there.
+
+    Files of a folder that are no matches are passed over and counted, unless their names say that they are.
+    `progress(done, total)` counts files.
+    """
+    for place, one in enumerate(found, 1):
+        try:
+            done = annotate_file(one.path, judge)
+        except (BgfmtError, OSError) as error:
+            if isinstance(error, UnknownFormatError) and not one.asked:
+                report.passed += 1
+            else:
+                report.unread.append(_unread(one.path, error))
+        else:
+            report.matches += done.reports
+            yield done
+        if progress is not None:
+            progress(place, len(found))
+
+
+def _unread(path: str, error: Exception) -> Unread:
+    """The name of a file and, in one line, why it is not read."""
+    said = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    name = printable(os.path.basename(path))
+    why = printable(" ".join(said.split()).removeprefix(f"{name}: "), 400)
+    return Unread(printable(path), why, type(error).__name__)
+
+
+def annotate(paths: PathLike | Sequence[PathLike], tables: Any = None, **options: Any) -> Report:
+    """Judge files and folders of matches; `tables` and `options` as `Judge` takes them."""
+    several = [paths] if isinstance(paths, (str, os.PathLike)) else paths
+    report = Report()
+    with Judge(tables, **options) as judge:
+        for _ in annotate_all(list(find(several)), judge, report):
+            pass
+    return report

@@ -1,0 +1,239 @@
+"""Decisions judged by an adviser."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from bgfmt.analysis.advisor import Advisor
+from bgfmt.analysis.answers import RankedPlay, Source
+from bgfmt.analysis.choose import Asked
+from bgfmt.analysis.cube import CubeAction
+from bgfmt.analysis.library import Library
+from bgfmt.analysis.match import MatchCube
+from bgfmt.analysis.sources import Progress
+from bgfmt.errors import NotCoveredError
+from bgfmt.extras.matches.annotate.judgement import ERROR, Judgement
+from bgfmt.extras.matches.decisions import Decision
+from bgfmt.game.board import Position
+from bgfmt.game.state import GameState
+from bgfmt.met import Met
+
+#: most pairs of boards times cube states calculated for one question, less than a tenth of a second; what comes up
+#: later in the game is answered from it
+LIMIT = 2_000_000
+
+DOUBLING = ("double", "no double")
+
+
+class Judge:
+    """Judges decisions as an adviser answers them. A context manager.
+
+    Parameters
+    ----------
+    tables
+        As `Advisor` takes them.
+    met
+        The match equity table; Kazaross-XG2 when None.
+    met_player
+        Which player of that table a match's first player is; it matters for uneven tables only.
+    limit
+        As `Advisor` takes it, `LIMIT` by default. calculate : False for the tables alone.
+    """
+
+    def __init__(
+        self,
+        tables: Library | Asked | Sequence[Asked | str] | None = None,
+        *,
+        met: Met | str | None = None,
+        met_player: int = 0,
+        limit: int = LIMIT,
+        calculate: bool = True,
+        progress: Progress | None = None,
+    ) -> None:
+        library = Library.of(tables)
+        self.limit = limit
+        self._advisors = [
+            Advisor(
+                library,
+                met=met,
+                met_player=met_player ^ turn,
+                calculate="all" if calculate else "nothing",
+                limit=limit,
+                progress=progress,
+            )
+            for turn in (0, 1)
+        ]
+        self._advisors[1].sources = self._advisors[0].sources
+
+    def __enter__(self) -> Judge:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._advisors[0].close()
+
+    @property
+    def met(self) -> Met:
+        """The match equity table."""
+        return self._advisors[0].met
+
+    def judge(self, decision: Decision) -> Judgement:
+        """The judgement of one decision, as `judge`."""
+        return judge(decision, self._advisors[decision.state.turn])
+
+
+def judge(decision: Decision, advisor: Advisor) -> Judgement:
+    """The judgement of one decision as an adviser answers it.
+
+    Raises
+    ------
+    NotCoveredError for a position with contact, and where neither tables nor the limit reach; PositionError for what
+    cannot be.
+    """
+    return _play(decision, advisor) if decision.kind == "play" else _cube(decision, advisor)
+
+
+def _play(decision: Decision, advisor: Advisor) -> Judgement:
+    state = decision.state
+    ranked = advisor.plays(state)
+    best = ranked.best
+    if best is None:
+        raise NotCoveredError(f"{state.position}: no chequer can move")
+    common: dict[str, Any] = {
+        "choices": len(ranked.plays),
+        "approximate": ranked.approximate,
+        "measure": ranked.measure,
+        "source": ranked.source,
+        "table": ranked.table,
+        "max_error": _named(ranked.max_error),
+        "gammons": _gammons(state.position, ranked.source),
+        "best_equity": best.value,
+        "best_mwc": best.mwc,
+    }
+    if decision.played is None:
+        why = "not a legal play"
+        return Judgement(decision, "an illegal play", best.notation, None, loss=None, note=why, **common)
+    result = decision.played.result
+    did = next(play for play in ranked.plays if _same(play.result, result))
+    assert did.loss is not None
+    wrong = did.loss > ERROR
+    close = did.close and wrong
+    cubeless = None
+    if wrong and state.money:
+        cubeless = _loss_of(advisor.plays(state, measure="cubeless").plays, result)
+        if close and not ranked.approximate:
+            settled = advisor.exact_loss(did, best, ranked.cube or "cubeless")
+            close = settled is None or settled <= ERROR
+    return Judgement(
+        decision,
+        did.notation,
+        best.notation if wrong else did.notation,
+        did.value,
+        loss=did.loss,
+        mwc=did.mwc,
+        loss_mwc=did.loss_mwc,
+        cubeless_loss=cubeless if wrong else 0.0 if state.money else None,
+        close=close,
+        **common,
+    )
+
+
+def _named(errors: Mapping[str, float] | None) -> dict[str, float] | None:
+    return None if errors is None else {"equity" if k == "value" else k: x for k, x in errors.items()}
+
+
+def _loss_of(plays: Sequence[RankedPlay], result: Position) -> float | None:
+    return next(play.loss for play in plays if _same(play.result, result))
+
+
+def _same(one: object, other: Position) -> bool:
+    return isinstance(one, Position) and one.us == other.us and one.them == other.them
+
+
+def _gammons(position: Position, source: Source) -> str:
+    if 15 not in (position.us.chequers, position.them.chequers):
+        return "none"
+    return "ignored" if source == "two-sided" else "counted"
+
+
+# -- the cube --------------------------------------------------------------------------------------------
+
+
+def _cube(decision: Decision, advisor: Advisor) -> Judgement:
+    state = decision.state
+    action = advisor.cube(replace(state, doubled=True) if decision.kind not in DOUBLING else state)
+    decided = action.match
+    if decided is None:
+        worth, sure, note = _for_money(decision, action)
+        chances = None
+    else:
+        chances, sure, note = _at_score(decision, decided, advisor)
+        sign = 1 if decision.kind in DOUBLING else -1
+        worth = {name: sign * decided.emg_of(x if sign > 0 else 1 - x) for name, x in chances.items()}
+    did = decision.kind
+    best = max(worth, key=lambda name: (worth[name], name == did))
+    loss = worth[best] - worth[did]
+    if loss <= ERROR:
+        best = did
+    error: dict[str, float] | None = None if action.error is None else {"equity": action.error}
+    mwc = {}
+    if chances is not None and decided is not None:
+        error = error and error | {"mwc": decided.error}
+        mwc = {"mwc": chances[did], "best_mwc": chances[best], "loss_mwc": chances[best] - chances[did]}
+    return Judgement(
+        decision,
+        did,
+        best,
+        worth[did],
+        worth[best],
+        loss,
+        **mwc,
+        choices=len(worth),
+        close=loss > ERROR and not sure and not action.approximate,
+        approximate=action.approximate,
+        measure="money" if decided is None else "match",
+        source=action.source,
+        table=action.table,
+        max_error=error,
+        gammons=_gammons(state.position, action.source),
+        note=note,
+    )
+
+
+def _for_money(decision: Decision, action: CubeAction) -> tuple[dict[str, float], bool, str]:
+    """The choices of a cube decision for money, each with its equity to who decides, whether that is sure, a note."""
+    if decision.kind in DOUBLING:
+        return {"double": action.double, "no double": action.no_double}, action.sure_double, ""
+    worth = {"take": -action.double_take, "pass": -action.double_pass}
+    note = ""
+    if decision.kind == "beaver":
+        worth["beaver"] = -2 * action.double_take
+    elif decision.kind == "take" and action.beavers:
+        note = "a beaver, where they are played, would gain more"
+    return worth, action.sure_take, note
+
+
+def _at_score(decision: Decision, decided: MatchCube, advisor: Advisor) -> tuple[dict[str, float], bool, str]:
+    """The choices at a score, each with the match winning chance of who decides, whether that is sure, and a note."""
+    state, mwc = decision.state, decided.mwc
+    taken, passed, note = mwc.double_take, mwc.double_pass, ""
+    if taken is None or passed is None:
+        # doubled all the same: with a dead cube, which the other side may then turn
+        taken, passed = _after_a_dead_double(state, decided, advisor)
+        note = "; ".join(decided.notes[:1]).rstrip(".").lower()
+    if decision.kind in DOUBLING:
+        chances = {"double": min(taken, passed), "no double": mwc.no_double}
+    else:
+        chances = {"take": 1 - taken, "pass": 1 - passed}
+    one, other = chances.values()
+    return chances, abs(one - other) > 2 * decided.error, note
+
+
+def _after_a_dead_double(state: GameState, decided: MatchCube, advisor: Advisor) -> tuple[float, float]:
+    value = 2 * state.cube_value
+    turned = advisor.cube(
+        replace(state, doubled=False, cube_value=value, cube_owner=1 - state.turn, crawford=False)
+    )
+    assert turned.match is not None
+    return turned.match.mwc.no_double, decided.score.after(0, state.cube_value)

@@ -1,0 +1,163 @@
+"""Judgements as one HTML page: boards as SVG, its own style, light and dark, and no request to anywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from html import escape
+
+from bgfmt.extras.matches.annotate import svg, text
+from bgfmt.extras.matches.annotate.judgement import Judgement
+from bgfmt.extras.matches.annotate.report import WORST, MatchReport, Report, Total
+from bgfmt.game.drawing import many
+from bgfmt.game.identifiers import gnubg_id
+from bgfmt.game.text import printable
+
+STYLE = """
+:root{color-scheme:light dark;--page:#fbfaf7;--card:#fff;--text:#1d1d1b;--soft:#63615b;--line:#dcd8ce;--bad:#a61b1b;
+--felt:#efe6d2;--edge:#7b6a4d;--point-a:#c9a26b;--point-b:#e0cfae;--x:#26384f;--x-edge:#0f1a28;--x-text:#fff;
+--o:#fdfdfb;--o-edge:#6d6a63;--o-text:#1d1d1b;--die:#fff;--die-text:#1d1d1b}
+@media (prefers-color-scheme:dark){:root{--page:#171816;--card:#20221f;--text:#ecebe6;--soft:#a5a39b;--line:#3a3c37;
+--bad:#ff8f85;--felt:#2f3a34;--edge:#8d7f63;--point-a:#7c6a4a;--point-b:#4a5149;--x:#7fb0e6;--x-edge:#d5e6f8;--x-text:#0d1722;
+--o:#f2efe6;--o-edge:#8a877d;--o-text:#1d1d1b;--die:#ecebe6;--die-text:#171816}}
+*{box-sizing:border-box}body{margin:0;background:var(--page);color:var(--text);font:16px/1.5 system-ui,sans-serif}
+main{max-width:72rem;margin:0 auto;padding:1.5rem 1rem 4rem}
+h1{font-size:1.6rem;margin:.2em 0}h2{font-size:1.25rem;margin:2em 0 .4em}
+p{margin:.3em 0}.soft{color:var(--soft)}.scroll{overflow-x:auto}
+table{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums}
+th,td{padding:.3em .6em;border-bottom:1px solid var(--line);text-align:right;vertical-align:top;white-space:nowrap}
+th{font-weight:600;color:var(--soft)}.l{text-align:left}.w{white-space:normal;text-align:left;overflow-wrap:anywhere}
+.cards{display:grid;grid-template-columns:repeat(auto-fill,minmax(19rem,1fr));gap:1rem;margin:1em 0}
+.card{background:var(--card);border:1px solid var(--line);border-radius:.6rem;padding:.8rem;overflow-wrap:anywhere}
+.card h3{font-size:1rem;margin:0 0 .3em}.loss{color:var(--bad);font-weight:600}
+details{margin:.8em 0}summary{cursor:pointer;font-weight:600}tr.error .v{color:var(--bad);font-weight:600}
+code{font-size:.85em;color:var(--soft);overflow-wrap:anywhere}
+"""
+POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+
+
+def page(report: Report, *, most: int = WORST) -> str:
+    """The page. Names of players and files are escaped, and shown without what a reader cannot see."""
+    return "\n".join(_page(report, most)) + "\n"
+
+
+def _page(report: Report, most: int) -> Iterator[str]:
+    several = len(report.matches) != 1
+    title = many(len(report.matches), "match").replace("matchs", "matches")
+    if not several:
+        title = text.title(report.matches[0])
+    yield "<!DOCTYPE html>"
+    yield '<html lang="en"><head><meta charset="utf-8">'
+    yield f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
+    yield '<meta name="viewport" content="width=device-width,initial-scale=1">'
+    yield '<link rel="icon" href="data:,">'
+    yield f"<title>{_shown(title)}</title><style>{STYLE}{svg.STYLE}</style></head><body>"
+    yield svg.DEFINITIONS
+    yield f"<main><h1>{_shown(title)}</h1>"
+    yield from _summary(report, several)
+    worst = report.worst(most)
+    if worst:
+        heading = f"The {len(worst)} worst" if len(worst) > 1 else "The worst"
+        yield f'<h2>{heading}</h2><p class="soft">By equity lost; the dice have no part in it.</p>'
+        yield '<div class="cards">'
+        yield from (_card(one_match, one, named=several) for one_match, one in worst)
+        yield "</div>"
+    shown = {id(one) for _, one in worst}
+    for one_match in report.matches:
+        yield from _match(one_match, shown, named=several)
+    if report.unread:
+        yield "<h2>Not read</h2>"
+        yield from (f"<p>{_shown(name)}: {_shown(why, 400)}</p>" for name, why, _ in report.unread)
+    yield "</main></body></html>"
+
+
+def _shown(words: str, limit: int = 200) -> str:
+    return escape(printable(words, limit))
+
+
+def _summary(report: Report, several: bool) -> Iterator[str]:
+    bases = list(dict.fromkeys(text.basis(one) for one in report.matches))
+    yield from (f'<p class="soft">{_shown(basis[:1].upper() + basis[1:])}.</p>' for basis in bases)
+    if not several:
+        yield f'<p class="soft">{_shown(text.coverage(report.matches[0]))}.</p>'
+    yield _table(report.totals)
+    yield (
+        '<p class="soft">Errors are decisions that surely cost something. Forced plays, differences within the error '
+        "of the numbers (close) and estimated ones (approximate) are none. MWC: match winning chance. Rate: "
+        "thousandths of equity lost a decision with a choice.</p>"
+    )
+
+
+def _table(totals: list[Total]) -> str:
+    columns: list[tuple[str, list[str]]] = [
+        ("decisions", [str(one.decisions) for one in totals]),
+        ("errors", [str(one.errors) for one in totals]),
+        ("plays", [str(one.play_errors) for one in totals]),
+        ("cube", [str(one.cube_errors) for one in totals]),
+        ("forced", [str(one.forced) for one in totals]),
+        ("close", [str(one.close) for one in totals]),
+        ("approx.", [str(one.approximate) for one in totals]),
+        ("equity lost", [f"{one.equity_lost:.4f}" for one in totals]),
+    ]
+    if any(one.mwc_lost for one in totals):
+        columns.append(("MWC lost", [f"{100 * one.mwc_lost:.3f} %" for one in totals]))
+    if any(one.points_lost for one in totals):
+        columns.append(("points lost", [f"{one.points_lost:.3f}" for one in totals]))
+    columns.append(("rate", ["" if one.rate is None else f"{1000 * one.rate:.2f}" for one in totals]))
+    head = "".join(f"<th>{word}</th>" for word, _ in columns)
+    rows = "".join(
+        f'<tr><td class="w">{_shown(one.name) or "(no name)"}</td>'
+        + "".join(f"<td>{cells[place]}</td>" for _, cells in columns)
+        + "</tr>"
+        for place, one in enumerate(totals)
+    )
+    return (
+        f'<div class="scroll"><table><thead><tr><th class="l">player</th>{head}</tr></thead>'
+        f"<tbody>{rows}</tbody></table></div>"
+    )
+
+
+def _card(report: MatchReport, one: Judgement, *, named: bool) -> str:
+    file = f"{_shown(report.file)}, " if named else ""
+    best = f"best {_shown(one.best)} {text.worth(one.best_equity, one.best_mwc)}"
+    return (
+        f'<article class="card" id="{_anchor(report, one)}"><h3>{file}{_shown(text.where(one))}</h3>'
+        f'<p class="soft">{_shown(text.score(one))}</p>{svg.board(one.decision.state)}'
+        f"<p>{_shown(one.did)} {text.worth(one.equity, one.mwc)} "
+        f'<span class="loss">{escape(text.lost(one))}</span></p>'
+        f"<p>{best}</p><p><code>{escape(gnubg_id(one.decision.state))}</code></p></article>"
+    )
+
+
+def _anchor(report: MatchReport, one: Judgement) -> str:
+    return f"d{id(report):x}-{one.decision.game}-{one.decision.record}-{one.decision.kind.replace(' ', '-')}"
+
+
+def _match(report: MatchReport, shown: set[int], *, named: bool) -> Iterator[str]:
+    """A match: its sums where there are several, the boards of the errors not shown yet, and all its decisions."""
+    if named:
+        yield f"<h2>{_shown(report.file)}: {_shown(text.title(report))}</h2>"
+        yield f'<p class="soft">{_shown(text.coverage(report))}.</p>'
+        yield _table(list(report.totals)) if report.judgements else ""
+    rest = [one for one in report.judgements if one.error and id(one) not in shown]
+    if rest:
+        yield f"<details><summary>{many(len(rest), 'more error' if shown else 'error')}, with boards</summary>"
+        yield '<div class="cards">'
+        yield from (_card(report, one, named=False) for one in rest)
+        yield "</div></details>"
+    if report.judgements:
+        yield f"<details><summary>All {many(len(report.judgements), 'decision')}</summary>"
+        yield '<div class="scroll"><table><tbody>'
+        yield from map(_row, report.judgements)
+        yield "</tbody></table></div></details>"
+    if report.problems:
+        yield f"<details><summary>{many(len(report.problems), 'problem')} in the record</summary>"
+        yield from (f"<p>{_shown(problem, 400)}</p>" for problem in report.problems)
+        yield "</details>"
+
+
+def _row(one: Judgement) -> str:
+    where = _shown(text.where(one))
+    return (
+        f'<tr class="{one.verdict}"><td class="l">{where}</td><td class="l v">{one.verdict}</td>'
+        f'<td class="w">{_shown(text.line(one), 400)}</td></tr>'
+    )

@@ -1,0 +1,217 @@
+"""Judgements as text: a line each, a match, and many."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from bgfmt.extras.matches.annotate.judgement import ERROR, Judgement
+from bgfmt.extras.matches.annotate.report import WORST, MatchReport, Report, Total
+from bgfmt.game.drawing import draw, many
+from bgfmt.game.identifiers import position_id
+from bgfmt.game.text import printable
+
+PLAYERS = 20  # whose sums an overview gives
+
+
+def worth(equity: float | None, mwc: float | None, *, about: bool = False) -> str:
+    """An equity, after the chance to win the match where there is one: "62.345 % +0.247", "+0.12345"."""
+    sign = "~" if about else ""
+    if equity is None:
+        return ""
+    return f"{sign}{equity:+.5f}" if mwc is None else f"{sign}{100 * mwc:.3f} % {equity:+.3f}"
+
+
+def lost(one: Judgement) -> str:
+    """The loss in brackets, a negative number: "(-1.655 %, -0.033)"; empty where there is none."""
+    if one.loss is None or one.loss <= ERROR:
+        return ""
+    sign = "~" if one.approximate else ""
+    if one.loss_mwc is None:
+        return f"({sign}-{_seen(one.loss, 5)})"
+    return f"({sign}-{_seen(100 * one.loss_mwc, 3)} %, -{_seen(one.loss, 3)})"
+
+
+def _seen(number: float, digits: int) -> str:
+    """A number above 0 to so many digits, or to the first that is not 0."""
+    while digits < 12 and not float(f"{number:.{digits}f}"):
+        digits += 1
+    return f"{number:.{digits}f}"
+
+
+def line(one: Judgement) -> str:
+    """A judgement in one line."""
+    notes = [one.note] if one.note else []
+    if one.verdict == "illegal":
+        return f"{one.did} ({one.note}), best {one.best} {worth(one.best_equity, one.best_mwc)}"
+    text = f"{one.did} {worth(one.equity, one.mwc, about=one.approximate)}"
+    if one.verdict == "forced":
+        return f"{text}, the only play"
+    if one.gammons == "ignored":
+        notes.append("gammons are possible and ignored")
+    if one.close and not one.approximate:
+        notes.append("closer than the error of the numbers")
+    if one.approximate:
+        notes.append("approximate")
+    loss = lost(one)
+    if loss:
+        best = worth(one.best_equity, one.best_mwc, about=one.approximate)
+        text += f" {loss}, best {one.best} {best}"
+    else:
+        text += ", right"
+    return text + (f" ({'; '.join(notes)})" if notes else "")
+
+
+def verdict(one: Judgement) -> str:
+    """A judgement in a sentence."""
+    if one.verdict == "forced":
+        return f"Forced: {one.did} is the only play."
+    about = "about " if one.approximate else ""
+    if one.loss is None or one.loss <= ERROR:
+        right = "Probably right" if one.approximate else "Right"
+        return (
+            f"{right}: no play is better than {one.did}."
+            if one.decision.kind == "play"
+            else f"{right}: {one.did}."
+        )
+    loss = f"{about}{_seen(one.loss, 5)} points of equity at a cube of 1"
+    if one.loss_mwc is not None:
+        loss = f"{about}{_seen(100 * one.loss_mwc, 3)} % of the chance to win the match, {_seen(one.loss, 3)} EMG"
+    first = {"error": "Wrong", "close": "Too close to say", "approximate": "Probably wrong"}[one.verdict]
+    return f"{first}: {one.best} is best, {one.did} loses {loss}."
+
+
+def certainty(one: Judgement) -> str:
+    """How sure a judgement is."""
+    if one.verdict == "forced":
+        return "no decision to make"
+    if one.approximate:
+        return "approximate: no bound of the error is known"
+    if one.verdict == "close":
+        return "closer than the error of the numbers"
+    return "exact" if one.source == "calculation" else "sure: the numbers cannot err by as much"
+
+
+def title(report: MatchReport) -> str:
+    """Who played what: "Ann against Bob, match to 7, 5 games"."""
+    length = report.match.length
+    kind = f"match to {length}" if length else "money"
+    return f"{' against '.join(report.names)}, {kind}, {many(len(report.match.games), 'game')}"
+
+
+def basis(report: MatchReport) -> str:
+    """By what it is judged."""
+    if report.met is None:
+        return "judged for money: equities are for a cube at 1"
+    more = ", extended beyond its end" if report.met.extended else ""
+    return (
+        f"judged at the score: match equity table {report.met.name} (values {report.met.digest[:12]}){more}"
+    )
+
+
+def coverage(report: MatchReport) -> str:
+    """How many decisions there are and how many of them are judged."""
+    text = (
+        f"{many(report.decisions, 'decision')}, {report.races} of them races, {len(report.judgements)} judged"
+    )
+    return text + (f", {report.beyond} beyond the tables and the limit" if report.beyond else "")
+
+
+def total_line(total: Total) -> str:
+    """A player's sums in one line."""
+    kinds = [f"{many(total.plays, 'play')}", f"{total.cube_decisions} cube"]
+    kinds += [
+        f"{count} {word}" for word, count in (("forced", total.forced), ("close", total.close)) if count
+    ]
+    kinds += [f"{total.approximate} approximate"] if total.approximate else []
+    text = f"{printable(total.name) or '(no name)'}: {many(total.decisions, 'decision')} judged "
+    text += f"({', '.join(kinds)}), "
+    text += f"{many(total.errors, 'error')} ({many(total.play_errors, 'play')}, {total.cube_errors} cube), "
+    text += f"equity lost {total.equity_lost:.5f}"
+    more = [f"match winning chance {100 * total.mwc_lost:.3f} %"] if total.mwc_lost >= 5e-6 else []
+    more += [f"{total.points_lost:.5f} points"] if total.points_lost >= 5e-6 else []
+    text += f" ({', '.join(more)})" if more else ""
+    if total.rate is not None:
+        text += f", {1000 * total.rate:.2f} thousandths a decision"
+    if total.approximate_lost:
+        text += f"; besides, about {total.approximate_lost:.3f} in approximate decisions"
+    return text
+
+
+def where(one: Judgement) -> str:
+    """Game, record and player of a decision."""
+    state = one.decision.state
+    dice = f" {state.dice[0]}{state.dice[1]}" if state.dice else ""
+    name = printable(state.names[one.decision.player])
+    return f"game {one.decision.game + 1} record {one.decision.record + 1}, {name}{dice}"
+
+
+def score(one: Judgement) -> str:
+    """The cube and the score of a decision as the side on roll sees them."""
+    state = one.decision.state
+    said = [f"cube {state.cube_value} {state.owner}"]
+    if state.away is not None:
+        crawford = ", Crawford" if state.crawford else ""
+        said.insert(0, f"{state.away[0]}-away {state.away[1]}-away{crawford}")
+    return ", ".join(said)
+
+
+def worst_lines(report: Report, most: int = WORST) -> Iterator[str]:
+    """The worst errors with drawn boards."""
+    several = len(report.matches) > 1
+    for place, (one_match, one) in enumerate(report.worst(most), 1):
+        name = f"{printable(one_match.file)}, " if several else ""
+        yield f"{place}. {name}{where(one)}, {score(one)}"
+        yield draw(one.decision.state.position)
+        yield f"   {line(one)}"
+        yield ""
+
+
+def match_lines(report: MatchReport) -> Iterator[str]:
+    """A match: what it is, each decision, what does not fit, and the sums."""
+    yield title(report)
+    yield basis(report)
+    yield coverage(report)
+    for one in report.judgements:
+        decision, state = one.decision, one.decision.state
+        dice = f"{state.dice[0]}{state.dice[1]}" if state.dice else "--"
+        yield (
+            f"game {decision.game + 1} record {decision.record + 1:3d}  {position_id(state.position)}  "
+            f"{report.names[decision.player]} {dice}  {line(one)}"
+        )
+    yield from ("problem: " + printable(text) for text in report.problems)
+    yield from map(total_line, report.totals)
+
+
+def text(report: Report, *, most: int = WORST) -> str:
+    """The whole report: each match with all its decisions, the sums over all, and the worst errors."""
+    out: list[str] = []
+    for one in report.matches:
+        out += [printable(one.file)] if len(report.matches) > 1 else []
+        out += [*match_lines(one), ""]
+    return _end(report, out, most)
+
+
+def overview(report: Report, *, most: int = WORST) -> str:
+    """The report in short: a line for each match, the sums of those who decided most, and the worst errors."""
+    out = []
+    for one in report.matches:
+        errors = sum(judged.error for judged in one.judgements)
+        lost = sum(total.equity_lost for total in one.totals)
+        sums = f"{len(one.judgements)} of {many(one.races, 'race')} judged, {many(errors, 'error')}, {lost:.4f} lost"
+        out.append(f"{printable(one.file)}: {title(one)}: {sums}")
+    return _end(report, [*out, ""] if out else [], most, PLAYERS)
+
+
+def _end(report: Report, out: list[str], most: int, players: int | None = None) -> str:
+    if len(report.matches) > 1:
+        totals = sorted(report.totals, key=lambda total: -total.decisions)
+        out.append(f"all {len(report.matches)} matches")
+        out += map(total_line, totals[:players])
+        if players is not None and len(totals) > players:
+            out.append(f"and {len(totals) - players} more players")
+        out.append("")
+    worst = list(worst_lines(report, most))
+    if worst:
+        out += ["the worst errors, luck apart:", "", *worst]
+    out += [f"not read: {name}: {why}" for name, why, _ in report.unread]
+    return "\n".join(out).rstrip("\n") + "\n"

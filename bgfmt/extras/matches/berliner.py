@@ -1,0 +1,96 @@
+"""The game in H. J. Berliner's paper on BKG (1977), section IX, as it is printed there.
+
+    White: Berliner
+    Black: BKG
+    5,4 1-5,12-17
+    5,6 24-18-13
+
+One roll and play a line, White first. White moves from 1 to 24 (bar 0, off 25), Black from 24 to 1 (bar 25, off 0).
+``X`` marks a hit, and every hit is marked. ``No legal move`` stands behind a roll, ``Double`` and ``Resign`` alone;
+remarks in brackets are left out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import pairwise
+
+from bgfmt.errors import FormatError
+from bgfmt.extras.matches.model import Match, Result, Rules
+from bgfmt.extras.matches.plays import Hop
+from bgfmt.extras.matches.results import outcome
+from bgfmt.extras.matches.walk import GameWalk
+from bgfmt.game.text import printable
+
+NAME = "berliner"
+LARGEST = 1 << 20
+WHITE = re.compile(r"^\s*White:\s*(.*)$", re.MULTILINE)
+BLACK = re.compile(r"^\s*Black:\s*(.*)$", re.MULTILINE)
+LINE = re.compile(r"([1-6]),([1-6])\s+(.*)")
+PLAY = re.compile(r"\d{1,2}(?:-\d{1,2}X?)+(?:,\d{1,2}(?:-\d{1,2}X?)+)*")
+
+
+def recognise(data: bytes) -> bool:
+    """Whether a text names White and Black and has a line such as ``5,4 1-5,12-17``."""
+    text = data[:4096].decode("utf-8", "replace")
+    lines = (LINE.match(line.strip()) for line in text.splitlines())
+    return bool(WHITE.search(text) and BLACK.search(text) and any(m and PLAY.match(m[3]) for m in lines))
+
+
+def read(data: bytes, name: str = "<text>") -> Iterator[Match]:
+    """The one game of the text; what does not fit, a missing mark of a hit among it, is a problem of the game."""
+    text = data[: LARGEST + 1].decode("utf-8", "replace")
+    white, black = WHITE.search(text), BLACK.search(text)
+    if len(data) > LARGEST or not white or not black:
+        raise FormatError(f"{name}: no game of White and Black of up to {LARGEST >> 20} MiB")
+    players = (printable(white[1].strip()), printable(black[1].strip()))
+    rules = Rules(jacoby=False, beavers=False)
+    walk = GameWalk(players, 0, rules, unit="line")
+    turn, resigned = 0, None
+    for at, line in enumerate(text.splitlines(), 1):
+        said = re.sub(r"\([^)]*\)", "", line).strip()
+        found = LINE.fullmatch(said)
+        if found and not walk.stopped:
+            _roll(walk, turn, (int(found[1]), int(found[2])), found[3].strip(), at)
+            turn = 1 - turn
+        elif said.lower() == "double":
+            walk.double(turn, at)
+        elif said.lower() in ("resign", "resigns"):
+            resigned = walk.offers[-1] if walk.offers else 1 - turn
+            if walk.offers:  # the side that was doubled gives up the game: it drops
+                walk.drop(1 - resigned, at)
+            else:
+                walk.resign(turn, at, walk.cube)
+    game = walk.finish()
+    won = outcome(game)
+    if won is not None:
+        game = replace(game, result=Result(won[0], won[1][-1], resigned=resigned is not None))
+    headers = {"source": "H. J. Berliner, BKG, a program that plays backgammon, 1977"}
+    yield Match(players, 0, (game,), rules, headers=headers, format=NAME, unit="line")
+
+
+def _roll(walk: GameWalk, turn: int, dice: tuple[int, int], text: str, at: int) -> None:
+    if text.lower().startswith("no legal move"):
+        walk.roll(turn, dice, [], at)
+        return
+    if not PLAY.fullmatch(text):
+        walk.stop(at, f"{text[:40]!r} is no play")
+        return
+    hops: list[Hop] = []
+    marks = text.count("X")
+    for chain in text.replace("X", "").split(","):
+        stops = [25 - int(p) if turn == 0 else int(p) for p in chain.split("-")]
+        if not all(0 <= stop <= 25 for stop in stops):
+            walk.stop(at, f"{chain!r} leaves the board")
+            return
+        hops += list(pairwise(stops))
+    before = len(walk.records)
+    walk.roll(turn, dice, hops, at, marks=marks)
+    for record in walk.records[before:]:
+        hits = sum(move.hit for move in record.moves)
+        if record.legal and hits != marks and not marks:
+            walk.problem(
+                at, f"the mark of {'a hit' if hits == 1 else f'{hits} hits'} is missing; the play hits"
+            )

@@ -1,0 +1,102 @@
+"""The decisions of a match, read off its records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from bgfmt.extras.matches.model import Game, Match, Record
+from bgfmt.game.moves import Play
+from bgfmt.game.state import GameState
+
+_CUBE = {"double": "double", "beaver": "beaver", "take": "take", "drop": "pass"}
+
+
+@dataclass(frozen=True)
+class Decision:
+    """One decision as it was met.
+
+    kind : "play", "no double", "double", "take", "pass", "beaver".
+    player : who decided; state : the match then, the side on roll first in `state.position`.
+    game, record : index of the game, and of the record in it; for "no double" that of the roll.
+    played : the play made, None where the rules do not allow it.
+    """
+
+    game: int
+    record: int
+    kind: str
+    player: int
+    state: GameState
+    played: Play | None = None
+
+    @property
+    def cube(self) -> str:
+        """Where the cube lies for the player on roll: centered, owned or opponent."""
+        return self.state.owner
+
+
+def state(match: Match, game: Game, record: Record) -> GameState:
+    """The state of the match before a record."""
+    first, second = record.position.us, record.position.them
+    rules = match.rules
+    return GameState(
+        (first, second) if record.turn == 0 else (second, first),
+        turn=record.turn,
+        cube_value=record.cube,
+        cube_owner=record.owner,
+        dice=record.dice if record.kind in ("play", "dance") else None,
+        doubled=record.kind in ("take", "drop", "beaver", "raccoon"),
+        scores=game.scores,
+        length=match.length,
+        crawford=game.crawford,
+        jacoby=None if match.length else rules.jacoby,
+        beavers=rules.beavers,
+        cube_in_use=rules.cube_limit != 1,
+        names=match.players,
+    )
+
+
+def decisions(match: Match) -> Iterator[Decision]:
+    """All decisions in order. Dances, rolls that were not played and resignations are none.
+
+    Not doubling is one where a double was allowed and can gain: not before the game's first roll, in the Crawford
+    game, or for who has the match won with the cube as it lies.
+    """
+    for number, game in enumerate(match.games):
+        rolled = False
+        before: Record | None = None
+        for at, record in enumerate(game.records):
+            now = state(match, game, record)
+            if record.kind in ("play", "dance"):
+                asked = before is not None and before.kind in ("take", "double")
+                if rolled and not asked and _may_double(match, game, record):
+                    yield Decision(number, at, "no double", record.player, replace(now, dice=None))
+                rolled = True
+            if record.kind == "play":
+                assert record.after is not None
+                played = Play(record.moves, record.after) if record.legal else None
+                yield Decision(number, at, "play", record.player, now, played)
+            elif record.kind in _CUBE and not _answers_a_beaver(record, before):
+                yield Decision(number, at, _CUBE[record.kind], record.player, now)
+            elif record.kind == "set":
+                rolled = True
+            before = record
+
+
+def _answers_a_beaver(record: Record, before: Record | None) -> bool:
+    """Answers to a beaver are not judged: it is a question of the same position, which the double has asked."""
+    return (
+        record.kind in ("take", "drop", "beaver")
+        and before is not None
+        and before.kind in ("beaver", "raccoon")
+    )
+
+
+def _may_double(match: Match, game: Game, record: Record) -> bool:
+    limit = match.rules.cube_limit
+    if record.owner not in (None, record.player) or game.crawford or (limit and record.cube >= limit):
+        return False
+    return not match.length or match.length - game.scores[record.player] > record.cube
+
+
+__all__ = ["Decision", "decisions", "state"]

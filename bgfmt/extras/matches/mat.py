@@ -1,0 +1,332 @@
+"""Reads matches written as text: Jellyfish's `.mat`, which every server and program writes in its own way.
+
+Cells are told apart by how they begin and a lone one by whose turn it is, never by columns. Every pattern looks at a
+character a bounded number of times, so reading takes time in proportion to the text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from bgfmt.errors import FormatError, PositionError
+from bgfmt.extras.matches import fibs_board
+from bgfmt.extras.matches.model import MOST_RECORDS, STARTS, Game, Match, Result, Rules
+from bgfmt.extras.matches.results import checked
+from bgfmt.extras.matches.text import decoded
+from bgfmt.extras.matches.walk import GameWalk
+from bgfmt.extras.matches.words import read_play
+from bgfmt.game.text import printable
+
+NAME = "mat"
+LARGEST = 16 << 20  # 100,000 games
+MOST_CELLS = 4  # two, and results
+MOST_HEADERS = 100
+USUAL_COLUMN = 34  # where the second player's cells begin, unless the line of names says so
+
+_LENGTH = re.compile(r"\s*+(\d{1,5})\s++points?\s++match\b", re.I)
+_MONEY = re.compile(r"\s*+(?:unlimited\s++(?:match|session|game)|money\s++(?:match|session|game))\b", re.I)
+_GAME = re.compile(r"\s*+game\s++(\d{1,6})\s*+$", re.I)
+_HEADER = re.compile(r"\s*+;\s*+\[([^\"\]]*+)\"([^\"]*+)\"")
+_ROW = re.compile(r"\s*+\d++\)")
+_SCORE = re.compile(r":[ \t]*+(\d{1,5})(?=\s|$)")
+_TOKEN = re.compile(
+    r"(?<!\S)(?:(?P<dice>[0-6][0-6]):|(?P<word>doubles?|redoubles?|beavers?|raccoons?|takes?|accepts?|drops?|pass(?:es)?"
+    r"|rejects?|resigns?|concedes?|loss?es|loses|wins)(?!\w))",
+    re.I,
+)
+_KINDS = {
+    "dou": "double", "red": "double", "bea": "double", "rac": "double", "tak": "take", "acc": "take",
+    "dro": "drop", "pas": "drop", "rej": "drop", "res": "resign", "con": "resign", "los": "resign", "win": "wins",
+}  # fmt: skip
+_NUMBER = re.compile(r"\d{1,6}")
+
+
+def recognise(data: bytes) -> bool:
+    """Whether it is text with a game in it."""
+    head = data[: 1 << 16]
+    return b"\0" not in head and re.search(
+        rb"(?im)^(?:\xef\xbb\xbf)?[ \t]*+(?:\d{1,5}\s++points?\s++match\b|game[ \t]++\d|1\)[ \t]*+[1-6][1-6]:)", head
+    ) is not None  # fmt: skip
+
+
+@dataclass
+class _Text:
+    """A match's lines as found: (line number, line)."""
+
+    headers: dict[str, str]
+    length: int = 0
+    games: list[tuple[int, list[tuple[int, str]]]] = field(default_factory=list)
+
+
+@dataclass
+class _Cell:
+    kind: str
+    column: int
+    dice: tuple[int, int] | None
+    text: str
+
+
+def read(data: bytes, name: str = "<text>") -> Iterator[Match]:
+    """The matches of a text, in order.
+
+    Raises
+    ------
+    FormatError where it holds no game, or one of another variation.
+    """
+    if len(data) > LARGEST:
+        raise FormatError(f"{name}: a text larger than {LARGEST >> 20} MiB")
+    found = False
+    for text in _split(decoded(data)):
+        if text.games:
+            found = True
+            yield _match(text, name)
+    if not found:
+        raise FormatError(f"{name}: no match in the text (no line 'Game 1', no rows of plays)")
+
+
+def _split(text: str) -> list[_Text]:
+    """The lines of each match. Another match begins with a length, or with game 1 once more."""
+    found = [_Text({})]
+    pending: dict[str, str] = {}  # headers met since the last game
+    before: list[tuple[int, str]] = []  # lines that may belong to a game without a heading of its own
+    for number, line in enumerate(re.split(r"\r\n?|\n", text), 1):
+        here = found[-1]
+        if line.lstrip(" \t\ufeff").startswith(";"):
+            header = _HEADER.match(line.lstrip("\ufeff"))
+            if header:
+                headers = pending if here.games else here.headers
+                if len(headers) < MOST_HEADERS:
+                    headers[header[1].strip()] = header[2].strip()
+        elif (length := _LENGTH.match(line)) or _MONEY.match(line):
+            if here.games:
+                here, pending = _Text(pending), {}
+                found.append(here)
+            here.length = int(length[1]) if length else 0
+        elif game := _GAME.match(line):
+            if here.games and int(game[1]) == 1:
+                here = _Text(pending or here.headers, here.length)
+                found.append(here)
+            here.games.append((int(game[1]), []))
+            pending = {}
+        elif here.games:
+            here.games[-1][1].append((number, line))
+        elif _ROW.match(line) and _TOKEN.search(line):  # Jellyfish's single games have no heading
+            here.games.append((1, [*before[-1:], (number, line)]))
+        elif line.strip():
+            before = [(number, line)]
+    return found
+
+
+def _match(text: _Text, name: str) -> Match:
+    headers = {key.lower(): value for key, value in text.headers.items()}
+    rules = _rules(headers, name)
+    games: list[Game] = []
+    players: tuple[str, str] | None = None
+    crawford_seen = not rules.crawford
+    records = 0
+    for number, lines in text.games:
+        at, heading = _heading(lines, players, headers)
+        if heading is None:
+            heading = (players or ("", "")), (games[-1].scores if games else (0, 0)), USUAL_COLUMN
+        names, scores, column = heading
+        players = players or names
+        crawford = (
+            bool(text.length) and not crawford_seen and (text.length - 1 in scores) and scores[0] != scores[1]
+        )
+        crawford_seen = crawford_seen or crawford
+        walk = GameWalk(
+            players, text.length, rules, number=number, scores=scores, crawford=crawford, unit="line"
+        )
+        games.append(_game(walk, lines[at:], column))
+        records += len(games[-1].records)
+        if records > MOST_RECORDS:
+            raise FormatError(f"{name}: more than {MOST_RECORDS:,} records in a match")
+    assert players is not None
+    return checked(
+        Match(
+            players, text.length, tuple(games), rules,
+            event=headers.get("event", ""), place=headers.get("site", ""), date=headers.get("eventdate", ""),
+            round=headers.get("round", ""), headers=dict(text.headers), format=NAME, unit="line",
+        )
+    )  # fmt: skip
+
+
+def _rules(headers: dict[str, str], name: str) -> Rules:
+    variation = headers.get("variation", "backgammon").lower() or "backgammon"
+    if variation not in STARTS:
+        raise FormatError(f"{name}: {printable(variation)} is neither backgammon nor Nackgammon")
+    limit = headers.get("cubelimit", "")
+    crawford = _switch(headers.get("crawford", headers.get("crawfordrule", "")))
+    return Rules(
+        True if crawford is None else crawford,
+        _switch(headers.get("jacoby", "")),
+        _switch(headers.get("beaver", headers.get("beavers", ""))),
+        int(limit) if re.fullmatch(r"[0-9]{1,6}", limit) else None,
+        None,
+        variation,
+    )
+
+
+def _switch(value: str) -> bool | None:
+    words = {True: ("on", "yes", "true", "1"), False: ("off", "no", "false", "0")}
+    return next((state for state, known in words.items() if value.lower() in known), None)
+
+
+# -- the line of names -----------------------------------------------------------------------------------
+
+_Heading = tuple[tuple[str, str], tuple[int, int], int]
+
+
+def _heading(
+    lines: list[tuple[int, str]], players: tuple[str, str] | None, headers: dict[str, str]
+) -> tuple[int, _Heading | None]:
+    """Names, scores and the second column; and how many lines they take."""
+    for at, (_, line) in enumerate(lines):
+        if not line.strip():
+            continue
+        known = {
+            n.lower() for n in players or (headers.get("player 1", ""), headers.get("player 2", "")) if n
+        }
+        found = _names(line, known)
+        if (
+            found is None
+            and not _ROW.match(line)
+            and (pair := re.split(r"\s{2,}+|\t", line.strip()))
+            and len(pair) == 2
+        ):
+            found = (pair[0], pair[1]), (0, 0), line.rindex(pair[1])
+        return (at, None) if found is None else (at + 1, found)
+    return 0, None
+
+
+def _names(line: str, known: set[str]) -> _Heading | None:
+    """``NAME : 0   NAME : 0``. A name may itself hold a colon and a number: then the pair the file knows is taken."""
+    marks = list(_SCORE.finditer(line))
+    if len(marks) < 2 or line[marks[-1].end() :].strip():
+        return None
+    last = marks[-1]
+    best: tuple[int, _Heading] | None = None
+    for mark in marks[:-1][-8:]:
+        left, right = _name(line[: mark.start()]), _name(line[mark.end() : last.start()])
+        worth = 2 * sum(n.lower() in known for n in (left, right)) + line[mark.end() :].startswith(
+            ("  ", "\t")
+        )
+        if best is None or worth >= best[0]:
+            rest = line[mark.end() :]
+            column = mark.end() + len(rest) - len(rest.lstrip())
+            best = worth, ((left, right), (int(mark[1]), int(last[1])), column)
+    return best[1] if best else None
+
+
+def _name(text: str) -> str:
+    """Blanks around it are no part of a name, nor is GridGammon's ``,rating``."""
+    return re.sub(r",\d{3,4}$", "", text.strip())
+
+
+# -- the rows --------------------------------------------------------------------------------------------
+
+
+def _game(walk: GameWalk, lines: list[tuple[int, str]], column: int) -> Game:
+    rows = []
+    for number, line in lines:
+        head = _ROW.match(line)
+        begin = head.end() if head else 0
+        cells = _cells(line, begin)
+        if head or cells:
+            rows.append((number, cells))
+        elif line.strip():
+            walk.problem(
+                number, f"a line that is neither a row nor a result: {printable(line.strip(), 60)!r}"
+            )
+    won = next((cell for _, row in reversed(rows) for cell in row if cell.kind == "wins"), None)
+    loser = None if won is None else 1 - int(won.column >= column // 2)
+    for k, (number, cells) in enumerate(rows):
+        if len(cells) > MOST_CELLS:
+            walk.problem(number, f"{len(cells)} cells in a row, of which {MOST_CELLS} are read")
+            del cells[MOST_CELLS:]
+        if len(cells) == 1:
+            more = k + 1 < len(rows) and any(cell.kind != "wins" for cell in rows[k + 1][1])
+            players = [_whose(walk, cells[0], more, column, loser)]
+        else:
+            players = [i % 2 for i in range(len(cells))]
+        if len(cells) > 2:
+            players[2:] = [int(cell.column >= column // 2) for cell in cells[2:]]
+        for cell, player in zip(cells, players, strict=True):
+            _tell(walk, cell, player, number)
+    return walk.finish()
+
+
+def _whose(walk: GameWalk, cell: _Cell, more: bool, column: int, loser: int | None) -> int:
+    """A lone cell is of the player whose turn it is; before anybody's turn, the second's if another row follows."""
+    by_column = int(cell.column >= column // 2)
+    if cell.kind == "wins":
+        return by_column
+    if cell.kind == "resign" and loser is not None:
+        return loser  # a line of its own may begin anywhere
+    if walk.offers and cell.kind in ("take", "drop", "double"):
+        return 1 - walk.offers[-1]
+    if walk.offers:
+        return walk.offers[0]
+    if walk.turn is not None:
+        return walk.turn
+    return 1 if more else by_column
+
+
+def _cells(line: str, begin: int) -> list[_Cell]:
+    line = line[begin:]
+    tokens = list(_TOKEN.finditer(line))
+    cells: list[_Cell] = []
+    for k, token in enumerate(tokens):
+        until = tokens[k + 1].start() if k + 1 < len(tokens) else len(line)
+        text = line[token.end() : until]
+        if token["dice"]:
+            dice = (int(token["dice"][0]), int(token["dice"][1]))
+            cells.append(_Cell("dice", begin + token.start(), dice, text))
+            continue
+        kind = _KINDS[token["word"][:3].lower()]
+        before = cells[-1] if cells else None
+        if kind == "resign" and before and before.kind == "dice" and before.text in (" ", "  "):
+            before.kind, before.text = "dice, resign", text  # rolled and conceded in one cell
+        else:
+            cells.append(_Cell(kind, begin + token.start(), None, text))
+    return cells
+
+
+def _tell(walk: GameWalk, cell: _Cell, player: int, at: int) -> None:
+    number = _NUMBER.search(cell.text)
+    if cell.kind == "wins":
+        walk.result = Result(player, int(number[0]) if number else 0)
+    elif cell.kind == "double":
+        walk.double(player, at, int(number[0]) if number else None)
+    elif cell.kind == "take":
+        walk.take(player, at)
+    elif cell.kind == "drop":
+        walk.drop(player, at)
+    elif cell.kind == "resign":
+        walk.resign(player, at, int(number[0]) if number else 0)
+    else:
+        _roll(walk, cell, player, at)
+        if cell.kind == "dice, resign":
+            walk.resign(player, at, int(number[0]) if number else 0)
+
+
+def _roll(walk: GameWalk, cell: _Cell, player: int, at: int) -> None:
+    assert cell.dice is not None
+    text = cell.text.strip()
+    if 0 in cell.dice or "???" in text or cell.kind == "dice, resign":
+        walk.unplayed(player, None if 0 in cell.dice else cell.dice, at)
+    elif text[:12].lower() == "illegal play":
+        try:
+            walk.played_to(player, cell.dice, fibs_board.read(text, walk.position(player)), at)
+        except PositionError as error:
+            walk.stop(at, str(error))
+    else:
+        hops, marks, rest = read_play(text)
+        if rest and rest.lower() not in ("cannot move", "can't move", "no play", "no move"):
+            walk.problem(at, f"words that are no play: {printable(rest, 60)!r}")
+        walk.roll(player, cell.dice, hops, at, marks=marks)
+
+
+__all__ = ["NAME", "read", "recognise"]

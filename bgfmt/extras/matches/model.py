@@ -1,0 +1,239 @@
+"""A recorded match: its players, rules and games, and of each game every record with the board before it.
+
+Player 0 is the first player of a .mat file, White of .sgf, player 1 of eXtreme Gammon, Green of BGBlitz and White of
+OGXM. Points are the player's own, 1 (the ace point) to 24; 25 is the bar and 0 is off.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from bgfmt.game.board import Position, Side
+from bgfmt.game.identifiers import position_id
+from bgfmt.game.moves import Move, notation
+from bgfmt.game.text import printable
+
+Kind = Literal[
+    "play", "dance", "unplayed", "double", "beaver", "raccoon", "take", "drop", "resign", "set"
+]  # fmt: skip
+
+START = Side(0, 0, 0, 0, 0, 5, 0, 3, 0, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2)
+NACKGAMMON = Side(0, 0, 0, 0, 0, 4, 0, 3, 0, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 2)
+STARTS = {"backgammon": START, "nackgammon": NACKGAMMON}
+LARGEST_CUBE = 1 << 15
+MOST_RECORDS = 300_000  # of one match: thousands of games, and as much as a reader will hold
+
+
+@dataclass(frozen=True)
+class Record:
+    """One thing that happened, and the board before it.
+
+    kind : "play"; "dance", a roll without a legal play; "unplayed", a roll after which the game ended; "double",
+        "beaver", "raccoon", "take", "drop", "resign"; "set", a board, cube or turn put there by hand.
+    player : who did it.
+    turn : who is on roll; while a double is pending, who doubled first. `position` has this side first.
+    position : the board before (of a "set" record: as set).
+    cube, owner : the cube's value before, pending doubles not counted, and 0, 1 or None for centered.
+    dice : as written, of "play", "dance" and "unplayed".
+    moves : of a play: die by die where it is legal, else as written.
+    after : the board after a play, the player who moved first.
+    legal : False for a play the rules do not allow.
+    implied : a take that is not written down, known by the roll that follows.
+    points : of a resignation, what is given up, 0 where not said.
+    at : where in the file: a line, a byte or a record, by `Match.unit`.
+    """
+
+    kind: Kind
+    player: int
+    turn: int
+    position: Position
+    cube: int = 1
+    owner: int | None = None
+    dice: tuple[int, int] | None = None
+    moves: tuple[Move, ...] = ()
+    after: Position | None = None
+    legal: bool = True
+    implied: bool = False
+    points: int = 0
+    at: int = 0
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        out: dict[str, Any] = {
+            "kind": self.kind,
+            "player": self.player,
+            "turn": self.turn,
+            "position_id": position_id(self.position),
+            "cube": self.cube,
+            "owner": self.owner,
+            "dice": None if self.dice is None else list(self.dice),
+            "at": self.at,
+        }
+        if self.kind == "play":
+            assert self.after is not None
+            out |= {
+                "play": notation(self.moves),
+                "legal": self.legal,
+                "position_id_after": position_id(self.after),
+            }
+        if self.implied:
+            out["implied"] = True
+        if self.points:
+            out["points"] = self.points
+        return out
+
+
+@dataclass(frozen=True)
+class Result:
+    """How a game ended, as the file says it.
+
+    how : "pass", "single", "gammon", "backgammon", "match" (all of it resigned), or "" where not said.
+    points : 0 where not said.
+    """
+
+    winner: int
+    points: int = 0
+    how: str = ""
+    resigned: bool = False
+    settled: bool = False
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What the match was played by; None where the file does not say.
+
+    variation : "backgammon" or "nackgammon", which differ by the start only.
+    cube_limit : the largest value of the cube, 1 for play without one.
+    """
+
+    crawford: bool = True
+    jacoby: bool | None = None
+    beavers: bool | None = None
+    cube_limit: int | None = None
+    automatic_doubles: bool | None = None
+    variation: str = "backgammon"
+
+
+@dataclass(frozen=True)
+class Game:
+    """One game. `start` has player 0 first; `problems` say in words what does not fit."""
+
+    records: tuple[Record, ...]
+    scores: tuple[int, int] = (0, 0)
+    crawford: bool = False
+    start: Position = Position(START, START)  # noqa: RUF009 - frozen
+    result: Result | None = None
+    number: int = 1
+    problems: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        plays = sum(record.kind == "play" for record in self.records)
+        crawford = ", Crawford" if self.crawford else ""
+        text = f"game {self.number}: {self.scores[0]}-{self.scores[1]}{crawford}, {plays} plays"
+        if self.result is None:
+            return text
+        return f"{text}, player {self.result.winner + 1} wins {self.result.points}"
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        r = self.result
+        return {
+            "number": self.number,
+            "scores": list(self.scores),
+            "crawford": self.crawford,
+            "start": position_id(self.start),
+            "result": None
+            if r is None
+            else {
+                "winner": r.winner,
+                "points": r.points,
+                "how": r.how,
+                "resigned": r.resigned,
+                "settled": r.settled,
+            },
+            "records": [record.as_dict() for record in self.records],
+            "problems": list(self.problems),
+        }
+
+
+@dataclass(frozen=True)
+class Match:
+    """Games in order; `length` is 0 for money.
+
+    headers : what else the file says of the match, by the file's own keys.
+    unit : what `Record.at` counts: "line", "byte" or "record".
+    notes : what does not fit outside of the games.
+    """
+
+    players: tuple[str, str]
+    length: int
+    games: tuple[Game, ...]
+    rules: Rules = Rules()
+    event: str = ""
+    place: str = ""
+    date: str = ""
+    round: str = ""
+    headers: dict[str, str] = field(default_factory=dict)
+    format: str = ""
+    unit: str = "record"
+    notes: tuple[str, ...] = ()
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """All that does not fit, in order."""
+        return self.notes + tuple(problem for game in self.games for problem in game.problems)
+
+    def __str__(self) -> str:
+        """A line for the match and one for each game, fit for a terminal."""
+        kind = f"match to {self.length}" if self.length else "money"
+        names = " against ".join(printable(name) or "(no name)" for name in self.players)
+        count = f"{len(self.games)} game{'' if len(self.games) == 1 else 's'}"
+        return "\n".join([f"{names}, {kind}, {count}", *(f"  {game}" for game in self.games)])
+
+    def records(self) -> Iterator[tuple[Game, Record]]:
+        """All records in order, each with its game."""
+        for game in self.games:
+            for record in game.records:
+                yield game, record
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON: all of the match, positions as Position IDs of the side on roll."""
+        rules = self.rules
+        return {
+            "format": self.format,
+            "players": list(self.players),
+            "length": self.length,
+            "rules": {
+                "crawford": rules.crawford,
+                "jacoby": rules.jacoby,
+                "beavers": rules.beavers,
+                "cube_limit": rules.cube_limit,
+                "automatic_doubles": rules.automatic_doubles,
+                "variation": rules.variation,
+            },
+            "event": self.event,
+            "place": self.place,
+            "date": self.date,
+            "round": self.round,
+            "headers": dict(self.headers),
+            "unit": self.unit,
+            "games": [game.as_dict() for game in self.games],
+            "problems": list(self.problems),
+        }
+
+
+__all__ = [
+    "LARGEST_CUBE",
+    "MOST_RECORDS",
+    "NACKGAMMON",
+    "START",
+    "STARTS",
+    "Game",
+    "Kind",
+    "Match",
+    "Record",
+    "Result",
+    "Rules",
+]

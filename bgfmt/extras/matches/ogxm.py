@@ -1,0 +1,275 @@
+"""Reads OGXM, versions 1 and 2, and streams of them: the format of HedgeHog, OpenGammon and GammonView.
+
+Both versions record moves; boards come only where somebody set one. White, player 0 here, moves from point 1 of the
+frame up to 24, his bar 0; Black moves down, his bar 25.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+from dataclasses import replace
+
+from bgfmt.errors import FormatError, PositionError
+from bgfmt.extras.matches._ogxm_plies import ROLLS, Ply, Source, position, tell
+from bgfmt.extras.matches.model import Match, Result, Rules
+from bgfmt.extras.matches.results import checked
+from bgfmt.extras.matches.walk import GameWalk
+
+NAME = "ogxm"
+
+
+def recognise(data: bytes) -> bool:
+    """Whether it begins with the four letters of either version."""
+    return data.startswith(b"OGXM")
+
+
+def read(data: bytes, name: str = "<ogxm>") -> Iterator[Match]:
+    """The matches of a file or a stream; a record's `at` is the number of its ply in the game, from 1.
+
+    Raises
+    ------
+    FormatError where it cannot be read, or needs a newer reader.
+    """
+    last: Match | None = None
+    begin = 0
+    while begin < len(data):
+        try:
+            match, size = _one(data, begin, name)
+        except FormatError as error:
+            if last is None:
+                raise
+            # of a stream that was cut short, what came before is whole
+            last = replace(last, notes=(*last.notes, f"the stream after it is left out: {error}"))
+            break
+        if last is not None:
+            yield checked(last)
+        last = match
+        begin += size
+    if last is not None:
+        yield checked(last)
+
+
+def _one(data: bytes, begin: int, name: str) -> tuple[Match, int]:
+    source = Source(data, begin, len(data), name)
+    if source.take(4, "OGXM") != b"OGXM":
+        raise FormatError(f"{name}: byte {begin}: expected OGXM, found {data[begin : begin + 4]!r}")
+    major, _, least, _ = source.unpack("<HHHH", "versions")
+    if major not in (1, 2) or least > 2:
+        raise FormatError(
+            f"{name}: byte {begin + 4}: expected version 1 or 2, found {major}, for readers of {least}"
+        )
+    size = source.unpack("<I", "the size")[0]
+    if not 20 <= size <= len(data) - begin:
+        raise FormatError(
+            f"{name}: byte {begin + 12}: expected a size up to {len(data) - begin}, found {size}"
+        )
+    source.end = begin + size
+    return (_first if major == 1 else _second)(source, begin), size
+
+
+# -- version 1 -------------------------------------------------------------------------------------------
+
+
+def _first(source: Source, begin: int) -> Match:
+    source.unpack("<I", "flags")
+    header: Source | None = None
+    games: list[Source] = []
+    while source.end - source.at > 8:
+        letters = source.take(4, "a chunk")
+        size, _, _ = source.unpack("<IHH", "a chunk")
+        chunk = source.part(size, f"chunk {letters!r}")
+        if letters == b"MHDR":
+            header = chunk
+        elif letters == b"GAME":
+            games.append(chunk)
+    if source.take(4, "END!") != b"END!" or source.unpack("<I", "the size again")[0] != source.end - begin:
+        raise source.bad("END! and the size", "something else")
+    if header is None:
+        raise FormatError(f"{source.name}: byte {begin}: no match header (MHDR)")
+    length, _, flags, *_ = header.unpack("<HBBHHBBIH8s", "the match header")
+    players = (header.text(header.byte()), header.text(header.byte()))
+    rules = Rules(bool(flags & 1), bool(flags & 2), bool(flags & 4))
+    scores = (0, 0)
+    found = []
+    for number, chunk in enumerate(games, 1):
+        walk = _first_game(chunk, players, length, rules, number, scores)
+        scores = _after(scores, walk, length)
+        found.append(walk.finish())
+    return Match(players, length, tuple(found), rules, format=NAME, unit="ply")
+
+
+def _after(scores: tuple[int, int], walk: GameWalk, length: int) -> tuple[int, int]:
+    """The score after a game, nobody past the length."""
+    out = list(scores)
+    if walk.result is not None:
+        out[walk.result.winner] += walk.result.points
+    return (min(out[0], length), min(out[1], length)) if length else (out[0], out[1])
+
+
+def _first_game(
+    chunk: Source, players: tuple[str, str], length: int, rules: Rules, number: int, scores: tuple[int, int]
+) -> GameWalk:
+    _, count, winner, points, flags, _, _ = chunk.unpack("<BHBBBBB", "a game")
+    walk = GameWalk(
+        players, length, rules, number=number, scores=scores, crawford=bool(flags & 1), unit="ply"
+    )
+    if winner in (0, 1):
+        walk.result = Result(winner, points)
+    start = chunk.take(2, "a start")
+    if start != b"\xff\xff":
+        _begin(walk, (start + chunk.take(25, "a start"))[:26])
+    plies = []
+    for _ in range(count):
+        head = chunk.byte()
+        action = head & 31
+        ply = Ply(action, 0 if head & 32 else 1)
+        if action <= 20:
+            dice = ROLLS[action]
+            steps = chunk.take(4 if dice[0] == dice[1] else 2, "steps")
+            ply.steps = [step for step in steps if step]
+        elif action == 31:
+            if head & 64:
+                both = chunk.byte()
+                ply.dice = (both & 15, both >> 4)
+            ply.board = chunk.take(26, "a board")
+        plies.append(ply)
+    for at, ply in enumerate(plies, 1):
+        tell(walk, ply, at)
+    return walk
+
+
+def _begin(walk: GameWalk, board: bytes) -> None:
+    try:
+        walk.begin(position(board))
+    except PositionError as error:
+        walk.stop(0, str(error))
+
+
+# -- version 2 -------------------------------------------------------------------------------------------
+
+
+def _second(source: Source, begin: int) -> Match:
+    header: Source | None = None
+    games: list[Source] = []
+    notes: list[str] = []
+    while True:
+        at = source.at
+        letters = source.take(4, "a section or END!")
+        if letters == b"END!":
+            break
+        size, flags = source.unpack("<IB", "a section")
+        section = source.part(size, f"section {letters!r}")
+        if letters == b"MTCH":
+            header = section
+        elif letters == b"GAME":
+            games.append(section)
+        elif letters == b"CSUM":
+            _check_sum(section, source.data[begin:at], notes)
+        elif flags & 1:
+            raise FormatError(
+                f"{source.name}: byte {at}: a section {letters!r} that must be known, and is not"
+            )
+    if header is None:
+        raise FormatError(f"{source.name}: byte {begin}: no match header (MTCH)")
+    fields, mask, (length, variant) = header.record(2)
+    if variant > 1:
+        raise FormatError(
+            f"{source.name}: byte {header.at}: variant {variant} is neither backgammon nor Nackgammon"
+        )
+    names = [fields.text(fields.varint()) if mask >> bit & 1 else "" for bit in (0, 1)]
+    said = fields.varint() if mask & 4 else None
+    limit = fields.varint() if mask & 8 else None
+    scores = (fields.varint(), fields.varint()) if mask & 16 else (0, 0)
+    rules = Rules(
+        True if said is None else bool(said & 1),
+        None if said is None else bool(said & 2),
+        None if said is None else bool(said & 4),
+        limit,
+        None if said is None else bool(said & 16),
+    )
+    players = (names[0], names[1])
+    length = min(length, 99_999)
+    crawford_seen = bool(mask >> 11 & 1) or not rules.crawford
+    found = []
+    for number, section in enumerate(games, 1):
+        crawford = bool(length) and not crawford_seen and length - 1 in scores and scores[0] != scores[1]
+        crawford_seen = crawford_seen or crawford
+        walks = [
+            _second_game(Source(section.data, section.at, section.end, section.name), GameWalk(
+                players, length, replace(rules, variation=start), number=number, scores=scores, crawford=crawford,
+                unit="ply",
+            ))
+            for start in ("backgammon", "nackgammon")[: variant + 1]
+        ]  # fmt: skip
+        # files that say Nackgammon were met with games from the usual start: the start that fits is taken
+        walk = min(walks, key=lambda walk: (walk.stopped, len(walk.problems)))
+        scores = _after(scores, walk, length)
+        found.append(walk.finish())
+    rules = replace(rules, variation=("backgammon", "nackgammon")[variant])
+    return Match(players, length, tuple(found), rules, format=NAME, unit="ply", notes=tuple(notes))
+
+
+def _check_sum(section: Source, before: bytes, notes: list[str]) -> None:
+    fields, _, (kind, size) = section.record(2)
+    if kind == 0 and int.from_bytes(fields.take(size, "a digest"), "little") != zlib.crc32(before):
+        notes.append("the checksum of the file is wrong")
+
+
+def _second_game(section: Source, walk: GameWalk) -> GameWalk:
+    fields, mask, _ = section.record()
+    winner = fields.varint() if mask & 1 else None
+    points = fields.varint() if mask & 2 else 0
+    if winner in (0, 1):
+        walk.result = Result(winner, min(points, 99_999))
+    if mask & 8:
+        _begin(walk, fields.take(26, "a board"))
+    said = fields.varint() if mask & 16 else None
+    owner = fields.varint() if mask & 32 else None
+    automatic = fields.varint() if mask & 64 else 0
+    cube = 1 << min(automatic, 16) if said is None else said
+    if 1 < cube <= 1 << 15 and cube & (cube - 1) == 0:
+        walk.setup(0, cube=(cube, owner if owner in (0, 1) else None))
+    plies = list(_second_plies(section))
+    for k, ply in enumerate(plies):
+        if ply.action == 31 and ply.dice is not None:
+            ply.player = 1 - ply.player  # the seat of an illegal play is the side to move next
+        tell(walk, ply, k + 1)
+    return walk
+
+
+def _second_plies(section: Source) -> Iterator[Ply]:
+    while section.left:
+        head = section.byte()
+        ply = Ply(head & 63, head >> 6 & 1)
+        if ply.action <= 20:
+            dice = ROLLS[ply.action]
+            for _ in range(4 if dice[0] == dice[1] else 2):
+                step = section.byte()
+                if not step:
+                    break
+                ply.steps.append(step)
+        if head & 128:
+            fields, mask, _ = section.record()
+            if mask & 1:
+                ply.dice = (fields.byte(), fields.byte())
+            if mask & 2:
+                ply.points = fields.varint()
+            if mask & 4:
+                ply.cube = fields.varint()
+            ply.illegal = bool(mask & 8)
+            if mask & 16:
+                fields.take(4, "a settlement")
+            if mask & 32:
+                ply.steps = list(fields.take(fields.varint(), "steps"))
+            if mask & 64:
+                ply.board = fields.take(26, "a board")
+            if mask & 128:
+                ply.action = fields.varint()
+            if mask & 256:
+                owner = fields.varint()
+                ply.owner = owner if owner in (0, 1) else None
+        yield ply
+
+
+__all__ = ["NAME", "read", "recognise"]

@@ -1,0 +1,275 @@
+"""Reads GNU Backgammon's .sgf matches.
+
+Points are letters: White (player 0) counts its own ace point as `a`, Black (player 1) counts it as `x`; `y` is the
+bar, `z` is off. A node is `;` and properties such as `B[31hefe]`, `W[double]`, `CV[2]`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from bgfmt.errors import FormatError, PositionError
+from bgfmt.extras.matches import plays
+from bgfmt.extras.matches.model import LARGEST_CUBE, MOST_RECORDS, STARTS, Match, Result, Rules
+from bgfmt.extras.matches.results import checked
+from bgfmt.extras.matches.text import decoded
+from bgfmt.extras.matches.walk import GameWalk
+from bgfmt.game.board import Position
+from bgfmt.game.moves import BAR, OFF
+
+NAME = "sgf"
+LARGEST = 32 << 20  # with analyses, thousands of games
+_TOKEN = re.compile(rb"\s*+(?:([();])|([A-Za-z]++)|\[((?:[^\]\\]++|\\.)*+)\])", re.S)
+# the rest, analyses and with them the bulk of a file, is stepped over
+_WANTED = frozenset(
+    ("GM", "MI", "RU", "RE", "PW", "PB", "DT", "EV", "RO", "PC", "AN", "W", "B", "AE", "AW", "AB", "PL", "CV",
+     "CP", "DI", "C")
+)  # fmt: skip
+_INFO = re.compile(rb"([a-z]{1,20}):(\d{1,5})")
+_RESULT = re.compile(rb"\s*+([WB])\+(\d{1,6})?(R)?", re.I)
+_RULES = re.compile(rb"[A-Za-z0-9]{1,40}")
+
+
+@dataclass
+class Node:
+    """One node: what of its properties a match needs, where it begins and ends, and its comment's value."""
+
+    begin: int
+    end: int
+    properties: dict[str, list[bytes]] = field(default_factory=dict)
+    comment: tuple[int, int] | None = None
+
+
+def recognise(data: bytes) -> bool:
+    """Whether it begins as SGF does."""
+    return data[:4096].lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"(")
+
+
+def parse(data: bytes, name: str = "<sgf>") -> list[list[Node]]:
+    """The game trees of a file, each a list of nodes; of variations the first is followed.
+
+    Raises
+    ------
+    FormatError with the byte where the text stops being SGF.
+    """
+    trees: list[list[Node]] = []
+    at = 3 if data.startswith(b"\xef\xbb\xbf") else 0
+    depth, key = 0, ""
+    node: Node | None = None
+    skipping = False  # what follows a closed variation of the same tree is another one, which was not played
+    while True:
+        token = _TOKEN.match(data, at)
+        if token is None:
+            break
+        mark, word, value = token[1], token[2], token[3]
+        if mark == b"(":
+            depth += 1
+            node = None
+            if depth == 1:
+                trees.append([])
+                skipping = False
+        elif mark == b")":
+            if not depth:
+                raise FormatError(f"{name}: byte {token.start(1)}: a closing parenthesis too many")
+            depth -= 1
+            node, skipping = None, True
+        elif mark == b";":
+            if not depth:
+                break
+            node, key = Node(token.start(1), token.end()), ""
+            if not skipping:
+                trees[-1].append(node)
+        elif node is None:
+            break
+        elif word is not None:
+            key = "".join(chr(letter) for letter in word[:64] if 65 <= letter <= 90)
+        else:
+            if not key:
+                raise FormatError(f"{name}: byte {token.start(3)}: a value without a property")
+            if key in _WANTED:
+                node.properties.setdefault(key, []).append(value)
+                if key == "C":
+                    node.comment = token.span(3)
+            node.end = token.end()
+        at = token.end()
+    rest = data[at : at + 4096].lstrip()
+    if rest and (depth or any(trees)):
+        raise FormatError(f"{name}: byte {at}: expected SGF, found {rest[:8]!r}")
+    if depth:
+        raise FormatError(f"{name}: byte {at}: cut short, {depth} game tree(s) still open")
+    if not any(trees):
+        raise FormatError(f"{name}: no SGF game in it")
+    return [tree for tree in trees if tree]
+
+
+def read(data: bytes, name: str = "<sgf>") -> Iterator[Match]:
+    """The matches of a file; a record's `at` is the byte at which its node begins.
+
+    Raises
+    ------
+    FormatError where it is not SGF, or not of backgammon.
+    """
+    if len(data) > LARGEST:
+        raise FormatError(f"{name}: larger than {LARGEST >> 20} MiB")
+    games: list[tuple[Node, GameWalk]] = []  # of the match being read
+    records = 0
+    for tree in parse(data, name):
+        walk = _walk(tree[0].properties, name)
+        if games and (walk.number <= games[-1][1].number or walk.length != games[-1][1].length):
+            yield _match(games)
+            games, records = [], 0
+        games.append((tree[0], walk))
+        _game(tree, walk)
+        records += len(walk.records)
+        if records > MOST_RECORDS:
+            raise FormatError(f"{name}: more than {MOST_RECORDS:,} records in a match")
+    yield _match(games)
+
+
+def _game(tree: list[Node], walk: GameWalk) -> None:
+    waiting: Node | None = None  # with dice of which nothing has come yet
+    for node in tree:
+        try:
+            _tell(node, walk)
+        except (ValueError, IndexError, PositionError):
+            walk.stop(node.begin, "a node with a value that cannot be read")
+            return
+        if "DI" in node.properties:
+            waiting = node
+        elif "W" in node.properties or "B" in node.properties:
+            waiting = None
+    if waiting is not None and walk.turn is not None and not walk.over and not walk.offers:
+        dice = waiting.properties["DI"][0].strip()
+        if len(dice) == 2 and all(b"1" <= dice[k : k + 1] <= b"6" for k in (0, 1)):
+            walk.unplayed(walk.turn, (int(dice[:1]), int(dice[1:])), waiting.begin)
+
+
+def _match(games: list[tuple[Node, GameWalk]]) -> Match:
+    root, first = games[0]
+    said = {key: _text(root.properties, key) for key in ("EV", "PC", "DT", "RO", "AN")}
+    return checked(
+        Match(
+            first.players, first.length, tuple(walk.finish() for _, walk in games), first.rules,
+            event=said["EV"], place=said["PC"], date=said["DT"], round=said["RO"],
+            headers={key: value for key, value in said.items() if value}, format=NAME, unit="byte",
+        )
+    )  # fmt: skip
+
+
+def _walk(root: dict[str, list[bytes]], name: str) -> GameWalk:
+    if root.get("GM", [b"6"])[0].strip() != b"6":
+        raise FormatError(f"{name}: an SGF file of another game (GM is not 6)")
+    info = {key: int(value) for part in root.get("MI", []) for key, value in _INFO.findall(part)}
+    words = {word.lower() for part in root.get("RU", []) for word in _RULES.findall(part)}
+    variation = "nackgammon" if b"nackgammon" in words else "backgammon"
+    if any(word.startswith(b"hyper") for word in words) or variation not in STARTS:
+        raise FormatError(f"{name}: hypergammon is neither backgammon nor Nackgammon")
+    length = info.get(b"length", 0)
+    rules = Rules(
+        crawford=b"crawford" in words if length else True,
+        jacoby=None if length else b"jacoby" in words,
+        cube_limit=1 if b"nocube" in words else None,
+        variation=variation,
+    )
+    walk = GameWalk(
+        (_text(root, "PW"), _text(root, "PB")), length, rules, number=info.get(b"game", 0) + 1,
+        scores=(info.get(b"ws", 0), info.get(b"bs", 0)), crawford=b"crawfordgame" in words, unit="byte",
+    )  # fmt: skip
+    said = _RESULT.match(root.get("RE", [b""])[0])
+    if said:
+        walk.result = Result(
+            "WB".index(said[1].decode().upper()), int(said[2] or 0), resigned=said[3] is not None
+        )
+    return walk
+
+
+def _text(properties: dict[str, list[bytes]], key: str) -> str:
+    value = properties.get(key, [b""])[0]
+    return re.sub(r"\\(\r\n?|\n|.)", lambda m: m[1].strip("\r\n"), decoded(value), flags=re.S).strip()
+
+
+def _tell(node: Node, walk: GameWalk) -> None:
+    properties = node.properties
+    for player, key in enumerate("WB"):
+        if key in properties:
+            _action(properties[key][0].decode("ascii").strip(), player, walk, node.begin)
+            return
+    board = turn = cube = None
+    if any(key in properties for key in ("AE", "AW", "AB")):
+        board = _board(properties, walk.position(0))
+    if "PL" in properties:
+        turn = 0 if properties["PL"][0].strip().upper().startswith(b"W") else 1
+    if "CV" in properties or "CP" in properties:
+        value = int(properties["CV"][0]) if "CV" in properties else walk.cube
+        if not 1 <= value <= LARGEST_CUBE or value & (value - 1):
+            raise ValueError(value)
+        owner = walk.owner
+        if "CP" in properties:
+            owner = {b"w": 0, b"b": 1}.get(properties["CP"][0].strip().lower()[:1])
+        cube = (value, owner)
+    if board is not None or cube is not None or turn not in (None, walk.turn):
+        walk.setup(node.begin, turn=turn, board=board, cube=cube)
+
+
+def _board(properties: dict[str, list[bytes]], before: Position) -> Position:
+    """The board that AE, AW and AB leave, White first."""
+    sides = [plays.board(before.us), plays.board(before.them)]
+    for letter in _each(properties.get("AE", [])):
+        for player in (0, 1):
+            sides[player][_point(letter, player)] = 0
+    for player, key in enumerate(("AW", "AB")):
+        for letter in _each(properties.get(key, [])):
+            sides[player][_point(letter, player)] += 1
+    for side in sides:
+        side[OFF] = 0
+    return plays.position(*sides).check()
+
+
+def _each(values: list[bytes]) -> list[str]:
+    """Single points of a list of points and ranges such as a:y."""
+    out: list[str] = []
+    for value in values[:100]:
+        first, colon, last = value.decode("ascii").strip().partition(":")
+        if colon and len(first) == len(last) == 1:
+            out += [chr(c) for c in range(ord(first), min(ord(last), 122) + 1)]
+        else:
+            out.append(first)
+    return out
+
+
+def _point(letter: str, player: int) -> int:
+    """The point a player counts: 1 to 24, 25 the bar, 0 off."""
+    if letter == "z":
+        return OFF
+    if len(letter) != 1:
+        raise ValueError(letter)
+    if letter == "y":
+        return BAR
+    number = ord(letter) - 96
+    if not 1 <= number <= 24:
+        raise ValueError(letter)
+    return number if player == 0 else 25 - number
+
+
+def _action(value: str, player: int, walk: GameWalk, at: int) -> None:
+    word = value.lower()
+    if word in ("double", "redouble", "beaver", "raccoon"):
+        walk.double(player, at)
+    elif word == "take":
+        walk.take(player, at)
+    elif word in ("drop", "pass"):
+        walk.drop(player, at)
+    elif word.startswith("resign"):
+        walk.resign(player, at)
+    else:
+        letters = value[2:]
+        dice = (int(value[0]), int(value[1]))
+        if not all(1 <= die <= 6 for die in dice) or len(letters) % 2:
+            raise ValueError(value)
+        points = [_point(letter, player) for letter in letters[:200]]
+        walk.roll(player, dice, list(zip(points[::2], points[1::2], strict=True)), at)
+
+
+__all__ = ["NAME", "Node", "parse", "read", "recognise"]

@@ -1,0 +1,342 @@
+"""Walks a game as a reader meets it: boards, cube and turn are worked out here, whatever a file says of them.
+
+A reader makes a `GameWalk` for each game, tells it what happened in order, and takes the finished game. What does not
+fit is put into words; a position or cube that the file has and that differs is named, and the walk goes on from it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from bgfmt.extras.matches import plays
+from bgfmt.extras.matches.model import LARGEST_CUBE, STARTS, Game, Kind, Record, Result, Rules
+from bgfmt.extras.matches.plays import Hop
+from bgfmt.game.board import Position
+from bgfmt.game.identifiers import position_id
+from bgfmt.game.moves import Move
+
+MOST_PROBLEMS = 100  # of a game; a file of nothing else would fill the memory
+NO_PLAY = "no play although there is one"
+TURNS: tuple[Kind, Kind, Kind] = ("double", "beaver", "raccoon")
+
+
+class GameWalk:
+    """One game being walked; `turn`, `offers` and `over` may be asked at any time.
+
+    turn : who is on roll, None before anybody has been.
+    offers : who has turned the cube while nobody has answered, in order.
+    """
+
+    def __init__(
+        self,
+        players: tuple[str, str],
+        length: int = 0,
+        rules: Rules = Rules(),  # noqa: B008 - frozen
+        *,
+        number: int = 1,
+        scores: tuple[int, int] = (0, 0),
+        crawford: bool = False,
+        unit: str = "record",
+    ) -> None:
+        self.players, self.length, self.rules, self.unit = players, length, rules, unit
+        self.number, self.scores, self.crawford = number, scores, crawford
+        side = STARTS[rules.variation]
+        self.boards = [plays.board(side), plays.board(side)]
+        self.sides = [side, side]
+        self.start = Position(side, side)
+        self.turn: int | None = None
+        self.offers: list[int] = []
+        self.cube = 1
+        self.owner: int | None = None
+        self.over = False
+        self.stopped = False
+        self.records: list[Record] = []
+        self.problems: list[tuple[int, str]] = []
+        self.result: Result | None = None
+
+    # -- what happened -----------------------------------------------------------------------------------
+
+    def roll(
+        self,
+        player: int,
+        dice: tuple[int, int],
+        hops: list[Hop],
+        at: int,
+        *,
+        marks: int = 0,
+        board: Position | None = None,
+    ) -> None:
+        """Dice and the play made with them. Without hops: a dance, or, as a game's last roll, not played.
+
+        marks : at how many points the writer marks a hit, 0 where he marks none.
+        board : what the file has as the board after it; a difference is named, and the file's is gone on from.
+        """
+        last = self.records[-1] if self.records else None
+        if not hops and last is not None and (last.kind, last.player, last.dice) == ("dance", player, dice):
+            self.problem(at, "a roll that is written twice")  # gnubg does so where a game ends by a dance
+            return
+        if not self._on_roll(player, at):
+            return
+        mine, theirs = self.boards[player], self.boards[1 - player]
+        if not hops:
+            if plays.can_move(mine, theirs, dice):
+                self._played(player, dice, (), mine, theirs, False, at)
+            else:
+                self._add("dance", player, at, dice=dice)
+                self.turn = 1 - player
+            return
+        found = plays.find(mine, theirs, dice, hops, marks)
+        if isinstance(found, str) and board is None:
+            self.stop(at, found)
+            return
+        if board is not None and (
+            isinstance(found, str) or plays.position(found.mine, found.theirs) != board
+        ):
+            self.problem(
+                at, f"the file has the board {position_id(board)} after the play, which its moves do not give"
+            )
+            self._play_to(player, dice, board, at)
+            return
+        assert not isinstance(found, str)
+        self._played(player, dice, found.moves, found.mine, found.theirs, found.legal, at)
+        hits = sum(move.hit for move in found.moves)
+        if found.legal and marks and marks != hits:
+            self.problem(at, f"{marks} hits are marked where {hits} are made")
+
+    def played_to(self, player: int, dice: tuple[int, int], board: Position, at: int) -> None:
+        """Dice and the board the file gives after the play (the player who moved first), legal or not."""
+        if self._on_roll(player, at):
+            self._play_to(player, dice, board, at)
+
+    def _play_to(self, player: int, dice: tuple[int, int], board: Position, at: int) -> None:
+        mine, theirs = self.boards[player], self.boards[1 - player]
+        after, others = plays.board(board.us), plays.board(board.them)
+        hops = plays.hops_between(mine, theirs, after, others)
+        moves: tuple[Move, ...] = ()
+        legal = False
+        if hops:
+            found = plays.find(mine, theirs, dice, hops, 0)
+            if not isinstance(found, str) and (found.mine, found.theirs) == (after, others):
+                moves, legal = found.moves, found.legal
+        self._played(player, dice, moves, after, others, legal, at)
+
+    def unplayed(self, player: int, dice: tuple[int, int] | None, at: int) -> None:
+        """Dice, or not even dice, after which the game ended."""
+        if self._on_roll(player, at):
+            self._add("unplayed", player, at, dice=dice)
+            self.turn = 1 - player
+
+    def double(self, player: int, at: int, value: int | None = None) -> None:
+        """The cube is turned, or turned once more; `value` is what it would then stand at, where the file says."""
+        if not self._open("a double", at):
+            return
+        if self.offers:
+            if self.offers[-1] == player:
+                self.problem(at, f"{self.name(player)} turns the cube twice")
+                return
+        else:
+            self._turn_to(player, at)
+            if self.crawford or self.owner not in (None, player):
+                self.problem(at, "a double that the rules do not allow")
+            elif not any(r.kind in ("play", "dance", "set") for r in self.records):
+                self.problem(at, "a double before the first roll")
+        expected = self.cube << (len(self.offers) + 1)
+        if value is not None and value != expected:
+            self.problem(at, f"the cube is turned to {value}, not to {expected}")
+            before = value >> (len(self.offers) + 1)
+            if before >= 1 and value & (value - 1) == 0 and value <= LARGEST_CUBE:
+                self.cube, expected = before, value
+        if expected > LARGEST_CUBE:
+            self.stop(at, f"a cube beyond {LARGEST_CUBE}")
+            return
+        count = len(self.offers)
+        self._add(TURNS[count] if count < 2 else TURNS[1 + (count + 1) % 2], player, at)
+        self.offers.append(player)
+
+    def take(self, player: int, at: int) -> None:
+        """The double, beaver or raccoon is taken."""
+        if self._answers("a take", player, at):
+            self._take(player, at)
+
+    def drop(self, player: int, at: int) -> None:
+        """It is not, and the game is over."""
+        if self._answers("a drop", player, at):
+            self._add("drop", player, at)
+            self.over = True
+
+    def resign(self, player: int, at: int, points: int = 0) -> None:
+        """The player gives the game up, for so many points where the file says."""
+        if self.stopped or self.over:
+            return  # files say so after a lost game, too
+        self._last_was_not_played()
+        self._add("resign", player, at, points=points)
+        self.over = True
+
+    # -- what the file says about it -------------------------------------------------------------------------
+
+    def see(
+        self, turn: int, board: Position, at: int, cube: int | None = None, owner: int | None = None
+    ) -> None:
+        """The file's own board, side `turn` first, and cube: a difference is named and the file's is gone on from."""
+        if self.stopped:
+            return
+        ours = self.position(turn)
+        if board != ours:
+            self.problem(at, f"the file has the board {position_id(board)}, not {position_id(ours)}")
+            self._put(turn, board)
+        if cube is not None and not self.offers and (cube, owner) != (self.cube, self.owner):
+            self.problem(
+                at, f"the file has the cube at {_cube(cube, owner)}, not at {_cube(self.cube, self.owner)}"
+            )
+            self.cube, self.owner = cube, owner
+
+    def setup(
+        self,
+        at: int,
+        *,
+        turn: int | None = None,
+        board: Position | None = None,
+        cube: tuple[int, int | None] | None = None,
+    ) -> None:
+        """A board (player 0 first), a turn or a cube put there by hand; the game goes on from it."""
+        if turn is not None:
+            self.turn = turn
+        if board is not None:
+            self._put(0, board)
+            self.over = self.stopped = False
+            self.offers = []
+        if cube is not None:
+            self.cube, self.owner = cube
+        if not self.stopped:
+            self._add("set", self.turn or 0, at)
+
+    def begin(self, board: Position) -> None:
+        """The board the game starts from, player 0 first."""
+        self._put(0, board)
+        self.start = board
+
+    def problem(self, at: int, text: str) -> None:
+        """Say what does not fit."""
+        if len(self.problems) < MOST_PROBLEMS:
+            self.problems.append((at, text))
+        elif len(self.problems) == MOST_PROBLEMS:
+            self.problems.append((at, "more does not fit, which is left out here"))
+
+    def stop(self, at: int, why: str) -> None:
+        """Leave out the rest of the game: it cannot be followed."""
+        self.problem(at, f"{why}; the rest of the game is left out")
+        self.stopped = True
+
+    def name(self, player: int) -> str:
+        return self.players[player] or f"player {player + 1}"
+
+    def finish(self) -> Game:
+        """The game as walked."""
+        if not self.over:
+            self._last_was_not_played()
+        return Game(
+            tuple(self.records),
+            self.scores,
+            self.crawford,
+            self.start,
+            self.result,
+            self.number,
+            tuple(f"game {self.number}, {self.unit} {at}: {text}" for at, text in self.problems),
+        )
+
+    # -- inside --------------------------------------------------------------------------------------------
+
+    def position(self, turn: int) -> Position:
+        """The board now, side `turn` first."""
+        return Position(self.sides[turn], self.sides[1 - turn])
+
+    def _put(self, turn: int, board: Position) -> None:
+        for player, side in ((turn, board.us), (1 - turn, board.them)):
+            self.boards[player], self.sides[player] = plays.board(side), side
+
+    def _add(
+        self,
+        kind: Kind,
+        player: int,
+        at: int,
+        *,
+        dice: tuple[int, int] | None = None,
+        implied: bool = False,
+        points: int = 0,
+    ) -> None:
+        turn = self.offers[0] if self.offers else player if self.turn is None else self.turn
+        self.records.append(
+            Record(
+                kind, player, turn, self.position(turn), self.cube, self.owner, dice,
+                implied=implied, points=points, at=at,
+            )
+        )  # fmt: skip
+
+    def _played(
+        self,
+        player: int,
+        dice: tuple[int, int],
+        moves: tuple[Move, ...],
+        mine: plays.Board,
+        theirs: plays.Board,
+        legal: bool,
+        at: int,
+    ) -> None:
+        before = self.position(player)
+        for one, board in ((player, mine), (1 - player, theirs)):
+            if board != self.boards[one]:
+                self.boards[one], self.sides[one] = board, plays.side(board)
+        after = self.position(player)
+        self.records.append(
+            Record("play", player, player, before, self.cube, self.owner, dice, moves, after, legal, at=at)
+        )
+        if not legal:
+            self.problem(at, NO_PLAY if after == before else "a play that the rules do not allow")
+        self.over = not any(mine)
+        self.turn = 1 - player
+
+    def _open(self, what: str, at: int) -> bool:
+        if self.over and not self.stopped:
+            self.problem(at, f"{what} after the end of the game")
+        return not (self.over or self.stopped)
+
+    def _on_roll(self, player: int, at: int) -> bool:
+        if not self._open("a roll", at):
+            return False
+        if self.offers:  # writers leave out the take after a beaver
+            if len(self.offers) == 1:
+                self.problem(at, "a roll while a double is not answered, counted as taken")
+            self._take(1 - self.offers[-1], at, implied=True)
+        self._turn_to(player, at)
+        return True
+
+    def _turn_to(self, player: int, at: int) -> None:
+        if self.turn is not None and player != self.turn:
+            self.problem(at, f"it is the turn of {self.name(self.turn)}")
+        self.turn = player
+
+    def _answers(self, what: str, player: int, at: int) -> bool:
+        if not self._open(what, at):
+            return False
+        if not self.offers or self.offers[-1] == player:
+            self.problem(at, f"{what} where nobody has doubled")
+            return False
+        return True
+
+    def _take(self, player: int, at: int, *, implied: bool = False) -> None:
+        self._add("take", player, at, implied=implied)
+        self.cube <<= len(self.offers)
+        self.owner = 1 - self.offers[0]  # whoever beavers keeps the cube
+        self.turn = self.offers[0]
+        self.offers = []
+
+    def _last_was_not_played(self) -> None:
+        """A last roll without a play, though there is one, was never played."""
+        last = self.records[-1] if self.records else None
+        if last is not None and last.kind == "play" and not last.moves and last.after == last.position:
+            self.records[-1] = replace(last, kind="unplayed", after=None, legal=True)
+            self.problems = [problem for problem in self.problems if problem != (last.at, NO_PLAY)]
+
+
+def _cube(value: int, owner: int | None) -> str:
+    return f"{value} (centered)" if owner is None else f"{value} (player {owner + 1}'s)"

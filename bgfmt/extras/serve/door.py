@@ -1,0 +1,216 @@
+"""What every request and every answer passes through: Host, CORS, headers, counting, the log."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import json
+import secrets
+import sys
+import time
+import traceback
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from bgfmt.extras.serve.metrics import Metrics
+from bgfmt.extras.serve.refusals import Refusal
+
+LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
+EXPOSED = b"ETag, Content-Range, Accept-Ranges, Retry-After, Bgfmt-Rows, Bgfmt-Columns, Bgfmt-Not-Covered"
+PREFLIGHT = [
+    (b"access-control-allow-methods", b"GET, HEAD, POST"),
+    (b"access-control-allow-headers", b"Content-Type, Range, If-None-Match, If-Range"),
+    (b"access-control-max-age", b"86400"),
+]
+PACKED_FROM = 1024  # bytes of JSON that are worth packing
+Headers = list[tuple[bytes, bytes]]
+
+
+class Door:
+    """The outermost application.
+
+    Parameters
+    ----------
+    hosts
+        Names that a Host header may say, without port; None for every one.
+    origins
+        Origins that other pages may ask from, "*" for all; none for no CORS.
+    log
+        Takes one line a request, or None.
+    """
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        metrics: Metrics,
+        *,
+        hosts: Iterable[str] | None,
+        origins: Iterable[str] = (),
+        log: Callable[[str], None] | None = None,
+    ) -> None:
+        self.app, self.metrics, self.log = app, metrics, log
+        self.hosts = None if hosts is None else {host.lower() for host in hosts}
+        self.origins = set(origins)
+        self._common: Headers = [
+            (b"x-content-type-options", b"nosniff"),
+            (b"referrer-policy", b"no-referrer"),
+            (b"cross-origin-resource-policy", b"cross-origin" if self.origins else b"same-origin"),
+        ]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        begun = time.perf_counter()
+        answer = _Answer(send, self._headers(scope))
+        self.metrics.in_flight += 1
+        try:
+            early = self._refused(scope)
+            if early is not None:
+                await answer.error(early)
+            elif self._is_preflight(scope):
+                await answer.plain(204, PREFLIGHT)
+            else:
+                scope["app"] = self  # Starlette's routes then raise what they have no answer to
+                await self.app(scope, receive, answer)
+        except Refusal as refusal:
+            await answer.error(refusal)
+        except HTTPException as error:
+            await answer.error(_not_there(scope, error))
+        except asyncio.CancelledError:
+            raise
+        except Exception:
+            await self._failed(answer)
+        finally:
+            self.metrics.in_flight -= 1
+            seconds = time.perf_counter() - begun
+            route = scope.get("bgfmt.route", "other")
+            self.metrics.answered(route, _method(scope), answer.status, seconds, answer.sent)
+            if self.log is not None and scope["path"] != "/healthz":
+                self.log(_line(scope, answer, seconds))
+
+    async def _failed(self, answer: _Answer) -> None:
+        number = secrets.token_hex(4)
+        text = traceback.format_exc()
+        sys.stderr.write(f"bgfmt: error {number}\n{text}")
+        if answer.status:
+            raise OSError(f"error {number} after the answer had begun")
+        await answer.error(Refusal("internal", f"an error of bgfmt's own, number {number} in its log"))
+
+    def _refused(self, scope: Scope) -> Refusal | None:
+        if self.hosts is None:
+            return None
+        said = [value for name, value in scope["headers"] if name == b"host"]
+        if len(said) == 1 and _host(said[0]) in self.hosts:
+            return None
+        return Refusal("bad_host", "this name of the server is not served; --allow-host NAME allows it")
+
+    def _shared(self, scope: Scope) -> bool:
+        return bool(self.origins) and scope["path"].startswith(("/v1/", "/tables/"))
+
+    def _is_preflight(self, scope: Scope) -> bool:
+        return scope["method"] == "OPTIONS" and self._shared(scope)
+
+    def _headers(self, scope: Scope) -> Headers:
+        if not self._shared(scope):
+            return self._common
+        out = [*self._common, (b"access-control-expose-headers", EXPOSED)]
+        if "*" in self.origins:
+            return [*out, (b"access-control-allow-origin", b"*")]
+        out.append((b"vary", b"Origin"))
+        origin = next((value for name, value in scope["headers"] if name == b"origin"), b"")
+        if origin.decode("latin-1") in self.origins:
+            out.append((b"access-control-allow-origin", origin))
+        return out
+
+
+def _not_there(scope: Scope, error: HTTPException) -> Refusal:
+    """Starlette's own 404 and 405 in our words."""
+    if error.status_code == 405:
+        allowed = ", ".join(sorted({*(error.headers or {}).get("Allow", "GET, HEAD").split(", ")}))
+        return Refusal("method_not_allowed", f"methods here: {allowed}", headers=(("Allow", allowed),))
+    if scope["path"].startswith("/tables/"):
+        return Refusal("no_such_table", "there is no table of that name; /v1/tables lists them")
+    return Refusal("no_such_route", "there is no such route; /openapi.json lists them")
+
+
+def _host(header: bytes) -> str:
+    """The name in a Host header, lower case, without port."""
+    text = header.decode("latin-1").strip().lower()
+    if text.startswith("["):
+        return text[: text.find("]") + 1]
+    return text.partition(":")[0]
+
+
+class _Answer:
+    """Sends on, with the common headers, and remembers status and bytes."""
+
+    def __init__(self, send: Send, headers: Headers) -> None:
+        self._send, self._headers = send, headers
+        self.status = self.sent = 0
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            message["headers"] = [*message.get("headers", []), *self._headers]
+        else:
+            self.sent += len(message.get("body", b""))
+        await self._send(message)
+
+    async def plain(self, status: int, headers: Headers, body: bytes = b"") -> None:
+        await self({"type": "http.response.start", "status": status, "headers": list(headers)})
+        await self({"type": "http.response.body", "body": body})
+
+    async def error(self, refusal: Refusal, body: dict[str, Any] | None = None) -> None:
+        data = to_json(body or refusal.body())
+        headers = [(b"content-type", b"application/json"), (b"cache-control", b"no-store")]
+        headers.append((b"content-length", str(len(data)).encode()))
+        headers += [(name.lower().encode(), value.encode()) for name, value in refusal.headers]
+        await self.plain(refusal.status, headers, data)
+
+
+def to_json(value: Any) -> bytes:
+    """A value as JSON; numbers as Python writes them, so that they come back unchanged."""
+    return json.dumps(
+        value, ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=_plain
+    ).encode()
+
+
+def _plain(value: Any) -> Any:
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    return value.as_dict() if hasattr(value, "as_dict") else str(value)
+
+
+def packed(data: bytes, accepted: str | None) -> bytes | None:
+    """The data packed by gzip where that is accepted and worth it."""
+    if len(data) <= PACKED_FROM or accepted is None:
+        return None
+    for one in accepted.lower().split(","):
+        coding, _, weight = one.partition(";")
+        if coding.strip() in ("gzip", "*") and weight.replace(" ", "") not in (
+            "q=0",
+            "q=0.0",
+            "q=0.00",
+            "q=0.000",
+        ):
+            return gzip.compress(data, 5, mtime=0)
+    return None
+
+
+def _method(scope: Scope) -> str:
+    known = ("GET", "HEAD", "POST", "OPTIONS", "PUT", "DELETE", "PATCH")
+    return scope["method"] if scope["method"] in known else "other"
+
+
+def _line(scope: Scope, answer: _Answer, seconds: float) -> str:
+    client = scope.get("client")
+    query = scope.get("query_string", b"")
+    target = scope.get("raw_path", b"").decode("latin-1") + (f"?{query.decode('latin-1')}" if query else "")
+    said = "".join(c if c.isascii() and c.isprintable() else f"\\x{ord(c):02x}" for c in target[:500])
+    who = client[0] if client else "-"
+    stamp = time.strftime("%Y-%m-%dT%H:%M:%S")
+    return f"{stamp} {who} {_method(scope)} {said} {answer.status} {answer.sent} {1000 * seconds:.1f} ms"

@@ -1,0 +1,208 @@
+"""Saving tables, and converting files: another format, another layout, a smaller or coarser table."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from bgfmt import formats
+from bgfmt.errors import CapabilityError, FormatNeededError, LossError
+from bgfmt.files.database import Database, read_source
+from bgfmt.formats import Format
+from bgfmt.formats.headerless import fitting
+from bgfmt.formats.opening import create, open_source
+from bgfmt.storage import PathLike
+from bgfmt.tables import Coarser, Table
+
+Progress = Callable[[int, int], None]
+STEP = 8 << 20
+
+
+def save(
+    table: Table | Sequence[Table],
+    path: PathLike,
+    *,
+    format: str | None = None,
+    force: bool = False,
+    progress: Progress | None = None,
+    **options: Any,
+) -> None:
+    """Write a table; the file appears whole or not at all. Without `force` an existing file is refused.
+
+    Several tables go one behind the other, where the format has such files (as gnubg's `gnubg.bd` of 2001). What
+    options there are is the format's business (`bgfmt formats` lists them); `progress` is called with (bytes
+    written, bytes in all).
+    """
+    _no_stream(path)
+    tables = [table] if isinstance(table, Table) else list(table)
+    if not tables:
+        raise CapabilityError("no table was given")
+    target = target_of(path, format, tables[0])
+    for one in tables:
+        target.check(one, options)
+    reason = target.together(tables)
+    if reason is not None:
+        raise CapabilityError(reason)
+    with create(path, target, tables[0], options, force=force) as sink:
+        for one in tables:
+            target.write(one, sink, progress=progress, **options)
+
+
+def convert(
+    source: PathLike,
+    destination: PathLike,
+    *,
+    to: str | None = None,
+    points: int | None = None,
+    chequers: int | None = None,
+    lossy: bool = False,
+    force: bool = False,
+    format: str | None = None,
+    part: int | None = None,
+    described: Mapping[str, Any] | None = None,
+    progress: Progress | None = None,
+    **options: Any,
+) -> list[str]:
+    """Write a database in another format or layout, block by block; returns what was lost, a line each.
+
+    Without `to` the source's own format is kept where the destination's suffix fits it, else the suffix decides.
+    Without options the source's own layout is kept, so a plain copy is byte for byte. What loses something
+    raises LossError unless `lossy`. `progress` is called with (bytes written, bytes in all).
+
+    `points` and `chequers` cut the table down. Of a source without header that is read as a `format`, they say
+    first what it is; `described` says it without cutting anything.
+    """
+    _no_stream(destination)
+    with _opened(source, format, part, described, {"points": points, "chequers": chequers}) as db:
+        target = target_of(destination, to, db.table, own=db.format)
+        plain = target is db.format and not options and db.table.cut(points, chequers) is db.table
+        table, lost = prepare(db.table, target, points=points, chequers=chequers, options=options)
+        if target is not db.format or table is not db.table:
+            lost += db.format.beside(db.reading)
+        whole = plain and part is None
+        if not whole and part is None and db.others:
+            lost.append(f"{len(db.others)} more database(s) in the same file are left out")
+        if not whole and db.rest:
+            lost.append(f"{db.rest:,} bytes at the end of the file belong to no table and are left out")
+        if not whole and target.together([table]) is not None:
+            raise CapabilityError(str(target.together([table])))
+        if lost and not lossy:
+            raise LossError(lost)
+        if (
+            os.path.exists(source)
+            and os.path.exists(destination)
+            and os.path.samefile(source, destination)
+            and not force
+        ):
+            raise CapabilityError(f"{os.fspath(destination)}: source and destination are one file")
+        with create(destination, target, table, options, force=force) as sink:
+            target.write(table, sink, progress=progress, **options)
+            if whole:
+                for piece in _rest(db):
+                    sink.write(piece)
+        return lost
+
+
+def prepare(
+    table: Table,
+    target: Format[Any],
+    *,
+    points: int | None = None,
+    chequers: int | None = None,
+    options: Mapping[str, Any] | None = None,
+) -> tuple[Table, list[str]]:
+    """A table as `target` can hold it, cut down as asked, and what that loses, a line each."""
+    options = options or {}
+    target.check_options(options)
+    table = table.cut(points, chequers)
+    lost: list[str] = []
+    wanted = options.get("kind")
+    carried = isinstance(table, target.carries) and wanted in (None, table.kind)
+    if carried and target.refusal(table, options) is not None:  # other numbers of the same kind may do
+        for way in (w for w in table.coarser() if w.kind is type(table)):
+            made = way.make()
+            if _shapes(made) == _shapes(table) and target.refusal(made, options) is None:
+                table, lost = made, way.losses()
+                break
+    if not carried:
+        ways = [
+            way
+            for way in table.coarser()
+            if issubclass(way.kind, target.carries)
+            and way.kind is not type(table)
+            and wanted in (None, way.kind.kind)
+        ]
+        if not ways:
+            target.check(table, options)
+            raise CapabilityError(f"a {table.kind} table cannot become {wanted}")
+        way, made = next(_fitting(ways, target, options))
+        table = made
+        lost += way.losses()
+    target.check(table, options)
+    return table, lost + target.losses(table, options)
+
+
+def _shapes(table: Table) -> dict[str, tuple[int, ...]]:
+    return {name: tuple(rows.shape) for name, rows in table.arrays().items()}
+
+
+def _fitting(
+    ways: Sequence[Coarser], target: Format[Any], options: Mapping[str, Any]
+) -> Iterator[tuple[Coarser, Table]]:
+    """Ways with the table that they make, those that `target` can hold first."""
+    made = [(way, way.make()) for way in ways]
+    yield from sorted(made, key=lambda item: target.refusal(item[1], options) is not None)
+
+
+def target_of(path: PathLike, name: str | None, table: Table, own: Format[Any] | None = None) -> Format[Any]:
+    """The format to write: as named, the source's own where the suffix fits it, else by the suffix."""
+    if name is not None:
+        return formats.get(name)
+    suffix = Path(path).suffix.lower()
+    if own is not None and (not suffix or suffix in own.suffixes):
+        return own
+    fitting = [f for f in formats.known().values() if suffix in f.suffixes and not f.historic]
+    holding = [f for f in fitting if isinstance(table, f.carries)]
+    if not holding:
+        holding = [f for f in fitting if any(issubclass(way.kind, f.carries) for way in table.coarser())]
+    if len(holding) == 1 or (not holding and len(fitting) == 1):
+        return (holding or fitting)[0]
+    if own is not None and not fitting:
+        raise FormatNeededError(f"no format uses the suffix {suffix!r}; say which format to write")
+    if fitting and not holding:
+        names = ", ".join(f.name for f in fitting)
+        raise FormatNeededError(
+            f"{os.fspath(path)}: {suffix} files ({names}) cannot hold a {table.kind} table; say which to write"
+        )
+    names = ", ".join(f.name for f in holding) or ", ".join(formats.known())
+    raise FormatNeededError(f"{os.fspath(path)}: say which format to write ({names})")
+
+
+@contextlib.contextmanager
+def _opened(
+    path: PathLike,
+    format: str | None,
+    part: int | None,
+    described: Mapping[str, Any] | None,
+    sizes: Mapping[str, int | None],
+) -> Iterator[Database]:
+    with open_source(path) as source:
+        said = dict(described) if described else fitting(source, format, sizes)
+        with read_source(source, format=format, part=part or 0, **said) as db:
+            yield db
+
+
+def _rest(db: Database) -> Iterator[memoryview]:
+    """What follows the first table of a file: further databases, or unknown bytes, carried unchanged."""
+    for start in range(db.extent.end, db.source.size, STEP):
+        yield db.source.buffer[start : min(start + STEP, db.source.size)]
+        with contextlib.suppress(ValueError):
+            db.source.release()
+
+
+def _no_stream(path: PathLike) -> None:
+    if os.fspath(path) == "-":
+        raise CapabilityError("a database is written to a file, which '-' is not (./- is one)")

@@ -1,0 +1,218 @@
+"""Comparing two databases of any formats that hold the same kind of table, over the positions both cover."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgfmt.errors import CapabilityError, NotCoveredError
+from bgfmt.files.database import open_database
+from bgfmt.storage import PathLike
+from bgfmt.tables import Table
+
+Array = NDArray[Any]
+BLOCK = 1 << 22  # bytes compared together
+SIZES = 20  # sizes of differences that are counted apart
+
+
+@dataclass
+class Diff:
+    """What two databases have in common, and where they differ.
+
+    compared : positions (pairs of them, for two-sided tables) both cover. different : how many differ. largest,
+    mean : of the absolute differences, in `unit`. counts : how many numbers differ by how much (integers only).
+    first, worst : the first differing and the most different position, with both files' numbers.
+    """
+
+    a: str
+    b: str
+    kind: str
+    points: int
+    chequers: int
+    columns: tuple[str, ...] = ()
+    unit: str = ""
+    compared: int = 0
+    different: int = 0
+    largest: float = 0.0
+    mean: float = 0.0
+    counts: dict[str, int] = field(default_factory=dict)
+    by_column: dict[str, int] = field(default_factory=dict)
+    first: dict[str, Any] | None = None
+    worst: dict[str, Any] | None = None
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def same(self) -> bool:
+        """Whether nothing differs."""
+        return self.different == 0
+
+    def __str__(self) -> str:
+        plural = "s" * (self.compared != 1)
+        what = f"{self.compared:,} position{plural} of {self.points} points and {self.chequers} chequers"
+        if self.same:
+            return f"the same numbers ({', '.join(self.columns)}) for all {what}"
+        assert self.first is not None
+        assert self.worst is not None
+        largest, verb = f"{self.largest:g} {self.unit}", "differs" if self.different == 1 else "differ"
+        if self.unit == "units":  # integers
+            largest = f"{self.largest:,.0f} unit{'s' * (self.largest != 1)}"
+        return (
+            f"{self.different:,} of {what} {verb}, by {largest} at most; first: position "
+            f"{self.first['position_number']:,} ({self.first['position']}), worst: "
+            f"{self.worst['position_number']:,} ({self.worst['position']})"
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """All of it as plain values."""
+        return {**self.__dict__, "columns": list(self.columns), "same": self.same}
+
+
+def diff(a: PathLike, b: PathLike, *, part_a: int = 0, part_b: int = 0) -> Diff:
+    """Compare two databases over the positions both cover; sizes, orders and formats may differ.
+
+    Raises CapabilityError when they hold nothing that can be compared.
+    """
+    with open_database(a, part=part_a) as first, open_database(b, part=part_b) as second:
+        return diff_tables(first.table, second.table, os.fspath(a), os.fspath(b))
+
+
+def diff_tables(a: Table, b: Table, name_a: str = "a", name_b: str = "b") -> Diff:
+    """Compare two tables; see `diff`."""
+    notes: list[str] = []
+    policies = {getattr(table, "gammon_policy", "") for table in (a, b)}
+    if policies == {"race", ""} and "gammon" in a.arrays().keys() & b.arrays().keys():
+        notes.append("one gammon part follows the race's plays, the other those that save the gammon")
+    a, b = _same_kind(a, b, notes)
+    points, chequers = min(a.points, b.points), min(a.chequers, b.chequers)
+    a, b = a.cut(points, chequers), b.cut(points, chequers)
+    names = sorted(a.arrays().keys() & b.arrays().keys())
+    if not names:
+        raise CapabilityError(f"{a.kind} tables of these files have nothing to compare")
+    for missing in sorted(a.arrays().keys() ^ b.arrays().keys()):
+        notes.append(f"only one has {missing} numbers")
+    out = Diff(name_a, name_b, a.kind, a.points, a.chequers, tuple(names), unit="units", notes=notes)
+    _compare(a, b, names, out)
+    return out
+
+
+def _same_kind(a: Table, b: Table, notes: list[str]) -> tuple[Table, Table]:
+    """Both tables as they are, where they hold the same columns, else as the coarsest kind both can be made into.
+
+    The coarsest: normal distributions of two programs mean different things, their mean rolls the same.
+    """
+    if type(a) is type(b) and _alike(a, b):
+        return a, b
+    for way_a in reversed([None, *a.coarser()]):
+        for way_b in reversed([None, *b.coarser()]):
+            kinds = type(a) if way_a is None else way_a.kind, type(b) if way_b is None else way_b.kind
+            if kinds[0] is not kinds[1]:
+                continue
+            first, second = a if way_a is None else way_a.make(), b if way_b is None else way_b.make()
+            if _alike(first, second):
+                lost = dict.fromkeys(way.lost for way in (way_a, way_b) if way is not None and way.lost)
+                notes.extend(f"compared as {first.kind} tables: {text}" for text in lost)
+                return first, second
+    raise CapabilityError(f"a {a.kind} and a {b.kind} table have nothing to compare")
+
+
+def _alike(a: Table, b: Table) -> bool:
+    """Whether the arrays that both have hold entries of one shape."""
+    mine, theirs = ({name: rows.shape[t.sides :] for name, rows in t.arrays().items()} for t in (a, b))
+    both = mine.keys() & theirs.keys()
+    return bool(both) and all(mine[name] == theirs[name] for name in both)
+
+
+@dataclass
+class _Sums:
+    """What comparing adds up."""
+
+    counts: dict[int, int] = field(default_factory=dict)
+    numbers: int = 0
+    total: float = 0.0
+
+
+def _compare(a: Table, b: Table, names: list[str], out: Diff) -> None:
+    arrays_a, arrays_b = a.arrays(), b.arrays()
+    rows = len(arrays_a[names[0]])
+    row = sum(int(np.prod(arrays_a[name].shape[1:], dtype=np.int64)) * 8 for name in names)
+    step = max(1, BLOCK // max(1, row))
+    sums = _Sums()
+    for start in range(0, rows, step):
+        stop = min(rows, start + step)
+        size: Array | None = None
+        for name in names:
+            x = a.stored(name, np.asarray(arrays_a[name][start:stop]))
+            y = b.stored(name, np.asarray(arrays_b[name][start:stop]))
+            gap = _gaps(a, b, name, x, y, out)
+            _count(gap, name, sums, out)
+            most = gap.reshape(*gap.shape[: a.sides], -1).max(axis=-1)
+            size = most if size is None else np.maximum(size, most)
+        assert size is not None
+        _place(a, b, names, size.reshape(-1), start * (size.size // (stop - start)), out)
+        for table in (a, b):
+            if table.release is not None:
+                table.release()
+    out.mean = sums.total / max(1, sums.numbers)
+    shown = sorted(sums.counts.items())
+    out.counts = {str(value): count for value, count in shown[:SIZES]}
+    if len(shown) > SIZES:
+        out.counts[f"{shown[SIZES][0]} or more"] = sum(count for _, count in shown[SIZES:])
+
+
+def _gaps(a: Table, b: Table, name: str, x: Array, y: Array, out: Diff) -> Array:
+    """Absolute differences: of integers where both store them, else of the numbers they stand for."""
+    if x.dtype.kind in "iu" and y.dtype.kind in "iu":
+        return np.abs(x.astype(np.int64) - y.astype(np.int64))
+    mixed = x.dtype.kind in "iu" or y.dtype.kind in "iu"
+    p, q = (a.read(name, x), b.read(name, y)) if mixed else (x, y)
+    with np.errstate(invalid="ignore"):
+        gap = np.abs(p.astype(np.float64) - q.astype(np.float64))
+    gap[(p == q) | (np.isnan(p) & np.isnan(q))] = 0
+    gap[np.isnan(gap)] = np.inf
+    out.unit = a.unit if a.unit == "rolls" else f"in {a.unit}"
+    return np.asarray(gap)
+
+
+def _count(gap: Array, name: str, sums: _Sums, out: Diff) -> None:
+    differ = gap != 0
+    out.by_column[name] = out.by_column.get(name, 0) + int(differ.sum())
+    sums.numbers += gap.size
+    sums.total += float(gap.sum())
+    if gap.dtype.kind == "i" and differ.any():
+        values, many = np.unique(gap[differ], return_counts=True)
+        for value, count in zip(values.tolist(), many.tolist(), strict=True):
+            sums.counts[value] = sums.counts.get(value, 0) + count
+
+
+def _place(a: Table, b: Table, names: list[str], size: Array, begin: int, out: Diff) -> None:
+    """Count the entries that differ, and keep the first and the worst."""
+    wrong = size != 0
+    out.compared += wrong.size
+    if not wrong.any():
+        return
+    out.different += int(wrong.sum())
+    if out.first is None:
+        out.first = _where(a, b, names, begin + int(wrong.argmax()))
+    top = int(size.argmax())
+    if float(size[top]) > out.largest:
+        out.largest = float(size[top])
+        out.worst = _where(a, b, names, begin + top)
+
+
+def _where(a: Table, b: Table, names: list[str], number: int) -> dict[str, Any]:
+    try:
+        position = str(a.asked(number))
+    except NotCoveredError:
+        position = "no position"
+    out: dict[str, Any] = {"position_number": number, "position": position}
+    us, them = divmod(number, a.positions) if a.sides > 1 else (number, None)
+    for label, table in (("a", a), ("b", b)):
+        rows = {name: table.stored(name, np.asarray(table.arrays()[name][us : us + 1]))[0] for name in names}
+        out[label] = {
+            name: np.asarray(row if them is None else row[them]).tolist() for name, row in rows.items()
+        }
+    return out

@@ -1,0 +1,126 @@
+"""The rules of thumb of BKG's paper: winning chances, doubling by them, the adjusted count, rolls outside of tables.
+
+Expected numbers: calculated with exact rationals from the rules of the game, and the paper's worked line
+(both counts 36: 36 x 1.1 - 2 = 38, no double).
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from bgfmt.analysis.thumb import counting, doubling, estimating, racing
+from bgfmt.errors import PositionError
+from bgfmt.extras.lab.articles.systems import distribution
+from bgfmt.game import board
+from bgfmt.game.board import Side
+
+PAIRS = [
+    ((0, 0, 0, 0, 0, 1), (0, 0, 0, 0, 0, 1), Fraction(13, 16)),
+    ((1, 0, 0, 0, 0, 1), (0, 1, 0, 0, 1, 0), Fraction(72505, 104976)),
+    ((0, 0, 0, 1, 1, 1), (0, 0, 0, 1, 1, 1), Fraction(124815966919, 176319369216)),
+    ((2, 0, 1, 0, 0, 0), (1, 0, 0, 0, 0, 1), Fraction(277, 432)),
+    ((3, 0, 1, 1, 0, 0), (2, 1, 2, 0, 0, 0), Fraction(110683399, 136048896)),
+    ((4, 0, 1, 1, 0, 0), (0, 3, 1, 1, 0, 0), Fraction(39408631, 60466176)),
+]
+
+
+def chances_of(counts: tuple[int, ...]) -> list[float]:
+    return [float(p) for p in distribution(Side(*counts))[1:]]
+
+
+@pytest.mark.parametrize(("ours", "theirs", "right"), PAIRS)
+def test_winning_chances(ours: tuple[int, ...], theirs: tuple[int, ...], right: Fraction) -> None:
+    a, b = chances_of(ours), chances_of(theirs)
+    assert abs(float(racing.win_chance(a, b)) - right) < 1e-12
+    win, lose = racing.by_steps(a, b)
+    assert abs(win - right) < 1e-11
+    assert abs(win + lose - 1) < 1e-11
+
+
+def test_the_loop_and_the_sum_are_one() -> None:
+    rng = np.random.default_rng(1977)
+    for _ in range(300):
+        a, b = rng.dirichlet(np.ones(8)), rng.dirichlet(np.ones(rng.integers(2, 12)))
+        steps, sums = racing.by_steps(list(a), list(b)), racing.chances(a, b)
+        assert max(abs(steps[0] - sums[0]), abs(steps[1] - sums[1])) < 1e-11
+
+
+def test_many_pairs_are_the_single_ones() -> None:
+    rows = np.random.default_rng(3).dirichlet(np.ones(8), 5) * 0.97
+    many = racing.win_chance(rows[:, None], rows[None, :])
+    assert many.shape == (5, 5)
+    for i in range(5):
+        for j in range(5):
+            assert many[i, j] == pytest.approx(float(racing.win_chance(rows[i], rows[j])), abs=1e-15)
+            win, lose = racing.by_steps(list(rows[i]), list(rows[j]))
+            assert many[i, j] == pytest.approx(win / (win + lose), abs=1e-12)
+
+
+def test_what_eight_columns_leave_open_is_shared() -> None:
+    win, lose = racing.by_steps([0.5], [0.25])
+    assert (win, lose) == (0.5, 0.125)
+    assert float(racing.win_chance([0.5], [0.25])) == 0.8
+
+
+COUNTS = [
+    ((0, 0, 0, 0, 0, 6), (0, 0, 0, 0, 0, 6), 36, 36, False, False, True),
+    ((3, 2, 2, 3, 1, 0), (3, 2, 2, 3, 1, 0), 36, 36, False, False, True),
+    ((2, 2, 3, 0, 0, 0), (5, 2, 3, 3, 2, 0), 20, 63, True, True, False),
+    ((5, 2, 3, 3, 2, 0), (3, 3, 3, 2, 2, 2), 49, 54, True, True, True),
+    ((0, 0, 0, 1, 1, 1), (0, 0, 0, 1, 1, 1), 15, 15, True, False, True),
+]
+
+
+@pytest.mark.parametrize(("us", "them", "a", "o", "centre", "owned", "accept"), COUNTS)
+def test_adjusted_count(
+    us: tuple[int, ...], them: tuple[int, ...], a: int, o: int, centre: bool, owned: bool, accept: bool
+) -> None:
+    assert counting.adjusted_thirds(us, them) == 3 * a
+    assert counting.adjusted_thirds(them, us) == 3 * o
+    assert counting.doubles(us, them) == centre
+    assert counting.doubles(us, them, owned=True) == owned
+    assert counting.takes(us, them) == accept
+
+
+def test_the_count_without_rounding_asks_for_one_tenth_more() -> None:
+    us = them = (0, 0, 0, 1, 1, 1)  # 15 against 16.5 - 2
+    assert counting.doubles(us, them, rounding="none")
+    assert not counting.doubles(us, them, owned=True, rounding="none")
+    assert counting.takes(us, them, rounding="none")
+    with pytest.raises(PositionError, match="rounded to nearest or none"):
+        counting.doubles(us, them, rounding="up")  # type: ignore[arg-type]
+    with pytest.raises(PositionError, match="6 or more points"):
+        counting.doubles((1, 2), (1, 2))
+
+
+def test_counts_36() -> None:
+    """273 home positions have an adjusted count of exactly 36 against themselves."""
+    counts = board.unrank_array(np.arange(board.count(6, 15)), 6)
+    assert int((counting.adjusted_thirds(counts, counts) == 108).sum()) == 273
+
+
+def test_the_zone() -> None:
+    rolls = [0.9, 1.0, 1.5, 2.5, 3.5, 4.0, 7.0]
+    wins = [0.51, 0.51, 0.54, 0.60, 0.64, 0.64, 0.65]
+    assert doubling.doubles(wins, rolls).all()
+    assert not doubling.doubles(np.array(wins) - 0.001, rolls).any()
+    assert doubling.doubles([0.575, 0.635, 0.65], [2, 3, 4], owned=True).all()
+    assert not doubling.doubles([0.574, 0.634, 0.649], [2, 3, 4], owned=True).any()
+    assert not doubling.doubles([0.6499], [1.0], zone="Z0").any()
+    assert doubling.doubles([0.51], [9.0], zone="always").all()
+    with pytest.raises(PositionError, match="Z1, Z0, always"):
+        doubling.doubles(0.6, 3.0, zone="Z2")  # type: ignore[arg-type]
+
+
+def test_takes() -> None:
+    assert doubling.takes([0.5, 0.79, 0.7900001]).tolist() == [True, True, False]
+    assert doubling.takes([0.7675, 0.768], limit=0.7675).tolist() == [True, False]
+
+
+def test_rolls_outside_of_the_table() -> None:
+    assert float(estimating.rolls_outside((7, 0, 0, 0, 0, 8))) == 8.0
+    assert float(estimating.rolls_outside((0, 0, 0, 0, 0, 15))) == pytest.approx(90 / 7)
+    assert estimating.rolls_outside(np.zeros((2, 3, 24))).shape == (2, 3)

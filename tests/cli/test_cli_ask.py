@@ -1,0 +1,236 @@
+"""`bgfmt race`, `cube` and `play` as they are typed."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import subprocess
+import sys
+
+import pytest
+
+import bgfmt
+from bgfmt.cli import cli, run
+from bgfmt.files.solve_store import solve_stored
+from tests.support.analysis_tables import exact_two_sided, means, one_sided, stored_two_sided
+
+VERBS = ("race", "cube", "play")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory, golden):
+    """A folder with the files the examples name."""
+    here = tmp_path_factory.mktemp("ask")
+    bgfmt.save(one_sided(), here / "gnubg_os0.bd", format="gnubg-os")
+    bgfmt.save(stored_two_sided(), here / "gnubg_ts0.bd", format="gnubg-ts")
+    bgfmt.save(exact_two_sided(3), here / "exact.npz", format="npz")
+    bgfmt.save(means(), here / "means.npz", format="npz")
+    cubeless = bgfmt.load(golden / "gnubg" / "ts_06x04_cubeless.bd")
+    bgfmt.save(cubeless, here / "cubeless.bd", format="gnubg-ts")
+    return here
+
+
+@pytest.fixture
+def ask(folder, monkeypatch, capsys):
+    monkeypatch.chdir(folder)
+
+    def go(line: str) -> tuple[int, str, str]:
+        code = run(shlex.split(line))
+        out = capsys.readouterr()
+        return code, out.out, out.err
+
+    return go
+
+
+def examples() -> list[str]:
+    lines = []
+    for verb in VERBS:
+        command = cli.get_command(None, verb)  # type: ignore[arg-type]
+        text = command.help or ""
+        lines += [
+            line.strip().removeprefix("bgfmt ")
+            for line in text.splitlines()
+            if line.strip().startswith("bgfmt ")
+        ]
+    return lines
+
+
+@pytest.mark.parametrize("line", examples())
+def test_examples_of_the_help_pages(ask, line):
+    code, out, err = ask(line)
+    assert code == 0, err
+    assert out
+    assert not err
+    code, out, _ = ask(line + " --json")
+    assert code == 0
+    assert json.loads(out)
+
+
+def test_every_verb_has_an_example():
+    assert {line.split()[0] for line in examples()} == set(VERBS)
+
+
+def test_race(ask):
+    code, out, _ = ask("race gnubg_os0.bd 0 2 2 2 0 4")
+    assert code == 0
+    assert "pips              42" in out
+    assert "EPC" in out
+    quoted = ask('race gnubg_os0.bd "0 2 2 2 0 4"')
+    assert quoted[1] == out
+    data = json.loads(ask("race gnubg_os0.bd 0 1 0 0 1 0 --json")[1])
+    assert data["mean_rolls"] == pytest.approx(1.475308642, abs=2e-4)
+    assert data["off_within"][1] == pytest.approx(19 / 36, abs=1e-5)
+    assert data["wastage"] == pytest.approx(data["epc"] - 7)
+    both = json.loads(ask('race gnubg_os0.bd "8 / 6" --json')[1])
+    assert both["two_sided"]["win"] == pytest.approx(0.301055, abs=3e-5)
+    assert both["on_roll"]["pips"] == 8
+    text = ask('race gnubg_os0.bd "0 0 0 0 0 15 / 2"')[1]
+    assert "gammon saved" in text
+    assert "approximately" in text
+    alone = ask("race means.npz 0 0 0 2 3 4")
+    assert "6.56681" in alone[1]
+    assert "rolls     exactly" not in alone[1]
+
+
+def test_cube(ask):
+    code, out, _ = ask('cube gnubg_ts0.bd "0 1 0 0 1 0 / 0 1 1 0 0 0"')
+    assert code == 0
+    for text in ("67.11", "+0.1605", "+0.3210", "Centered cube: Double, take", "Own cube: No redouble, take"):
+        assert text in out
+    data = json.loads(ask('cube gnubg_ts0.bd "0 0 0 0 0 1 / 0 0 1" --json')[1])
+    assert data["label"] == 5
+    assert data["centered_cube"]["tie_take"]
+    assert data["centered_cube"]["settled"]
+    assert data["centered_cube"]["action"] == "Double, take or pass"
+    loose = json.loads(ask('cube gnubg_ts0.bd "0 0 0 0 0 1 / 0 0 1" --json --no-settle')[1])
+    assert not loose["centered_cube"]["sure_take"]
+    data = json.loads(ask('cube exact.npz "0 0 0 0 0 1 / 0 0 1" --json')[1])
+    assert data["centered_cube"]["tie_take"]
+    assert not data["centered_cube"]["settled"]
+    rough = ask('cube gnubg_os0.bd "0 1 0 0 1 0 / 0 1 1 0 0 0" --no-settle')
+    assert rough[0] == 0
+    assert "approximate" in rough[1]
+    assert "calculated exactly; exact" in ask('cube gnubg_os0.bd "0 1 0 0 1 0 / 0 1 1 0 0 0"')[1]
+    best = ask('cube gnubg_os0.bd gnubg_ts0.bd "0 1 0 0 1 0 / 0 1 1 0 0 0"')
+    assert best[1] == out
+    plain = ask('cube cubeless.bd "0 1 0 0 1 0 / 0 1 1 0 0 0" --no-settle')
+    assert plain[0] == 0
+    assert "cubeless equities only" in plain[1]
+
+
+def test_a_folder_that_is_one_database(ask, folder, tmp_path):
+    solve_stored("two-sided", 4, 3, store=tmp_path / "made")
+    bgfmt.convert(folder / "gnubg_ts0.bd", tmp_path / "fine", to="sconyers", chequers=3)
+    code, out, err = ask(f'play "{tmp_path}/made" "1 0 1 / 2" 21')
+    assert (code, err) == (0, "")
+    assert "from made;" in out
+    assert ask(f'cube "{tmp_path}/fine" "1 0 1 / 2"')[0] == 0
+    (tmp_path / "fine" / "bg3_1.dat").rename(tmp_path / "fine" / "bg3_2.dat")
+    code, _, err = ask(f'cube "{tmp_path}/fine" "1 0 1 / 2"')
+    assert code == 2
+    assert "bg3_1.dat" in err
+    (tmp_path / "fine" / "bg3_2.dat").unlink()
+    assert "no database in this folder" in ask(f'cube "{tmp_path}/fine" "1 0 1 / 2"')[2]
+
+
+def test_positions_by_identifier(ask):
+    from bgfmt.game.board import Position, Side
+    from bgfmt.game.identifiers import position_id
+
+    name = position_id(Position(Side(0, 1, 0, 0, 1), Side(0, 1, 1)))
+    assert ask(f"cube gnubg_ts0.bd {name}")[1] == ask('cube gnubg_ts0.bd "0 1 0 0 1 0 / 0 1 1 0 0 0"')[1]
+    assert ask(f"play gnubg_ts0.bd {name} 21")[1] == ask('play gnubg_ts0.bd "0 1 0 0 1 / 0 1 1" 2-1')[1]
+    xgid = "XGID=-DCA------------------bcc-:0:0:1:00:0:0:0:0:10"
+    assert ask(f"race gnubg_os0.bd {xgid}")[1] == ask('race gnubg_os0.bd "4 3 1 / 3 3 2"')[1]
+    alone = position_id(Position(Side(0, 2, 2, 2, 0, 4), Side()))
+    assert ask(f"race gnubg_os0.bd {alone}")[1] == ask("race gnubg_os0.bd 0 2 2 2 0 4")[1]
+
+
+def test_play(ask):
+    code, out, _ = ask("play gnubg_os0.bd 0 2 2 2 0 4 6-1")
+    assert code == 0
+    assert "1. 6/5 6/off" in out
+    assert "(-0.101" in out
+    assert ask('play gnubg_os0.bd "0 2 2 2 0 4" 61')[1] == out
+    data = json.loads(ask('play gnubg_ts0.bd "1 0 0 3 0 1 / 0 0 0 0 0 1" 21 --measure cubeless --json')[1])
+    assert data["plays"][0]["play"] == "6/4 1/off"
+    assert data["plays"][0]["value"] == pytest.approx(2 * 3 / 144 - 1, abs=2e-4)
+    assert data["plays"][0]["loss"] == 0
+    rolls = json.loads(ask('play gnubg_ts0.bd "1 0 0 3 0 1 / 0 0 0 0 0 1" all --json')[1])["rolls"]
+    assert len(rolls) == 21
+    assert "6-6" not in ask('play gnubg_ts0.bd "0 0 1 / 0 0 1" all')[1]
+    chance = ask("play gnubg_os0.bd 0 0 0 2 3 4 65 --measure off:6")
+    assert "chance to be off within 6 more rolls" in chance[1]
+    assert "approximate" in ask('play gnubg_os0.bd "3 3 / 2 2" 21 --no-settle')[1]
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "said"),
+    [
+        ("race gnubg_os0.bd 0 0 0 0 0 0 1", 1, "point 7"),
+        ("race gnubg_ts0.bd 0 0 0 0 0 1", 1, "two-sided"),
+        ('cube gnubg_ts0.bd "7 / 1" --no-settle', 1, "7 chequers"),
+        ('cube gnubg_ts0.bd "1 / 0 0 0 0 0 0 1" --no-settle', 1, "point 7"),
+        ('cube gnubg_ts0.bd "0 0 0 0 5 9 / 0 0 0 0 5 9"', 1, "14 chequers"),
+        ('cube gnubg_ts0.bd "0 1 / 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 1"', 1, "passed"),
+        ("cube gnubg_ts0.bd 0 1 0 0 1 0", 2, "one side"),
+        ('cube means.npz "1 / 1" --no-settle', 1, "mean-rolls"),
+        ("cube nosuch 0 1 / 1", 2, "no file or folder"),
+        ('cube gnubg_ts0.bd "1 / 1" --away 5', 2, "5-9"),
+        ('cube gnubg_ts0.bd "1 / 1" --away 5-5 --crawford', 2, "one point"),
+        ('cube gnubg_ts0.bd "1 / 1" --away 99-5', 1, "25-away"),
+        ('play gnubg_ts0.bd "1 / 1"', 2, "no dice"),
+        ("play gnubg_os0.bd 0 1 0 0 1 0 77", 2, "a roll is two dice"),
+        ("play gnubg_os0.bd 0 1 0 0 1 0 21 --measure best", 2, "ranked by"),
+        ("play gnubg_os0.bd 0 1 0 0 1 0 21 --measure money", 2, "both sides"),
+        ("play means.npz 0 1 0 0 1 0 21 --measure off:2", 1, "mean-rolls"),
+        ("race gnubg_os0.bd nonsense", 2, "nonsense"),
+        ("race gnubg_os0.bd 0 0 0 0 0 16", 2, "15 chequers"),
+        ("race missing.bd 0 0 1", 2, "missing.bd"),
+        ("cube missing.bgts 0 1 / 1", 2, "No such file"),
+        ("race gnubg_os0.bd", 2, "database files first"),
+        ("play gnubg_os0.bd 61", 2, "database files first"),
+        ("play gnubg_os0.bd 0 0 0 0 0 0 21", 2, ""),
+        ("race gnubg_os0.bd 1 --plot out.xyz", 2, "matplotlib"),
+    ],
+)
+def test_what_is_refused_in_one_line(ask, line, code, said):
+    got, out, err = ask(line)
+    assert got == code, err
+    assert not out
+    assert err.count("\n") == 1
+    assert said in err
+
+
+def test_plots(ask, folder):
+    pytest.importorskip("matplotlib")
+    assert ask("race gnubg_os0.bd 0 2 2 2 0 4 --plot one.png")[0] == 0
+    assert ask('race gnubg_os0.bd "0 2 2 2 0 4 / 0 0 0 3 5 7" --plot two.svg')[0] == 0
+    assert ask('cube gnubg_ts0.bd "0 1 0 0 1 0 / 0 1 1 0 0 0" --plot chart.png')[0] == 0
+    for name, start in (("one.png", b"\x89PNG"), ("two.svg", b"<?xml"), ("chart.png", b"\x89PNG")):
+        assert (folder / name).read_bytes().startswith(start)
+
+
+def test_without_matplotlib(ask, monkeypatch):
+    for name in [m for m in sys.modules if m.split(".")[0] == "matplotlib"] + ["matplotlib"]:
+        monkeypatch.setitem(sys.modules, name, None)
+    code, _, err = ask("race gnubg_os0.bd 0 2 2 2 0 4 --plot one.png")
+    assert code == 2
+    assert "pip install" in err
+
+
+def test_single_questions_do_not_wake_the_compiler(golden):
+    script = f"""
+import sys, bgfmt
+from bgfmt.analysis import judge_cube, race, rank_plays
+from bgfmt.game.board import Position, Side
+folder = {str(golden / "gnubg")!r}
+with bgfmt.open(folder + "/ts_06x04.bd") as ts, bgfmt.open(folder + "/os_p04.bd") as one:
+    position = Position(Side(0, 1, 0, 1), Side(0, 1, 1))
+    judge_cube([ts, one], position=position)
+    rank_plays([ts, one], position, "21")
+    race(one, position.us)
+print("numba" in sys.modules)
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"

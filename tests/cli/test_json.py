@@ -1,0 +1,247 @@
+"""docs/json.md against real answers of every command: no field is missing there, none is listed that never comes."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+
+import bgfmt
+from bgfmt.cli import COMMANDS, cli, run
+from tests.conftest import GOLDEN, ROOT
+
+PAGE = (ROOT / "docs/json.md").read_text(encoding="utf-8")
+HERE = "0 1 0 0 1 / 0 1 1"
+ROW = re.compile(r"^\|([^|]*`[^|]*)\|([^|]*)\|[^|]*\|$", re.M)
+
+
+def _fields(text: str) -> dict[str, str]:
+    """Field, with `?` where it may be missing, -> type."""
+    found: dict[str, str] = {}
+    for names, kind in ROW.findall(text):
+        for name, may in re.findall(r"`([^`]+)`(\??)", names):
+            found[name + may] = kind.strip(" `")
+    return found
+
+
+SECTIONS = re.split(r"^#+ (.*)\n", PAGE, flags=re.M)[1:]
+SCHEMAS = {
+    name: _fields(text)
+    for name, text in zip(SECTIONS[::2], SECTIONS[1::2], strict=True)
+    if "| field |" in text
+}
+TYPED: dict[str, str] = {}
+for _schema in (SCHEMAS["Origin"], *SCHEMAS.values()):
+    for _name, _kind in _schema.items():
+        if _kind:
+            TYPED.setdefault(_name.rstrip("?"), _kind)
+#: fields seen in some answer, by schema
+SEEN: dict[str, set[str]] = {name: set() for name in SCHEMAS}
+
+
+def fits(kind: str, value: Any, where: str) -> None:
+    """AssertionError where a value is not of a type of the page."""
+    if kind.endswith(" or null"):
+        if value is not None:
+            fits(kind.removesuffix(" or null"), value, where)
+    elif kind in SCHEMAS:
+        follows(kind, value, where)
+    elif kind.startswith("["):
+        assert isinstance(value, list), where
+        for k, one in enumerate(value):
+            fits(kind[1:-1], one, f"{where}[{k}]")
+    elif kind.startswith("{"):
+        assert isinstance(value, dict), where
+        for name, one in value.items():
+            fits(kind[1:-1], one, f"{where}.{name}")
+    elif kind in ("number", "chance"):
+        assert isinstance(value, (int, float)), where
+        assert not isinstance(value, bool), where
+        assert kind == "number" or -1e-9 <= value <= 1 + 1e-9, f"{where}: {value}"
+    else:
+        types = {"text": str, "whole": int, "yes": bool, "any": object}
+        assert isinstance(value, types[kind]), f"{where}: {value!r} is no {kind}"
+        assert kind != "whole" or not isinstance(value, bool), where
+
+
+def follows(name: str, value: Any, where: str = "") -> None:
+    """AssertionError where an object does not have exactly the fields of a heading of the page."""
+    where = where or name
+    assert isinstance(value, dict), f"{where}: {value!r}"
+    schema = SCHEMAS[name]
+    plain = {field.rstrip("?"): kind or TYPED[field.rstrip("?")] for field, kind in schema.items()}
+    needed = {field for field in schema if not field.endswith("?")} - {"..."}
+    assert needed <= set(value), f"{where}: {needed - set(value)} missing"
+    SEEN[name] |= set(value)
+    for field, one in value.items():
+        kind = plain.get(field, plain.get("..."))
+        assert kind is not None, f"{where}: {field} is not on the page"
+        if field not in plain:
+            SEEN[name].add("...")
+        fits(kind, one, f"{where}.{field}")
+
+
+@pytest.fixture(scope="module")
+def here(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with files of all kinds."""
+    folder = tmp_path_factory.mktemp("json")
+    for name in ("os_p06", "ts_06x04", "os_p04_nd", "hyper1"):
+        shutil.copy(GOLDEN / f"gnubg/{name}.bd", folder / f"{name}.bd")
+    shutil.copy(GOLDEN / "jfile/bgns.ijf", folder)
+    data = bytearray((folder / "ts_06x04.bd").read_bytes())
+    data[4000] ^= 1
+    (folder / "bad.bd").write_bytes(data)
+    (folder / "none.bd").write_bytes(b"no database")
+    (folder / "evening.mat").write_bytes((ROOT / "fixtures/matches/gv-XCu3RJ0UvDg_Tldl.mat").read_bytes())
+    (folder / "money.mat").write_bytes((ROOT / "fixtures/matches/gnubg107-beaver.mat").read_bytes())
+    return folder
+
+
+CASES = [
+    ("Info", "info os_p06.bd"),
+    ("Info", "info --digest ts_06x04.bd bgns.ijf hyper1.bd"),
+    ("Info", "convert os_p06.bd small.bd --points 4 --force"),
+    ("Info", "solve two-sided 3x3 --quiet --force -o 3x3.bd"),
+    ("Info", "solve match 3x2 --away 2-3 --quiet --force -o 2-3.bgm"),
+    ("Lookup", "lookup ts_06x04.bd 0,1/1"),
+    ("Lookup", "lookup os_p06.bd 0,1/1"),
+    ("Lookup", "lookup os_p04_nd.bd 0,1"),
+    ("Lookup", "lookup bgns.ijf 0,1"),
+    ("Lookup", "lookup hyper1.bd #30"),
+    ("Lookup", "lookup 5-9.bgm 0,1/1"),
+    ("Side race", "race os_p06.bd 0,2,2,2,0,4"),
+    ("Side race", "race os_p04_nd.bd 0,2,2,2"),
+    ("Race", "race os_p06.bd 0,2,2,2,0,4/15"),
+    ("Race", "race bgns.ijf 0,2,2,2,0,4/15"),
+    ("Cube", "cube ts_06x04.bd 0,1,0,0,1/0,1,1"),
+    ("Cube", "cube os_p06.bd 0,0,0,0,0,15/0,0,0,0,0,15"),
+    ("Match cube", "cube ts_06x04.bd 0,1,0,0,1/0,1,1 --away 3-5"),
+    ("Match cube", "cube ts_06x04.bd 0,1,0,0,1/0,1,1 --away 1-5"),
+    ("Match cube", "cube 5-9.bgm 0,1,0,0,1/0,1,1 --away 5-9"),
+    ("Scores", "cube ts_06x04.bd 0,1,0,0,1/0,1,1 --scores 3"),
+    ("Scores", "cube ts_06x04.bd 0,1,0,0,1/0,1,1 --scores 2 --away 1-2 --crawford"),
+    ("Plays", "play ts_06x04.bd 0,1,0,0,1/0,1,1 21"),
+    ("Plays", "play ts_06x04.bd 0,1,0,0,1/0,1,1 all --away 2-3"),
+    ("Plays", "play os_p06.bd 0,1,0,0,1 21 --measure off:1"),
+    ("Report", "verify ts_06x04.bd"),
+    ("Report", "verify --exact ts_06x04.bd os_p06.bd"),
+    ("Report", "verify bad.bd two.bd"),
+    ("Report", "repair bad.bd -o mended.bd"),
+    ("Diff", "diff ts_06x04.bd bad.bd"),
+    ("Diff", "diff os_p06.bd bgns.ijf"),
+    ("Match", "matches evening.mat"),
+    ("Annotated", "annotate evening.mat ts_06x04.bd os_p06.bd"),
+    ("Annotated", "annotate money.mat evening.mat gone.mat ts_06x04.bd os_p06.bd"),
+    ("Judged one", "judge ts_06x04.bd 0,1,0,0,1/0,1,1 --roll 21 --played 5/2"),
+    ("Judged one", "judge os_p06.bd 0,1,0,0,1/0,1,1 --take --away 3-5"),
+    ("Rule study", "study rules ts_06x04.bd --rule keith"),
+    ("Rule study", "study rules os_p06.bd --chequers 1-2 --away 2-5"),
+    ("Lookup", "lookup g.bkg 0,1"),
+    ("Lookup", "lookup e.points 0,1/1"),
+    ("Engine series", "engine bkg series --games 20 --position 0,0,2/0,0,2"),
+    ("Engine replay", "engine bkg replay"),
+    ("Engine plays", "engine bkg explain 4HPwATDgc/ABMA 31"),
+    ("Engine position", "engine bkg explain 2,2,3/5,2,3,3,2"),
+    ("Engine bearoff", "engine bkg bearoff"),
+    ("Formats", "formats"),
+    ("Check", "gnubg check ts_06x04.bd"),
+    ("Check", "gnubg check none.bd"),
+    ("Installed", "gnubg install ts_06x04.bd --dir slots"),
+    ("Where", "gnubg where --dir slots"),
+    ("Failure", "cube none.bd 0,1/1"),
+    ("Failure", "cube 1,1"),
+    ("Failure", "race os_p06.bd --nonsense"),
+    ("Failure", "verify nope.bd nope2.bd"),
+    ("Failure", "matches nope.mat"),
+    ("Failure", "lookup ts_06x04.bd 5/5"),
+]
+
+
+@pytest.mark.parametrize(("schema", "line"), CASES, ids=lambda x: x)
+def test_answers_are_as_the_page_says(
+    schema: str, line: str, here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(here)
+    _make(line)
+    code = run([*line.split(), "--json"])
+    found = json.loads(capsys.readouterr().out)
+    assert code in {"Failure": (1, 2), "Annotated": (0, 2), "Check": (0, 2)}.get(schema, (0, 1))
+    for one in found if isinstance(found, list) else [found]:
+        follows(schema, one)
+
+
+def _make(line: str) -> None:
+    """The files of a case that are not copied."""
+    if "5-9.bgm" in line and not Path("5-9.bgm").exists():
+        assert run(["solve", "match", "6x2", "--away", "5-9", "--quiet", "-o", "5-9.bgm"]) == 0
+    for name, what in (("g.bkg", "bkg"), ("e.points", "expected-points 3x2")):
+        if name in line and not Path(name).exists():
+            assert run(["solve", *what.split(), "--quiet", "-o", name]) == 0
+    if "two.bd" in line and not Path("two.bd").exists():
+        Path("two.bd").write_bytes(Path("ts_06x04.bd").read_bytes() * 2)
+
+
+@pytest.mark.parametrize(
+    ("schema", "command", "lines"),
+    [
+        ("Lookup", "lookup ts_06x04.bd -", "0,1/1\n"),
+        ("Side race", "race os_p06.bd -", "0 2 2 2 0 4\n"),
+        ("Cube", "cube ts_06x04.bd -", f"{HERE}\n"),
+        ("Plays", "play ts_06x04.bd -", f"{HERE} 21\n"),
+    ],
+)
+def test_lines_of_standard_input(schema: str, command: str, lines: str, here: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "bgfmt", *command.split()],
+        input=lines + "nonsense\n", capture_output=True, text=True, cwd=here, check=False,
+    )  # fmt: skip
+    good, bad = map(json.loads, done.stdout.splitlines())
+    follows(schema, good)
+    follows("Failure", bad)
+    assert done.returncode == 1
+
+
+def test_dump_has_the_fields_of_lookup(
+    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(here)
+    for name in ("ts_06x04", "os_p06", "os_p04_nd", "hyper1"):
+        run(["dump", f"{name}.bd", "--format", "json", "--start", "30", "--count", "1"])
+        (dumped,) = json.loads(capsys.readouterr().out)
+        run(["lookup", f"{name}.bd", "#30", "--json"])
+        (found,) = json.loads(capsys.readouterr().out)
+        del found["asked"]
+        assert found == dumped
+
+
+def test_no_field_of_the_page_never_comes() -> None:
+    """Runs last in this file, after the cases above."""
+    if len(SEEN["Cube"]) == 0:
+        pytest.skip("the cases have not run")
+    never = {
+        f"{name}.{field}"
+        for name, schema in SCHEMAS.items()
+        for field in (f.rstrip("?") for f in schema)
+        if SEEN[name] and field not in SEEN[name]
+    }
+    # rare: a double that the file leaves out, a resignation, an offset in a file of several parts
+    assert never <= {"Record.implied", "Record.points"}
+    assert {name for name in SCHEMAS if not SEEN[name]} <= {"Origin", "Broken"}
+
+
+def test_every_command_with_json_is_on_the_page() -> None:
+    context = click.Context(cli)
+    for name in COMMANDS:
+        command = cli.get_command(context, name)
+        assert command is not None
+        for one in (command, *getattr(command, "commands", {}).values()):
+            if any(p.name == "as_json" for p in one.params):
+                assert f"## bgfmt {name}" in PAGE or f", bgfmt {name}" in PAGE, name
+    assert bgfmt.__version__

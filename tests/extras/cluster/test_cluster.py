@@ -1,0 +1,384 @@
+"""Solves and checks by Dask's workers: the same bytes, whoever ends meanwhile."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import bgfmt
+from bgfmt.cli import run
+from bgfmt.errors import CapabilityError, ClusterError
+from bgfmt.extras.cluster.dask_workers import DaskWorkers
+from bgfmt.files.solve_store import solve_stored
+from tests.support import store_making
+from tests.support.store_making import BGFMT, chunk_files, digest, reseal
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return store_making.whole(tmp_path_factory.mktemp("store") / "s")
+
+
+@pytest.fixture
+def copied(store: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(store, tmp_path / "copy"))
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    return store_making.files(tmp_path_factory.mktemp("made"))
+
+
+@pytest.fixture(scope="module")
+def two() -> Iterator[DaskWorkers]:
+    """A local cluster that several tests use, through its scheduler's address."""
+    pytest.importorskip("distributed")
+    with DaskWorkers("local:2") as workers:
+        yield workers
+
+
+def address_of(workers: DaskWorkers) -> str:
+    return str(workers._client.scheduler.address)
+
+
+def test_a_cluster_makes_the_same_bytes(two: DaskWorkers, tmp_path: Path, made: dict[str, Path]) -> None:
+    path = tmp_path / "s"
+    solved = solve_stored("two-sided", 6, 7, tmp_path / "o.bd", store=path, cluster=address_of(two))
+    assert digest(tmp_path / "o.bd") == digest(made["6x7"])
+    assert (solved.read, solved.written) == solved.grid.moved
+
+
+def test_first_tiles_are_made_while_workers_start(
+    tmp_path: Path, made: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Here, and no others than the workers would make; what goes wrong with them is told by who makes them then."""
+    pytest.importorskip("distributed")
+    from bgfmt.solver.stored import Making
+
+    here: list[object] = []
+    make = Making.make
+
+    def noted(making: Making, tile: tuple[int, int]) -> object:
+        here.append(tile)
+        if len(here) > 2:
+            raise OSError("no more")
+        return make(making, tile)
+
+    monkeypatch.setattr(Making, "make", noted)
+    solved = solve_stored("two-sided", 6, 7, tmp_path / "o.bd", cluster="local:1")
+    assert here[:2] == solved.grid.tiles()[:2]
+    assert solved.made == len(solved.grid.tiles())
+    assert (solved.read, solved.written) == solved.grid.moved
+    assert digest(tmp_path / "o.bd") == digest(made["6x7"])
+
+
+def test_workers_may_be_killed(two: DaskWorkers, tmp_path: Path, made: dict[str, Path]) -> None:
+    rng, killed = random.Random(3), []
+
+    def kill(done: int, total: int) -> None:
+        if rng.random() < 0.4 and len(killed) < 4:
+            pids = [nanny.pid for nanny in two.local.workers.values() if nanny.pid]
+            if pids:
+                killed.append(rng.choice(pids))
+                os.kill(killed[-1], signal.SIGKILL)
+
+    solve_stored("two-sided", 6, 7, tmp_path / "o.bd", cluster=address_of(two), progress=kill)
+    assert killed
+    assert digest(tmp_path / "o.bd") == digest(made["6x7"])
+
+
+def test_the_scheduler_and_all_may_be_killed(tmp_path: Path, made: dict[str, Path]) -> None:
+    """With local:N the scheduler lives in the command's own process."""
+    command = [*BGFMT, "solve", "two-sided", "6x7", "--cluster", "local:1", "--store", "s", "-o", "o.bd"]
+    begun = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.DEVNULL)
+    while begun.poll() is None and len(list((tmp_path / "s").rglob("c.*0"))) < 30:
+        time.sleep(0.01)
+    begun.send_signal(signal.SIGKILL)
+    assert begun.wait() == -signal.SIGKILL
+    assert not (tmp_path / "o.bd").exists()
+    again = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert again.returncode == 2
+    assert again.stderr.count("\n") == 1
+    assert "--resume" in again.stderr
+    gone_on = subprocess.run(
+        [*command, "--resume"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert gone_on.returncode == 0, gone_on.stderr
+    assert digest(tmp_path / "o.bd") == digest(made["6x7"])
+
+
+def test_a_scheduler_of_its_own(tmp_path: Path, made: dict[str, Path]) -> None:
+    """`dask scheduler` and `dask worker` as processes; the commands solve and verify there."""
+    pytest.importorskip("distributed")
+    from tests.support.cluster_kills import scheduled
+
+    def bgfmt_(*words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [*BGFMT, *words], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=300
+        )
+
+    with scheduled(1) as (address, _):
+        done = bgfmt_("solve", "two-sided", "6x5", "--cluster", address, "--store", "s", "-o", "o.bd")
+        assert done.returncode == 0, done.stderr
+        assert digest(tmp_path / "o.bd") == digest(made["6x5"])
+        done = bgfmt_("verify", "s", "o.bd", "--cluster", address)
+        assert (done.returncode, done.stdout.count("proved")) == (0, 2), done.stderr
+
+
+def test_no_cluster_is_one_line(tmp_path: Path) -> None:
+    with pytest.raises(CapabilityError, match=r"local:N or the address"):
+        solve_stored("two-sided", 3, 2, store=tmp_path / "s", cluster="somewhere")
+    pytest.importorskip("distributed")
+    from bgfmt.extras.cluster import addresses
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(addresses, "LISTENING", 0.2)
+        with pytest.raises(ClusterError, match="no cluster: Connection refused"):
+            solve_stored("two-sided", 3, 2, store=tmp_path / "s", cluster="tcp://127.0.0.1:9")
+    began = time.monotonic()
+    with pytest.raises(ClusterError, match=r"nobody\.invalid:1: no cluster: "):
+        solve_stored("two-sided", 3, 2, store=tmp_path / "s", cluster="tcp://nobody.invalid:1")
+    assert time.monotonic() - began < 30  # a name that nobody has is not asked for again and again
+    with socket.create_server(("127.0.0.1", 0)) as silent, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(addresses, "LISTENING", 0.2)
+        address = f"tcp://127.0.0.1:{silent.getsockname()[1]}"
+        with pytest.raises(ClusterError, match="no cluster: what listens there is no Dask scheduler"):
+            solve_stored("two-sided", 3, 2, store=tmp_path / "s", cluster=address)
+    assert not (tmp_path / "s").exists()
+
+
+def test_no_worker_is_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Neither at the beginning nor later is it waited for without end."""
+    distributed: Any = pytest.importorskip("distributed")
+    monkeypatch.setattr("bgfmt.extras.cluster.dask_workers.STARTING", 1)
+    with distributed.LocalCluster(
+        n_workers=0, processes=True, host="127.0.0.1", dashboard_address="127.0.0.1:0", silence_logs=50
+    ) as alone:
+        how: Any = {"store": tmp_path / "s", "cluster": alone.scheduler_address}
+        with pytest.raises(ClusterError, match="no worker came in 1 seconds"):
+            solve_stored("two-sided", 3, 2, **how)
+        alone.scale(1)
+        with DaskWorkers(alone.scheduler_address) as workers:
+            alone.scale(0)
+            with pytest.raises(ClusterError, match="no worker has been there for 1 seconds"):
+                list(workers.run(time.sleep, [600]))
+
+
+@pytest.mark.parametrize("words", [("--cluster", ""), ("--cluster", "local:0"), ("--store", "")])
+def test_an_empty_name_is_not_none(
+    words: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run(["solve", "two-sided", "3x2", "--quiet", "-o", "o.bd", *words]) == 2
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_worker_of_another_version_makes_nothing(
+    two: DaskWorkers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bgfmt.extras.cluster.dask_workers.VERSION", "0.0.9")
+    with pytest.raises(ClusterError, match=r"a worker has bgfmt .*, not 0\.0\.9"):
+        solve_stored("two-sided", 3, 2, store=tmp_path / "s", cluster=address_of(two))
+    assert not list(tmp_path.glob("s/equities/c.*"))
+
+
+def test_a_worker_without_bgfmt_is_given_nothing(two: DaskWorkers, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dask's worker ends when it is given what it cannot import."""
+    distributed: Any = import_module("distributed")
+    asked = distributed.Client.get_versions
+
+    def none(client: Any, **how: Any) -> Any:
+        found = asked(client, **how)
+        assert found["client"]["packages"]["bgfmt"]
+        next(iter(found["workers"].values()))["packages"]["bgfmt"] = None
+        return found
+
+    monkeypatch.setattr(distributed.Client, "get_versions", none)
+    with pytest.raises(ClusterError, match=r"no cluster: the worker at tcp://.* has no bgfmt$"):
+        DaskWorkers(address_of(two))
+
+
+def test_a_store_that_workers_do_not_see_is_one_line(two: DaskWorkers, tmp_path: Path) -> None:
+    """Else each would fill one of its own."""
+    from bgfmt.solver.stored import Making
+    from bgfmt.solver.tiles import grid_of
+
+    making = Making(str(tmp_path / "s"), "equities", grid_of(3, 2, columns=4))
+    with pytest.raises(ClusterError, match="a worker's machine, does not see /"):
+        list(two.run(making.make_elsewhere, making.grid.tiles()))
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_disk_that_fills_up_is_one_line_and_no_loss(
+    two: DaskWorkers, tmp_path: Path, made: dict[str, Path]
+) -> None:
+    mount = ["mount", "-t", "tmpfs", "-o", "size=30m", "tmpfs", tmp_path]
+    if os.getuid() != 0 or subprocess.run(mount, check=False, capture_output=True).returncode:
+        pytest.skip("this machine mounts nothing")
+    try:
+        other = tmp_path / "other"
+
+        def fill(done: int, total: int) -> None:
+            if done > total // 4 and not other.exists():
+                with other.open("wb") as file, contextlib.suppress(OSError):
+                    while True:
+                        file.write(bytes(1 << 16))
+
+        for cluster in (None, address_of(two)):
+            how: dict[str, Any] = {"store": tmp_path / "s", "cluster": cluster}
+            with pytest.raises((OSError, ClusterError), match="No space left") as caught:
+                solve_stored("two-sided", 6, 7, progress=fill, **how)
+            assert "\n" not in str(caught.value)
+            other.unlink()
+            assert solve_stored("two-sided", 6, 7, resume=True, **how).found
+            bgfmt.convert(tmp_path / "s", tmp_path.parent / "o.bd", to="gnubg-ts", force=True)
+            assert digest(tmp_path.parent / "o.bd") == digest(made["6x7"])
+            shutil.rmtree(tmp_path / "s")
+    finally:
+        subprocess.run(["umount", tmp_path], check=True)
+
+
+#: runs a command that hears interrupts, also where those who started the tests do not
+LISTENING = """
+import os, signal, sys
+signal.signal(signal.SIGINT, signal.SIG_DFL)
+signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+os.execv(sys.argv[1], sys.argv[1:])
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "killpg"), reason="this system has no groups of processes")
+def test_an_interrupt_is_one_line(tmp_path: Path) -> None:
+    """Of all the processes that it reaches, however far they have come."""
+    pytest.importorskip("distributed")
+    command = [*BGFMT, "solve", "two-sided", "6x10", "--quiet", "--cluster", "local:2", "-o", "o.bd"]
+    with subprocess.Popen(
+        [sys.executable, "-c", LISTENING, *command],
+        cwd=tmp_path,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as begun:
+        while not any("bgfmt.solver.ready" in line for line in commands_below(begun.pid)):
+            time.sleep(0.01)
+        time.sleep(0.5)
+        os.killpg(begun.pid, signal.SIGINT)
+        _, said = begun.communicate(timeout=120)
+    assert begun.returncode == 130, said
+    assert said.count("\n") == 1, said
+    assert not (tmp_path / "o.bd").exists()
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="this system has no masks of signals")
+def test_starting_workers_leaves_interrupts_as_they_were() -> None:
+    """Neither blocked nor ignored for whom this process starts later; one that is ignored is not heard either."""
+    from bgfmt.extras.cluster.dask_workers import _undisturbed, begin
+
+    pytest.importorskip("distributed")
+    masked, handler = signal.pthread_sigmask(signal.SIG_BLOCK, ()), signal.getsignal(signal.SIGINT)
+    try:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+        assert begin("local:1")
+        assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, ())
+        for own in (signal.SIG_IGN, signal.default_int_handler):
+            signal.signal(signal.SIGINT, own)
+            heard = pytest.raises(KeyboardInterrupt) if callable(own) else contextlib.nullcontext()
+            finished = False
+            with heard, _undisturbed():
+                os.kill(os.getpid(), signal.SIGINT)
+                finished = True
+            assert finished
+            assert signal.getsignal(signal.SIGINT) is own
+    finally:
+        signal.signal(signal.SIGINT, handler)
+        signal.pthread_sigmask(signal.SIG_SETMASK, masked)
+
+
+def commands_below(pid: int) -> list[str]:
+    """Command lines of the processes below one."""
+    psutil: Any = import_module("psutil")
+    with contextlib.suppress(psutil.Error):
+        return [" ".join(p.cmdline()) for p in psutil.Process(pid).children(recursive=True)]
+    return []
+
+
+def test_nothing_is_imported_without_the_option(tmp_path: Path) -> None:
+    """Neither by a solve through a store nor by the commands that read one."""
+    code = """
+import os, sys
+import bgfmt.cli
+verbs = ["solve two-sided 3x3 --quiet --store s -o o.bd", "info s", "lookup s #5", "verify s o.bd", "diff s o.bd",
+         "convert s c.bd", "solve two-sided 3x2 --quiet -o a.bd", "solve two-sided 7x12 --store t --plan", "formats"]
+codes = [bgfmt.cli.run(verb.split()) for verb in verbs]
+others = ("dask", "distributed", "zarr", "numba_cuda", "numba.cuda", "cuda", "fsspec", "multiprocessing.forkserver")
+print([m for m in others if m in sys.modules], codes)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.splitlines()[-1] == f"[] {[0] * 9}"
+
+
+def test_verify_by_workers(two: DaskWorkers, copied: Path, made: dict[str, Path], tmp_path: Path) -> None:
+    address = address_of(two)
+    for path in (copied, made["6x5"]):
+        assert bgfmt.verify(path, cluster=address).verdict == bgfmt.verify(path).verdict
+    wrong = tmp_path / "wrong.bd"
+    content = bytearray(made["6x5"].read_bytes())
+    content[40 + 8 * 462 * 77 + 8 * 30] ^= 1
+    wrong.write_bytes(content)
+    here, there = bgfmt.verify(wrong), bgfmt.verify(wrong, cluster=address)
+    assert there.exit_code == 1
+    assert [f.entry for f in there.findings] == [f.entry for f in here.findings]
+
+    def change(content: bytearray) -> None:
+        content[8 * 130] ^= 4
+
+    reseal(chunk_files(copied)[0], change)
+    here, there = bgfmt.verify(copied), bgfmt.verify(copied, cluster=address)
+    assert there.exit_code == here.exit_code == 1
+    assert [f.entry for f in there.findings] == [f.entry for f in here.findings]
+    content = bytearray(chunk_files(copied)[0].read_bytes())
+    content[9] ^= 1
+    chunk_files(copied)[0].write_bytes(content)
+    here = bgfmt.verify(copied)
+    with pytest.MonkeyPatch.context() as patch:  # the workers add up, not this process
+        patch.delattr("bgfmt.formats.zarr.chunk_fault")
+        there = bgfmt.verify(copied, cluster=address)
+    assert there.exit_code == 1
+    assert "c.0.0.0" in str(there.as_dict())
+    assert [f.field for f in there.findings] == [f.field for f in here.findings]
+    one_sided = bgfmt.solve("one-sided", 3, 3, tmp_path / "o.bd")
+    with pytest.raises(CapabilityError, match="not checked by a cluster"):
+        bgfmt.verify(one_sided, cluster=address)
+
+
+def test_bands_checked_apart_find_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from bgfmt.verifier.recurrence import two_sided as recurrence
+
+    monkeypatch.setattr(recurrence, "BAND_BYTES", 1)
+    solve_stored("two-sided", 5, 4, store=tmp_path / "s")
+    reseal(chunk_files(tmp_path / "s")[0], lambda content: content.__setitem__(8 * 200, content[8 * 200] ^ 4))
+    with bgfmt.open(tmp_path / "s") as db:
+        parts = recurrence.bands(db.table)
+        assert len(parts) > 2
+        whole = recurrence.check(db.table, threads=2)
+        first, *others = (recurrence.check(db.table, only=[band]) for band in parts)
+        apart = first.joined(others)
+    assert apart.failing == whole.failing > 0
+    assert np.array_equal(apart.numbers, whole.numbers)
+    assert np.array_equal(apart.histogram, whole.histogram)

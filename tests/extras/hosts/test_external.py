@@ -1,0 +1,252 @@
+"""gnubg's external player protocol: questions read, answers chosen and written, without gnubg."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import bgfmt
+from bgfmt import Database, Position, Side
+from bgfmt.analysis import Advisor
+from bgfmt.errors import PositionError
+from bgfmt.extras.hosts import external
+from bgfmt.extras.hosts.external import Player, Session
+from bgfmt.game.identifiers import fibs, from_fibs
+from bgfmt.game.moves import legal_plays
+from bgfmt.game.state import GameState
+
+CAPTURED = (
+    "board:gnubg:root:0:0:0:0:2:0:1:0:0:1:0:0:0:0:0:0:0:0:0:0:0:0:0:0:-1:0:-1:-1:0:-1:5:2:5:2:1:1:1:0:1:-1:0:25:"
+    "11:12:0:0:0:0:0:1\n\0"
+)
+TAKE = (
+    "board:root:gnubg:5:1:3:0:1:1:0:1:0:0:0:0:0:0:0:0:0:0:0:0:0:0:-1:0:0:-1:0:-2:0:1:0:0:0:0:1:1:1:1:1:-1:0:25:"
+    "12:11:0:0:0:0:0:1"
+)
+
+
+@pytest.fixture(scope="module")
+def databases(golden: Path) -> Iterator[list[Database]]:
+    with (
+        bgfmt.open(golden / "gnubg" / "ts_06x04.bd") as two,
+        bgfmt.open(golden / "gnubg" / "os_p06.bd") as one,
+    ):
+        yield [one, two]
+
+
+def player_of(databases: object, *, resign: bool = False) -> Player:
+    return Player(Advisor(databases, outside="rule"), resign=resign)  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def player(databases: list[Database]) -> Player:
+    return player_of(databases)
+
+
+def test_a_captured_question() -> None:
+    state = from_fibs(CAPTURED)
+    assert (state.kind, state.turn) == ("play", 0)
+    assert state.position == Position(Side(1, 1, 0, 1), Side(2, 0, 1, 0, 0, 1))
+    assert state.dice == (5, 2)
+    assert state.names == ("gnubg", "root")
+    assert fibs(state) == CAPTURED.rstrip("\n\0")
+
+
+def test_a_take_question_names_the_doubler_first() -> None:
+    state = from_fibs(TAKE)
+    assert (state.kind, state.turn) == ("take", 1)
+    assert (state.names, state.scores, state.away) == (("gnubg", "root"), (3, 1), (4, 2))
+    assert state.position.us == Side(1, 1, 0, 1)
+    assert fibs(state) == TAKE
+
+
+def test_short_lines_and_tails() -> None:
+    """gnubg's own server reads lines that end after the dice, and words after them."""
+    short = ":".join(CAPTURED.strip("\n\0").split(":")[:37])
+    state = from_fibs(short + " jacobyrule on beavers off resignation 2")
+    assert (state.jacoby, state.beavers, state.resigned, state.cube_value) == (True, False, 2, 1)
+    assert from_fibs(short).position == from_fibs(CAPTURED).position
+    for tail in ("jacobyrule", "resignation 4", "fish on"):
+        with pytest.raises(PositionError, match="after the board"):
+            from_fibs(f"{short} {tail}")
+
+
+def test_hypergammon_and_no_cube_are_seen() -> None:
+    state = GameState((Side(0, 1), Side(2)), chequers=3, cube_in_use=False)
+    read = from_fibs(fibs(state))
+    assert read.chequers == 3
+    assert not read.cube_in_use
+    assert from_fibs(CAPTURED).chequers == 15
+
+
+@given(
+    st.text(max_size=300)
+    | st.lists(st.integers(-20, 20), max_size=60).map(lambda x: "board:" + ":".join(map(str, x)))
+)
+@settings(max_examples=300, deadline=None)
+def test_any_line_is_a_question_or_refused(line: str) -> None:
+    try:
+        from_fibs(line)
+    except PositionError as error:
+        assert "\n" not in str(error)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_every_mutated_line_gets_one_line(databases: list[Database], seed: int) -> None:
+    rng = random.Random(seed)
+    session = Session(player_of(databases))
+    for _ in range(400):
+        fields = CAPTURED.strip("\n\0").split(":")
+        for _ in range(rng.randint(1, 4)):
+            fields[rng.randrange(1, len(fields))] = rng.choice(
+                ["", "0", "1", "-1", "7", "15", "-15", "x", "99999", "١"]
+            )
+        answer = session.reply(":".join(fields))
+        assert "\n" not in answer
+        assert "Traceback" not in answer
+
+
+def test_odd_requests(player: Player) -> None:
+    session = Session(player)
+    assert session.reply("version").startswith("Interface: 2\n")
+    assert session.reply("").startswith("Error: ")
+    assert session.reply("board:" + "1:" * 5000).startswith("Error: ")
+    assert session.reply("quit") == ""
+    assert session.closing
+
+
+# -- answers ---------------------------------------------------------------------------------------------
+
+
+def ask(
+    player: Player, us: Side, them: Side, dice: tuple[int, int] | None = None, **more: object
+) -> tuple[str, str]:
+    decision = player.answer(GameState.of(Position(us, them), dice, **more))  # type: ignore[arg-type]
+    return decision.text, decision.source
+
+
+def test_plays_inside_and_outside(player: Player) -> None:
+    assert ask(player, Side(1, 1, 0, 1), Side(0, 0, 2), (5, 2)) == ("4/off 2/off", "two-sided")
+    assert ask(player, Side(0, 2, 2, 2, 0, 4), Side(0, 2, 2, 2, 0, 4), (6, 1))[1] == "one-sided"
+    assert ask(player, Side(1), Side(1), (3, 3)) == ("1/off", "two-sided")
+    assert ask(player, Side(0, 0, 0, 0, 0, 3, 0, 0, 2), Side(0, 5), (6, 1))[1] == "calculation"
+    assert ask(player, Side(0, 0, 0, 0, 0, 9, 0, 0, 4), Side(0, 15), (6, 1))[1] == "rule"
+
+
+def test_no_chequer_can_move(player: Player) -> None:
+    closed = Side(2, 2, 2, 2, 2, 2)
+    assert ask(player, Side(1, bar=1), closed, (3, 4)) == ("", "forced")
+
+
+def test_on_the_bar(player: Player) -> None:
+    text, _ = ask(player, Side(0, 0, 0, 0, 0, 2, bar=1), Side(0, 0, 0, 0, 0, 2), (4, 1))
+    assert text.startswith("bar/")
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_always_legal(player: Player, seed: int) -> None:
+    rng = random.Random(seed)
+    start = Side(0, 0, 0, 0, 0, 5, 0, 3, 0, 0, 0, 0, 5, *(0,) * 10, 2)
+    position = Position(start, start)
+    for _ in range(150):
+        dice = rng.randint(1, 6), rng.randint(1, 6)
+        plays = {
+            external.format_play((m.start, m.end) for m in p.moves): p for p in legal_plays(position, *dice)
+        }
+        text, _ = ask(player, position.us, position.them, dice)
+        assert text in (plays or {"": None})
+        result = plays[text].result if plays else position
+        position = result.swapped() if result.us.chequers else Position(start, start)
+
+
+def test_cube_by_the_table(player: Player, databases: list[Database]) -> None:
+    doubles = takes = 0
+    for number in range(1, 200):
+        position = Position(Side.from_number(number, 6), Side.from_number(210 - number, 6))
+        equities = databases[1].lookup(position)
+        assert isinstance(equities, bgfmt.tables.Equities)
+        assert equities.centered is not None
+        assert equities.opponent is not None
+        should = min(1.0, 2 * equities.opponent) >= equities.centered - 1e-9
+        text, source = ask(player, position.us, position.them)
+        assert (text, source) == ("double" if should else "roll", "two-sided")
+        text, _ = ask(player, position.us, position.them, doubled=True)
+        assert text == ("take" if 2 * equities.opponent <= 1 + 1e-9 else "drop")
+        doubles += should
+        takes += text == "take"
+    assert 20 < doubles < 180
+    assert 20 < takes < 180
+
+
+def test_the_cube_is_not_ours(player: Player) -> None:
+    assert ask(player, Side(2), Side(0, 0, 0, 0, 0, 4), cube="opponent") == ("roll", "rule")
+
+
+def test_eight_nine_twelve(databases: list[Database]) -> None:
+    player = player_of([])
+    far = Side(0, 0, 0, 0, 0, 0, 0, 0, 0, 10)  # 100 pips
+    behind = {lead: Side(*(0,) * (lead - 1), 1, *(0,) * (9 - lead), 10) for lead in (7, 8, 9)}
+    assert [ask(player, far, behind[lead])[0] for lead in (7, 8, 9)] == ["roll", "double", "double"]
+    assert ask(player, far, behind[8], cube="owned")[0] == "roll"
+    assert ask(player, far, Side(*far.counts, 0, 0, 1), doubled=True)[0] == "drop"  # 13 pips behind
+    assert ask(player, far, Side(*far.counts, 0, 1), doubled=True)[0] == "take"
+
+
+def test_resignations(databases: list[Database]) -> None:
+    lost = Side(0, 0, 0, 0, 0, 4), Side(1)
+    plain, resigning = player_of(databases), player_of(databases, resign=True)
+    question = GameState.of(Position(*lost))
+    assert resigning.answer(question).text == "roll"  # 6-6 still wins
+    question = GameState.of(Position(*lost), (2, 1))
+    assert plain.answer(question).source == "two-sided"
+    assert resigning.answer(question).text == "resign normal"
+    offered = GameState.of(Position(*lost), resigned=1)
+    assert plain.answer(offered).text == "accept"
+    assert plain.answer(GameState.of(Position(Side(15), Side(15)), resigned=1)).text in ("accept", "reject")
+
+
+def test_a_table_answers_plays_that_lead_into_it(player: Player) -> None:
+    """Five chequers are beyond the 6x4 table, but what is left after the play is not."""
+    assert ask(player, Side(2, 2, 1), Side(1, 1), (4, 1))[1] == "two-sided"
+
+
+def test_no_cube_is_noticed(player: Player) -> None:
+    session = Session(player)
+    first = GameState.of(Position(Side(2, 2, 0, 0, 1, 1), Side(2, 2, 1, 1)), (2, 1))
+    text = session.reply(fibs(first))
+    plays = {
+        external.format_play((m.start, m.end) for m in p.moves): p for p in legal_plays(first.position, 2, 1)
+    }
+    assert session.cube_in_use
+    after = GameState.of(Position(plays[text].result.us, Side(2, 1)), (3, 1))
+    session.reply(fibs(after))
+    assert not session.cube_in_use
+    session.reply(fibs(after.before_roll()))
+    assert session.cube_in_use
+
+
+# -- matches ---------------------------------------------------------------------------------------------
+
+
+def test_match_cube(player: Player) -> None:
+    """The score decides: what is nothing for money is free for a trailer after the Crawford game, and the reverse."""
+    level = Side(1, 1, 0, 1), Side(0, 0, 2)
+    ahead = Side(2), Side(0, 0, 0, 0, 0, 2)
+    assert ask(player, *level, away=(4, 1))[0] == "double"
+    assert ask(player, *ahead, away=(1, 3)) == ("roll", "calculation")
+    assert ask(player, *ahead, away=(7, 7)) == ("double", "calculation")
+    assert ask(player, *ahead, away=(7, 7), doubled=True)[0] == "drop"
+    assert ask(player, *ahead, away=(7, 1), crawford=True) == ("roll", "rule")
+    assert ask(player, *level, (6, 1), away=(2, 2))[1] == "calculation"
+
+
+def test_a_match_beyond_the_limit_is_estimated(databases: list[Database]) -> None:
+    player = Player(Advisor(databases, outside="rule", calculate="nothing"))
+    far = Side(0, 0, 0, 2, 4, 9), Side(0, 0, 1, 2, 3, 9)
+    assert ask(player, *far, away=(7, 7))[1] == "one-sided"
+    assert ask(player, *far, (6, 1), away=(7, 7))[1] == "one-sided"

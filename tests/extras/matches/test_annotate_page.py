@@ -1,0 +1,192 @@
+"""The HTML page of annotate: boards, hostile names, and in headless Chromium no request to anywhere."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from collections.abc import Callable, Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from bgfmt.cli import run
+from bgfmt.extras.matches import read
+from bgfmt.extras.matches.annotate import Judge, MatchReport, Report, annotate_file, judge_match, page, svg
+from bgfmt.extras.matches.annotate.report import Unread
+from bgfmt.game.board import Position, Side
+from bgfmt.game.state import GameState
+from tests.conftest import ROOT
+from tests.support.match_making import Maker, MatchPrices
+
+HOSTILE = '<script>alert("1")</script>&"\'>\u202e\x1b[31m</title><img src=http://nowhere.invalid/a.png>'
+VOID = {"meta", "link", "img", "br"}
+
+
+@pytest.fixture(scope="module")
+def judge() -> Iterator[Judge]:
+    with Judge([]) as judge:
+        yield judge
+
+
+@pytest.fixture(scope="module")
+def report(judge: Judge) -> MatchReport:
+    return judge_match(read(Maker(MatchPrices(), 2, 5).mat(9).encode())[0], judge, file="evening.mat")
+
+
+class Elements(HTMLParser):
+    """Counts elements, and sees that they are closed in turn."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.found: list[tuple[str, dict[str, str | None]]] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag not in ("circle", "rect", "path", "use"):
+            assert self.open.pop() == tag
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, dict(attrs)))
+
+
+def elements(text: str) -> list[tuple[str, dict[str, str | None]]]:
+    parser = Elements()
+    parser.feed(text)
+    assert not parser.open
+    return parser.found
+
+
+def test_a_board_for_every_error(report: MatchReport) -> None:
+    found = elements(page.page(Report([report])))
+    boards = [attributes for tag, attributes in found if tag == "svg" and attributes.get("class") == "board"]
+    assert len(boards) == sum(one.error for one in report.judgements) > 0
+    assert all(attributes["aria-label"] for attributes in boards)
+    rows = [attributes for tag, attributes in found if tag == "tr" and attributes.get("class")]
+    assert len(rows) == len(report.judgements)
+
+
+def test_nothing_from_outside(report: MatchReport) -> None:
+    text = page.page(Report([report]))
+    for tag, attributes in elements(text):
+        assert tag not in ("script", "img", "iframe", "object", "embed")
+        for name in ("src", "href", "xlink:href", "action", "data"):
+            value = attributes.get(name)
+            assert value is None or value == "data:," or value.startswith("#"), (tag, value)
+        assert not any(name.startswith("on") for name in attributes)
+    assert "url(" not in text
+    assert "@import" not in text
+    assert "default-src 'none'" in text
+
+
+@pytest.mark.parametrize("place", ["name", "file"])
+def test_hostile_names(judge: Judge, place: str) -> None:
+    name, file = (HOSTILE, "a.mat") if place == "name" else ("Ann", HOSTILE)
+    words = Maker(MatchPrices(), 2, 5).mat(9)
+    match = read(words.encode())[0]
+    from dataclasses import replace
+
+    report = judge_match(replace(match, players=(name, "Bob")), judge, file=file)
+    text = page.page(Report([report, report], [Unread(HOSTILE, HOSTILE, "FormatError")]))
+    plain = page.page(
+        Report([judge_match(match, judge, file="a.mat")] * 2, [Unread("b", "c", "FormatError")])
+    )
+    assert [tag for tag, _ in elements(text)] == [tag for tag, _ in elements(plain)]
+    assert "<script" not in text
+    assert "\u202e" not in text
+    assert "\x1b" not in text
+    assert "&lt;script&gt;" in text
+
+
+def test_chequers_of_a_board() -> None:
+    state = GameState.of(Position(Side(7, 0, 2, bar=1), Side(0, 3)), (6, 1), cube="owned", cube_value=4)
+    text = svg.board(state)
+    assert len(re.findall(r'<circle class="x"', text)) == 5 + 2 + 1  # the sixth and seventh are counted
+    assert len(re.findall(r'<circle class="o"', text)) == 3
+    assert len(re.findall(r'<rect class="x"', text)) == 5  # borne off
+    assert len(re.findall(r'<rect class="o"', text)) == 12
+    assert re.search(r'class="nx"[^>]*>7<', text)
+    assert sorted(re.findall(r'class="number"[^>]*>(\d+)<', text)) == ["1", "4", "6"]
+    centered = svg.board(GameState.of(Position(Side(1), Side(1)), away=(1, 3), crawford=True))
+    assert 'class="number"' not in centered  # no cube in the Crawford game
+    assert "On roll: 1 on 1. Other side: 1 on 1." in centered
+
+
+def test_in_chromium(
+    oracle: Callable[[str], str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Opened as a file the page shows its boards, in light and dark, and asks nobody for anything."""
+    chromium = oracle("chromium")
+    (tmp_path / "evening.mat").write_text(Maker(MatchPrices(), 2, 5).mat(9).replace("Ann", "<b>Ann</b>"))
+    golden = ROOT / "fixtures/golden/gnubg/os_p06.bd"
+    code = run(["annotate", str(tmp_path / "evening.mat"), str(golden), "-o", str(tmp_path / "evening.html")])
+    capsys.readouterr()
+    assert code == 0
+    common = [chromium, "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+    common += [
+        "--disable-component-update",
+        "--disable-sync",
+        "--no-first-run",
+        f"--user-data-dir={tmp_path}/c",
+    ]
+    here = (tmp_path / "evening.html").as_uri()
+    control = tmp_path / "control.html"
+    control.write_text('<img src="http://nowhere.invalid/a.png"><svg class="board"></svg>')
+
+    def opened(address: str) -> tuple[str, list[str]]:
+        log = tmp_path / "net.json"
+        done = subprocess.run(
+            [*common, f"--log-net-log={log}", "--dump-dom", address],
+            capture_output=True, text=True, timeout=120, check=False,
+        )  # fmt: skip
+        return done.stdout, requests(log)
+
+    assert any("nowhere.invalid" in url for url in opened(control.as_uri())[1])  # a request would be seen
+    shown, asked = opened(here)
+    assert asked == []
+    assert shown.count('<svg class="board"') > 3
+    assert "&lt;b&gt;Ann&lt;/b&gt;" in shown
+    assert "<b>Ann" not in shown
+    for scheme in (0, 1):  # dark, light
+        shot = tmp_path / f"{scheme}.png"
+        settings = f"--blink-settings=preferredColorScheme={scheme}"
+        subprocess.run(
+            [*common, settings, "--window-size=900,1200", f"--screenshot={shot}", here],
+            capture_output=True, timeout=120, check=True,
+        )  # fmt: skip
+    assert (tmp_path / "0.png").read_bytes() != (tmp_path / "1.png").read_bytes()
+
+
+#: what the browser asks for itself
+OWN = re.compile(
+    r"(chrome|chrome-extension|devtools|file|data):|https?://([\w-]+\.)*(google|googleapis|gvt1)\.com"
+)
+
+
+def requests(log: Path) -> list[str]:
+    """The addresses that a net log of Chromium has requests for, but for the browser's own."""
+    text = log.read_text(errors="replace").rstrip().rstrip(",")
+    try:
+        found = json.loads(text)
+    except json.JSONDecodeError:  # a browser that ended early leaves the list open
+        found = json.loads(text + "]}")
+    begun = found["constants"]["logEventTypes"]["URL_REQUEST_START_JOB"]
+    urls = [
+        str((event.get("params") or {}).get("url", "")) for event in found["events"] if event["type"] == begun
+    ]
+    assert urls
+    return [url for url in urls if url and not OWN.match(url)]
+
+
+def test_annotated_bytes_appear_whole(judge: Judge, tmp_path: Path) -> None:
+    (tmp_path / "m.mat").write_text(Maker(MatchPrices(), 2, 5).mat(2))
+    done = annotate_file(tmp_path / "m.mat", judge)
+    text = page.page(Report(done.reports))
+    assert text.startswith("<!DOCTYPE html>")
+    assert text.endswith("</html>\n")

@@ -1,0 +1,255 @@
+"""The JavaScript reader beside Python: node's own tests, fed with what bgfmt answers."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import bgfmt
+from bgfmt import Position, Side
+from bgfmt.errors import NotCoveredError, PositionError
+from bgfmt.extras.serve.answers import Answers
+from bgfmt.extras.serve.holdings import Holdings
+from bgfmt.extras.serve.parameters import Question, question
+from bgfmt.extras.serve.refusals import Refusal
+from bgfmt.game import board
+from bgfmt.game.identifiers import gnubg_id, position_id, xgid
+from bgfmt.game.moves import ROLLS, legal_plays
+from bgfmt.game.state import GameState
+from bgfmt.tables import bounds
+from tests.conftest import GOLDEN, ROOT
+
+FILES = sorted((GOLDEN / "gnubg").glob("[ot]s_*.bd"))
+HEADERLESS = {
+    "os_p03_H.bd": {"kind": "one-sided", "points": 3, "gammon": True, "compressed": True},
+    "os_p03_cH.bd": {"kind": "one-sided", "points": 3, "gammon": True, "compressed": False},
+    "os_p03_cgH.bd": {"kind": "one-sided", "points": 3, "gammon": False, "compressed": False},
+    "os_p03_ndH.bd": {"kind": "normal-distribution", "points": 3},
+    "ts_03x03_H.bd": {"kind": "two-sided", "points": 3, "chequers": 3},
+}
+FORMATS = {"one-sided": "gnubg-os", "normal-distribution": "gnubg-nd", "two-sided": "gnubg-ts"}
+LARGE = board.count(6, 15)
+
+
+def lines(path: Path, values: Iterable[Any]) -> None:
+    path.write_text("".join(json.dumps(value) + "\n" for value in values))
+
+
+def opened(path: Path) -> Any:
+    layout = HEADERLESS.get(path.name)
+    if layout is None:
+        return bgfmt.open(path)
+    more = {key: value for key, value in layout.items() if key != "kind"}
+    if layout["kind"] == "one-sided":
+        more["chequers"] = 15
+    return bgfmt.open(path, format=FORMATS[str(layout["kind"])], **more)
+
+
+def golden_answers(folder: Path, random: np.random.Generator) -> None:
+    found = []
+    for path in FILES:
+        with opened(path) as db:
+            entries = db.table.entries
+            numbers = {0, 1, entries - 1, *random.integers(0, entries, 150).tolist()}
+            numbered = [db.table.asked(n) for n in sorted(numbers) if n < entries]
+            races = [a for a in numbered if not (isinstance(a, Position) and a.contact)]
+            answers = [db.lookup(asked).as_dict() for asked in races]
+        found.append({"path": str(path), "layout": HEADERLESS.get(path.name), "answers": answers})
+    lines(folder / "files.jsonl", found)
+
+
+def random_answers(folder: Path, random: np.random.Generator, many: int = 100_000) -> None:
+    path = GOLDEN / "gnubg/ts_06x04.bd"
+    with bgfmt.open(path) as db:
+        numbers = random.integers(0, db.table.entries, many)
+        us, them = np.divmod(numbers, db.table.positions)
+        values = db.lookup_many(us, them).astype(np.float64)
+    columns = ["cubeless", "owned", "centered", "opponent"]
+    np.column_stack([numbers, values]).astype("<f8").tofile(folder / "random.bin")
+    lines(folder / "random.jsonl", [{"path": str(path), "columns": columns, "count": many}])
+
+
+def large_answers(folder: Path, random: np.random.Generator) -> None:
+    """A file of 23.6 GB with holes: a header, and numbers in the rows that are asked for."""
+    path = folder / "large.bd"
+    asked = [
+        "2,3,3,3,2,2/1,2,4,2,3,3",
+        "0,0,0,0,0,15/0,0,0,0,0,15",
+        "1,1,1,1,1,1/2,2,2,2,2,2",
+        "0,1,0,0,1/0,1,1",
+    ]
+    numbers = []
+    with open(path, "wb") as file:
+        file.write(f"gnubg-TS-06-15-1{'x' * 23}\n".encode())
+        for text in asked:
+            position = bgfmt.parse_position(text)
+            us, them = position.us.number(6), position.them.number(6)
+            file.seek(40 + 8 * them * LARGE)
+            file.write(random.integers(0, 65536, 4 * LARGE, np.uint16).tobytes())
+            for number in (us * LARGE + them, (them + 1) * LARGE - 1, them * LARGE + us):
+                file.seek(40 + 8 * number)
+                file.write(random.integers(0, 65536, 4, np.uint16).tobytes())
+                numbers.append(number)
+        file.truncate(40 + 8 * LARGE * LARGE)
+    with Holdings.open([str(path)]) as holdings:
+        table = holdings[0].table
+        answers = [table.lookup(table.asked(n)).as_dict() for n in numbers]
+        seam = Answers(holdings, settle=0)
+        probed = [
+            {"position": text, "answer": seam.answer("probe", Question(position=text, roll="all"))}
+            for text in asked
+        ]
+    lines(folder / "large.jsonl", [{"path": str(path), "answers": answers, "probed": probed}])
+
+
+def identifiers(folder: Path, random: np.random.Generator) -> None:
+    found = []
+    for k in range(300):
+        us, them = random_side(random, 12, 15), random_side(random, 12, 15)
+        dice = (int(random.integers(1, 7)), int(random.integers(1, 7))) if k % 2 else None
+        away = (int(random.integers(1, 10)), int(random.integers(1, 10))) if k % 3 == 0 else None
+        owner = ("centered", "owned", "opponent")[k % 3]
+        state = GameState.of(Position(us, them), dice, cube=owner, cube_value=1 << (k % 5), away=away)
+        full = [[*side.counts, *(0,) * (6 - len(side.counts))] for side in (us, them)]
+        plain = GameState.of(Position(us, them))
+        for text in (xgid(state), gnubg_id(state), str(Position(us, them)), position_id(Position(us, them))):
+            found.append(
+                {
+                    "text": text,
+                    "us": full[0],
+                    "them": full[1],
+                    "id": position_id(Position(us, them)),
+                    "xgid": xgid(plain),
+                    "cube": owner,
+                    "roll": f"{max(dice)}{min(dice)}" if dice else None,
+                    "away": list(away) if away else None,
+                }
+            )
+    lines(folder / "identifiers.jsonl", found)
+
+
+def random_side(random: np.random.Generator, points: int, chequers: int) -> Side:
+    many = int(random.integers(1, chequers + 1))
+    return Side(*np.bincount(random.integers(0, points, many), minlength=points).tolist())
+
+
+def asked(folder: Path, random: np.random.Generator) -> None:
+    """What the service answers from tables alone, by the functions of ask.js."""
+    sets = [
+        ["ts_06x04.bd", "os_p06.bd"],
+        ["os_p06.bd"],
+        ["ts_06x04_cubeless.bd", "os_p04.bd"],
+        ["os_p04_g.bd"],
+        ["os_p04_nd.bd", "ts_05x03.bd"],
+    ]
+    found = []
+    for names in sets:
+        paths = [str(GOLDEN / "gnubg" / name) for name in names]
+        with Holdings.open(paths) as holdings:
+            seam = Answers(holdings, settle=0)
+            for k in range(60):
+                points, most = ((6, 4), (6, 15), (4, 5), (4, 15), (6, 3))[k % 5]
+                most = min(most, most_of(names))
+                us, them = random_side(random, points, most), random_side(random, points, most)
+                text = str(us) if k % 7 == 0 else str(Position(us, them))
+                roll = f"{random.integers(1, 7)}{random.integers(1, 7)}"
+                cube = ("centered", "owned", "opponent")[k % 3]
+                measure = (None, None, "cubeless", "mean", "off:3")[k % 5]
+                for name, more, given in questions(text, roll, cube, measure):
+                    entry: dict[str, Any] = {"tables": paths, "question": [name, text, *more]}
+                    try:
+                        answer = seam.answer(name, question({"position": text, **given}))
+                        answer.pop("asked", None)
+                        found.append(entry | {"answer": answer})
+                    except Refusal as refusal:
+                        found.append(entry | {"error": refusal.code})
+    codes = [one.get("error") for one in found]
+    assert codes.count(None) > 400
+    assert {"not_covered", "bad_position"} <= set(codes)
+    lines(folder / "asked.jsonl", found)
+
+
+def most_of(names: list[str]) -> int:
+    """Python solves for gammon chances that a table lacks, the reader does not: no side that can lose one."""
+    return 14 if "os_p04_g.bd" in names else 15
+
+
+def questions(text: str, roll: str, cube: str, measure: str | None) -> Iterable[Any]:
+    options = {"cube": cube} | ({"measure": measure} if measure else {})
+    yield "race", [], {}
+    yield "cube", [], {}
+    yield "play", [roll, options], {"roll": roll, **options}
+    yield "play", ["all", {"top": 1}], {"roll": "all", "top": "1"}
+    yield "probe", [{"roll": roll, **options}], {"roll": roll, **options}
+
+
+def errors(folder: Path, random: np.random.Generator) -> None:
+    sizes = [(points, chequers) for points in range(1, 24) for chequers in range(1, 16)]
+    found = [
+        {
+            "points": points,
+            "chequers": chequers,
+            "stored": bounds.stored_error(points, chequers),
+            "mean": bounds.mean_error(points),
+            "normal": bounds.mean_error(points, normal=True),
+        }
+        for points, chequers in sizes
+    ]
+    lines(folder / "bounds.jsonl", found)
+
+
+def plays(folder: Path, random: np.random.Generator) -> None:
+    found = []
+    for k in range(300):
+        side = random_side(random, (6, 6, 8, 24)[k % 4], 15)
+        roll = ROLLS[int(random.integers(21))]
+        legal = legal_plays(Position(side, Side()), roll.high, roll.low)
+        results = [[str(play), str(play.result.us)] for play in legal]
+        found.append({"counts": list(side.counts), "roll": f"{roll.high}{roll.low}", "plays": results})
+    lines(folder / "plays.jsonl", found)
+
+
+def node_tests(folder: Path | None, node: str) -> None:
+    environment = dict(os.environ)
+    environment.pop("NODE_OPTIONS", None)
+    if folder is not None:
+        environment["BGFMT_EXPECTED"] = str(folder)
+    tests = sorted(map(str, (ROOT / "plugins/js/tests").glob("*.test.js")))
+    run = subprocess.run(
+        [node, "--test", *tests], env=environment, capture_output=True, text=True, timeout=240, check=False
+    )
+    failed = [line for line in run.stdout.splitlines() if "not ok" in line or "error:" in line]
+    assert run.returncode == 0, "\n".join(failed[:40]) + run.stdout[-3000:] + run.stderr[-1000:]
+    assert "# skipped 0" in run.stdout or "ℹ skipped 0" in run.stdout, run.stdout[-800:]
+
+
+def test_the_reader_and_python_say_the_same(tmp_path: Path, oracle: Callable[[str], str]) -> None:
+    node = oracle("node")
+    random = np.random.default_rng(13)
+    for write in (golden_answers, random_answers, large_answers, identifiers, asked, errors, plays):
+        write(tmp_path, random)
+    node_tests(tmp_path, node)
+
+
+def test_a_client_in_typescript_is_accepted(oracle: Callable[[str], str]) -> None:
+    node, typescript = oracle("node"), oracle("npm:typescript")
+    config = ROOT / "tests/web/tsconfig.json"
+    run = subprocess.run(
+        [node, f"{typescript}/bin/tsc", "-p", str(config)], capture_output=True, text=True, check=False
+    )
+    assert run.returncode == 0, run.stdout + run.stderr
+
+
+def test_outside_is_an_error_on_both_sides() -> None:
+    with bgfmt.open(GOLDEN / "gnubg/ts_06x04.bd") as db:
+        with pytest.raises(NotCoveredError):
+            db.lookup(bgfmt.parse_position("5/1"))
+        with pytest.raises(PositionError):
+            db.lookup(Side(1))

@@ -1,0 +1,97 @@
+"""The probe page: its state by node, and the page itself in headless Chromium, served and static."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import gzip
+import http.server
+import json
+import os
+import re
+import subprocess
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from bgfmt.extras.serve import page, site
+from tests.conftest import GOLDEN, ROOT
+from tests.support.serving import served
+
+TABLES = [str(GOLDEN / "gnubg/ts_06x04.bd"), str(GOLDEN / "gnubg/os_p06.bd")]
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    """The standard library's server, which knows no ranges."""
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+@contextlib.contextmanager
+def static(folder: Path) -> Iterator[str]:
+    """The address of a folder, below another folder as on a static host."""
+    handler = functools.partial(Quiet, directory=str(folder.parent))
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    server.daemon_threads = True
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}/{folder.name}/"
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def run_node(node: str, test: Path, **environment: str) -> None:
+    run = subprocess.run(
+        [node, "--test", str(test)],
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        timeout=280,
+        check=False,
+    )
+    failed = re.findall(r"^ *not ok .*?(?=^ *\.\.\.)", run.stdout, re.M | re.S)
+    assert run.returncode == 0, (
+        "\n".join(text[:1500] for text in failed[:6]) or run.stdout[-3000:] + run.stderr[-2000:]
+    )
+
+
+@pytest.mark.timeout(400)
+def test_the_page_in_a_browser(tmp_path: Path, oracle: Callable[[str], str]) -> None:
+    node, chromium = oracle("node"), oracle("chromium")
+    for name in ("playwright-core", "axe-core"):
+        oracle(f"npm:{name}")
+    folder = tmp_path / "site"
+    site.write(folder, TABLES)
+    shots = os.environ.get("BGFMT_SHOTS", "")
+    with served("--settle", "0", *TABLES) as first, static(folder) as second:
+        pages = json.dumps({"served": first, "static": second})
+        more = {"BGFMT_PAGES": pages, "BGFMT_CHROMIUM": chromium, "BGFMT_SHOTS": shots, "HOME": str(tmp_path)}
+        run_node(node, ROOT / "tests/web/page.test.mjs", **more)
+
+
+def test_state_and_address(oracle: Callable[[str], str]) -> None:
+    run_node(oracle("node"), ROOT / "tests/web/state.test.mjs")
+
+
+def test_the_page_is_small_and_strict() -> None:
+    html = page.html("serve")
+    size = len(gzip.compress(html)) + sum(len(gzip.compress(data)) for data in page.assets().values())
+    assert size < 60_000
+    text = html.decode()
+    assert not re.search(r"<script(?![^>]*src=)|\sstyle=|\son\w+=|https?://(?!www\.w3\.org)", text)
+    for name, data in page.assets().items():
+        assert not re.search(
+            r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(", data.decode()
+        ), name
+        for imported in re.findall(r'from "\./([^"]+)"', data.decode()):
+            assert imported in page.assets(), (name, imported)
+
+
+def test_the_readers_files_are_those_of_the_plugin() -> None:
+    for name in page.READER:
+        assert page.assets()[name] == (ROOT / "plugins/js" / name).read_bytes()

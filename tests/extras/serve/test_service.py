@@ -1,0 +1,368 @@
+"""`bgfmt serve` by a client that knows its page alone: every route, error, limit and header."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+import urllib.parse
+from typing import Any
+
+import numpy as np
+import pytest
+
+import bgfmt
+from tests.support.serving import OS, TEXT, TS, Client, command
+
+jsonschema = pytest.importorskip("jsonschema")
+
+
+def held_to(document: Any, path: str, value: Any) -> None:
+    """The answer against the service's own description."""
+    schema = document["paths"][path]["get"]["responses"]["200"]["content"]["application/json"]["schema"]
+    jsonschema.Draft202012Validator({**schema, "components": document["components"]}).validate(value)
+
+
+# -- answers ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("route", "words", "query"),
+    [
+        ("cube", [TEXT], {}),
+        ("cube", ["XGID=--A--A----------------aa--:0:1:1:00:0:0:0:0:10"], {}),
+        ("cube", ["2,3,3,3,2,2/1,2,4,2,3,3", "--no-settle"], {"settle": "false"}),
+        ("cube", [TEXT, "--away", "3-5"], {"away": "3-5"}),
+        ("play", [TEXT, "61"], {"roll": "61"}),
+        ("play", [TEXT, "6-1", "--cube", "owned"], {"roll": "6-1", "cube": "owned"}),
+        ("play", [TEXT, "all", "--measure", "cubeless"], {"roll": "all", "measure": "cubeless"}),
+        ("play", ["0 2 2 2 0 4", "31", "--measure", "off:5"], {"roll": "31", "measure": "off:5"}),
+        ("race", ["0 2 2 2 0 4"], {}),
+        ("race", [TEXT], {}),
+    ],
+)
+def test_answers_are_those_of_the_commands(
+    client: Client,
+    document: Any,
+    capsys: pytest.CaptureFixture[str],
+    route: str,
+    words: list[str],
+    query: dict[str, str],
+) -> None:
+    expected = command(capsys, route, str(TS), str(OS), *words)
+    found = client.json(f"/v1/{route}", position=words[0], **query)
+    assert {k: found[k] for k in expected} == expected
+    assert {"asked", "table", "max_error"} <= found.keys()
+    held_to(document, f"/v1/{route}", found)
+    path = urllib.parse.quote(words[0], safe="/")
+    assert (
+        client.json(f"/v1/{route}/{path}", **query) == found
+        if query
+        else client.json(f"/v1/{route}/{path}") == found
+    )
+
+
+def test_lookups(client: Client, document: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    found = client.json("/v1/lookup", position=TEXT)
+    (expected,) = command(capsys, "lookup", str(TS), TEXT)
+    assert found["answers"] == [{k: expected[k] for k in found["answers"][0]}]
+    assert (found["table"], found["asked"]) == (TS.name, TEXT)
+    held_to(document, "/v1/lookup", found)
+    both = client.json("/v1/lookup", position=TEXT, table=OS.name)
+    assert [one["player"] for one in both["answers"]] == ["on roll", "other side"]
+    assert (
+        client.json("/v1/lookup", position="#3374", table=TS.name)["answers"][0]["position"]
+        == "0 1 0 0 1 0 / 0 1 1 0 0 0"
+    )
+    assert client.json("/v1/lookup", position="7 7")["table"] == OS.name
+
+
+def test_probe(client: Client, document: Any) -> None:
+    found = client.json("/v1/probe", position=TEXT, roll="61", top=1)
+    held_to(document, "/v1/probe", found)
+    for name, query in (("cube", {}), ("race", {}), ("play", {"roll": "61", "top": 1})):
+        alone = client.json(f"/v1/{name}", position=TEXT, **query)
+        del alone["asked"]
+        assert found[name] == alone, name
+    assert found["question"] == {
+        "position": TEXT,
+        "roll": "61",
+        "cube": "centered",
+        "measure": "money",
+        "table": None,
+    }
+    assert found["position"]["us"] == [0, 1, 0, 0, 1, 0]
+    assert (found["position"]["pips"], found["position"]["contact"]) == ([7, 5], False)
+    assert found["play"]["count"] == 2
+    one = client.json("/v1/probe", position="0 2 2 2 0 4")
+    assert (one["cube"], one["play"]) == (None, None)
+    assert "cube" in one["not_covered"]
+    assert one["position"]["them"] is None
+    every = client.json("/v1/probe", position=TEXT, roll="all")
+    assert len(every["play"]["rolls"]) == 21
+
+
+def test_identifiers_bring_what_they_say(client: Client) -> None:
+    found = client.json("/v1/probe", position="XGID=--A--A----------------aa--:0:1:1:61:0:0:0:0:10")
+    assert (found["question"]["roll"], found["question"]["cube"]) == ("61", "owned")
+    assert found["play"]["cube"] == "owned"
+    text = "AwAAAQAAAAAAAA"
+    plain = client.json("/v1/cube", position="dwMAAN4FAAAAAA", settle="false")
+    assert plain["position"] == "4 3 1 0 0 0 / 3 3 2 0 0 0"
+    known = bgfmt.identifiers.position_id(bgfmt.parse_position("1,1,1,1,1,1/2,2,2,2,2,2"))
+    for text in (known.replace("/", "_"), known.replace("+", "-"), urllib.parse.quote(known)):
+        assert client.get(f"/v1/probe?position={text}&settle=false")[0] == 200
+    assert client.get(f"/v1/probe?position={known}&settle=false")[0] == 200  # an unescaped + becomes a blank
+
+
+def test_tables(client: Client, document: Any) -> None:
+    found = client.json("/v1/tables")
+    held_to(document, "/v1/tables", found)
+    names = [one["name"] for one in found["tables"]]
+    assert names == [TS.name, OS.name, "again.bd", f"{TS.stem}.bd-2"]
+    assert found["features"] == ["settle", "match"]
+    first = found["tables"][0]
+    assert (first["kind"], first["points"], first["chequers"], first["size"]) == (
+        "two-sided",
+        6,
+        4,
+        TS.stat().st_size,
+    )
+    assert re.fullmatch("[0-9a-f]{32}", first["fingerprint"])
+    assert client.get(first["url"])[2] == TS.read_bytes()
+
+
+def test_the_description_is_valid(document: Any) -> None:
+    validator = pytest.importorskip("openapi_spec_validator")
+    validator.validate(document)
+    assert document["openapi"].startswith("3.1")
+    assert document["x-limits"]["max_rows"] == 10000
+
+
+# -- errors ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "code", "parameter"),
+    [
+        ("/v1/lookup", 400, "bad_parameter", "position"),
+        ("/v1/lookup?position=", 400, "bad_parameter", "position"),
+        ("/v1/lookup?position=1/1&position=1/1", 400, "bad_parameter", "position"),
+        ("/v1/lookup/1/1?position=1/1", 400, "bad_parameter", "position"),
+        ("/v1/lookup?position=1/1&tabel=x", 400, "bad_parameter", "tabel"),
+        ("/v1/cube?position=1/1&roll=61", 400, "bad_parameter", "roll"),
+        ("/v1/cube?position=1/1&settle=maybe", 400, "bad_parameter", "settle"),
+        ("/v1/cube?position=1/1&away=0-3", 400, "bad_parameter", "away"),
+        ("/v1/cube?position=1/1&cube_value=3", 400, "bad_parameter", "cube_value"),
+        ("/v1/cube?position=1/1&away=1-3&met=nope", 400, "bad_parameter", "met"),
+        ("/v1/play?position=1/1", 400, "bad_parameter", "roll"),
+        ("/v1/play?position=1/1&roll=77", 400, "bad_parameter", "roll"),
+        ("/v1/play?position=1/1&roll=61&top=0", 400, "bad_parameter", "top"),
+        ("/v1/play?position=1/1&roll=61&measure=best", 400, "bad_parameter", "measure"),
+        ("/v1/play?position=1/1&roll=61&cube=ours", 400, "bad_parameter", "cube"),
+        ("/v1/lookup?position=" + "1" * 401, 400, "bad_parameter", "position"),
+        ("/v1/lookup?position=nonsense", 400, "bad_position", "position"),
+        ("/v1/lookup?position=16/1", 400, "bad_position", "position"),
+        ("/v1/lookup?position=%23100", 400, "bad_position", "position"),
+        ("/v1/lookup?position=1&table=ts_06x04.bd", 400, "bad_position", "position"),
+        ("/v1/cube?position=1", 400, "bad_position", "position"),
+        ("/v1/cube?position=0/1", 400, "bad_position", "position"),
+        ("/v1/cube?position=0,1/" + "0," * 22 + "1", 400, "bad_position", "position"),
+        ("/v1/lookup?position=" + "0," * 22 + "1/0,0,0,0,1", 404, "not_covered", "position"),
+        ("/v1/race?position=0,0,0,0,0,0,1", 404, "not_covered", "position"),
+        ("/v1/probe?position=0,0,0,0,0,0,1", 404, "not_covered", "position"),
+        ("/v1/cube?position=0,0,0,0,0,0,0,15/0,0,0,0,0,0,0,15", 404, "not_covered", "position"),
+        ("/v1/lookup?position=%2399999999&table=ts_06x04.bd", 404, "not_covered", "position"),
+        ("/v1/lookup?position=1/1&table=nope", 404, "no_such_table", "table"),
+        ("/tables/nope", 404, "no_such_table", None),
+        ("/tables/..", 404, "no_such_table", None),
+        ("/tables/..%2f..%2fetc%2fpasswd", 404, "no_such_table", None),
+        ("/nowhere", 404, "no_such_route", None),
+        ("/v1", 404, "no_such_route", None),
+        ("/assets/0/app.js", 404, "no_such_route", None),
+    ],
+)
+def test_errors(client: Client, path: str, status: int, code: str, parameter: str | None) -> None:
+    client.error(path, status, code, parameter)
+
+
+def test_what_is_too_much_names_the_limit(client: Client) -> None:
+    far = "0,0,0,0,0,0,0,15/0,0,0,0,0,0,0,15"
+    for path in (
+        f"/v1/cube?position={far}",
+        f"/v1/play?position={far}&roll=61",
+        f"/v1/cube?position={far}&away=3-5",
+    ):
+        said = json.loads(client.get(path)[2])["error"]["message"]
+        assert re.search(r"exact play needs .*more than the limit of [\d,]+( pairs of boards .*)?$", said), (
+            said
+        )
+
+
+def test_other_methods(client: Client) -> None:
+    for path, allowed in (
+        ("/v1/cube", "GET, HEAD, POST"),
+        ("/v1/probe", "GET, HEAD"),
+        ("/", "GET, HEAD"),
+        ("/tables/" + TS.name, "GET, HEAD"),
+    ):
+        for method in ("PUT", "DELETE", "OPTIONS"):
+            assert client.error(path, 405, "method_not_allowed", method=method)["allow"] == allowed
+    client.error("/v1/probe", 405, "method_not_allowed", method="POST")
+
+
+def test_head_is_get_without_a_body(client: Client) -> None:
+    for path in (
+        f"/v1/lookup?position={TEXT}",
+        "/v1/tables",
+        f"/tables/{TS.name}",
+        "/",
+        "/healthz",
+        "/openapi.json",
+        "/nowhere",
+    ):
+        status, headers, _ = client.get(path)
+        again, same, body = client.ask("HEAD", path)
+        assert (again, body) == (status, b"")
+        for name in ("content-length", "content-type", "etag", "cache-control"):
+            assert same.get(name) == headers.get(name), (path, name)
+
+
+# -- many at once ----------------------------------------------------------------------------------------
+
+
+def test_bulk_json(client: Client) -> None:
+    items = [
+        TEXT,
+        {"position": "7 7", "table": OS.name},
+        "nonsense",
+        {"position": "1/1", "x": 1},
+        {"table": OS.name},
+        5,
+        "0,0,0,0,0,0,1",
+    ]
+    status, headers, data = client.post("/v1/lookup", {"positions": items})
+    found = json.loads(data)["results"]
+    assert (status, headers["cache-control"], len(found)) == (200, "no-store", 7)
+    assert found[0] == client.json("/v1/lookup", position=TEXT)
+    assert found[1] == client.json("/v1/lookup", position="7 7", table=OS.name)
+    codes = [one.get("error", {}).get("code") for one in found]
+    assert codes == [None, None, "bad_position", "bad_parameter", "bad_parameter", "bad_body", "not_covered"]
+    assert [one["error"]["row"] for one in found[2:]] == [2, 3, 4, 5, 6]
+    assert found[2]["asked"] == "nonsense"
+    asked = [
+        ("race", {}),
+        ("cube", {"settle": "false"}),
+        ("cube", {"away": "3-5", "settle": "false"}),
+        ("play", {"roll": "61", "top": 2}),
+    ]
+    for route, query in asked:
+        _, _, data = client.post(f"/v1/{route}", {"positions": [TEXT], **query})
+        assert json.loads(data)["results"] == [client.json(f"/v1/{route}", position=TEXT, **query)]
+
+
+def test_bulk_lines(client: Client) -> None:
+    body = f'"{TEXT}"\n\n  \n{{"position": "1/1"}}\n"x"'.encode()
+    status, headers, data = client.post("/v1/cube?settle=false", body, "application/x-ndjson")
+    assert (status, headers["content-type"]) == (200, "application/x-ndjson")
+    lines = [json.loads(line) for line in data.splitlines()]
+    assert lines[0] == client.json("/v1/cube", position=TEXT, settle="false")
+    assert lines[2]["error"]["code"] == "bad_position"
+
+
+def test_bulk_bytes(client: Client) -> None:
+    with bgfmt.open(TS) as db:
+        n = db.table.positions
+        us, them = np.random.default_rng(3).integers(0, n, (2, 5000))
+        expected = db.lookup_many(us, them).astype("<f4")
+        counts = np.concatenate([bgfmt.game.board.unrank_array(x, 6) for x in (us, them)], axis=1).astype(
+            np.uint8
+        )
+    for body, query in (
+        (np.column_stack([us, them]).astype("<u4").tobytes(), "&rows=numbers"),
+        (counts.tobytes(), ""),
+    ):
+        status, headers, data = client.post(
+            f"/v1/lookup?table={TS.name}{query}", body, "application/octet-stream"
+        )
+        assert status == 200
+        assert data == expected.tobytes()
+        assert (headers["bgfmt-rows"], headers["bgfmt-not-covered"]) == ("5000", "0")
+        assert headers["bgfmt-columns"] == "cubeless,owned,centered,opponent"
+    odd = bytes([5, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0]) + counts[:1].tobytes()
+    _, headers, data = client.post(f"/v1/lookup?table={TS.name}", odd, "application/octet-stream")
+    rows = np.frombuffer(data, "<f4").reshape(2, 4)
+    assert np.isnan(rows[0]).all()
+    assert not np.isnan(rows[1]).any()
+    assert headers["bgfmt-not-covered"] == "1"
+    _, headers, data = client.post(
+        f"/v1/lookup?table={OS.name}&column=gammon", bytes([0, 0, 0, 0, 0, 15]), "application/octet-stream"
+    )
+    assert headers["bgfmt-columns"] == ",".join(map(str, range(32)))
+    assert np.frombuffer(data, "<f4").sum() == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "kind", "status", "code"),
+    [
+        ("/v1/cube", b"{", "application/json", 400, "bad_body"),
+        ("/v1/cube", b"[]", "application/json", 400, "bad_body"),
+        ("/v1/cube", b'{"positions": "1/1"}', "application/json", 400, "bad_body"),
+        ("/v1/cube", b'{"positions": [NaN]}', "application/json", 400, "bad_body"),
+        ("/v1/cube", b'{"positions": ["\xff"]}', "application/json", 400, "bad_body"),
+        ("/v1/cube", b'{"positions": [' + b"[" * 30 + b"]" * 30 + b"]}", "application/json", 400, "bad_body"),
+        ("/v1/cube", b"[" * 100_000, "application/json", 400, "bad_body"),
+        ("/v1/cube", b'{"positions": [], "x": 1}', "application/json", 400, "bad_parameter"),
+        (
+            "/v1/cube",
+            b'{"positions": [], "settle": true, "settle": true}',
+            "application/json",
+            400,
+            "bad_parameter",
+        ),
+        ("/v1/cube", b'{"positions": [], "table": "nope"}', "application/json", 404, "no_such_table"),
+        ("/v1/cube", b"", "text/plain", 415, "unsupported_type"),
+        ("/v1/cube", b"", "application/octet-stream", 415, "unsupported_type"),
+        ("/v1/lookup", b"", "application/octet-stream", 400, "bad_parameter"),
+        ("/v1/lookup?table=ts_06x04.bd", b"12345", "application/octet-stream", 400, "bad_body"),
+        ("/v1/lookup?table=ts_06x04.bd&rows=all", b"", "application/octet-stream", 400, "bad_parameter"),
+        ("/v1/lookup?table=ts_06x04.bd&column=gammon", b"", "application/octet-stream", 400, "bad_parameter"),
+        ("/v1/cube", b'"1/1"\n{', "application/x-ndjson", 400, "bad_body"),
+    ],
+)
+def test_bodies_that_are_none(
+    client: Client, path: str, body: bytes, kind: str, status: int, code: str
+) -> None:
+    got, headers, data = client.post(path, body, kind)
+    assert (got, json.loads(data)["error"]["code"]) == (status, code), data
+    assert headers["cache-control"] == "no-store"
+
+
+def test_limits_are_named(client: Client) -> None:
+    got, _, data = client.post("/v1/cube", {"positions": ["1/1"] * 10_001})
+    assert got == 413
+    assert "10,000" in json.loads(data)["error"]["message"]
+    got, _, data = client.post("/v1/cube", b" " * ((4 << 20) + 1))
+    assert (got, json.loads(data)["error"]["code"]) == (413, "too_large")
+    assert "4,194,304" in json.loads(data)["error"]["message"]
+    bomb = gzip.compress(b" " * (32 << 20))
+    got, _, data = client.post("/v1/cube", bomb, Content_Encoding="gzip")
+    assert got == 413
+    got, _, data = client.post("/v1/cube", gzip.compress(b'{"positions": ["1/1"]}'), Content_Encoding="gzip")
+    assert got == 200
+
+
+def test_wildbg(client: Client, document: Any) -> None:
+    found = client.json("/eval", p2=1, p5=1, p23=-1, p22=-1)
+    held_to(document, "/eval", found)
+    assert found["cube"] == {"double": True, "accept": True}
+    assert found["probabilities"]["win"] == pytest.approx(0.6711223, abs=1e-6)
+    moves = client.json("/move", die1=6, die2=1, p2=1, p5=1, p23=-1, p22=-1)
+    held_to(document, "/move", moves)
+    assert moves["moves"][0]["play"][0] == {"from": 5, "to": 0}
+    status, _, data = client.get("/eval?p1=99")
+    said = json.loads(data)
+    assert (status, said["error"]["code"]) == (400, "bad_parameter")
+    assert said["message"] == said["error"]["message"]
+    assert client.get("/eval?p1=1&p24=-1&x_away=3&o_away=2")[0] == 400
+    assert client.get("/move?p1=1&p24=-1")[0] == 400

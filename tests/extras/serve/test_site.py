@@ -1,0 +1,132 @@
+"""`bgfmt site`: a folder that appears whole or not at all, with relative addresses alone."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from bgfmt.cli import run
+from bgfmt.errors import BgfmtError
+from bgfmt.extras.serve import page, site
+from bgfmt.tables import bounds
+from tests.conftest import GOLDEN, ROOT
+from tests.support.range_server import serving
+from tests.support.serving import served
+
+TS, OS = GOLDEN / "gnubg/ts_06x04.bd", GOLDEN / "gnubg/os_p06.bd"
+
+
+def test_a_site(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "site"
+    words = [
+        "site",
+        str(out),
+        str(TS),
+        f"other.bd={OS}",
+        "--link",
+        "far.bd=https://a.example:8443/x/far.bd",
+        "--title",
+        "A & B",
+    ]
+    assert run(words) == 0
+    html = (out / "index.html").read_text()
+    assert "<title>A &amp; B · Bearoff tablebase</title>" in html
+    assert "connect-src &#x27;self&#x27; https://a.example:8443;" in html
+    assert "frame-ancestors" not in html  # a browser complains of it in a meta
+    assert 'content="site"' in html
+    for address in re.findall(r'(?:src|href)="([^"]+)"', html):
+        assert not address.startswith("/")
+        assert address.startswith("data:") or (out / address).is_file(), address
+    said = json.loads((out / "site.json").read_text())
+    assert said["title"] == "A & B"
+    assert [(one["name"], one["url"]) for one in said["tables"]] == [
+        (TS.name, f"tables/{TS.name}"),
+        ("other.bd", "tables/other.bd"),
+        ("far.bd", "https://a.example:8443/x/far.bd"),
+    ]
+    assert said["tables"][0]["max_error"]["centered"] == bounds.stored_error(6, 4)[2]
+    assert (out / "tables/other.bd").read_bytes() == OS.read_bytes()
+    assert {p.name for p in (out / "assets" / page.digest()).iterdir()} == set(page.assets())
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["site"]
+    capsys.readouterr()
+    assert run(words) == 2
+    assert "exists already" in capsys.readouterr().err
+    assert run([*words[:3], "--force"]) == 0
+    assert not (out / "tables/other.bd").exists()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        [],
+        ["nowhere.bd"],
+        [str(TS), "--link", "x"],
+        [str(TS), "--link", "x=ftp://a/b"],
+        [str(TS), "--link", f"{TS.name}=https://a/b"],
+        ["http://127.0.0.1:1/x.bd"],
+    ],
+)
+def test_sites_that_cannot_be(words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["site", str(tmp_path / "site"), *words]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_nothing_is_left_of_a_site_that_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site/kept.txt").write_text("kept")
+    (tmp_path / "site/site.json").write_text("{}")  # else it would be no site, and refused
+
+    def fail(*words: object) -> None:
+        raise OSError("the disk is full")
+
+    monkeypatch.setattr("shutil.copyfile", fail)
+    with pytest.raises(OSError, match="full"):
+        site.write(tmp_path / "site", [str(TS)], force=True)
+    assert [p.name for p in tmp_path.iterdir()] == ["site"]
+    assert (tmp_path / "site/kept.txt").read_text() == "kept"
+
+
+def test_a_link_shows_no_password() -> None:
+    with pytest.raises(BgfmtError) as refused:
+        site.Link.parse("x=https://me:secret@a.example/x.bd")
+    assert "secret" not in str(refused.value)
+
+
+def test_a_table_far_away_is_served(tmp_path: Path) -> None:
+    from tests.support.serving import Client
+
+    with serving(TS) as far, served("--settle", "0", far.url) as near:
+        client = Client(near)
+        assert client.json("/v1/tables")["tables"][0]["url"] is None
+        found = client.json("/v1/lookup", position="0,1,0,0,1/0,1,1")
+        assert (found["table"], found["answers"][0]["position_number"]) == (TS.name, 3374)
+        client.error(f"/tables/{TS.name}", 404, "no_such_table")
+
+
+def test_proxies_in_the_docs_are_of_the_right_form(tmp_path: Path) -> None:
+    """The examples that nginx 1.22 and Caddy 2.6 accept: blocks that close, directives that end."""
+    text = (ROOT / "docs/web/serve.md").read_text()
+    (nginx,) = re.findall(r"```nginx\n(.*?)```", text, re.S)
+    (caddy,) = re.findall(r"```caddy\n(.*?)```", text, re.S)
+    for block in (nginx, caddy):
+        depth = 0
+        for line in block.splitlines():
+            depth += line.count("{") - line.count("}")
+            assert depth >= 0
+        assert depth == 0
+    for line in filter(None, map(str.strip, nginx.splitlines())):
+        assert re.fullmatch(r"[a-z_]+( [^;{}]+)?(;| \{)|\}", line), line
+    for line in filter(None, map(str.strip, caddy.splitlines())):
+        assert re.fullmatch(r"[a-z0-9._-]+( [^{}]+)?( \{)?|\}", line), line
+
+
+def test_the_site_needs_no_server_packages(tmp_path: Path) -> None:
+    code = f"import sys; from bgfmt.cli import run; assert run(['site', {str(tmp_path / 's')!r}, {str(TS)!r}]) == 0; "
+    code += "assert not {'starlette', 'uvicorn', 'urllib3'} & sys.modules.keys()"
+    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, cwd=ROOT)

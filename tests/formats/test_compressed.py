@@ -1,0 +1,301 @@
+"""bgfmt-ts, compressed two-sided tables: nothing is lost, nothing damaged passes, nothing needs the whole."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import bgfmt
+from bgfmt import solver
+from bgfmt.cli import run
+from bgfmt.errors import BgfmtError, CapabilityError
+from bgfmt.files.database import read_source
+from bgfmt.formats.compressed import kernels_predict, kernels_records, layout, predict, reading
+from bgfmt.formats.compressed.classes import edges, ladder
+from bgfmt.game import board
+from bgfmt.storage import RangeSource, Source
+from bgfmt.tables import TwoSided
+from tests.support import packed_reader, same_answers
+from tests.support.packing import NAME, flipped, of, packed, unpacked
+
+rng = np.random.default_rng(12)
+
+
+@cache
+def table() -> TwoSided:
+    """6x4: large enough for factors of both kinds, blocks of several records, and several groups."""
+    return solver.two_sided(6, 4)
+
+
+@pytest.fixture
+def groups(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Groups of at most 90 places, so that a small table has nine tiles."""
+    monkeypatch.setattr(layout, "MOST_GROUP", 90)
+
+
+@pytest.mark.parametrize("size", [(1, 1), (1, 15), (12, 1), (2, 3), (3, 3), (9, 2)])
+@pytest.mark.parametrize("cubeful", [True, False])
+def test_sizes_come_back(size: tuple[int, int], cubeful: bool) -> None:
+    made = solver.two_sided(*size)
+    one = made if cubeful else made.cubeless()
+    again = unpacked(packed(one))
+    assert (again.points, again.chequers, again.cubeful) == (*size, cubeful)
+    assert np.array_equal(np.asarray(again.equities), np.asarray(one.equities))
+
+
+@pytest.mark.parametrize("how", ["random", "zeros", "ends", "steps", "a few far off"])
+@pytest.mark.parametrize("columns", [1, 4])
+def test_numbers_that_are_no_equities_come_back(how: str, columns: int) -> None:
+    n = board.count(4, 4)
+    shape = (n, n, columns)
+    numbers = {
+        "random": rng.integers(0, 65536, shape),
+        "zeros": np.zeros(shape),
+        "ends": rng.integers(0, 2, shape) * 65535,
+        "steps": np.arange(n)[:, None, None] * 900 + np.zeros(shape),
+        "a few far off": np.where(rng.random(shape) < 0.001, 65535, 30000),
+    }[how]
+    one = of(4, 4, numbers)
+    assert np.array_equal(np.asarray(unpacked(packed(one)).equities), one.equities)
+
+
+def test_factors_are_found_and_pay() -> None:
+    data = packed(solver.two_sided(6, 5))
+    scales = unpacked(data).equities.packed.tile(0, 0)  # type: ignore[attr-defined]
+    assert scales.counts.sum(axis=0).min() > 0
+    assert len(data) < 0.36 * 462 * 462 * 8
+
+
+def test_rows_records_and_pieces_agree(groups: None) -> None:
+    stored, data = np.asarray(table().equities), packed(table())
+    found: Any = unpacked(data).equities
+    n = len(stored)
+    assert found.packed.shape.groups == 3
+    us, them = rng.integers(0, n, 500), rng.integers(0, n, 500)
+    assert np.array_equal(found[us, them], stored[us, them])
+    assert found[us[:0], them[:0]].shape == (0, 4)
+    assert np.array_equal(found[-1, 5], stored[-1, 5])
+    assert np.array_equal(found[3:90:7], stored[3:90:7])
+    assert np.array_equal(found[us[:9]], stored[us[:9]])
+    assert np.array_equal(found[7][..., 2], stored[7][..., 2])
+    assert [np.array_equal(found[k : k + 10], stored[k : k + 10]) for k in range(0, 200, 10)] == [True] * 20
+    with pytest.raises(IndexError):
+        found[n, 0]
+    order = found.order
+    for first, last in ((0, n), (5, 6), (60, 75), (130, 209)):
+        places = np.sort(rng.permutation(n)[:20])
+        wanted = stored[order[places]][:, order[first:last]]
+        assert np.array_equal(found.piece(places, first, last), wanted)
+
+
+@pytest.mark.parametrize("cubeful", [True, False])
+def test_a_reader_written_from_the_page_reads_the_same(cubeful: bool, groups: None) -> None:
+    one = solver.two_sided(5, 4)
+    one = one if cubeful else one.cubeless()
+    found = packed_reader.read(packed(one))
+    stored = np.asarray(one.equities)
+    assert len(found) == len(stored) ** 2
+    assert all(tuple(stored[us, them].tolist()) == record for (us, them), record in found.items())
+
+
+def test_predictions_are_exact_whatever_the_factors() -> None:
+    """Products of matrices, and single ones, against Python's integers, at the limits of every field."""
+    sizes = [(256, 1024, 1024)] * 3 + [(1, 0, 1), (9, 33, 17), (0, 15, 0), (256, 1024, 1024)]
+    for top, (k, m, pairs) in zip((0, 3, 7, 15, 15, 15, 15), sizes, strict=True):
+        scales = layout.Scales(
+            *((rng.integers(0, top + 1, each).astype(np.uint8),) for each in (k, m, pairs))
+        )
+        wide = rng.choice(np.array([-32768, -32767, -5, 0, 3, 32767], np.int16), (2, 3, k))
+        narrow = rng.choice(np.array([-128, -127, -1, 0, 2, 127], np.int8), (2, 3, m))
+        fours = rng.integers(0, 256, (2, 3, pairs)).astype(np.uint8)
+        if top == 3:  # small enough for 32 bits
+            narrow //= 16
+        mine, theirs = (
+            np.concatenate([(w >> 8).astype(np.uint8), w.astype(np.uint8), s.view(np.uint8), f], axis=1)
+            for w, s, f in zip(wide, narrow, fours, strict=True)
+        )
+        out = np.zeros((1, 3, 3), np.uint16)
+        predict.predict(mine, theirs, scales, out)
+        for i in range(3):
+            for j in range(3):
+                tile = [(a.tobytes(), b.tobytes(), c.tobytes()) for a, b, c in scales]
+                wanted = packed_reader.predictions(mine[i].tobytes(), theirs[j].tobytes(), tile)
+                row, found = np.empty(kernels_records.MOST_LAID, np.int32), np.zeros(1, np.uint16)
+                before = mine[i].view(np.int8)
+                kernels_records.lay(before, 0, len(before), scales.parts, scales.weights, row)
+                behind = np.append(theirs[j].view(np.int8), rng.integers(-128, 128, 16).astype(np.int8))
+                kernels_predict.predicted(row, behind, 0, scales.parts, found)
+                assert [out[0, i, j]] == wanted == found.tolist()
+
+
+def test_the_classes_are_sound() -> None:
+    assert ladder().sense()
+    assert (np.diff(edges()) > 0).all()
+    assert (ladder().frequencies[1:, 63] > 0).all()
+
+
+def test_facts_travel(tmp_path: Path) -> None:
+    plain, small, back = (tmp_path / name for name in ("a.bd", "a.bgts", "b.bd"))
+    plain.write_bytes(
+        (Path(__file__).resolve().parents[2] / "fixtures/golden/gnubg/ts_03x03.bd").read_bytes()
+    )
+    bgfmt.convert(plain, small)
+    bgfmt.convert(small, back, to="gnubg-ts")
+    assert back.read_bytes() == plain.read_bytes()
+    bgfmt.convert(small, tmp_path / "c.bgts")
+    assert (tmp_path / "c.bgts").read_bytes() == small.read_bytes()
+    with bgfmt.open(small) as db:
+        assert db.info()["compressed"] is True
+        assert db.table.cut(2, 2).positions == 6
+
+
+def test_exact_tables_are_refused() -> None:
+    exact = TwoSided(points=1, chequers=1, equities=np.zeros((2, 2, 1)))
+    with pytest.raises(CapabilityError, match="16-bit"):
+        packed(exact)
+
+
+def test_every_flipped_bit_is_found_by_what_touches_it(groups: None) -> None:
+    flipped(packed(table()), np.asarray(table().equities), rng, 150)
+
+
+def test_commands_find_a_flipped_bit(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    data = bytearray(packed(table()))
+    data[-1000] ^= 16
+    path, plain = tmp_path / "t.bgts", tmp_path / "t.bd"
+    path.write_bytes(data)
+    bgfmt.save(table(), plain, format="gnubg-ts")
+    for arguments in (
+        ["verify", str(path)],
+        ["dump", str(path)],
+        ["diff", str(path), str(plain)],
+        ["convert", str(path), str(tmp_path / "x.bd"), "--to", "gnubg-ts"],
+        ["convert", str(path), str(tmp_path / "x.bgts")],
+    ):
+        assert run(arguments) in (1, 2), arguments
+        said = capfd.readouterr()
+        assert "sum" in said.out + said.err
+        assert "Traceback" not in said.err
+    assert sorted(tmp_path.iterdir()) == [plain, path]
+
+
+class Equal(bytes):
+    """A sum that is always right."""
+
+    def __ne__(self, other: object) -> bool:
+        return False
+
+    __hash__ = bytes.__hash__
+
+
+def test_no_bytes_with_right_sums_do_harm(monkeypatch: pytest.MonkeyPatch, groups: None) -> None:
+    """Damage as a forger makes it, sums repaired: a table or an error, nothing read beyond the file."""
+    data = packed(solver.two_sided(5, 3))
+    monkeypatch.setattr(layout, "crc", lambda part: Equal(b"0000"))
+    monkeypatch.setattr(reading, "crc", lambda part: Equal(b"0000"))
+    monkeypatch.setattr("bgfmt.formats.compressed.kernels_sums.unsound", lambda *a: -1)
+    outcomes = {"table": 0, "error": 0}
+    first = layout.read_shape(Source.from_bytes(data), 0).first_strip
+    for k in range(400):
+        broken = bytearray(data)
+        for _ in range(int(rng.integers(1, 4))):
+            low, high = ((0, 64), (64, first), (first, len(data)), (first, first + 400))[k % 4]
+            broken[int(rng.integers(low, high))] = int(rng.choice([0, 1, 2, 127, 128, 254, 255]))
+        try:
+            found: Any = unpacked(bytes(broken)).equities
+            np.asarray(found)
+            n = len(found)
+            found[rng.integers(0, n, 40), rng.integers(0, n, 40)]
+            outcomes["table"] += 1
+        except BgfmtError as error:
+            assert "\n" not in str(error)
+            outcomes["error"] += 1
+    assert min(outcomes.values()) > 20
+
+
+def test_verify_names_what_it_names_of_the_plain_file(tmp_path: Path, groups: None) -> None:
+    numbers = np.array(table().equities)
+    numbers[150, 77, 2] += 40
+    numbers[9, 200, 0] -= 1
+    wrong = of(6, 4, numbers)
+    reports = []
+    for name, form in (("w.bd", "gnubg-ts"), ("w.bgts", NAME)):
+        bgfmt.save(wrong, tmp_path / name, format=form)
+        report = bgfmt.verify(tmp_path / name)
+        sampled = bgfmt.verify(tmp_path / name, sample=30_000)
+        assert report.exit_code == sampled.exit_code == 1
+        reports.append(
+            [(f.entry, f.expected, f.found, f.field) for f in report.findings if f.entry is not None]
+        )
+    assert reports[0] == reports[1]
+    assert len(reports[0]) >= 2
+    bgfmt.save(table(), tmp_path / "r.bgts", format=NAME)
+    assert bgfmt.verify(tmp_path / "r.bgts", sample=5_000).exit_code == 0
+    report = bgfmt.verify(tmp_path / "r.bgts")
+    assert report.exit_code == 0
+    assert report.checked == 210 * 210
+
+
+def test_verify_proves_more_points_than_a_pure_race(tmp_path: Path, golden: Path) -> None:
+    plain, small = tmp_path / "plain.bd", tmp_path / "small.bgts"
+    bgfmt.convert(golden / "gnubg" / "ts_13x02.bd", plain, chequers=1)
+    bgfmt.convert(plain, small)
+    for path in plain, small:
+        report = bgfmt.verify(path)
+        assert (report.status, report.checked) == ("proved", 196), path
+
+
+def test_a_look_up_by_range_asks_for_little() -> None:
+    data, stored = packed(solver.two_sided(6, 6)), np.asarray(solver.two_sided(6, 6).equities)
+    asked: list[int] = []
+
+    def fetch(offset: int, size: int) -> bytes:
+        asked.append(size)
+        return data[offset : offset + size]
+
+    packed_table: Any = read_source(RangeSource("ranges", len(data), fetch)).table
+    found = packed_table.equities
+    opening = sum(asked)
+    assert opening < 20_000
+    assert np.array_equal(found[500, 600], stored[500, 600])
+    assert sum(asked) < opening + 8 * 924 + 30_000
+    before = sum(asked)
+    assert np.array_equal(found[501, 33], stored[501, 33])
+    assert sum(asked) < before + 6_000
+
+
+def test_a_look_up_in_a_file_has_the_disk_read_its_parts_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, stored = tmp_path / "t.bgts", np.asarray(table().equities)
+    bgfmt.save(table(), path, format=NAME)
+    with bgfmt.open(path) as db:
+        found, asked = db.table.equities, []  # type: ignore[attr-defined]
+        monkeypatch.setattr(found.packed.source, "soon", lambda start, size: asked.append((start, size)))
+        assert np.array_equal(found[100, 7], stored[100, 7])
+        assert len(asked) == 3  # what stands before the rows, a row's segment, a column's factors
+        asked.clear()
+        assert np.array_equal(found[101, 8], stored[101, 8])
+        assert len(asked) == 2
+        assert sum(size for _, size in asked) < 3000
+        found[np.arange(200), np.arange(200)]
+        assert len(asked) == 2
+
+
+def test_answers_are_those_of_the_plain_table(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    plain, small = tmp_path / "t.bd", tmp_path / "t.bgts"
+    bgfmt.save(table(), plain, format="gnubg-ts")
+    bgfmt.convert(plain, small)
+    assert same_answers.differences(plain, small, 40) == 0
+    capfd.readouterr()
+    said = []
+    for path in (plain, small):
+        assert run(["dump", str(path)]) == 0
+        said.append(capfd.readouterr().out.replace(path.name, "FILE"))
+    assert said[0] == said[1]
+    assert said[0]
+    assert run(["diff", str(plain), str(small)]) == 0

@@ -1,0 +1,87 @@
+"""The front door: what a plain import shows, typed for a user, described for `help()`, and still light."""
+
+from __future__ import annotations
+
+import inspect
+import subprocess
+import sys
+import types
+from pathlib import Path
+
+import pytest
+
+import bgfmt
+from tests.conftest import GOLDEN, ROOT
+
+CLIENT = ROOT / "tests" / "client" / "program.py"
+
+
+def _fresh(code: str) -> None:
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+
+
+def test_every_name_is_an_attribute_after_a_plain_import() -> None:
+    _fresh(
+        "import bgfmt\nfor name in bgfmt.__all__: getattr(bgfmt, name)\nassert set(bgfmt.__all__) <= set(dir(bgfmt))"
+    )
+    _fresh(
+        "import bgfmt; bgfmt.errors.PositionError, bgfmt.tables.TwoSided, bgfmt.moves.ROLLS, bgfmt.solver.plan"
+    )
+
+
+def test_importing_loads_nothing_heavy() -> None:
+    heavy = {
+        "numba",
+        "rich",
+        "matplotlib",
+        "starlette",
+        "uvicorn",
+        "urllib3",
+        "asyncio",
+        "construct",
+        "click",
+    }
+    _fresh(f"import sys, bgfmt; found = {heavy!r} & set(sys.modules); assert not found, found")
+
+
+@pytest.mark.parametrize(
+    "name", [n for n in bgfmt.__all__ if not isinstance(getattr(bgfmt, n), types.ModuleType)]
+)
+def test_help_describes_it(name: str) -> None:
+    thing = getattr(bgfmt, name)
+    assert inspect.getdoc(thing)
+    if inspect.isclass(thing) and not issubclass(thing, Exception):
+        for key, value in vars(thing).items():
+            if not key.startswith("_") and (callable(value) or isinstance(value, (property, classmethod))):
+                assert inspect.getdoc(getattr(thing, key)), f"{name}.{key}"
+
+
+def test_a_client_is_accepted_by_strict_types(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(tmp_path), str(CLIENT)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
+    assert done.returncode == 0, done.stdout
+    text = CLIENT.read_text()
+    missing = [name for name in (*bgfmt.__all__, *bgfmt.analysis.__all__) if name not in text]
+    assert missing in ([], ["Library"], ["Decision", "Library", "Races", "RankedMany", "Resignation"]), (
+        missing
+    )
+
+
+def test_a_client_runs() -> None:
+    done = subprocess.run(
+        [sys.executable, str(CLIENT), str(GOLDEN / "gnubg")],
+        capture_output=True, text=True, check=False, timeout=200, cwd=ROOT,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+
+
+def test_solve_says_what_there_is_and_what_is_needed(tmp_path: Path) -> None:
+    with pytest.raises(
+        bgfmt.errors.SolverError, match=r"expected-points, match, hypergammon, hypergammon-met, gnubg-2001$"
+    ):
+        bgfmt.solve("nonsense", 3, 3, tmp_path / "q.bd")
+    with pytest.raises(TypeError, match="needs away="):
+        bgfmt.solve("match", 3, 3, tmp_path / "q.bgm")
+    with pytest.raises(TypeError, match="needs length="):
+        bgfmt.solve("hypergammon-met", 25, 1, tmp_path / "q.xml")

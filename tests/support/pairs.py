@@ -1,0 +1,117 @@
+"""Which formats hold the same table without loss, found by asking: `python -m tests.support.pairs` writes the page.
+
+A pair stands for a table where both formats hold it and neither loses anything of it; finer numbers of which the
+table can be had back count as the table.
+"""
+
+from __future__ import annotations
+
+import itertools
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import bgfmt
+from bgfmt import formats, met
+from bgfmt.errors import CapabilityError
+from bgfmt.files.convert import prepare
+from bgfmt.formats import Format
+from bgfmt.solver.match import match_score
+from bgfmt.tables import KINDS, FineTwoSided, MeanRolls, OneSided, Table, TwoSided
+from tests.laws.samples import made, random_table
+
+ROOT = Path(__file__).resolve().parents[2]
+GOLDEN = ROOT / "fixtures" / "golden"
+PAGE = ROOT / "docs" / "formats" / "pairs.md"
+BEGIN, END = "<!-- made by python -m tests.support.pairs -->", "<!-- end -->"
+
+
+@cache
+def tables() -> dict[str, Table]:
+    """A small table of every sort that formats tell apart, by its name on the page."""
+    gnubg = GOLDEN / "gnubg"
+    os2: Any = bgfmt.load(gnubg / "os_p02.bd")
+    os6: Any = bgfmt.load(gnubg / "os_p06.bd")
+    ts: Any = bgfmt.load(gnubg / "ts_06x02.bd")
+    fine = [way.make() for way in ts.coarser() if not way.lost]
+    with bgfmt.open(GOLDEN / "jfile/bgns.ijf") as db:
+        means: Any = db.table.cut(3, 4)
+    rng = np.random.default_rng(1)
+    found: dict[str, Table] = {
+        "one-sided": bgfmt.load(gnubg / "os_p02_g.bd"),
+        "one-sided with gammons": os2,
+        "one-sided, 6 points and 15 chequers": made(OneSided, 6, 15, {"bearoff": np.asarray(os6.bearoff)}),
+        "one-sided, exact": made(
+            OneSided, 2, 15, {"bearoff": np.asarray(os2.bearoff) / 65535}, recipe="exact"
+        ),
+        "normal distributions": bgfmt.load(gnubg / "os_p02_nd.bd"),
+        "mean rolls": made(MeanRolls, 3, 4, {"means": np.asarray(means.means)}),
+        "two-sided, 6 points": ts,
+        "two-sided, other points": bgfmt.load(gnubg / "ts_03x03.bd"),
+        "two-sided, cubeless": bgfmt.load(gnubg / "ts_03x03_cubeless.bd"),
+        "two-sided, exact": made(
+            TwoSided, 3, 3, {"equities": rng.uniform(-1, 1, (20, 20, 4))}, recipe="exact"
+        ),
+        "hypergammon": bgfmt.load(gnubg / "hyper1.bd"),
+        "match score": match_score(3, 2, (3, 5), met.load()),
+    }
+    for table in fine:
+        numbers: Any = np.asarray(table.arrays()["equities"]).copy()
+        kind = numbers.dtype.kind
+        numbers[5, 5] = 0.123 if kind == "f" else 4_000_000
+        label = "float32" if kind == "f" else "24 bits"
+        found[f"two-sided in {label}"] = made(FineTwoSided, 6, 2, {"equities": numbers})
+    points, bkg = KINDS["expected-points"], KINDS["bkg"]
+    found["expected points"] = made(points, 2, 3, {"worth": rng.integers(-(10**6), 10**6, (9, 9), np.int32)})
+    found["BKG's table"] = made(bkg, 6, 15, {"rows": rng.integers(0, 10**6, (4853, 9), np.uint32)})
+    found["BKG's table, exact"] = made(bkg, 6, 15, {"rows": rng.random((4853, 9))}, recipe="exact")
+    for name, kind_of in KINDS.items():
+        if not any(isinstance(table, kind_of) for table in found.values()) and kind_of.rules(2, 3):
+            found[name] = random_table(kind_of, rng)
+    return found
+
+
+def holds(form: Format[Any], table: Table) -> bool:
+    """Whether a format holds a table, and nothing of it is lost."""
+    if not form.reads:
+        return False
+    try:
+        held, lost = prepare(table, form)
+    except CapabilityError:
+        return False
+    return not lost and form.together([held]) is None
+
+
+def holders(table: Table) -> list[str]:
+    """The formats that hold a table."""
+    return [name for name, form in formats.known().items() if holds(form, table)]
+
+
+def pairs(table: Table) -> list[tuple[str, str]]:
+    """Pairs of formats between which a table goes there and back."""
+    return list(itertools.permutations(holders(table), 2))
+
+
+def page() -> str:
+    """The table of the page: a sort of table a line."""
+    lines = ["| table | formats that hold it whole |", "| --- | --- |"]
+    for name, table in tables().items():
+        held = holders(table)
+        links = ", ".join(f"[{form}]({form}.md)" for form in held)
+        lines.append(f"| {name} | {links} |")
+    every = [frozenset(pair) for table in tables().values() for pair in pairs(table)]
+    lines += ["", f"That makes {len(set(every))} pairs of formats."]
+    return "\n".join(lines)
+
+
+def shown() -> str:
+    """What the page has between its marks."""
+    return PAGE.read_text(encoding="utf-8").partition(BEGIN)[2].partition(END)[0].strip()
+
+
+if __name__ == "__main__":
+    before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
+    after = rest.partition(END)[2]
+    PAGE.write_text(f"{before}{BEGIN}\n\n{page()}\n\n{END}{after}", encoding="utf-8")

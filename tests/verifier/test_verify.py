@@ -1,0 +1,204 @@
+"""The verifier on genuine files: each proved, and named for what it is."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import bgfmt
+from bgfmt import solver
+from bgfmt.cli import run
+from bgfmt.verifier.measuring import rational
+from bgfmt.verifier.recurrence import rules
+
+GENUINE = sorted(
+    p.name
+    for p in (Path(__file__).resolve().parents[2] / "fixtures" / "golden" / "gnubg").glob("*.bd")
+    if p.name != "h1_restart.bd"
+)
+
+
+@pytest.mark.parametrize("name", GENUINE)
+def test_every_file_made_by_gnubg_is_proved(golden: Path, name: str) -> None:
+    report = bgfmt.verify(golden / "gnubg" / name)
+    assert report.exit_code == 0, report.verdict
+    assert "proved: every one of" in report.verdict
+    assert report.findings == []
+    assert report.rung == "recurrence"
+
+
+def test_a_restarted_hypergammon_file_is_a_state_of_the_iteration(golden: Path) -> None:
+    report = bgfmt.verify(golden / "gnubg" / "h1_restart.bd")
+    assert (report.status, report.exit_code) == ("proved", 0)
+    assert "after 1 sweep, restarted after 6 sweeps" in report.verdict
+
+
+def test_two_databases_in_one_file(golden: Path) -> None:
+    report = bgfmt.verify(golden / "gnubg" / "concat_os_p02_ts_03x03.bd")
+    assert [part.entries for part in report.parts] == [136, 400]
+    assert report.verdict.startswith("2 databases; proved")
+
+
+def test_published_sums_name_the_file_and_who_published_them(golden: Path) -> None:
+    report = bgfmt.verify(golden / "gnubg" / "os_p06.bd", until="digest")
+    assert "GNU Backgammon manual" in report.known_as
+    assert "not a proof" in report.verdict
+    assert bgfmt.verify(golden / "gnubg" / "os_p06.bd", until="structure").known_as == ""
+
+
+def test_every_rung_up_to_the_solver(golden: Path) -> None:
+    for name in ("ts_06x03.bd", "os_p03.bd", "os_p03_nd.bd", "ts_03x03_cubeless.bd"):
+        report = bgfmt.verify(golden / "gnubg" / name, until="regenerate")
+        assert report.rung == "regenerate"
+        assert any("the same numbers throughout" in note for note in report.notes)
+    for rung in ("structure", "digest", "sense"):
+        report = bgfmt.verify(golden / "gnubg" / "ts_06x03.bd", until=rung)
+        assert (report.rung, report.exit_code) == (rung, 0)
+
+
+@pytest.mark.parametrize("size", [("7", None), (None, "5x5"), (None, "9x3")])
+def test_other_sizes_made_by_makebearoff(
+    oracle: Callable[[str], str], tmp_path: Path, size: tuple[str | None, str | None]
+) -> None:
+    kind = ["-o", size[0]] if size[0] else ["-t", size[1]]
+    path = tmp_path / "made.bd"
+    subprocess.run([oracle("makebearoff"), *kind, "-f", str(path)], check=True, capture_output=True)  # type: ignore[list-item]
+    assert bgfmt.verify(path).status == "proved"
+
+
+def test_bgsage_file_follows_its_own_recipe(tmp_path: Path) -> None:
+    path = tmp_path / "sage.db"
+    bgfmt.save(solver.one_sided(6, recipe="bgsage"), path, format="bgsage")
+    report = bgfmt.verify(path)
+    assert report.verdict == "proved: every one of 54,264 entries follows from the rules (recipe bgsage)"
+    gnubg = tmp_path / "sage.bd"
+    bgfmt.convert(path, gnubg, to="gnubg-os", lossy=True)
+    assert bgfmt.verify(gnubg).recipe == "bgsage"
+
+
+def test_peelles_table(tmp_path: Path) -> None:
+    path = tmp_path / "means.npz"
+    table = solver.mean_rolls(4)
+    bgfmt.save(table, path, format="npz")
+    assert bgfmt.verify(path).status == "proved"
+    table.means[17] += 1e-13  # type: ignore[index]
+    bgfmt.save(table, path, format="npz", force=True)
+    report = bgfmt.verify(path)
+    assert (report.status, report.findings[0].entry) == ("damaged", 17)
+
+
+def test_exact_tables(tmp_path: Path) -> None:
+    path = tmp_path / "exact.npz"
+    for table in (solver.two_sided(4, 3, recipe="exact"), solver.one_sided(3, recipe="exact")):
+        bgfmt.save(table, path, format="npz", force=True)
+        report = bgfmt.verify(path)
+        assert (report.status, report.recipe) == ("proved", "exact")
+
+
+def test_distance_from_the_truth_as_the_literature_gives_it(golden: Path, tmp_path: Path) -> None:
+    path = tmp_path / "ts.bd"
+    bgfmt.save(solver.two_sided(6, 6), path, format="gnubg-ts")
+    exact = bgfmt.verify(path, exact=True).exact
+    assert exact["pairs"] == 851_929
+    assert exact["decisions"]["initial_doubles"] == 490_816
+    assert exact["decisions"]["redoubles"] == 469_628
+    assert exact["decisions_wrong"] == {"initial_doubles": 13, "redoubles": 15, "takes": 34, "beavers": 2}
+    assert len(exact["wrong_decisions"]) == 13 + 15 + 34 + 2
+    assert exact["wrong_decisions_left_out"] == 0
+    assert {name: round(error, 6) for name, error in exact["greatest_error"].items()} == {
+        "cubeless": 0.000113,
+        "owned": 0.000106,
+        "centered": 0.000128,
+        "opponent": 0.000125,
+    }
+    one = bgfmt.verify(golden / "gnubg" / "os_p06.bd", exact=True).exact
+    assert round(one["greatest_error_of_the_mean"], 6) == 0.000197
+    assert one["worst"][0]["position"] == "0 2 0 0 10 3"
+    assert (one["too_low"], one["too_high"]) == (35_365, 18_893)
+
+
+def test_rational_arithmetic_agrees_with_floats() -> None:
+    values, scale = rational.two_sided(4, 3)
+    truth = np.asarray(solver.two_sided(4, 3, recipe="exact").equities)
+    exact = np.array([[[v / scale for v in pair] for pair in row] for row in values])
+    assert np.abs(truth - exact).max() < 1e-14
+    means = rational.mean_rolls(6, 2)
+    assert str(means[6]) == "5/4"
+
+
+def test_plays_against_plain_rules() -> None:
+    """Every result of every roll, by plain recursion over the rules, on four and on eight points."""
+    for points, chequers in ((4, 3), (8, 2)):
+        starts, results = rules.plays(points, chequers)
+        n = bgfmt.game.board.count(points, chequers) if hasattr(bgfmt, "board") else len(starts) // 21
+        for x in range(1, n):
+            board = bgfmt.Side.from_number(x, points).padded(points)
+            for a in range(1, 7):
+                for b in range(1, a + 1):
+                    roll = 21 * x + (a - 1) * a // 2 + b - 1
+                    found = set(results[starts[roll] : starts[roll + 1]].tolist())
+                    dice = [[a] * 4] if a == b else [[a, b], [b, a]]
+                    wanted = {number for order in dice for number in _after(board, order)}
+                    assert found == wanted, (board, a, b)
+
+
+def _after(board: tuple[int, ...], dice: list[int]) -> set[int]:
+    if not dice or not any(board):
+        return {bgfmt.Side(*board).number(len(board))}
+    die, out = dice[0], set()
+    high = max(i for i, c in enumerate(board) if c)
+    for i, c in enumerate(board):
+        t = i - die
+        if not c or (t < 0 and (high > 5 or (t < -1 and i != high))):
+            continue
+        moved = list(board)
+        moved[i] -= 1
+        if t >= 0:
+            moved[t] += 1
+        out |= _after(tuple(moved), dice[1:])
+    return out
+
+
+def test_samples(golden: Path) -> None:
+    report = bgfmt.verify(golden / "gnubg" / "ts_06x04.bd", sample=500, seed=3)
+    assert (report.exit_code, report.status) == (0, "unproved")
+    assert "sample of" in report.verdict
+    assert bgfmt.verify(golden / "gnubg" / "os_p03.bd", sample=50).exit_code == 0
+
+
+def test_against_another_file(golden: Path) -> None:
+    good = bgfmt.verify(golden / "gnubg" / "ts_05x04.bd", against=golden / "gnubg" / "ts_06x04.bd")
+    assert good.exit_code == 0
+    assert any("the same" in note for note in good.notes)
+
+
+def test_command_line(golden: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = str(golden / "gnubg" / "ts_06x03.bd")
+    assert run(["verify", path]) == 0
+    assert capsys.readouterr().out.startswith("proved: every one of 7,056 entries follows from the rules")
+    out = tmp_path / "report.json"
+    assert run(["verify", path, "--json", "--report", str(out)]) == 0
+    assert json.loads(capsys.readouterr().out)["status"] == "proved"
+    assert json.loads(out.read_text())[0]["entries"] == 7056
+    assert run(["verify", str(tmp_path / "absent.bd")]) == 2
+    (tmp_path / "noise.bd").write_bytes(b"no database at all")
+    assert run(["verify", str(tmp_path / "noise.bd")]) == 2
+    assert run(["verify", "--exact", path]) == 0
+    said = capsys.readouterr().out
+    assert "beavers of 1,682 decided wrongly" in said
+    assert "{" not in said
+
+
+def test_peelles_j_file(tmp_path: Path) -> None:
+    path = tmp_path / "bgns.ijf"
+    bgfmt.save(solver.mean_rolls(6), path, format="jfile")
+    data = bytearray(path.read_bytes())
+    assert bgfmt.verify(path).status == "proved"
+    data[-5] ^= 4  # a byte that fills a block
+    path.write_bytes(data)
+    assert bgfmt.verify(path).exit_code == 1
