@@ -13,7 +13,7 @@ import pytest
 
 from bgfmt import met, solver
 from bgfmt.analysis.library import Library
-from bgfmt.analysis.match_table import judge_from
+from bgfmt.analysis.at_score import judge_from
 from bgfmt.cli import run
 from bgfmt.errors import CapabilityError, NotCoveredError, PositionError
 from bgfmt.extras.lab.study import counts, judges, measuring
