@@ -15,7 +15,9 @@ from tests.conftest import ROOT
 
 NAME = re.compile(r"`(bgfmt(?:\.\w+)+)(?:\(|`)")
 FILES = (".c", ".h", ".js", ".json", ".mjs", ".wasm")  # files of that name
-DOORS = {f"bgfmt.{name}" for name in ("commands", "engines", "formats", "kinds", "matches", "proofs", "solvers")}
+DOORS = {
+    f"bgfmt.{name}" for name in ("commands", "engines", "formats", "kinds", "matches", "proofs", "solvers")
+}
 
 
 def prose() -> list[Path]:
