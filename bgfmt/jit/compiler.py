@@ -16,4 +16,4 @@ class Part:
         return getattr(import_module(self._name), name)
 
 
-types, cgutils = Part("numba.core.types"), Part("numba.core.cgutils")
+types, cgutils = Part("numba.types"), Part("numba.core.cgutils")
