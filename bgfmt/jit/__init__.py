@@ -41,7 +41,7 @@ def njit() -> Callable[[F], F]:
 def intrinsic(function: Callable[..., Any]) -> Any:
     """`numba.extending.intrinsic` of a function; its module imports numba."""
     _modules[str(function.__globals__.get("__file__"))] = function.__globals__
-    _numba()
+    import_numba()
     from numba.extending import intrinsic
 
     return intrinsic(function)
@@ -82,7 +82,7 @@ class Kernel:
         """Numba's dispatcher of the function, for callers that count microseconds and for numba itself."""
         with _lock:
             if self._dispatcher is None:
-                numba = _numba()
+                numba = import_numba()
                 self._folder = _cache_folder(self.py_func) if Kernel.keeping else None
                 if self._folder is None or not (self._folder / SEAL).exists():
                     tell()
@@ -92,7 +92,8 @@ class Kernel:
 
 
 @cache
-def _numba() -> Any:
+def import_numba() -> Any:
+    """Numba; MissingExtraError, in one line what to install, where it is missing."""
     try:
         import numba
     except ImportError:
@@ -165,12 +166,14 @@ def _sources(file: str) -> tuple[Any, ...]:
     reached = [file]
     for name in reached:  # grows on the way
         for value in list(_modules.get(name, {}).values()):
-            module = value if isinstance(value, ModuleType) else sys.modules.get(getattr(value, "__module__", ""))
+            module = (
+                value if isinstance(value, ModuleType) else sys.modules.get(getattr(value, "__module__", ""))
+            )
             used = str(getattr(module, "__file__", ""))
             if used in _modules and used not in reached:
                 reached.append(used)
     status = [(os.path.basename(name), os.stat(name)) for name in sorted(reached)]
-    version = _numba().__version__, sys.implementation.cache_tag
+    version = import_numba().__version__, sys.implementation.cache_tag
     return version, *((name, found.st_mtime_ns, found.st_size) for name, found in status)
 
 

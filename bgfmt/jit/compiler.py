@@ -1,19 +1,13 @@
-"""The parts of numba's compiler that intrinsics are written with, imported when first asked for something."""
+"""The parts of numba's compiler that intrinsics are written with. Importing this module imports numba."""
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import Any
+from bgfmt.jit import import_numba
 
+import_numba()
 
-class Part:
-    """A module of numba's."""
+from llvmlite import ir  # noqa: E402
+from numba import types  # noqa: E402
+from numba.core import cgutils  # noqa: E402
 
-    def __init__(self, name: str) -> None:
-        self._name = name
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(import_module(self._name), name)
-
-
-types, cgutils = Part("numba.types"), Part("numba.core.cgutils")
+__all__ = ["cgutils", "ir", "types"]
