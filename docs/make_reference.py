@@ -1,6 +1,6 @@
-"""Write docs/reference/ from the docstrings and the commands' help: `python docs/make_reference.py`.
+"""Write the reference from the docstrings and the commands' help: `python docs/make_reference.py [FOLDER]`.
 
-A test makes them anew and compares, so the pages cannot fall behind. A public name without a docstring is an error.
+The folder is docs/reference, unless another is given. A public name without a docstring is an error.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 
 import bgfmt
 
-HERE = Path(__file__).parent / "reference"
+REFERENCE = Path(__file__).parent / "reference"
 #: the modules a page describes beside the front door, in this order
 MODULES = (
     "analysis", "annotate", "errors", "formats", "identifiers", "matches", "met", "moves", "orders", "solver",
@@ -184,12 +184,12 @@ def commands_page() -> str:
 PAGES = {"python.md": python_page, "commands.md": commands_page}
 
 
-def main() -> None:
-    """Write all pages."""
-    HERE.mkdir(exist_ok=True)
+def main(folder: Path = REFERENCE) -> None:
+    """Write all pages into a folder."""
+    folder.mkdir(parents=True, exist_ok=True)
     for name, make in PAGES.items():
-        (HERE / name).write_text(make(), encoding="utf-8")
+        (folder / name).write_text(make(), encoding="utf-8")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main(*map(Path, sys.argv[1:]))

@@ -25,6 +25,16 @@ GOLDEN = FIXTURES / "golden"
 # What a shell starts in the background ignores interrupts, and so would all that the tests start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
+# Compiled modules are kept whatever the environment says: hundreds of tests start Python anew.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests of many seconds in one piece come first, so that no worker waits for another at the end."""
+    items.sort(key=lambda item: item.get_closest_marker("long") is None)
+
+
 PROGRAMS = ("gnubg", "makebearoff", "makehyper", "bearoffdump", "jconsole", "cc", "node", "chromium")
 
 

@@ -14,8 +14,7 @@ from xml.parsers import expat
 from xml.sax.saxutils import escape
 
 from bgfmt.errors import CorruptError, FormatError
-from bgfmt.met.model import MAX_AWAY, Met
-from bgfmt.met.reading import Row, chance, finished, whole
+from bgfmt.met.model import MAX_AWAY, Met, Row, chance, finished, whole
 
 DEEPEST = 16
 MOST_ELEMENTS = 2 * MAX_AWAY * MAX_AWAY + 1000

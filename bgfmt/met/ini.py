@@ -9,8 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from bgfmt.errors import CorruptError
-from bgfmt.met.model import Met
-from bgfmt.met.reading import Row, chance, finished, whole
+from bgfmt.met.model import Met, Row, chance, finished, whole
 
 
 @dataclass(frozen=True)

@@ -27,8 +27,8 @@ from typing import Any
 
 import bgfmt
 from bgfmt import met
+from bgfmt.analysis import asking
 from bgfmt.errors import BgfmtError
-from bgfmt.extras.hosts import asking
 from bgfmt.extras.hosts.external import Player, Session
 from bgfmt.extras.hosts.gnubg import record
 from bgfmt.extras.hosts.ubgi import Engine

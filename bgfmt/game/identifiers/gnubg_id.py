@@ -84,7 +84,7 @@ def position_id(position: Position) -> str:
 def from_position_id(text: str) -> Position:
     """The position of a Position ID, the side on roll first."""
     if len(text) != 14:
-        raise PositionError(f"{text!r}: a Position ID has 14 characters, not {len(text)}")
+        raise PositionError(f"{text[:40]!r}: the Position ID has {len(text)} of 14 characters")
     return from_position_key(_decode(text, 10, "Position ID").to_bytes(10, "little"))
 
 
@@ -122,7 +122,7 @@ def from_gnubg_id(text: str) -> GameState:
 def from_match_id(text: str, position: Position | None = None) -> GameState:
     """The state of a Match ID; alone it says nothing of the chequers, so they stand as at the start of a game."""
     if len(text) != 12:
-        raise PositionError(f"{text!r}: a Match ID has 12 characters, not {len(text)}")
+        raise PositionError(f"{text[:40]!r}: the Match ID has {len(text)} of 12 characters")
     bits = _decode(text, 9, "Match ID")
 
     def field(at: int, size: int) -> int:

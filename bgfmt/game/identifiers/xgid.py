@@ -25,8 +25,10 @@ def from_xgid(text: str) -> GameState:
     """The state of an XGID, with or without `XGID=`; the players are never swapped."""
     body = text.removeprefix("XGID=")
     fields = body.split(":")
-    if not 8 <= len(fields) <= 10 or len(fields[0]) != 26:
-        raise PositionError(f"{text!r}: an XGID has 26 characters of board and 8 to 10 fields")
+    if len(fields[0]) != 26:
+        raise PositionError(f"{text[:60]!r}: the board has {len(fields[0])} of 26 characters")
+    if not 8 <= len(fields) <= 10:
+        raise PositionError(f"{text[:60]!r}: the XGID has {len(fields)} of 10 fields")
     fields += ["0", "10"][len(fields) - 8 :]
     counts = [_count(letter, text) for letter in fields[0]]
     if counts[0] > 0 or counts[25] < 0:
