@@ -130,7 +130,7 @@ class Reader:
             env=self.environment,
             capture_output=True,
             text=True,
-            timeout=240,
+            timeout=280,
             check=False,
         )
 

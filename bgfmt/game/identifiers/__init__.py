@@ -139,10 +139,10 @@ def parse_side(text: str) -> Side:
 
 def _counts(text: str) -> Side:
     points, _, bar = text.partition("bar")
-    said = re.findall(r"\d+", points), re.findall(r"\d+", bar)
-    if any(len(number) > 9 for part in said for number in part):
+    words = re.findall(r"\d+", points), re.findall(r"\d+", bar)
+    if any(len(number) > 9 for part in words for number in part):
         raise PositionError(f"{text.strip()[:80]!r}: a point holds at most 15 chequers")
-    numbers, on_bar = [int(number) for number in said[0]], int(said[1][0]) if said[1] else 0
+    numbers, on_bar = [int(number) for number in words[0]], int(words[1][0]) if words[1] else 0
     if len(numbers) > 25 or (bar and len(numbers) > 24):
         raise PositionError(f"{len(numbers)} counts: a side has 24 points and, as the 25th, the bar")
     if any(number > 15 for number in (*numbers, on_bar)):

@@ -32,9 +32,9 @@ LONGEST = 1024  # characters of a line; gnubg's own are below 255
 UNLIMITED = 9999
 
 
-def fibs(asked: GameState | Position) -> str:
+def fibs(position: GameState | Position) -> str:
     """The board line of a state."""
-    state = as_state(asked)
+    state = as_state(position)
     zero, one = full(state.sides[0]), full(state.sides[1])
     points = [-zero[24], *(one[p] - zero[23 - p] for p in range(24)), one[24]]
     order = (1, 0) if state.doubled else (0, 1)

@@ -7,9 +7,9 @@ from bgfmt.game.board import Position
 from bgfmt.game.state import GameState, as_state, full, side_of
 
 
-def xgid(asked: GameState | Position) -> str:
+def xgid(position: GameState | Position) -> str:
     """The XGID of a state."""
-    state = as_state(asked)
+    state = as_state(position)
     zero, one = full(state.sides[0]), full(state.sides[1])
     points = [-zero[24], *(one[p] - zero[23 - p] for p in range(24)), one[24]]
     letters = "".join("-" if c == 0 else chr(64 + c) if c > 0 else chr(96 - c) for c in points)
