@@ -28,7 +28,7 @@ from bgfmt.formats.base import Extent, Fault, Head, Options, Reading
 from bgfmt.formats.described import AnyTable
 from bgfmt.formats.outlets import Outlet
 from bgfmt.storage import Source
-from bgfmt.storage.window import Window
+from bgfmt.storage.source import SourceFile
 from bgfmt.tables import Table, flat
 from bgfmt.tables.flat import ID_LENGTH, Flat
 
@@ -169,7 +169,7 @@ class Groups:
         self._lock = Lock()
         view = source.buffer[offset : source.size] if isinstance(source.buffer, memoryview) else None
         try:
-            self._file = parquet.ParquetFile(Window(source, offset) if view is None else _buffer(view))
+            self._file = parquet.ParquetFile(SourceFile(source, offset) if view is None else _buffer(view))
             self._meta = self._file.metadata
             self.writer = str(self._meta.created_by or "")
             self.keys = {key.decode(errors="replace") for key in self._meta.metadata or {}}

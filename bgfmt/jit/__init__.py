@@ -35,7 +35,11 @@ _kernels: list[Kernel] = []  # those with a dispatcher
 
 def njit() -> Callable[[F], F]:
     """Compile a kernel: kept on disk, without fast-math (bytes depend on rounding), without the interpreter lock."""
-    return lambda function: cast(F, Kernel(function))
+
+    def decorate(function: F) -> F:
+        return cast(F, Kernel(function))
+
+    return decorate
 
 
 def intrinsic(function: Callable[..., Any]) -> Any:
@@ -104,7 +108,8 @@ def import_numba() -> Any:
     @typeof_impl.register(Kernel)
     def _(kernel: Kernel, context: Any) -> Any:
         """How a kernel that calls this one sees it."""
-        return numba.typeof(kernel.dispatcher)
+        typeof: Any = numba.typeof
+        return typeof(kernel.dispatcher)
 
     return numba
 

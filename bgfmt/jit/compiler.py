@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import Any
+
 from bgfmt.jit import import_numba
 
-import_numba()
-
-from llvmlite import ir  # noqa: E402
-from numba import types  # noqa: E402
-from numba.core import cgutils  # noqa: E402
-
-__all__ = ["cgutils", "ir", "types"]
+types: Any = import_numba().types
+ir: Any = import_module("llvmlite.ir")
+cgutils: Any = import_module("numba.core.cgutils")
