@@ -43,7 +43,7 @@ def solve(
 
         * one-sided, two-sided, ...: `gammon`, `cubeful`, `resume`, `scratch`, `executor`, and those of the format, as
           `bgfmt.files.solve_table.solve` takes them;
-        * match: `away`, the points that both sides need, `met`, `player` (`bgfmt.files.solve_match.solve_match_score`);
+        * match: `away`, the points that both sides need, `met`, `player` (`solve_match.solve_match_score`);
         * hypergammon: `threshold`, `restart`, `resume`, `sweeping`, called as ``sweeping(sweep, greatest change)``
           instead of `progress` (`bgfmt.files.solve_hypergammon.solve_hypergammon`);
         * hypergammon-met: `length`, `table`, `live`, `sweeping` (`bgfmt.files.solve_met.solve_hypergammon_met`).

@@ -1,7 +1,8 @@
 """Solving a two-sided table through a store of chunks: by threads, by the workers of a cluster, or on a device.
 
-The store holds all that is finished, so that memory is bounded by a tile a worker and a run that ended, whoever of it
-ended, goes on from what is there. What is whole is a table of a format like any other, and need not become a file.
+The store holds all that is finished, so that memory is bounded by a tile a worker, and a run that ended, by a
+worker's end or its own, goes on from what is there. A whole store is a table of a format like any other, and need not
+become a file.
 """
 
 from __future__ import annotations
@@ -78,7 +79,7 @@ class StoredPlan:
 def plan_stored(
     made: Job, *, workers: int, memory: int | None = None, grid: Grid | None = None
 ) -> StoredPlan:
-    """The plan for so many workers of so much memory each, 2.4 GB or what it takes at least when None.
+    """The plan for `workers` workers of `memory` bytes each, 2.4 GB or what it takes at least when None.
 
     SolverError where that is too little.
     """
@@ -124,7 +125,7 @@ def solve_stored(
     path : the file to make of the store; None leaves it at the store.
     store : folder, or address that fsspec and all workers know. By default `path` with ".store" behind it, removed
         when the file is safe.
-    cluster : ``local:N`` or a Dask scheduler's address; see `bgfmt.extras.cluster.dask_workers`. Threads of this process when None.
+    cluster : ``local:N`` or a Dask scheduler's address; see docs/cluster.md. Threads of this process when None.
     device : ``cuda`` runs the kernels on a GPU.
     memory : bytes that a worker may take.
     resume : go on from what the store holds. Chunks are held against their checksums, damaged ones made again.
@@ -321,7 +322,9 @@ class First(threading.Thread):
         self._enough = threading.Event()
 
     def run(self) -> None:
-        with contextlib.suppress(OSError, MemoryError, BgfmtError):  # whoever makes the tile then says so
+        with contextlib.suppress(
+            OSError, MemoryError, BgfmtError
+        ):  # the worker that makes the tile then says so
             for tile in self.making.grid.tiles():
                 if self._enough.is_set():
                     return

@@ -75,5 +75,5 @@ class Threads:
 
 
 def executing(executor: Executor | None, threads: int | None) -> AbstractContextManager[Executor]:
-    """The executor given, which stays its owner's, or so many threads (one a core when None)."""
+    """The executor given, which stays its owner's, or `threads` threads (one a core when None)."""
     return nullcontext(executor) if executor is not None else Threads(thread_count(threads))

@@ -131,7 +131,7 @@ def _expected_points(points: int, chequers: int, chosen: Recipe, threads: int | 
 
 
 def in_mapped_files(plan: Plan, memory: int) -> Plan:
-    """The plan of a one-sided table whose arrays lie in mapped files, so that a process takes so many bytes only.
+    """The plan of a one-sided table whose arrays lie in mapped files, so that a process takes `memory` bytes.
 
     The arrays go out, come in and go out once more.
     """

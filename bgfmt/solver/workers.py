@@ -65,7 +65,7 @@ class Waiting(Generic[K]):
                 heapq.heappush(self._ready, place)
 
     def take(self, most: int) -> list[K]:
-        """So many tasks at most that can be done now."""
+        """Tasks that can be done now, `most` at most."""
         return [self._keys[heapq.heappop(self._ready)] for _ in range(min(most, len(self._ready)))]
 
     def done(self, key: K) -> None:

@@ -40,7 +40,8 @@ def workers_here(address: str) -> int | None:
 def reach(address: str) -> None:
     """OSError unless a scheduler listens at an address.
 
-    Dask asks for a name that nobody has until its time is up, and waits without end for the greeting of what is none.
+    Dask asks for a name that nobody has until its time is up, and waits
+    without end for a program that listens and never greets.
     """
     found = REMOTE.fullmatch(address)
     if found is None or found[1] not in ("tcp", "tls"):

@@ -287,7 +287,7 @@ def workers_of(
     announce: Callable[[str], None] | None = None,
     meanwhile: Callable[[], None] | None = None,
 ) -> contextlib.AbstractContextManager[Workers]:
-    """The workers of a cluster, or so many threads; see `DaskWorkers`."""
+    """The workers of a cluster, or a number of threads; see `DaskWorkers`."""
     if cluster is None:
         return ThreadWorkers(threads)
     return DaskWorkers(cluster, announce, meanwhile)

@@ -274,7 +274,7 @@ def _place(host: str | None, folder: str | None, user: bool) -> Any:
     type=click.IntRange(1),
     default=2000,
     show_default=True,
-    help="At most so many at once; beyond, the one silent longest gives way.",
+    help="At most this many at once; beyond, the one silent longest gives way.",
 )
 @options.engine_option
 @click.option("--verbose", is_flag=True, help="Tell every question and answer on stderr.")

@@ -48,7 +48,7 @@ PARAMETERS: dict[str, tuple[Schema, str]] = {
         "Where the cube lies for the side on roll; by default the identifier's, else centered.",
     ),
     "measure": ({**TEXT, "pattern": "^(money|cubeless|mean|off:[0-9]{1,3})$"}, "What plays are ranked by."),
-    "top": ({**WHOLE, "minimum": 1, "maximum": MOST_TOP}, "At most so many plays of each roll."),
+    "top": ({**WHOLE, "minimum": 1, "maximum": MOST_TOP}, "The most plays of each roll."),
     "settle": (
         TRUTH,
         "Calculate exactly what is too close; by default true for one question, false in bulk.",
