@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from bgfmt.cli import run
-from bgfmt.storage import replacing
+from bgfmt.storage import publish
 from tests.conftest import ROOT
 from tests.support import crash
 
@@ -288,7 +288,7 @@ def test_folders(golden: Path, tmp_path: Path, verb: str, way: str) -> None:
         else:
             assert way == "two renames"
             seen.add("none")
-            replacing.settle(work / "made")
+            publish.settle(work / "made")
             assert crash.listing(work / "made") == old
         again = bgfmt(*arguments)
         assert again.returncode == 0, again.stderr
