@@ -82,7 +82,7 @@ def test_a_client_uses_every_public_name() -> None:
 def test_a_client_runs() -> None:
     done = subprocess.run(
         [sys.executable, str(CLIENT), str(GOLDEN / "gnubg")],
-        capture_output=True, text=True, check=False, timeout=200, cwd=ROOT,
+        capture_output=True, text=True, check=False, timeout=280, cwd=ROOT,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
 

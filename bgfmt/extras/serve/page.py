@@ -15,7 +15,7 @@ from urllib.parse import quote, urlsplit
 from bgfmt.errors import CapabilityError, OutputExistsError
 from bgfmt.extras.serve.holdings import Holdings
 from bgfmt.storage import is_url, system
-from bgfmt.storage.replacing import new_folder, settle
+from bgfmt.storage.publish import new_folder, settle
 
 FOLDER = Path(__file__).resolve().parent / "web"
 CHECKOUT = FOLDER.parents[3] / "plugins" / "js"

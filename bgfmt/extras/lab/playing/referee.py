@@ -9,7 +9,7 @@ from bgfmt.extras.lab.engine import Engine
 from bgfmt.extras.lab.engine.protocol import checked
 from bgfmt.extras.lab.playing.dice import Dice
 from bgfmt.extras.matches.model import Game, Match, Record, Result, Rules
-from bgfmt.extras.matches.results import outcome
+from bgfmt.extras.matches.model import outcome
 from bgfmt.extras.matches.walk import GameWalk
 from bgfmt.game.board import Position
 from bgfmt.game.moves import legal_plays
