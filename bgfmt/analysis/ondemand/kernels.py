@@ -118,9 +118,7 @@ def closure(
                 counts[k] = boards[board, k]
             for die in range(1, 7):
                 starts[6 * out + die - 1] = used
-                one, two, three = pending[
-                    board, die - 1
-                ]  # rolls with these numbers of moves to come
+                one, two, three = pending[board, die - 1]  # rolls with these numbers of moves to come
                 if p == 0 or later | one | two | three == 0:
                     continue
                 for i in range(points - 1, -1, -1):
