@@ -14,8 +14,9 @@ import os
 import time
 from pathlib import Path
 
+from bgfmt.files.stores import Solved, solve_stored
+
 from bgfmt.extras.cluster.device import device_name
-from bgfmt.files.solve_store import Solved, solve_stored
 
 MEGABYTE = 1 << 20
 
