@@ -294,11 +294,12 @@ class Filling:
     def run(self, workers: Workers, layers: bool) -> None:
         """Make all that the store lacks, and say that it is whole."""
         grid, making = self.grid, self.making
-        if self.facts.state == "whole":
+        store = ChunkStore(self.path)
+        needed, found = stores.sizes(store, self.facts)
+        if self.facts.state == "whole" and needed == found:  # else its removal was begun
             self.pairs = grid.n**2
             self.whole(0, grid.n)
             return
-        store = ChunkStore(self.path)
         store.put(NUMBERS, (0,), in_pips(grid.points, grid.chequers))
         store.places.write(f"{NUMBERS}/{ROOT}", [self.facts.numbers()])
         if layers:
@@ -379,8 +380,11 @@ class OutputFile:
             merge = Merge(filling, arrays[MAIN], sink, self)
             with ThreadPoolExecutor(threads) as pool, ThreadPoolExecutor(1) as disk:
                 jobs: list[Future[None]] = []
+                asked = 0  # rows that are to be written
 
                 def whole(first: int, past: int) -> None:
+                    nonlocal asked
+                    asked += past - first
                     some = [pool.submit(merge.put, *part) for part in merge.parts(first, past)]
                     jobs.extend([*some, disk.submit(merge.settle, some)])
                     for job in jobs:
@@ -390,6 +394,8 @@ class OutputFile:
                 filling.whole = whole
                 try:
                     yield
+                    if asked != len(self.blank.arrays()[MAIN]):
+                        raise SolverError(f"{filling.path}: rows of the table were left out")
                     for job in jobs:
                         job.result()
                         filling.report()

@@ -365,7 +365,8 @@ class Chunked(Taker):
 def solve_layers(making: Making, workers: Workers, progress: Callable[[int, int], None]) -> None:
     """Fill the store layer by layer, going on from what is there; the store then holds what tiles would make.
 
-    progress : called after each layer with the pairs that are made and the first place whose records may be missing.
+    progress : called before the first layer and after each with the pairs that are made and the first place whose
+    records may be missing.
     """
     grid = making.grid
     order = order_of(grid.points, grid.chequers)
@@ -374,6 +375,8 @@ def solve_layers(making: Making, workers: Workers, progress: Callable[[int, int]
     pairs = Pairs(order, pool, chunked)
     begin = int(np.searchsorted(order.cuts, max(1, chunked.first), side="right")) - 1
     _refill(pairs, chunked, begin)
+    if begin:
+        progress(done_after(order.cuts, begin - 1), chunked.first)
     for layer in range(begin, order.layers):
         pairs.layer(layer, workers)
         end = int(order.cuts[layer + 1])
