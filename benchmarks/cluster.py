@@ -13,10 +13,9 @@ import argparse
 import tempfile
 from pathlib import Path
 
-from bgfmt.files.stores import solve_stored
-
 from benchmarks._measure import BGFMT, pairs, row
 from bgfmt.extras.cluster.dask_workers import DaskWorkers
+from bgfmt.files.solve import solve_stored
 
 BAR = 1.6
 MOVED_BAR = 1.5

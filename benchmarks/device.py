@@ -14,9 +14,8 @@ import os
 import time
 from pathlib import Path
 
-from bgfmt.files.stores import Solved, solve_stored
-
 from bgfmt.extras.cluster.device import device_name
+from bgfmt.files.solve import Solved, solve_stored
 
 MEGABYTE = 1 << 20
 

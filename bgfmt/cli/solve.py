@@ -308,17 +308,17 @@ def _run(
     from bgfmt import jit
     from bgfmt.files import solve as solving
     from bgfmt.files.stores import store_of
-    from bgfmt.solver.registry import solver_of
+    from bgfmt.solver import registry
 
     if plan:
         from bgfmt.cli.terminal import echo_plan
 
-        echo_plan(solver_of(name, points, chequers, **facts).plan(threads, memory))
+        echo_plan(registry.solver_of(name, points, chequers, **facts).fitting_plan(threads, memory))
         return
     store = way.get("store")
     if output is None and store is None:
         raise click.UsageError("Missing option '-o': the file to make.")
-    unit = getattr(solving.registry.get(name), "unit", " positions")
+    unit = getattr(registry.get(name), "unit", " positions")
     try:
         with (
             Progress("solving", unit, always=not quiet) as progress,

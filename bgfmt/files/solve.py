@@ -48,8 +48,9 @@ def solve(
     Parameters
     ----------
     what : the name of a solver, such as ``one-sided``, ``normal-distribution``, ``two-sided``, ``mean-rolls``,
-        ``bkg``, ``expected-points``, ``match`` (the table of a match score), ``hypergammon``, ``hypergammon-met`` (a
-        match equity table as gnubg's XML), or ``gnubg-2001`` (gnubg's file of that year, of 6 points and 15 chequers).
+        ``bkg``, ``expected-points``, ``match`` (the table of a match score), ``hypergammon``,
+        ``hypergammon-met`` (a match equity table as gnubg's XML), or ``gnubg-2001`` (gnubg's file of that year, of 6
+        points and 15 chequers).
     points, chequers : its size; 25 points in hypergammon, where the bar is one.
     path : the file to make. All that could keep it from appearing there is looked for before the work begins. None
         where the table is left in its `store`.
@@ -115,12 +116,14 @@ def solve_table(
     device: str | None = None,
     memory: int | None = None,
     resume: bool = False,
+    tiles: bool = False,
     announce: Callable[[str], None] | None = None,
     **options: Any,
 ) -> Solved | None:
     """As `solve`, of a single table; what was done where it went through a store.
 
-    announce : called with the address of a cluster's dashboard, if it has one.
+    tiles : go through a store tile by tile, whatever the size. announce : called with the address of a cluster's
+    dashboard, if it has one.
     """
     solver_class = registry.get(what)
     own = {name: options.pop(name) for name in getattr(solver_class, "options", frozenset()) & options.keys()}
@@ -131,7 +134,7 @@ def solve_table(
         raise CapabilityError("a format and its options are of a file to make, and none was named")
     else:
         file = OutputFile(solver, path, format, force, options)
-    tiles = store is not None or device is not None or isinstance(workers, str)
+    tiles = tiles or store is not None or device is not None or isinstance(workers, str)
     tiles = tiles or (solver.stores and memory is not None)
     large = file is not None and file.takes_body and solver.large
     if tiles or large or scratch is not None or resume:
@@ -152,9 +155,24 @@ def solve_table(
     return None
 
 
+def solve_stored(
+    what: str,
+    points: int,
+    chequers: int,
+    path: PathLike | None = None,
+    *,
+    cluster: str | None = None,
+    **options: Any,
+) -> Solved:
+    """Solve through a store tile by tile; `cluster` is the address of workers, options are those of `solve_table`."""
+    solved = solve_table(what, points, chequers, path, workers=cluster, tiles=True, **options)
+    assert solved is not None
+    return solved
+
+
 def _in_memory(solver: Solver, file: OutputFile, memory: int | None, how: dict[str, Any]) -> None:
     """Solve without a store: into the body of the file where the solver can, else beside it."""
-    planned, path = solver.plan(how["threads"], memory), Path(file.path)
+    planned, path = solver.fitting_plan(how["threads"], memory), Path(file.path)
     disk = mapped_disk(planned, 32 * len(solver.arrays())) if planned.scratch else planned.output
     check_disk(planned.output, path, disk - planned.output, path)
     if solver.fills and file.takes_body:

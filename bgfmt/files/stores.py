@@ -26,7 +26,7 @@ from bgfmt.files.database import read_source
 from bgfmt.formats import Format, promised, stores
 from bgfmt.formats.stores import MAIN, NUMBERS, Described, in_pips
 from bgfmt.solver.machine import available_memory, check_disk, check_memory, thread_count
-from bgfmt.solver.registry import Solver, solver_of
+from bgfmt.solver.registry import Solver
 from bgfmt.solver.stored import Made, Making, plays_bytes, room, solve_layers
 from bgfmt.solver.tiles import WORK_BYTES, Grid, grid_of
 from bgfmt.solver.workers import ThreadWorkers, Workers, device_named, workers_at
@@ -98,39 +98,6 @@ def plan_stored(
     read, written = grid.moved
     output = n**2 * columns * 2 + 40
     return StoredPlan(grid, workers, needed, written, output, read, written, len(grid.tiles()))
-
-
-def solve_stored(
-    what: str,
-    points: int,
-    chequers: int,
-    path: PathLike | None = None,
-    *,
-    recipe: str | None = None,
-    cubeful: bool = True,
-    format: str | None = None,
-    force: bool = False,
-    store: PathLike | None = None,
-    scratch: PathLike | None = None,
-    cluster: str | None = None,
-    device: str | None = None,
-    memory: int | None = None,
-    resume: bool = False,
-    threads: int | None = None,
-    progress: Progress | None = None,
-    announce: Callable[[str], None] | None = None,
-    **options: Any,
-) -> Solved:
-    """Make a two-sided table in a store of chunks by tiles, and a file of it; see `bgfmt.solve`.
-
-    cluster : the workers' address. announce : called with the address of the cluster's dashboard, if it has one.
-    """
-    solver = solver_of(what, points, chequers, recipe=recipe, cubeful=cubeful)
-    file = None if path is None else OutputFile(solver, path, format, force, options)
-    return fill_store(
-        solver, file, store=store, scratch=scratch, workers=cluster, device=device, memory=memory, resume=resume,
-        threads=threads, progress=progress, announce=announce,
-    )  # fmt: skip
 
 
 def fill_store(

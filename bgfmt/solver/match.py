@@ -127,18 +127,10 @@ class MatchSolver(Solver):
             points=self.points, chequers=self.chequers, score=self.facts, recipe=self.recipe.name, **arrays
         )
 
-    def solve(
-        self,
-        *,
-        threads: int | None = None,
-        workers: Workers | None = None,
-        progress: Progress | None = None,
-        out: Array | None = None,
-    ) -> MatchScore:
+    def solve(self, **how: Any) -> MatchScore:
         return match_score(
-            self.points, self.chequers, self.away, self.met, player=self.player, threads=threads, workers=workers,
-            progress=progress, out=out, dtype=self.dtype,
-        )  # fmt: skip
+            self.points, self.chequers, self.away, self.met, player=self.player, dtype=self.dtype, **how
+        )
 
 
 def _rows(cuts: Array) -> int:

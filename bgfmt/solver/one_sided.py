@@ -1,4 +1,4 @@
-"""The one-sided solver: distributions of the number of rolls a side needs to bear off, and to save the gammon; means."""
+"""The one-sided solver: distributions and means of the rolls that a side needs to bear off or save the gammon."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from bgfmt.errors import SolverError
 from bgfmt.game import board
-from bgfmt.solver.machine import available_memory, check_memory, thread_count
+from bgfmt.solver.machine import check_memory, thread_count
 from bgfmt.solver.plan import INTERPRETER_BYTES, START_SECONDS, Plan
 from bgfmt.solver.recipe import Recipe
 from bgfmt.solver.recipe import recipe as find_recipe
@@ -153,48 +153,49 @@ class OneSidedSolver(Solver):
         *,
         recipe: str | Recipe | None = None,
         gammon: bool = True,
+        normal: bool = False,
         compressed: bool = True,
     ) -> None:
-        """`compressed` rows are what `plan` reckons the file with."""
+        """normal : means and deviations instead. compressed : whether `plan` reckons with a compressed file."""
         super().__init__(points, chequers, recipe=recipe)
         check_size(points, chequers)
         check_heuristic(points, self.recipe)
-        self.gammon, self.compressed = gammon and self.recipe.gammon != "none", compressed
+        self.gammon, self.normal = gammon and self.recipe.gammon != "none", normal
+        self.compressed = compressed
+
+    @property
+    def maps(self) -> bool:
+        return self.recipe.rounded and not self.normal
 
     def plan(self, threads: int | None = None, memory: int | None = None) -> Plan:
         """With less memory the arrays lie in mapped files: they go out, come in and go out once more."""
-        n = board.count(self.points, self.chequers)
-        whole = n - board.count(self.points, self.chequers - 1) if self.chequers == GAMMON_CHEQUERS else 0
-        if self.recipe.gammon == "race":  # means and survival rows
-            output = 28 + 72 * n + 64 * whole * self.gammon
+        points, chequers = self.points, self.chequers
+        n, whole = board.count(points, chequers), 0
+        if chequers == GAMMON_CHEQUERS and (
+            self.gammon or self.normal
+        ):  # a second pass over those on the board
+            whole = n - board.count(points, chequers - 1)
+        # microseconds a position, measured with 6 to 13 points: more points, more sources and colder caches
+        each = max(0.6, 0.165 * points - 0.57) * (1.0 if self.recipe.rounded else 2.0)
+        seconds = START_SECONDS + each * 1e-6 * (n + whole) / thread_count(threads)
+        if self.normal:
+            output = 40 + 16 * n
+        elif self.recipe.gammon == "race":  # means and survival rows
+            output = 28 + 72 * n + 64 * whole
         elif self.compressed and self.recipe.rounded:
-            output = int(40 + n * ((13.8 if self.gammon else 9.6) + 2.2 * self.points))
+            output = int(40 + n * ((13.8 if self.gammon else 9.6) + 2.2 * points))
         else:
             output = 40 + n * (64 + 64 * self.gammon) * (1 if self.recipe.rounded else 4)
-        planned = self._plan(whole if self.gammon else 0, output, threads)
-        if not self.recipe.rounded:
+        held = memory_needed(points, chequers, gammon=self.gammon, normal=self.normal, recipe=self.recipe)
+        what = f"one-sided, {points} points, {chequers} chequers, recipe {self.recipe.name}"
+        planned = Plan(what, n, seconds, INTERPRETER_BYTES + held, output)
+        if memory is None or not self.maps:
             return self.in_memory(planned, memory)
-        if memory is None:
-            free = available_memory()
-            if free is None or planned.memory <= free:
-                return planned
-            memory = free // 2
         if memory < LEAST_BYTES:
             raise SolverError(
                 f"this table needs {LEAST_BYTES / 1e9:.1f} GB of memory at least, not {memory / 1e9:.2f} GB"
             )
         return in_mapped_files(planned, memory)
-
-    def _plan(self, passes: int, output: int, threads: int | None, *, normal: bool = False) -> Plan:
-        points, n = self.points, board.count(self.points, self.chequers)
-        # microseconds a position, measured with 6 to 13 points: more points, more sources and colder caches
-        each = max(0.6, 0.165 * points - 0.57) * (1.0 if self.recipe.rounded else 2.0)
-        seconds = START_SECONDS + each * 1e-6 * (n + passes) / thread_count(threads)
-        memory = INTERPRETER_BYTES + memory_needed(
-            points, self.chequers, gammon=self.gammon, normal=normal, recipe=self.recipe
-        )
-        what = f"one-sided, {points} points, {self.chequers} chequers, recipe {self.recipe.name}"
-        return Plan(what, n, seconds, memory, output)
 
     def arrays(self) -> dict[str, tuple[tuple[int, ...], np.dtype[Any]]]:
         shape = board.count(self.points, self.chequers), ROLLS
@@ -214,10 +215,8 @@ class NormalSolver(OneSidedSolver):
 
     name = kind = "normal-distribution"
 
-    def plan(self, threads: int | None = None, memory: int | None = None) -> Plan:
-        n = board.count(self.points, self.chequers)
-        whole = n - board.count(self.points, self.chequers - 1) if self.chequers == GAMMON_CHEQUERS else 0
-        return self.in_memory(self._plan(whole, 40 + 16 * n, threads, normal=True), memory)
+    def __init__(self, points: int, chequers: int, **options: Any) -> None:
+        super().__init__(points, chequers, normal=True, **options)
 
     def arrays(self) -> dict[str, tuple[tuple[int, ...], np.dtype[Any]]]:
         return {"moments": ((board.count(self.points, self.chequers), 4), np.dtype("<f4"))}

@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from bgfmt.errors import CapabilityError, SolverError
+from bgfmt.solver.machine import available_memory
 from bgfmt.solver.plan import Plan
 from bgfmt.solver.recipe import Recipe, first_recipe
 from bgfmt.solver.recipe import recipe as find_recipe
@@ -30,7 +31,8 @@ class Solver(ABC):
     name : as in the door. kind : of its tables. unit : what `progress` counts. options : names of the keyword
     arguments of the class that `bgfmt.solve` hands on, besides `recipe`; all others are the format's.
     fills : whether `solve` takes `out`, the arrays to fill. stores : whether this table can be made tile by tile in
-    a store of chunks, and `large` whether it is made so unless it is asked otherwise.
+    a store of chunks, and `large` whether it is made so unless it is asked otherwise. maps : whether its arrays may
+    lie in mapped files, of which `solve` takes the `room`.
     """
 
     name: ClassVar[str]
@@ -54,6 +56,10 @@ class Solver(ABC):
         return False
 
     @property
+    def maps(self) -> bool:
+        return False
+
+    @property
     def what(self) -> str:
         """What is made, for messages."""
         return f"a {self.name} table of recipe {self.recipe.name}"
@@ -64,6 +70,14 @@ class Solver(ABC):
 
         CapabilityError where the memory cannot be chosen.
         """
+
+    def fitting_plan(self, threads: int | None, memory: int | None) -> Plan:
+        """The plan; half of what is free is the memory where nothing is said and a table that maps does not fit."""
+        planned = self.plan(threads, memory)
+        free = available_memory()
+        if memory is not None or not self.maps or free is None or planned.memory <= free:
+            return planned
+        return self.plan(threads, free // 2)
 
     @abstractmethod
     def arrays(self) -> dict[str, tuple[tuple[int, ...], np.dtype[Any]]]:
@@ -105,10 +119,10 @@ def solver_of(name: str, points: int, chequers: int, **options: Any) -> Solver:
     >>> solver_of("mean-rolls", 6, 15).recipe.name
     'exact'
     """
-    found = get(name)
+    found: Any = get(name)
     if not isinstance(found, type):
         raise SolverError(f"{name} is not solved as a single table")
-    solver = found(points, chequers, **options)
+    solver: Solver = found(points, chequers, **options)
     solver.plan()  # refuses sizes that there is no solver for
     return solver
 

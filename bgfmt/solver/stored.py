@@ -305,6 +305,7 @@ class Chunked(Taker):
         self.type = record_type(making.grid.columns)
         self._chunks: dict[tuple[int, int], Array] = {}
         self._left: dict[tuple[int, int], int] = {}
+        self._free: list[Array] = []  # memory of chunks that are stored
         self._lock = threading.Lock()
         grid = making.grid
         self.whole = np.zeros((grid.chunks, grid.chunks), np.bool_)
@@ -348,6 +349,7 @@ class Chunked(Taker):
             del self._left[at], self._chunks[at]
         self.store.put(self.making.array, (*at, 0), chunk)
         self.whole[at] = True
+        self._free.append(chunk)
 
     def _chunk(self, at: tuple[int, int]) -> Array:
         """A chunk that records go into; what is known of sides that are off lies in it."""
@@ -355,7 +357,9 @@ class Chunked(Taker):
             if at not in self._chunks:
                 grid = self.making.grid
                 rows, columns = (min(grid.chunk, grid.n - k * grid.chunk) for k in at)
-                chunk = self._chunks[at] = np.zeros((grid.chunk, grid.chunk), self.type)
+                chunk = self._free.pop() if self._free else np.empty((grid.chunk, grid.chunk), self.type)
+                chunk[...] = 0
+                self._chunks[at] = chunk
                 if at[0] == 0:
                     chunk[0, :columns] = np.iinfo(self.type).max
                 self._left[at] = (rows - (at[0] == 0)) * (columns - (at[1] == 0))

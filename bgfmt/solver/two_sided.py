@@ -45,7 +45,7 @@ MADE = (
 )
 FEW = 1000  # lines that are not worth dividing
 MAX_POINTS = 12
-HELD_PAIRS = 100_000_000  # tables of more pairs are made through a store of chunks; read anew at each solve
+HELD_PAIRS = 30_000_000  # tables of more pairs are made through a store of chunks; read anew at each solve
 STORE_RATE = 0.4e9  # bytes of table a second that checksums, the store, and the file in order take
 
 

@@ -50,12 +50,6 @@ class Workers(Protocol):
         for _ in self.run(function, keys):
             pass
 
-    def prepare(self, function: Callable[[], object]) -> None:
-        """Have each worker call this once, before its first task."""
-
-    def leave(self) -> None:
-        """No more tasks come: the workers may begin to end."""
-
     def __enter__(self) -> Self:
         return self
 

@@ -8,6 +8,7 @@ import pty
 import re
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -30,8 +31,12 @@ def no_work(monkeypatch: pytest.MonkeyPatch) -> None:
     def never(*arguments: object, **options: object) -> None:
         raise AssertionError("work was begun")
 
-    for function in ("one_sided.one_sided", "two_sided.two_sided", "one_sided.mean_rolls"):
-        monkeypatch.setattr(f"bgfmt.solver.{function}", never)
+    for module, function in (
+        ("one_sided", "one_sided"),
+        ("two_sided", "two_sided"),
+        ("one_sided", "mean_rolls"),
+    ):
+        monkeypatch.setattr(import_module(f"bgfmt.solver.{module}"), function, never)
     monkeypatch.setattr("bgfmt.files.stores.Filling.run", never)
 
 
@@ -148,7 +153,7 @@ def test_too_little_disk(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Non
 
 
 def test_large_tables_of_either_format(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("bgfmt.solver.two_sided.HELD_PAIRS", 100)
+    monkeypatch.setattr(import_module("bgfmt.solver.two_sided"), "HELD_PAIRS", 100)
     made = bgfmt.solve("two-sided", 3, 3, tmp_path / "a.npz")
     again = bgfmt.solve("two-sided", 3, 3, tmp_path / "a.bd")
     with bgfmt.open(made) as db:

@@ -11,8 +11,8 @@ BGFMT = [sys.executable, "-m", "bgfmt"]
 
 
 def test_the_table_of_costs_is_the_models() -> None:
-    from bgfmt import met
     from benchmarks import costs
+    from bgfmt import met
 
     page = (Path(__file__).resolve().parents[2] / "docs" / "cluster.md").read_text(encoding="utf-8")
     assert "\n".join(costs.lines(met.load())) in page

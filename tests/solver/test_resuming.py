@@ -22,7 +22,7 @@ import bgfmt
 from bgfmt import solver
 from bgfmt.cli import run as command
 from bgfmt.errors import CapabilityError, CorruptError, OutputExistsError, ScratchError, SolverError
-from bgfmt.files.stores import solve_stored
+from bgfmt.files.solve import solve_stored
 from bgfmt.solver import tiles
 from bgfmt.storage.chunks import ChunkStore
 from bgfmt.storage.sink import FileSink

@@ -250,7 +250,7 @@ def _reach(address: str) -> None:
 
 @contextlib.contextmanager
 def _interrupts_later() -> Iterator[None]:
-    """Block interrupts: this process hears them afterwards, and the processes and threads begun meanwhile never do."""
+    """Block interrupts: this process hears them afterwards, threads and processes begun meanwhile never do."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return

@@ -23,7 +23,7 @@ import bgfmt
 from bgfmt.cli import run
 from bgfmt.errors import CapabilityError, ClusterError
 from bgfmt.extras.cluster.dask_workers import DaskWorkers
-from bgfmt.files.stores import solve_stored
+from bgfmt.files.solve import solve_stored
 from tests.support import store_making
 from tests.support.store_making import BGFMT, chunk_files, digest, reseal
 
