@@ -121,7 +121,7 @@ def solver_of(name: str, points: int, chequers: int, **options: Any) -> Solver:
     """
     found: Any = get(name)
     if not isinstance(found, type):
-        raise SolverError(f"{name} is not solved as a single table")
+        raise SolverError(f"no solver of {name!r} as a single table, which can be planned")
     solver: Solver = found(points, chequers, **options)
     solver.plan()  # refuses sizes that there is no solver for
     return solver
