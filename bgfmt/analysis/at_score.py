@@ -163,8 +163,8 @@ def _ranked(play: Play, worth: MatchPlay) -> RankedPlay:
 # The cube in a match, from the chance to win the game: approximate, for what is too much to calculate.
 #
 # Match winning chances between a dead and a fully live cube, the way R. Janowski ("Take-points in money games", 1993)
-# mixes them in money, at the score's own four outcomes. How live the cube is (0 dead, 1 fully live) is read from money
-# equities where they are exact or stored, so that in a position decided by the next roll the cube is dead.
+# mixes them in money, at the score's own four outcomes. How live the cube is (0 dead, 1 fully live) is read from
+# money equities where they are exact or stored, so that in a position decided by the next roll the cube is dead.
 
 
 USUAL_LIFE = 2 / 3
