@@ -38,7 +38,7 @@ WORK_BYTES = (
 READ_RATE = 3.5e9  # bytes a second that a core reads from the system's cache, checks and turns, measured
 WRITE_RATE = 0.8e9  # bytes a second that a core puts into chunks and writes, measured
 CHUNKS_A_SIDE = 500  # a store of more chunks than this squared gets larger ones
-MOST_CHUNK = 2048
+SMALLEST_CHUNK, MOST_CHUNK = 128, 2048
 
 
 class Strip(NamedTuple):
@@ -233,7 +233,7 @@ def work(grid: Grid, results: float, *, lanes: float = LANES) -> Work:
 
 def _chunk_for(n: int) -> int:
     """Places along a side of a chunk: a power of two, for a few thousand chunks at most a side."""
-    chunk = 128 if n < 2048 else 256 if n < 8192 else 512
+    chunk = SMALLEST_CHUNK if n < 2048 else 256 if n < 8192 else 512
     while n // chunk > CHUNKS_A_SIDE and chunk < MOST_CHUNK:
         chunk *= 2
     return chunk

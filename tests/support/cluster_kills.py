@@ -34,7 +34,7 @@ from typing import Any
 
 import bgfmt
 from bgfmt.extras.cluster.dask_workers import DaskWorkers
-from bgfmt.files.solve_store import solve_stored
+from bgfmt.files.solve import solve_stored
 
 BGFMT = [sys.executable, "-m", "bgfmt"]
 LONG = 600  # seconds that nothing takes
