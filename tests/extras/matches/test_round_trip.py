@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bgfmt.extras.matches import Match, read
-from bgfmt.extras.matches.model import Record, Rules
-from bgfmt.extras.matches.results import checked, outcome
+from bgfmt.extras.matches.model import Record, Rules, checked, outcome
 from bgfmt.extras.matches.walk import GameWalk
 from bgfmt.extras.matches.write_mat import write_mat
 from bgfmt.extras.matches.write_sgf import write_sgf
@@ -18,7 +17,7 @@ from bgfmt.game.moves import legal_plays
 
 
 def game(source: random.Random, length: int, scores: tuple[int, int], number: int, plies: int) -> GameWalk:
-    """A game of legal plays and whatever the cube allows, cut off after so many plies."""
+    """A game of legal plays and whatever the cube allows, cut off after `plies` plies."""
     walk = GameWalk(
         ("Ann", "Bob"), length, Rules(jacoby=None if length else False), number=number, scores=scores
     )
