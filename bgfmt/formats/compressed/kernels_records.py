@@ -22,11 +22,12 @@ from bgfmt.formats.compressed.kernels_coder import (
     open_stream,
     set_classes,
 )
-from bgfmt.formats.compressed.kernels_model import add_prediction, raise_row
+from bgfmt.formats.compressed.kernels_model import add_prediction, fetch, raise_row
 from bgfmt.formats.compressed.layout import MOST_NARROW, MOST_PAIRS, MOST_WIDE, PLAIN
 from bgfmt.jit import njit
 
 AT_ONCE = 4096  # records that are located before they are decoded
+SOON = 4  # records before it is needed the memory is asked for a column's factors
 MOST_LENGTH = 4096  # records of a stream
 MOST_FACTORS = 4 * (MOST_WIDE + MOST_NARROW + 2 * MOST_PAIRS)
 
@@ -253,6 +254,8 @@ def residuals(
             if how < 0:
                 return i
             stored[i] = how == 1
+            if how == 2:
+                fetch(data, np.int64(states[k, LEAST]), np.int64(states[k, MOST]))
         done = _by_length(states, count, by_length)
         for at in range(done, count, LANES):
             busy = min(LANES, count - at)
@@ -271,18 +274,21 @@ def residuals(
 
 @njit()
 def add_predictions(
-    data: Any, starts: Any, beside: Any, where: Any, tiles: Any, widths: Any, parts: Any, shifts: Any,
+    data: Any, starts: Any, beside: Any, where: Any, tiles: Any, widths: Any, factors: Any, parts: Any, shifts: Any,
     block: int, order: Any, stored: Any, out: Any,
 ) -> None:  # fmt: skip
     """Add to each row of out (m, columns) its prediction, unless it is stored: to row order[i] the i-th.
 
-    where : factors of the record's column in `beside`. parts : (tiles, columns, PARTS), see `TileModel.parts`.
+    where : factors of the record's column in `beside`. widths, factors : of every tile. parts : (tiles, columns,
+    PARTS), see `TileModel.parts`.
     """
     each = 3 if out.shape[1] == 4 else 2
     row = np.empty(MOST_FACTORS, np.int32)
     mine, theirs = data.view(np.int8), beside.view(np.int8)
     last = np.int64(-1)
     for i in range(len(starts)):
+        if i + SOON < len(starts):
+            fetch(beside, where[i + SOON], where[i + SOON] + factors[tiles[i + SOON]])
         if stored[i]:
             continue
         t = tiles[i]

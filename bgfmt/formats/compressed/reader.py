@@ -263,8 +263,8 @@ class Reader:
         if bad >= 0:
             raise self._bad_blocks(int(starts[bad]))
         kernels.add_predictions(
-            data, at, side, side_at, tiles, self._tile_widths, self._parts, self._shifts, shape.block, order,
-            stored, out,
+            data, at, side, side_at, tiles, self._tile_widths, self._factors, self._parts, self._shifts,
+            shape.block, order, stored, out,
         )  # fmt: skip
         return out
 
