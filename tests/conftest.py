@@ -13,6 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import hypothesis
 import pytest
 
 if TYPE_CHECKING:
@@ -24,6 +25,20 @@ GOLDEN = FIXTURES / "golden"
 
 # What a shell starts in the background ignores interrupts, and so would all that the tests start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# Compiled modules are kept whatever the environment says: hundreds of tests start Python anew.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+# No example is too slow: a busy machine stops any process for as long as it likes.
+hypothesis.settings.register_profile("bgfmt", deadline=None)
+hypothesis.settings.load_profile("bgfmt")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests of many seconds in one piece come first, so that no worker waits for another at the end."""
+    items.sort(key=lambda item: item.get_closest_marker("long") is None)
+
 
 PROGRAMS = ("gnubg", "makebearoff", "makehyper", "bearoffdump", "jconsole", "cc", "node", "chromium")
 
@@ -47,7 +62,7 @@ def find_j() -> str | None:
         asked = [found, "-js", "echo 'J',9!:14 ''", "exit 0"]
         try:
             said = subprocess.run(
-                asked, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=5, check=False
+                asked, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False
             )
         except (OSError, subprocess.TimeoutExpired):
             continue

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from bgfmt.analysis.asking import COUNTS, facts, one_or_two, parse_away, state_of
 from bgfmt.errors import CapabilityError
-from bgfmt.extras.hosts.asking import COUNTS, facts, one_or_two, parse_away, state_of
 from bgfmt.game.board import Position, Side
 from bgfmt.game.state import OWNERS, GameState
 
@@ -28,7 +28,7 @@ __all__ = [
     "one_or_two",
     "parse_away",
     "state_of",
-]  # of `bgfmt.extras.hosts.asking`, for the commands
+]  # of `bgfmt.analysis.asking`, for the commands
 
 F = TypeVar("F", bound=Callable[..., Any])
 OTHER_SUFFIXES = (".bin", ".gz")  # that a database of no format's own suffix may have

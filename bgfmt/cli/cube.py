@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from bgfmt.analysis import asking
 from bgfmt.cli import _asking, options
-from bgfmt.extras.hosts import asking
 
 if TYPE_CHECKING:
     from bgfmt.analysis.advisor import Advisor

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from bgfmt.analysis import asking
 from bgfmt.cli import _asking, options
-from bgfmt.extras.hosts import asking
 from bgfmt.game.board import Position, Side
 from bgfmt.game.state import GameState
 

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from bgfmt.analysis import asking
 from bgfmt.cli import _asking, options
 from bgfmt.errors import NotCoveredError
-from bgfmt.extras.hosts import asking
 from bgfmt.game.board import Position, Side
 
 if TYPE_CHECKING:

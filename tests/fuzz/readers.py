@@ -3,7 +3,7 @@
 Each is given mutated copies of what it should be given, for its share of the time.
 Where the environment names a file in BGFMT_FUZZ_LOG, a line of JSON goes there every minute: the executions since the
 last one, by reader and end. Anything but a result or an error
-of one line, more than two seconds or 300 MB is an escape: its input is kept as `broken-*.bin`. Prints the executions
+of one line, more than ten seconds or 300 MB is an escape: its input is kept as `broken-*.bin`. Prints the executions
 of each reader, and how they ended; the exit code is 1 where one escaped.
 """
 
@@ -27,8 +27,8 @@ from typing import Any
 
 import bgfmt
 from bgfmt import met
+from bgfmt.analysis import asking
 from bgfmt.errors import BgfmtError
-from bgfmt.extras.hosts import asking
 from bgfmt.extras.hosts.external import Player, Session
 from bgfmt.extras.hosts.gnubg import record
 from bgfmt.extras.hosts.ubgi import Engine
@@ -42,7 +42,7 @@ from tests.fuzz import asking as service
 from tests.fuzz import corpus, mutations
 
 FIXTURES = corpus.FIXTURES
-SECONDS, MEGABYTES = 2.0, 300
+SECONDS, MEGABYTES = 10.0, 300
 ESCAPE = "ESCAPE"
 EVERY = 60.0  # seconds between lines of the log
 BATCH = 0.5  # seconds of one reader before the next has its turn

@@ -36,7 +36,9 @@ def recognise(data: bytes) -> bool:
     """Whether a text names White and Black and has a line such as ``5,4 1-5,12-17``."""
     text = data[:4096].decode("utf-8", "replace")
     lines = (LINE.match(line.strip()) for line in text.splitlines())
-    return bool(WHITE.search(text) and BLACK.search(text) and any(m and PLAY.match(m[3]) for m in lines))
+    return not text.lstrip().startswith("(") and bool(
+        WHITE.search(text) and BLACK.search(text) and any(m and PLAY.match(m[3]) for m in lines)
+    )
 
 
 def read(data: bytes, name: str = "<text>") -> Iterator[Match]:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from bgfmt.analysis import choose
+from bgfmt.analysis import asking, choose
 from bgfmt.analysis.advisor import Advisor
 from bgfmt.analysis.library import Library
 from bgfmt.errors import BgfmtError, NotCoveredError, PositionError, TooMuchWorkError
-from bgfmt.extras.hosts import asking
 from bgfmt.extras.serve.holdings import Holding, Holdings
 from bgfmt.extras.serve.parameters import Question
 from bgfmt.extras.serve.positions import describe, number_in, one_or_two, said_by

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from bgfmt.analysis import asking
 from bgfmt.errors import PositionError
-from bgfmt.extras.hosts import asking
 from bgfmt.extras.serve.refusals import Refusal
 from bgfmt.game.board import Position, Side
 from bgfmt.game.identifiers import parse_position, parse_side, position_id, xgid

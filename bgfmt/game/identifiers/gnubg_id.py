@@ -83,13 +83,13 @@ def position_id(position: Position) -> str:
 def from_position_id(text: str) -> Position:
     """The position of a Position ID, the side on roll first."""
     if len(text) != 14:
-        raise PositionError(f"{text!r}: a Position ID has 14 characters, not {len(text)}")
+        raise PositionError(f"{text[:40]!r}: the Position ID has {len(text)} of 14 characters")
     return from_position_key(_decode(text, 10, "Position ID").to_bytes(10, "little"))
 
 
-def match_id(asked: GameState | Position) -> str:
+def match_id(position: GameState | Position) -> str:
     """gnubg's Match ID. Beavers and the limit of the cube are not in it."""
-    state = as_state(asked)
+    state = as_state(position)
     decision = 1 - state.turn if state.doubled else state.turn
     high, low = (max(state.dice), min(state.dice)) if state.dice else (0, 0)
     owner = 3 if state.cube_owner is None else state.cube_owner
@@ -105,9 +105,9 @@ def match_id(asked: GameState | Position) -> str:
     return base64.b64encode(bits.to_bytes(9, "little")).decode()
 
 
-def gnubg_id(asked: GameState | Position) -> str:
+def gnubg_id(position: GameState | Position) -> str:
     """Position ID and Match ID joined by a colon."""
-    state = as_state(asked)
+    state = as_state(position)
     return f"{position_id(state.position)}:{match_id(state)}"
 
 
@@ -121,7 +121,7 @@ def from_gnubg_id(text: str) -> GameState:
 def from_match_id(text: str, position: Position | None = None) -> GameState:
     """The state of a Match ID; alone it says nothing of the chequers, so they stand as at the start of a game."""
     if len(text) != 12:
-        raise PositionError(f"{text!r}: a Match ID has 12 characters, not {len(text)}")
+        raise PositionError(f"{text[:40]!r}: the Match ID has {len(text)} of 12 characters")
     bits = _decode(text, 9, "Match ID")
 
     def field(at: int, size: int) -> int:
@@ -170,16 +170,16 @@ def position_ids(counts: ArrayLike) -> NDArray[np.bytes_]:
 
 def from_position_ids(texts: Any) -> NDArray[np.int8]:
     """Counts (N, 2, 25) int8, side on roll first, of many Position IDs; PositionError names the first bad one."""
-    given = np.asarray(texts)
-    if given.dtype.kind == "U":
-        given = np.char.encode(given, "ascii", "replace")
-    if given.size == 0:
+    names = np.asarray(texts)
+    if names.dtype.kind == "U":
+        names = np.char.encode(names, "ascii", "replace")
+    if names.size == 0:
         return np.zeros((0, 2, 25), np.int8)
-    if given.dtype.itemsize != 14:
+    if names.dtype.itemsize != 14:
         raise PositionError("a Position ID has 14 characters")
     value = np.full(256, 255, np.uint8)
     value[ALPHABET] = np.arange(64)
-    digits = value[np.ascontiguousarray(given).view(np.uint8).reshape(-1, 14)].astype(np.uint32)
+    digits = value[np.ascontiguousarray(names).view(np.uint8).reshape(-1, 14)].astype(np.uint32)
     padded = np.pad(digits, ((0, 0), (0, 2))).reshape(-1, 4, 4)
     words = padded[..., 0] << 18 | padded[..., 1] << 12 | padded[..., 2] << 6 | padded[..., 3]
     data = np.stack([words >> s & 255 for s in (16, 8, 0)], axis=-1).reshape(-1, 12)[:, :10].astype(np.uint8)
@@ -201,6 +201,6 @@ def from_position_ids(texts: Any) -> NDArray[np.int8]:
     if bad.any():
         at = int(bad.argmax())
         raise PositionError(
-            f"row {at}: {given.reshape(-1)[at].decode('ascii', 'replace')!r} is no Position ID"
+            f"row {at}: {names.reshape(-1)[at].decode('ascii', 'replace')!r} is no Position ID"
         )
     return np.ascontiguousarray(sides).astype(np.int8)

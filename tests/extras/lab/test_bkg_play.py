@@ -8,7 +8,6 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from bgfmt.analysis.thumb import counting, doubling, home, racing
 from bgfmt.errors import PositionError
 from bgfmt.extras.lab.engine.bkg import Bkg, classes
 from bgfmt.extras.lab.engine.bkg.boards import array_of
@@ -16,6 +15,7 @@ from bgfmt.extras.lab.engine.bkg.classes import Category, Classes, StateClass
 from bgfmt.extras.lab.engine.bkg.cubing import racing as race_of
 from bgfmt.extras.lab.engine.bkg.resigning import games_lost, most_to_win, turns_of
 from bgfmt.extras.lab.playing.quality import measured
+from bgfmt.extras.lab.thumb import counting, doubling, racing
 from bgfmt.game import board
 from bgfmt.game.board import Position, Side
 from bgfmt.game.identifiers import parse
@@ -70,7 +70,7 @@ def test_least_w_of_the_opponent() -> None:
     position = Position(counts("1 0 3 0 0 1"), counts("2 0 0 0 1 0"))
     by_enr = ENGINE.ranked(GameState.of(position, (2, 1)))[0].play.result.us
     by_w = Bkg({"bearoff": "w"}).ranked(GameState.of(position, (2, 1)))
-    ids, rows = home.gillogly()
+    ids, rows = racing.gillogly()
     place = {int(n): k for k, n in enumerate(ids)}
     theirs = rows[place[position.them.number(6)], 1:]
     left = {r.play.result.us: rows[place[r.play.result.us.number(6)], 1:] for r in by_w}
@@ -106,7 +106,7 @@ def test_least_and_greatest_rolls(men: str, least: int, most: int) -> None:
 
 
 def test_least_and_greatest_are_those_of_the_table() -> None:
-    ids, rows = home.gillogly()
+    ids, rows = racing.gillogly()
     greatest = ENGINE.home.greatest
     assert int((greatest <= 8).sum()) == 2842
     for k in range(1, len(ids), 37):
@@ -145,7 +145,7 @@ def test_no_cube_while_engaged() -> None:
 
 
 def test_the_cube_is_that_of_the_rules_of_thumb() -> None:
-    ids, rows = home.gillogly()
+    ids, rows = racing.gillogly()
     rng = random.Random(6)
     for _ in range(150):
         a, b = rng.randrange(1, len(ids)), rng.randrange(1, len(ids))

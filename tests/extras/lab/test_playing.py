@@ -30,9 +30,9 @@ from bgfmt.game.board import Position, Side
 from bgfmt.game.identifiers import fibs, from_gnubg_id, parse
 from bgfmt.game.moves import Play, legal_plays
 from bgfmt.game.state import START, GameState
-from tests.formats.test_guest import python
-from tests.formats.test_guest import run as guests
 from tests.guest.bgfmt_guest.random_mover import RandomMover
+from tests.laws.test_guest import python
+from tests.laws.test_guest import run as guests
 
 BKG = Bkg()
 OPENING = GameState()

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgfmt import solver
-from bgfmt.analysis.thumb import home, racing
+from bgfmt.extras.lab.thumb import racing
 from bgfmt.game import board
 from bgfmt.game.board import Position, Side
 from bgfmt.game.moves import ROLLS, race_plays
@@ -63,7 +63,7 @@ def measured(rules: tuple[Rule, ...] = RULES, *, threads: int | None = None) -> 
     values = np.ascontiguousarray(np.asarray(table.equities)[:, :, 0])
     counts = board.unrank_array(np.arange(n), POINTS)
     starts, results = _results(counts)
-    ids, all_rows = home.gillogly()
+    ids, all_rows = racing.gillogly()
     rows = all_rows[np.searchsorted(ids, np.arange(n))]
     chance = values[1:, 1:] / 2 + 0.5
     place = np.minimum((chance / BIN).astype(np.int64), 19)

@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bgfmt.analysis.thumb import counting, doubling, racing
 from bgfmt.errors import CapabilityError
 from bgfmt.extras.lab.study import counts
+from bgfmt.extras.lab.thumb import counting, doubling, racing
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bgfmt.analysis.thumb import home
+from bgfmt.extras.lab.thumb import racing
 from bgfmt.game import board
 from bgfmt.game.board import MAX_CHEQUERS, Position, Side
 
@@ -39,7 +39,7 @@ def home_of_table() -> Home:
     from bgfmt.extras.lab.engine.bkg.kernels import turns
     from bgfmt.extras.lab.engine.bkg.kernels.running import Home
 
-    ids, rows = home.gillogly()
+    ids, rows = racing.gillogly()
     n = board.count(6, MAX_CHEQUERS)
     enr, chances = np.full(n, np.inf), np.zeros((n, 8))
     enr[ids], chances[ids] = rows[:, 0], rows[:, 1:]

@@ -13,9 +13,9 @@ from typing import Any, Literal, NamedTuple, get_args, get_type_hints
 import numpy as np
 from numpy.typing import NDArray
 
-from bgfmt.analysis.thumb.counting import Rounding
-from bgfmt.analysis.thumb.doubling import Zone
 from bgfmt.errors import PositionError
+from bgfmt.extras.lab.thumb.counting import Rounding
+from bgfmt.extras.lab.thumb.doubling import Zone
 
 Array = NDArray[Any]
 Escape = Literal["sum", "full", "any", "past"]
@@ -45,7 +45,7 @@ class Completion:
     hold : when the bonus for holding a man counts: ``always``, 10 percent ``behind``, in ``gammon`` danger.
     bearoff : plays from the table by least expected rolls with the two exceptions (``enr``), or by the least W of
         the opponent (``w``).
-    zone, rounding : of doubling, see `bgfmt.analysis.thumb`.
+    zone, rounding : of doubling, see `bgfmt.extras.lab.thumb`.
     """
 
     scale: int = 36

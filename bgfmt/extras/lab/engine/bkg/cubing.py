@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from bgfmt.analysis.thumb import counting
-from bgfmt.analysis.thumb import home as thumb_home
-from bgfmt.analysis.thumb import racing as thumb_racing
 from bgfmt.extras.lab.engine.bkg.boards import array_of
 from bgfmt.extras.lab.engine.bkg.resigning import games_lost, turns_of
+from bgfmt.extras.lab.thumb import counting
+from bgfmt.extras.lab.thumb import racing as thumb_racing
 from bgfmt.game.state import GameState
 
 if TYPE_CHECKING:
@@ -50,7 +49,7 @@ def racing(engine: Bkg, state: GameState) -> Racing:
     numbers = [running.number(home, side) for side in board]
     full, rounding = None, engine.completion.rounding
     if min(numbers) >= 0:
-        chances = thumb_home.distributions()[1]
+        chances = thumb_racing.distributions()[1]
         full = float(thumb_racing.win_chance(chances[numbers[0]], chances[numbers[1]]))
     return Racing(
         enr=(float(running.expected_rolls(home, board[0])), float(running.expected_rolls(home, board[1]))),

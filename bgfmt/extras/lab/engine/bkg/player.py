@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from bgfmt.analysis.thumb.doubling import Zone
 from bgfmt.extras.lab.engine.bkg.boards import array_of, home_of_table
 from bgfmt.extras.lab.engine.bkg.completion import Completion
+from bgfmt.extras.lab.thumb.doubling import Zone
 from bgfmt.game.moves import Play, legal_plays
 from bgfmt.game.state import GameState
 

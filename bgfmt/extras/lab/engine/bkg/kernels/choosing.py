@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bgfmt.analysis.thumb import doubling
 from bgfmt.extras.lab.engine.bkg.completion import Kernel
 from bgfmt.extras.lab.engine.bkg.kernels import evaluation, measures, running
 from bgfmt.extras.lab.engine.bkg.kernels.moves import Room
+from bgfmt.extras.lab.thumb import doubling
 from bgfmt.jit import njit
 
 Array = NDArray[Any]
@@ -98,7 +98,7 @@ def best(home: running.Home, part: int, room: Room, points: Array) -> int:
 
 @njit()
 def adjusted_thirds(us: Array, them: Array) -> int:
-    """Acount in thirds of a pip; `bgfmt.analysis.thumb.counting` has the rule."""
+    """Acount in thirds of a pip; `bgfmt.extras.lab.thumb.counting` has the rule."""
     total = 3 * measures.pipcount(us) + 4 * us[1] + 2 * us[2] + us[3]
     men = gaps = 0
     for point in range(1, 26):

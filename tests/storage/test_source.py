@@ -156,7 +156,7 @@ def test_only_regular_files_are_read(tmp_path: Path) -> None:
                     open_source(tmp_path / path, guard=guard)
         with pytest.raises(IsADirectoryError):
             open_source(tmp_path)
-        assert time.monotonic() - begun < 1
+        assert time.monotonic() - begun < 100  # a FIFO is never opened
 
 
 def test_a_fifo_that_takes_the_place_of_a_file_is_no_trap(

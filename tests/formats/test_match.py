@@ -12,7 +12,7 @@ import pytest
 
 import bgfmt
 from bgfmt import formats, met
-from bgfmt.analysis.match_table import judge_from, rank_from, refusal, roller_at
+from bgfmt.analysis.at_score import judge_from, rank_from, refusal, roller_at
 from bgfmt.analysis.ondemand import solve_match
 from bgfmt.errors import (
     BgfmtError,

@@ -13,9 +13,13 @@ which is W = sum of WPRB(n) * P2(>= n) and V = sum of VPRB(n) * P1(> n). `by_ste
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from bgfmt.extras.lab.tables.gillogly import ROLLS, domain_ids
+from bgfmt.tables import OneSided
 
 Floats = NDArray[np.float64]
 OPEN = 1e-12  # mass that is left open when the loop ends
@@ -70,3 +74,29 @@ def win_chance(onmove: ArrayLike, other: ArrayLike) -> Floats:
 def _widened(rows: Floats, width: int) -> Floats:
     more = width - rows.shape[-1]
     return np.pad(rows, [(0, 0)] * (rows.ndim - 1) + [(0, more)]) if more else rows
+
+
+@cache
+def distributions() -> tuple[Floats, Floats]:
+    """(means (54264,), chances (54264, 31)) by gnubg's position number: ENR, and P(1), P(2), ..., P(31)."""
+    from bgfmt import solver
+    from bgfmt.solver.one_sided import ExactMeans
+
+    table = solver.one_sided(6, gammon=False, recipe="exact")
+    assert isinstance(table, OneSided)
+    means = table.record(ExactMeans)
+    assert means is not None
+    chances = np.asarray(table.bearoff)[:, 1:]
+    for rows in (means.means, chances):
+        rows.setflags(write=False)
+    return means.means, chances
+
+
+@cache
+def gillogly() -> tuple[NDArray[np.int64], Floats]:
+    """(ids (4853,), rows (4853, 9)): gnubg's position numbers of the union, with ENR and P(1)..P(8)."""
+    means, chances = distributions()
+    ids = domain_ids("union")
+    rows = np.concatenate([means[ids, None], chances[ids, :ROLLS]], axis=1)
+    rows.setflags(write=False)
+    return ids, rows

@@ -46,7 +46,7 @@ def told(program: str, script: str) -> str:
         input=script + "quit\nyes\n",
         capture_output=True,
         text=True,
-        timeout=240,
+        timeout=280,
         check=False,
     )
     return done.stdout
@@ -71,7 +71,7 @@ def answers(oracle):
         input=script + "quit\nyes\n",
         capture_output=True,
         text=True,
-        timeout=240,
+        timeout=280,
         check=False,
     )
     return asked, done.stdout

@@ -299,7 +299,7 @@ def test_the_default_tables_are_quick(tmp_path: Path) -> None:
         "print(time.process_time())"
     )
     taken = [float(subprocess.check_output([sys.executable, "-c", code])) for _ in range(3)]
-    assert min(taken) < 2
+    assert min(taken) < 8  # seconds of the processor; about one where it is idle
     one, two = (tmp_path / name for name in ("os.bd", "ts.bd"))
     assert one.read_bytes() == (GOLDEN / "gnubg/os_p06.bd").read_bytes()
     assert hashlib.sha256(two.read_bytes()).hexdigest() == SIX_BY_SIX

@@ -11,9 +11,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from bgfmt.analysis.thumb import counting, doubling, estimating, racing
 from bgfmt.errors import PositionError
 from bgfmt.extras.lab.articles.systems import distribution
+from bgfmt.extras.lab.thumb import counting, doubling, racing
 from bgfmt.game import board
 from bgfmt.game.board import Side
 
@@ -121,6 +121,6 @@ def test_takes() -> None:
 
 
 def test_rolls_outside_of_the_table() -> None:
-    assert float(estimating.rolls_outside((7, 0, 0, 0, 0, 8))) == 8.0
-    assert float(estimating.rolls_outside((0, 0, 0, 0, 0, 15))) == pytest.approx(90 / 7)
-    assert estimating.rolls_outside(np.zeros((2, 3, 24))).shape == (2, 3)
+    assert float(counting.rolls_outside((7, 0, 0, 0, 0, 8))) == 8.0
+    assert float(counting.rolls_outside((0, 0, 0, 0, 0, 15))) == pytest.approx(90 / 7)
+    assert counting.rolls_outside(np.zeros((2, 3, 24))).shape == (2, 3)

@@ -14,7 +14,7 @@ import pytest
 
 import bgfmt
 from bgfmt import Position, Side
-from bgfmt.cli import COMMANDS, run
+from bgfmt.cli import ORDER, run
 from tests.conftest import GOLDEN
 
 OS, TS = str(GOLDEN / "gnubg/os_p06.bd"), str(GOLDEN / "gnubg/ts_06x04.bd")
@@ -36,7 +36,7 @@ def fails(capsys: pytest.CaptureFixture[str], *arguments: str | Path, code: int 
 
 
 def test_every_verb_has_help_with_an_example(capsys: pytest.CaptureFixture[str]) -> None:
-    for verb in COMMANDS:
+    for verb in ORDER:
         code, out, _ = cli(capsys, verb, "--help")
         assert code == 0
         assert "Usage: bgfmt" in out

@@ -9,9 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bgfmt import met
-from bgfmt.analysis.ondemand import engine, plan_money, solve_match, solve_money, solving
-from bgfmt.analysis.ondemand.answers import match_columns
-from bgfmt.analysis.ondemand.kept import Kept
+from bgfmt.analysis.ondemand import plan_money, solve_match, solve_money, solving
+from bgfmt.analysis.ondemand.answers import Games, match_columns
 from bgfmt.game.board import Position, Side
 from bgfmt.game.moves import ROLLS, legal_plays
 from bgfmt.met.score import Score
@@ -41,7 +40,7 @@ def walk(position: Position, choices: list[int]) -> list[tuple[Position, bool]]:
 @settings(max_examples=60, deadline=None)
 @given(SIDE, SIDE, st.lists(st.integers(0, 10**6), max_size=5), st.booleans())
 def test_money(us: Side, them: Side, choices: list[int], jacoby: bool) -> None:
-    kept = Kept()
+    kept = Games()
     kept.solve_money(Position(us, them), jacoby, LIMIT, None)
     for position, _ in walk(Position(us, them), choices):
         found, fresh = kept.money(position, jacoby), solve_money(position, jacoby=jacoby)
@@ -64,7 +63,7 @@ def test_match(
     us: Side, them: Side, choices: list[int], away: tuple[int, int], crawford: bool, player: int
 ) -> None:
     score = Score(away, XG2, crawford and min(away) == 1, player=player)
-    kept = Kept()
+    kept = Games()
     kept.solve_match(Position(us, them), score, LIMIT, None)
     for position, first in walk(Position(us, them), choices):
         now = score if first else replace(score, away=away[::-1], player=1 - player)
@@ -84,7 +83,7 @@ def test_match(
 def test_with_gammons_until_they_are_saved() -> None:
     start = Position(Side(2), Side(6, 5, 4))
     score = Score((4, 3), XG2)
-    kept = Kept()
+    kept = Games()
     kept.solve_match(start, score, LIMIT, None)
     later = Position(Side(5, 5, 3), Side(1))
     assert kept.match(later, replace(score, away=(3, 4), player=1)) is None  # a roll takes both chequers off
@@ -99,7 +98,7 @@ def test_with_gammons_until_they_are_saved() -> None:
 
 
 def test_what_is_not_held() -> None:
-    kept = Kept()
+    kept = Games()
     position, score = Position(Side(1, 1, 1), Side(2, 1)), Score((5, 4), XG2)
     kept.solve_match(position, score, LIMIT, None)
     assert kept.match(position, Score((4, 5), XG2)) is None
@@ -115,7 +114,7 @@ def test_what_is_not_held() -> None:
 def test_a_bound_of_memory() -> None:
     positions = [Position(Side(1, 1, n), Side(2, 1)) for n in (3, 2, 1)]
     large = Position(Side(0, 0, 0, 2, 2, 2), Side(0, 0, 0, 2, 2))
-    kept = Kept(most=plan_money(positions[0]).memory)
+    kept = Games(most=plan_money(positions[0]).memory)
     for position in (*positions, large):
         kept.solve_money(position, False, LIMIT, None)
     assert kept.money(positions[0], False) is None  # made room for the others
@@ -129,7 +128,7 @@ def test_both_sides_alike(side: Side, last_point: bool, jacoby: bool) -> None:
     """A pair of boards that serves both ways round is what it is when each way is calculated by itself."""
     position = Position(side, side)
     kept = match_columns(position, Score((1, 1), XG2)) if last_point else columns.for_money(jacoby=jacoby)
-    work = engine.plan(position, len(kept))
+    work = solving.plan(position, len(kept))
     assert kept.mirror() is not None
     whole = solving.solve(work, kept, threads=2).start()
     with pytest.MonkeyPatch.context() as patch:

@@ -57,7 +57,7 @@ def test_ranges(client: Client) -> None:
         "bytes" + " " * 4000 + "x",
     ):
         assert client.get(path, Range=text)[0] == 200
-    assert time.monotonic() - began < 5  # linear, or it would not end
+    assert time.monotonic() - began < 100  # linear, or it would not end
     assert client.get(path, Range="bytes=0-7", If_Range=tag)[0] == 206
     assert client.get(path, Range="bytes=0-7", If_Range='"other"')[0] == 200
     assert client.get(path, If_None_Match=tag)[0] == 304
@@ -186,14 +186,18 @@ def test_newcomers_beyond_the_limit() -> None:
     with served("--connections", "5", str(TS)) as address:
         parts = urllib.parse.urlsplit(address)
         open_ones = [socket.create_connection((parts.hostname, parts.port)) for _ in range(5)]
-        time.sleep(0.2)
+        for one in open_ones:  # each is taken once it is answered
+            one.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            assert one.recv(4096).startswith(b"HTTP/1.1 200 ")
         answer = raw(address, b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
         assert answer.startswith(b"HTTP/1.1 503 ")
         assert b"retry-after" in answer.lower()
         assert b'"busy"' in answer
         for one in open_ones:
             one.close()
-        time.sleep(0.2)
+        until = time.monotonic() + 100
+        while Client(address).get("/healthz")[0] == 503 and time.monotonic() < until:
+            time.sleep(0.1)
         assert Client(address).json("/healthz")["tables"] == 1
 
 
@@ -237,7 +241,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     Client(address).get("/healthz")
     Client(address).get("/v1/lookup?position=%1b%5b31m")
     process.send_signal(2)
-    assert process.wait(15) == 0
+    assert process.wait(120) == 0
     log = process.stderr.read()
     assert "healthz" not in log
     assert "GET /v1/lookup?position=%1b%5b31m 400" in log

@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -52,7 +51,7 @@ def _bgfmt(command: str, **environment: str) -> subprocess.CompletedProcess[str]
         env=os.environ | environment,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=280,
         check=False,
     )
 
@@ -97,11 +96,11 @@ class Ending:
 
 def work(*_, **__):
     Ending()
-    time.sleep(20)
+    time.sleep(600)
 """,
     "text that is executed": """
 def work(*_, **__):
-    exec("signal.raise_signal(signal.SIGINT); time.sleep(20)")
+    exec("signal.raise_signal(signal.SIGINT); time.sleep(600)")
 """,
 }
 
@@ -117,9 +116,12 @@ bgfmt.verify = work
 bgfmt.cli.main(["verify", "x.bd"])
 """
     (tmp_path / "command.py").write_text(code)
-    began = time.monotonic()
     done = subprocess.run(
-        [sys.executable, "-m", "command"], cwd=tmp_path, capture_output=True, text=True, check=False
+        [sys.executable, "-m", "command"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=280,
+        check=False,
     )
     assert (done.returncode, done.stderr) == (130, "bgfmt: interrupted\n")
-    assert time.monotonic() - began < 15

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from bgfmt import met
 from bgfmt.analysis import exact_equities
 from bgfmt.analysis.match import TIE, MatchCube
-from bgfmt.analysis.ondemand import engine, plan_match, scores_grid, solve_match, solve_money, solving
+from bgfmt.analysis.ondemand import plan_match, scores_grid, solve_match, solve_money, solving
 from bgfmt.errors import NotCoveredError, PositionError
 from bgfmt.game.board import Position, Side
 from bgfmt.met import Met
@@ -165,8 +165,8 @@ def test_dead_cubes_need_no_column(
     score = Score(away, XG2, False, *cube)
     position = Position(Side(*us), Side(*them))
     few, all_states = (columns.for_match(score, gammons=gammons) for gammons in (False, True))
-    values = solving.solve(engine.plan(position, len(all_states)), all_states).start().on_roll
-    expected = solving.solve(engine.plan(position, len(few)), few).start().on_roll
+    values = solving.solve(solving.plan(position, len(all_states)), all_states).start().on_roll
+    expected = solving.solve(solving.plan(position, len(few)), few).start().on_roll
     for state, value in zip(all_states.states, values, strict=True):
         assert state is not None
         add, times = (0.0, 1.0) if state in few.states else columns.dead(score, 0, state)
