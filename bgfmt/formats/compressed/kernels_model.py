@@ -173,6 +173,7 @@ def products(
 
 # -- single records ---------------------------------------------------------------------------------------------
 
+
 @intrinsic
 def _fetch_line(typing: Any, data: Any, at: Any) -> Any:
     def codegen(context: Any, builder: Any, signature: Any, values: Any) -> Any:
@@ -201,7 +202,11 @@ def raise_row(data: Any, at: Any, parts: Any, shifts: Any, out: Any) -> None:
     """
     to = _NONE
     for c in range(len(parts)):
-        wide, narrow, pairs = np.uint64(parts[c, WIDE]), np.uint64(parts[c, NARROW]), np.uint64(parts[c, PAIRS])
+        wide, narrow, pairs = (
+            np.uint64(parts[c, WIDE]),
+            np.uint64(parts[c, NARROW]),
+            np.uint64(parts[c, PAIRS]),
+        )
         a, s = np.uint64(at + parts[c, BEFORE]), np.uint64(parts[c, SHIFTS])
         for k in range(wide):
             value = np.int32(data[a + k]) << 8 | (np.int32(data[a + wide + k]) & 255)
@@ -223,7 +228,11 @@ def add_prediction(row: Any, data: Any, at: Any, parts: Any, out: Any) -> None:
     factors from data[at] (int8) on."""
     to = _NONE
     for c in range(len(parts)):
-        wide, narrow, pairs = np.uint64(parts[c, WIDE]), np.uint64(parts[c, NARROW]), np.uint64(parts[c, PAIRS])
+        wide, narrow, pairs = (
+            np.uint64(parts[c, WIDE]),
+            np.uint64(parts[c, NARROW]),
+            np.uint64(parts[c, PAIRS]),
+        )
         a = np.uint64(at + parts[c, BEFORE])
         total = np.int64(0)
         for k in range(wide):

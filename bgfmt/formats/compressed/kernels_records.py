@@ -1,4 +1,4 @@
-"""Compiled: records of a table, whole rows or single ones, from the residuals in their blocks and from predictions."""
+"""Compiled: records, whole rows or single ones, from the residuals in their blocks and from predictions."""
 
 from __future__ import annotations
 
@@ -51,7 +51,9 @@ def _sizes(data: Any, lengths: Any, blocks: Any, width: Any, columns: Any, block
 
 
 @njit()
-def _finish(data: Any, lanes: Any, busy: int, columns: int, slots: Any, shifts: Any, spare: Any, out: Any) -> bool:
+def _finish(
+    data: Any, lanes: Any, busy: int, columns: int, slots: Any, shifts: Any, spare: Any, out: Any
+) -> bool:
     """Decode what the first `busy` lanes have left, two lanes a block; False if a block does not end as it should."""
     decode(data, lanes, busy, columns, slots, shifts, columns, spare, out)
     for k in range(0, busy, 2):
@@ -115,7 +117,7 @@ def rows(
     data: Any, starts: Any, stops: Any, width: int, factors: int, columns: int, block: int, first: int, last: int,
     slots: Any, shifts: Any, predicted: Any, into: Any, target: Any, out: Any,
 ) -> Any:  # fmt: skip
-    """Blocks first..last-1 of row segments of `width` records, added to their predictions; -1, or a segment that is bad.
+    """Blocks first..last-1 of row segments of `width` records, with their predictions; -1, or a segment that is bad.
 
     predicted : (columns, m, records) uint16. out : (m, any) uint64, or uint16 where there is one column: record
     first * block + i of segment k goes to out[into[k], target[i]], unless that is negative.

@@ -74,7 +74,7 @@ def sealed(data: bytes) -> bytes:
 
 
 def read_sealed(source: Source, at: int, size: int, what: str) -> bytes:
-    """`size` bytes at an offset, of which the last four are the checksum of the others; CorruptError if they are not."""
+    """`size` bytes at an offset, the last four the checksum of the others; CorruptError if they are not."""
     data = source.bytes(at, size, what)
     found, right = data[-4:], crc(memoryview(data)[:-4])
     if right != found:
@@ -159,7 +159,14 @@ def read_shape(source: Source, offset: int) -> Shape:
         if not right:
             raise HeaderError(source.name, field, offset + at, expected, found)
     shape = Shape(
-        header.points, header.chequers, header.columns, 1 << header.block, groups, n, header.facts, header.size
+        header.points,
+        header.chequers,
+        header.columns,
+        1 << header.block,
+        groups,
+        n,
+        header.facts,
+        header.size,
     )
     if shape.size < shape.first_strip:
         raise HeaderError(source.name, "size", offset + 24, f"at least {shape.first_strip}", shape.size)
@@ -204,8 +211,8 @@ def read_directory(source: Source, offset: int, shape: Shape) -> Directory:
     return Directory(classes, strips, order, data[shape.facts_at - HEADER_BYTES : -4])
 
 
-#: of the factors of one column in a tile: bytes before them, how many of 16 bits, of 8, pairs of 4, where their shifts
-#: begin, and whether sums of the small ones stay within 32 bits
+#: of the factors of one column in a tile: bytes before them, how many of 16 bits, of 8, pairs of 4, where their
+#: shifts begin, and whether sums of the small ones stay within 32 bits
 BEFORE, WIDE, NARROW, PAIRS, SHIFTS, SHORT, PARTS = range(7)
 
 

@@ -1,8 +1,8 @@
-"""The model of a tile: factors whose products predict its records, how a writer finds them, what a reader makes of them.
+"""The model of a tile: factors whose products predict its records; how a writer finds them, and what they predict.
 
-Factors are found as randomised singular vectors (Halko, Martinsson, Tropp 2011), quantised in rounds: a round's errors
-of rounding are themselves of low rank, so that the next round takes them up. Whatever is found, the file is lossless:
-what the factors miss is in the residuals.
+Factors are found as randomised singular vectors (Halko, Martinsson, Tropp 2011), quantised in rounds: a round's
+errors of rounding are themselves of low rank, so that the next round takes them up. Whatever is found, the file is
+lossless: what the factors miss is in the residuals.
 
 Predictions are exact integers. A sum of 16-bit products stays below 2**53 (256 factors, shifts to 15), in doubles.
 Products of the smaller factors are added up in 32 bits, as far as the shifts allow it; there a sum begins anew.
@@ -76,7 +76,9 @@ def predict(rows: Bytes, columns: Bytes, model: TileModel, out: NDArray[np.uint1
             padded = len(part) + -len(part) % 32
             right = np.zeros(padded * many), np.zeros(padded * steps, np.int32)
             kernels.lay_out(part, counts, plan.right, np.ones(many), 32, 16, *right)
-            kernels.products(*left, *right, plan.parts, plan.scale, out[c, :, start : start + COLUMNS_AT_ONCE])
+            kernels.products(
+                *left, *right, plan.parts, plan.scale, out[c, :, start : start + COLUMNS_AT_ONCE]
+            )
         at = end
 
 
@@ -91,7 +93,10 @@ SPARE = 16  # singular vectors found beyond those that are used
 ENOUGH = 0.7
 PRICES = (9.0, 6.0)  # bits that a number of a factor of 8, of 4 bits is worth: its own, and the time it takes
 WIDE, NARROW = (32767, 24), (127, 14)  # greatest factor, fractional bits
-FINE, FINE_STEPS = 7, 0.335  # greatest factor, and the step in standard deviations (best for a Gaussian's 15 steps)
+FINE, FINE_STEPS = (
+    7,
+    0.335,
+)  # greatest factor, and the step in standard deviations (best for a Gaussian's 15 steps)
 
 
 class Factors(NamedTuple):
@@ -153,7 +158,9 @@ def _column(stored: NDArray[np.uint16], rng: np.random.Generator) -> tuple[Facto
         if take:
             fine.append(_coarse(rest, u[:, :take], s[:take]))
             left -= take
-        if take < ENOUGH * len(s):  # the last vectors are never quite right: they do not say that it is enough
+        if take < ENOUGH * len(
+            s
+        ):  # the last vectors are never quite right: they do not say that it is enough
             break
     return _joined(wide), _joined(narrow), _joined(fine)
 

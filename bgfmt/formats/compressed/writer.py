@@ -43,7 +43,7 @@ def facts_of(table: TwoSided) -> bytes:
 
 
 def weakest_first(equities: Rows) -> Numbers:
-    """Position numbers by place: by how the sides of some rows fare against them. Any order will do; this packs well."""
+    """Position numbers by place, by how the sides of some rows fare against them. Any order will do."""
     n = equities.shape[0]
     sums = np.zeros(n, np.int64)
     for us in np.unique(np.linspace(0, n - 1, SAMPLED).round().astype(np.int64)).tolist():
