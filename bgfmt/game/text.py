@@ -25,3 +25,11 @@ def printable(text: object, limit: int = 200) -> str:
 def _harmless(letter: str) -> str:
     kind = unicodedata.category(letter)
     return " " if kind == "Zs" else "?" if kind in _HIDDEN else letter
+
+
+def decoded(data: bytes) -> str:
+    """UTF-8 with or without a mark, else the Western code page of Windows."""
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return data.decode("cp1252", "replace")

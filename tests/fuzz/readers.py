@@ -20,7 +20,7 @@ import traceback
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -30,7 +30,7 @@ from bgfmt import met
 from bgfmt.analysis import asking
 from bgfmt.errors import BgfmtError
 from bgfmt.extras.hosts.external import Player, Session
-from bgfmt.extras.hosts.gnubg import record
+from bgfmt.extras.hosts.gnubg.installed import parse_record
 from bgfmt.extras.hosts.ubgi import Engine
 from bgfmt.extras.serve import files, parameters
 from bgfmt.extras.serve.refusals import Refusal
@@ -184,29 +184,13 @@ def installed() -> list[bytes]:
         "link": False,
         "kept": "gnubg_ts.bd.before-bgfmt",
     }
-    step = asdict(record.Step("gnubg_ts.bd", None, "gnubg_ts.bd.before-bgfmt"))
-    journal = {
-        "command": "install",
-        "before": {},
-        "after": {"gnubg_ts.bd": entry},
-        "steps": [step],
-        "record": "x",
-    }
-    return [json.dumps(value).encode() for value in ({"gnubg_ts.bd": entry}, journal)]
+    half = entry | {"leaving": True, "back": True, "before": entry}
+    return [json.dumps({"gnubg_ts.bd": one}).encode() for one in (entry, half)]
 
 
 def journals(data: bytes) -> str:
-    """The record and the journal of what is installed."""
-
-    def both() -> None:
-        value = record._json(Path("record"), data)
-        for read in (record._record, record.read_transaction):
-            try:
-                read(value, Path("record"))
-            except BgfmtError as error:
-                assert "\n" not in str(error)
-
-    return ended(both)
+    """The record of what is installed."""
+    return ended(lambda: parse_record(data, Path("record")))
 
 
 def salvaged(data: bytes) -> str:

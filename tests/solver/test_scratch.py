@@ -24,7 +24,7 @@ from bgfmt.cli import run as command
 from bgfmt.errors import CapabilityError, ScratchError, SolverError
 from bgfmt.solver import Scratch
 from bgfmt.storage import system
-from bgfmt.storage.draft import Draft
+from bgfmt.storage.publish import Draft
 from bgfmt.storage.sink import FileSink, Sink
 from tests.support import crash
 

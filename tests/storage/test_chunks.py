@@ -39,8 +39,8 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return store_making.files(tmp_path_factory.mktemp("made"))
 
 
-def test_crc32c_is_the_published_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    """RFC 3720, appendix B.4; and the kernel against the library over every small length."""
+def test_crc32c_is_the_published_one() -> None:
+    """RFC 3720, appendix B.4."""
     rng = np.random.default_rng(1)
     data = rng.integers(0, 256, 3000, dtype=np.uint8)
     known = {
@@ -49,9 +49,6 @@ def test_crc32c_is_the_published_one(monkeypatch: pytest.MonkeyPatch) -> None:
         b"\xff" * 32: 0x62A8AB43,
         bytes(range(32)): 0x46DD794E,
     }
-    fast = {n: chunks.crc32c(data[:n]) for n in [*range(40), 2999, 3000]}
-    monkeypatch.setattr(chunks, "_installed", lambda: None)
-    assert {n: chunks.crc32c(data[:n]) for n in fast} == fast
     for text, total in known.items():
         assert chunks.crc32c(np.frombuffer(text, np.uint8)) == total
     assert chunks.crc32c(data[3:999]) == chunks.crc32c(data[3:999].copy())

@@ -266,7 +266,7 @@ def test_room_is_taken_without_fallocate(tmp_path: Path, monkeypatch: pytest.Mon
 
 def test_drafts_are_new_and_follow_no_link(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(os, "O_TMPFILE")
-    monkeypatch.setattr("bgfmt.storage.draft.os.urandom", bytes)
+    monkeypatch.setattr("bgfmt.storage.publish.os.urandom", bytes)
     (tmp_path / "victim").write_bytes(b"theirs")
     with create(tmp_path / "a") as sink:
         sink.write(b"x")

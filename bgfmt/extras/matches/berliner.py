@@ -18,9 +18,8 @@ from dataclasses import replace
 from itertools import pairwise
 
 from bgfmt.errors import FormatError
-from bgfmt.extras.matches.model import Match, Result, Rules
+from bgfmt.extras.matches.model import Match, Result, Rules, outcome
 from bgfmt.extras.matches.plays import Hop
-from bgfmt.extras.matches.results import outcome
 from bgfmt.extras.matches.walk import GameWalk
 from bgfmt.game.text import printable
 

@@ -14,7 +14,7 @@ from bgfmt.errors import CapabilityError, OutputExistsError
 from bgfmt.extras.serve import page
 from bgfmt.extras.serve.holdings import Holdings
 from bgfmt.storage import is_url, system
-from bgfmt.storage.replacing import new_folder, settle
+from bgfmt.storage.publish import new_folder, settle
 
 
 @dataclass(frozen=True)

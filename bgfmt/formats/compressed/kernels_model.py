@@ -11,11 +11,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
 
 from bgfmt.formats.compressed.layout import BEFORE, NARROW, PAIRS, SHIFTS, SHORT, WIDE
 from bgfmt.jit import intrinsic, njit
-from bgfmt.jit.compiler import cgutils, types
+from bgfmt.jit.compiler import cgutils, ir, types
 
 ROWS, LANES = 4, 32  # of a block of products
 HALF = LANES // 2
@@ -234,14 +233,14 @@ def add_prediction(row: Any, data: Any, at: Any, parts: Any, out: Any) -> None:
             np.uint64(parts[c, PAIRS]),
         )
         a = np.uint64(at + parts[c, BEFORE])
-        total = np.int64(0)
+        total: Any = np.int64(0)
         for k in range(wide):
             value = np.int32(data[a + k]) << 8 | (np.int32(data[a + wide + k]) & 255)
             total += np.int64(row[to + k]) * np.int64(np.int32(value))
         total >>= 10
         a, to = a + wide + wide, to + wide
         if parts[c, SHORT]:
-            short = np.int32(0)
+            short: Any = np.int32(0)
             for k in range(narrow):
                 short = np.int32(short + row[to + k] * np.int32(data[a + k]))
             a, to = a + narrow, to + narrow

@@ -300,7 +300,7 @@ def add_predictions(
         add_prediction(row, theirs, where[i], parts[t], out[order[i]])
 
 
-@njit(images=False)
+@njit()
 def record(
     data: Any, start: Any, stop: Any, where: Any, place: Any, width: Any, factors: Any, parts: Any,
     model_shifts: Any, block: int, slots: Any, shifts: Any, out: Any,

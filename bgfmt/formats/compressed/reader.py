@@ -123,7 +123,7 @@ class Reader:
 
     def _check(self, data: Bytes, at: Numbers, starts: Numbers, ends: Numbers) -> None:
         """CorruptError unless every part, which lies `at` in data, is as its checksum says."""
-        view = memoryview(data)
+        view = data.data
         for first, start, end in zip(at.tolist(), starts.tolist(), ends.tolist(), strict=True):
             last = first + end - start
             if crc(view[first : last - 4]) != view[last - 4 : last]:

@@ -154,7 +154,7 @@ def _segments(
             part, predicted[:, : len(part)], left[rows], shape.block, edges, ladder.frequencies, ladder.begins,
             ladder.shifts, room, sizes[rows],
         )  # fmt: skip
-        data = memoryview(room)[:size]
+        data = room.data[:size]
         for end, length in zip(np.cumsum(sizes[rows]).tolist(), sizes[rows].tolist(), strict=True):
             data[end - 4 : end] = crc(data[end - length : end - 4])
         out += data

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -166,6 +167,41 @@ def position_ids(counts: ArrayLike) -> NDArray[np.bytes_]:
     letters = ALPHABET[np.stack([words >> s & 63 for s in (18, 12, 6, 0)], axis=-1)]
     text: NDArray[Any] = np.ascontiguousarray(letters.reshape(-1, 16)[:, :14]).view("S14")
     return text[:, 0]
+
+
+def write_pair_ids(us: NDArray[Any], them: NDArray[Any], out: NDArray[np.uint8]) -> None:
+    """Position IDs of all pairs of sides, counts (a, points) and (b, points), into the last 14 of `out` (a * b, w).
+
+    Rows in order us * b + them.
+    """
+    ours, _ = _side_bits(us)
+    theirs, sizes = _side_bits(them)
+    low, high = theirs | ours[:, None] << sizes, ours[:, None] >> 64 - sizes
+    first, second = _letter_pairs()
+    pairs = np.empty((len(ours), len(theirs), 7), np.uint16)
+    for k, two_bytes in enumerate(
+        (low, low >> 8, low >> 24, low >> 32, low >> 48, low >> 56 | high << 8, high >> 8)
+    ):
+        pairs[..., k] = (second if k % 2 else first)[two_bytes.astype(np.uint16)]
+    out[:, -14:] = pairs.reshape(-1, 7).view(np.uint8)
+
+
+def _side_bits(counts: NDArray[Any]) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+    """The bits that sides of counts (n, up to 25) take in a Position ID, 25 to 40 each, and how many they are."""
+    rows = np.asarray(counts, np.uint64)
+    bits, at = np.zeros(len(rows), np.uint64), np.zeros(len(rows), np.uint64)
+    for count in rows.T:
+        bits |= ((1 << count) - 1) << at
+        at += count + 1
+    return bits, at + (25 - rows.shape[1])
+
+
+@cache
+def _letter_pairs() -> tuple[NDArray[np.uint16], NDArray[np.uint16]]:
+    """For each two bytes, the letters that the first and the second two of three bytes take, two in one number."""
+    low, high = np.arange(1 << 16) & 255, np.arange(1 << 16) >> 8
+    first, second = low << 4 | high >> 4, (low & 15) << 8 | high
+    return tuple(ALPHABET[np.stack([n >> 6, n & 63], axis=-1)].view(np.uint16)[:, 0] for n in (first, second))  # type: ignore[return-value]
 
 
 def from_position_ids(texts: Any) -> NDArray[np.int8]:

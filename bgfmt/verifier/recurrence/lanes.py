@@ -9,10 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from llvmlite import ir  # type: ignore[import-untyped]
 
 from bgfmt.jit import intrinsic, njit
-from bgfmt.jit.compiler import types
+from bgfmt.jit.compiler import ir, types
 
 Array = Any
 LANES = 64

@@ -1,19 +1,22 @@
-"""`bgfmt gnubg`: GNU Backgammon's own slots for bearoff files."""
+"""`bgfmt gnubg`: GNU Backgammon's slots for bearoff files; `gnubg-external` and `ubgi`: programs that ask bgfmt."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
-from typing import Any, TypeVar
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from bgfmt.cli import options
+from bgfmt.cli import _asking, options
+from bgfmt.files.gnubg_folders import HOSTS, SLOTS
 from bgfmt.game.text import printable
 
+if TYPE_CHECKING:
+    from bgfmt.analysis.engines import Decider
+
 F = TypeVar("F", bound=Callable[..., Any])
-HOSTS = ("debian", "upstream", "pypi", "gnubg-nn")
-SLOTS = ("os0", "ts0", "os", "ts", "hyper1", "hyper2", "hyper3")
 RUNGS = ("structure", "digest", "sense", "recurrence", "regenerate")
 
 
@@ -23,7 +26,9 @@ def _where_options(function: F) -> F:
         click.option(
             "--dir", "folder", metavar="DIR", type=click.Path(file_okay=False), help="This folder instead."
         ),
-        click.option("--host", type=click.Choice(HOSTS), help="Which program (default: the one found here)."),
+        click.option(
+            "--host", type=click.Choice(list(HOSTS)), help="Which program (default: the one found here)."
+        ),
     ):
         function = option(function)
     return function
@@ -74,18 +79,15 @@ def check(file: str, until: str, as_json: bool) -> int:
 
 
 def _tell(found: Any) -> None:
-    from bgfmt.files.gnubg_folders import HOSTS as NAMES
-    from bgfmt.files.gnubg_folders import SLOTS as FILES
-
     for reason in found.refusals:
         click.echo(f"  refused   {reason}")
     if found.slots:
-        click.echo(f"  slot      {', or '.join(FILES[slot] for slot in found.slots)}")
+        click.echo(f"  slot      {', or '.join(SLOTS[slot] for slot in found.slots)}")
     click.echo(f"  verified  {found.verdict}")
     for note in found.warnings:
         click.echo(f"  note      {note}")
     for host, verdict in found.hosts.items():
-        click.echo(f"  {host:<9} {verdict} ({NAMES[host]})")
+        click.echo(f"  {host:<9} {verdict} ({HOSTS[host]})")
 
 
 @gnubg.command()
@@ -165,7 +167,6 @@ def where(folder: str | None, user: bool, host: str | None, until: str, as_json:
       bgfmt gnubg where
     """
     from bgfmt.extras.hosts.gnubg import slots as gnubg_slots
-    from bgfmt.files import gnubg_folders as folders
 
     place = _place(host, folder, user)
     waiting = _finish(place)
@@ -190,7 +191,7 @@ def where(folder: str | None, user: bool, host: str | None, until: str, as_json:
             }
         )
         return int(bad)
-    click.echo(folders.HOSTS[place.host])
+    click.echo(HOSTS[place.host])
     for slot, path, found, ours in rows:
         if found is None:
             click.echo(f"  {slot:<7} {path}: none")
@@ -253,3 +254,132 @@ def _place(host: str | None, folder: str | None, user: bool) -> Any:
     if folder is not None and user:
         raise click.UsageError("--dir and --user name two different folders; choose one")
     return gnubg_slots.place(host, folder, user=user)
+
+
+def _engine_option(function: F) -> F:
+    """`--engine NAME[:KEY=VALUE,...]`: ask an engine in place of tables."""
+    text = "Ask an engine (bkg) in place of tables; its own options behind the name."
+    return click.option("--engine", metavar="NAME[:KEY=VALUE,...]", help=text)(function)
+
+
+def _engine_of(text: str, databases: Sequence[str]) -> Decider:
+    """The engine of an `--engine` value, as hosts ask it."""
+    from bgfmt.analysis import engines
+
+    if databases:
+        raise click.UsageError(f"--engine answers without tables: leave out {databases[0]}")
+    name, _, rest = text.partition(":")
+    said = [item for item in rest.split(",") if item]
+    bad = next((item for item in said if "=" not in item), None)
+    if bad is not None:
+        raise click.UsageError(f"{bad!r}: an option is KEY=VALUE")
+    return engines.EngineDecider(engines.create(name, dict(item.split("=", 1) for item in said)))
+
+
+@click.command(name="gnubg-external")
+@click.argument("databases", nargs=-1, type=click.Path(), metavar="[DB...]")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=1234, show_default=True, help="0 takes a free one."
+)
+@click.option(
+    "--host", default="127.0.0.1", show_default=True, callback=options.plain, help="Address to listen on."
+)
+@click.option("--resign", is_flag=True, help="Resign games that a two-sided table gives as certainly lost.")
+@click.option(
+    "--fallback",
+    type=click.Choice(["rule", "gnubg"]),
+    default="rule",
+    show_default=True,
+    help="Who plays where no table reaches: a plain rule, or the gnubg Python package.",
+)
+@click.option(
+    "--connections",
+    type=click.IntRange(1),
+    default=2000,
+    show_default=True,
+    help="At most so many at once; beyond, the one silent longest gives way.",
+)
+@_engine_option
+@click.option("--verbose", is_flag=True, help="Tell every question and answer on stderr.")
+@_asking.engine_options
+@options.as_option
+def gnubg_external(
+    databases: tuple[str, ...],
+    port: int,
+    host: str,
+    resign: bool,
+    fallback: str,
+    connections: int,
+    engine: str | None,
+    verbose: bool,
+    described: str | None,
+    **calculation: Any,
+) -> int:
+    """Play for gnubg's `set player 0 external 127.0.0.1:PORT`, from the best of DB... that covers a position.
+
+    DB are files or folders; without any, BGFMT_DB, what gnubg has installed, or the default tables. Ends on Ctrl-C or
+    SIGTERM. With --engine an engine such as bkg plays in their place.
+
+    \b
+    Example:
+      bgfmt gnubg-external --port 1234 gnubg_ts0.bd gnubg_os0.bd
+    """
+    from bgfmt.analysis.advisor import Outside
+    from bgfmt.extras.hosts.external import Player
+    from bgfmt.extras.hosts.server import THREADS, Limits, Server
+
+    log = (lambda text: click.echo(text, err=True)) if verbose else None
+
+    def serve(decider: Decider, threads: int = 0, first: Sequence[str] = ()) -> None:
+        player = Player(decider, resign=resign)
+        server = Server(player, host, port, limits=Limits(connections=connections), log=log, threads=threads)
+        server.run(lambda at: click.echo("\n".join([*first, f"listening on {host}:{at}"]), err=True))
+
+    if engine is not None:
+        serve(_engine_of(engine, databases))
+        click.echo("stopped", err=True)
+        return 0
+    outside: Outside = "rule"
+    if fallback == "gnubg":
+        from bgfmt.extras.hosts.external import GnubgEngine
+
+        outside = GnubgEngine()
+    with _asking.opened(list(databases), described, None, guard=True) as library:
+        # the gnubg package answers in the main thread alone
+        serve(
+            _asking.engine_adviser(library, outside=outside, **calculation),
+            THREADS if outside == "rule" else 0,
+            library.lines(),
+        )
+    click.echo("stopped", err=True)
+    return 0
+
+
+@click.command()
+@click.argument("databases", nargs=-1, type=click.Path(), metavar="[DB...]")
+@_engine_option
+@_asking.engine_options
+@options.as_option
+def ubgi(databases: tuple[str, ...], engine: str | None, described: str | None, **calculation: Any) -> int:
+    """Speak UBGI (handshake, best play, cube action) from the tables DB...; refuse what they do not cover.
+
+    DB are files or folders; without any, BGFMT_DB, what gnubg has installed, or the default tables. In a match the
+    answers are exact for its score where a table of it or calculation on demand reaches. With --engine an engine
+    such as bkg answers everything in their place.
+
+    \b
+    Example:
+      printf 'ubgi\\nposition gnubgid tw8AANg7AAAAAA\\ndice 2 1\\ngo role chequer\\nquit\\n' | bgfmt ubgi t.bd
+    """
+    from bgfmt.extras.hosts.ubgi import Engine
+
+    def write(line: str) -> None:
+        sys.stdout.write(line + "\n")
+        sys.stdout.flush()
+
+    if engine is not None:
+        Engine(_engine_of(engine, databases), engine.partition(":")[0]).run(sys.stdin.buffer, write)
+        return 0
+    with _asking.opened(list(databases), described, None) as library:
+        Engine(_asking.engine_adviser(library, **calculation)).run(sys.stdin.buffer, write)
+    return 0
