@@ -254,7 +254,7 @@ def add_prediction(row: Any, data: Any, at: Any, parts: Any, out: Any) -> None:
                 total += np.int64(row[to + k]) * np.int64(data[a + k])
             a, to = a + narrow, to + narrow
             for k in range(pairs):
-                both = np.int64(data[a + k])
-                total += row[to + k] * (((both & 15) ^ 8) - 8) + row[to + pairs + k] * (both >> 4)
+                long = np.int64(data[a + k])
+                total += row[to + k] * (((long & 15) ^ 8) - 8) + row[to + pairs + k] * (long >> 4)
         to += pairs + pairs
         out[c] += min(max((total + 8192 >> 14) + 32768, 0), 65535)
