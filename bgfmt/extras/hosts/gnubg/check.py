@@ -20,12 +20,7 @@ from bgfmt.storage import system
 
 PURE_POINTS = 12  # beyond, the two sides' points overlap
 
-KINDS = {
-    "OS": "one-sided",
-    "ND": "one-sided normal-distribution",
-    "TS": "two-sided",
-    "H": "hypergammon",
-}
+KINDS = {"OS": "one-sided", "ND": "one-sided normal-distribution", "TS": "two-sided", "H": "hypergammon"}
 #: the same as kinds of table
 TABLES = KINDS | {"ND": "normal-distribution"}
 
