@@ -12,8 +12,7 @@ from bgfmt import formats
 from bgfmt.errors import CapabilityError, FormatNeededError, LossError
 from bgfmt.files.database import Database, read_source
 from bgfmt.formats import Format
-from bgfmt.formats.headerless import fitting
-from bgfmt.formats.opening import create, open_source
+from bgfmt.formats.opening import create, fitting, open_source
 from bgfmt.storage import PathLike
 from bgfmt.tables import Coarser, Table
 
@@ -164,7 +163,7 @@ def target_of(path: PathLike, name: str | None, table: Table, own: Format[Any] |
     suffix = Path(path).suffix.lower()
     if own is not None and (not suffix or suffix in own.suffixes):
         return own
-    fitting = [f for f in formats.known().values() if suffix in f.suffixes and not f.historic]
+    fitting = [f for f in formats.ending(suffix) if suffix and not f.historic]
     holding = [f for f in fitting if isinstance(table, f.carries)]
     if not holding:
         holding = [f for f in fitting if any(issubclass(way.kind, f.carries) for way in table.coarser())]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from bgfmt.files.solve_table import target_of
 from bgfmt.formats.base import promised
-from bgfmt.formats.stores import MAIN, Described, in_pips
+from bgfmt.formats.zarr import MAIN, Described, in_pips
 from bgfmt.solver.job import Job
 from bgfmt.solver.stored import room
 from bgfmt.storage import PathLike, Sink, check_output, create, open_source

@@ -21,8 +21,7 @@ from bgfmt.errors import BgfmtError, CapabilityError, OutputExistsError, Scratch
 from bgfmt.extras.cluster.addresses import workers_here
 from bgfmt.extras.cluster.dask_workers import workers_of
 from bgfmt.files.filing import Filing
-from bgfmt.formats import stores
-from bgfmt.formats.stores import MAIN, NUMBERS, Described
+from bgfmt.formats.zarr import MAIN, NUMBERS, Described, described, in_pips, sizes
 from bgfmt.solver.job import Job, job
 from bgfmt.solver.machine import check_disk, check_memory, thread_count
 from bgfmt.solver.stored import Made, Making, plays_bytes
@@ -207,7 +206,7 @@ def _found(made: Job, path: str, resume: bool) -> Described | None:
         if os.path.lexists(path) and not (os.path.isdir(path) and not os.listdir(path)):
             raise OutputExistsError(f"{path}: exists already and is no store of a solve") from None
         return None
-    said = stores.described(text, path)
+    said = described(text, path)
     columns = 4 if made.cubeful else 1
     wanted = (made.kind, made.points, made.chequers, columns, made.recipe.name)
     if (said.kind, said.points, said.chequers, said.columns, said.recipe) != wanted:
@@ -224,7 +223,7 @@ def _begun(made: Job, path: str, grid: Grid) -> Described:
     said = Described(
         made.kind, made.points, made.chequers, grid.columns, made.recipe.name, grid.side, grid.chunk
     )
-    store.put(NUMBERS, (0,), stores.in_pips(made.points, made.chequers))
+    store.put(NUMBERS, (0,), in_pips(made.points, made.chequers))
     store.places.write(f"{NUMBERS}/{ROOT}", [said.numbers()])
     store.places.write(ROOT, [said.group()])
     return said
@@ -288,7 +287,7 @@ class Solving:
     def finish(self) -> None:
         """Describe the store as whole, once every chunk is seen to be there."""
         store, said = ChunkStore(self.path), self.said
-        needed, found = stores.sizes(store, said)
+        needed, found = sizes(store, said)
         if needed != found:
             raise SolverError(f"{self.path}: chunks of the store are gone; going on makes them again")
         seen = hashlib.sha256()

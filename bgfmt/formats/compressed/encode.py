@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgfmt.formats import records
+from bgfmt.formats.base import Outlet
 from bgfmt.formats.compressed import classes, fit, predict
 from bgfmt.formats.compressed.layout import Directory, Shape, crc, shape_of, strip_head
 from bgfmt.formats.compressed.leaving import order_of
 from bgfmt.formats.compressed.order import weakest_first, weakness
 from bgfmt.formats.compressed.threads import one_thread
-from bgfmt.formats.outlets import Outlet
 from bgfmt.tables import Rows, TwoSided
 
 ROWS = 512  # of a tile at once

@@ -9,12 +9,11 @@ from typing import Any
 from bgfmt import formats
 from bgfmt.errors import CorruptError
 from bgfmt.formats import records
-from bgfmt.formats.base import Extent, Fault, Format, Head, Option, Options, Reading
+from bgfmt.formats.base import Extent, Fault, Format, Head, Option, Options, Outlet, Reading
 from bgfmt.formats.compressed.halves import Halves
 from bgfmt.formats.compressed.layout import LEVELS, MAGIC, MOST_FACTS, MOST_POINTS, read_directory, read_shape
 from bgfmt.formats.compressed.reading import Packed
 from bgfmt.formats.compressed.rows import PackedRows
-from bgfmt.formats.outlets import Outlet
 from bgfmt.formats.records import AsRead, as_read
 from bgfmt.storage import Source
 from bgfmt.tables import TwoSided
