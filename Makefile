@@ -3,13 +3,13 @@
 # what pytest is told: make test PYTEST_ARGS=tests/formats
 PYTHON ?= python3
 BIN := .venv/bin
-SOURCES := bgfmt tests benchmarks plugins docs
+SOURCES := conftest.py bgfmt tests benchmarks plugins docs
 # one worker a processor; a worker that is done takes tests from another
 PYTEST := $(BIN)/python -m pytest -n logical --dist worksteal
 # hundreds of tests start Python anew, which should not compile its modules each time
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo check test lint style docs fuzz bench clean
+.PHONY: demo check test measure lint style docs fuzz bench clean
 
 demo: .venv/installed
 	@mkdir -p demo
@@ -31,6 +31,10 @@ check: style
 # Everything; mypy is one of the tests.
 test: style .venv/web
 	$(PYTEST) $(PYTEST_ARGS)
+
+# Everything, and what each test takes of the processor into tests/durations.txt.
+measure: .venv/tested .venv/web
+	$(PYTEST) --measure
 
 lint: style
 	$(BIN)/mypy

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.util
 import os
 import shutil
-import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -13,7 +12,6 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import hypothesis
 import pytest
 
 if TYPE_CHECKING:
@@ -22,23 +20,6 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parent.parent
 FIXTURES = ROOT / "fixtures"
 GOLDEN = FIXTURES / "golden"
-
-# What a shell starts in the background ignores interrupts, and so would all that the tests start.
-signal.signal(signal.SIGINT, signal.default_int_handler)
-
-# Compiled modules are kept whatever the environment says: hundreds of tests start Python anew.
-sys.dont_write_bytecode = False
-os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-
-# No example is too slow: a busy machine stops any process for as long as it likes.
-hypothesis.settings.register_profile("bgfmt", deadline=None)
-hypothesis.settings.load_profile("bgfmt")
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests of many seconds in one piece come first, so that no worker waits for another at the end."""
-    items.sort(key=lambda item: item.get_closest_marker("long") is None)
-
 
 PROGRAMS = ("gnubg", "makebearoff", "makehyper", "bearoffdump", "jconsole", "cc", "node", "chromium")
 

@@ -17,13 +17,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bgfmt.analysis import choose
-from bgfmt.analysis.answers import Source
+from bgfmt.analysis.answers import Plain, Source, fields_at
 from bgfmt.analysis.choose import Databases
 from bgfmt.errors import NotCoveredError, PositionError
 from bgfmt.game.board import Position, Side
@@ -48,27 +48,33 @@ FEW = 7  # rolls after which a game must be over for a tie to be proved
 
 
 @dataclass(frozen=True)
-class CubeAction:
+class CubeAction(Plain):
     """A cube decision of the side on roll; equities are its own, for a cube now at 1.
 
-    no_double, double_take, double_pass : equity of rolling on, of a double taken, of a double passed.
-    error : greatest error of the equities it was judged by (0 exact), None where unknown (approximate).
-    settled : calculated because the table's error could have turned the action.
-    source, table : what the equities come from. barred : why there is no double, empty where there may be one.
-    beaver_rule : whether beavers are played. match : in a match, the decision with the chances to win it; the
-        equities are then those at the score (EMG).
+    barred : why there is no double, empty where there may be one. beaver_rule : whether beavers are played.
+    match : in a match, the decision with the chances to win it; the equities are then those at the score (EMG).
     """
 
+    FIELDS = (
+        "cube action no_double double_take double_pass best doubles takes beavers double_margin take_margin "
+        "tie_double tie_take sure_double sure_take sure error settled certainty source table approximate"
+    )
+    TITLE = "Action"
+
     position: Position
-    cube: Owner
-    no_double: float
-    double_take: float
-    double_pass: float = 1.0
-    error: float | None = None
-    settled: bool = False
-    approximate: bool = False
-    source: Source = "two-sided"
-    table: str | None = None
+    cube: Annotated[Owner, "Where the cube lies for the side on roll: `centered`, `owned` or `opponent`."]
+    no_double: Annotated[float, "The equity of rolling on."]
+    double_take: Annotated[float, "The equity of a double that is taken."]
+    double_pass: Annotated[float, "The equity of a double that is passed."] = 1.0
+    error: Annotated[
+        float | None, "The greatest error of the equities; null where none is known (approximate)."
+    ] = None
+    settled: Annotated[
+        bool, "Whether it was calculated because the error of the table could have turned it."
+    ] = False
+    approximate: Annotated[bool, "Whether a formula that is not exact was used."] = False
+    source: Annotated[Source, "The kind of table, or what else, that answered."] = "two-sided"
+    table: Annotated[str | None, "The name of the table; null for a calculation."] = None
     barred: str = ""
     beaver_rule: bool = True
     match: MatchCube | None = None
@@ -130,7 +136,7 @@ class CubeAction:
 
     @property
     def best(self) -> float:
-        """Equity of the side on roll when both sides handle the cube rightly."""
+        """The equity when both sides handle the cube rightly."""
         return max(self.double, self.no_double) if self.may_double else self.no_double
 
     @property
@@ -184,7 +190,7 @@ class CubeAction:
 
     @property
     def action(self) -> str:
-        """The action in words, such as "Double, take" or "No redouble, beaver"."""
+        """What to do in words, such as `Double, take`."""
         if self.match is not None:
             return self.match.action
         if not self.may_double:
@@ -204,7 +210,7 @@ class CubeAction:
 
     @property
     def certainty(self) -> str:
-        """How sure the action is, in words."""
+        """How sure that is, in words."""
         if not self.may_double:
             return "no decision to make"
         said = []
@@ -223,15 +229,26 @@ class CubeAction:
 
     def as_dict(self) -> dict[str, Any]:
         """The action as plain values; in a match with the chances to win it, `mwc`, beside the equities, `emg`."""
-        origin = {"source": self.source, "table": self.table, "approximate": self.approximate}
-        if self.match is not None:
-            sure = {"sure": self.sure, "certainty": self.certainty}
-            known = {"error": None if self.approximate else self.match.error}
-            said = {"cube": self.cube, "doubles": self.doubles, "takes": self.takes} | sure
-            return self.match.as_dict() | known | said | origin
-        names = "cube action no_double double_take double_pass best doubles takes beavers double_margin"
-        names += " take_margin tie_double tie_take sure_double sure_take sure error settled certainty"
-        return {name: getattr(self, name) for name in names.split()} | origin
+        return super().as_dict() if self.match is None else MatchAction(self).as_dict()
+
+
+@dataclass(frozen=True)
+class MatchAction(Plain):
+    """The plain values of a cube action at a match score."""
+
+    FIELDS = (
+        "mwc=action.match.mwc emg=action.match.emg action=action.match.action double=action.match.double "
+        "response=action.match.response loss_mwc=action.match.losses loss_emg=action.match.loss_emg "
+        "gammons=action.match.gammons_text error close=action.match.close cubeless_win=action.match.cubeless_win "
+        "notes=action.match.notes met=action.match.met"
+    ) + fields_at("action", "cube doubles takes sure certainty source table approximate")
+
+    action: CubeAction
+
+    @property
+    def error(self) -> float | None:
+        """The greatest error of a chance; null where none is known."""
+        return None if self.action.approximate or self.action.match is None else self.action.match.error
 
 
 def label_of(centered: CubeAction, owned: CubeAction) -> int:

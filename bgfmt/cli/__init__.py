@@ -44,9 +44,9 @@ class Commands(click.Group):
         from importlib.metadata import distribution, entry_points
 
         # bgfmt's own first: no other package replaces them, and to read the others' takes longer
-        for entries in (lambda: distribution("bgfmt").entry_points, entry_points):
-            for entry in entries().select(group=GROUP, name=cmd_name):
-                return _loaded(entry)
+        own = distribution("bgfmt").entry_points.select(group=GROUP, name=cmd_name)
+        for entry in own or entry_points(group=GROUP, name=cmd_name):
+            return _loaded(entry)
         return None
 
     def invoke(self, ctx: click.Context) -> Any:

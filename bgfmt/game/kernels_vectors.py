@@ -56,7 +56,7 @@ def turned(stored: Any, columns: int, out: Any) -> None:
 
 
 def _record(vectors: int, columns: int) -> Any:
-    """The intrinsic for blocks of so many vectors, of records of so many numbers; called as `record` is."""
+    """The intrinsic for blocks of `vectors` vectors, of records of `columns` numbers; called as `record` is."""
 
     @intrinsic
     def made(

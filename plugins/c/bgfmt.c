@@ -1499,7 +1499,7 @@ int bgfmt_lookup_side(const bgfmt_db *db, const uint8_t *counts, size_t n, bgfmt
 
 /* ---- positions ---- */
 
-/* Chance that `first`, with so many rolls in hand, is through before or with `second`. */
+/* Chance that `first`, with `head_start` rolls in hand, is through before or with `second`. */
 static float ahead(const uint16_t *first, const uint16_t *second, int head_start)
 {
     double total = 0, rest = 0;

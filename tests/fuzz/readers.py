@@ -1,4 +1,4 @@
-"""Every reader of strangers' bytes, by name: `python -m tests.fuzz.readers [SECONDS] [SEED] [NAME...]`.
+"""Every reader of foreign bytes, by name: `python -m tests.fuzz.readers [SECONDS] [SEED] [NAME...]`.
 
 Each is given mutated copies of what it should be given, for its share of the time.
 Where the environment names a file in BGFMT_FUZZ_LOG, a line of JSON goes there every minute: the executions since the
@@ -27,12 +27,13 @@ from typing import Any
 
 import bgfmt
 from bgfmt import met
-from bgfmt.analysis import asking
+from bgfmt.analysis import questions
+from bgfmt.analysis.questions import options
 from bgfmt.errors import BgfmtError
 from bgfmt.extras.hosts.external import Player, Session
 from bgfmt.extras.hosts.gnubg.installed import parse_record
 from bgfmt.extras.hosts.ubgi import Engine
-from bgfmt.extras.serve import files, parameters
+from bgfmt.extras.serve import app, parameters
 from bgfmt.extras.serve.refusals import Refusal
 from bgfmt.files.database import read_source
 from bgfmt.game import identifiers
@@ -50,7 +51,7 @@ BATCH = 0.5  # seconds of one reader before the next has its turn
 
 @dataclass(frozen=True)
 class Reader:
-    """What takes strangers' bytes.
+    """What takes foreign bytes.
 
     seeds : sound bytes. mutate : how they are damaged. read : the function, which says how it ended. share : of the
     time, in parts.
@@ -120,7 +121,7 @@ def identifiers_seeds() -> list[bytes]:
 
 def parse_all(text: str) -> None:
     """An identifier, as every place that takes one reads it."""
-    for read in (identifiers.parse_side, asking.one_or_two, asking.parse_away):
+    for read in (identifiers.parse_side, questions.one_or_two, questions.parse_away):
         try:
             read(text)
         except BgfmtError as error:
@@ -173,7 +174,7 @@ QUERY = (
 
 
 def query(data: bytes) -> str:
-    return ended(lambda: parameters.question(parameters.from_query(data, parameters._READERS)))
+    return ended(lambda: parameters.question(parameters.from_query(data, options())))
 
 
 def installed() -> list[bytes]:
@@ -258,7 +259,7 @@ READERS = {
     "requests": Reader(lambda: list(service.REQUESTS), either, service.request, 0.5),
     "byte ranges": Reader(
         lambda: [b"bytes=0-99", b"bytes=-5", b"bytes = 5-", b"bytes=0-1, 5-9"], either,
-        of_text(lambda text: files.byte_range(text, 1000)), 0.1,
+        of_text(lambda text: app.byte_range(text, 1000)), 0.1,
     ),
     "installed": Reader(installed, either, journals, 0.3),
 }  # fmt: skip

@@ -58,8 +58,6 @@ def test_help_describes_it(name: str) -> None:
                 assert inspect.getdoc(getattr(thing, key)), f"{name}.{key}"
 
 
-@pytest.mark.slow
-@pytest.mark.long
 def test_types_are_strict() -> None:
     """mypy --strict accepts the package, its plugins, and a client that uses the public names alone."""
     configured = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["mypy"]

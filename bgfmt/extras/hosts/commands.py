@@ -5,13 +5,16 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from bgfmt.cli import _asking, options
 from bgfmt.files.gnubg_folders import HOSTS, SLOTS
 from bgfmt.game.text import printable
+
+if TYPE_CHECKING:
+    from bgfmt.analysis.engines import Decider
 
 F = TypeVar("F", bound=Callable[..., Any])
 RUNGS = ("structure", "digest", "sense", "recurrence", "regenerate")
@@ -253,6 +256,26 @@ def _place(host: str | None, folder: str | None, user: bool) -> Any:
     return gnubg_slots.place(host, folder, user=user)
 
 
+def _engine_option(function: F) -> F:
+    """`--engine NAME[:KEY=VALUE,...]`: ask an engine in place of tables."""
+    text = "Ask an engine (bkg) in place of tables; its own options behind the name."
+    return click.option("--engine", metavar="NAME[:KEY=VALUE,...]", help=text)(function)
+
+
+def _engine_of(text: str, databases: Sequence[str]) -> Decider:
+    """The engine of an `--engine` value, as hosts ask it."""
+    from bgfmt.analysis import engines
+
+    if databases:
+        raise click.UsageError(f"--engine answers without tables: leave out {databases[0]}")
+    name, _, rest = text.partition(":")
+    said = [item for item in rest.split(",") if item]
+    bad = next((item for item in said if "=" not in item), None)
+    if bad is not None:
+        raise click.UsageError(f"{bad!r}: an option is KEY=VALUE")
+    return engines.EngineDecider(engines.create(name, dict(item.split("=", 1) for item in said)))
+
+
 @click.command(name="gnubg-external")
 @click.argument("databases", nargs=-1, type=click.Path(), metavar="[DB...]")
 @click.option(
@@ -274,9 +297,9 @@ def _place(host: str | None, folder: str | None, user: bool) -> Any:
     type=click.IntRange(1),
     default=2000,
     show_default=True,
-    help="At most so many at once; beyond, the one silent longest gives way.",
+    help="At most this many at once; beyond, the one silent longest gives way.",
 )
-@options.engine_option
+@_engine_option
 @click.option("--verbose", is_flag=True, help="Tell every question and answer on stderr.")
 @_asking.engine_options
 @options.as_option
@@ -302,7 +325,6 @@ def gnubg_external(
       bgfmt gnubg-external --port 1234 gnubg_ts0.bd gnubg_os0.bd
     """
     from bgfmt.analysis.advisor import Outside
-    from bgfmt.extras.hosts.deciding import Decider
     from bgfmt.extras.hosts.external import Player
     from bgfmt.extras.hosts.server import THREADS, Limits, Server
 
@@ -314,12 +336,12 @@ def gnubg_external(
         server.run(lambda at: click.echo("\n".join([*first, f"listening on {host}:{at}"]), err=True))
 
     if engine is not None:
-        serve(options.engine_of(engine, databases))
+        serve(_engine_of(engine, databases))
         click.echo("stopped", err=True)
         return 0
     outside: Outside = "rule"
     if fallback == "gnubg":
-        from bgfmt.extras.hosts.deciding import GnubgEngine
+        from bgfmt.extras.hosts.external import GnubgEngine
 
         outside = GnubgEngine()
     with _asking.opened(list(databases), described, None, guard=True) as library:
@@ -335,7 +357,7 @@ def gnubg_external(
 
 @click.command()
 @click.argument("databases", nargs=-1, type=click.Path(), metavar="[DB...]")
-@options.engine_option
+@_engine_option
 @_asking.engine_options
 @options.as_option
 def ubgi(databases: tuple[str, ...], engine: str | None, described: str | None, **calculation: Any) -> int:
@@ -356,7 +378,7 @@ def ubgi(databases: tuple[str, ...], engine: str | None, described: str | None, 
         sys.stdout.flush()
 
     if engine is not None:
-        Engine(options.engine_of(engine, databases), engine.partition(":")[0]).run(sys.stdin.buffer, write)
+        Engine(_engine_of(engine, databases), engine.partition(":")[0]).run(sys.stdin.buffer, write)
         return 0
     with _asking.opened(list(databases), described, None) as library:
         Engine(_asking.engine_adviser(library, **calculation)).run(sys.stdin.buffer, write)

@@ -103,7 +103,7 @@ def large_answers(folder: Path, random: np.random.Generator) -> None:
         answers = [table.lookup(table.asked(n)).as_dict() for n in numbers]
         seam = Answers(holdings, settle=0)
         probed = [
-            {"position": text, "answer": seam.answer("probe", Question(position=text, roll="all"))}
+            {"position": text, "answer": seam.answer("probe", Question(position=text, roll="all"))[0]}
             for text in asked
         ]
     lines(folder / "large.jsonl", [{"path": str(path), "answers": answers, "probed": probed}])
@@ -165,7 +165,7 @@ def asked(folder: Path, random: np.random.Generator) -> None:
                 for name, more, given in questions(text, roll, cube, measure):
                     entry: dict[str, Any] = {"tables": paths, "question": [name, text, *more]}
                     try:
-                        answer = seam.answer(name, question({"position": text, **given}))
+                        answer, _ = seam.answer(name, question({"position": text, **given}))
                         answer.pop("asked", None)
                         found.append(entry | {"answer": answer})
                     except Refusal as refusal:

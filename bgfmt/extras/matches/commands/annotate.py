@@ -37,7 +37,12 @@ FORMS = ("sgf", "html", "json", "text")
 @click.option(
     "--worst", type=click.IntRange(0), default=10, show_default=True, help="How many errors to draw."
 )
-@_asking.met_options("The match's first player is this player of an uneven match equity table.")
+@_asking.question_options(
+    "met",
+    "met_player",
+    "extend_met",
+    met_player="The match's first player is this player of an uneven match equity table.",
+)
 @_asking.limit_options("2 million, less than a tenth of a second a game")
 @options.force_option
 @options.as_option
@@ -49,10 +54,10 @@ def annotate(
     databases: tuple[str, ...],
     worst: int,
     limit: int | None,
-    no_settle: bool,
+    settle: bool | None,
     met: str | None,
-    extend_met: bool,
-    met_player: int,
+    extend_met: bool | None,
+    met_player: int | None,
     force: bool,
     described: str | None,
     as_json: bool,
@@ -96,9 +101,9 @@ def annotate(
         Judge(
             library,
             met=_asking.equity_table(met, extend_met),
-            met_player=met_player,
+            met_player=met_player or 0,
             limit=LIMIT if limit is None else limit,
-            calculate=not no_settle,
+            calculate=settle is not False,
         ) as judge,
         Progress("annotating", " files") as progress,
     ):
