@@ -17,7 +17,7 @@ from bgfmt.game import board
 Array = NDArray[Any]
 PLACES = 25
 BLOCK = 16  # rows made together
-#: recipe exact with three chequers: after so many sweeps the numbers go on by as much as they would in all further
+#: recipe exact with three chequers: after these sweeps the numbers go on by as much as they would in all further
 #: sweeps, if every one changed them by the same part of the one before
 CYCLE, STEADY = 6, 0.95
 FEW = 100  # rows up to which threads cost more than they save

@@ -297,7 +297,7 @@ def _engine_of(text: str, databases: Sequence[str]) -> Decider:
     type=click.IntRange(1),
     default=2000,
     show_default=True,
-    help="At most so many at once; beyond, the one silent longest gives way.",
+    help="At most this many at once; beyond, the one silent longest gives way.",
 )
 @_engine_option
 @click.option("--verbose", is_flag=True, help="Tell every question and answer on stderr.")

@@ -22,7 +22,7 @@ from bgfmt.extras.hosts import external
 from bgfmt.extras.hosts.external import Player, Session
 
 BACKLOG = 128  # connections accepted in one go
-THREADS = 4  # that answer: so many long calculations at once before a look-up has to wait
+THREADS = 4  # that answer: long calculations at once before a look-up has to wait
 STARTING = 60.0  # seconds that a loaded machine may take to start a thread that listens
 
 
@@ -30,7 +30,7 @@ STARTING = 60.0  # seconds that a loaded machine may take to start a thread that
 class Limits:
     """What a connection may do.
 
-    connections : at most so many at once; a newcomer beyond takes the place of one that never asked, else of the one
+    connections : the most at once; a newcomer beyond takes the place of one that never asked, else of the one
         that has been silent longest. Where the system allows fewer open files, that many.
     line : bytes of a line; the connection is closed after a longer one.
     unfinished : seconds a begun line may take. Silence between lines may last as long as the place is not needed.
@@ -223,7 +223,7 @@ class Server:
 
 
 def _open_files(wanted: int) -> int:
-    """Let this process have so many open files, as far as the system allows; how many it may have now."""
+    """Let this process have `wanted` open files, as far as the system allows; how many it may have now."""
     try:
         import resource
     except ImportError:

@@ -214,7 +214,7 @@ Outcome = tuple[int, tuple[int, ...]]  # the winner, and the points that may be 
 
 
 def outcome(game: Game, jacoby: bool | None = False) -> Outcome | None:
-    """Who won by the records, and what: after the last chequer borne off, a pass, or a resignation of so many points.
+    """Who won by the records, and what: after the last chequer borne off, a pass, or a resignation of some points.
 
     jacoby : False where gammons count even while nobody has doubled; else either is right.
     """

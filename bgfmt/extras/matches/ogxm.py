@@ -54,7 +54,7 @@ class Source:
         return self.take(size, "text").decode("utf-8", "replace").strip()
 
     def part(self, size: int, what: str) -> Source:
-        """A source of the next so many bytes, which are stepped over here."""
+        """A source of the next `size` bytes, which are stepped over here."""
         begin = self.at
         self.take(size, what)
         return Source(self.data, begin, begin + size, self.name)

@@ -165,7 +165,7 @@ class GameWalk:
             self.over = True
 
     def resign(self, player: int, at: int, points: int = 0) -> None:
-        """The player gives the game up, for so many points where the file says."""
+        """The player gives the game up, for `points` where the file says how many."""
         if self.stopped or self.over:
             return  # files say so after a lost game, too
         self._last_was_not_played()
@@ -326,7 +326,7 @@ class GameWalk:
     def _take(self, player: int, at: int, *, implied: bool = False) -> None:
         self._add("take", player, at, implied=implied)
         self.cube <<= len(self.offers)
-        self.owner = 1 - self.offers[0]  # whoever beavers keeps the cube
+        self.owner = 1 - self.offers[0]  # the player who beavers keeps the cube
         self.turn = self.offers[0]
         self.offers = []
 

@@ -38,7 +38,7 @@ def turn(one: Any, record: Array, out: Array, chances: int, equities: int, step:
 
 @njit()
 def finished(boards: Array, chequers: int, one: Any, us: int, them: int, record: Array) -> None:
-    """The fixed values of a game that is over: whoever has nothing left has won, the other side first."""
+    """The fixed values of a game that is over: the side with nothing left has won, the other side first."""
     record[:] = 0
     zero = one - one
     left_us = left_them = far = 0

@@ -207,7 +207,7 @@ def few(alive: Any) -> bool:
 
 @njit()
 def chosen(tiles: Tiles, last: int, later: bool, from_: int, apace: int) -> Array:
-    """Every so many tiles of those whose sides all are `last` or greater, if `later`, or of the other ones."""
+    """Every n-th tile of those whose sides all are `last` or greater, if `later`, or of the other ones."""
     out = np.empty(len(tiles.least), np.int64)
     many = seen = 0
     for tile in range(len(out)):

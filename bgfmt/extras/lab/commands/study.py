@@ -32,7 +32,7 @@ def study() -> None:
 @click.argument("databases", nargs=-1, metavar="[DB...]")
 @click.option("--away", metavar="A-B", help="At a score: points that the side on roll and the other need.")
 @_asking.question_options("met", "met_player", "extend_met")
-@click.option("--chequers", metavar="N|A-B", help="Only sides of so many chequers (default: all).")
+@click.option("--chequers", metavar="N|A-B", help="Only sides of N chequers, or of A to B (default: all).")
 @click.option(
     "--sample",
     type=click.IntRange(1, 100_000_000),

@@ -35,7 +35,7 @@ def mixed(state: int) -> int:
 
 
 class Seeded:
-    """Rolls from a seed, a stream of its own for each game: game 7 has the same dice whoever plays the others.
+    """Rolls from a seed, a stream of its own for each game: game 7 has the same dice in any order of games.
 
     >>> dice = Seeded(1977)
     >>> dice.begin(0)

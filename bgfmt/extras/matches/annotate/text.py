@@ -32,7 +32,7 @@ def lost(one: Judgement) -> str:
 
 
 def _seen(number: float, digits: int) -> str:
-    """A number above 0 to so many digits, or to the first that is not 0."""
+    """A number above 0 to `digits` digits, or to the first that is not 0."""
     while digits < 12 and not float(f"{number:.{digits}f}"):
         digits += 1
     return f"{number:.{digits}f}"
