@@ -19,6 +19,7 @@ from bgfmt.game.board import Position
 from bgfmt.game.identifiers import gnubg_id, position_id
 from bgfmt.game.state import GameState
 from bgfmt.met import Met
+from bgfmt.tables import TwoSided
 
 ERROR = 1e-7  # a smaller loss is none
 Verdict = Literal["forced", "right", "close", "error", "approximate", "illegal"]
@@ -267,7 +268,7 @@ def _same(one: object, other: Position) -> bool:
 def _gammons(position: Position, source: Source) -> str:
     if 15 not in (position.us.chequers, position.them.chequers):
         return "none"
-    return "ignored" if source == "two-sided" else "counted"
+    return "ignored" if source == TwoSided.kind else "counted"
 
 
 # -- the cube --------------------------------------------------------------------------------------------
