@@ -5,17 +5,20 @@ from __future__ import annotations
 import os
 import time
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
-from bgfmt import formats
-from bgfmt.errors import CapabilityError, FormatNeededError, OutputExistsError, SolverError
-from bgfmt.files.convert import save
+import numpy as np
+
+from bgfmt.errors import OutputExistsError, SolverError
+from bgfmt.files.convert import save, whole_target
 from bgfmt.files.database import load
+from bgfmt.formats.base import promised
 from bgfmt.game import board
-from bgfmt.solver.hypergammon import PLACES, Iteration, Sweeping, memory_needed, state, sweeps
+from bgfmt.solver.hypergammon import PLACES, Iteration, Sweeping, check_solve, memory_needed, state, sweeps
 from bgfmt.solver.machine import check_disk, check_memory
 from bgfmt.storage import PathLike, check_output
 from bgfmt.tables import ExactHypergammon, Hypergammon
+from bgfmt.tables.hypergammon import RECORD
 
 KEEP_EVERY = 60.0  # seconds between two states of a long solve
 
@@ -58,12 +61,13 @@ def solve_hypergammon(
         No such solve; the state is another solve's, damaged, or there is none; too little memory.
     """
     check_output(path, force=force)
-    target, kept = _target(path, format, recipe), state_of(path)
+    kept = state_of(path)
+    check_solve(chequers, recipe, threshold)
+    target = _target(path, format, chequers, recipe)
     check_output(kept, force=True)  # said now, not after the first minute
-    if chequers in (1, 2, 3):
-        check_memory(memory_needed(chequers, recipe), "hypergammon")
-        records = board.count(PLACES, chequers) ** 2
-        check_disk(records * (28 if recipe == "gnubg" else 80), Path(path), 0, Path(path))
+    check_memory(memory_needed(chequers, recipe), "hypergammon")
+    size = board.count(PLACES, chequers) ** 2 * (RECORD if recipe == "gnubg" else 80)
+    check_disk(size, Path(path), 0, Path(path))
     table = _table(restart)
     begun = state.begun_with(table)
     begin: Hypergammon | Iteration | None = table
@@ -79,30 +83,22 @@ def solve_hypergammon(
             state.write(last, kept, begun)
             written = time.monotonic()
     assert last is not None
-    save(last.table, path, format=target or formats.home(last.table).name, force=force)
+    save(last.table, path, format=target, force=force)
     if state.is_state(kept):
         kept.unlink()
     return Path(path)
 
 
-def _target(path: PathLike, name: str | None, recipe: str) -> str | None:
-    """The format to write, as named or by the suffix; None where neither says. Before anything is swept."""
-    kind = Hypergammon if recipe == "gnubg" else ExactHypergammon
-    suffix = Path(path).suffix
-    fitting = [formats.get(name)] if name else [f for f in formats.ending(os.fspath(path)) if not f.historic]
-    able = [form for form in fitting if form.reads and issubclass(kind, form.carries)]
-    if able or not (name or suffix):
-        return able[0].name if able else None
-    if name:
-        raise CapabilityError(f"{name} holds {', '.join(fitting[0].kinds())} tables, not {kind.kind}")
-    if not fitting:
-        raise FormatNeededError(
-            f"{os.fspath(path)}: no format uses the suffix {suffix!r}; say which to write"
-        )
-    names = ", ".join(form.name for form in fitting)
-    raise FormatNeededError(
-        f"{os.fspath(path)}: {suffix} files ({names}) cannot hold a {kind.kind} table; say which to write"
-    )
+def _target(path: PathLike, name: str | None, chequers: int, recipe: str) -> str:
+    """The format to write, as named or by the suffix, before anything is swept."""
+    n = board.count(PLACES, chequers)
+    how: dict[str, Any] = {"points": PLACES, "chequers": chequers}
+    blank: Hypergammon | ExactHypergammon
+    if recipe == "gnubg":
+        blank = Hypergammon(records=promised((n, n, RECORD), np.uint8), **how)
+    else:
+        blank = ExactHypergammon(float64=promised((n, n, 10), np.float64), **how)
+    return whole_target(path, name, blank, f"a {blank.kind} table", {}).name
 
 
 def _table(restart: PathLike | None) -> Hypergammon | None:

@@ -146,7 +146,7 @@ def sweeps(
     threads: int | None = None,
 ) -> Iterator[Iteration]:
     """As `hypergammon`, but gives the state after every sweep; its values are changed by the next one."""
-    limit = _threshold(recipe, threshold)
+    limit = check_solve(chequers, recipe, threshold)
     _check(chequers, recipe, restart)
     try:
         solve = _Solve(chequers, recipe, restart, thread_count(threads))
@@ -169,7 +169,10 @@ def _guesses(chequers: int, recipe: str) -> bool:
     return recipe == "exact" and chequers >= LONG
 
 
-def _threshold(recipe: str, threshold: float | None) -> Any:
+def check_solve(chequers: int, recipe: str, threshold: float | None) -> Any:
+    """The threshold in the recipe's floats; SolverError for a solve that there is not."""
+    if chequers not in (1, 2, 3):
+        raise SolverError(f"hypergammon has 1, 2 or 3 chequers a side, not {chequers}")
     if recipe not in THRESHOLDS:
         raise SolverError(f"no recipe {recipe!r} of hypergammon; there are {', '.join(THRESHOLDS)}")
     limit = THRESHOLDS[recipe] if threshold is None else threshold
@@ -179,8 +182,6 @@ def _threshold(recipe: str, threshold: float | None) -> Any:
 
 
 def _check(chequers: int, recipe: str, restart: Hypergammon | Iteration | None) -> None:
-    if chequers not in (1, 2, 3):
-        raise SolverError(f"hypergammon has 1, 2 or 3 chequers a side, not {chequers}")
     if restart is None:
         return
     if restart.chequers != chequers:

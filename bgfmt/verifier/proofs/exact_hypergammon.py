@@ -16,8 +16,7 @@ from bgfmt.tables import ExactHypergammon
 from bgfmt.verifier.findings import KEPT, Cause, Finding, Likely, Outcome, Rule
 from bgfmt.verifier.proofs import Work
 from bgfmt.verifier.proofs.hypergammon import FIELDS
-from bgfmt.verifier.proofs.hypergammon_races import many, tell
-from bgfmt.verifier.proofs.hypergammon_states import Search
+from bgfmt.verifier.proofs.hypergammon_states import Search, many, tell
 from bgfmt.verifier.recurrence import hypergammon as recurrence
 
 Array = NDArray[Any]

@@ -20,8 +20,7 @@ from bgfmt.game.board import Side
 from bgfmt.tables import Hypergammon
 from bgfmt.verifier.findings import KEPT, Cause, Finding, Likely, Outcome, Rule
 from bgfmt.verifier.proofs import Work
-from bgfmt.verifier.proofs.hypergammon_races import Told, tell
-from bgfmt.verifier.proofs.hypergammon_states import Search
+from bgfmt.verifier.proofs.hypergammon_states import Search, Told, tell
 from bgfmt.verifier.recurrence import hypergammon as recurrence
 from bgfmt.verifier.recurrence.hypergammon import PLACES
 

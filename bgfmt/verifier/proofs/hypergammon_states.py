@@ -1,12 +1,17 @@
 """The state of the hypergammon iteration that a file is, or is nearest to.
 
-Only courses that `hypergammon_races` found are run. A sweep changes less than the one before, so once what is left
-to change is far less than what lies between a file and the iteration, no later state is the file.
+Games that are over have fixed numbers. Races look at races alone, so their numbers after so many sweeps do not
+depend on the rest, and they settle to the last bit in less than ten sweeps, which cost next to nothing. So they
+tell after how many sweeps a file was left, if after few, by which recipe, and how long after a restart (`tell`); or
+that no iteration leads to it. Only the courses that races allow are run (`Search`). A sweep changes less than the one
+before, so once what is left to change is far less than what lies between a file and the iteration, no later state is
+the file.
 """
 
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,10 +19,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgfmt.verifier.proofs import Progress
-from bgfmt.verifier.proofs.hypergammon_races import AFTER, LEAST_FEW, Course, many
 from bgfmt.verifier.recurrence import hypergammon as recurrence
 
 Array = NDArray[Any]
+#: sweeps after a restart that are told apart: races are then settled anew
+AFTER = 4
+RESTARTED = 2  # chequers up to which restarts are looked for
+LEAST_FEW = 20  # wrong records of a class that are few in any case
+CERTAIN = 1000  # one wrong race in so many, and no other course need be looked at
+PART = 4  # of a class: so many may be wrong, and the file still be one that was damaged
 SWEEPS = {1: 60, 2: 60, 3: 150}
 SWEEPS_EXACT = 150
 #: the change at which the iteration stays where it is, by chequers; in float64 that at which it stops
@@ -37,6 +47,105 @@ LATE, LEFT, FADING = 5, 0.28, 0.71
 MOST = 0.9  # of a file's records, where a few more may be damaged
 LATE_LEAST, LATE_UNITS, LATE_TRIED = {1: 1, 2: 10, 3: 10}, 8.0, {1: 60, 2: 7, 3: 0}
 UNIT_EXACT = 1e15  # of float64 numbers in one
+
+
+@dataclass(frozen=True)
+class Course:
+    """Sweeps that may have led to a file: `sweeps` in the end, after a restart where `before` were made first.
+
+    unsettled : the first of these two numbers is exact; otherwise races were settled by then, and it is the least.
+    divide : sums divided by 36.
+    """
+
+    sweeps: int
+    before: int = 0
+    unsettled: bool = True
+    divide: bool = False
+
+
+@dataclass(frozen=True)
+class Told:
+    """What a file's finished games, impossible records and races tell.
+
+    courses : those that agree best with them. fixed : how many records differ that are the same in every table.
+    where, right : numbers of all that differ, and their values. known : how many were compared. hopeless : so many
+    differ that no sweep need be made.
+    """
+
+    courses: tuple[Course, ...]
+    fixed: int
+    where: Array
+    right: Array
+    known: int
+    hopeless: bool
+
+
+def tell(iteration: recurrence.Iteration, stored: Array) -> Told:
+    """Hold what is known beforehand against a file's records, as `Iteration.differ` takes them."""
+    where, rights, hopeless, known, fixed = [], [], False, 0, 0
+    for kind in (recurrence.ILLEGAL, recurrence.OVER):
+        some = np.flatnonzero(iteration.kinds == kind)
+        values = iteration.values[some]
+        wrong = (iteration.written(values) != stored[some]).any(axis=1)
+        where.append(some[wrong])
+        rights.append(values[wrong])
+        known += len(some)
+        fixed += int(wrong.sum())
+        hopeless = hopeless or many(int(wrong.sum()), len(some))
+    races = stored[iteration.races]
+    courses: list[Course] = []
+    least, best, differ = len(races) + 1, np.zeros((0, 10)), np.zeros(0, np.int64)
+    nearest = np.inf
+    for course, values in _courses(iteration):
+        made = iteration.written(values)
+        wrong = np.flatnonzero((made != races).any(axis=1))
+        if len(wrong) > least:
+            continue
+        distance = float(recurrence.off(made, races).mean())
+        if len(wrong) < least:
+            least, nearest, courses = len(wrong), np.inf, []
+        if distance < nearest:
+            nearest, best, differ = distance, values[wrong], wrong
+        courses.append(course)
+        if not course.unsettled and least * CERTAIN <= len(races):
+            break
+    where.append(iteration.races[differ])
+    rights.append(best)
+    numbers = np.concatenate(where)
+    order = np.argsort(numbers)
+    return Told(
+        tuple(courses), fixed, numbers[order], np.concatenate(rights)[order], known + len(races),
+        hopeless or many(least, len(races)),
+    )  # fmt: skip
+
+
+def many(wrong: int, of: int) -> bool:
+    """Whether more of a class of records are wrong than one goes on from."""
+    return wrong > max(LEAST_FEW, of // PART)
+
+
+def _courses(iteration: recurrence.Iteration) -> Iterator[tuple[Course, Array]]:
+    """Every course that races tell from others, and the values of all races at its end."""
+    first: list[tuple[Course, Array]] = []
+    for divide in (False,) if iteration.exact else (False, True):
+        iteration.begin_again(divide=divide)
+        states: list[tuple[Course, Array]] = []
+        while iteration.sweep(races=True) > 0:
+            states.append((Course(len(states) + 1, divide=divide), iteration.values[iteration.races]))
+        sweeps = max(1, len(states))
+        states = [*states[:-1], (Course(sweeps, 0, False, divide), iteration.values[iteration.races])]
+        yield from states
+        first = first or states
+    if iteration.exact or iteration.chequers > RESTARTED:
+        return
+    iteration.begin_again(divide=False)
+    for course, values in first:
+        whole = iteration.values.copy()
+        whole[iteration.races] = values
+        iteration.restart(recurrence.encode(whole))
+        for sweeps in range(1, AFTER + 1):
+            iteration.sweep(races=True)
+            yield Course(sweeps, course.sweeps, course.unsettled), iteration.values[iteration.races]
 
 
 @dataclass
