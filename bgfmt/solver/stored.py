@@ -105,7 +105,7 @@ class Making:
         """Who makes a tile."""
         order = order_of(self.grid.points, self.grid.chequers)
         if self.device:
-            return device_named(self.device).hands(order, self.grid.columns)  # type: ignore[no-any-return]
+            return device_named(self.device)(order, self.grid.columns)  # type: ignore[no-any-return]
         return KernelHands(order, self.grid.columns)
 
     def make(self, tile: Tile) -> Made:

@@ -121,7 +121,7 @@ class ThreadWorkers(Workers):
             wait(running)
 
     def do(self, function: Callable[[K], object], keys: Sequence[K]) -> None:
-        """As `Workers.do`; this process sleeps until all are done, which is quicker where tasks are many and short."""
+        """As `Workers.do`; the caller sleeps until all are done, which is quicker where tasks are many and short."""
         if self._pool is None or len(keys) == 1:
             for key in keys:
                 function(key)
@@ -182,7 +182,7 @@ def _workers_for(address: str) -> Any:
 
 
 def device_named(name: str) -> Any:
-    """What runs the kernels of tiles on a device: `hands(order, columns)` and `tiles_at_once(threads)`.
+    """The class of `bgfmt.solver.stored.Hands` that runs the kernels of tiles on a device, with `tiles_at_once`.
 
     CapabilityError for a device that no extra knows.
     """
