@@ -316,7 +316,7 @@ def record_type(columns: int) -> Any:
 
 
 def _cut(first: int, last: int, lines: int, workers: int) -> list[tuple[int, int]]:
-    """Blocks first..last-1, so many lines each, in parts: four for each worker, or more where they are large."""
+    """Blocks first..last-1, `lines` lines each, in parts: four for each worker, or more where they are large."""
     count = last - first
     if count * lines > FEW:
         count = min(max(1, MADE // max(1, lines)), -(-count // (4 * workers)))

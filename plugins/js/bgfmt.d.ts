@@ -16,6 +16,8 @@ export interface Parsed extends Position {
   roll?: string;
   /** Whether beavers are played, where a money position of an XGID says so. */
   beavers?: boolean;
+  /** That the Jacoby rule is played, where a money position of an XGID says so. */
+  jacoby?: boolean;
   score?: { away: [number, number]; crawford: boolean };
 }
 
@@ -52,7 +54,7 @@ export interface OneSidedAnswer {
 
 /**
  * The keys and numbers of `bgfmt lookup --json`. Which of them are there follows from the table's `kind`, which
- * whoever asks knows: those of the other kind are missing at run time.
+ * the caller knows which: those of the other kind are missing at run time.
  */
 export type Answer = TwoSidedAnswer & OneSidedAnswer;
 

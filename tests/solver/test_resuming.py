@@ -48,7 +48,7 @@ def solved(folder: Path, chequers: int = 5, **options: object) -> str:
 
 
 def stopped(folder: Path, after: int = 9, **options: object) -> None:
-    """A solve that ends after so many layers and leaves its store."""
+    """A solve that ends after some layers and leaves its store."""
     calls: list[int] = []
 
     def progress(done: int, total: int) -> None:

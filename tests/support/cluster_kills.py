@@ -96,7 +96,7 @@ class Killing:
         return len(list(self.folder.glob("s/equities/c.*0")))
 
     def until(self, chunks: int, begun: subprocess.Popen[str]) -> None:
-        """Wait for so many chunks, or the end."""
+        """Wait for `chunks` chunks, or the end."""
         while begun.poll() is None and self.chunks() < chunks:
             time.sleep(0.01)
 

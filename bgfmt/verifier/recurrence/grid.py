@@ -41,8 +41,6 @@ class Grid:
         self._offset = 0
         #: position numbers by place, where rows and columns are walked in another order than that of their numbers
         self.order: Array | None = getattr(table.equities, "order", None)
-        #: whether half of its records are rebuilt: rows from all rows behind them, pieces of columns from their rows
-        self.half: bool = getattr(table.equities, "half", False)
         array = table.equities
         if isinstance(array, np.ndarray) and array.flags.c_contiguous and array.dtype == np.dtype("<u2"):
             offset = _offset_in_file(array)
@@ -65,8 +63,6 @@ class Grid:
 
     def at_once(self) -> int:
         """Rows that are best made at once, where they are made."""
-        if self.half:
-            return int(self.rows_array.ahead)  # type: ignore[attr-defined]
         return 1 if self.order is None else UNPACKED_BYTES // (self.n * self.columns * 2)
 
     def piece(self, start: int, stop: int, first: int, last: int) -> Array:

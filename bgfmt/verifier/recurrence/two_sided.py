@@ -139,7 +139,7 @@ def check(
                 list(pool.map(work, tiles))
                 if begin <= zero < end:
                     expected[1:, (zero - begin) * columns :][:, :columns] = 0
-                step = n if grid.half else max(1, PIECE_BYTES // expected[0].nbytes)
+                step = max(1, PIECE_BYTES // expected[0].nbytes)
                 pieces = [(u, min(n, u + step), expected, begin, end) for u in range(0, n, step)]
                 for rows, failing, histogram, numbers, largest in pool.map(judge, pieces):
                     found.failing += failing

@@ -1,4 +1,4 @@
-"""Solves and checks by Dask's workers: the same bytes, whoever ends meanwhile."""
+"""Solves and checks by Dask's workers: the same bytes, whichever process ends meanwhile."""
 
 from __future__ import annotations
 
