@@ -1,9 +1,15 @@
-# Two commands do everything from nothing: `make demo` and `make test`.
-# Each makes its own .venv; PYTHON chooses the interpreter (3.11 or later).
+# From nothing: `make demo` shows bgfmt at work, `make check` (a minute) and `make test` (eight) try it, `make docs`
+# builds its reference. Each makes its own .venv; PYTHON chooses the interpreter (3.11 or later), PYTEST_ARGS adds to
+# what pytest is told: make test PYTEST_ARGS=tests/formats
 PYTHON ?= python3
 BIN := .venv/bin
+SOURCES := conftest.py bgfmt tests benchmarks plugins docs
+# one worker a processor; a worker that is done takes tests from another
+PYTEST := $(BIN)/python -m pytest -n logical --dist worksteal
+# hundreds of tests start Python anew, which should not compile its modules each time
+unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test lint check fuzz bench clean
+.PHONY: demo check test measure lint style docs fuzz bench clean
 
 demo: .venv/installed
 	@mkdir -p demo
@@ -18,14 +24,28 @@ demo: .venv/installed
 	$(BIN)/bgfmt cube "0 1 0 0 1 / 0 1 1" --away 3-5
 	$(BIN)/bgfmt matches fixtures/matches/lazybg-match1.mat
 
-test: .venv/tested .venv/web lint
-	$(BIN)/python -m pytest $(PYTEST_ARGS)
+# Style, floors and the quick part of the suite.
+check: style
+	$(PYTEST) -m "not slow" $(PYTEST_ARGS)
 
-lint: .venv/tested
-	$(BIN)/ruff format --check bgfmt tests benchmarks plugins
-	$(BIN)/ruff check bgfmt tests benchmarks plugins
+# Everything; mypy is one of the tests.
+test: style .venv/web
+	$(PYTEST) $(PYTEST_ARGS)
+
+# Everything, and what each test takes of the processor into tests/durations.txt.
+measure: .venv/tested .venv/web
+	$(PYTEST) --measure
+
+lint: style
 	$(BIN)/mypy
-	$(BIN)/lint-imports --no-cache
+
+style: .venv/tested
+	$(BIN)/ruff format --check --quiet $(SOURCES)
+	$(BIN)/ruff check --quiet $(SOURCES)
+	$(BIN)/lint-imports --no-cache --no-logo
+
+docs: .venv/installed
+	$(BIN)/python docs/make_reference.py
 
 # An hour of mutations: make fuzz FUZZ_EXAMPLES=100000
 FUZZ_EXAMPLES ?= 100000

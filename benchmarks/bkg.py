@@ -22,7 +22,7 @@ from bgfmt.extras import matches
 from bgfmt.extras.hosts.external import Player
 from bgfmt.extras.hosts.server import Server
 from bgfmt.extras.lab.engine.bkg import Bkg
-from bgfmt.extras.lab.engine.protocol import EngineDecider
+from bgfmt.analysis.engines import EngineDecider
 from bgfmt.extras.lab.playing import referee, series
 from bgfmt.extras.lab.playing.dice import Seeded
 from bgfmt.extras.matches.model import Game

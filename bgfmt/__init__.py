@@ -12,7 +12,9 @@ This page holds names and does no work: every module behind a name is imported w
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
+from importlib.machinery import ModuleSpec
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -98,6 +100,40 @@ __all__ = [
     "tables",
     "verify",
 ]
+
+#: the other name of a package -> the package; both names give the same modules
+_OTHER_NAMES = {
+    "bgfmt.annotate": "bgfmt.extras.matches.annotate",
+    "bgfmt.articles": "bgfmt.extras.lab.articles",
+    "bgfmt.engine": "bgfmt.extras.lab.engine",
+    "bgfmt.hosts": "bgfmt.extras.hosts",
+    "bgfmt.matches": "bgfmt.extras.matches",
+    "bgfmt.playing": "bgfmt.extras.lab.playing",
+    "bgfmt.study": "bgfmt.extras.lab.study",
+}
+
+
+class _OtherNames:
+    """Finds and loads modules by the other names of their packages."""
+
+    @staticmethod
+    def find_spec(name: str, path: Any, target: Any = None) -> ModuleSpec | None:
+        package = ".".join(name.split(".")[:2])
+        real = _OTHER_NAMES.get(package)
+        return real and ModuleSpec(name, _OtherNames, origin=real + name.removeprefix(package))  # type: ignore
+
+    @staticmethod
+    def create_module(spec: ModuleSpec) -> Any:
+        module = import_module(spec.origin or "")
+        spec.loader_state = module.__spec__
+        return module
+
+    @staticmethod
+    def exec_module(module: Any) -> None:
+        module.__spec__ = module.__spec__.loader_state  # Python has put the spec of the other name there
+
+
+sys.meta_path.insert(0, _OtherNames)
 
 
 def __getattr__(name: str) -> Any:

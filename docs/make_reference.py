@@ -1,6 +1,6 @@
-"""Write docs/reference/ from the docstrings and the commands' help: `python docs/make_reference.py`.
+"""Write the reference from the docstrings and the commands' help: `python docs/make_reference.py [FOLDER]`.
 
-A test makes them anew and compares, so the pages cannot fall behind. A public name without a docstring is an error.
+The folder is docs/reference, unless another is given. A public name without a docstring is an error.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 
 import bgfmt
 
-HERE = Path(__file__).parent / "reference"
+REFERENCE = Path(__file__).parent / "reference"
 #: the modules a page describes beside the front door, in this order
 MODULES = (
     "analysis", "annotate", "errors", "formats", "identifiers", "matches", "met", "moves", "orders", "solver",
@@ -157,7 +157,7 @@ def commands_page() -> str:
     """The page of the commands: the help of each."""
     import click
 
-    from bgfmt.cli import COMMANDS, cli
+    from bgfmt.cli import ORDER, cli
 
     lines = ["# Command reference", "", "The help of every command, as `bgfmt COMMAND --help` prints it.", ""]
 
@@ -174,7 +174,7 @@ def commands_page() -> str:
 
     settings: dict[str, Any] = {"terminal_width": 100, **cli.context_settings}
     top = click.Context(cli, info_name="bgfmt", **settings)
-    for name in COMMANDS:
+    for name in ORDER:
         found = cli.get_command(top, name)
         if found is not None:
             add(found, f"bgfmt {name}", top)
@@ -184,12 +184,12 @@ def commands_page() -> str:
 PAGES = {"python.md": python_page, "commands.md": commands_page}
 
 
-def main() -> None:
-    """Write all pages."""
-    HERE.mkdir(exist_ok=True)
+def main(folder: Path = REFERENCE) -> None:
+    """Write all pages into a folder."""
+    folder.mkdir(parents=True, exist_ok=True)
     for name, make in PAGES.items():
-        (HERE / name).write_text(make(), encoding="utf-8")
+        (folder / name).write_text(make(), encoding="utf-8")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main(*map(Path, sys.argv[1:]))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.util
 import os
 import shutil
-import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -21,9 +20,6 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parent.parent
 FIXTURES = ROOT / "fixtures"
 GOLDEN = FIXTURES / "golden"
-
-# What a shell starts in the background ignores interrupts, and so would all that the tests start.
-signal.signal(signal.SIGINT, signal.default_int_handler)
 
 PROGRAMS = ("gnubg", "makebearoff", "makehyper", "bearoffdump", "jconsole", "cc", "node", "chromium")
 
@@ -47,7 +43,7 @@ def find_j() -> str | None:
         asked = [found, "-js", "echo 'J',9!:14 ''", "exit 0"]
         try:
             said = subprocess.run(
-                asked, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=5, check=False
+                asked, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False
             )
         except (OSError, subprocess.TimeoutExpired):
             continue

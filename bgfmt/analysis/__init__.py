@@ -11,7 +11,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from bgfmt.analysis.advisor import Advisor
+    from bgfmt.analysis.advisor import (
+        Advisor,
+        equities,
+        exact_equities,
+        judge_cube,
+        race,
+        rank_all_rolls,
+        rank_plays,
+    )
     from bgfmt.analysis.answers import (
         Decision,
         PositionEquities,
@@ -28,23 +36,14 @@ if TYPE_CHECKING:
     )
     from bgfmt.analysis.bulk import RankedMany, rank_many
     from bgfmt.analysis.choose import Databases, equities_many
-    from bgfmt.analysis.cube import CubeAction
-    from bgfmt.analysis.cubes import CubeActions, cube_actions, judge_many
+    from bgfmt.analysis.cube import CubeAction, CubeActions, cube_actions, judge_many
     from bgfmt.analysis.library import Library
-    from bgfmt.analysis.questions import (
-        equities,
-        exact_equities,
-        judge_cube,
-        race,
-        rank_all_rolls,
-        rank_plays,
-    )
     from bgfmt.analysis.races import Races, race_many
 
 _HOME = {
     "Advisor": "advisor",
     "CubeAction": "cube",
-    "CubeActions": "cubes",
+    "CubeActions": "cube",
     "Databases": "choose",
     "Decision": "answers",
     "Library": "library",
@@ -56,17 +55,17 @@ _HOME = {
     "Resignation": "answers",
     "SideRace": "answers",
     "TwoSidedEstimate": "approximate",
-    "cube_actions": "cubes",
-    "equities": "questions",
+    "cube_actions": "cube",
+    "equities": "advisor",
     "equities_many": "choose",
-    "exact_equities": "questions",
-    "judge_cube": "questions",
-    "judge_many": "cubes",
-    "race": "questions",
+    "exact_equities": "advisor",
+    "judge_cube": "advisor",
+    "judge_many": "cube",
+    "race": "advisor",
     "race_many": "races",
-    "rank_all_rolls": "questions",
+    "rank_all_rolls": "advisor",
     "rank_many": "bulk",
-    "rank_plays": "questions",
+    "rank_plays": "advisor",
     "twosided_from_onesided": "approximate",
     "twosided_many": "approximate",
     "win_chances": "approximate",

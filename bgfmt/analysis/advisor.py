@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from bgfmt.analysis import approximate, at_score, bulk, choose, races, rule
+from bgfmt.analysis import approximate, bulk, choose, races, rule
 from bgfmt.analysis.answers import (
     COLUMNS,
     Decision,
@@ -22,16 +22,18 @@ from bgfmt.analysis.answers import (
     RankedPlays,
     Resignation,
     SideRace,
+    Source,
 )
-from bgfmt.analysis.choose import Asked
+from bgfmt.analysis.choose import Asked, Databases
 from bgfmt.analysis.cube import CubeAction
 from bgfmt.analysis.library import Library
 from bgfmt.analysis.sources import Calculate, Limits, Progress, Sources
 from bgfmt.errors import NotCoveredError, PositionError
 from bgfmt.game.board import Position, Side
-from bgfmt.game.moves import Play, legal_plays
-from bgfmt.game.state import GameState
+from bgfmt.game.moves import ROLLS, Play, legal_plays, parse_roll
+from bgfmt.game.state import GameState, cube_owner
 from bgfmt.storage import PathLike
+from bgfmt.tables import Equities, bounds
 
 if TYPE_CHECKING:
     from bgfmt.analysis.ondemand import Grid
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
     from bgfmt.met.score import Score
 
 EQUAL = 1e-11  # values nearer than this are not told apart
+SURE_LOSS = -1.0 + 1e-6  # a stored cubeless equity of 0 reads as -1 exactly
 Outside = Literal["refuse", "rule"] | rule.Engine
 
 
@@ -191,6 +194,8 @@ class Advisor:
         """
         choose.check_race(state.position)
         if not state.money:
+            from bgfmt.analysis import at_score
+
             return at_score.cube(self.sources, state, self.score(state))
         found = self.equities(state)
         action = _action(found, state)
@@ -238,6 +243,8 @@ class Advisor:
         if measure == "match":
             if state.money:
                 raise PositionError("there is no score in money play")
+            from bgfmt.analysis import at_score
+
             ranked = at_score.plays(self.sources, state, self.score(state), plays)
             if ranked is not None:
                 return ranked
@@ -288,15 +295,109 @@ class Advisor:
         A game is resigned that is certainly lost by exact or two-sided numbers, and only where no gammon can be
         lost. An offer is accepted when playing on could not win more.
         """
-        from bgfmt.analysis import deciding
+        return self._accepted(state) if state.resigned else self._resigned(state)
 
-        return deciding.accepting(self, state) if state.resigned else deciding.resigning(self, state)
+    def _accepted(self, state: GameState) -> Resignation:
+        """Whether the other side accepts what the player on roll offers to resign."""
+        position, points = state.position, state.resigned
+        sides = (position.us, position.them)
+        most = 3 if position.contact else 2 if any(side.chequers >= state.chequers for side in sides) else 1
+        if points >= most:
+            return Resignation(source="rule", position=position, accept=True)
+        try:
+            equities = self.equities(state)
+        except (NotCoveredError, PositionError):
+            return Resignation(source="rule", position=position, accept=False)
+        worth = -equities.cubeless  # of playing on, for the side that answers
+        return Resignation(
+            source=equities.source,
+            table=equities.table,
+            max_error=equities.max_error,
+            position=position,
+            accept=points >= worth - 1e-9,
+            worth=worth,
+        )
+
+    def _resigned(self, state: GameState) -> Resignation:
+        """How many points the player on roll should resign."""
+        position = state.position
+        none = Resignation(source="rule", position=position)
+        if position.contact or not position.them.chequers or not 0 < position.us.chequers < state.chequers:
+            return none
+        try:
+            if state.kind == "play":  # the roll is known: some play may still win
+                played = self.plays(state, measure="cubeless")
+                source, table = played.source, played.table
+                worth = played.best.value if played.best else None
+            else:
+                equities = self.equities(state)
+                source, table, worth = equities.source, equities.table, equities.cubeless
+        except NotCoveredError:
+            return none
+        if source not in ("two-sided", "calculation") or worth is None or worth > SURE_LOSS:
+            return none
+        return Resignation(source=source, table=table, position=position, offer=1, worth=-1.0)
 
     def decide(self, state: GameState) -> Decision:
         """What to do in a state, one word or one play; where nothing covers it as `outside` says."""
-        from bgfmt.analysis import deciding
+        position = state.position.check()
+        if state.kind == "resignation":
+            answer = self.resignation(state)
+            return Decision(
+                "accept" if answer.accept else "reject", answer.source, answer.table, answer.worth
+            )
+        if not position.us.chequers or not position.them.chequers:
+            raise PositionError(f"{position}: the game is over, one side has no chequers left")
+        if state.kind == "play":
+            return self._decided_play(state)
+        if state.kind == "cube" and not state.may_double:
+            return Decision("roll", "rule")
+        outside = self.outside
+        try:
+            action = self.cube(state)
+        except NotCoveredError:
+            if outside == "refuse":
+                raise
+            doubles, takes = outside.double(state) if isinstance(outside, rule.Engine) else rule.cube(state)
+            word = ("take" if takes else "pass") if state.doubled else ("double" if doubles else "roll")
+            return Decision(word, self._outside_source)
+        if not state.doubled:
+            word = "double" if action.doubles else "roll"
+            return Decision(word, action.source, action.table, action.best if state.money else None)
+        word = "beaver" if state.beavers and action.beavers else "take" if action.takes else "pass"
+        value = {
+            "take": -action.double_take,
+            "pass": -action.double_pass,
+            "beaver": -2 * action.double_take,
+        }[word]
+        return Decision(word, action.source, action.table, value if state.money else None)
 
-        return deciding.decide(self, state)
+    @property
+    def _outside_source(self) -> Source:
+        return "rule" if self.outside == "rule" else "engine"
+
+    def _decided_play(self, state: GameState) -> Decision:
+        try:
+            ranked = self.plays(state)
+        except NotCoveredError:
+            if self.outside == "refuse":
+                raise
+            return self._outside_play(state)
+        best = ranked.best
+        return Decision("play", ranked.source, ranked.table, best.value if best else None, best)
+
+    def _outside_play(self, state: GameState) -> Decision:
+        assert state.dice is not None
+        plays = legal_plays(state.position, *state.dice)
+        results = [play.result for play in plays]
+        choice = 0
+        if len(plays) > 1 and isinstance(self.outside, rule.Engine):
+            choice = int(np.argmax(self.outside.values(state, results)))
+        elif len(plays) > 1:
+            choice = rule.best_play(self.library.tables, results)
+        play = plays[choice]
+        ranked = RankedPlay(str(play), play.result, None, None, play.moves, "rule", approximate=True)
+        return Decision("play", "forced" if len(plays) == 1 else self._outside_source, play=ranked)
 
 
 def _action(found: PositionEquities, state: GameState, *, settled: bool = False) -> CubeAction:
@@ -341,3 +442,106 @@ def _ranked(
         )
         for k in order
     )
+
+
+# -- single questions as functions of the databases ------------------------------------------------------
+
+Roll = tuple[int, int]
+
+
+def race(databases: Databases, side: Side) -> SideRace:
+    """`Advisor.race`: rolls, effective pips and wastage of one side."""
+    return Advisor(databases).race(side)
+
+
+def equities(databases: Databases, position: Position) -> PositionEquities:
+    """`Advisor.equities` by tables and estimate alone; nothing is calculated."""
+    return Advisor(databases, calculate="nothing").equities(position)
+
+
+def exact_equities(position: Position, *, limit: int | None = None) -> PositionEquities | None:
+    """The exact money equities of a race, from the rules alone; None beyond `limit` (pairs of boards x cube states).
+
+    Raises PositionError when the game is over and NotCoveredError for contact.
+    """
+    from bgfmt.analysis.ondemand import DEFAULT_LIMIT
+
+    choose.check_race(position)
+    return Sources(Library(), limit=DEFAULT_LIMIT if limit is None else limit).calculated(position)
+
+
+def judge_cube(
+    asked: Equities | PositionEquities | Databases,
+    cube: str = "centered",
+    *,
+    position: Position | None = None,
+    error: float | None = None,
+    settle: bool = False,
+) -> CubeAction:
+    """The cube action of one position, for money.
+
+    Parameters
+    ----------
+    asked
+        Equities of a position, or the databases to ask (then `position` is needed).
+    cube
+        "centered", "owned" (by the side on roll) or "opponent".
+    error
+        Greatest error of bare equities, by default that of a 6x8 table of gnubg's.
+    settle
+        Where the error could turn the decision, calculate the position exactly, so that ties are proved and near
+        ties decided.
+
+    Raises
+    ------
+    NotCoveredError
+        No table covers the position, or bare equities are cubeless only.
+    """
+    owner = cube_owner(cube)
+    calculate: Calculate = "close" if settle else "nothing"
+    if not isinstance(asked, (Equities, PositionEquities)):
+        if position is None:
+            raise PositionError("say which position to judge")
+        return Advisor(asked, calculate=calculate).cube(GameState.of(position, cube=owner))
+    if asked.owned is None or asked.centered is None or asked.opponent is None:
+        raise NotCoveredError(f"{asked.position}: only cubeless equities are known")
+    known = max(bounds.stored_error(6, 8)) if error is None else error
+    rolling = {"owned": asked.owned, "centered": asked.centered, "opponent": asked.opponent}[owner]
+    return CubeAction(asked.position, owner, rolling, 2 * asked.opponent, error=known)
+
+
+def rank_plays(
+    databases: Databases,
+    position: Position | Side,
+    roll: str | Roll,
+    *,
+    cube: str = "centered",
+    measure: str | None = None,
+) -> list[RankedPlay]:
+    """All plays of a roll, best first: `Advisor.plays` for two sides, `Advisor.side_plays` for one.
+
+    Parameters
+    ----------
+    position
+        The side on roll first, or one side alone for the measures that look at one side.
+    roll
+        "61", "6-1" or (6, 1).
+    cube
+        "centered", "owned" or "opponent", seen by the side that plays; used by "money" only.
+    measure
+        "money" (the default for two sides), "cubeless", "mean" (the default for one) or "off:n".
+    """
+    advisor, dice = Advisor(databases, calculate="nothing"), parse_roll(roll)
+    if isinstance(position, Side):
+        return list(advisor.side_plays(position, dice, measure or "mean").plays)
+    return list(advisor.plays(GameState.of(position, dice, cube=cube), measure=measure).plays)
+
+
+def rank_all_rolls(
+    databases: Databases, position: Position | Side, *, cube: str = "centered", measure: str | None = None
+) -> dict[Roll, list[RankedPlay]]:
+    """`rank_plays` for each of the 21 rolls, keyed (larger, smaller)."""
+    return {
+        (high, low): rank_plays(databases, position, (high, low), cube=cube, measure=measure)
+        for high, low, _ in ROLLS
+    }

@@ -2,13 +2,18 @@
 
 Equities are points for a cube at 1, seen by the side on roll (of plays: by the side that plays). Chances run from 0
 to 1, rolls are rolls, EPC, wastage and pips are pips. None is "not known", never 0.
+
+The JSON of an answer is said once, by its class: `FIELDS` names what `as_dict` gives; the type and one sentence of
+each field stand in its annotation, or in the signature and docstring of its property. `bgfmt.analysis.shapes` makes
+JSON Schema, the tables of docs/json.md and the types of plugins/js from them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from operator import attrgetter
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,69 +27,149 @@ from bgfmt.tables.scales import PIPS_PER_ROLL
 Source = Literal["two-sided", "one-sided", "match-score", "calculation", "forced", "rule", "engine"]
 Gammons = Literal["none", "counted", "ignored"]
 Floats = NDArray[np.float64]
+CHANCE = "a number from 0 to 1"  # marks the type of a field
+Chance = Annotated[float, CHANCE]
+Chances = Annotated[Floats, CHANCE]
 COLUMNS = ("cubeless", "owned", "centered", "opponent")
+ORIGIN = " source table approximate max_error"
+
+
+# -- plain values ----------------------------------------------------------------------------------------
+
+
+class Field(NamedTuple):
+    """One field of an answer in JSON: its name, the path of its attribute, whether it may be left out."""
+
+    name: str
+    path: str
+    optional: bool
+    get: Callable[[Any], Any]
+
+
+class Plain:
+    """An object with a form as plain values, which `--json` and the HTTP service print.
+
+    FIELDS : names of the fields, separated by blanks. ``name=path`` takes an attribute of another name, or of
+    another object; a name with "?" is left out where its value is None. TITLE : the heading on docs/json.md.
+    """
+
+    FIELDS: ClassVar[str] = ""
+    TITLE: ClassVar[str] = ""
+    fields: ClassVar[tuple[Field, ...]] = ()
+
+    def __init_subclass__(cls) -> None:
+        cls.fields = tuple(map(_field, cls.FIELDS.split()))
+
+    def as_dict(self) -> dict[str, Any]:
+        """The fields as plain values."""
+        out = {}
+        for name, _, optional, get in self.fields:
+            value = get(self)
+            if value is not None or not optional:
+                out[name] = plain(value)
+        return out
+
+
+def _field(word: str) -> Field:
+    name, _, path = word.partition("=")
+    bare = name.rstrip("?")
+    return Field(bare, path or bare, bare != name, attrgetter(path or bare))
+
+
+def fields_at(path: str, names: str, but: str = "") -> str:
+    """The `FIELDS` of an attribute at `path`, to stand among those of the object that has it."""
+    left_out = but.split()
+    out = []
+    for word in names.split():
+        name, _, attribute = word.partition("=")
+        bare = name.rstrip("?")
+        if bare not in left_out:
+            out.append(f"{name}={path}.{attribute or bare}")
+    return " " + " ".join(out)
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON has it: positions as text, arrays and tuples as lists."""
+    if value is None or isinstance(value, (str, int, float)):
+        return value
+    if isinstance(value, Plain):
+        return value.as_dict()
+    if isinstance(value, Mapping):
+        return {key: plain(one) for key, one in value.items()}
+    if isinstance(value, (tuple, list)):
+        return [plain(one) for one in value]
+    return value.tolist() if hasattr(value, "tolist") else str(value)
+
+
+# -- answers ---------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, kw_only=True)
-class Answer:
-    """What all answers share.
+class Answer(Plain):
+    """What all answers share."""
 
-    source : the kind of table, or other thing, that answered; table : its name, None for a calculation.
-    max_error : greatest error of the numbers by name, None where none is known (approximate answers).
-    """
+    FIELDS = ORIGIN
+    TITLE = "Origin"
 
-    source: Source
-    table: str | None = None
-    max_error: Mapping[str, float] | None = None
+    source: Annotated[Source, "The kind of table, or what else, that answered."]
+    table: Annotated[str | None, "The name of the table; null for a calculation."] = None
+    max_error: Annotated[
+        Mapping[str, float] | None, "The greatest error of each number, by name; null where none is known."
+    ] = None
 
     @property
     def approximate(self) -> bool:
-        """Whether the numbers come from a formula that is not exact, so that no bound of their error is known."""
+        """Whether a formula that is not exact was used, so that no bound of the error is known."""
         return self.max_error is None
-
-    def origin(self) -> dict[str, Any]:
-        """Where the answer comes from, for `as_dict`."""
-        error = None if self.max_error is None else dict(self.max_error)
-        return {
-            "source": self.source,
-            "table": self.table,
-            "approximate": self.approximate,
-            "max_error": error,
-        }
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SideRace(Answer):
-    """One side's race, from a one-sided table.
+    """One side's race. What the table does not say is None, and left out in JSON."""
 
-    number : its position number in that table. mean_rolls, std_rolls : of the rolls to bear off all;
-    gammon_mean_rolls, gammon_std_rolls : to bear off the first. bearoff, gammon : (rolls,) float64, chances to bear
-    off the last, the first chequer in exactly i rolls; None where only means are known.
-    """
+    FIELDS = (
+        "side position_number=number pips mean_rolls std_rolls? epc wastage gammon_mean_rolls? gammon_std_rolls? "
+        "bearoff? off_within?=off_chances gammon? gammon_saved_within?=saved_chances"
+    ) + ORIGIN
+    TITLE = "Side race"
 
-    side: Side
-    number: int
-    mean_rolls: float
-    std_rolls: float | None = None
-    gammon_mean_rolls: float | None = None
-    gammon_std_rolls: float | None = None
-    bearoff: Floats | None = None
-    gammon: Floats | None = None
+    side: Annotated[Side, "The counts of the side."]
+    number: Annotated[int, "The position number, in that table."]
+    mean_rolls: Annotated[float, "The mean of the rolls to bear off the last chequer."]
+    std_rolls: Annotated[float | None, "The standard deviation of those rolls."] = None
+    gammon_mean_rolls: Annotated[float | None, "The mean of the rolls to bear off the first chequer."] = None
+    gammon_std_rolls: Annotated[float | None, "The standard deviation of those rolls."] = None
+    bearoff: Annotated[
+        Chances | None, "The chances to bear off the last chequer in exactly 0, 1, 2, ... rolls."
+    ] = None
+    gammon: Annotated[
+        Chances | None, "The chances to bear off the first chequer in exactly 0, 1, 2, ... rolls."
+    ] = None
 
     @property
     def pips(self) -> int:
-        """Pip count."""
+        """The pip count."""
         return self.side.pips
 
     @property
     def epc(self) -> float:
-        """Effective pip count: mean rolls times 49/6."""
+        """The effective pip count: mean rolls times 49/6."""
         return self.mean_rolls * PIPS_PER_ROLL
 
     @property
     def wastage(self) -> float:
-        """EPC less pips."""
+        """The effective pip count less the pip count."""
         return self.epc - self.pips
+
+    @property
+    def off_chances(self) -> Chances | None:
+        """The chances to be off within 0, 1, 2, ... rolls."""
+        return None if self.bearoff is None else within(self.bearoff)
+
+    @property
+    def saved_chances(self) -> Chances | None:
+        """The chances to have borne off the first chequer within 0, 1, 2, ... rolls."""
+        return None if self.gammon is None else within(self.gammon)
 
     def off_within(self, rolls: int) -> float:
         """Chance to be off after `rolls` rolls; NotCoveredError where only means are known."""
@@ -93,17 +178,6 @@ class SideRace(Answer):
     def gammon_saved_within(self, rolls: int) -> float:
         """Chance to have borne the first chequer off after `rolls` rolls; NotCoveredError where it is not known."""
         return _within(self.gammon, rolls)
-
-    def as_dict(self) -> dict[str, Any]:
-        """The answer as plain values; what the table does not say is left out."""
-        out: dict[str, Any] = {"side": str(self.side), "position_number": self.number}
-        names = "pips mean_rolls std_rolls epc wastage gammon_mean_rolls gammon_std_rolls"
-        out |= {name: getattr(self, name) for name in names.split() if getattr(self, name) is not None}
-        for name, row in (("bearoff", self.bearoff), ("gammon", self.gammon)):
-            if row is not None:
-                out[name] = row.tolist()
-                out[{"bearoff": "off_within", "gammon": "gammon_saved_within"}[name]] = within(row).tolist()
-        return out | self.origin()
 
 
 def within(chances: Floats) -> Floats:
@@ -120,120 +194,112 @@ def _within(chances: Floats | None, rolls: int) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class PositionEquities(Answer):
-    """Chances and money equities of the side on roll: the values of rolling without doubling, cube at 1.
+    """Chances and money equities of the side on roll: the values of rolling without doubling, cube at 1."""
 
-    owned, centered, opponent : where the cube lies. win, win_gammon, lose_gammon are None where not known.
-    gammons : whether gammons are impossible ("none"), "counted" or, though possible, "ignored".
-    """
+    FIELDS = "position win win_gammon lose_gammon cubeless owned centered opponent gammons" + ORIGIN
 
-    position: Position
-    win: float | None
-    win_gammon: float | None
-    lose_gammon: float | None
-    cubeless: float
-    owned: float
-    centered: float
-    opponent: float
-    gammons: Gammons = "none"
-
-    def as_dict(self) -> dict[str, Any]:
-        """The answer as plain values."""
-        names = ("position", "win", "win_gammon", "lose_gammon", *COLUMNS, "gammons")
-        return (
-            {name: getattr(self, name) for name in names} | {"position": str(self.position)} | self.origin()
-        )
+    position: Annotated[Position, "Both sides, the side on roll first."]
+    win: Annotated[Chance | None, "The chance to win without a cube; null where it is not known."]
+    win_gammon: Annotated[Chance | None, "The chance to win a gammon; null where it is not known."]
+    lose_gammon: Annotated[Chance | None, "The chance to lose a gammon; null where it is not known."]
+    cubeless: Annotated[float, "The equity without a cube."]
+    owned: Annotated[float, "The equity of rolling on with the cube on the own side."]
+    centered: Annotated[float, "The equity of rolling on with the cube in the middle."]
+    opponent: Annotated[float, "The equity with the cube on the other side."]
+    gammons: Annotated[Gammons, "`none` (impossible), `counted`, or `ignored` though they are possible."] = (
+        "none"
+    )
 
 
 @dataclass(frozen=True)
-class RankedPlay:
+class RankedPlay(Plain):
     """One play of a roll.
 
-    notation : standard notation, such as "6/off 6/5".
-    result : the position after it, seen by the side that played (a Side where one side was asked about).
-    value : by the measure asked; equities are the mover's. None where only a rule ranks the plays.
-    loss : what it gives up against the best play, 0 for the best, never negative; None as `value`.
-    close : whether the loss is no more than the table's rounding can make of two equal plays.
-    mwc, loss_mwc : by measure "match", the chance to win the match after it, and what of that it gives up.
+    value, loss : None where only a rule ranks the plays. moves : the single moves.
     """
 
-    notation: str
-    result: Position | Side
-    value: float | None
-    loss: float | None
+    FIELDS = "play=notation result value loss close mwc? loss_mwc? loss_emg?"
+    TITLE = "Play"
+
+    notation: Annotated[str, "The play, such as `6/5 6/off`."]
+    result: Annotated[Position | Side, "The position after it, seen by the side that played."]
+    value: Annotated[
+        float | None,
+        "The worth by the measure: an equity (`money`, `match`, `cubeless`), rolls (`mean`) or a chance (`off:N`); "
+        "null for the only legal play.",
+    ]
+    loss: Annotated[float | None, "What it loses against the best play, never negative."]
     moves: tuple[Move, ...] = ()
     measure: str = "money"
     approximate: bool = False
-    close: bool = False
-    mwc: float | None = None
-    loss_mwc: float | None = None
+    close: Annotated[bool, "Whether the loss lies within the error of two equal plays."] = False
+    mwc: Annotated[Chance | None, "At a score, the chance to win the match after it."] = None
+    loss_mwc: Annotated[float | None, "At a score, the loss of that chance."] = None
 
-    def as_dict(self) -> dict[str, Any]:
-        """The play as plain values."""
-        out: dict[str, Any] = {
-            "play": self.notation,
-            "result": str(self.result),
-            "value": self.value,
-            "loss": self.loss,
-            "close": self.close,
-        }
-        if self.mwc is not None:
-            out |= {"mwc": self.mwc, "loss_mwc": self.loss_mwc, "loss_emg": self.loss}
-        return out
+    @property
+    def loss_emg(self) -> float | None:
+        """At a score, the loss as an equity of a game at this score."""
+        return None if self.mwc is None else self.loss
+
+
+@dataclass(frozen=True)
+class MetName(Plain):
+    """A match equity table, by its name and values."""
+
+    FIELDS = "name digest"
+    TITLE = "Met"
+
+    name: Annotated[str, "The name of the match equity table."]
+    digest: Annotated[str, "The SHA-256 of its values."]
 
 
 @dataclass(frozen=True, kw_only=True)
 class RankedPlays(Answer):
     """All different results of a roll, best first; empty where no chequer can move.
 
-    cube : where it lies, for the measures that look at it. met, met_digest : the match equity table, in a match.
+    met, met_digest : the match equity table, in a match.
     """
 
-    asked: Position | Side
+    FIELDS = "position=asked measure roll plays cube? met?=met_name" + ORIGIN
+
+    asked: Annotated[Position | Side, "A side or both, the side on roll first."]
     dice: tuple[int, int]
-    measure: str
-    cube: str | None = None
-    plays: tuple[RankedPlay, ...] = field(default=())
+    measure: Annotated[str, "What the plays are ranked by: `money`, `match`, `cubeless`, `mean` or `off:N`."]
+    cube: Annotated[
+        str | None, "Where the cube lies for the side on roll, for a measure that looks at it."
+    ] = None
+    plays: Annotated[tuple[RankedPlay, ...], "The plays, best first."] = field(default=())
     met: str | None = None
     met_digest: str | None = None
+
+    @property
+    def roll(self) -> str:
+        """The dice, the larger first."""
+        return f"{self.dice[0]}{self.dice[1]}"
+
+    @property
+    def met_name(self) -> MetName | None:
+        """At a score, the match equity table."""
+        return MetName(self.met, self.met_digest or "") if self.met else None
 
     @property
     def best(self) -> RankedPlay | None:
         """The best play, None where no chequer can move."""
         return self.plays[0] if self.plays else None
 
-    def as_dict(self) -> dict[str, Any]:
-        """The answer as plain values."""
-        out: dict[str, Any] = {
-            "position": str(self.asked),
-            "measure": self.measure,
-            "roll": f"{self.dice[0]}{self.dice[1]}",
-            "plays": [play.as_dict() for play in self.plays],
-        }
-        if self.cube:
-            out["cube"] = self.cube
-        if self.met:
-            out["met"] = {"name": self.met, "digest": self.met_digest}
-        return out | self.origin()
-
 
 @dataclass(frozen=True, kw_only=True)
 class Resignation(Answer):
-    """Whether to resign, or to accept a resignation.
+    """Whether to resign, or to accept a resignation."""
 
-    offer : points that the player on roll should resign, 0 to play on.
-    accept : whether the other side should accept what the player on roll has offered, None if nothing is.
-    worth : equity of playing on for the one who decides, None where not known.
-    """
+    FIELDS = "position offer accept worth" + ORIGIN
 
-    position: Position
-    offer: int = 0
-    accept: bool | None = None
-    worth: float | None = None
-
-    def as_dict(self) -> dict[str, Any]:
-        """The answer as plain values."""
-        out: dict[str, Any] = {"position": str(self.position), "offer": self.offer, "accept": self.accept}
-        return out | {"worth": self.worth} | self.origin()
+    position: Annotated[Position, "Both sides, the side on roll first."]
+    offer: Annotated[int, "The points that the player on roll should resign, 0 to play on."] = 0
+    accept: Annotated[
+        bool | None, "Whether the other side should accept what is offered; null with nothing offered."
+    ] = None
+    worth: Annotated[float | None, "The equity of playing on for the player who decides."] = None
 
 
 @dataclass(frozen=True)
@@ -241,7 +307,7 @@ class Decision:
     """What to do, as the engine protocols need it.
 
     act : "play", "roll", "double", "take", "pass", "beaver", "resign", "accept" or "reject".
-    play : the play chosen, for "play" (None where no chequer can move). points : resigned, for "resign".
+    play : the best play, for "play" (None where no chequer can move). points : resigned, for "resign".
     value : equity of the choice to the player asked, where one is known.
     """
 

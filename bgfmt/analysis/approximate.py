@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bgfmt.analysis import choose
+from bgfmt.analysis.answers import Chance, Plain
 from bgfmt.analysis.choose import Databases
 from bgfmt.game import board
 from bgfmt.game.board import Position, Side
@@ -32,36 +33,30 @@ EFFICIENCY = 0.6
 
 
 @dataclass(frozen=True)
-class TwoSidedEstimate:
-    """Approximate chances of the side on roll; gammons are None where no gammon data is to be had.
+class TwoSidedEstimate(Plain):
+    """Approximate chances of the side on roll, by gnubg's formula, each side playing alone."""
 
-    worst_error, mean_error : of `win`, measured over all pairs of six chequers or fewer on six points.
-    """
+    FIELDS = "position approximate win win_gammon lose_gammon cubeless worst_error mean_error"
+    TITLE = "Chances"
 
-    position: Position
-    win: float
-    win_gammon: float | None
-    lose_gammon: float | None
-    worst_error: float = WORST_ERROR
-    mean_error: float = MEAN_ERROR
+    position: Annotated[Position, "Both sides, the side on roll first."]
+    win: Annotated[Chance, "The chance to win."]
+    win_gammon: Annotated[Chance | None, "The chance to win a gammon; null without gammon data."]
+    lose_gammon: Annotated[Chance | None, "The chance to lose a gammon; null without gammon data."]
+    worst_error: Annotated[
+        float, "The greatest error of `win`, measured over all pairs of six chequers or fewer on six points."
+    ] = WORST_ERROR
+    mean_error: Annotated[float, "The mean error of `win` over the same pairs."] = MEAN_ERROR
+
+    @property
+    def approximate(self) -> bool:
+        """Always true."""
+        return True
 
     @property
     def cubeless(self) -> float:
-        """Approximate cubeless money equity, gammons counted where known."""
+        """The equity without a cube, gammons counted where they are known."""
         return 2 * self.win - 1 + (self.win_gammon or 0.0) - (self.lose_gammon or 0.0)
-
-    def as_dict(self) -> dict[str, Any]:
-        """The chances and their known errors as plain values."""
-        return {
-            "position": str(self.position),
-            "approximate": True,
-            "win": self.win,
-            "win_gammon": self.win_gammon,
-            "lose_gammon": self.lose_gammon,
-            "cubeless": self.cubeless,
-            "worst_error": self.worst_error,
-            "mean_error": self.mean_error,
-        }
 
 
 def win_chances(ours: ArrayLike, theirs: ArrayLike) -> Any:

@@ -4,19 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from bgfmt.analysis import rule
-from bgfmt.analysis.answers import RankedPlay, RankedPlays, Source
+from bgfmt.analysis.answers import PositionEquities, RankedPlay, RankedPlays, Source
 from bgfmt.analysis.cube import CubeAction
+from bgfmt.analysis.match import MatchCube, MatchPlay, decide, rank
 from bgfmt.analysis.sources import Sources
-from bgfmt.game.board import MAX_CHEQUERS
-from bgfmt.game.moves import Play
+from bgfmt.errors import NotCoveredError
+from bgfmt.game.board import MAX_CHEQUERS, Position, Side
+from bgfmt.game.moves import Play, race_plays
 from bgfmt.game.state import GameState
+from bgfmt.met.score import Score
 from bgfmt.tables import MatchScore, of_kind
+from bgfmt.tables.match_score import NOBODY, A, B, Cube
 
 if TYPE_CHECKING:
-    from bgfmt.analysis.match import MatchCube, MatchPlay
     from bgfmt.met.score import Score
 
 
@@ -32,15 +38,13 @@ class _Exact:
 
 def _exact(sources: Sources, state: GameState, score: Score) -> _Exact | None:
     """Exact numbers of a state, None where no table has them and calculating them is too much."""
-    from bgfmt.analysis import match_table
-
     position = state.position
     for table in of_kind(sources.tables, MatchScore):
-        if match_table.refusal(table, position, score) is None:
-            decided = match_table.judge_from(table, position, score)
+        if refusal(table, position, score) is None:
+            decided = judge_from(table, position, score)
 
             def ranked(high: int, low: int, table: MatchScore = table) -> list[MatchPlay]:
-                return match_table.rank_from(table, position, high, low, score)
+                return rank_from(table, position, high, low, score)
 
             return _Exact(decided, ranked, "match-score", sources.library.name(table))
     solved = sources.match(position, score)
@@ -52,13 +56,11 @@ def cube(sources: Sources, state: GameState, score: Score) -> CubeAction:
     found = _exact(sources, state, score)
     if found is not None:
         return CubeAction.at_score(found.cube, state, found.source, found.table, approximate=False)
-    from bgfmt.analysis import match, match_estimate
-
     position, equities = state.position, sources.equities(state.position)
     win = (equities.cubeless + 1) / 2 if equities.win is None else equities.win
-    rolling, taken = match_estimate.chances(win, score, match_estimate.life_of(equities))
+    rolling, taken = chances(win, score, life_of(equities))
     gammons = equities.gammons != "none"
-    decided = match.decide(position, score, rolling, taken, gammons=gammons, error=0.0, cubeless_win=win)
+    decided = decide(position, score, rolling, taken, gammons=gammons, error=0.0, cubeless_win=win)
     return CubeAction.at_score(decided, state, equities.source, equities.table, approximate=True)
 
 
@@ -80,8 +82,6 @@ def plays(sources: Sources, state: GameState, score: Score, legal: list[Play]) -
 
 def _estimated(sources: Sources, state: GameState, score: Score, legal: list[Play]) -> RankedPlays | None:
     """Plays by their cubeless chances: exact but for the table's rounding where the cube is dead, else estimated."""
-    from bgfmt.analysis import match_estimate
-
     position = state.position
     assert state.dice is not None
     worths = sources.worths(position, state.dice, [p.result for p in legal], "cubeless", jacoby=False)
@@ -95,7 +95,7 @@ def _estimated(sources: Sources, state: GameState, score: Score, legal: list[Pla
         values = [lose + (win - lose) * chance for chance in chances]
     else:
         other = score.turned()
-        values = [1 - match_estimate.turn(1 - min(1.0, chance), other) for chance in chances]
+        values = [1 - turn(1 - min(1.0, chance), other) for chance in chances]
     scale = 2 / (win - lose) if win != lose else 0.0
     error = worths.error if sure else None
     tidy = [[-x for x in rule.race_score(play.result.us)] for play in legal]
@@ -156,3 +156,193 @@ def _ranked(play: Play, worth: MatchPlay) -> RankedPlay:
         mwc=worth.mwc,
         loss_mwc=worth.loss_mwc,
     )
+
+
+# -- estimated -----------------------------------------------------------------------------------------
+#
+# The cube in a match, from the chance to win the game: approximate, for what is too much to calculate.
+#
+# Match winning chances between a dead and a fully live cube, the way R. Janowski ("Take-points in money games", 1993)
+# mixes them in money, at the score's own four outcomes. How live the cube is (0 dead, 1 fully live) is read from
+# money equities where they are exact or stored, so that in a position decided by the next roll the cube is dead.
+
+
+USUAL_LIFE = 2 / 3
+
+
+def life_of(equities: PositionEquities) -> float:
+    """How live the cube is for whoever would hold it, from money equities."""
+    if equities.approximate or equities.win is None:
+        return USUAL_LIFE
+    live = float(np.clip(2.5 * (equities.win - 0.2) - 1, -1, 1))
+    if abs(live - equities.cubeless) < 1e-3:
+        return USUAL_LIFE
+    return float(np.clip((equities.opponent - equities.cubeless) / (live - equities.cubeless), 0, 1))
+
+
+def turn(win: float, score: Score, life: float = USUAL_LIFE) -> float:
+    """Match winning chance of the player on roll before it doubles or rolls, from its chance to win the game."""
+    rolling, taken = chances(win, score, life)
+    if not score.may_double(0):
+        return rolling
+    return max(rolling, min(taken, score.after(0, score.cube)))
+
+
+def chances(win: float, score: Score, life: float = USUAL_LIFE) -> tuple[float, float]:
+    """Match winning chances of rolling on and of a double taken.
+
+    Parameters
+    ----------
+    win
+        Cubeless chance of the player on roll to win the game; gammons are not looked at.
+    score
+        The score, with the cube as it lies.
+    life
+        0 dead cube to 1 fully live.
+    """
+    cube = score.cube
+    passed, lost = score.after(0, cube), score.after(0, -cube)
+    rolling = win * passed + (1 - win) * lost
+    if score.owner != "opponent" and score.may_double(0):
+        high = _cash_point(score, 0, life)
+        low = 0.0
+        if score.owner == "centered":
+            low = 1 - _cash_point(score, 1, life)
+        if high > low:
+            # between our opponent's doubling us out and our doubling him out
+            t = float(np.clip((win - low) / (high - low), 0, 1))
+            live = lost + t * (passed - lost)
+            if score.owner == "owned":
+                live = max(live, rolling)
+            rolling = (1 - life) * rolling + life * live
+    elif score.owner == "opponent" and score.away[1] > cube:
+        rolling = _other_owns(win, score, 0, cube, life)
+    return float(rolling), float(_other_owns(win, score, 0, 2 * cube, life))
+
+
+def _other_owns(win: Any, score: Score, side: int, cube: int, life: float) -> Any:
+    """A side's match chance with the cube at `cube` on the other side, not turned again before that pays.
+
+    `win` may be an array.
+    """
+    won, lost = score.after(side, cube), score.after(side, -cube)
+    dead = win * won + (1 - win) * lost
+    if score.away[1 - side] <= cube:  # a redouble would gain the other side nothing
+        return dead
+    low = _take_point(score, side, cube)
+    live = lost + np.clip((win - low) / (1 - low), 0, 1) * (won - lost)
+    return (1 - life) * dead + life * live
+
+
+def _take_point(score: Score, side: int, cube: int) -> float:
+    """A side's winning chance at which a (dead) redouble of a cube now at `cube` may just be taken."""
+    drop = score.after(side, -cube)
+    won, lost = score.after(side, 2 * cube), score.after(side, -2 * cube)
+    return float(np.clip((drop - lost) / max(won - lost, 1e-12), 0.0, 0.99))
+
+
+@lru_cache(maxsize=1024)
+def _cash_point(score: Score, side: int, life: float) -> float:
+    """A side's winning chance from which its double is passed."""
+    passed = score.after(side, score.cube)
+    grid = np.linspace(0, 1, 101)
+    return float(np.interp(passed, _other_owns(grid, score, side, 2 * score.cube, life), grid))
+
+
+# FOLDED py : """Match questions answered from a table of the score."""
+
+
+def roller_at(table: MatchScore, score: Score) -> int | None:
+    """Which player of the table, a (0) or b (1), is on roll at a score; None when the table is of another one.
+
+    The match equity table must be the same by the digest of its values, and for one of unequal players the numbers
+    of the players too. A table of a score with a player at 1-away answers for the Crawford game as well.
+    """
+    held = table.score
+    if score.met.digest != held.digest or (score.beyond and not score.met.extended):
+        return None
+    for roller in (A, B):
+        away = held.away if roller == A else held.away[::-1]
+        if score.away == away and (score.met.even or score.player == held.player ^ roller):
+            return roller
+    return None
+
+
+def refusal(table: MatchScore, position: Position, score: Score) -> str | None:
+    """Why the table does not answer, or None when it does."""
+    roller = roller_at(table, score)
+    if roller is None:
+        mine, other = table.score.away
+        return f"the table is of {mine}-away, {other}-away with {table.score.met} ({table.score.digest[:12]})"
+    cube = _cube(score, roller)
+    if score.without_cube and table.score.gammons:
+        return (
+            "a table with fifteen chequers does not answer for the Crawford game, or any other without a cube"
+        )
+    if not score.without_cube and table.score.found_in(roller, cube) is None:
+        return f"the table holds no cube at {score.cube}, {score.owner}"
+    return table.covers(position)
+
+
+def judge_from(table: MatchScore, position: Position, score: Score) -> MatchCube:
+    """The cube decision from a table; NotCoveredError says why it does not answer."""
+    roller = _roller(table, position, score)
+    rolling = _chance(table, position, score, roller, _cube(score, roller))
+    taken = None
+    if score.may_double(0):
+        taken = _chance(table, position, score, roller, Cube(2 * score.cube, 1 - roller))
+    win = None
+    if not table.score.gammons:
+        us, them = divmod(table.number(position), table.positions)
+        win = (1 + float(table.balance[us, them, 0])) / 2
+    counted = 15 in (position.us.chequers, position.them.chequers)
+    return decide(position, score, rolling, taken, gammons=counted, error=_error(table), cubeless_win=win)
+
+
+def rank_from(table: MatchScore, position: Position, high: int, low: int, score: Score) -> list[MatchPlay]:
+    """All plays of a roll, best first, chosen for this score and cube; NotCoveredError as `judge_from`."""
+    roller = _roller(table, position, score)
+    other, cube = 1 - roller, _cube(score, roller)
+    plays = []
+    for counts in race_plays(position.us.padded(table.points), max(high, low), min(high, low)):
+        side = Side(*counts)
+        after = Position(position.them, side)
+        if not side.chequers:
+            gain = 2 if position.them.chequers == 15 else 1
+            plays.append((side, score.after(0, gain * cube.value)))
+            continue
+        chance = _chance(table, after, score, other, cube)
+        if not score.without_cube and table.score.may_double(other, cube):
+            taken = _chance(table, after, score, other, Cube(2 * cube.value, roller))
+            chance = max(chance, min(taken, score.after(1, cube.value)))
+        plays.append((side, 1 - chance))
+    return rank(judge_from(table, position, score), plays)
+
+
+def _error(table: MatchScore) -> float:
+    return table.max_error or 0.0
+
+
+def _roller(table: MatchScore, position: Position, score: Score) -> int:
+    reason = refusal(table, position, score)
+    if reason is not None:
+        raise NotCoveredError(reason)
+    roller = roller_at(table, score)
+    assert roller is not None
+    return roller
+
+
+def _cube(score: Score, roller: int) -> Cube:
+    """The cube as the table's players see it."""
+    owner = score.state.owner
+    return Cube(score.cube, owner if owner == NOBODY else roller if owner == 0 else 1 - roller)
+
+
+def _chance(table: MatchScore, position: Position, score: Score, roller: int, cube: Cube) -> float:
+    """Match winning chance of the side on roll of `position`, player `roller` of the table, not doubling."""
+    if not score.without_cube:
+        return table.mwc(position, roller, cube)
+    us, them = divmod(table.number(position), table.positions)
+    side = 0 if roller == roller_at(table, score) else 1
+    lose, win = score.after(side, -cube.value), score.after(side, cube.value)
+    return lose + (win - lose) * (1 + float(table.balance[us, them, 0])) / 2

@@ -17,15 +17,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from bgfmt.analysis.answers import Source
-from bgfmt.game.board import Position
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bgfmt.analysis import choose
+from bgfmt.analysis.answers import Plain, Source, fields_at
+from bgfmt.analysis.choose import Databases
+from bgfmt.errors import NotCoveredError, PositionError
+from bgfmt.game.board import Position, Side
 from bgfmt.game.moves import ROLLS, race_plays
 from bgfmt.game.state import GameState, Owner
+from bgfmt.tables import EQUITY_COLUMNS, Table, TwoSided, bounds, of_kind
 
 if TYPE_CHECKING:
     from bgfmt.analysis.match import MatchCube
+
 
 #: Koca's labels
 LABELS = {
@@ -40,27 +48,33 @@ FEW = 7  # rolls after which a game must be over for a tie to be proved
 
 
 @dataclass(frozen=True)
-class CubeAction:
+class CubeAction(Plain):
     """A cube decision of the side on roll; equities are its own, for a cube now at 1.
 
-    no_double, double_take, double_pass : equity of rolling on, of a double taken, of a double passed.
-    error : greatest error of the equities it was judged by (0 exact), None where unknown (approximate).
-    settled : calculated because the table's error could have turned the action.
-    source, table : what the equities come from. barred : why there is no double, empty where there may be one.
-    beaver_rule : whether beavers are played. match : in a match, the decision with the chances to win it; the
-        equities are then those at the score (EMG).
+    barred : why there is no double, empty where there may be one. beaver_rule : whether beavers are played.
+    match : in a match, the decision with the chances to win it; the equities are then those at the score (EMG).
     """
 
+    FIELDS = (
+        "cube action no_double double_take double_pass best doubles takes beavers double_margin take_margin "
+        "tie_double tie_take sure_double sure_take sure error settled certainty source table approximate"
+    )
+    TITLE = "Action"
+
     position: Position
-    cube: Owner
-    no_double: float
-    double_take: float
-    double_pass: float = 1.0
-    error: float | None = None
-    settled: bool = False
-    approximate: bool = False
-    source: Source = "two-sided"
-    table: str | None = None
+    cube: Annotated[Owner, "Where the cube lies for the side on roll: `centered`, `owned` or `opponent`."]
+    no_double: Annotated[float, "The equity of rolling on."]
+    double_take: Annotated[float, "The equity of a double that is taken."]
+    double_pass: Annotated[float, "The equity of a double that is passed."] = 1.0
+    error: Annotated[
+        float | None, "The greatest error of the equities; null where none is known (approximate)."
+    ] = None
+    settled: Annotated[
+        bool, "Whether it was calculated because the error of the table could have turned it."
+    ] = False
+    approximate: Annotated[bool, "Whether a formula that is not exact was used."] = False
+    source: Annotated[Source, "The kind of table, or what else, that answered."] = "two-sided"
+    table: Annotated[str | None, "The name of the table; null for a calculation."] = None
     barred: str = ""
     beaver_rule: bool = True
     match: MatchCube | None = None
@@ -122,7 +136,7 @@ class CubeAction:
 
     @property
     def best(self) -> float:
-        """Equity of the side on roll when both sides handle the cube rightly."""
+        """The equity when both sides handle the cube rightly."""
         return max(self.double, self.no_double) if self.may_double else self.no_double
 
     @property
@@ -176,7 +190,7 @@ class CubeAction:
 
     @property
     def action(self) -> str:
-        """The action in words, such as "Double, take" or "No redouble, beaver"."""
+        """What to do in words, such as `Double, take`."""
         if self.match is not None:
             return self.match.action
         if not self.may_double:
@@ -196,7 +210,7 @@ class CubeAction:
 
     @property
     def certainty(self) -> str:
-        """How sure the action is, in words."""
+        """How sure that is, in words."""
         if not self.may_double:
             return "no decision to make"
         said = []
@@ -215,15 +229,26 @@ class CubeAction:
 
     def as_dict(self) -> dict[str, Any]:
         """The action as plain values; in a match with the chances to win it, `mwc`, beside the equities, `emg`."""
-        origin = {"source": self.source, "table": self.table, "approximate": self.approximate}
-        if self.match is not None:
-            sure = {"sure": self.sure, "certainty": self.certainty}
-            known = {"error": None if self.approximate else self.match.error}
-            said = {"cube": self.cube, "doubles": self.doubles, "takes": self.takes} | sure
-            return self.match.as_dict() | known | said | origin
-        names = "cube action no_double double_take double_pass best doubles takes beavers double_margin"
-        names += " take_margin tie_double tie_take sure_double sure_take sure error settled certainty"
-        return {name: getattr(self, name) for name in names.split()} | origin
+        return super().as_dict() if self.match is None else MatchAction(self).as_dict()
+
+
+@dataclass(frozen=True)
+class MatchAction(Plain):
+    """The plain values of a cube action at a match score."""
+
+    FIELDS = (
+        "mwc=action.match.mwc emg=action.match.emg action=action.match.action double=action.match.double "
+        "response=action.match.response loss_mwc=action.match.losses loss_emg=action.match.loss_emg "
+        "gammons=action.match.gammons_text error close=action.match.close cubeless_win=action.match.cubeless_win "
+        "notes=action.match.notes met=action.match.met"
+    ) + fields_at("action", "cube doubles takes sure certainty source table approximate")
+
+    action: CubeAction
+
+    @property
+    def error(self) -> float | None:
+        """The greatest error of a chance; null where none is known."""
+        return None if self.action.approximate or self.action.match is None else self.action.match.error
 
 
 def label_of(centered: CubeAction, owned: CubeAction) -> int:
@@ -266,3 +291,138 @@ def _off_within(counts: tuple[int, ...], rolls: int) -> bool:
     return all(
         _off_within(after, rolls - 1) for roll in ROLLS for after in race_plays(counts, roll.high, roll.low)
     )
+
+
+# -- many positions at once, by NumPy -------------------------------------------------------------------
+
+
+SETTLE_LIMIT = 12_000_000  # pairs of boards times cube states
+
+
+@dataclass(frozen=True, eq=False)
+class CubeActions:
+    """Cube actions of N positions, arrays of shape (N,), for a centered and for an owned cube.
+
+    label : int8, Koca's label 1..5 (`LABELS`).
+    double, redouble, take, beaver : bool.
+    double_margin, redouble_margin, take_margin : what doubling, redoubling, taking gains over not doing it.
+    close_double, close_redouble, close_take, close_beaver : bool, whether the table's error could turn that decision.
+
+    Ties, as `tie_*`, are equal to 1e-12 and not proved; from rounded equities they show as close decisions only.
+    """
+
+    label: NDArray[np.int8]
+    double: NDArray[np.bool_]
+    redouble: NDArray[np.bool_]
+    take: NDArray[np.bool_]
+    beaver: NDArray[np.bool_]
+    double_margin: NDArray[Any]
+    redouble_margin: NDArray[Any]
+    take_margin: NDArray[Any]
+    close_double: NDArray[np.bool_]
+    close_redouble: NDArray[np.bool_]
+    close_take: NDArray[np.bool_]
+    close_beaver: NDArray[np.bool_]
+
+    def __len__(self) -> int:
+        return len(self.label)
+
+    @property
+    def close(self) -> NDArray[np.bool_]:
+        """Whether any of the four decisions is closer than the table can err."""
+        return self.close_double | self.close_redouble | self.close_take | self.close_beaver
+
+    @property
+    def tie_double(self) -> NDArray[np.bool_]:
+        """Whether doubling and rolling on are worth the same."""
+        return np.asarray(np.abs(self.double_margin) <= EXACT)
+
+    @property
+    def tie_redouble(self) -> NDArray[np.bool_]:
+        """Whether redoubling and rolling on are worth the same."""
+        return np.asarray(np.abs(self.redouble_margin) <= EXACT)
+
+    @property
+    def tie_take(self) -> NDArray[np.bool_]:
+        """Whether taking and passing cost the same."""
+        return np.asarray(np.abs(self.take_margin) <= EXACT)
+
+
+def cube_actions(equities: ArrayLike, error: float | Table | None = None) -> CubeActions:
+    """Cube actions of many positions at once.
+
+    Parameters
+    ----------
+    equities
+        (N, 4): cubeless, owned, centered, opponent, of the side on roll, as `lookup_many` returns them.
+    error
+        Greatest error of the equities, or the table they come from; a 6x8 table's by default, and none for
+        float64 equities.
+    """
+    values = np.asarray(equities)
+    if values.ndim != 2 or values.shape[1] != 4:
+        raise PositionError(f"cube actions need equities of shape (N, 4), not {values.shape}")
+    if isinstance(error, Table):
+        error = max(error.errors().values(), default=None)
+    if error is None:
+        error = 0.0 if values.dtype == np.float64 else max(bounds.stored_error(6, 8))
+    width = values.dtype.type if values.dtype.kind == "f" else np.float64
+    owned, centered, opponent = np.ascontiguousarray(values.T[1:], width)
+    taken = opponent * width(2)
+    doubled = np.minimum(taken, width(1))
+    tie = width(EXACT)
+    gain, regain, spare = doubled - centered, doubled - owned, width(1) - taken
+    double, redouble, take, beaver = gain >= -tie, regain >= -tie, spare >= -tie, taken < -tie
+    label = np.where(beaver & ~double, np.int8(1), np.int8(2))
+    label += double.astype(np.int8) + (double & redouble)
+    np.copyto(label, np.int8(5), where=double & (spare <= tie))
+    if error <= EXACT:
+        none = np.zeros(len(label), np.bool_)
+        close = (none, none, none, none)
+    else:
+        near, passed = width(3 * error), spare < width(-2 * error)  # a double surely passed cannot be wrong
+        close = (
+            (np.abs(gain) <= near) & ~passed,
+            (np.abs(regain) <= near) & ~passed,
+            np.abs(spare) <= width(2 * error),
+            np.abs(taken) <= width(2 * error),
+        )
+    return CubeActions(label, double, redouble, take, beaver, gain, regain, spare, *close)
+
+
+def judge_many(
+    databases: Databases, us: Any, them: Any, *, settle: bool = False, limit: int = SETTLE_LIMIT
+) -> CubeActions:
+    """Cube actions of many positions, sides as `lookup_many` takes them, from the first cubeful two-sided table.
+
+    With `settle`, each position that the table leaves too close is calculated exactly, up to `limit` pairs of boards
+    times cube states.
+    """
+    tables = [t for t in of_kind(choose.tables_of(databases), TwoSided) if t.cubeful]
+    if not tables:
+        raise choose.not_covered(databases, wanted="both sides' cubeful equities")
+    table = min(tables, key=lambda t: not t.exact)
+    ours, theirs = table.numbers(us), table.numbers(them)
+    values = table.lookup_many(ours, theirs)
+    actions = cube_actions(values, table)
+    if not settle or not actions.close.any():
+        return actions
+    from bgfmt.analysis.ondemand import solve_money
+
+    rows, better = [], []
+    for row in np.flatnonzero(actions.close):
+        position = Position(*(Side.from_number(int(k[row]), table.points) for k in (ours, theirs)))
+        try:
+            found = solve_money(position, limit=limit)
+        except NotCoveredError:  # beyond the limit
+            continue
+        rows.append(row)
+        better.append([getattr(found, column) for column in EQUITY_COLUMNS])
+    if not rows:
+        return actions
+    values = values.astype(np.float64)
+    values[rows] = better
+    settled = cube_actions(values, table)
+    for name in ("close_double", "close_redouble", "close_take", "close_beaver"):
+        getattr(settled, name)[rows] = False
+    return settled

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Literal
 
+from bgfmt.analysis.answers import Chance, MetName, Plain, fields_at
 from bgfmt.game.board import Position, Side
 from bgfmt.met.score import Score
 
@@ -17,54 +18,47 @@ TIE = 1e-12  # two exact chances this near are equal
 
 
 @dataclass(frozen=True)
-class Numbers:
-    """Match winning chances or equities (EMG) of the side on roll; doubling's are None where it may not double."""
+class Numbers(Plain):
+    """Match winning chances, or equities of a game at this score (EMG), of the side on roll."""
 
-    no_double: float
-    double_take: float | None
-    double_pass: float | None
-    best: float
+    FIELDS = "no_double double_take double_pass best"
+    TITLE = "Choices"
 
-    def as_dict(self) -> dict[str, float | None]:
-        """The four numbers by name."""
-        return {
-            "no_double": self.no_double,
-            "double_take": self.double_take,
-            "double_pass": self.double_pass,
-            "best": self.best,
-        }
+    no_double: Annotated[float, "Of rolling on."]
+    double_take: Annotated[float | None, "Of a double that is taken; null where doubling is not allowed."]
+    double_pass: Annotated[float | None, "Of a double that is passed; null where doubling is not allowed."]
+    best: Annotated[float, "Of the best choice."]
 
 
 @dataclass(frozen=True)
-class Losses:
-    """What each choice costs, never negative: not doubling and doubling the side on roll, the others the other."""
+class Losses(Plain):
+    """What each choice costs, never negative."""
 
-    no_double: float
-    double: float
-    take: float
-    pass_: float
+    FIELDS = "no_double double take pass=pass_"
 
-    def as_dict(self) -> dict[str, float]:
-        """The four losses by name, `pass` for passing."""
-        return {"no_double": self.no_double, "double": self.double, "take": self.take, "pass": self.pass_}
+    no_double: Annotated[float, "What not doubling costs the side on roll."]
+    double: Annotated[float, "What doubling costs the side on roll."]
+    take: Annotated[float, "What taking costs the other side."]
+    pass_: Annotated[float, "What passing costs the other side."]
 
 
 @dataclass(frozen=True)
-class MatchCube:
-    """A cube decision of the side on roll at a match score.
+class MatchCube(Plain):
+    """A cube decision of the side on roll at a match score. gammons : whether a side can still lose a gammon."""
 
-    mwc, emg : of rolling on, of a double taken and passed, of the best choice.
-    gammons : whether a side can still lose a gammon; it is then counted.
-    error : no chance is farther than this from the truth.
-    cubeless_win : chance to win the game without a cube, None where it is not known.
-    """
+    FIELDS = (
+        "mwc emg action double response loss_mwc=losses loss_emg gammons=gammons_text error close "
+        "cubeless_win notes met"
+    )
 
     position: Position
     score: Score
-    mwc: Numbers
+    mwc: Annotated[Numbers, "The chances to win the match."]
     gammons: bool
-    error: float
-    cubeless_win: float | None = None
+    error: Annotated[float, "No chance is farther than this from the truth."]
+    cubeless_win: Annotated[
+        Chance | None, "The chance to win the game without a cube; null where it is not known."
+    ] = None
 
     @property
     def ends(self) -> tuple[float, float]:
@@ -83,7 +77,7 @@ class MatchCube:
 
     @property
     def emg(self) -> Numbers:
-        """The same as equities."""
+        """The same as equities of a game at this score."""
         m = self.mwc
         take = None if m.double_take is None else self.emg_of(m.double_take)
         drop = None if m.double_pass is None else self.emg_of(m.double_pass)
@@ -120,8 +114,8 @@ class MatchCube:
         return 0.0 if m.double_take is None or m.double_pass is None else m.double_pass - m.double_take
 
     @property
-    def double(self) -> str:
-        """Whether to double: "yes", "no", "optional" or "unavailable"."""
+    def double(self) -> Literal["yes", "no", "optional", "unavailable"]:
+        """Whether to double: `yes`, `no`, `optional` or `unavailable`."""
         if not self.may_double:
             return "unavailable"
         if abs(self.double_margin) <= TIE:
@@ -129,8 +123,8 @@ class MatchCube:
         return "yes" if self.double_margin > 0 else "no"
 
     @property
-    def response(self) -> str | None:
-        """The other side's answer to a double: "take", "pass" or "either"; None where there can be none."""
+    def response(self) -> Literal["take", "pass", "either"] | None:
+        """The other side's answer to a double: `take`, `pass` or `either`; null where there can be no double."""
         if not self.may_double:
             return None
         if abs(self.take_margin) <= TIE:
@@ -145,11 +139,27 @@ class MatchCube:
 
     @property
     def losses(self) -> Losses | None:
-        """What each choice costs in match winning chance; None where doubling is not allowed."""
+        """What each choice costs in match winning chance; null where doubling is not allowed."""
         if not self.may_double:
             return None
         gain, take = self.double_margin, self.take_margin
         return Losses(max(gain, 0.0), max(-gain, 0.0), max(-take, 0.0), max(take, 0.0))
+
+    @property
+    def loss_emg(self) -> Losses | None:
+        """What each choice costs as an equity of a game at this score."""
+        lost, emg = self.losses, self.emg_loss
+        return lost and Losses(emg(lost.no_double), emg(lost.double), emg(lost.take), emg(lost.pass_))
+
+    @property
+    def gammons_text(self) -> Literal["none", "counted"]:
+        """`none` where no gammon can be lost, `counted` where one can."""
+        return "counted" if self.gammons else "none"
+
+    @property
+    def met(self) -> MetName:
+        """The match equity table."""
+        return MetName(self.score.met.name, self.score.met.digest)
 
     @property
     def close_double(self) -> bool:
@@ -179,10 +189,11 @@ class MatchCube:
 
     @property
     def action(self) -> str:
-        """The action in words: "Double, take", "No redouble, take", "Too good, pass", "Optional double, take".
+        """What to do in words, such as `Double, take`.
 
-        Where taking and passing are worth the same "take or pass"; where doubling is not allowed "Crawford",
-        "No cube", "Opponent owns" or "Dead".
+        Others are "No redouble, take", "Too good, pass" and "Optional double, take". Where taking and passing are
+        worth the same, it says "take or pass"; where doubling is not allowed "Crawford", "No cube", "Opponent owns"
+        or "Dead".
         """
         if not self.may_double:
             return self.reason.capitalize()
@@ -218,32 +229,26 @@ class MatchCube:
             )
         return tuple(notes)
 
-    def as_dict(self) -> dict[str, Any]:
-        """The decision as plain values."""
-        losses, met = self.losses, self.score.met
-        return {
-            "mwc": self.mwc.as_dict(),
-            "emg": self.emg.as_dict(),
-            "action": self.action,
-            "double": self.double,
-            "response": self.response,
-            "loss_mwc": losses and losses.as_dict(),
-            "loss_emg": losses and {k: self.emg_loss(v) for k, v in losses.as_dict().items()},
-            "gammons": "counted" if self.gammons else "none",
-            "error": self.error,
-            "close": self.close,
-            "cubeless_win": self.cubeless_win,
-            "notes": list(self.notes),
-            "met": {"name": met.name, "digest": met.digest},
-        }
+
+@dataclass(frozen=True)
+class Cell(Plain):
+    """The decision at one score of a grid."""
+
+    FIELDS = "away crawford" + fields_at("decision", MatchCube.FIELDS)
+
+    away: Annotated[tuple[int, int], "The points that the side on roll and the other need."]
+    crawford: Annotated[bool, "Whether this is the Crawford game."]
+    decision: MatchCube
 
 
 @dataclass(frozen=True)
-class MatchPlay:
+class MatchPlay(Plain):
     """A play at a match score: the side after it, its match winning chance, and what it loses against the best.
 
     close : whether the loss is within the error of equal plays.
     """
+
+    FIELDS = "result=result.counts mwc emg loss_mwc loss_emg close"
 
     result: Side
     mwc: float
@@ -251,17 +256,6 @@ class MatchPlay:
     loss_mwc: float
     loss_emg: float
     close: bool
-
-    def as_dict(self) -> dict[str, Any]:
-        """The play as plain values."""
-        return {
-            "result": list(self.result.counts),
-            "mwc": self.mwc,
-            "emg": self.emg,
-            "loss_mwc": self.loss_mwc,
-            "loss_emg": self.loss_emg,
-            "close": self.close,
-        }
 
 
 def decide(

@@ -70,8 +70,7 @@ def cube_chart(path: PathLike, databases: Any, position: Position) -> None:
     the other family, so that the five actions form bands; `position` is marked. Needs a cubeful two-sided table.
     """
     from bgfmt.analysis import choose
-    from bgfmt.analysis.cube import LABELS
-    from bgfmt.analysis.cubes import cube_actions
+    from bgfmt.analysis.cube import LABELS, cube_actions
 
     table = choose.two_sided_for(databases, position, cubeful=True)
     if table is None:

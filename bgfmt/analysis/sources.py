@@ -25,7 +25,7 @@ from bgfmt.tables import OneSided, Table, TwoSided
 if TYPE_CHECKING:
     from bgfmt.analysis.library import Library
     from bgfmt.analysis.ondemand import MatchAnswer, MoneyAnswer, SideRolls
-    from bgfmt.analysis.ondemand.kept import Kept
+    from bgfmt.analysis.ondemand.answers import Games
     from bgfmt.met.score import Score
 
 Floats = NDArray[np.float64]
@@ -92,7 +92,7 @@ class Sources:
         self._kept: dict[Any, Any] = {}
         self._beyond: dict[Any, TooMuchWorkError] = {}
         self._lock = Lock()
-        self._games: Kept | None = None
+        self._games: Games | None = None
 
     @property
     def tables(self) -> list[Table]:
@@ -304,19 +304,19 @@ class Sources:
     @staticmethod
     def _check(position: Position, columns: int, limit: int) -> None:
         """TooMuchWorkError where the pairs of boards that are met are known at once to be too many."""
-        from bgfmt.analysis.ondemand.engine import no_farther
+        from bgfmt.analysis.ondemand.solving import no_farther
 
         least = no_farther(position.us) * no_farther(position.them) // 2 * columns
         if least > limit:
             raise TooMuchWorkError(f"{position}", least, limit)
 
     @property
-    def games(self) -> Kept:
+    def games(self) -> Games:
         """The last calculations, which answer for what comes up later in their games."""
         if self._games is None:
-            from bgfmt.analysis.ondemand.kept import Kept
+            from bgfmt.analysis.ondemand.answers import Games
 
-            self._games = Kept()
+            self._games = Games()
         return self._games
 
     def _once(self, key: Any, solve: Callable[[], T | None]) -> T | None:

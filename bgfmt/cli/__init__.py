@@ -1,4 +1,4 @@
-"""The command line: one verb a module, each loaded when it is called.
+"""The command line: one module for each command, imported when the command is called.
 
 Answers go to stdout, progress and errors to stderr. Exit codes: 0 fine, 1 a finding or a position not covered,
 2 misuse or an unreadable file, 130 interrupted. No error ends in a traceback.
@@ -6,7 +6,6 @@ Answers go to stdout, progress and errors to stderr. Exit codes: 0 fine, 1 a fin
 
 from __future__ import annotations
 
-import _thread
 import gc
 import os
 import signal
@@ -14,48 +13,41 @@ import sys
 import threading
 import warnings
 from contextlib import suppress
-from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from bgfmt import __version__
 
-#: verb -> where its click command lives
-COMMANDS = {
-    "info": "bgfmt.cli.info:info",
-    "lookup": "bgfmt.cli.lookup:lookup",
-    "dump": "bgfmt.cli.dump:dump",
-    "convert": "bgfmt.cli.convert:convert",
-    "formats": "bgfmt.cli.formats:formats",
-    "solve": "bgfmt.cli.solve:solve",
-    "verify": "bgfmt.cli.verify:verify",
-    "repair": "bgfmt.cli.repair:repair",
-    "diff": "bgfmt.cli.diff:diff",
-    "race": "bgfmt.cli.race:race",
-    "cube": "bgfmt.cli.cube:cube",
-    "play": "bgfmt.cli.play:play",
-    "study": "bgfmt.extras.lab.commands.study:study",
-    "gnubg": "bgfmt.extras.hosts.commands.gnubg:gnubg",
-    "gnubg-external": "bgfmt.extras.hosts.commands.gnubg_external:gnubg_external",
-    "matches": "bgfmt.extras.matches.commands.matches:matches",
-    "annotate": "bgfmt.extras.matches.commands.annotate:annotate",
-    "judge": "bgfmt.extras.matches.commands.judge:judge",
-    "engine": "bgfmt.extras.lab.commands.engine:engine",
-    "ubgi": "bgfmt.extras.hosts.commands.ubgi:ubgi",
-    "serve": "bgfmt.extras.serve.commands.serve:serve",
-    "site": "bgfmt.extras.serve.commands.site:site",
-}
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
 GROUP = "bgfmt.commands"
+#: the order of `bgfmt --help`; commands of other packages follow by name
+ORDER = (
+    "info", "lookup", "dump", "convert", "formats", "solve", "verify", "repair", "diff", "race", "cube", "play",
+    "study", "gnubg", "gnubg-external", "matches", "annotate", "judge", "engine", "ubgi", "serve", "site",
+)  # fmt: skip
 
 
-class Verbs(click.Group):
-    """Loads a verb's module when it is asked for; guests' verbs come from the entry points `bgfmt.commands`."""
+class Commands(click.Group):
+    """The commands of the entry points `bgfmt.commands`; the module of a command is imported when it is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         from importlib.metadata import entry_points
 
-        return list(COMMANDS) + sorted(e.name for e in entry_points(group=GROUP) if e.name not in COMMANDS)
+        place = {name: number for number, name in enumerate(ORDER)}
+        names = {entry.name for entry in entry_points(group=GROUP)}
+        return sorted(names, key=lambda name: (place.get(name, len(ORDER)), name))
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        from importlib.metadata import distribution, entry_points
+
+        # bgfmt's own first: no other package replaces them, and to read the others' takes longer
+        own = distribution("bgfmt").entry_points.select(group=GROUP, name=cmd_name)
+        for entry in own or entry_points(group=GROUP, name=cmd_name):
+            return _loaded(entry)
+        return None
 
     def invoke(self, ctx: click.Context) -> Any:
         from bgfmt.cli.terminal import telling_of_compiling
@@ -66,87 +58,67 @@ class Verbs(click.Group):
         except KeyboardInterrupt:  # click would write an empty line before it says so
             raise click.Abort from None
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        where = COMMANDS.get(cmd_name)
-        if where is not None:
-            module, _, name = where.partition(":")
-            return getattr(import_module(module), name)  # type: ignore[no-any-return]
-        from importlib.metadata import entry_points
 
-        for entry in entry_points(group=GROUP):
-            if entry.name == cmd_name:
-                return _guest(entry)
-        return None
+def _loaded(entry: EntryPoint) -> click.Command:
+    """The command of an entry point; where it does not load, one that says why when it is called."""
+    try:
+        return entry.load()  # type: ignore[no-any-return]
+    except Exception as error:  # another package may fail in any way: its command is named, the others go on
+        reason = f"the guest command {entry.name!r} does not load: {type(error).__name__}: {error}"
 
-
-def _missing(reason: str) -> click.Command:
-    """What stands for a command that does not load: it is in the list, and says why when it is called."""
-
-    def say(**_: Any) -> None:
+    def refuse(**_: Any) -> None:
         raise click.ClickException(reason)
 
-    unread = {"ignore_unknown_options": True, "help_option_names": []}
     return click.Command(
         None,
-        callback=say,
+        callback=refuse,
         params=[click.Argument(["words"], nargs=-1)],
         short_help=reason,
-        context_settings=unread,
+        context_settings={"ignore_unknown_options": True, "help_option_names": []},
     )
 
 
-def _guest(entry: Any) -> click.Command:
-    try:
-        command = entry.load()
-    except Exception as error:  # a guest may fail in any way; it is named, not fatal
-        reason = f"{type(error).__name__}: {error}"
-        return _missing(f"the guest command {entry.name!r} does not load: {reason}")
-    return command  # type: ignore[no-any-return]
-
-
-@click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="bgfmt", message="%(prog)s %(version)s")
 def cli() -> None:
     """Read, write, convert, verify and regenerate backgammon bearoff databases."""
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run the command line; every error becomes one line on stderr and an exit code."""
-    warnings.simplefilter("ignore", RuntimeWarning)  # NumPy's, of numbers that are none in a damaged file
-    # Importing makes objects that stay: to look through them often takes long.
-    gc.set_threshold(100_000, 20, 50)
-    sys.unraisablehook = _unraisable
+    """Run the command line and end the process; every error becomes one line on stderr and an exit code."""
+    warnings.simplefilter(
+        "ignore", RuntimeWarning
+    )  # NumPy's, of values in a damaged file that are not numbers
+    gc.set_threshold(100_000, 20, 50)  # imports make many objects that stay: to search them often takes long
+    sys.unraisablehook = _interrupt_again
     try:
         code = run(arguments)
-    except KeyboardInterrupt:  # a second one, or one after the work was done
+    except KeyboardInterrupt:  # a second one, while the first was reported
         code = 130
-    if code == 130:
-        exec("")  # Python ends by the signal, not with a code, if the last text executed so was interrupted
     with suppress(ValueError):  # not in the main thread
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # nothing is left to interrupt but Python's own exit
-    gc.freeze()  # which then does not look through all of Numba for what could be freed
+        signal.signal(
+            signal.SIGINT, signal.SIG_IGN
+        )  # the work is done; nothing may interrupt Python's own exit
+    if code == 130:
+        os._exit(code)  # Python itself may end by the signal, without an exit code
+    gc.freeze()  # Python's exit need not search the objects of Numba and NumPy for what it could free
     sys.exit(code)
 
 
-def _unraisable(what: sys.UnraisableHookArgs) -> None:
-    """An interrupt that came where none can be raised, such as in a finalizer, comes again a moment later."""
+def _interrupt_again(what: sys.UnraisableHookArgs) -> None:
+    """Repeat an interrupt that came where Python drops exceptions, such as in a finalizer, a moment later."""
     if issubclass(what.exc_type, KeyboardInterrupt):
-        threading.Timer(0.01, _interrupt).start()
+        threading.Timer(0.01, os.kill, (os.getpid(), signal.SIGINT)).start()
     else:
         sys.__unraisablehook__(what)
 
 
-def _interrupt() -> None:
-    """Interrupt the main thread, also where it waits for the system."""
-    if hasattr(signal, "pthread_kill"):
-        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
-    else:
-        _thread.interrupt_main()
-
-
 def run(arguments: list[str] | None = None) -> int:
     """Run the command line and return its exit code; with `--json` an error is JSON on stdout as well."""
-    code, error = _prepared() or _run(arguments)
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")  # so that every terminal shows any text
+    code, error = _run(arguments)
     if error is not None:
         from bgfmt.cli import options
 
@@ -158,47 +130,38 @@ def run(arguments: list[str] | None = None) -> int:
     return code
 
 
-def _prepared() -> tuple[int, Exception] | None:
-    """Make the standard streams take any text; what to say where there is no standard output."""
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="backslashreplace")
-    return None if sys.stdout is not None else (2, click.ClickException("standard output is closed"))
-
-
 def _run(arguments: list[str] | None) -> tuple[int, Exception | None]:
-    """The exit code, and what is to be said of an error."""
+    """The exit code, and the error to report."""
     from bgfmt.errors import BgfmtError, NotCoveredError, VerificationError
 
+    if sys.stdout is None:
+        return 2, click.ClickException("standard output is closed")
     try:
         code = cli.main(arguments, prog_name="bgfmt", standalone_mode=False)
         sys.stdout.flush()
         return (code if isinstance(code, int) else 0), None
-    except click.exceptions.NoArgsIsHelpError as asked:
-        click.echo(asked.ctx.get_help() if asked.ctx else "")
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.ctx.get_help() if error.ctx else "")
         return 0, None
     except click.exceptions.Exit as error:
         return error.exit_code, None
     except (click.Abort, KeyboardInterrupt):
         return 130, click.ClickException("interrupted")
     except click.ClickException as error:
-        usage = (
-            f" (see {error.ctx.command_path} --help)"
-            if isinstance(error, click.UsageError) and error.ctx
-            else ""
-        )
-        kind = click.UsageError if isinstance(error, click.UsageError) else click.ClickException
-        return 2, kind(error.format_message() + usage)
+        message = error.format_message()
+        if not isinstance(error, click.UsageError):
+            return 2, click.ClickException(message)
+        return 2, click.UsageError(message + (f" (see {error.ctx.command_path} --help)" if error.ctx else ""))
     except (NotCoveredError, VerificationError) as error:
         return 1, error
     except BgfmtError as error:
         return 2, error
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # whoever read us has gone
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader of our output has gone
         return 0, None
     except OSError as error:
         return 2, error
-    except SystemExit:  # click's own way out when whoever read us has gone
+    except SystemExit:  # click's own way out when the reader of our output has gone
         return 0, None
     except MemoryError:
         return 2, click.ClickException("not enough memory")

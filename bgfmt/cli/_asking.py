@@ -1,4 +1,4 @@
-"""What `race`, `cube`, `play` and the engines share: files told from positions, the state read, sources named."""
+"""What `race`, `cube`, `play` and the engines share: their options, the words typed, and the adviser they ask."""
 
 from __future__ import annotations
 
@@ -13,22 +13,18 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from bgfmt.analysis.asking import COUNTS, facts, one_or_two, parse_away, state_of
+from bgfmt.analysis.questions import COUNTS, MET, STATE, one_or_two, options, parse_away, state_of
 from bgfmt.errors import CapabilityError
 from bgfmt.game.board import Position, Side
-from bgfmt.game.state import OWNERS, GameState
+from bgfmt.game.state import GameState
 
 if TYPE_CHECKING:
     from bgfmt.analysis.advisor import Advisor, Outside
+    from bgfmt.analysis.answers import Plain
     from bgfmt.analysis.library import Library
     from bgfmt.met import Met
 
-__all__ = [
-    "facts",
-    "one_or_two",
-    "parse_away",
-    "state_of",
-]  # of `bgfmt.analysis.asking`, for the commands
+__all__ = ["one_or_two", "parse_away", "state_of"]  # of `bgfmt.analysis.questions`, for the commands
 
 F = TypeVar("F", bound=Callable[..., Any])
 OTHER_SUFFIXES = (".bin", ".gz")  # that a database of no format's own suffix may have
@@ -91,10 +87,10 @@ def opened(
     guard : files named are read rather than mapped, so that no one who cuts them short ends this process.
     """
     from bgfmt.analysis import library
-    from bgfmt.cli import options
+    from bgfmt.cli.options import reading
 
     if paths:
-        found = library.named(paths, part=part or 0, guard=guard, **options.reading(described))
+        found = library.named(paths, part=part or 0, guard=guard, **reading(described))
     else:
         if described or part:
             raise click.UsageError("which file is meant? name the database")
@@ -122,58 +118,62 @@ def together(name: str, options: Callable[[F], F], *parts: str) -> Callable[[F],
     return decorate
 
 
-def calculation_options(function: F) -> F:
-    """What `adviser` takes, as `calculation`: `--limit`, `--no-settle`, `--met`, `--extend-met`, `--met-player`."""
-
-    def options(function: F) -> F:
-        function = limit_options("see docs/ask.md")(function)
-        return met_options("Which player of an uneven match equity table is on roll.")(function)
-
-    parts = ("limit", "no_settle", "met", "extend_met", "met_player")
-    return together("calculation", options, *parts)(function)
-
-
-def limit_options(default: str) -> Callable[[F], F]:
-    """`--limit`, `--no-settle`."""
+def question_options(*names: str, **about: str) -> Callable[[F], F]:
+    """The options of `bgfmt.analysis.questions` with these names; `about` has another sentence for some of them."""
 
     def decorate(function: F) -> F:
-        text = f"Most pairs of boards times cube states to calculate for one question (default: {default})."
-        function = click.option("--limit", type=click.IntRange(0), metavar="N", help=text)(function)
-        text = "Calculate nothing: answer from the tables alone, however close or approximate."
-        return click.option("--no-settle", is_flag=True, help=text)(function)
+        for name in reversed(names):
+            one = options()[name]
+            switch = "--" + name.replace("_", "-")
+            typed: dict[str, Any] = {}
+            if one.kind is bool:
+                switch += f"/--no-{switch[2:]}"
+            elif one.kind is int:
+                typed["type"] = click.IntRange(one.least, one.most) if one.most else int
+            elif one.choices:
+                typed["type"] = click.Choice(one.choices)
+            text = about.get(name, one.about)
+            function = click.option(switch, name, default=None, metavar=one.metavar, help=text, **typed)(
+                function
+            )
+        return function
 
     return decorate
 
 
-def met_options(player: str | None) -> Callable[[F], F]:
-    """`--met`, `--extend-met`, `--met-player`; `player` says what the last is about, None that there is none."""
+def calculation_options(function: F) -> F:
+    """What `adviser` takes, as `calculation`: `--limit`, `--no-settle`, `--met`, `--extend-met`, `--met-player`."""
+
+    def options(function: F) -> F:
+        return limit_options("see docs/ask.md")(question_options(*MET)(function))
+
+    return together("calculation", options, "limit", "settle", *MET)(function)
+
+
+def limit_options(default: str) -> Callable[[F], F]:
+    """`--limit`, `--settle`, `--no-settle`."""
 
     def decorate(function: F) -> F:
-        if player is not None:
-            function = click.option("--met-player", type=click.IntRange(0, 1), default=0, help=player)(
-                function
-            )
-        text = "Answer scores beyond the match equity table too, up to 64-away, by a normal approximation."
-        function = click.option("--extend-met", is_flag=True, help=text)(function)
-        text = "Match equity table: a name or a file (default: Kazaross-XG2)."
-        return click.option("--met", metavar="NAME|FILE", help=text)(function)
+        text = f"Most pairs of boards times cube states to calculate for one question (default: {default})."
+        function = click.option("--limit", type=click.IntRange(0), metavar="N", help=text)(function)
+        text = options()["settle"].about + " With --no-settle all answers come from the tables alone."
+        return question_options("settle", settle=text)(function)
 
     return decorate
 
 
 def engine_options(function: F) -> F:
     """`--limit`, `--no-settle`, `--met`, `--extend-met`: of the engines, which answer in the middle of a game."""
-    function = limit_options("about a second")(function)
-    return met_options(None)(function)
+    return limit_options("about a second")(question_options("met", "extend_met")(function))
 
 
 def engine_adviser(
     library: Library,
     *,
     limit: int | None,
-    no_settle: bool,
+    settle: bool | None,
     met: str | None,
-    extend_met: bool,
+    extend_met: bool | None,
     outside: Outside = "refuse",
 ) -> Advisor:
     """The adviser of an engine. Players of an uneven match equity table are numbered as in the questions."""
@@ -184,38 +184,27 @@ def engine_adviser(
         library,
         met=equity_table(met, extend_met),
         met_player=None,
-        calculate="nothing" if no_settle else "all",
+        calculate="nothing" if settle is False else "all",
         limit=PLAYING if limit is None else limit,
         outside=outside,
     )
 
 
-def equity_table(met: str | None, extend: bool) -> Met | None:
+def equity_table(met: str | None, extend: bool | None) -> Met | None:
     """What `Advisor` takes for `--met` and `--extend-met`."""
     if met is None and not extend:
         return None
     from bgfmt.met import DEFAULT, load
 
     try:
-        return load(met or DEFAULT, extend=extend)
+        return load(met or DEFAULT, extend=bool(extend))
     except CapabilityError as error:  # neither a name nor a file
         raise click.BadParameter(str(error), param_hint="--met") from None
 
 
 def state_options(function: F) -> F:
-    """The state beside the position, as `around`: `--cube`, `--cube-value`, `--away`, `--crawford`."""
-
-    def options(function: F) -> F:
-        text = "This is the Crawford game."
-        function = click.option("--crawford", is_flag=True, help=text)(function)
-        text = "Match score: points that the side on roll and the other still need."
-        function = click.option("--away", metavar="A-B", help=text)(function)
-        text = "What the cube shows (default: the identifier's, else 1)."
-        function = click.option("--cube-value", type=int, metavar="N", help=text)(function)
-        text = "Where the cube lies for the side on roll (default: the identifier's, else centered)."
-        return click.option("--cube", type=click.Choice(OWNERS), help=text)(function)
-
-    return together("around", options, "cube", "cube_value", "away", "crawford")(function)
+    """The state beside the position, as `around`: the cube, the score, the rules of money play."""
+    return together("around", question_options(*STATE), *STATE)(function)
 
 
 @contextmanager
@@ -225,10 +214,10 @@ def adviser(
     part: int | None,
     *,
     limit: int | None = None,
-    no_settle: bool = False,
+    settle: bool | None = None,
     met: str | None = None,
-    extend_met: bool = False,
-    met_player: int = 0,
+    extend_met: bool | None = None,
+    met_player: int | None = None,
     many: bool = False,
 ) -> Iterator[Advisor]:
     """An adviser over the databases named, or those of this machine, with progress on a terminal.
@@ -240,37 +229,41 @@ def adviser(
     from bgfmt.cli.terminal import Progress
 
     with opened(paths, described, part) as library, Progress("calculating", " pairs") as progress:
-        calculate: Any = "nothing" if no_settle else "all"
+        calculate: Any = "nothing" if settle is False else "all"
         table = equity_table(met, extend_met)
         usual = Limits() if many else replace(ASKED, beside=Limits.beside, rolls=0) if paths else ASKED
         most = usual if limit is None else limit
         yield Advisor(
-            library, met=table, met_player=met_player, calculate=calculate, limit=most, progress=progress
+            library, met=table, met_player=met_player or 0, calculate=calculate, limit=most, progress=progress
         )
 
 
 def title(state: GameState) -> str:
     """The state beside the position, in words, empty for plain money play."""
-    said = []
+    words = []
     if state.away is not None:
-        said.append(f"{state.away[0]}-away against {state.away[1]}-away")
+        words.append(f"{state.away[0]}-away against {state.away[1]}-away")
         if state.crawford:
-            said.append("Crawford game")
+            words.append("Crawford game")
         elif state.post_crawford:
-            said.append("after the Crawford game")
+            words.append("after the Crawford game")
     if state.cube_value > 1 or state.owner != "centered":
-        said.append(f"cube at {state.cube_value}, {state.owner}")
-    return ", ".join(said)
+        words.append(f"cube at {state.cube_value}, {state.owner}")
+    if state.money and state.jacoby:
+        words.append("Jacoby rule")
+    if state.money and state.beavers is False:
+        words.append("no beavers")
+    return ", ".join(words)
 
 
 # -- answers ---------------------------------------------------------------------------------------------
 
 
-def one_by_one(answer: Callable[[str], dict[str, Any]]) -> int:
+def one_by_one(answer: Callable[[str], Plain]) -> int:
     """Answer each line of standard input by a line of JSON."""
-    from bgfmt.cli import options
+    from bgfmt.cli.options import each_line
 
-    return options.each_line(lambda text: {"asked": text} | answer(text))
+    return each_line(lambda text: {"asked": text} | answer(text).as_dict())
 
 
 def note(text: str) -> None:

@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bgfmt.analysis import asking
+from bgfmt.analysis import questions
 from bgfmt.cli import _asking, options
 
 if TYPE_CHECKING:
     from bgfmt.analysis.advisor import Advisor
     from bgfmt.analysis.cube import CubeAction
+    from bgfmt.analysis.match import MatchCube
+    from bgfmt.analysis.ondemand import Grid
     from bgfmt.game.state import GameState
 
 COLUMNS = ("cubeless", "owned", "centered", "opponent")
@@ -25,9 +27,7 @@ COLUMNS = ("cubeless", "owned", "centered", "opponent")
     type=click.Path(dir_okay=False),
     help="Draw the cube actions of all positions with as many chequers, or with --scores of all scores, into FILE.",
 )
-@click.option(
-    "--scores", type=click.IntRange(1, 64), metavar="N", help="The action at all scores up to N-away."
-)
+@_asking.question_options("scores")
 @_asking.state_options
 @_asking.calculation_options
 @options.as_option
@@ -58,15 +58,15 @@ def cube(
     said = _asking.split(words)
     with _asking.adviser(said.paths, described, part, many=said.many, **calculation) as advisor:
         if said.many:
-            return _asking.one_by_one(lambda text: asking.cube(advisor, _asking.state_of(text, **around)))
+            return _asking.one_by_one(lambda text: questions.cube(advisor, _asking.state_of(text, **around)))
         state = _asking.state_of(said.position, **around)
         if state.dice is not None:
             _asking.note("the dice of the identifier are not looked at: a cube action comes before the roll")
         if scores:
             return _scores(advisor, state, scores, said.position, plot, as_json)
         if as_json:
-            found = {"asked": said.position} | asking.cube(advisor, state)
-            options.echo_json(found)
+            answer = questions.cube(advisor, state)
+            options.echo_json({"asked": said.position} | answer.as_dict())
         else:
             lines = match_lines(advisor, state) if state.away else money_lines(advisor, state)
             click.echo("\n".join(lines))
@@ -80,18 +80,17 @@ def cube(
 def _scores(
     advisor: Advisor, state: GameState, upto: int, asked: str, plot: str | None, as_json: bool
 ) -> int:
-    from bgfmt.cli import scores
-
-    grid = advisor.scores(state, upto)
+    answer = questions.scores(advisor, state, upto)
+    grid = answer.grid
     if as_json:
-        options.echo_json({"asked": asked} | scores.as_dict(state, grid))
+        options.echo_json({"asked": asked} | answer.as_dict())
     else:
-        click.echo("\n".join([_asking.board_of(state.position), "", *scores.lines(state, grid)]))
+        click.echo("\n".join([_asking.board_of(state.position), "", *grid_lines(state, grid)]))
     if plot:
         from bgfmt.analysis import plots
 
         plots.score_chart(
-            plot, [[scores.code(grid[a, b, False]) for b in range(1, upto + 1)] for a in range(1, upto + 1)]
+            plot, [[code(grid[a, b, False]) for b in range(1, upto + 1)] for a in range(1, upto + 1)]
         )
     return 0
 
@@ -108,7 +107,10 @@ def heading(state: GameState) -> list[str]:
 
 def money_lines(advisor: Advisor, state: GameState) -> list[str]:
     """The cube action for money as lines of text."""
-    found, action, both = asking.money(advisor, state)
+    answer = questions.cube(advisor, state)
+    assert isinstance(answer, questions.CubeAnswer)
+    found, action = answer.equities, answer.action
+    both = {"centered": answer.centered_cube, "owned": answer.owned_cube}
     lines = heading(state)
     about = "approximately " if found.approximate else ""
     if found.win is not None:
@@ -168,3 +170,43 @@ def match_lines(advisor: Advisor, state: GameState) -> list[str]:
     about = "approximate" if action.approximate else "exact"
     met = decided.score.met
     return [*lines, f"  {about}; match equity table {met.name} (values {met.digest[:12]})"]
+
+
+# -- the action at every score ----------------------------------------------------------------------------
+
+#: what a cell says -> what it means
+WORDS = {
+    "D/T": "double, take",
+    "D/P": "double, pass",
+    "N/T": "no double, take",
+    "N/P": "too good, pass",
+    "O/T": "optional double, take",
+    "D/=": "double, take or pass",
+    "--": "no double possible",
+}
+
+
+def code(cell: MatchCube) -> str:
+    """A decision in three letters."""
+    if not cell.may_double:
+        return "--"
+    first = {"yes": "D", "no": "N", "optional": "O"}[cell.double]
+    return first + {"take": "/T", "pass": "/P", "either": "/="}[cell.response or "take"]
+
+
+def grid_lines(state: GameState, grid: Grid) -> list[str]:
+    """The grid as lines of text: own points to go down, the other side's across."""
+    across = range(1, grid.upto + 1)
+    out = [f"Cube at {state.cube_value}, {state.owner}; match equity table {grid.met.name}", ""]
+    out.append("you need" + "".join(f"{other:>5}" for other in across) + "   the other side needs")
+    for mine in across:
+        row = [code(grid[mine, other, False]) for other in across]
+        out.append(f"{mine:>8}" + "".join(f"{cell:>5}" for cell in row))
+    seen = dict.fromkeys(code(cell) for cell in grid.cells.values())
+    legend = [f"{name} {WORDS.get(name, name)}" for name in seen]
+    return [
+        *out,
+        "",
+        "In the Crawford game nobody doubles; 1-away rows and columns are those after it.",
+        *legend,
+    ]

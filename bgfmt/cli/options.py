@@ -6,14 +6,13 @@ import json
 import os
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 if TYPE_CHECKING:
     from bgfmt.errors import OptionError
-    from bgfmt.extras.lab.engine.protocol import EngineDecider
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -65,27 +64,6 @@ def plain(_: click.Context, option: click.Parameter, value: Any) -> Any:
         if not re.fullmatch(r"[!-~]+", name):
             raise click.BadParameter(f"{name!r} is no name or address", param=option)
     return value
-
-
-def engine_option(function: F) -> F:
-    """`--engine NAME[:KEY=VALUE,...]`: ask an engine in place of tables."""
-    text = "Ask an engine (bkg) in place of tables; its own options behind the name."
-    return click.option("--engine", metavar="NAME[:KEY=VALUE,...]", help=text)(function)
-
-
-def engine_of(text: str, databases: Sequence[str]) -> EngineDecider:
-    """The engine of an `--engine` value, as hosts ask it."""
-    from bgfmt.extras.lab import engine
-    from bgfmt.extras.lab.engine.protocol import EngineDecider
-
-    if databases:
-        raise click.UsageError(f"--engine answers without tables: leave out {databases[0]}")
-    name, _, rest = text.partition(":")
-    said = [item for item in rest.split(",") if item]
-    bad = next((item for item in said if "=" not in item), None)
-    if bad is not None:
-        raise click.UsageError(f"{bad!r}: an option is KEY=VALUE")
-    return EngineDecider(engine.create(name, dict(item.split("=", 1) for item in said)))
 
 
 def reading(described: str | None) -> dict[str, Any]:

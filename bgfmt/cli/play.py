@@ -6,26 +6,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bgfmt.analysis import asking
+from bgfmt.analysis import questions
 from bgfmt.cli import _asking, options
-from bgfmt.game.board import Position, Side
 from bgfmt.game.state import GameState
 
 if TYPE_CHECKING:
-    from bgfmt.analysis.answers import RankedPlay, RankedPlays
+    from bgfmt.analysis.answers import RankedPlay
 
-Ranked = dict[tuple[int, int], "RankedPlays"]
 EQUITIES = ("money", "cubeless", "match")
 
 
 @click.command()
 @click.argument("words", nargs=-1, required=True, metavar="[DB...] POSITION [ROLL]")
-@click.option(
-    "--measure",
-    metavar="MEASURE",
-    help="money (default for two sides), match (default at a score), cubeless, mean (default for one side) or "
-    "off:N (chance off in N more rolls).",
-)
+@_asking.question_options("measure", "top")
 @_asking.state_options
 @_asking.calculation_options
 @options.as_option
@@ -34,6 +27,7 @@ EQUITIES = ("money", "cubeless", "match")
 def play(
     words: tuple[str, ...],
     measure: str | None,
+    top: int | None,
     around: dict[str, Any],
     calculation: dict[str, Any],
     described: str | None,
@@ -55,17 +49,17 @@ def play(
     said = _asking.split(words, roll=True)
     with _asking.adviser(said.paths, described, part, many=said.many, **calculation) as advisor:
 
-        def answer(text: str, roll: str | None) -> tuple[Side | GameState, Ranked]:
-            asked, rolls = asking.rolls_of(text, roll, around)
-            return asked, {dice: asking.ranked(advisor, asked, dice, measure) for dice in rolls}
+        def answer(text: str, roll: str | None) -> questions.PlayAnswer:
+            asked, rolls = questions.rolls_of(text, roll, around)
+            return questions.play(advisor, asked, rolls, measure, top)
 
         if said.many:
-            return _asking.one_by_one(lambda line: asking.plays(*answer(*_parts(line, said.roll))))
-        asked, ranked = answer(said.position, said.roll)
+            return _asking.one_by_one(lambda line: answer(*_parts(line, said.roll)))
+        found = answer(said.position, said.roll)
         if as_json:
-            options.echo_json({"asked": said.position} | asking.plays(asked, ranked))
+            options.echo_json({"asked": said.position} | found.as_dict())
         else:
-            click.echo("\n".join(_lines(asked, ranked)))
+            click.echo("\n".join(_lines(found)))
     return 0
 
 
@@ -77,9 +71,8 @@ def _parts(line: str, roll: str | None) -> tuple[str, str | None]:
     return line, roll
 
 
-def _lines(asked: Side | GameState, ranked: Ranked) -> list[str]:
-    first = next(iter(ranked.values()))
-    where: Position | Side = asked.position if isinstance(asked, GameState) else asked
+def _lines(answer: questions.PlayAnswer) -> list[str]:
+    first, where, asked = answer.first, answer.position, answer.asked
     titles = {
         "money": f"money equity, cube {first.cube}",
         "match": f"equity at the score, match winning chance, {first.met}",
@@ -91,17 +84,17 @@ def _lines(asked: Side | GameState, ranked: Ranked) -> list[str]:
     lines = [_asking.board_of(where), "", f"{where}: {title}{about}"]
     more = _asking.title(asked) if isinstance(asked, GameState) else ""
     lines += [more] if more else []
-    for (high, low), one in ranked.items():
+    for (high, low), one in answer.ranked.items():
         if not one.plays:
             lines.append(f"  {high}{low}  no chequer can move")
-        elif len(ranked) > 1:
+        elif len(answer.ranked) > 1:
             best = one.plays[0]
             rivals = [p for p in one.plays[1:] if (p.loss or 0.0) <= 5e-7]
             names = ", ".join(p.notation for p in rivals[:3]) + ", ..." * (len(rivals) > 3)
             equal = f"   (as good: {names})" if rivals else ""
             lines.append(f"  {high}{low}  {best.notation:<28} {_value(best)}{equal}")
         else:
-            lines += [_line(place, one_play) for place, one_play in enumerate(one.plays, 1)]
+            lines += [_line(place, one_play) for place, one_play in enumerate(one.plays[: answer.top], 1)]
     return [*lines, f"  {_asking.source_line(first.source, first.table, first.max_error)}"]
 
 

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from bgfmt.analysis import asking
+from bgfmt.analysis import questions
 from bgfmt.cli import _asking, options
 from bgfmt.errors import NotCoveredError
-from bgfmt.game.board import Position, Side
 
 if TYPE_CHECKING:
-    from bgfmt.analysis.advisor import Advisor
     from bgfmt.analysis.answers import SideRace
 
 
@@ -29,7 +27,7 @@ def race(
     words: tuple[str, ...],
     plot: str | None,
     limit: int | None,
-    no_settle: bool,
+    settle: bool | None,
     described: str | None,
     part: int | None,
     as_json: bool,
@@ -46,18 +44,19 @@ def race(
       bgfmt race gnubg_os0.bd "0 2 2 2 0 4 / 0 0 3 3 3 1"
     """
     said = _asking.split(words)
-    calculation = {"limit": limit, "no_settle": no_settle, "many": said.many}
+    calculation = {"limit": limit, "settle": settle, "many": said.many}
     with _asking.adviser(said.paths, described, part, **calculation) as advisor:  # type: ignore[arg-type]
         if said.many:
-            return _asking.one_by_one(lambda text: asking.race(advisor, _asking.one_or_two(text)))
+            return _asking.one_by_one(lambda text: questions.race(advisor, _asking.one_or_two(text)))
         asked = _asking.one_or_two(said.position)
         _ignored(said.position)
+        answer = questions.race(advisor, asked)
         if plot:
-            _plot(plot, asking.sides(advisor, asked).values())
+            _plot(plot, answer)
         if as_json:
-            options.echo_json({"asked": said.position} | asking.race(advisor, asked))
+            options.echo_json({"asked": said.position} | answer.as_dict())
         else:
-            click.echo("\n".join(_lines(advisor, asked)))
+            click.echo("\n".join([_asking.board_of(asked), *_lines(answer)]))
     return 0
 
 
@@ -78,21 +77,23 @@ def _ignored(text: str) -> None:
         )
 
 
-def _plot(path: str, found: Any) -> None:
+def _plot(path: str, answer: SideRace | questions.TwoRaces) -> None:
     from bgfmt.analysis import plots
 
-    drawn = {f"{one.side}": one.bearoff for one in found if one.bearoff is not None}
+    sides = [answer.on_roll, answer.other_side] if isinstance(answer, questions.TwoRaces) else [answer]
+    drawn = {f"{one.side}": one.bearoff for one in sides if one.bearoff is not None}
     if not drawn:
         raise NotCoveredError("only means are known of this side, there is no distribution to draw")
     plots.distributions(path, drawn)
 
 
-def _lines(advisor: Advisor, asked: Side | Position) -> list[str]:
-    names = {"side": "", "on_roll": "On roll: ", "other_side": "Other side: "}
-    lines = [_asking.board_of(asked)]
-    for who, one in asking.sides(advisor, asked).items():
-        lines += ["", f"{names[who]}{one.side}", *describe(one)]
-    estimate = asking.estimate(advisor, asked) if isinstance(asked, Position) else None
+def _lines(answer: SideRace | questions.TwoRaces) -> list[str]:
+    if not isinstance(answer, questions.TwoRaces):
+        return ["", f"{answer.side}", *describe(answer)]
+    lines = []
+    for name, one in (("On roll", answer.on_roll), ("Other side", answer.other_side)):
+        lines += ["", f"{name}: {one.side}", *describe(one)]
+    estimate = answer.two_sided
     if estimate is None:
         return lines
     lines += ["", "The side on roll, approximately (each side playing alone):"]

@@ -18,7 +18,7 @@ from typing import Any
 
 from bgfmt.errors import BgfmtError, CorruptError, TruncatedError
 from bgfmt.storage import Source
-from bgfmt.storage.window import Window
+from bgfmt.storage.source import SourceFile
 
 LOCAL, DESCRIPTOR, END = b"PK\x03\x04", b"PK\x07\x08", b"PK\x05\x06"
 LOCAL_SIZE, DIRECTORY_SIZE, END_SIZE, END_64 = 30, 46, 22, 56 + 20
@@ -46,7 +46,7 @@ def members(source: Source, offset: int = 0) -> dict[str, Member]:
     if source.size - offset < END_SIZE or source.bytes(source.size - END_SIZE, 4) != END:
         raise TruncatedError(source.name, source.size + END_SIZE, source.size, "archive with its directory")
     try:
-        with zipfile.ZipFile(Window(source, offset)) as archive:
+        with zipfile.ZipFile(SourceFile(source, offset)) as archive:
             infos, start = archive.infolist(), archive.start_dir
     except BgfmtError:
         raise

@@ -84,7 +84,7 @@ class Side:
         return f"{text} bar {self.bar}" if self.bar else text
 
     @classmethod
-    def _made(cls, counts: tuple[int, ...], bar: int = 0) -> Side:
+    def _trusted(cls, counts: tuple[int, ...], bar: int = 0) -> Side:
         """A side of counts that are known to be right."""
         end = len(counts)
         while end and not counts[end - 1]:

@@ -52,24 +52,26 @@ def single_moves(
 
 
 @njit()
-def _spread(starts: Any, results: Any, die: int, have: Any, size: int, out: Any, seen: Any, mark: int) -> int:
+def _spread(
+    starts: Any, results: Any, die: int, have: Any, size: int, out: Any, marks: Any, mark: int
+) -> int:
     """One more move with a die from each of `have`, without repeats; a side that is off stays off."""
-    found = 0
+    size_after = 0
     for i in range(size):
         x = have[i]
         if x == 0:
-            if seen[0] != mark:
-                seen[0] = mark
-                out[found] = 0
-                found += 1
+            if marks[0] != mark:
+                marks[0] = mark
+                out[size_after] = 0
+                size_after += 1
             continue
         for s in range(starts[die, x], starts[die, x + 1]):
             y = results[die, s]
-            if seen[y] != mark:
-                seen[y] = mark
-                out[found] = y
-                found += 1
-    return found
+            if marks[y] != mark:
+                marks[y] = mark
+                out[size_after] = y
+                size_after += 1
+    return size_after
 
 
 @njit()
@@ -81,25 +83,25 @@ def results_of(
     first: int,
     out: Any,
     written: int,
-    seen: Any,
+    marks: Any,
     a: Any,
     b: Any,
 ) -> int:
     """Results of the 21 rolls (dice 1..6, second up to the first) of position x; see `roll_results`.
 
-    ends[first : first + 21] takes where each set ends in `out`, which is written from `written` on. Returns where the
-    last one ends, or -1 when `out` is too short. a, b : int32, room for the results of one roll. seen (n + 1,) int64:
-    the last number is a mark that was used for no position yet.
+    ends[first : first + 21] takes where each set ends in `out`, which is written from `written` on. Returns where
+    the last one ends, or -1 when `out` is too short. a, b : int32, room for the results of one roll. marks :
+    (n + 1,) int64; the last is the largest mark in use.
     """
-    mark, k = seen[-1] + 1, first
+    mark, k = marks[-1] + 1, first
     for d0 in range(6):
         for d1 in range(d0 + 1):
             a[0] = x
             if d0 == d1:
                 size = 1
                 for _ in range(2):
-                    size = _spread(starts, results, d0, a, size, b, seen, mark)
-                    size = _spread(starts, results, d0, b, size, a, seen, mark + 1)
+                    size = _spread(starts, results, d0, a, size, b, marks, mark)
+                    size = _spread(starts, results, d0, b, size, a, marks, mark + 1)
                     mark += 2
                 if written + size > out.shape[0]:
                     return -1
@@ -109,31 +111,31 @@ def results_of(
             else:
                 if written + 2 * MOST > out.shape[0]:
                     return -1
-                size = _spread(starts, results, d0, a, 1, b, seen, mark)
+                size = _spread(starts, results, d0, a, 1, b, marks, mark)
                 mark += 1
-                more = _spread(starts, results, d1, b, size, out[written:], seen, mark)
-                size = _spread(starts, results, d1, a, 1, b, seen, mark + 1)
-                more += _spread(starts, results, d0, b, size, out[written + more :], seen, mark)
+                more = _spread(starts, results, d1, b, size, out[written:], marks, mark)
+                size = _spread(starts, results, d1, a, 1, b, marks, mark + 1)
+                more += _spread(starts, results, d0, b, size, out[written + more :], marks, mark)
                 mark += 2
                 written += more
             ends[k] = written
             k += 1
-    seen[-1] = mark
+    marks[-1] = mark
     return written
 
 
 @njit()
-def roll_results(starts: Any, results: Any, first: int, last: int, ends: Any, out: Any, seen: Any) -> int:
+def roll_results(starts: Any, results: Any, first: int, last: int, ends: Any, out: Any, marks: Any) -> int:
     """Results of the 21 rolls (dice 1..6, second up to the first) for positions first..last-1.
 
     ends (21 * (last - first)) int64 takes where each set ends in `out`, int32; returns how many were written,
-    or -1 when `out` is too short. `seen` is int64 of size n + 1, zeroed before the first call.
+    or -1 when `out` is too short. `marks` is int64 of size n + 1, zeroed before the first call.
     """
-    a = np.empty(seen.shape[0], np.int32)
-    b = np.empty(seen.shape[0], np.int32)
+    a = np.empty(marks.shape[0], np.int32)
+    b = np.empty(marks.shape[0], np.int32)
     written = 0
     for x in range(first, last):
-        written = results_of(x, starts, results, ends, 21 * (x - first), out, written, seen, a, b)
+        written = results_of(x, starts, results, ends, 21 * (x - first), out, written, marks, a, b)
         if written < 0:
             return -1
     return written

@@ -11,10 +11,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from llvmlite import ir
 
 from bgfmt.jit import intrinsic, njit
-from bgfmt.jit.compiler import cgutils, types
+from bgfmt.jit.compiler import cgutils, ir, types
 
 WIDE = 32  # int16 in a vector: 64 bytes, a cache line
 I32, I64 = ir.IntType(32), ir.IntType(64)

@@ -70,12 +70,12 @@ def race_plays(counts: tuple[int, ...], high: int, low: int) -> list[tuple[int, 
     The order decides bytes, since the first of equally good plays is taken: the larger die first and then the
     smaller, then the other way round; each time from the highest point down. For doubles the points never rise.
     """
-    found: dict[tuple[int, ...], None] = {}
+    sides: dict[tuple[int, ...], None] = {}
     orders = [(high,) * 4] if high == low else [(high, low), (low, high)]
     for dice in orders:
         for after in _sequences(tuple(counts), dice, len(counts), falling=high == low):
-            found.setdefault(after)
-    return list(found)
+            sides.setdefault(after)
+    return list(sides)
 
 
 def _sequences(
@@ -178,7 +178,7 @@ class _Board(NamedTuple):
         )
 
     def position(self) -> Position:
-        return Position(*(Side._made(side[1:BAR], side[BAR]) for side in self))
+        return Position(*(Side._trusted(side[1:BAR], side[BAR]) for side in self))
 
     def steps(self, die: int) -> Iterator[tuple[Move, _Board]]:
         """Every move by one die, highest start first, with the board after it."""

@@ -94,9 +94,9 @@ def ncodes(counts: ArrayLike) -> NDArray[np.int64]:
 
 def counts_of_ncodes(codes: ArrayLike, points: int = 6) -> NDArray[np.int8]:
     """Counts, int8 of shape (..., points), of codes of shape (...)."""
-    given = np.asarray(codes, np.int64)
+    numbers = np.asarray(codes, np.int64)
     shifts = 4 * np.arange(points - 1, -1, -1, dtype=np.int64)
-    return (given[..., None] >> shifts & 15).astype(np.int8)
+    return (numbers[..., None] >> shifts & 15).astype(np.int8)
 
 
 @lru_cache(maxsize=8)

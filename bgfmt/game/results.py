@@ -29,10 +29,10 @@ def singles(points: int, order: Array, places: Array) -> Singles:
     from bgfmt.game import kernels_results as kernels
 
     n = len(order)
-    found = Singles(np.zeros((6, n + 1), np.int64), np.zeros((6, n * points), np.int32))
+    results = Singles(np.zeros((6, n + 1), np.int64), np.zeros((6, n * points), np.int32))
     counts, terms = board.unrank_array(order, points), np.array(board.number_terms(points))
-    kernels.single_moves(counts, terms, places, points, HOME, *found)
-    return found
+    kernels.single_moves(counts, terms, places, points, HOME, *results)
+    return results
 
 
 def of_rolls(moved: Singles) -> tuple[Array, Array]:
@@ -40,13 +40,13 @@ def of_rolls(moved: Singles) -> tuple[Array, Array]:
     from bgfmt.game import kernels_results as kernels
 
     n, step = moved.starts.shape[1] - 1, 512
-    ends, room, seen = np.zeros(21 * n + 1, np.int64), np.empty(1 << 20, np.int32), np.zeros(n + 1, np.int64)
+    ends, room, marks = np.zeros(21 * n + 1, np.int64), np.empty(1 << 20, np.int32), np.zeros(n + 1, np.int64)
     pieces: list[Array] = [np.zeros(0, np.int32)]
     first = total = 0
     while first < n:
         last = min(n, first + step)
         part = np.empty(21 * (last - first), np.int64)
-        many = kernels.roll_results(*moved, first, last, part, room, seen)
+        many = kernels.roll_results(*moved, first, last, part, room, marks)
         if many < 0:
             step, room = max(1, step // 2), np.empty(2 * len(room), np.int32)
             continue

@@ -198,17 +198,23 @@ class GameState:
         return xgid(self)
 
 
-def as_state(asked: GameState | Position) -> GameState:
+def as_state(position: GameState | Position) -> GameState:
     """A state as it is; a position as money play with a centered cube and player 1 on roll."""
-    return GameState.of(asked) if isinstance(asked, Position) else asked
+    return GameState.of(position) if isinstance(position, Position) else position
 
 
 def cube_owner(name: str) -> Owner:
     """One of "centered", "owned", "opponent"; PositionError for anything else."""
-    known = {"centred": "centered", "us": "owned", "ours": "owned", "them": "opponent", "theirs": "opponent"}
-    asked = known.get(name, name)
+    synonyms = {
+        "centred": "centered",
+        "us": "owned",
+        "ours": "owned",
+        "them": "opponent",
+        "theirs": "opponent",
+    }
+    wording = synonyms.get(name, name)
     for owner in OWNERS:
-        if owner == asked:
+        if owner == wording:
             return owner
     raise PositionError(f"the cube is centered, owned or opponent, not {name!r}")
 

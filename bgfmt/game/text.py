@@ -16,12 +16,20 @@ def printable(text: object, limit: int = 200) -> str:
     >>> printable("\\x1b]0;owned\\x07Ann\\u202e")
     '?]0;owned?Ann?'
     """
-    shown = str(text)
-    if len(shown) > limit:
-        shown = shown[: limit - 3] + "..."
-    return shown if shown.isprintable() else "".join(map(_shown, shown))
+    line = str(text)
+    if len(line) > limit:
+        line = line[: limit - 3] + "..."
+    return line if line.isprintable() else "".join(map(_harmless, line))
 
 
-def _shown(letter: str) -> str:
+def _harmless(letter: str) -> str:
     kind = unicodedata.category(letter)
     return " " if kind == "Zs" else "?" if kind in _HIDDEN else letter
+
+
+def decoded(data: bytes) -> str:
+    """UTF-8 with or without a mark, else the Western code page of Windows."""
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return data.decode("cp1252", "replace")

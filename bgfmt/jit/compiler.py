@@ -1,19 +1,12 @@
-"""The parts of numba's compiler that intrinsics are written with, imported when first asked for something."""
+"""The parts of numba's compiler that intrinsics are written with. Importing this module imports numba."""
 
 from __future__ import annotations
 
 from importlib import import_module
 from typing import Any
 
+from bgfmt.jit import import_numba
 
-class Part:
-    """A module of numba's."""
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(import_module(self._name), name)
-
-
-types, cgutils = Part("numba.core.types"), Part("numba.core.cgutils")
+types: Any = import_numba().types
+ir: Any = import_module("llvmlite.ir")
+cgutils: Any = import_module("numba.core.cgutils")

@@ -42,7 +42,7 @@ def load(name: str | os.PathLike[str] = DEFAULT, *, extend: bool = False) -> Met
     CapabilityError for a name that is neither; FormatError for a file that holds no explicit table.
     """
     text = os.fspath(name)
-    shipped = {known.lower(): known for known in (*SHIPPED, *PARAMETERS)}.get(
+    shipped = {table.lower(): table for table in (*SHIPPED, *PARAMETERS)}.get(
         text.lower().removesuffix(".xml")
     )
     if shipped is not None and not (text.lower().endswith(".xml") and Path(text).exists()):

@@ -14,8 +14,7 @@ from xml.parsers import expat
 from xml.sax.saxutils import escape
 
 from bgfmt.errors import CorruptError, FormatError
-from bgfmt.met.model import MAX_AWAY, Met
-from bgfmt.met.reading import Row, chance, finished, whole
+from bgfmt.met.model import MAX_AWAY, Met, Row, chance, finished, whole
 
 DEEPEST = 16
 MOST_ELEMENTS = 2 * MAX_AWAY * MAX_AWAY + 1000
@@ -121,29 +120,29 @@ def read(data: bytes, source: str, short: str, *, extend: bool = False) -> Met:
 
 
 def _posts(source: str, root: Element, posts: list[Element], length: int) -> tuple[Row, Row]:
-    found: dict[str, Row] = {}
+    rows: dict[str, Row] = {}
     for table in posts:
         row = _one(source, table, "row")
         numbers = _numbers(source, row)
         if not 1 <= len(numbers) <= length:
             raise CorruptError(source, row.offset, f"a row of 1 to {length} numbers", len(numbers))
         player = table.attributes.get("player", "both").strip()
-        if player not in ("both", "0", "1") or player in found:
+        if player not in ("both", "0", "1") or player in rows:
             raise CorruptError(source, table.offset, "player both, or 0 and 1 once each", repr(player[:40]))
-        found[player] = numbers
-    if set(found) == {"both"}:
-        return found["both"], found["both"]
-    if set(found) == {"0", "1"}:
-        return found["0"], found["1"]
-    players = ", ".join(sorted(found)) or "none"
+        rows[player] = numbers
+    if set(rows) == {"both"}:
+        return rows["both"], rows["both"]
+    if set(rows) == {"0", "1"}:
+        return rows["0"], rows["1"]
+    players = ", ".join(sorted(rows)) or "none"
     raise CorruptError(source, root.offset, f"a {POSTS} of both players or of 0 and 1", f"of {players}")
 
 
 def _one(source: str, parent: Element, tag: str) -> Element:
-    found = parent.all(tag)
-    if len(found) != 1:
-        raise CorruptError(source, parent.offset, f"one element {tag} in {parent.tag}", len(found))
-    return found[0]
+    elements = parent.all(tag)
+    if len(elements) != 1:
+        raise CorruptError(source, parent.offset, f"one element {tag} in {parent.tag}", len(elements))
+    return elements[0]
 
 
 def _numbers(source: str, row: Element) -> Row:

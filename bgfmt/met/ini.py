@@ -9,8 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from bgfmt.errors import CorruptError
-from bgfmt.met.model import Met
-from bgfmt.met.reading import Row, chance, finished, whole
+from bgfmt.met.model import Met, Row, chance, finished, whole
 
 
 @dataclass(frozen=True)
@@ -46,10 +45,10 @@ def read(data: bytes, source: str, short: str, *, extend: bool = False) -> Met:
     sections = _sections(data, source)
 
     def entry(section: str, key: str) -> _Entry:
-        found = sections.get(section.lower(), {}).get(key.lower())
-        if found is None:
+        line = sections.get(section.lower(), {}).get(key.lower())
+        if line is None:
             raise CorruptError(source, len(data), f"{key}= in section [{section}]", "none")
-        return found
+        return line
 
     def numbers(line: _Entry) -> Row:
         return tuple(chance(source, line.offset, word) for word in line.text.split())

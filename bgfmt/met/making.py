@@ -81,11 +81,11 @@ class _Making:
 
     def cash_point(self, away: int, other: int, cube: int) -> float:
         """The chance from which the other side passes a double of the side that needs `away`."""
-        passed, taken = self.at(away - cube, other), self.owned(other, away, 2 * cube)
+        passed, take = self.at(away - cube, other), self.owned(other, away, 2 * cube)
         low, high = 0.0, 1.0
         for _ in range(HALVINGS):
             middle = (low + high) / 2
-            low, high = (low, middle) if 1 - taken(1 - middle) >= passed else (middle, high)
+            low, high = (low, middle) if 1 - take(1 - middle) >= passed else (middle, high)
         return high
 
     def centered(self, away: int, other: int) -> float:

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import hashlib
+import math
+import re
 from dataclasses import dataclass
 from functools import cached_property
-from math import erfc, sqrt
 from struct import pack
 
-from bgfmt.errors import BeyondMetError, PositionError
+from bgfmt.errors import BeyondMetError, CorruptError, PositionError
 
 #: the longest table, and the farthest score an extended one answers
 MAX_AWAY = 64
 #: deviation of a player's result per point to go, for the scores beyond a table (gnubg's, fitted: 7e-8 off at most)
 DEVIATIONS = (1.24, 1.27, 1.47, 1.50, 1.60, 1.61, 1.66, 1.68, 1.70, 1.72)
 LAST_DEVIATION = 1.77
+NUMBER = re.compile(r"[+-]?(\d{1,30}(\.\d{0,60})?|\.\d{1,60})([eE][+-]?\d{1,3})?")
+Row = tuple[float, ...]
 GAMMONS = 0.25  # of the games a post-Crawford trailer wins, where a table does not say
 
 
@@ -112,7 +115,7 @@ class Met:
         if max(first, second) <= self.length:
             return self.pre[first - 1][second - 1]
         spread = (deviation(first) ** 2 + deviation(second) ** 2) / 2 * (first + second)
-        return erfc(-(second - first) / sqrt(2 * spread)) / 2
+        return math.erfc(-(second - first) / math.sqrt(2 * spread)) / 2
 
     def _post(self, player: int, away: int) -> float:
         row = self.post[player]
@@ -131,3 +134,29 @@ def completed(row: tuple[float, ...], length: int) -> tuple[float, ...]:
         four, two = ((values[-k] if len(values) >= k else 1.0) for k in (4, 2))
         values.append((GAMMONS * four + (1 - GAMMONS) * two) / 2)
     return tuple(values)
+
+
+# -- what the readers of files share ---------------------------------------------------------------------
+
+
+def chance(name: str, offset: int, text: str) -> float:
+    """A number from 0 to 1; CorruptError at `offset` for anything else."""
+    value = float(text) if NUMBER.fullmatch(text) else math.nan
+    if not 0 <= value <= 1:
+        raise CorruptError(name, offset, "a number from 0 to 1", repr(text[:40]))
+    return value
+
+
+def whole(name: str, offset: int, text: str, what: str) -> int:
+    """A table's length, 1 to 64; CorruptError for anything else."""
+    if re.fullmatch(r"\+?\d{1,4}", text) and 1 <= int(text) <= MAX_AWAY:
+        return int(text)
+    raise CorruptError(name, offset, f"{what} from 1 to {MAX_AWAY}", repr(text[:40]))
+
+
+def finished(
+    source: str, short: str, title: str, rows: list[Row], post: tuple[Row, Row], *, extend: bool
+) -> Met:
+    """The table, with short post-Crawford rows completed."""
+    first, second = (completed(row, len(rows)) for row in post)
+    return Met(short, tuple(rows), (first, second), title or short, source, extend)

@@ -105,13 +105,13 @@ class Score:
     @cached_property
     def states(self) -> tuple[CubeState, ...]:
         """The cube as it is now and all that it can become, smaller values first."""
-        found = [self.state]
-        for state in found:  # grows while it is walked
+        states = [self.state]
+        for state in states:  # grows while it is walked
             for side in (0, 1):
                 doubled = CubeState(2 * state.value, 1 - side)
-                if self.may_double(side, state) and doubled not in found:
-                    found.append(doubled)
-        return tuple(found)
+                if self.may_double(side, state) and doubled not in states:
+                    states.append(doubled)
+        return tuple(states)
 
 
 @lru_cache(maxsize=1 << 14)

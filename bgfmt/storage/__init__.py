@@ -1,17 +1,18 @@
 """Where bytes come from and go: sources, sinks, and files that appear whole or not at all."""
 
-from bgfmt.storage.draft import check_output, create
-from bgfmt.storage.folder import FolderSink, create_folder
-from bgfmt.storage.ranges import (
+from bgfmt.storage.publish import FolderSink, check_output, create, create_folder
+from bgfmt.storage.sink import ComparingSink, FileSink, MemorySink, Sink
+from bgfmt.storage.source import (
     REMOTE_OPTIONS,
     FolderSource,
     GuardedSource,
+    MappedSource,
+    MemorySource,
     RangeSource,
+    Source,
     is_url,
     open_source,
 )
-from bgfmt.storage.sink import ComparingSink, FileSink, MemorySink, Sink
-from bgfmt.storage.source import MappedSource, MemorySource, Source
 from bgfmt.storage.system import PathLike
 
 __all__ = [

@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterator
-from functools import cache
 from io import FileIO
 from pathlib import Path
 from typing import Any, Protocol
@@ -299,31 +298,13 @@ def is_store(path: object) -> bool:
 
 
 def crc32c(data: Array) -> int:
-    """CRC-32C of uint8 values, with google-crc32c where it is installed."""
-    fast = _installed()
-    if fast is not None:
-        return int(fast(data))
-    from bgfmt.storage import kernels_crc32c as kernels
-
-    whole = data.size // 8 * 8
-    aligned = data if data.ctypes.data % 8 == 0 else data.copy()
-    return int(kernels.crc32c(aligned[whole:], aligned[:whole].view(np.uint64), _tables(), 0))
-
-
-@cache
-def _installed() -> Any:
+    """CRC-32C of uint8 values."""
     try:
         import google_crc32c
     except ImportError:
-        return None
-    return google_crc32c.value if google_crc32c.implementation == "c" else None
-
-
-@cache
-def _tables() -> Any:
-    from bgfmt.storage import kernels_crc32c as kernels
-
-    return kernels.tables()
+        install = "pip install google-crc32c"
+        raise MissingExtraError(f"stores of chunks need google-crc32c: {install}", install) from None
+    return int(google_crc32c.value(data))
 
 
 def chunks_of(shape: tuple[int, ...], chunk: tuple[int, ...]) -> Iterator[tuple[int, ...]]:

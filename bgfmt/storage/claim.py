@@ -21,7 +21,7 @@ from typing import Any
 
 from bgfmt.errors import OutputExistsError, ScratchError
 from bgfmt.storage import system
-from bgfmt.storage.draft import Draft
+from bgfmt.storage.publish import Draft
 from bgfmt.storage.system import PathLike
 
 HEAD = 4096

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import mmap
 import queue
 import threading
+import zlib
 from collections.abc import Iterator
 from typing import Any, Protocol
 
@@ -12,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgfmt.storage import system
-from bgfmt.storage.sums import Sums
 
 Data = bytes | bytearray | memoryview | NDArray[Any]
 MOST_RUNS = 1000
@@ -251,3 +252,46 @@ class ComparingSink(_Held):
             found[self.written] = (b"", self.stored[self.written : self.written + 64].tobytes())
         for at in sorted(found):
             yield at, *found[at]
+
+
+# ---- checksums of what is written, held against the file before it gets its name
+
+CHECK_STEP = 8 << 20
+
+
+class Sums:
+    """CRC-32 of each stretch of a file; pieces written one behind the other make one stretch."""
+
+    def __init__(self) -> None:
+        self._stretches: dict[int, tuple[int, int]] = {}  # end -> (start, sum)
+        self._lock = threading.Lock()
+
+    def add(self, offset: int, view: memoryview) -> None:
+        """Bytes that are being written there."""
+        if not len(view):
+            return
+        with self._lock:
+            start, before = self._stretches.pop(offset, (offset, 0))
+        made = zlib.crc32(view, before)
+        with self._lock:
+            self._stretches[offset + len(view)] = (start, made)
+
+    def stretches(self) -> list[tuple[int, int, int]]:
+        """(start, end, sum) in order, without those that something was written over later."""
+        found = sorted((start, end, made) for end, (start, made) in self._stretches.items())
+        kept, reach = [], 0
+        for k, (start, end, made) in enumerate(found):
+            if start >= reach and (k + 1 == len(found) or end <= found[k + 1][0]):
+                kept.append((start, end, made))
+            reach = max(reach, end)
+        return kept
+
+    def check(self, fd: int, name: str) -> None:
+        """OSError where the file does not hold what was written."""
+        for start, end, made in self.stretches():
+            found = 0
+            for at in range(start, end, CHECK_STEP):
+                found = zlib.crc32(system.read_at(fd, min(CHECK_STEP, end - at), at), found)
+            if found != made:
+                text = f"bytes {start:,} to {end:,} are not what was written: something changed them"
+                raise OSError(errno.EIO, text, name)

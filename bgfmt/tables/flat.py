@@ -84,12 +84,12 @@ class Piece:
 
     def ids(self, out: NDArray[np.uint8]) -> None:
         """Position IDs into the last 14 bytes of each row of `out`."""
-        from bgfmt.game.identifiers.kernels import write_ids
+        from bgfmt.game.identifiers.gnubg_id import write_pair_ids
 
         if self.table.sides == 2:
-            write_ids(self.us, self.them, out)
+            write_pair_ids(self.us, self.them, out)
         else:
-            write_ids(self.us, np.zeros((1, 1), np.int8), out)
+            write_pair_ids(self.us, np.zeros((1, 1), np.int8), out)
 
     def counts(self, column: Flat) -> NDArray[np.int8]:
         """Chequers on a point, (size,)."""

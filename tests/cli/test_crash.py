@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from bgfmt.cli import run
-from bgfmt.storage import replacing
+from bgfmt.storage import publish
 from tests.conftest import ROOT
 from tests.support import crash
 
@@ -99,8 +99,8 @@ def test_install(places: tuple[Path, Path, Path], fault: str, link: bool) -> Non
             assert len(ran.err.splitlines()) <= 1 or ran.code == 0
         settled = bgfmt("gnubg", "where", "--dir", work, *HOST, "--until", "digest")
         after = slots(work)
-        if ".bgfmt-journal.json" in left:
-            assert "completed" in settled.stderr or "undone" in settled.stderr or "dropped" in settled.stderr
+        if ".gnubg_ts.bd.bgfmt-new" in left:
+            assert "completed" in settled.stderr or "undone" in settled.stderr
         else:
             assert settled.stderr == ""
         if ".bgfmt-installed.json" in after:
@@ -152,7 +152,7 @@ def test_a_kill_while_settling(places: tuple[Path, Path, Path], tmp_path: Path) 
         shutil.rmtree(cut, ignore_errors=True)
         shutil.copytree(start, cut)
         crash.killed(install(source, cut), cut, number)
-        if not (cut / ".bgfmt-journal.json").exists():
+        if not os.path.lexists(cut / ".gnubg_ts.bd.bgfmt-new"):
             continue
         shutil.rmtree(work, ignore_errors=True)
         at = 1
@@ -288,7 +288,7 @@ def test_folders(golden: Path, tmp_path: Path, verb: str, way: str) -> None:
         else:
             assert way == "two renames"
             seen.add("none")
-            replacing.settle(work / "made")
+            publish.settle(work / "made")
             assert crash.listing(work / "made") == old
         again = bgfmt(*arguments)
         assert again.returncode == 0, again.stderr

@@ -1,6 +1,7 @@
 """Mutations of headers, indexes and containers: `python -m tests.fuzz.mutations [COUNT] [SEED]`.
 
-Every mutated file must give a table that can be walked, or a BgfmtError of one line, within two seconds and
+Every mutated file must give a table that can be walked, or a BgfmtError of one line, within ten seconds of the
+processor and
 without holding more than 300 MB. Prints what was tried; exits 1 at the first file that breaks the rule, which it
 leaves as `broken.bin`.
 """
@@ -112,7 +113,7 @@ def run(count: int, seed: int = 0) -> dict[str, int]:
             outcome = walk(mutated)
             if number % 10 == 0:
                 salvage(mutated)
-            assert time.process_time() - begin < 2, "took more than two seconds"
+            assert time.process_time() - begin < 10, "took more than ten seconds"
             peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
             assert peak < 300 + base, f"held {peak - base:.0f} MB"
         except BaseException:

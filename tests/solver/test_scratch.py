@@ -24,7 +24,7 @@ from bgfmt.cli import run as command
 from bgfmt.errors import CapabilityError, ScratchError, SolverError
 from bgfmt.solver import Scratch
 from bgfmt.storage import system
-from bgfmt.storage.draft import Draft
+from bgfmt.storage.publish import Draft
 from bgfmt.storage.sink import FileSink, Sink
 from tests.support import crash
 
@@ -343,7 +343,7 @@ def test_two_at_once_stopped_continued_and_killed(seed: int, tmp_path: Path) -> 
             for process in running:
                 with contextlib.suppress(ProcessLookupError):
                     process.send_signal(signal.SIGCONT)
-                _, said = process.communicate(timeout=120)
+                _, said = process.communicate(timeout=280)
                 early = process.returncode == 1 and EARLY.fullmatch(said)
                 assert early or process.returncode in (0, 2, 130, -signal.SIGKILL, -signal.SIGINT), said
                 if process.returncode == 2:

@@ -106,7 +106,7 @@ def test_a_killed_writer_leaves_nothing(tmp_path: Path, number: signal.Signals) 
     code = (
         "import sys, time\nfrom bgfmt.storage import create\n"
         "with create(sys.argv[1]) as sink:\n"
-        "    sink.write(b'x' * 1000000); print('ready', flush=True); time.sleep(60)\n"
+        "    sink.write(b'x' * 1000000); print('ready', flush=True); time.sleep(600)\n"
     )
     with subprocess.Popen(
         [sys.executable, "-c", code, str(tmp_path / "a")], stdout=subprocess.PIPE
@@ -266,7 +266,7 @@ def test_room_is_taken_without_fallocate(tmp_path: Path, monkeypatch: pytest.Mon
 
 def test_drafts_are_new_and_follow_no_link(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(os, "O_TMPFILE")
-    monkeypatch.setattr("bgfmt.storage.draft.os.urandom", bytes)
+    monkeypatch.setattr("bgfmt.storage.publish.os.urandom", bytes)
     (tmp_path / "victim").write_bytes(b"theirs")
     with create(tmp_path / "a") as sink:
         sink.write(b"x")
@@ -286,7 +286,7 @@ def test_what_a_killed_process_left_is_swept(
     code = (
         "import os, sys, time\nfrom bgfmt.storage import create\n"
         f"if {bool(lacking)}: del os.O_TMPFILE\n"
-        "os.replace = lambda a, b: time.sleep(60)\n"
+        "os.replace = lambda a, b: time.sleep(600)\n"
         "with create(sys.argv[1], force=True) as sink:\n"
         "    sink.write(b'x' * 1000000)\n"
     )

@@ -213,7 +213,7 @@ def scheduled(workers: int = 2) -> Iterator[tuple[str, subprocess.Popen[bytes]]]
                 process.terminate()
             for process in begun:
                 try:
-                    process.wait(15)
+                    process.wait(120)
                 except subprocess.TimeoutExpired:
                     for pid in [*spawned(process.pid), process.pid]:
                         kill(pid)

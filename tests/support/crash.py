@@ -210,10 +210,10 @@ def main() -> None:
     parser.add_argument("--fault", choices=FAULTS, default="kill")
     asked = parser.parse_args(sys.argv[1:split])
     from bgfmt.cli import run
-    from bgfmt.storage import replacing
+    from bgfmt.storage import publish
 
     if os.environ.get(PLAIN):
-        replacing.exchange = lambda a, b: False
+        publish.exchange = lambda a, b: False
     counter = Counter(asked.watch, asked.at, asked.fault)
     counter.install()
     code = run(sys.argv[split + 1 :])

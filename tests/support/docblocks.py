@@ -11,8 +11,11 @@ with `>>>` are doctests.
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -124,15 +127,60 @@ class Reader:
             ready = (b"listening", b" serves ")
             said = next((line for line in process.stdout or () if any(word in line for word in ready)), b"")
             return subprocess.CompletedProcess(command, 0 if said else 1, "", said.decode())
+        first, _, rest = command.partition(" | ")
+        words = plain(first)
+        if words is None:
+            return self._shell(command)
+        done = self._inside(words)
+        if rest:
+            done.stdout = self._shell(rest, done.stdout).stdout
+        return done
+
+    def _shell(self, command: str, text: str = "") -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             ["bash", "-c", command],
             cwd=self.here,
             env=self.environment,
+            input=text,
             capture_output=True,
             text=True,
-            timeout=240,
+            timeout=280,
             check=False,
         )
+
+    def _inside(self, words: list[str]) -> subprocess.CompletedProcess[str]:
+        """Run `bgfmt` in this process, in the reader's folder and environment."""
+        from bgfmt.cli import run
+
+        out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8") for _ in range(2))
+        before, stdin = dict(os.environ), sys.stdin
+        os.environ.clear()
+        os.environ.update(self.environment)
+        sys.stdin = io.TextIOWrapper(io.BytesIO())
+        try:
+            with (
+                contextlib.chdir(self.here),
+                contextlib.redirect_stdout(out),
+                contextlib.redirect_stderr(err),
+            ):
+                code = run(words)
+        finally:
+            sys.stdin = stdin
+            os.environ.clear()
+            os.environ.update(before)
+        texts = []
+        for stream in (out, err):
+            stream.flush()
+            texts.append(stream.buffer.getvalue().decode())  # type: ignore[attr-defined]
+        return subprocess.CompletedProcess(words, code, *texts)
+
+
+def plain(command: str) -> list[str] | None:
+    """The words behind `bgfmt` of a command that needs no shell, else None."""
+    if not command.startswith("bgfmt ") or re.search(r"[$`*?~\n\\]", command):
+        return None
+    bare = re.sub(r"'[^']*'|\"[^\"]*\"", "", command)
+    return None if re.search(r"[|<>&;()]", bare) else shlex.split(command)[1:]
 
 
 def given(page: Path) -> list[str]:

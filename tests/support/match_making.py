@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bgfmt import met
-from bgfmt.analysis.match_table import judge_from, rank_from
+from bgfmt.analysis.at_score import judge_from, rank_from
 from bgfmt.extras.matches.model import START
 from bgfmt.game.board import Position, Side
 from bgfmt.game.identifiers import position_id

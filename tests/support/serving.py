@@ -35,7 +35,7 @@ def served(*words: str) -> Iterator[str]:
         yield found[1]
     finally:
         process.terminate()
-        assert process.wait(15) == 0
+        assert process.wait(120) == 0
 
 
 class Client:
@@ -46,7 +46,7 @@ class Client:
         assert parts.hostname
         assert parts.port
         self.host, self.port = parts.hostname, parts.port
-        self.kept = HTTPConnection(self.host, self.port, timeout=60)
+        self.kept = HTTPConnection(self.host, self.port, timeout=280)
 
     def ask(
         self, method: str, path: str, body: bytes | None = None, **headers: str
@@ -99,7 +99,7 @@ def ready() -> Iterator[str]:
     words = ("--max-rows", "10000", "--settle", "200000", str(TS), str(OS), f"again.bd={TS}", str(TS))
     with served(*words) as address:
         client = Client(address)
-        for _ in range(200):
+        for _ in range(900):
             if "max-age" in client.get("/v1/cube?position=5,5/5,5")[1].get("cache-control", ""):
                 break
             time.sleep(0.3)

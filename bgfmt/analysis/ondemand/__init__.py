@@ -4,18 +4,18 @@ Only what play can reach from the position is calculated, in float64, and nothin
 """
 
 from bgfmt.analysis.ondemand.answers import (
+    Grid,
     MatchAnswer,
     MoneyAnswer,
     MoneyPlay,
     gammons,
     plan_match,
     plan_money,
+    scores_grid,
     solve_match,
     solve_money,
 )
-from bgfmt.analysis.ondemand.engine import DEFAULT_LIMIT, Work
-from bgfmt.analysis.ondemand.grid import Grid, scores_grid
-from bgfmt.analysis.ondemand.rolls import SideRolls, solve_side
+from bgfmt.analysis.ondemand.solving import DEFAULT_LIMIT, SideRolls, Work, solve_side
 
 __all__ = [
     "DEFAULT_LIMIT",

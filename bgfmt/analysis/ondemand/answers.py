@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from threading import Lock
+from typing import TYPE_CHECKING, Any
 
 from bgfmt.analysis.match import MatchCube, MatchPlay, decide, rank
-from bgfmt.analysis.ondemand import engine, solving
-from bgfmt.analysis.ondemand.engine import Progress, Work
-from bgfmt.analysis.ondemand.solving import Solved
+from bgfmt.analysis.ondemand import solving
+from bgfmt.analysis.ondemand.solving import Game, Progress, Solved, Work
+from bgfmt.errors import PositionError
 from bgfmt.game.board import MAX_CHEQUERS, Position, Side
 from bgfmt.game.state import cube_owner
+from bgfmt.met.model import Met
 from bgfmt.met.score import OWNERS, CubeState, Score
 from bgfmt.solver import columns
-from bgfmt.solver.columns import Columns
+from bgfmt.solver.columns import Columns, joined
 
 if TYPE_CHECKING:
     from bgfmt.analysis.cube import CubeAction
+
 
 #: the cube of money answers, as the side on roll sees it
 MONEY = {"cubeless": None, **{owner: CubeState(1, place) for owner, place in OWNERS.items()}}
@@ -71,7 +75,7 @@ def match_columns(position: Position, score: Score) -> Columns:
 
 def plan_match(position: Position, score: Score, *, limit: int | None = None) -> Work:
     """What solving a position at a score takes; NotCoveredError for contact and for far more than `limit`."""
-    return engine.plan(position, len(match_columns(position, score)), limit=limit)
+    return solving.plan(position, len(match_columns(position, score)), limit=limit)
 
 
 def solve_match(
@@ -88,7 +92,7 @@ def solve_match(
     ----------
     position : the side on roll first; no contact, up to fifteen chequers a side on up to 24 points.
     score : the score, cube and match equity table.
-    limit : most pairs of boards times cube states to calculate, `engine.DEFAULT_LIMIT` when None.
+    limit : most pairs of boards times cube states to calculate, `solving.DEFAULT_LIMIT` when None.
     progress : called as ``progress(done, total)`` with pairs of boards.
 
     Raises
@@ -97,7 +101,7 @@ def solve_match(
     SolverError for too little memory.
     """
     kept = match_columns(position, score)
-    work = engine.plan(position, len(kept), limit=limit)
+    work = solving.plan(position, len(kept), limit=limit)
     work.check(limit)
     solved = solving.solve(work, kept, threads=threads, progress=progress).start()
     return match_answer(solved, score)
@@ -221,7 +225,7 @@ class MoneyAnswer:
 
 def plan_money(position: Position, *, limit: int | None = None) -> Work:
     """What solving a position for money takes; NotCoveredError for contact and for far more than `limit`."""
-    return engine.plan(position, len(columns.for_money()), limit=limit)
+    return solving.plan(position, len(columns.for_money()), limit=limit)
 
 
 def solve_money(
@@ -234,7 +238,188 @@ def solve_money(
 ) -> MoneyAnswer:
     """The exact answer of a race for money, cubeless and with the cube wherever it lies; see `solve_match`."""
     kept = columns.for_money(jacoby=jacoby)
-    work = engine.plan(position, len(kept), limit=limit)
+    work = solving.plan(position, len(kept), limit=limit)
     work.check(limit)
     solved = solving.solve(work, kept, threads=threads, progress=progress).start()
     return MoneyAnswer(position, jacoby, solved)
+
+
+# -- every score ---------------------------------------------------------------------------------------
+
+
+TOGETHER = 48  # columns solved at once
+GRID_BYTES = 2 << 30
+
+Cell = tuple[int, int, bool]
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The decisions of a position at all scores up to `upto`-away.
+
+    cells : by (away of the side on roll, away of the other, whether it is the Crawford game). Where one side needs 1
+    there are two cells, before (the Crawford game) and after; 1-away, 1-away is there once, as (1, 1, False).
+    """
+
+    position: Position
+    upto: int
+    met: Met
+    cells: Mapping[Cell, MatchCube]
+
+    def __getitem__(self, cell: Cell) -> MatchCube:
+        return self.cells[cell]
+
+
+def scores(upto: int) -> Iterator[Cell]:
+    """All cells of a grid, row by row."""
+    for mine in range(1, upto + 1):
+        for other in range(1, upto + 1):
+            if (mine == 1) != (other == 1):
+                yield mine, other, True
+            yield mine, other, False
+
+
+def scores_grid(
+    position: Position,
+    upto: int = 7,
+    *,
+    met: Met,
+    player: int = 0,
+    cube: int = 1,
+    owner: str = "centered",
+    limit: int | None = None,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> Grid:
+    """The cube action at all scores up to `upto`-away each.
+
+    Parameters
+    ----------
+    cube, owner : the cube in every cell; cells of the Crawford game have none whatever it is.
+    limit : most pairs of boards times cube states, of all scores together; `solving.DEFAULT_LIMIT` when None.
+
+    Raises
+    ------
+    As `solve_match`; PositionError when `upto` is below 1, NotCoveredError when it is beyond the table.
+    """
+    if upto < 1:
+        raise PositionError(f"a grid goes up to 1-away or more, not {upto}")
+    asked: list[tuple[Cell, Score, Columns]] = []
+    for cell in scores(upto):
+        mine, other, crawford = cell
+        now = (1, "centered") if crawford else (cube, owner)
+        score = Score((mine, other), met, crawford, now[0], now[1], player)
+        asked.append((cell, score, match_columns(position, score)))
+    shared = 0 if gammons(position) else 1
+    total = sum(len(part) - shared for _, _, part in asked) + shared
+    work = solving.plan(position, total, limit=limit)
+    work.check_size(limit)
+    together = max(1, min(TOGETHER, GRID_BYTES * total // max(1, work.memory)))
+    cells: dict[Cell, MatchCube] = {}
+    done = 0
+    while asked:
+        taken, used = 0, shared
+        while taken < len(asked) and (not taken or used + len(asked[taken][2]) - shared <= together):
+            used += len(asked[taken][2]) - shared
+            taken += 1
+        here, asked = asked[:taken], asked[taken:]
+        kept, places = joined([part for _, _, part in here])
+        solved = solving.solve(work.of(len(kept)), kept, threads=threads).start()
+        for (cell, score, part), place in zip(here, places, strict=True):
+            cells[cell] = judge(solved, score, int(place[part.place(score.state)]))
+        done += used - shared
+        if progress is not None:
+            progress(done, total - shared)
+    return Grid(position, upto, met, cells)
+
+
+# -- calculations kept for a while, for what comes up later in a game ----------------------------------
+
+
+KEPT_BYTES = 256 << 20
+KEPT_GAMES = 4
+
+
+@dataclass(frozen=True)
+class _Key:
+    """The rules of a calculation, the side on roll at its beginning first. away is None for money."""
+
+    away: tuple[int, int] | None = None
+    crawford: bool = False
+    without_cube: bool = False
+    met: str = ""
+    player: int = 0
+    jacoby: bool = False
+
+    @classmethod
+    def of(cls, score: Score, *, first: bool) -> _Key:
+        """The key of a score, as the side on roll sees it: `first` where that is the side that began."""
+        met = score.met
+        player = 0 if met.even else score.player if first else 1 - score.player
+        away = score.away if first else score.away[::-1]
+        return cls(away, score.crawford, score.without_cube, f"{met.digest}{met.extended}", player)
+
+
+class Games:
+    """The last calculations, `KEPT_GAMES` at most and up to `most` bytes together, newest last."""
+
+    def __init__(self, most: int = KEPT_BYTES) -> None:
+        self.most = most
+        self._games: list[tuple[_Key, Game]] = []
+        self._lock = Lock()
+
+    def match(self, position: Position, score: Score) -> MatchAnswer | None:
+        """The answer at a score from a calculation kept, None where there is none."""
+        for key, game in reversed(tuple(self._games)):
+            for first in (True, False):
+                if key == _Key.of(score, first=first):
+                    solved = game.find(position, first=first)
+                    if solved is not None and _holds(solved.columns, score):
+                        return match_answer(solved, score)
+        return None
+
+    def money(self, position: Position, jacoby: bool) -> MoneyAnswer | None:
+        """The answer for money from a calculation kept, None where there is none."""
+        for key, game in reversed(tuple(self._games)):
+            if key == _Key(jacoby=jacoby):
+                solved = game.find(position, first=True) or game.find(position, first=False)
+                if solved is not None:
+                    return MoneyAnswer(position, jacoby, solved)
+        return None
+
+    def solve_match(
+        self, position: Position, score: Score, limit: int, progress: Progress | None
+    ) -> MatchAnswer:
+        """As `solve_match`, and kept."""
+        kept = match_columns(position, score)
+        solved = self._solve(_Key.of(score, first=True), position, kept, limit, progress)
+        return match_answer(solved, score)
+
+    def solve_money(
+        self, position: Position, jacoby: bool, limit: int, progress: Progress | None
+    ) -> MoneyAnswer:
+        """As `solve_money`, and kept."""
+        kept = columns.for_money(jacoby=jacoby)
+        return MoneyAnswer(
+            position, jacoby, self._solve(_Key(jacoby=jacoby), position, kept, limit, progress)
+        )
+
+    def _solve(
+        self, key: _Key, position: Position, kept: Columns, limit: int, progress: Progress | None
+    ) -> Solved:
+        work = solving.plan(position, len(kept), limit=limit)
+        work.check(limit)
+        game = solving.solve(work, kept, progress=progress)
+        if work.memory <= self.most:
+            with self._lock:
+                games = [*self._games, (key, game)][-KEPT_GAMES:]
+                while sum(one.work.memory for _, one in games) > self.most:
+                    del games[0]
+                self._games = games
+        return game.start()
+
+
+def _holds(kept: Columns, score: Score) -> bool:
+    """Whether the columns tell of the cube as it is."""
+    state: Any = score.state
+    return state in kept.states or (kept.states[0] is columns.CUBELESS and not score.live(state))

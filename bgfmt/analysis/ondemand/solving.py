@@ -1,19 +1,283 @@
-"""A race solved from its plan, and what that says of every position that may come up on the way."""
+"""One position solved exactly: only what play can reach from it, in float64, nothing read from any table.
+
+Side A is on roll with board u0, side B has t0. Boards of each side are found by play (`Family`), with the numbers of
+rolls after which each can come up; so a pair of boards is met only where those agree. Kept is, for each pair, what
+it is worth to A when B is on roll. A's boards are taken by rising pips: the value of A on roll is a running maximum
+along rows of what its boards lead to; and for a block of boards of A side by side, that of B on roll is one over
+what B's boards lead to. Pairs in which a side on roll has several cube states have a column for each.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from bgfmt.analysis.ondemand import engine
-from bgfmt.analysis.ondemand.engine import LANES, WEIGHTS, Array, Family, Progress, Work
-from bgfmt.errors import SolverError
-from bgfmt.game.board import Position
+from bgfmt.errors import NotCoveredError, PositionError, SolverError, TooMuchWorkError
+from bgfmt.game import board
+from bgfmt.game.board import MAX_CHEQUERS, Position, Side
 from bgfmt.solver.columns import Columns
-from bgfmt.solver.machine import thread_count
+from bgfmt.solver.machine import check_memory, thread_count
+
+Array = NDArray[Any]
+Progress = Callable[[int, int], None]
+EVER = (1 << 63) - 1
+#: most pairs times columns that are calculated unless more is asked for: some 20 seconds of two cores
+DEFAULT_LIMIT = 400_000_000
+BOARD_COST = 400  # finding a board of a side counts as this many of them
+RESULT_COST = 8  # and finding what a roll can make of it as this many
+UNREACHED = 8  # play makes more than one in so many of the boards with no chequer farther back
+SPARE = 10  # a calculation so many times the limit by that reckoning is not begun
+SPARSE = 50  # more than one in so many pairs of boards can be met
+LAST_TOLD = 61  # more rolls of a side than this are not told apart
+LANES = 128  # boards side by side times columns
+WEIGHTS = np.array([1.0 if a == b else 2.0 for a in range(6) for b in range(a + 1)])
+
+
+@dataclass(frozen=True, eq=False)
+class Family:
+    """All boards that play can make of a side, by falling pips, the side itself first and all off last.
+
+    counts (n, points) int8; plies (n,) int64, bits; ends, results: see `kernels.roll_results`.
+    """
+
+    counts: Array
+    plies: Array
+    ends: Array
+    results: Array
+
+    def __len__(self) -> int:
+        return len(self.counts)
+
+    @cached_property
+    def pips(self) -> Array:
+        """(n,) pip counts."""
+        return self.counts.astype(np.int64) @ np.arange(1, self.counts.shape[1] + 1)
+
+    @cached_property
+    def alive(self) -> int:
+        """Bits of the numbers of rolls after which the side can still have chequers."""
+        return int(np.bitwise_or.reduce(self.plies[:-1]))
+
+    @property
+    def gains(self) -> Array:
+        """(n,) what the other side wins against each board: 1, a gammon 2, a backgammon 3."""
+        full = self.counts.sum(axis=1, dtype=np.int64) == board.MAX_CHEQUERS
+        gains: Array = 1 + full + (full & self.counts[:, 18:].any(axis=1))
+        return gains
+
+    def side(self, place: int) -> Side:
+        """The side at a place."""
+        return Side(*(int(c) for c in self.counts[place]))
+
+    def place(self, side: Side) -> int | None:
+        """The place of a side, None where play cannot make it."""
+        points = self.counts.shape[1]
+        if side.highest > points:
+            return None
+        found = np.flatnonzero((self.counts == np.array(side.padded(points), np.int8)).all(axis=1))
+        return int(found[0]) if len(found) else None
+
+    def plays(self, roll: int, place: int = 0) -> Array:
+        """Places of what can be made of roll number 0..20 by a board, by default the side itself."""
+        first = 21 * place + roll
+        return self.results[self.ends[first] : self.ends[first + 1]]
+
+
+@lru_cache(maxsize=1 << 12)
+def no_farther(side: Side) -> int:
+    """How many boards have every chequer where it stands or nearer to home: no fewer than play can make."""
+    ways = [1]  # by chequers placed so far, on points from the highest down
+    may = 0
+    for counts in reversed(side.counts):
+        may += counts
+        ways = list(accumulate(ways + [0] * (may + 1 - len(ways))))
+    return sum(ways)
+
+
+def family(
+    side: Side, *, alive: int = EVER, limit: int = DEFAULT_LIMIT, most: int = 1 << 40
+) -> Family | None:
+    """The boards of a side (see `kernels.closure` for `alive`).
+
+    None when they are too many for `limit`, or more than `most`, about.
+    """
+    from bgfmt.analysis.ondemand import kernels
+
+    most, most_results = max(1000, min(most, limit // BOARD_COST)), max(1_000_000, limit // RESULT_COST)
+    points, bound = max(6, side.highest), no_farther(side)
+    if alive == EVER and bound > 4 * most:
+        return None  # play to the end makes most of them
+    terms = np.ascontiguousarray(board.number_terms(points))
+    start = np.array(side.padded(points), np.int64)
+    room = min(bound, most, 1 << 16) + 6 * points + 2
+    moves = 6 * min(points, side.chequers)
+    while True:
+        boards, pending = np.zeros((room, points), np.int8), np.zeros((room, 6, 3), np.int64)
+        plies, order = np.zeros(room, np.int64), np.empty(room, np.int64)
+        size = 1 << (2 * room).bit_length()
+        keys, places = np.zeros(size, np.int64), np.empty(size, np.int32)
+        follow = np.full(room + side.pips + 1, -1, np.int64)
+        starts = np.zeros(6 * room + 1, np.int64)
+        targets, sources = np.empty(moves * room, np.int32), np.empty(moves * room + 1, np.int8)
+        n = kernels.closure(
+            start, terms, alive, boards, plies, pending, order, keys, places, follow, starts, targets, sources
+        )
+        if n > 0:
+            break
+        if room >= most:
+            return None
+        room = min(4 * room, max(most, 2 * room))
+    order = order[:n]
+    place = np.empty(n, np.int32)
+    place[order] = np.arange(n, dtype=np.int32)
+    starts, targets = starts[: 6 * n + 1], place[targets[: starts[6 * n]]]
+    boards, plies = boards[order], plies[order]
+    whole = plies != 0
+    whole[-1] = True
+    member = np.where(whole, np.cumsum(whole) - 1, -1).astype(np.int32)
+    ends = np.zeros(21 * int(whole.sum()) + 1, np.int64)
+    expected = len(ends) * (4 + (points - 1) * (side.chequers - 1) // 6)
+    while True:
+        results = np.empty(min(expected, most_results), np.int32)
+        seen = np.full(n, -1, np.int64)
+        used = kernels.roll_results(
+            (plies & alive) != 0, member, starts, targets, sources, seen, ends, results
+        )
+        if used >= 0:
+            return Family(boards[whole], plies[whole], ends, results[:used].copy())
+        if expected > most_results:
+            return None
+        expected *= 2
+
+
+@dataclass(frozen=True, eq=False)
+class Work:
+    """What a calculation takes, known before it begins.
+
+    pairs : pairs of boards, each with either side on roll; columns : cube states for each; memory : bytes.
+    """
+
+    position: Position
+    ours: Family
+    theirs: Family
+    columns: int
+    rolling: Array
+    waiting: Array
+
+    @property
+    def boards(self) -> tuple[int, int]:
+        """Boards of the side on roll, and of the other."""
+        return len(self.ours), len(self.theirs)
+
+    @cached_property
+    def pairs(self) -> int:
+        """Pairs of boards calculated."""
+        return int((self.waiting[:, 1] - self.waiting[:, 0]).clip(0).sum())
+
+    @property
+    def size(self) -> int:
+        """Pairs times columns: what the limit is about."""
+        return self.pairs * self.columns
+
+    @property
+    def memory(self) -> int:
+        """Bytes needed, about."""
+        return len(self.ours) * len(self.theirs) * self.columns * 8 + 12 * len(self.ours.results)
+
+    @property
+    def rolls(self) -> int:
+        """The most rolls, of both sides together, that the game can still take."""
+        return sum(int(f.plies.max()).bit_length() for f in (self.ours, self.theirs))
+
+    def __str__(self) -> str:
+        return (
+            f"{self.position}: {self.pairs:,} pairs of boards with {self.columns} cube states, "
+            f"{self.size:,} in all, {self.memory / 1e9:.2f} GB of memory"
+        )
+
+    def of(self, columns: int) -> Work:
+        """The same with another number of columns."""
+        return replace(self, columns=columns)
+
+    def check(self, limit: int | None = None) -> None:
+        """NotCoveredError when this is more than `limit` (by default `DEFAULT_LIMIT`), SolverError without memory."""
+        from bgfmt.solver.machine import check_memory
+
+        self.check_size(limit)
+        check_memory(self.memory, f"{self.position}: exact play")
+
+    def check_size(self, limit: int | None = None) -> None:
+        """NotCoveredError when this is more than `limit`."""
+        most = DEFAULT_LIMIT if limit is None else limit
+        if self.size > most:
+            raise TooMuchWorkError(f"{self.position}", self.size, most)
+
+
+def check_race(position: Position) -> None:
+    """PositionError when the game is over, NotCoveredError for contact or a chequer on the bar."""
+    from bgfmt.errors import PositionError
+
+    if not position.us.chequers or not position.them.chequers:
+        raise PositionError(f"{position}: the game is over, one side has no chequers left")
+    if position.us.bar or position.them.bar or position.contact:
+        raise NotCoveredError(f"{position}: the sides have not passed each other")
+
+
+def plan(position: Position, columns: int, *, limit: int | None = None) -> Work:
+    """What solving a race with so many columns takes.
+
+    NotCoveredError for contact, and where the boards alone show that it is more than `limit`.
+    """
+    check_race(position)
+    limit = DEFAULT_LIMIT if limit is None else limit
+
+    def boards(side: Side, alive: int = EVER, most: int = 1 << 40) -> Family:
+        found = None if hopeless else family(side, alive=alive, limit=limit, most=most)
+        if found is None:
+            raise TooMuchWorkError(f"{position}", None, limit)
+        return found
+
+    # the side that is off sooner says how far the other's boards are needed
+    swapped = position.us.pips > position.them.pips
+    first, second = (position.them, position.us) if swapped else (position.us, position.them)
+    # sides about as far from home both play nearly to the end, and play makes a good part of the boards it could
+    pairs = no_farther(first) * no_farther(second) // UNREACHED**2
+    hopeless = second.pips < 2 * first.pips and pairs * columns > SPARE * limit
+    quick = boards(first)
+    alive = quick.alive if quick.alive < 1 << LAST_TOLD else EVER
+    slow = boards(second, alive, SPARSE * limit // (len(quick) * columns))
+    ours, theirs = (slow, quick) if swapped else (quick, slow)
+    rolling, waiting = _met(ours.plies, theirs.plies), _met(ours.plies >> 1, theirs.plies)
+    rolling[-1] = waiting[-1] = 0
+    return Work(position, ours, theirs, columns, rolling, waiting)
+
+
+def _met(ours: Array, theirs: Array) -> Array:
+    """(n, 2): from which to past which board of theirs each of ours can be met; the last, all off, left out."""
+    distinct, which = np.unique(ours, return_inverse=True)
+    spans = np.zeros((len(distinct), 2), np.int64)
+    for i, bits in enumerate(distinct):
+        found = np.flatnonzero(theirs[:-1] & bits)
+        if len(found):
+            spans[i] = found[0], found[-1] + 1
+    return spans[which.reshape(-1)]
+
+
+def met_alike(plies: Array) -> tuple[Array, Array]:
+    """`Work.rolling` and `Work.waiting` of two sides with the same boards, where a pair serves both ways round."""
+    rolling, waiting = _met(plies | plies << 1, plies), _met(plies | plies >> 1, plies)
+    rolling[-1] = waiting[-1] = 0
+    return rolling, waiting
+
+
+# -- solved --------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,7 +396,7 @@ def solve(
             work.rolling, work.waiting, ours.ends, ours.results, theirs.ends, theirs.results, gains, a, b, won, after,
         )  # fmt: skip
     else:
-        fixed = (*engine.met_alike(ours.plies), ours.ends, ours.results, a, b, mirror, after)
+        fixed = (*met_alike(ours.plies), ours.ends, ours.results, a, b, mirror, after)
     kernel: Any = kernels.solve_rows if mirror is None else kernels.solve_alike
     threads = thread_count(threads)
     each = max(1, LANES // k)
@@ -162,3 +426,50 @@ def solve(
             if progress is not None:
                 progress(done, total)
     return Game(work, columns, after)
+
+
+# -- the rolls of one side -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class SideRolls:
+    """The rolls of one side, exactly.
+
+    last : (rolls,) chances to bear off the last chequer in exactly 0, 1, 2, ... rolls; first : the first chequer,
+    None where some are off already. Their means are the least that play can reach, each by itself.
+    """
+
+    side: Side
+    boards: int
+    last: Array
+    first: Array | None
+
+
+def solve_side(side: Side, *, limit: int | None = None) -> SideRolls:
+    """The rolls of one side on up to 24 points, in float64, from the rules alone.
+
+    NotCoveredError for a chequer on the bar, and for more boards than `limit` (as of `solve_money`) allows.
+    """
+    if not side.chequers:
+        raise PositionError("there is nothing to play, all chequers are off")
+    if side.bar:
+        raise NotCoveredError(f"{side} has a chequer on the bar")
+    most = DEFAULT_LIMIT if limit is None else limit
+    boards = family(side, limit=most)
+    if boards is None:
+        raise TooMuchWorkError(f"{side}", None, most)
+    rolls = int(boards.plies[-1]).bit_length()
+    check_memory(8 * len(boards) * (rolls + 1), f"{side}: its rolls")
+    counts = boards.counts.sum(axis=1, dtype=np.int64)
+    last = _chances(boards, counts == 0, rolls)
+    first = _chances(boards, counts < MAX_CHEQUERS, rolls) if side.chequers == MAX_CHEQUERS else None
+    return SideRolls(side, len(boards), last, first)
+
+
+def _chances(boards: Family, done: Array, rolls: int) -> Array:
+    from bgfmt.analysis.ondemand import kernels
+
+    chances = np.zeros((len(boards), rolls))
+    kernels.roll_chances(boards.ends, boards.results, done, np.zeros(len(boards)), chances)
+    found: Array = chances[0, : np.flatnonzero(chances[0])[-1] + 1].copy()
+    return found

@@ -6,12 +6,15 @@ line as the answer. No sockets here; see `bgfmt.extras.hosts.server`, and docs/h
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from importlib import import_module
+from typing import Any
 
 from bgfmt.analysis.answers import Decision, Source
-from bgfmt.errors import BgfmtError
-from bgfmt.extras.hosts.deciding import Decider
+from bgfmt.analysis.approximate import janowski
+from bgfmt.analysis.engines import Decider
+from bgfmt.errors import BgfmtError, MissingExtraError
 from bgfmt.game.board import Position, Side
 from bgfmt.game.identifiers import from_fibs
 from bgfmt.game.state import GameState
@@ -159,3 +162,41 @@ class Session:
         if self.log is not None:
             self.log(f"refused: {printable(message)}")
         return error_line(printable(message))
+
+
+class GnubgEngine:
+    """The gnubg package's neural nets at 0 plies, for what no table covers; from the main thread only.
+
+    The package gives its cubeless evaluation of one position at a time. The plays come from our own rules, so that
+    they are legal whatever it says.
+    """
+
+    def __init__(self) -> None:
+        try:
+            self._gnubg: Any = import_module("gnubg")
+        except ImportError:
+            raise MissingExtraError(
+                "the gnubg Python package is not installed (pip install gnubg)", "gnubg"
+            ) from None
+
+    def values(self, state: GameState, results: Sequence[Position]) -> Sequence[float]:
+        """Worth of each position after our play, to us who have played."""
+        return [-self._equity(result.swapped()) for result in results]
+
+    def double(self, state: GameState) -> tuple[bool, bool]:
+        """Whether to double and to take, by Janowski's formula from the cubeless equity."""
+        owned, centered, opponent = janowski(self._equity(state.position))
+        rolling = owned if state.owner == "owned" else centered
+        return bool(min(1.0, 2 * opponent) > rolling), bool(2 * opponent <= 1)
+
+    def _equity(self, position: Position) -> float:
+        if not position.us.chequers:
+            return 1.0
+        if not position.them.chequers:
+            return -2.0 if position.us.chequers == 15 else -1.0
+        board = (_counts(position.them), _counts(position.us))  # the side on roll comes second
+        return float(self._gnubg.evaluate(board)[5])
+
+
+def _counts(side: Side) -> tuple[int, ...]:
+    return (*side.counts, *(0,) * (24 - len(side.counts)), side.bar)

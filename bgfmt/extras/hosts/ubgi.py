@@ -24,8 +24,8 @@ from dataclasses import replace
 from typing import IO
 
 from bgfmt import __version__
+from bgfmt.analysis.engines import Decider, Outside
 from bgfmt.errors import BgfmtError, NotCoveredError
-from bgfmt.extras.hosts.deciding import Decider, Outside
 from bgfmt.extras.hosts.external import format_play
 from bgfmt.game.identifiers import from_gnubg_id, from_xgid, parse
 from bgfmt.game.state import GameState

@@ -4,8 +4,8 @@
         for game, record in match.records():
             print(match.players[record.player], record.kind, record.position)
 
-A form is a module here with NAME, `recognise(data)` and `read(data, name)`, listed in READERS; a file is told by its
-content, never by its name.
+A file is told by its content, never by its name. A reader is a module with NAME, `recognise(data)` and
+`read(data, name)`, and comes in by the entry points `bgfmt.matches`, bgfmt's own as those of other packages.
 """
 
 from __future__ import annotations
@@ -13,19 +13,20 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator
-from importlib import import_module
-from typing import Protocol
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from typing import Protocol, cast
 
 from bgfmt.errors import FormatError, UnknownFormatError
 from bgfmt.extras.matches.model import MOST_RECORDS, Game, Match, Record, Result, Rules
 from bgfmt.game.text import printable
 
-READERS = ("xg", "bgf", "ogxm", "sgf", "berliner", "mat")
+READERS: tuple[str, ...]  #: the names of the readers, in the order in which they are asked
 LARGEST_FILE = 64 << 20
 
 
 class Reader(Protocol):
-    """What a module of a form holds."""
+    """The module of a form."""
 
     NAME: str
 
@@ -36,6 +37,21 @@ class Reader(Protocol):
         """The matches in them, one after another."""
 
 
+@cache
+def _readers() -> dict[str, EntryPoint]:
+    """The readers by name; that of .mat comes last, for almost any text may be a match of its form."""
+    entries = entry_points(group="bgfmt.matches")
+    return {
+        entry.name: entry for entry in sorted(entries, key=lambda entry: (entry.name == "mat", entry.name))
+    }
+
+
+def __getattr__(name: str) -> tuple[str, ...]:
+    if name == "READERS":
+        return tuple(_readers())
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
 def reader(data: bytes, name: str = "<bytes>") -> Reader:
     """The reader that recognises the bytes.
 
@@ -43,13 +59,21 @@ def reader(data: bytes, name: str = "<bytes>") -> Reader:
     ------
     UnknownFormatError where none does.
     """
-    for module in READERS:
-        found: Reader = import_module(f"bgfmt.extras.matches.{module}")  # type: ignore[assignment]
-        if found.recognise(data):
-            return found
+    broken = ""
+    for entry in _readers().values():
+        try:
+            module = cast(Reader, entry.load())
+        except (
+            Exception
+        ) as error:  # another package may fail in any way: its reader is named, the others go on
+            broken += f"; {entry.name} does not load ({type(error).__name__}: {error})"
+            continue
+        if module.recognise(data):
+            return module
+    names = tuple(_readers())
     what = f"it begins with {data[:8]!r}" if data else "the file is empty"
     raise UnknownFormatError(
-        f"{name}: no match that can be read; {what} (asked: {', '.join(READERS)})", READERS
+        f"{name}: no match that can be read; {what} (asked: {', '.join(names)}{broken})", names
     )
 
 
@@ -97,16 +121,16 @@ def read(source: str | os.PathLike[str] | bytes, name: str | None = None) -> lis
     ------
     FormatError, in one line, where it is not a match, or holds more than can be held.
     """
-    found: list[Match] = []
+    matches: list[Match] = []
     records = 0
     for match in each(source, name):
-        found.append(match)
+        matches.append(match)
         records += sum(len(game.records) for game in match.games)
         if records > MOST_RECORDS:
             raise FormatError(
                 f"{name or 'the file'}: more than {MOST_RECORDS:,} records; read its matches one by one (each)"
             )
-    return found
+    return matches
 
 
 __all__ = [

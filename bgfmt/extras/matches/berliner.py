@@ -18,9 +18,8 @@ from dataclasses import replace
 from itertools import pairwise
 
 from bgfmt.errors import FormatError
-from bgfmt.extras.matches.model import Match, Result, Rules
+from bgfmt.extras.matches.model import Match, Result, Rules, outcome
 from bgfmt.extras.matches.plays import Hop
-from bgfmt.extras.matches.results import outcome
 from bgfmt.extras.matches.walk import GameWalk
 from bgfmt.game.text import printable
 
@@ -36,7 +35,9 @@ def recognise(data: bytes) -> bool:
     """Whether a text names White and Black and has a line such as ``5,4 1-5,12-17``."""
     text = data[:4096].decode("utf-8", "replace")
     lines = (LINE.match(line.strip()) for line in text.splitlines())
-    return bool(WHITE.search(text) and BLACK.search(text) and any(m and PLAY.match(m[3]) for m in lines))
+    return not text.lstrip().startswith("(") and bool(
+        WHITE.search(text) and BLACK.search(text) and any(m and PLAY.match(m[3]) for m in lines)
+    )
 
 
 def read(data: bytes, name: str = "<text>") -> Iterator[Match]:

@@ -7,7 +7,7 @@ OGXM. Points are the player's own, 1 (the ace point) to 24; 25 is the bar and 0 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
 from bgfmt.game.board import Position, Side
@@ -138,21 +138,12 @@ class Game:
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
-        r = self.result
         return {
             "number": self.number,
             "scores": list(self.scores),
             "crawford": self.crawford,
             "start": position_id(self.start),
-            "result": None
-            if r is None
-            else {
-                "winner": r.winner,
-                "points": r.points,
-                "how": r.how,
-                "resigned": r.resigned,
-                "settled": r.settled,
-            },
+            "result": None if self.result is None else asdict(self.result),
             "records": [record.as_dict() for record in self.records],
             "problems": list(self.problems),
         }
@@ -200,19 +191,11 @@ class Match:
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON: all of the match, positions as Position IDs of the side on roll."""
-        rules = self.rules
         return {
             "format": self.format,
             "players": list(self.players),
             "length": self.length,
-            "rules": {
-                "crawford": rules.crawford,
-                "jacoby": rules.jacoby,
-                "beavers": rules.beavers,
-                "cube_limit": rules.cube_limit,
-                "automatic_doubles": rules.automatic_doubles,
-                "variation": rules.variation,
-            },
+            "rules": asdict(self.rules),
             "event": self.event,
             "place": self.place,
             "date": self.date,
@@ -222,6 +205,81 @@ class Match:
             "games": [game.as_dict() for game in self.games],
             "problems": list(self.problems),
         }
+
+
+# -- whether results, boards, cubes and scores agree --------------------------------------------------
+
+
+Outcome = tuple[int, tuple[int, ...]]  # the winner, and the points that may be meant
+
+
+def outcome(game: Game, jacoby: bool | None = False) -> Outcome | None:
+    """Who won by the records, and what: after the last chequer borne off, a pass, or a resignation of so many points.
+
+    jacoby : False where gammons count even while nobody has doubled; else either is right.
+    """
+    last = game.records[-1] if game.records else None
+    if last is None:
+        return None
+    if last.kind == "resign":
+        return (1 - last.player, (last.points,)) if last.points else None
+    if last.kind == "drop":
+        offers = 0
+        for record in reversed(game.records[:-1]):
+            if record.kind not in ("double", "beaver", "raccoon"):
+                break
+            offers += 1
+        return 1 - last.player, (last.cube << max(0, offers - 1),)
+    if last.kind == "play" and last.after is not None and not last.after.us.chequers:
+        loser = last.after.them
+        factor = 1 if loser.chequers < 15 else 2 if loser.highest <= 18 else 3
+        turned = last.owner is not None or last.cube > 1
+        # gnubg writes Jacoby for any money session it imports, so its being named proves nothing
+        return last.player, (last.cube * factor,) if turned or jacoby is False else (
+            last.cube,
+            last.cube * factor,
+        )
+    return None
+
+
+def checked(match: Match) -> Match:
+    """The match with a problem named wherever result lines, scores and records disagree.
+
+    A last game may say more or less than its board where the match was over with it.
+    """
+    jacoby = match.rules.jacoby if not match.length else False
+    games = []
+    for k, game in enumerate(match.games):
+        after = match.games[k + 1] if k + 1 < len(match.games) else None
+        games.append(replace(game, problems=game.problems + tuple(_said(match, game, after, jacoby))))
+    return replace(match, games=tuple(games))
+
+
+def _said(match: Match, game: Game, following: Game | None, jacoby: bool | None) -> list[str]:
+    out = []
+    found, said = outcome(game, jacoby), game.result
+    if found is not None and said is not None and said.winner >= 0:
+        winner, points = found
+        need = match.length - game.scores[winner] if match.length else 0
+        # a last game is written down capped at the length, or in full, or, where Jacoby held, without its gammon
+        cube = game.records[-1].cube
+        capped = following is None and (0 < need <= max(*points, said.points) or said.points == cube)
+        if said.winner != winner or (said.points and said.points not in points and not capped):
+            ours = " or ".join(map(str, points))
+            out.append(
+                f"game {game.number}: the file says that player {said.winner + 1} wins {said.points}, "
+                f"its records that player {winner + 1} wins {ours}"
+            )
+    if following is not None and following.number == game.number + 1 and found is not None:
+        winner, points = found
+        scores = list(game.scores)
+        gained = following.scores[winner] - scores[winner]
+        if gained not in points or following.scores[1 - winner] != scores[1 - winner]:
+            out.append(
+                f"game {game.number}: the score after it is {following.scores[0]}-{following.scores[1]}, "
+                f"though player {winner + 1} won {' or '.join(map(str, points))} from {scores[0]}-{scores[1]}"
+            )
+    return out
 
 
 __all__ = [
@@ -236,4 +294,6 @@ __all__ = [
     "Record",
     "Result",
     "Rules",
+    "checked",
+    "outcome",
 ]

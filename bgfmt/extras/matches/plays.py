@@ -9,7 +9,9 @@ on it; only where there is none, because a merged hop hit on its way, do the mar
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from itertools import pairwise
 
 from bgfmt.game.board import Position, Side
 from bgfmt.game.moves import BAR, OFF, Move, Play, legal_plays
@@ -181,4 +183,48 @@ def _among(plays: list[Play], wanted: Position, marks: int) -> Play | None:
     return min(fitting, key=lambda p: abs(sum(m.hit for m in p.moves) - marks), default=None)
 
 
-__all__ = ["Board", "Found", "Hop", "board", "can_move", "find", "hops_between", "position", "side"]
+# -- plays as players write them ----------------------------------------------------------------------
+
+
+_WORD = re.compile(
+    r"(?<![\w/])(bar|\d{1,2})((?:/(?:off|bar|\d{1,2})\*?+)++)(?:\((\d)\)(\*)?+)?+(?![\w/])", re.I
+)
+
+
+def read_play(text: str) -> tuple[list[tuple[int, int]], int, str]:
+    """(from, to) hops of a play as players write it, at how many points hits are marked, and what else is there.
+
+    >>> read_play("bar/21* 8/6(2)")
+    ([(25, 21), (8, 6), (8, 6)], 1, '')
+    """
+    hops: list[tuple[int, int]] = []
+    hit: set[int] = set()
+    for word in _WORD.finditer(text):
+        stops = word[2].split("/")[1:]
+        points = [_point(word[1]), *(_point(stop.rstrip("*")) for stop in stops)]
+        hit.update(point for point, stop in zip(points[1:], stops, strict=True) if stop.endswith("*"))
+        if word[4]:
+            hit.add(points[-1])
+        if len(hops) < 99:
+            hops += list(pairwise(points)) * int(word[3] or 1)
+    rest = _WORD.sub("", text) if hops else text
+    return hops, len(hit), " ".join(rest.split()).strip(" ,;.")
+
+
+def _point(text: str) -> int:
+    word = text.lower()
+    return BAR if word == "bar" else OFF if word == "off" else int(word)
+
+
+__all__ = [
+    "Board",
+    "Found",
+    "Hop",
+    "board",
+    "can_move",
+    "find",
+    "hops_between",
+    "position",
+    "read_play",
+    "side",
+]

@@ -12,12 +12,11 @@ from dataclasses import dataclass, field
 
 from bgfmt.errors import FormatError, PositionError
 from bgfmt.extras.matches import plays
-from bgfmt.extras.matches.model import LARGEST_CUBE, MOST_RECORDS, STARTS, Match, Result, Rules
-from bgfmt.extras.matches.results import checked
-from bgfmt.extras.matches.text import decoded
+from bgfmt.extras.matches.model import LARGEST_CUBE, MOST_RECORDS, STARTS, Match, Result, Rules, checked
 from bgfmt.extras.matches.walk import GameWalk
 from bgfmt.game.board import Position
 from bgfmt.game.moves import BAR, OFF
+from bgfmt.game.text import decoded
 
 NAME = "sgf"
 LARGEST = 32 << 20  # with analyses, thousands of games

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from bgfmt.errors import CapabilityError
 from bgfmt.extras.matches import plays
-from bgfmt.extras.matches.model import STARTS, Game, Match, Record
-from bgfmt.extras.matches.results import outcome
+from bgfmt.extras.matches.model import STARTS, Game, Match, Record, outcome
 from bgfmt.game.board import Position
 from bgfmt.game.moves import BAR, OFF
 from bgfmt.game.text import printable

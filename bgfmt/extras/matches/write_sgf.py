@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from bgfmt.extras.matches import plays
-from bgfmt.extras.matches.model import Game, Match, Record
-from bgfmt.extras.matches.results import outcome
+from bgfmt.extras.matches.model import Game, Match, Record, outcome
 from bgfmt.extras.matches.sgf import parse
 from bgfmt.game.board import Position
 from bgfmt.game.moves import BAR, OFF

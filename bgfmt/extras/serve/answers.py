@@ -1,27 +1,29 @@
-"""The seam: a checked question in, the adviser's answer out, as the plain values that the commands print."""
+"""From a checked question to the adviser's answer, as the plain values that the commands print."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, TypeVar
 
-from bgfmt.analysis import asking, choose
+from bgfmt import met as mets
+from bgfmt.analysis import choose, questions
 from bgfmt.analysis.advisor import Advisor
+from bgfmt.analysis.answers import Plain
 from bgfmt.analysis.library import Library
+from bgfmt.analysis.questions import CubeAnswer, Described, ProbeAnswer, ProbeQuestion, Question
 from bgfmt.errors import BgfmtError, NotCoveredError, PositionError, TooMuchWorkError
 from bgfmt.extras.serve.holdings import Holding, Holdings
-from bgfmt.extras.serve.parameters import Question
-from bgfmt.extras.serve.positions import describe, number_in, one_or_two, said_by
 from bgfmt.extras.serve.refusals import Refusal, refusal_of
 from bgfmt.extras.serve.work import OneAtATime
 from bgfmt.game.board import Position, Side
 from bgfmt.game.state import GameState
 from bgfmt.tables import Table
 
-UNSETTLED = "unsettled"  # marks an answer that another calculation kept from being calculated
 MATCH_LIMIT = 24_000_000  # pairs times states of the cube calculated for one question at a match score
 COLUMNS = 4  # states of the cube that a calculation for money takes for each pair
-Plain = dict[str, Any]
+T = TypeVar("T")
 
 
 class Named(Library):
@@ -48,132 +50,134 @@ class Answers:
         self.holdings, self.settle = holdings, settle
         self._one = OneAtATime()
         self._by_size: dict[tuple[tuple[int, int], ...], Holding] = {}
-        self._advisers: dict[tuple[str | None, str | None, bool, int | None], Advisor] = {}
+        self._advisers: dict[tuple[Any, ...], Advisor] = {}
+
+    def answer(self, route: str, asked: Question) -> tuple[dict[str, Any], bool]:
+        """The answer of a route, and whether it is settled: False where another calculation kept it from that.
+
+        Refusal for everything that has no answer.
+        """
+        try:
+            asked = replace(asked, position=_mended(asked.position))
+            if route == "lookup":
+                return {"asked": asked.position} | self.lookup(asked), True
+            if route == "race":
+                return {"asked": asked.position} | self.race(asked).as_dict(), True
+            if route == "probe":
+                probe, settled = self.probe(asked)
+                return probe.as_dict(), settled
+            answer, settled = (self.cube if route == "cube" else self.play)(asked)
+            return {"asked": asked.position} | answer.as_dict(), settled
+        except BgfmtError as error:
+            raise refusal_of(error) from None
 
     # -- the five questions ------------------------------------------------------------------------------
 
-    def lookup(self, asked: Question) -> Plain:
+    def lookup(self, asked: Question) -> dict[str, Any]:
         """What the best table that covers the position, or the one named, says of it."""
-        text, holding = asked.position, self._holding(asked.table)
+        text, holding = asked.position, self.holding(asked.table)
+        sides: list[tuple[str, Side | Position]]
         if text.startswith("#"):
-            if holding is None:
-                raise Refusal(
-                    "bad_position", "a position number needs a table: say which with table", "position"
-                )
-            number = number_in(text)
-            entry = holding.table.asked(number)
-            sides: list[tuple[str, Side | Position]] = [("", entry)]
+            holding, entry = self._numbered(asked)
+            sides = [("", entry)]
         else:
-            one = one_or_two(text, keep=True)
+            one = _side_or_position(text)
             holding = holding or self._best(one)
             sides = [("", one)]
             if isinstance(one, Position) and holding.table.sides == 1:
                 sides = [("on roll", one.us), ("other side", one.them)]
-        found = []
-        for who, entry in sides:
-            said = {"player": who} if who else {}
-            found.append(said | holding.table.lookup(entry).as_dict())
-        return {"table": holding.name, "max_error": holding.max_error, "answers": found}
+        answers = []
+        for player, entry in sides:
+            answers.append(({"player": player} if player else {}) | holding.table.lookup(entry).as_dict())
+        return {"table": holding.name, "max_error": holding.max_error, "answers": answers}
 
     def race(self, asked: Question) -> Plain:
         """Rolls, effective pips and wastage of one side or two."""
-        adviser = self._adviser(asked)
-        return asking.race(adviser, one_or_two(self._text(asked)))
+        return questions.race(self._adviser(asked), questions.one_or_two(self._text(asked)))
 
-    def cube(self, asked: Question) -> Plain:
-        """The cube action."""
-        state = _state(self._text(asked), asked)
+    def cube(self, asked: Question) -> tuple[Plain, bool]:
+        """The cube action, or those at all scores, and whether it is settled."""
+        state = questions.state_of(self._text(asked), **asked.around)
+        return self.cube_of(state, asked)
 
-        def sure(answer: Plain) -> bool:
-            actions = [answer[k] for k in ("centered_cube", "owned_cube") if k in answer] or [answer]
-            return not answer["approximate"] and all(action["sure"] for action in actions)
-
-        return self._calculated(
-            asked, lambda adviser: asking.cube(adviser, state), sure, match=not state.money
+    def cube_of(self, state: GameState, asked: Question) -> tuple[Plain, bool]:
+        """The same for a state."""
+        if asked.scores is not None:
+            upto = asked.scores
+            if self.settle == 0 or asked.settle is False:
+                raise NotCoveredError("the cube at all scores is calculated, and nothing is calculated here")
+            return self.calculated(
+                asked, lambda adviser: questions.scores(adviser, state, upto), lambda _: True, match=True
+            )
+        return self.calculated(
+            asked, lambda adviser: questions.cube(adviser, state), _sure_cube, match=not state.money
         )
 
-    def play(self, asked: Question) -> Plain:
-        """The plays of a roll, or of all rolls, best first."""
+    def play(self, asked: Question) -> tuple[Plain, bool]:
+        """The plays of a roll, or of all rolls, best first, and whether they are settled."""
         text = self._text(asked)
-        around = {
-            "cube": asked.cube,
-            "cube_value": asked.cube_value,
-            "away": _away(asked),
-            "crawford": bool(asked.crawford),
-        }
-        if asked.roll is None and not self._has_dice(text):
+        one = questions.one_or_two(text)
+        if asked.roll is None and (isinstance(one, Side) or (_state_in(text) or GameState()).dice is None):
             raise Refusal("bad_parameter", "say the roll to play: 61, or all", "roll")
-        about, rolls = asking.rolls_of(text, asked.roll, around)
-        match = isinstance(about, GameState) and not about.money
+        about, rolls = questions.rolls_of(text, asked.roll, asked.around)
+        return self.calculated(
+            asked,
+            lambda adviser: questions.play(adviser, about, rolls, asked.measure, asked.top),
+            lambda answer: not answer.first.approximate,
+            match=isinstance(about, GameState) and not about.money,
+        )
 
-        def answer(adviser: Advisor) -> Plain:
-            ranked = {dice: asking.ranked(adviser, about, dice, asked.measure) for dice in rolls}
-            return asking.plays(about, ranked)
-
-        found = self._calculated(asked, answer, lambda one: not one["approximate"], match=match)
-        if asked.top is not None:
-            _cut(found, asked.top)
-        return found
-
-    def probe(self, asked: Question) -> Plain:
-        """All of it for one position, and why a section is missing."""
+    def probe(self, asked: Question) -> tuple[ProbeAnswer, bool]:
+        """All of it for one position, and why a section is missing; and whether it is settled."""
         text = self._text(asked)
-        one = one_or_two(text)
-        said = said_by(text)
-        roll = asked.roll or (said and said.dice and f"{max(said.dice)}{min(said.dice)}") or None
-        out: Plain = {
-            "question": {
-                "position": asked.position,
-                "roll": roll,
-                "cube": asked.cube or (said.owner if said else "centered"),
-                "measure": asked.measure or _measure(one, asked, said),
-                "table": asked.table,
-            },
-            "position": describe(one),
-        }
+        one, state = questions.one_or_two(text), _state_in(text)
+        dice = None if isinstance(one, Side) or state is None else state.dice
+        roll = asked.roll or (dice and f"{max(dice)}{min(dice)}") or None
+        over = f"{one}: the game is over, one side has no chequers left"
         missing: dict[str, str] = {}
-        sections: dict[str, Callable[[Question], Plain] | None] = {
-            "cube": self.cube if isinstance(one, Position) else None,
-            "race": self.race,
-            "play": self.play if roll else None,
-        }
-        out |= dict.fromkeys(sections)
+        sections: dict[str, Callable[[Question], Any]] = {"race": lambda asked: (self.race(asked), True)}
         if isinstance(one, Side):
             if not one.chequers:
-                raise Refusal(
-                    "bad_position", f"{one}: the game is over, one side has no chequers left", "position"
-                )
+                raise PositionError(over)
             missing["cube"] = "the cube needs both sides"
         else:
             one.check()
             if not one.us.chequers:
-                raise Refusal(
-                    "bad_position", f"{one}: the game is over, one side has no chequers left", "position"
-                )
+                raise PositionError(over)
+            sections = {"cube": self.cube} | sections
+        if roll:
+            sections["play"] = self.play
+        answers: dict[str, Any] = {}
+        settled = True
         for name, answer in sections.items():
-            if answer is None:
-                continue
             try:
-                out[name] = answer(_for_section(asked, name, roll))
+                answers[name], sure = answer(replace(asked, roll=roll) if name == "play" else asked)
+                settled &= sure
             except NotCoveredError as error:
                 missing[name] = " ".join(str(error).split())
-        if not any(out[name] for name in sections):
-            raise NotCoveredError(missing.get("cube") if isinstance(one, Position) else missing["race"])
-        return out | {"not_covered": missing}
-
-    def answer(self, route: str, asked: Question) -> Plain:
-        """The answer of a route; Refusal for everything that has none."""
-        try:
-            return (
-                {"asked": asked.position} | getattr(self, route)(asked)
-                if route != "probe"
-                else self.probe(asked)
-            )
-        except BgfmtError as error:
-            raise refusal_of(error) from None
+        if not answers:
+            raise NotCoveredError(missing["cube" if isinstance(one, Position) else "race"])
+        match = asked.away or (state is not None and not state.money)
+        usual = "mean" if isinstance(one, Side) else "match" if match else "money"
+        question = ProbeQuestion(
+            position=asked.position,
+            roll=_roll(roll),
+            cube=asked.cube or (state.owner if state else "centered"),
+            measure=asked.measure or usual,
+            table=asked.table,
+        )
+        probe = ProbeAnswer(
+            question=question,
+            position=Described(one),
+            cube=answers.get("cube"),
+            race=answers.get("race"),
+            play=answers.get("play"),
+            not_covered=missing,
+        )
+        return probe, settled
 
     def warm(self) -> None:
-        """Compile in a thread what exact calculations need; those asked meanwhile wait for it."""
+        """Compile in a thread what exact calculations need; questions that need it wait until then."""
         if self.settle == 0:
             return
 
@@ -187,59 +191,63 @@ class Answers:
 
     # -- which adviser, and when it calculates -----------------------------------------------------------
 
-    def _calculated(
-        self,
-        asked: Question,
-        answer: Callable[[Advisor], Plain],
-        sure: Callable[[Plain], bool],
-        *,
-        match: bool,
-    ) -> Plain:
-        """The answer from the tables where that is sure, else the calculated one, unless another is under way."""
+    def calculated(
+        self, asked: Question, answer: Callable[[Advisor], T], sure: Callable[[T], bool], *, match: bool
+    ) -> tuple[T, bool]:
+        """The answer from the tables where that is sure, else the calculated one, unless another is under way.
 
-        def quick() -> Plain:
+        Beside it, whether it is as good as it can be.
+        """
+
+        def quick() -> T:
             return answer(self._adviser(asked))
 
         wanted = self.settle != 0 and asked.settle is not False
         refused: NotCoveredError | None = None
         if not match or not wanted:
             try:
-                found = quick()
-                if not wanted or sure(found):
-                    return found
+                stored = quick()
+                if not wanted or sure(stored):
+                    return stored, True
             except NotCoveredError as error:
-                if not wanted or not isinstance(one_or_two(self._text(asked)), Position):
+                if not wanted:
                     raise
                 refused = error
         try:
-            found, exact = self._one.do(
-                lambda: answer(self._adviser(asked, calculate=True, match=match)), quick
-            )
+            return self._one.do(lambda: answer(self._adviser(asked, calculate=True, match=match)), quick)
         except TooMuchWorkError:  # which names the work and the limit
             raise
         except NotCoveredError as error:
             if self._one.busy:
-                raise Refusal(
-                    "busy", "another calculation is under way", headers=(("Retry-After", "1"),)
-                ) from None
+                retry = (("Retry-After", "1"),)
+                raise Refusal("busy", "another calculation is under way", headers=retry) from None
             raise refused or error from None
-        return found if exact else found | {UNSETTLED: True}
 
     def _adviser(self, asked: Question, *, calculate: bool = False, match: bool = False) -> Advisor:
         limit = None if self.settle is None else self.settle * COLUMNS
         if match:
             limit = MATCH_LIMIT if limit is None else min(limit, MATCH_LIMIT)
-        key = (asked.table, asked.met, calculate, limit)
+        key = (asked.table, asked.met, asked.met_player, asked.extend_met, calculate, limit)
         if key not in self._advisers:
-            if asked.met is not None and asked.met not in _mets():
-                raise Refusal("bad_parameter", f"met is one of {', '.join(_mets())}", "met")
-            holding = self._holding(asked.table)
-            library = Named(list(self.holdings) if holding is None else [holding])
-            mode: Any = "all" if calculate else "nothing"
-            self._advisers[key] = Advisor(library, met=asked.met, calculate=mode, limit=limit)
+            if asked.met is not None and asked.met not in mets.names():
+                raise Refusal("bad_parameter", f"met is one of {', '.join(mets.names())}", "met")
+            table = asked.met and mets.load(asked.met)
+            if asked.extend_met:
+                table = mets.load(asked.met or mets.DEFAULT, extend=True)
+            holding = self.holding(asked.table)
+            self._advisers[key] = Advisor(
+                Named(list(self.holdings) if holding is None else [holding]),
+                met=table or None,
+                met_player=asked.met_player or 0,
+                calculate="all" if calculate else "nothing",
+                limit=limit,
+            )
         return self._advisers[key]
 
-    def _holding(self, name: str | None) -> Holding | None:
+    # -- tables, and positions in text -------------------------------------------------------------------
+
+    def holding(self, name: str | None) -> Holding | None:
+        """The table of a name; Refusal for a name that none has."""
         if name is None:
             return None
         if name not in self.holdings.by_name:
@@ -251,17 +259,15 @@ class Answers:
         sides = (asked,) if isinstance(asked, Side) else (asked.us, asked.them)
         size = tuple((side.highest, side.chequers) for side in sides)
         if size not in self._by_size:
-            self._by_size[size] = self._chosen(asked)
+            self._by_size[size] = self._first_best(asked, sides)
         return self._by_size[size]
 
-    def _chosen(self, asked: Side | Position) -> Holding:
+    def _first_best(self, asked: Side | Position, sides: tuple[Side, ...]) -> Holding:
         tables = [one.table for one in self.holdings]
-        sides = [asked] if isinstance(asked, Side) else [asked.us, asked.them]
         best: Table | None = None
         if isinstance(asked, Position) and not asked.contact:
             best = choose.two_sided_for(tables, asked)
-        if best is None:
-            best = choose.one_sided_for(tables, *sides)
+        best = best or choose.one_sided_for(tables, *sides)
         if best is None:
             if isinstance(asked, Side) and all(table.sides == 2 for table in tables):
                 raise PositionError(
@@ -272,52 +278,59 @@ class Answers:
 
     def _text(self, asked: Question) -> str:
         """The position as text, a position number replaced by the counts it stands for."""
-        if not asked.position.startswith("#"):
-            return asked.position
-        holding = self._holding(asked.table)
+        return str(self._numbered(asked)[1]) if asked.position.startswith("#") else asked.position
+
+    def _numbered(self, asked: Question) -> tuple[Holding, Side | Position]:
+        """The table, and the side or position that a number such as #7407 stands for in it."""
+        holding = self.holding(asked.table)
         if holding is None:
             raise Refusal("bad_position", "a position number needs a table: say which with table", "position")
-        return str(holding.table.asked(number_in(asked.position)))
-
-    @staticmethod
-    def _has_dice(text: str) -> bool:
-        one = one_or_two(text)
-        said = None if isinstance(one, Side) else said_by(text)
-        return said is not None and said.dice is not None
+        text = asked.position
+        if not (text[1:].isascii() and text[1:].isdigit() and len(text) < 40):
+            raise Refusal("bad_position", f"{text[:40]!r} is no position number such as #7407", "position")
+        return holding, holding.table.asked(int(text[1:]))
 
 
-def _away(asked: Question) -> str | None:
-    return None if asked.away is None else f"{asked.away[0]}-{asked.away[1]}"
-
-
-def _state(text: str, asked: Question) -> GameState:
-    return asking.state_of(
-        text, cube=asked.cube, cube_value=asked.cube_value, away=_away(asked), crawford=bool(asked.crawford)
+def _sure_cube(answer: Plain) -> bool:
+    if isinstance(answer, CubeAnswer):
+        actions = (answer.centered_cube, answer.owned_cube)
+        return not answer.equities.approximate and all(action.sure for action in actions)
+    return (
+        isinstance(answer, questions.MatchCubeAnswer) and not answer.action.approximate and answer.action.sure
     )
 
 
-def _measure(one: Side | Position, asked: Question, said: GameState | None) -> str:
-    if isinstance(one, Side):
-        return "mean"
-    return "match" if asked.away or (said is not None and not said.money) else "money"
+def _roll(text: str | None) -> str | None:
+    """A roll as answers write it, the larger die first."""
+    if text is None or text.lower() == "all":
+        return text and "all"
+    return "".join(sorted(re.sub(r"[-, /]", "", text), reverse=True))
 
 
-def _for_section(asked: Question, name: str, roll: str | None) -> Question:
-    from dataclasses import replace
-
-    if name == "play":
-        return replace(asked, roll=roll)
-    return asked
-
-
-def _cut(found: Plain, top: int) -> None:
-    """At most `top` plays of each roll, and how many there are in all."""
-    for one in found.get("rolls", [found]):
-        one["count"] = len(one["plays"])
-        one["plays"] = one["plays"][:top]
+def _mended(text: str) -> str:
+    """A position as it was before its way through a URL: blanks in an ID were "+", "-" and "_" stand for "+/"."""
+    form = r"([A-Za-z0-9+/ _-]{14})(:[A-Za-z0-9+/ _-]{12})?"
+    if not re.fullmatch(form, text) or re.fullmatch(r"[\d\s-]+", text):
+        return text
+    return text.replace(" ", "+").replace("-", "+").replace("_", "/")
 
 
-def _mets() -> Mapping[str, None]:
-    from bgfmt import met
+def _side_or_position(text: str) -> Side | Position:
+    """A side, or a position even where its other side is empty."""
+    from bgfmt.game.identifiers import parse_position, parse_side
 
-    return dict.fromkeys(met.names())
+    one = questions.one_or_two(text)
+    if isinstance(one, Position):
+        return one
+    two = "/" in text or not questions.COUNTS.fullmatch(text.replace(" ", ""))
+    return parse_position(text) if two else parse_side(text)
+
+
+def _state_in(text: str) -> GameState | None:
+    """What an identifier of two sides says; None for a text that is none."""
+    from bgfmt.game.identifiers import parse
+
+    try:
+        return parse(text)
+    except PositionError:
+        return None

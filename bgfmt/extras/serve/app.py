@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+import re
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,17 +14,18 @@ from starlette.routing import Route, Router
 from starlette.types import ASGIApp
 
 from bgfmt import __version__
-from bgfmt.extras.serve import bulk, files, openapi, page, wildbg
-from bgfmt.extras.serve.answers import UNSETTLED, Answers
-from bgfmt.extras.serve.door import Door, packed, to_json
-from bgfmt.extras.serve.files import matches
-from bgfmt.extras.serve.holdings import Holdings
-from bgfmt.extras.serve.metrics import Metrics
+from bgfmt.extras.serve import bulk, openapi, page, wildbg
+from bgfmt.extras.serve.answers import Answers
+from bgfmt.extras.serve.door import Door, Metrics, packed, to_json
+from bgfmt.extras.serve.holdings import Holding, Holdings
 from bgfmt.extras.serve.parameters import BINARY, ROUTES, Question, from_query, question
 from bgfmt.extras.serve.refusals import Refusal
 from bgfmt.extras.serve.work import Workers
+from bgfmt.storage import system
 
 QUICK = ("lookup", "race")  # answered at once; the others in a thread
+PIECE = 256 << 10
+RANGE = re.compile(r"(\d*+)\s*+-\s*+(\d*+)")
 JSON, LINES, BYTES = "application/json", "application/x-ndjson", "application/octet-stream"
 
 
@@ -91,31 +93,28 @@ class Service:
             tag = self.tag(route, f"{given['position']}\0{asked.key()}")
             if matches(request.headers.get("if-none-match"), tag):
                 return Response(status_code=304, headers=self._kept(tag))
-            answer = await self._answer(route, asked, given["position"])
-            sections = [
-                answer,
-                *(answer[name] for name in ("cube", "play") if route == "probe" and answer[name]),
-            ]
-            if sum(one.pop(UNSETTLED, False) for one in sections):  # not to be kept: it can be better
+            answer, settled = await self._answer(route, asked, given["position"])
+            if not settled:  # not to be kept: it can be better
                 return _json(request, answer, {"Cache-Control": "no-store", "Vary": "Accept-Encoding"})
             return _json(request, answer, self._kept(tag))
 
         return ask
 
-    async def _answer(self, route: str, asked: Question, text: str) -> dict[str, Any]:
+    async def _answer(self, route: str, asked: Question, text: str) -> tuple[dict[str, Any], bool]:
         try:
             if route in QUICK and self._near:
-                answer = self.answers.answer(route, asked)
+                answer, settled = self.answers.answer(route, asked)
             else:
-                answer = await self.workers.run(self.answers.answer, route, asked)
+                answer, settled = await self.workers.run(self.answers.answer, route, asked)
         except Refusal as refusal:
             self.metrics.asked(f"/v1/{route}", 1, refusal.code == "not_covered")
             raise
         self.metrics.asked(f"/v1/{route}", 1)
         if route == "probe":
             answer["question"]["position"] = text
-            return answer
-        return answer | {"asked": text}
+        else:
+            answer["asked"] = text
+        return answer, settled
 
     def _kept(self, tag: str) -> dict[str, str]:
         return {
@@ -168,7 +167,7 @@ class Service:
             raise Refusal("bad_parameter", "a parameter is empty", next(k for k, v in given.items() if not v))
         if given.get("rows", "counts") not in ("counts", "numbers"):
             raise Refusal("bad_parameter", "rows is counts or numbers", "rows")
-        held = self.answers._holding(given["table"])
+        held = self.answers.holding(given["table"])
         assert held is not None
         data = await bulk.body_of(request, self.settings.max_body)
         numbers = given.get("rows") == "numbers"
@@ -202,7 +201,7 @@ class Service:
         held = self.holdings.by_name.get(request.path_params["name"])
         if held is None or held.fd is None or not self.settings.download:
             raise Refusal("no_such_table", "there is no table of that name; /v1/tables lists them")
-        return files.send(request, held, self.workers)
+        return send(request, held, self.workers)
 
     def foreign(
         self, route: str, answer: Callable[..., Any], known: tuple[str, ...]
@@ -319,3 +318,84 @@ def _packed(data: bytes, kind: str, accepted: str | None, headers: dict[str, str
     if small is not None:
         return Response(small, 200, {**headers, "Content-Encoding": "gzip", "Content-Type": kind})
     return Response(data, 200, {**headers, "Content-Type": kind})
+
+
+# -- the tables themselves: whole, or one byte range, in pieces, whatever the size --------------------------
+
+
+def send(request: Request, held: Holding, workers: Workers) -> Response:
+    """The answer to a request for a table's file."""
+    tag = f'"{held.fingerprint}"'
+    headers = {
+        "Accept-Ranges": "bytes",
+        "ETag": tag,
+        "Cache-Control": "public, max-age=3600, no-transform",
+        "Content-Disposition": f'attachment; filename="{_ascii(held.name)}"',
+    }
+    if matches(request.headers.get("if-none-match"), tag):
+        return Response(status_code=304, headers=headers)
+    asked = request.headers.get("range")
+    if asked is not None and request.headers.get("if-range", tag).strip() != tag:
+        asked = None
+    first, last, status = 0, held.size - 1, 200
+    found = None if asked is None else byte_range(asked, held.size)
+    if found is not None:
+        (first, last), status = found, 206
+        headers["Content-Range"] = f"bytes {first}-{last}/{held.size}"
+    headers["Content-Length"] = str(last - first + 1)
+    return StreamingResponse(
+        _pieces(held, first, last, workers), status, headers, media_type="application/octet-stream"
+    )
+
+
+def byte_range(text: str, size: int) -> tuple[int, int] | None:
+    """First and last byte of a Range header, None where it is not of a form to be heeded; Refusal beyond the file."""
+    unit, _, rest = text.partition("=")
+    ranges = [one.strip() for one in rest.split(",")]
+    match = RANGE.fullmatch(ranges[0])
+    if unit.strip().lower() != "bytes" or match is None:
+        return None
+    if len(ranges) > 1:
+        if all(not one or RANGE.fullmatch(one) for one in ranges):
+            raise _beyond("one range a request", size)
+        return None
+    if match.groups() == ("", ""):
+        return None
+    first, last = (None if n == "" else int(n[:30]) for n in match.groups())
+    if first is None:
+        assert last is not None
+        if last == 0 or size == 0:
+            raise _beyond("an empty range", size)
+        return max(0, size - last), size - 1
+    if last is not None and last < first:
+        return None
+    if first >= size:
+        raise _beyond(f"the file has {size:,} bytes", size)
+    return first, size - 1 if last is None else min(last, size - 1)
+
+
+def _beyond(why: str, size: int) -> Refusal:
+    return Refusal("bad_range", why, headers=(("Content-Range", f"bytes */{size}"),))
+
+
+def matches(header: str | None, tag: str) -> bool:
+    """Whether an If-None-Match header names the tag."""
+    if header is None:
+        return False
+    tags = [one.strip().removeprefix("W/") for one in header.split(",")]
+    return tag in tags or header.strip() == "*"
+
+
+def _ascii(name: str) -> str:
+    return "".join(c if c.isascii() and c.isprintable() and c not in '"\\' else "_" for c in name)
+
+
+async def _pieces(held: Holding, first: int, last: int, workers: Workers) -> AsyncIterator[bytes]:
+    at, fd = first, held.fd
+    assert fd is not None
+    while at <= last:
+        piece = await workers.read(system.read_at, fd, min(PIECE, last - at + 1), at)
+        if not piece:
+            raise OSError(f"{held.name} was cut short while it was sent")
+        yield piece
+        at += len(piece)

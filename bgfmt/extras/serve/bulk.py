@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import zlib
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +22,7 @@ from bgfmt.tables import Table
 from bgfmt.tables.numbering import CHUNK, Numbered
 
 DEEPEST = 20
+BODY_SECONDS = 30.0
 DISTRIBUTIONS = {"bearoff", "gammon"}
 DRAINED = 64 << 20  # bytes of a body that is too large that are read and let go before it is refused
 
@@ -40,12 +43,16 @@ async def body_of(request: Request, most: int) -> bytes:
     try:
         if expected > DRAINED:
             raise too_large
-        async for piece in request.stream():
-            length += len(piece)
-            if max(length, expected) <= most:
-                pieces.append(piece)
-            elif length > DRAINED:
-                raise too_large
+        async with asyncio.timeout(BODY_SECONDS):
+            async for piece in request.stream():
+                length += len(piece)
+                if max(length, expected) <= most:
+                    pieces.append(piece)
+                elif length > DRAINED:
+                    raise too_large
+    except TimeoutError:
+        late = f"a request's body is complete within {BODY_SECONDS:.0f} s"
+        raise Refusal("too_slow", late, headers=(("Connection", "close"),)) from None
     except ClientDisconnect:
         raise Refusal("bad_body", "the body ended early") from None
     except Refusal as refusal:
@@ -144,20 +151,11 @@ def _common(route: str, given: Mapping[str, Any]) -> Question:
     return question(from_object(given, known))
 
 
-def common_of_query(route: str, given: Mapping[str, str]) -> Question:
-    """The common parameters of a query."""
-    return question(given)
-
-
 def answer_all(answers: Answers, route: str, items: list[Any], common: Question) -> Iterator[dict[str, Any]]:
     """An answer or an error for each item, in order."""
-    from dataclasses import replace
-
-    answers.holdings.by_name  # noqa: B018 - a closed service has none
     if common.settle is None:
         common = replace(common, settle=False)
-    if common.table is not None:
-        answers._holding(common.table)
+    answers.holding(common.table)
     for row, item in enumerate(items):
         text = item if isinstance(item, str) else item.get("position") if isinstance(item, dict) else None
         asked = text if isinstance(text, str) else None
@@ -171,7 +169,7 @@ def answer_all(answers: Answers, route: str, items: list[Any], common: Question)
             if "position" not in given:
                 raise Refusal("bad_parameter", "position is missing", "position")
             one = question(given, common)
-            yield answers.answer(route, one) | {"asked": asked}
+            yield answers.answer(route, one)[0] | {"asked": asked}
         except Refusal as refusal:
             refusal.row = row
             yield {"asked": asked, **refusal.body()}

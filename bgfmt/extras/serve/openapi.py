@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from bgfmt import __version__
-from bgfmt.extras.serve.parameters import MOST_TEXT, ROUTES
-from bgfmt.extras.serve.schemas import PARAMETERS, SCHEMAS, TEXT, WHOLE, Schema, or_null, ref, shape
+from bgfmt.analysis.questions import MOST_TEXT, QUESTIONS, options
+from bgfmt.analysis.shapes import SHAPES, Schema, option_schema, ref, schema_of
+from bgfmt.extras.serve.refusals import STATUSES
 
 if TYPE_CHECKING:
     from bgfmt.extras.serve.app import Settings
+
 
 SUMMARIES = {
     "lookup": "What a table says of a position",
@@ -19,7 +21,76 @@ SUMMARIES = {
     "play": "The plays of a roll, ranked",
     "probe": "All of it for one position",
 }
-ANSWERS = {"lookup": "Lookup", "race": "Race", "cube": "Cube", "play": "Plays", "probe": "Probe"}
+
+
+NUMBER: Schema = {"type": "number"}
+WHOLE: Schema = {"type": "integer"}
+TEXT: Schema = {"type": "string"}
+TRUTH: Schema = {"type": "boolean"}
+
+
+def or_null(schema: Schema) -> Schema:
+    """A schema or null."""
+    return {**schema, "type": [schema["type"], "null"]}
+
+
+def shape(needed: Schema, more: Schema | None = None) -> Schema:
+    """An object with these properties, and perhaps more."""
+    return {"type": "object", "properties": {**needed, **(more or {})}, "required": list(needed)}
+
+
+def array(of: Schema) -> Schema:
+    """A list."""
+    return {"type": "array", "items": of}
+
+
+_SOURCED: Schema = {
+    "table": or_null(TEXT),
+    "max_error": or_null({"type": "object", "additionalProperties": or_null(NUMBER)}),
+}
+_PLAYER = {**TEXT, "enum": ["on roll", "other side"]}
+_STEP = shape({"from": WHOLE, "to": WHOLE})
+_ERROR = shape(
+    {"status": WHOLE, "code": {**TEXT, "enum": list(STATUSES)}, "message": TEXT},
+    {"parameter": TEXT, "row": WHOLE},
+)
+_TABLE: Schema = dict.fromkeys(("name", "title", "format", "kind"), TEXT)
+_TABLE |= dict.fromkeys(("points", "chequers", "positions", "size"), WHOLE)
+_TABLE |= {"max_error": _SOURCED["max_error"], "fingerprint": {**TEXT, "pattern": "^[0-9a-f]{32}$"}}
+_TABLE |= dict.fromkeys(("sha256", "url"), or_null(TEXT))
+SCHEMAS: dict[str, Schema] = {name: schema_of(one) for one, name in SHAPES.items()} | {
+    "Error": shape({"error": _ERROR}),
+    "Lookup": shape(
+        {
+            **_SOURCED,
+            "asked": TEXT,
+            "answers": {**array(shape({"position_number": WHOLE}, {"player": _PLAYER})), "minItems": 1},
+        }
+    ),
+    "Tables": shape(
+        {"version": TEXT, "features": array(TEXT), "tables": array(ref("Table"))}, {"mets": array(TEXT)}
+    ),
+    "Table": shape(_TABLE, dict.fromkeys(("cubeful", "gammon", "compressed"), TRUTH)),
+    "Health": shape({"status": TEXT, "version": TEXT, "tables": WHOLE}),
+    "Chances": shape(dict.fromkeys(("win", "winG", "winBg", "loseG", "loseBg"), NUMBER)),
+    "Eval": shape({"cube": shape({"double": TRUTH, "accept": TRUTH}), "probabilities": ref("Chances")}),
+    "Moves": shape({"moves": array(shape({"play": array(_STEP), "probabilities": ref("Chances")}))}),
+    "Foreign": shape({"message": TEXT, "error": {"type": "object"}}),
+}
+#: the shapes of the answers of each question, which all have `asked` beside them but that of a probe
+ANSWERS = {
+    "lookup": ("Lookup",),
+    "race": ("SideRace", "TwoRaces"),
+    "cube": ("CubeAnswer", "MatchCubeAnswer", "ScoresAnswer"),
+    "play": ("PlayAnswer",),
+    "probe": ("ProbeAnswer",),
+}
+
+
+def _answer(route: str) -> Schema:
+    several = [ref(name) for name in ANSWERS[route]]
+    one = several[0] if len(several) == 1 else {"anyOf": several}
+    return one if route == "probe" else {"allOf": [one, shape({"asked": TEXT})]}
 
 
 def _body(kind: str, schema: Schema) -> Schema:
@@ -58,20 +129,19 @@ def _ok(kind: str, schema: Schema, *, kept: bool = False) -> Schema:
 
 
 def _parameter(name: str, *, path: bool = False) -> Schema:
-    schema, text = PARAMETERS[name]
     return {
         "name": name,
         "in": "path" if path else "query",
         "required": path,
-        "description": text,
-        "schema": schema,
+        "description": options()[name].about,
+        "schema": option_schema(name),
     }
 
 
 def _question(route: str, settings: Settings) -> tuple[Schema, Schema]:
     """The path items of a question: with the position as parameter, and in the path."""
-    answer = _ok("application/json", ref(ANSWERS[route]), kept=True)
-    names = ROUTES[route]
+    answer = _ok("application/json", _answer(route), kept=True)
+    names = QUESTIONS[route]
     get: Schema = {
         "summary": SUMMARIES[route],
         "operationId": route,
@@ -91,13 +161,13 @@ def _question(route: str, settings: Settings) -> tuple[Schema, Schema]:
 
 
 def _many(route: str, settings: Settings) -> Schema:
-    names = [n for n in ROUTES[route] if n != "position"]
+    names = [n for n in QUESTIONS[route] if n != "position"]
     one = {
         "anyOf": [
             TEXT,
             {
                 "type": "object",
-                "properties": {n: PARAMETERS[n][0] for n in ROUTES[route]},
+                "properties": {n: option_schema(n) for n in QUESTIONS[route]},
                 "required": ["position"],
             },
         ]
@@ -109,14 +179,14 @@ def _many(route: str, settings: Settings) -> Schema:
             "required": ["positions"],
             "properties": {
                 "positions": {"type": "array", "maxItems": settings.max_rows, "items": one},
-                **{n: PARAMETERS[n][0] for n in names},
+                **{n: option_schema(n) for n in names},
             },
         },
     )
     body |= _body(
         "application/x-ndjson", {**TEXT, "description": f"An item a line, at most {settings.max_rows}."}
     )
-    entry = {"anyOf": [ref(ANSWERS[route]), shape({"asked": or_null(TEXT), "error": {"type": "object"}})]}
+    entry = {"anyOf": [_answer(route), shape({"asked": or_null(TEXT), "error": {"type": "object"}})]}
     content = _body("application/json", shape({"results": {"type": "array", "items": entry}}))
     content |= _body("application/x-ndjson", TEXT)
     parameters = [_parameter(n) for n in names]
@@ -152,7 +222,7 @@ def _many(route: str, settings: Settings) -> Schema:
 def document(settings: Settings, names: Sequence[str]) -> Schema:
     """The document."""
     paths: Schema = {}
-    for route in ROUTES:
+    for route in QUESTIONS:
         first, second = _question(route, settings)
         paths[f"/v1/{route}"] = first
         paths[f"/v1/{route}/{{position}}"] = second

@@ -1,4 +1,8 @@
-"""The socket, the signals, the first line: `serve` runs until it is told to end."""
+"""The socket, the connections, the signals: `serve` runs until it is told to end.
+
+uvicorn has no deadline for a request that never ends and no limit on its head, so each connection is watched
+before its bytes reach uvicorn's own protocol: a head has a time and a size, a body has a time.
+"""
 
 from __future__ import annotations
 
@@ -7,41 +11,181 @@ import contextlib
 import ipaddress
 import logging
 import os
+import re
 import signal
 import socket
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from http import HTTPStatus
 from typing import Any
 
 import uvicorn
 
 from bgfmt.extras.serve.app import Service, Settings
-from bgfmt.extras.serve.door import LOOPBACK
+from bgfmt.extras.serve.bulk import BODY_SECONDS
+from bgfmt.extras.serve.door import LOOPBACK, to_json
 from bgfmt.extras.serve.holdings import Holdings
-from bgfmt.extras.serve.protocol import Protocol
+from bgfmt.extras.serve.refusals import Refusal
 
 GRACE = 5  # seconds for requests under way once the end is asked for
 
 
-class _Server(uvicorn.Server):
-    """uvicorn's server, ending without the signal that ended it."""
+MOST_HEAD = 32 << 10
+HEAD_SECONDS = 15.0
+REFUSED_SECONDS = 3.0  # a newcomer beyond the limit is told so, and is not waited for longer
+STALE_SECONDS = 5.0  # a head that takes this long gives way to newcomers
+METHOD = re.compile(rb"[A-Z]{3,7} ")
+HEAD_END = re.compile(rb"\n\r?\n")
+HEAD = re.compile(
+    rb"(?:GET|HEAD|POST|PUT|DELETE|OPTIONS|PATCH|TRACE) (?:/|\*|https?://)[!-~\x80-\xff]*+ HTTP/1\.[01]\r?\n"
+    rb"(?:[!#$%&'*+.^_`|~0-9A-Za-z-]++:[^\0\n]*+\n)*+\r?\n"
+)
+LENGTH = re.compile(rb"^content-length:[ \t]*(\d{1,18})[ \t]*\r?$", re.I | re.M)
+CHUNKED = re.compile(rb"^transfer-encoding:", re.I | re.M)
 
-    @contextlib.contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        if threading.current_thread() is not threading.main_thread():
-            yield
+
+class Watch:
+    """All connections: at most `most`, and of each `protocol()`, uvicorn's own."""
+
+    def __init__(self, most: int, protocol: Callable[[], Any]) -> None:
+        self.most, self.protocol = most, protocol
+        self.open: set[Connection] = set()
+        self.waiting: dict[
+            Connection, float
+        ] = {}  # connections whose first head is not complete, oldest first
+
+    def full(self, now: float) -> bool:
+        """Whether a newcomer is one too many, and none of those before it has taken long with its head."""
+        if len(self.open) <= self.most:
+            return False
+        oldest = next(iter(self.waiting), None)
+        if oldest is None or now - self.waiting[oldest] < STALE_SECONDS:
+            return True
+        del self.waiting[oldest]
+        oldest.transport.abort()
+        return False
+
+
+class Connection(asyncio.Protocol):
+    """One connection. Bytes are held back until a request's head is complete, then uvicorn's protocol has them."""
+
+    transport: asyncio.Transport
+
+    def __init__(self, watch: Watch) -> None:
+        self.watch, self.loop = watch, asyncio.get_running_loop()
+        self.inner: Any = None  # None for a newcomer beyond the limit
+        self._timer: asyncio.TimerHandle | None = None
+        self._head = b""
+        self._body: int | None = 0  # bytes of a request's body still to come, None until the connection ends
+
+    def connection_made(self, transport: Any) -> None:
+        self.transport, watch = transport, self.watch
+        watch.open.add(self)
+        if len(watch.open) > 2 * watch.most + 64:
+            transport.abort()
             return
+        if watch.full(self.loop.time()):
+            self._wait(REFUSED_SECONDS)
+            return
+        self.inner = watch.protocol()
+        self.inner.connection_made(transport)
+        self.watch.waiting[self] = self.loop.time()
+        self._wait(HEAD_SECONDS)
 
-        def stop(*_: Any) -> None:
-            self.should_exit = True
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._stop()
+        self.watch.open.discard(self)
+        self.watch.waiting.pop(self, None)
+        if self.inner is not None:
+            self.inner.connection_lost(exc)
 
-        before = {one: signal.signal(one, stop) for one in (signal.SIGINT, signal.SIGTERM)}
-        try:
-            yield
-        finally:
-            for one, handler in before.items():
-                signal.signal(one, handler)
+    def eof_received(self) -> bool | None:
+        return None if self.inner is None else self.inner.eof_received()  # type: ignore[no-any-return]
+
+    def pause_writing(self) -> None:
+        if self.inner is not None:
+            self.inner.pause_writing()
+
+    def resume_writing(self) -> None:
+        if self.inner is not None:
+            self.inner.resume_writing()
+
+    def data_received(self, data: bytes) -> None:
+        while data and not self.transport.is_closing():
+            if self._body != 0:
+                part = data if self._body is None else data[: self._body]
+                data = data[len(part) :]
+                if self._body is not None:
+                    self._body -= len(part)
+                    if not self._body:
+                        self._stop()
+                self.inner.data_received(part)
+                continue
+            before = max(0, len(self._head) - 2)
+            self._head = (self._head + data).lstrip(b"\r\n")
+            if self._head and self._timer is None:
+                self._wait(HEAD_SECONDS)
+            end = HEAD_END.search(self._head, before if before < len(self._head) else 0)
+            size = len(self._head) if end is None else end.end()
+            if len(self._head) > 8 and not METHOD.match(self._head):
+                self._refuse("bad_request", "this is no HTTP request")
+            elif size > MOST_HEAD:
+                self._refuse("head_too_large", f"a request's head has at most {MOST_HEAD:,} bytes")
+            if end is None or self.transport.is_closing():
+                return
+            head, data, self._head = self._head[:size], self._head[size:], b""
+            self._request(head)
+
+    def _request(self, head: bytes) -> None:
+        """Let a request through whose head is complete."""
+        self._stop()
+        self.watch.waiting.pop(self, None)
+        if self.inner is None:
+            most, retry = self.watch.most, (("Retry-After", "1"),)
+            self._refuse("busy", f"{most:,} connections are open (--connections)", retry)
+            return
+        if not HEAD.fullmatch(head):
+            self._refuse("bad_request", "this is no HTTP request")
+            return
+        length = LENGTH.search(head)
+        self._body = None if CHUNKED.search(head) else int(length[1]) if length else 0
+        if self._body:
+            self._wait(BODY_SECONDS + GRACE)  # the application answers before, where it reads the body
+        self.inner.data_received(head)
+
+    def _wait(self, seconds: float) -> None:
+        self._stop()
+        self._timer = self.loop.call_later(seconds, self._late)
+
+    def _stop(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _late(self) -> None:
+        self._timer = None
+        if self.transport.is_closing():
+            return
+        if self._head and not self._body:
+            self._refuse("too_slow", f"a request's head is complete within {HEAD_SECONDS:.0f} s")
+        else:
+            self.transport.abort()
+
+    def _refuse(self, code: str, message: str, more: tuple[tuple[str, str], ...] = ()) -> None:
+        """Answer by an error and close."""
+        refusal = Refusal(code, message)
+        body = to_json(refusal.body())
+        headers = [("content-type", "application/json"), ("content-length", str(len(body)))]
+        headers += [
+            ("cache-control", "no-store"),
+            ("x-content-type-options", "nosniff"),
+            ("connection", "close"),
+        ]
+        lines = "".join(f"{name}: {value}\r\n" for name, value in (*headers, *more))
+        status = HTTPStatus(refusal.status)
+        self.transport.write(f"HTTP/1.1 {status} {status.phrase}\r\n{lines}\r\n".encode() + body)
+        self.transport.close()
 
 
 def is_loopback(host: str) -> bool:
@@ -97,7 +241,6 @@ def serve(
 ) -> None:
     """Serve until SIGINT or SIGTERM; `say` is told the address once connections are taken."""
     _more_files(settings.connections)
-    Protocol.most = settings.connections
     made = listen(host, port)
     service = Service(holdings, settings)
     for name in ("uvicorn.error", "asyncio"):
@@ -109,7 +252,7 @@ def serve(
 
     config = uvicorn.Config(
         service.app(None if quiet else log),
-        http=Protocol,
+        http="httptools",
         ws="none",
         lifespan="off",
         log_config=None,
@@ -120,10 +263,25 @@ def serve(
         timeout_keep_alive=15,
         timeout_graceful_shutdown=GRACE,
     )
+    config.load()
+    protocol = config.http_protocol_class
+    watch: Watch | None = None
+
+    def connection(**given: Any) -> Connection:
+        nonlocal watch
+        if watch is None:
+            watch = Watch(settings.connections, lambda: protocol(**given))
+        return Connection(watch)
+
+    config.http_protocol_class = connection  # type: ignore[assignment]
+    server = uvicorn.Server(config)
     service.answers.warm()
+    before = _end_by_signals(server)
     try:
-        asyncio.run(_run(_Server(config), made, holdings, host, say))
+        asyncio.run(_run(server, made, holdings, host, say))
     finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
         working = service.workers.under_way > 0
         service.close()
         if working:  # a calculation cannot be stopped half-way, and none may keep the process
@@ -132,8 +290,22 @@ def serve(
             os._exit(0)
 
 
+def _end_by_signals(server: uvicorn.Server) -> dict[signal.Signals, Any]:
+    """Let SIGINT and SIGTERM end the server, and nothing else; the handlers before.
+
+    uvicorn puts its own handlers in place of these while it runs, and then raises the signal once more for them.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return {}
+
+    def stop(*_: Any) -> None:
+        server.should_exit = True
+
+    return {one: signal.signal(one, stop) for one in (signal.SIGINT, signal.SIGTERM)}
+
+
 async def _run(
-    server: _Server, made: socket.socket, holdings: Holdings, host: str, say: Callable[[str], None]
+    server: uvicorn.Server, made: socket.socket, holdings: Holdings, host: str, say: Callable[[str], None]
 ) -> None:
     async def announce() -> None:
         while not server.started:

@@ -10,108 +10,89 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
-from bgfmt.analysis import approximate, choose
-from bgfmt.errors import BgfmtError, NotCoveredError, PositionError
+from bgfmt.analysis import choose
+from bgfmt.analysis.advisor import Advisor
+from bgfmt.analysis.answers import PositionEquities
+from bgfmt.analysis.questions import MatchCubeAnswer, Question
+from bgfmt.errors import BgfmtError, PositionError
 from bgfmt.extras.serve.answers import Answers
-from bgfmt.extras.serve.parameters import Question
 from bgfmt.extras.serve.refusals import Refusal, refusal_of
-from bgfmt.game.board import Position, Side
-from bgfmt.game.moves import BAR, legal_plays
+from bgfmt.game.board import MAX_CHEQUERS, Position, Side
 from bgfmt.game.state import GameState
-from bgfmt.tables import OneSided, Table, of_kind
 
 POINTS = tuple(f"p{k}" for k in range(26))
 AWAY = ("x_away", "o_away")
 EVAL = (*AWAY, *POINTS)
 MOVE = ("die1", "die2", *EVAL)
-FULL = 15
+ASKED = Question()
+Chances = dict[str, float]
 
 
 def evaluate(answers: Answers, given: Mapping[str, str]) -> dict[str, Any]:
-    """`/eval`: the cube by our money action, and the chances of the mover."""
-    position, one_point = _position(given), _one_point(given)
-    tables = [one.table for one in answers.holdings]
+    """`/eval`: the cube action of `/v1/cube` with a centered cube, and the chances of the mover."""
+    state = GameState.of(_position(given), away=_away(given))
     try:
-        choose.check_race(position)
-        chances = _chances(tables, position, one_point)
-        if one_point:
-            return {"cube": {"double": False, "accept": True}, "probabilities": chances}
-        action = answers._adviser(Question()).cube(GameState.of(position))
+        answer, _ = answers.cube_of(state, ASKED)
+        action: Any = answer.action  # type: ignore[attr-defined]
+        if isinstance(answer, MatchCubeAnswer):
+            chances = _named(action.match.mwc.no_double, 0.0, 0.0)
+        else:
+            equities: Any = answer.equities  # type: ignore[attr-defined]
+            chances, _ = answers.calculated(
+                ASKED, lambda adviser: _chances(adviser, state, equities), lambda _: True, match=False
+            )
     except BgfmtError as error:
         raise refusal_of(error) from None
     return {"cube": {"double": action.doubles, "accept": action.takes}, "probabilities": chances}
 
 
 def moves(answers: Answers, given: Mapping[str, str]) -> dict[str, Any]:
-    """`/move`: all plays, best first by cubeless equity; the chances are those of the mover after the play."""
-    position, one_point = _position(given), _one_point(given)
-    dice = tuple(_whole(given.get(name), name, 1, 6) for name in ("die1", "die2"))
-    tables = [one.table for one in answers.holdings]
-    found: list[dict[str, Any]] = []
-    try:
-        choose.check_race(position)
-        for play in legal_plays(position, *dice):
-            after = play.result.swapped()
-            if not after.them.chequers:
-                won = 1.0 if after.us.chequers == FULL and not one_point else 0.0
-                chances = _named(1.0, won, 0.0)
-            else:
-                other = _chances(tables, after, one_point)
-                chances = _named(1 - other["win"], other["loseG"], other["winG"])
+    """`/move`: all plays, best first as `/v1/play` ranks them without a cube; chances of the mover after the play."""
+    dice = _whole(given.get("die1"), "die1", 1, 6), _whole(given.get("die2"), "die2", 1, 6)
+    state = GameState.of(_position(given), dice, away=_away(given))
+
+    def answer(adviser: Advisor) -> tuple[list[dict[str, Any]], bool]:
+        choose.check_race(state.position)
+        ranked = adviser.plays(state, measure="cubeless" if state.money else "match")
+        out = []
+        for play in ranked.plays:
+            assert isinstance(play.result, Position)
             steps = [{"from": move.start, "to": move.end} for move in play.moves]
-            found.append({"play": steps, "probabilities": chances})
+            out.append({"play": steps, "probabilities": _after(adviser, state, play.result, play.mwc)})
+        return out, ranked.approximate
+
+    try:
+        (found, _), _ = answers.calculated(ASKED, answer, lambda one: not one[1], match=not state.money)
     except BgfmtError as error:
         raise refusal_of(error) from None
-    found.sort(key=lambda one: -_equity(one["probabilities"]))
     return {"moves": found}
 
 
-def _equity(chances: dict[str, float]) -> float:
-    return 2 * chances["win"] - 1 + chances["winG"] - chances["loseG"]
+def _after(adviser: Advisor, state: GameState, result: Position, mwc: float | None) -> Chances:
+    """The chances of the side that has played; at one point these are those to win the match."""
+    if mwc is not None:
+        return _named(mwc, 0.0, 0.0)
+    if not result.us.chequers:
+        return _named(1.0, float(result.them.chequers == MAX_CHEQUERS and state.money), 0.0)
+    after = GameState.of(result.swapped(), away=state.away)
+    other = _chances(adviser, after, adviser.equities(after))
+    return _named(1 - other["win"], other["loseG"], other["winG"])
 
 
-def _named(win: float, win_gammon: float, lose_gammon: float) -> dict[str, float]:
+def _chances(adviser: Advisor, state: GameState, equities: PositionEquities) -> Chances:
+    """Chances of the side on roll: the win as the adviser knows it, gammons from the rolls of each side."""
+    sides = (state.position.us, state.position.them)
+    if all(side.chequers < MAX_CHEQUERS for side in sides) and equities.win is not None:
+        return _named(equities.win, 0.0, 0.0)
+    estimate = adviser.chances(state.position)
+    if estimate.win_gammon is None or estimate.lose_gammon is None:
+        raise choose.not_covered(adviser.library.tables, *sides, wanted="the chances of gammons")
+    win = estimate.win if equities.win is None else equities.win
+    return _named(win, estimate.win_gammon, estimate.lose_gammon)
+
+
+def _named(win: float, win_gammon: float, lose_gammon: float) -> Chances:
     return {"win": win, "winG": win_gammon, "winBg": 0.0, "loseG": lose_gammon, "loseBg": 0.0}
-
-
-def _chances(tables: list[Table], position: Position, one_point: bool) -> dict[str, float]:
-    """Chances of the side on roll: the win from a two-sided table where there is one, gammons from one-sided data."""
-    full = [side.chequers == FULL for side in (position.us, position.them)]
-    table = choose.two_sided_for(tables, position)
-    win = None if table is None else float(table.lookup_many([position.us], [position.them])[0][0]) / 2 + 0.5
-    if win is not None and (one_point or not any(full)):
-        return _named(win, 0.0, 0.0)
-    one = _distributions(tables, position, any(full) and not one_point)
-    ours, theirs = (_row(one.bearoff, one, side) for side in (position.us, position.them))
-    won = lost = 0.0
-    if not one_point:
-        firsts = [
-            None if one.gammon is None else _row(one.gammon, one, side)
-            for side in (position.us, position.them)
-        ]
-        _, won, lost = (
-            float(x)
-            for x in approximate.outcome_chances(
-                ours, theirs, firsts[0] if full[0] else None, firsts[1] if full[1] else None
-            )
-        )
-    return _named(float(approximate.win_chances(ours, theirs)) if win is None else win, won, lost)
-
-
-def _distributions(tables: list[Table], position: Position, gammons: bool) -> OneSided:
-    fitting = [t for t in of_kind(tables, OneSided) if not gammons or t.gammon is not None]
-    one = choose.distributions_for(fitting, position.us, position.them)
-    if one is None:
-        wanted = "the chances of gammons" if gammons else "both sides' chances"
-        raise choose.not_covered(tables, position.us, position.them, wanted=wanted)
-    return one
-
-
-def _row(rows: Any, table: OneSided, side: Side) -> Any:
-    row = np.asarray(rows[side.number(table.points)])
-    return row if row.dtype == np.float64 else row / 65535
 
 
 def _position(given: Mapping[str, str]) -> Position:
@@ -126,16 +107,19 @@ def _position(given: Mapping[str, str]) -> Position:
     except PositionError as error:
         raise Refusal("bad_position", str(error)) from None
     position = Position(us, them)
-    if us.highest == BAR:
+    if us.bar:
         raise Refusal("not_covered", f"{us} has a chequer on the bar")
     return position
 
 
-def _one_point(given: Mapping[str, str]) -> bool:
-    away = [_whole(given.get(name, "0"), name, 0, 64) for name in AWAY]
-    if away not in ([0, 0], [1, 1]):
+def _away(given: Mapping[str, str]) -> tuple[int, int] | None:
+    away = (
+        _whole(given.get("x_away", "0"), "x_away", 0, 64),
+        _whole(given.get("o_away", "0"), "o_away", 0, 64),
+    )
+    if away not in ((0, 0), (1, 1)):
         raise Refusal("bad_parameter", "x_away and o_away are both 0 (money) or both 1 (one point)", "x_away")
-    return away == [1, 1]
+    return away if away == (1, 1) else None
 
 
 def _whole(text: str | None, name: str, least: int, most: int) -> int:
@@ -147,6 +131,3 @@ def _whole(text: str | None, name: str, least: int, most: int) -> int:
 def refused(refusal: Refusal) -> dict[str, Any]:
     """An error as these two routes say it."""
     return {"message": refusal.as_dict()["message"], **refusal.body()}
-
-
-__all__ = ["EVAL", "MOVE", "NotCoveredError", "evaluate", "moves", "refused"]

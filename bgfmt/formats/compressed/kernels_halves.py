@@ -254,7 +254,7 @@ def folded(records: Any, room: Room, out: Any) -> None:
         out[c] = 32768 + x // 36 if x >= 0 else 32768 - (-x) // 36  # towards zero
 
 
-@njit(images=False)
+@njit()
 def rebuilt(file: File, singles: Singles, room: Room, us: Any, ts: Any, begin: Any, out: Any) -> Any:
     """Records of pairs of places 0 < us < ts, from `begin` on, out (m, columns) uint16; -1, or one that is bad."""
     records = np.empty((1024, out.shape[1]), np.uint16)

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from llvmlite import ir
-
 from bgfmt.jit import intrinsic, njit
-from bgfmt.jit.compiler import cgutils, types
+from bgfmt.jit.compiler import cgutils, ir, types
 
 ROWS, LANES = 4, 32  # of a tile
 I16, I32, I64, F64 = ir.IntType(16), ir.IntType(32), ir.IntType(64), ir.DoubleType()

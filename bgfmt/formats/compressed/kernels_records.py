@@ -245,7 +245,7 @@ def add_predictions(
         predicted(row, theirs, where[i], parts[t], out[order[i]])
 
 
-@njit(images=False)
+@njit()
 def record(
     data: Any,
     start: Any,

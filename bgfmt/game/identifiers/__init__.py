@@ -6,6 +6,7 @@ Which end is which: counts run from the ace point up, and of two sides the one o
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
 
 from bgfmt.errors import PositionError
 from bgfmt.game.board import Position, Side
@@ -54,19 +55,31 @@ __all__ = [
 
 
 SIDE = r"[\d\s,]*(?:bar[\s,]+\d+[\s,]*)?"
+#: how identifiers stand in longer text: with their name before them, or by a form that no other words have
+_IS = r"\s*(?:[=:]\s*)?"
+_ID = r"[A-Za-z0-9+/]{8,}"
+_XGID = re.compile(rf"xgid{_IS}([-A-Z]+(?::[-\w]*)+)|(?<![-\w:])([-A-O]{{20,30}}(?::-?\w+){{7,9}})", re.I)
+_POSITION_ID = re.compile(rf"position[- ]?id{_IS}({_ID})(?:\W+match[- ]?id{_IS}({_ID}))?", re.I)
+_MATCH_ID = re.compile(rf"match[- ]?id{_IS}({_ID})", re.I)
+_GNUBG_ID = re.compile(rf"gnu ?(?:bg)?[- ]?id{_IS}({_ID}(?::[A-Za-z0-9+/]+)?)", re.I)
+_BARE_GNUBG_ID = re.compile(r"(?<![\w+/:])([A-Za-z0-9+/]{14}:[A-Za-z0-9+/]{12})(?![\w+/])")
+_FIBS_LINE = re.compile(r"^[^\w\r\n]*(board:[^\r\n]*)", re.M)
 
 
 def parse(text: str) -> GameState:
-    """The state that any identifier, or the counts of two sides, stand for; PositionError for anything else.
+    """The state that a text stands for: an identifier, the counts of two sides, or text with an identifier in it.
+
+    Text may be what a program puts on the clipboard (eXtreme Gammon, gnubg, BGBlitz) or a message around an XGID, a
+    GNUbg ID, a Position ID or Match ID with its name, or a FIBS board line.
+
+    Raises
+    ------
+    PositionError for text without a position or with several, and for a damaged identifier, which it names.
 
     >>> parse("dwMAAN4FAAAAAA:cAkAAAAAAAAE").position.us
     Side(4, 3, 1)
     """
     text = text.strip("\0\r\n\t ")
-    if text.startswith("board:"):
-        return from_fibs(text)
-    if text.startswith("XGID=") or re.fullmatch(r"[-A-Oa-o]{26}:.*", text):
-        return from_xgid(text)
     if re.fullmatch(f"{SIDE}/{SIDE}", text):
         first, _, second = text.partition("/")
         return GameState.of(Position(_counts(first), _counts(second)).check())
@@ -78,10 +91,38 @@ def parse(text: str) -> GameState:
         return GameState.of(from_key_letters(text))
     if OGID.match(text):
         return from_ogid(text)
-    raise PositionError(
-        f"{text[:80]!r}: neither counts of two sides (such as '4 3 1 / 3 3 2', on roll first) "
-        "nor a Position ID, Match ID, GNUbg ID, XGID, FIBS board, OGID or position key"
-    )
+    return _inside(text)
+
+
+def _inside(text: str) -> GameState:
+    """The one state whose identifier stands in a longer text."""
+    states = list(dict.fromkeys(read(name) for read, name in _named_inside(text)))
+    if len(states) > 1:
+        raise PositionError(f"the text holds {len(states)} different positions; paste one")
+    if not states:
+        start = " ".join(text[:40].split())
+        raise PositionError(
+            f"no position in {start!r}: expected counts of two sides ('4 3 1 / 3 3 2', on roll first), "
+            "an XGID, GNUbg ID, OGID or FIBS board"
+        )
+    return states[0]
+
+
+def _named_inside(text: str) -> Iterator[tuple[Callable[[str], GameState], str]]:
+    """Every identifier in a text, and what reads it; a Position ID and the Match ID after it are one."""
+    for match in _FIBS_LINE.finditer(text):
+        yield from_fibs, match[1]
+    for match in _XGID.finditer(text):
+        yield from_xgid, (match[1] or match[2]).rstrip(":")
+    for pattern in (_GNUBG_ID, _BARE_GNUBG_ID):
+        for match in pattern.finditer(text):
+            yield from_gnubg_id, match[1]
+    positions = list(_POSITION_ID.finditer(text))
+    for match in positions:
+        yield from_gnubg_id, f"{match[1]}:{match[2]}" if match[2] else match[1]
+    if not positions:
+        for match in _MATCH_ID.finditer(text):
+            yield from_match_id, match[1]
 
 
 def parse_position(text: str) -> Position:
@@ -98,10 +139,10 @@ def parse_side(text: str) -> Side:
 
 def _counts(text: str) -> Side:
     points, _, bar = text.partition("bar")
-    said = re.findall(r"\d+", points), re.findall(r"\d+", bar)
-    if any(len(number) > 9 for part in said for number in part):
+    words = re.findall(r"\d+", points), re.findall(r"\d+", bar)
+    if any(len(number) > 9 for part in words for number in part):
         raise PositionError(f"{text.strip()[:80]!r}: a point holds at most 15 chequers")
-    numbers, on_bar = [int(number) for number in said[0]], int(said[1][0]) if said[1] else 0
+    numbers, on_bar = [int(number) for number in words[0]], int(words[1][0]) if words[1] else 0
     if len(numbers) > 25 or (bar and len(numbers) > 24):
         raise PositionError(f"{len(numbers)} counts: a side has 24 points and, as the 25th, the bar")
     if any(number > 15 for number in (*numbers, on_bar)):

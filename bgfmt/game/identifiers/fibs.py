@@ -14,7 +14,7 @@ field     meaning
 38 39     may double: player 1, player 0; a centered cube is 1 1, no cube at all 0 0
 40        1: a double has been offered and must be answered
 45 46     chequers borne off: player 1, player 0
-51        1: after the Crawford game; 52: 0 in the Crawford game
+51        1: after the Crawford game, or a match to one point; 52: 0 in the Crawford game
 
 Source: experiments with gnubg 1.07; see docs/hosts/external.md. As gnubg's own socket server does, a line may end
 early after the dice, and may be followed by `jacobyrule on`, `beavers on`, `crawfordrule on`, `resignation N`.
@@ -32,19 +32,20 @@ LONGEST = 1024  # characters of a line; gnubg's own are below 255
 UNLIMITED = 9999
 
 
-def fibs(asked: GameState | Position) -> str:
+def fibs(position: GameState | Position) -> str:
     """The board line of a state."""
-    state = as_state(asked)
+    state = as_state(position)
     zero, one = full(state.sides[0]), full(state.sides[1])
     points = [-zero[24], *(one[p] - zero[23 - p] for p in range(24)), one[24]]
     order = (1, 0) if state.doubled else (0, 1)
     dice = (0, 0) if state.dice is None or state.doubled else state.dice
     may = [int(state.cube_in_use and state.cube_owner != other) for other in (0, 1)]
     off = [state.chequers - state.sides[player].chequers for player in (1, 0)]
+    no_more_crawford = state.post_crawford or state.length == 1
     fields: list[object] = [
         "board", *(state.names[k].replace(":", "_") for k in order), state.length,
         *(state.scores[k] for k in order), *points, 1 if state.turn == 1 else -1, *dice, *dice, state.cube_value,
-        *may, int(state.doubled), 1, -1, 0, 25, *off, 0, 0, 0, 0, int(state.post_crawford), int(not state.crawford),
+        *may, int(state.doubled), 1, -1, 0, 25, *off, 0, 0, 0, 0, int(no_more_crawford), int(not state.crawford),
     ]  # fmt: skip
     return ":".join(map(str, fields))
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -83,13 +84,13 @@ def position_id(position: Position) -> str:
 def from_position_id(text: str) -> Position:
     """The position of a Position ID, the side on roll first."""
     if len(text) != 14:
-        raise PositionError(f"{text!r}: a Position ID has 14 characters, not {len(text)}")
+        raise PositionError(f"{text[:40]!r}: the Position ID has {len(text)} of 14 characters")
     return from_position_key(_decode(text, 10, "Position ID").to_bytes(10, "little"))
 
 
-def match_id(asked: GameState | Position) -> str:
+def match_id(position: GameState | Position) -> str:
     """gnubg's Match ID. Beavers and the limit of the cube are not in it."""
-    state = as_state(asked)
+    state = as_state(position)
     decision = 1 - state.turn if state.doubled else state.turn
     high, low = (max(state.dice), min(state.dice)) if state.dice else (0, 0)
     owner = 3 if state.cube_owner is None else state.cube_owner
@@ -105,9 +106,9 @@ def match_id(asked: GameState | Position) -> str:
     return base64.b64encode(bits.to_bytes(9, "little")).decode()
 
 
-def gnubg_id(asked: GameState | Position) -> str:
+def gnubg_id(position: GameState | Position) -> str:
     """Position ID and Match ID joined by a colon."""
-    state = as_state(asked)
+    state = as_state(position)
     return f"{position_id(state.position)}:{match_id(state)}"
 
 
@@ -121,7 +122,7 @@ def from_gnubg_id(text: str) -> GameState:
 def from_match_id(text: str, position: Position | None = None) -> GameState:
     """The state of a Match ID; alone it says nothing of the chequers, so they stand as at the start of a game."""
     if len(text) != 12:
-        raise PositionError(f"{text!r}: a Match ID has 12 characters, not {len(text)}")
+        raise PositionError(f"{text[:40]!r}: the Match ID has {len(text)} of 12 characters")
     bits = _decode(text, 9, "Match ID")
 
     def field(at: int, size: int) -> int:
@@ -168,18 +169,53 @@ def position_ids(counts: ArrayLike) -> NDArray[np.bytes_]:
     return text[:, 0]
 
 
+def write_pair_ids(us: NDArray[Any], them: NDArray[Any], out: NDArray[np.uint8]) -> None:
+    """Position IDs of all pairs of sides, counts (a, points) and (b, points), into the last 14 of `out` (a * b, w).
+
+    Rows in order us * b + them.
+    """
+    ours, _ = _side_bits(us)
+    theirs, sizes = _side_bits(them)
+    low, high = theirs | ours[:, None] << sizes, ours[:, None] >> 64 - sizes
+    first, second = _letter_pairs()
+    pairs = np.empty((len(ours), len(theirs), 7), np.uint16)
+    for k, two_bytes in enumerate(
+        (low, low >> 8, low >> 24, low >> 32, low >> 48, low >> 56 | high << 8, high >> 8)
+    ):
+        pairs[..., k] = (second if k % 2 else first)[two_bytes.astype(np.uint16)]
+    out[:, -14:] = pairs.reshape(-1, 7).view(np.uint8)
+
+
+def _side_bits(counts: NDArray[Any]) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+    """The bits that sides of counts (n, up to 25) take in a Position ID, 25 to 40 each, and how many they are."""
+    rows = np.asarray(counts, np.uint64)
+    bits, at = np.zeros(len(rows), np.uint64), np.zeros(len(rows), np.uint64)
+    for count in rows.T:
+        bits |= ((1 << count) - 1) << at
+        at += count + 1
+    return bits, at + (25 - rows.shape[1])
+
+
+@cache
+def _letter_pairs() -> tuple[NDArray[np.uint16], NDArray[np.uint16]]:
+    """For each two bytes, the letters that the first and the second two of three bytes take, two in one number."""
+    low, high = np.arange(1 << 16) & 255, np.arange(1 << 16) >> 8
+    first, second = low << 4 | high >> 4, (low & 15) << 8 | high
+    return tuple(ALPHABET[np.stack([n >> 6, n & 63], axis=-1)].view(np.uint16)[:, 0] for n in (first, second))  # type: ignore[return-value]
+
+
 def from_position_ids(texts: Any) -> NDArray[np.int8]:
     """Counts (N, 2, 25) int8, side on roll first, of many Position IDs; PositionError names the first bad one."""
-    given = np.asarray(texts)
-    if given.dtype.kind == "U":
-        given = np.char.encode(given, "ascii", "replace")
-    if given.size == 0:
+    names = np.asarray(texts)
+    if names.dtype.kind == "U":
+        names = np.char.encode(names, "ascii", "replace")
+    if names.size == 0:
         return np.zeros((0, 2, 25), np.int8)
-    if given.dtype.itemsize != 14:
+    if names.dtype.itemsize != 14:
         raise PositionError("a Position ID has 14 characters")
     value = np.full(256, 255, np.uint8)
     value[ALPHABET] = np.arange(64)
-    digits = value[np.ascontiguousarray(given).view(np.uint8).reshape(-1, 14)].astype(np.uint32)
+    digits = value[np.ascontiguousarray(names).view(np.uint8).reshape(-1, 14)].astype(np.uint32)
     padded = np.pad(digits, ((0, 0), (0, 2))).reshape(-1, 4, 4)
     words = padded[..., 0] << 18 | padded[..., 1] << 12 | padded[..., 2] << 6 | padded[..., 3]
     data = np.stack([words >> s & 255 for s in (16, 8, 0)], axis=-1).reshape(-1, 12)[:, :10].astype(np.uint8)
@@ -201,6 +237,6 @@ def from_position_ids(texts: Any) -> NDArray[np.int8]:
     if bad.any():
         at = int(bad.argmax())
         raise PositionError(
-            f"row {at}: {given.reshape(-1)[at].decode('ascii', 'replace')!r} is no Position ID"
+            f"row {at}: {names.reshape(-1)[at].decode('ascii', 'replace')!r} is no Position ID"
         )
     return np.ascontiguousarray(sides).astype(np.int8)

@@ -12,9 +12,9 @@ PLACES = "0123456789abcdefghijklmnop"
 PATTERN = re.compile(r"^[0-9a-p]*:[0-9a-p]*:[BWND?]\d[OTPN]:\d{0,2}:[WB](:.*)?$")
 
 
-def ogid(asked: GameState | Position) -> str:
+def ogid(position: GameState | Position) -> str:
     """The OGID of a state; a pending double has none."""
-    state = as_state(asked)
+    state = as_state(position)
     if state.doubled:
         raise PositionError("an OGID is made of positions without a pending double")
     zero, one = full(state.sides[0]), full(state.sides[1])

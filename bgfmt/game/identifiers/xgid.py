@@ -7,9 +7,9 @@ from bgfmt.game.board import Position
 from bgfmt.game.state import GameState, as_state, full, side_of
 
 
-def xgid(asked: GameState | Position) -> str:
+def xgid(position: GameState | Position) -> str:
     """The XGID of a state."""
-    state = as_state(asked)
+    state = as_state(position)
     zero, one = full(state.sides[0]), full(state.sides[1])
     points = [-zero[24], *(one[p] - zero[23 - p] for p in range(24)), one[24]]
     letters = "".join("-" if c == 0 else chr(64 + c) if c > 0 else chr(96 - c) for c in points)
@@ -25,8 +25,10 @@ def from_xgid(text: str) -> GameState:
     """The state of an XGID, with or without `XGID=`; the players are never swapped."""
     body = text.removeprefix("XGID=")
     fields = body.split(":")
-    if not 8 <= len(fields) <= 10 or len(fields[0]) != 26:
-        raise PositionError(f"{text!r}: an XGID has 26 characters of board and 8 to 10 fields")
+    if len(fields[0]) != 26:
+        raise PositionError(f"{text[:60]!r}: the board has {len(fields[0])} of 26 characters")
+    if not 8 <= len(fields) <= 10:
+        raise PositionError(f"{text[:60]!r}: the XGID has {len(fields)} of 10 fields")
     fields += ["0", "10"][len(fields) - 8 :]
     counts = [_count(letter, text) for letter in fields[0]]
     if counts[0] > 0 or counts[25] < 0:

@@ -9,10 +9,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from llvmlite import ir
-
 from bgfmt.jit import intrinsic, njit
-from bgfmt.jit.compiler import cgutils, types
+from bgfmt.jit.compiler import cgutils, ir, types
 from bgfmt.solver.kernels.hypergammon import make, settle, store
 from bgfmt.solver.kernels.hypergammon_plays import Plays, Sides
 from bgfmt.solver.kernels.hypergammon_tiles import State, Tiles

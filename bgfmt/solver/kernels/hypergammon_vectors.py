@@ -8,10 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from llvmlite import ir
-
 from bgfmt.jit import intrinsic, njit
-from bgfmt.jit.compiler import cgutils, types
+from bgfmt.jit.compiler import cgutils, ir, types
 
 LANES, EQUITIES = 32, 5
 LEAST = -8.0  # less than any equity

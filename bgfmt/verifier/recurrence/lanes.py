@@ -1,7 +1,7 @@
 """The innermost loop of the two-sided recurrence, in LLVM's vector types, and the plain loop it replaces.
 
 A loop over a row of known length that sits inside another loop is not vectorised by the compiler, so this one loop
-is written out. `tests/verifier/test_verify_lanes.py` holds the two against each other.
+is written out. `tests/verifier/test_lanes.py` holds the two against each other.
 """
 
 from __future__ import annotations
@@ -9,10 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from llvmlite import ir  # type: ignore[import-untyped]
 
 from bgfmt.jit import intrinsic, njit
-from bgfmt.jit.compiler import types
+from bgfmt.jit.compiler import ir, types
 
 Array = Any
 LANES = 64

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from llvmlite import ir
-
 from bgfmt.jit import intrinsic
-from bgfmt.jit.compiler import cgutils, types
+from bgfmt.jit.compiler import cgutils, ir, types
 
 LANES = 32
 EQUITIES = 5

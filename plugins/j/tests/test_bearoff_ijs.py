@@ -58,7 +58,7 @@ def say(jconsole: str, folder: Path, sentences: list[str]) -> list[str]:
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=280,
         check=False,
     )
     said = out.read_text().splitlines() if out.exists() else []

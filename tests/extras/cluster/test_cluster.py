@@ -149,10 +149,15 @@ def test_no_cluster_is_one_line(tmp_path: Path) -> None:
         patch.setattr(addresses, "LISTENING", 0.2)
         with pytest.raises(ClusterError, match="no cluster: Connection refused"):
             solve_stored("two-sided", 3, 2, store=tmp_path / "s", cluster="tcp://127.0.0.1:9")
-    began = time.monotonic()
-    with pytest.raises(ClusterError, match=r"nobody\.invalid:1: no cluster: "):
-        solve_stored("two-sided", 3, 2, store=tmp_path / "s", cluster="tcp://nobody.invalid:1")
-    assert time.monotonic() - began < 30  # a name that nobody has is not asked for again and again
+    lookups: list[object] = []
+    with pytest.MonkeyPatch.context() as patch:
+        lookup = socket.getaddrinfo
+        patch.setattr(
+            socket, "getaddrinfo", lambda *words, **more: (lookups.append(words), lookup(*words, **more))[1]
+        )
+        with pytest.raises(ClusterError, match=r"nobody\.invalid:1: no cluster: "):
+            solve_stored("two-sided", 3, 2, store=tmp_path / "s", cluster="tcp://nobody.invalid:1")
+    assert len(lookups) < 5  # a name that nobody has is not looked up again and again
     with socket.create_server(("127.0.0.1", 0)) as silent, pytest.MonkeyPatch.context() as patch:
         patch.setattr(addresses, "LISTENING", 0.2)
         address = f"tcp://127.0.0.1:{silent.getsockname()[1]}"
@@ -277,7 +282,7 @@ def test_an_interrupt_is_one_line(tmp_path: Path) -> None:
             time.sleep(0.01)
         time.sleep(0.5)
         os.killpg(begun.pid, signal.SIGINT)
-        _, said = begun.communicate(timeout=120)
+        _, said = begun.communicate(timeout=280)
     assert begun.returncode == 130, said
     assert said.count("\n") == 1, said
     assert not (tmp_path / "o.bd").exists()

@@ -25,7 +25,7 @@ class Deliberate(Player):
     def answer(self, state: object) -> Reply:
         if "slow" in state.names:  # type: ignore[attr-defined]
             self.begun.set()
-            assert self.let.wait(60)
+            assert self.let.wait(120)
         return Reply("6/off", "two-sided")
 
 
@@ -36,7 +36,7 @@ def serving(player: Player, **more: object) -> Iterator[int]:
 
 
 def connected(port: int) -> socket.socket:
-    return socket.create_connection(("127.0.0.1", port), timeout=30)
+    return socket.create_connection(("127.0.0.1", port), timeout=280)
 
 
 def ask(sock: socket.socket, line: str) -> str:
@@ -58,7 +58,7 @@ def test_a_long_answer_keeps_nobody_waiting() -> None:
     player = Deliberate()
     with serving(player) as port, connected(port) as slow, connected(port) as quick:
         slow.sendall(SLOW.encode())
-        assert player.begun.wait(30)
+        assert player.begun.wait(120)
         assert [ask(quick, CAPTURED) for _ in range(3)] == ["6/off"] * 3
         assert not player.let.is_set()
         player.let.set()
@@ -83,7 +83,7 @@ def test_who_leaves_in_the_middle_of_an_answer_stops_nothing() -> None:
     with serving(player) as port:
         with connected(port) as slow:
             slow.sendall(SLOW.encode())
-            assert player.begun.wait(30)
+            assert player.begun.wait(120)
         player.let.set()
         with connected(port) as quick:
             assert ask(quick, CAPTURED) == "6/off"

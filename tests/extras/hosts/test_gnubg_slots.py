@@ -6,6 +6,7 @@ import json
 import os
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ import pytest
 from bgfmt.cli import run
 from bgfmt.errors import VerificationError
 from bgfmt.extras.hosts.gnubg import check as gnubg_check
-from bgfmt.extras.hosts.gnubg import journal
+from bgfmt.extras.hosts.gnubg import installed
 from bgfmt.extras.hosts.gnubg import slots as gnubg_slots
 from bgfmt.extras.hosts.gnubg.slots import InstallError, NotAllowedError, Place
 from bgfmt.files import gnubg_folders as folders
@@ -197,7 +198,7 @@ def test_without_permission_it_says_what_to_do(
     def refuse(*_: object, **__: object) -> None:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(journal, "_write_new", refuse)
+    monkeypatch.setattr(installed, "write_new", refuse)
     source = small(golden, "ts_06x04.bd")
     with pytest.raises(NotAllowedError, match="Permission denied"):
         gnubg_slots.install(source, where, until="sense")
@@ -241,8 +242,12 @@ def bad_records() -> list[object]:
         {"gnubg_ts.bd": ENTRY | {"sha256": 5}},
         {"gnubg_ts.bd": ENTRY | {"kept": "gnubg_os.bd.before-bgfmt"}},
         {"gnubg_ts.bd": ENTRY | {"kept": "gnubg_ts0.bd"}},
+        {"gnubg_ts.bd": ENTRY | {"before": []}},
+        {"gnubg_ts.bd": ENTRY | {"before": ENTRY | {"sha256": 5}}},
     ]
-    return [*kept, *names, *older, *other]
+    half = [{"gnubg_ts.bd": ENTRY | {"leaving": True, "back": True}} | one for one in kept]
+    half += [{"gnubg_ts.bd": ENTRY | {"leaving": True, "aside": name}} for name in NAMES if name is not None]
+    return [*kept, *names, *older, *other, *half]
 
 
 @pytest.mark.parametrize("record", bad_records(), ids=lambda record: json.dumps(record)[:40])
@@ -275,35 +280,6 @@ def test_names_in_a_record_are_checked(
     assert {name: after.get(name) for name in before} == before
 
 
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("place", ["name", "new", "keep", "record"])
-def test_names_in_a_journal_are_checked(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: object, place: str
-) -> None:
-    step = {"name": "gnubg_ts.bd", "new": None, "keep": None}
-    entry = {"gnubg_ts.bd": ENTRY}
-    whole = {"command": "install", "before": {}, "after": entry, "steps": [step], "record": "x"}
-    if place == "record":
-        whole["record"] = name
-    else:
-        whole["record"] = ".bgfmt-installed.json.bgfmt-" + "0" * 16
-        whole["steps"] = [step | {place: name}]
-        if name is None and place != "name":
-            return
-    (tmp_path / "victim").write_bytes(b"precious")
-    folder = tmp_path / "folder"
-    (folder / "sub").mkdir(parents=True)
-    for one in ("victim", "sub/victim", "gnubg_ts.bd", "gnubg_ts0.bd"):
-        (folder / one).write_bytes(b"precious")
-    (folder / ".bgfmt-installed.json").write_text(json.dumps(entry))
-    (folder / ".bgfmt-journal.json").write_text(json.dumps(whole))
-    before = listing(tmp_path)
-    for verb in (["where"], ["uninstall", "--force"]):
-        assert run(["gnubg", *verb, "--dir", str(folder), "--host", "debian"]) == 2
-        assert capsys.readouterr().err.count("\n") == 1
-        assert listing(tmp_path) == before
-
-
 def test_odd_files_where_the_record_lies(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     record = tmp_path / ".bgfmt-installed.json"
     where = ["--dir", str(tmp_path), "--host", "debian"]
@@ -322,12 +298,37 @@ def test_odd_files_where_the_record_lies(tmp_path: Path, capsys: pytest.CaptureF
         record.rmdir() if record.is_dir() else record.unlink()
 
 
-def test_a_journal_cut_short_began_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_copy_cut_short_began_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "gnubg_ts.bd").write_bytes(b"stock")
-    (tmp_path / ".bgfmt-journal.json").write_text('{"command": "install", "bef')
+    (tmp_path / ".gnubg_ts.bd.bgfmt-new").write_bytes(b"gnubg-TS-06-")
+    (tmp_path / ".bgfmt-installed.json.bgfmt-new").write_text('{"gnubg_ts.bd": {')
     assert run(["gnubg", "where", "--dir", str(tmp_path), "--host", "upstream"]) == 1
-    assert "dropped" in capsys.readouterr().err
+    assert "undone" in capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir()] == ["gnubg_ts.bd"]
+
+
+@pytest.mark.parametrize("verb", ["install", "uninstall"])
+def test_a_file_that_came_after_the_kill_is_kept(golden: Path, where: Place, verb: str) -> None:
+    """Somebody else puts a file into the slot before the next command settles what a killed one left."""
+    slot = where.rest / "gnubg_ts.bd"
+    slot.write_bytes(b"stock")
+    gnubg_slots.install(small(golden, "ts_06x04.bd"), where, until="digest")
+    record = installed.read_record(where.rest)
+    if verb == "install":
+        slot.rename(installed.hidden(slot))
+    else:
+        entry = replace(record["gnubg_ts.bd"], leaving=True, back=True)
+        installed.write_record(where.rest, {"gnubg_ts.bd": entry})
+    slot.write_bytes(b"newcomer")
+    assert "completed" in gnubg_slots.finish(where)[0]
+    held = {path.name: path.read_bytes() for path in where.rest.iterdir()}
+    assert held["gnubg_ts.bd.before-bgfmt-2"] == b"newcomer"
+    if verb == "install":
+        assert held["gnubg_ts.bd.before-bgfmt"] == b"stock"
+        assert held["gnubg_ts.bd"] == small(golden, "ts_06x04.bd").read_bytes()
+    else:
+        assert held["gnubg_ts.bd"] == b"stock"
+        assert len(held) == 2
 
 
 def test_a_pipe_in_a_slot_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -338,7 +339,7 @@ def test_a_pipe_in_a_slot_is_refused(tmp_path: Path, capsys: pytest.CaptureFixtu
 
 
 def test_two_at_once(golden: Path, where: Place) -> None:
-    with journal.changing(where.rest), pytest.raises(InstallError, match="another process"):
+    with installed.changing(where.rest), pytest.raises(InstallError, match="another process"):
         gnubg_slots.install(small(golden, "ts_06x04.bd"), where, until="sense")
     assert list(where.rest.iterdir()) == []
 

@@ -6,22 +6,22 @@ import io
 import json
 import re
 from collections.abc import Callable
-from importlib.metadata import EntryPoint
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from bgfmt.analysis import engines
+from bgfmt.analysis.engines import EngineDecider
 from bgfmt.cli import run
 from bgfmt.errors import CapabilityError, EngineError, FormatError, PositionError
 from bgfmt.extras import matches
 from bgfmt.extras.hosts.external import Player, Session
 from bgfmt.extras.hosts.ubgi import Engine as Ubgi
 from bgfmt.extras.lab import engine
-from bgfmt.extras.lab.engine import registry
 from bgfmt.extras.lab.engine.bkg import Bkg
-from bgfmt.extras.lab.engine.protocol import EngineDecider
-from bgfmt.extras.lab.playing import reading, referee, replaying, series
+from bgfmt.extras.lab.playing import person, referee, series
 from bgfmt.extras.lab.playing.dice import Listed, Seeded, Thrown
 from bgfmt.extras.lab.playing.person import Person, Quit
 from bgfmt.extras.matches.write_mat import write_mat
@@ -30,9 +30,9 @@ from bgfmt.game.board import Position, Side
 from bgfmt.game.identifiers import fibs, from_gnubg_id, parse
 from bgfmt.game.moves import Play, legal_plays
 from bgfmt.game.state import START, GameState
-from tests.formats.test_guest import python
-from tests.formats.test_guest import run as guests
 from tests.guest.bgfmt_guest.random_mover import RandomMover
+from tests.laws.test_guest import python
+from tests.laws.test_guest import run as guests
 
 BKG = Bkg()
 OPENING = GameState()
@@ -153,7 +153,7 @@ def test_dice_that_end_are_an_error() -> None:
 
 
 def read_play(text: str, roll: tuple[int, int], position: Position = OPENING.position) -> Play:
-    return reading.chosen(text, position, roll, legal_plays(position, *roll))
+    return person.chosen(text, position, roll, legal_plays(position, *roll))
 
 
 @pytest.mark.parametrize(
@@ -362,9 +362,8 @@ class Failing(RandomMover):
 def test_a_guest_that_fails_is_named(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    point = EntryPoint("failing", f"{__name__}:Failing", registry.GROUP)
-    monkeypatch.setattr(registry, "_found", lambda: {"failing": point})
-    monkeypatch.setattr(EntryPoint, "load", lambda self: Failing)
+    point = SimpleNamespace(name="failing", value=f"{__name__}:Failing", load=lambda: Failing)
+    monkeypatch.setattr(engines, "entry_points", lambda **_: [point])
     for seed in range(4):
         assert run(["engine", "failing", "series", "--games", "2", "-O", f"seed={seed}"]) == 2
         said = capsys.readouterr()
@@ -383,7 +382,7 @@ def test_the_paper_as_it_is_printed() -> None:
     (match,) = matches.read(text.encode())
     assert [r.kind for r in match.games[0].records[:2]] == ["play", "play"]
     assert any("line 11" in problem or "line 13" in problem for problem in match.problems)
-    game = replaying.sample_game().games[0]
+    game = referee.sample_game().games[0]
     assert [r.legal for r in game.records if r.kind == "play"] == [True] * 52
     assert (game.result.winner, game.result.points) == (1, 1) if game.result else False
     assert game.records[-1].position == parse("3+4GAADbAQAAAA").position

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from bgfmt import met, solver
+from bgfmt.analysis.at_score import judge_from
 from bgfmt.analysis.library import Library
-from bgfmt.analysis.match_table import judge_from
 from bgfmt.cli import run
 from bgfmt.errors import CapabilityError, NotCoveredError, PositionError
 from bgfmt.extras.lab.study import counts, judges, measuring

@@ -13,7 +13,7 @@ import pytest
 
 from bgfmt.cli import run
 from bgfmt.extras.matches import read
-from bgfmt.extras.matches.annotate import Judge, MatchReport, Report, annotate_file, judge_match, page, svg
+from bgfmt.extras.matches.annotate import Judge, MatchReport, Report, annotate_file, judge_match, page
 from bgfmt.extras.matches.annotate.report import Unread
 from bgfmt.game.board import Position, Side
 from bgfmt.game.state import GameState
@@ -106,14 +106,14 @@ def test_hostile_names(judge: Judge, place: str) -> None:
 
 def test_chequers_of_a_board() -> None:
     state = GameState.of(Position(Side(7, 0, 2, bar=1), Side(0, 3)), (6, 1), cube="owned", cube_value=4)
-    text = svg.board(state)
+    text = page.board(state)
     assert len(re.findall(r'<circle class="x"', text)) == 5 + 2 + 1  # the sixth and seventh are counted
     assert len(re.findall(r'<circle class="o"', text)) == 3
     assert len(re.findall(r'<rect class="x"', text)) == 5  # borne off
     assert len(re.findall(r'<rect class="o"', text)) == 12
     assert re.search(r'class="nx"[^>]*>7<', text)
     assert sorted(re.findall(r'class="number"[^>]*>(\d+)<', text)) == ["1", "4", "6"]
-    centered = svg.board(GameState.of(Position(Side(1), Side(1)), away=(1, 3), crawford=True))
+    centered = page.board(GameState.of(Position(Side(1), Side(1)), away=(1, 3), crawford=True))
     assert 'class="number"' not in centered  # no cube in the Crawford game
     assert "On roll: 1 on 1. Other side: 1 on 1." in centered
 
@@ -143,7 +143,7 @@ def test_in_chromium(
         log = tmp_path / "net.json"
         done = subprocess.run(
             [*common, f"--log-net-log={log}", "--dump-dom", address],
-            capture_output=True, text=True, timeout=120, check=False,
+            capture_output=True, text=True, timeout=280, check=False,
         )  # fmt: skip
         return done.stdout, requests(log)
 
@@ -158,7 +158,7 @@ def test_in_chromium(
         settings = f"--blink-settings=preferredColorScheme={scheme}"
         subprocess.run(
             [*common, settings, "--window-size=900,1200", f"--screenshot={shot}", here],
-            capture_output=True, timeout=120, check=True,
+            capture_output=True, timeout=280, check=True,
         )  # fmt: skip
     assert (tmp_path / "0.png").read_bytes() != (tmp_path / "1.png").read_bytes()
 

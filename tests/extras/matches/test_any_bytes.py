@@ -40,7 +40,7 @@ def test_damaged_files(name: str) -> None:
         copy = repacked(data, source)
         begin = time.process_time()
         ends.add(one(copy))
-        assert time.process_time() - begin < 5
+        assert time.process_time() - begin < 20
     assert "FormatError" in ends or "UnknownFormatError" in ends
 
 

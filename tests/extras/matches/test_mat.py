@@ -7,8 +7,8 @@ import pytest
 from bgfmt.errors import FormatError, UnknownFormatError
 from bgfmt.extras.matches import Game, Match, Record, read
 from bgfmt.extras.matches.decisions import decisions
+from bgfmt.extras.matches.plays import read_play
 from bgfmt.extras.matches.walk import GameWalk
-from bgfmt.extras.matches.words import read_play
 from bgfmt.game.board import Position, Side
 from bgfmt.game.identifiers import position_id
 

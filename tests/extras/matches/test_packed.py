@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from bgfmt.errors import FormatError
-from bgfmt.extras.matches import Match, bgf, each, ogxm, read, smile, xg
+from bgfmt.extras.matches import Match, bgf, each, ogxm, read, xg
 from bgfmt.extras.matches.decisions import decisions
 from tests.conftest import FIXTURES
 from tests.extras.matches.changed import bgf_document, bgf_of, xg_records, xg_with
@@ -104,7 +104,7 @@ def test_xg_illegal_plays_take_the_stored_board() -> None:
 
 def plain(data: bytes) -> Any:
     """The document of a .bgf file, as far as it is read."""
-    return smile.loads(bgf_document(data)[1], bgf.WANTED)
+    return bgf.read_smile(bgf_document(data)[1], bgf.WANTED)
 
 
 def test_bgf_in_every_packing() -> None:
@@ -140,14 +140,14 @@ def test_smile_values() -> None:
         + b"\x03\x7c\x00\x00\x00"
         + b"\xfb"
     )
-    found = smile.loads(head + numbers, wanted)
+    found = bgf.read_smile(head + numbers, wanted)
     assert (found["a"], found["b"]) == (1, -1)
     assert (found["d"], found["e"], found["f"]) == (False, True, None)
     assert found["g"] == 1.0
     texts = b"\xfa\x80a\xf8\x41xy\x01\x80\xc3\xa9\x02\xe0long\xfc\x20\xf9\x40\x41zz\xfb"
-    assert smile.loads(head + texts, wanted) == {"a": "zz"}
+    assert bgf.read_smile(head + texts, wanted) == {"a": "zz"}
     shared = b"\xf8\x40p\x40q\x02\x01\xf9"
-    assert smile.loads(head + shared, wanted) == ["p", "q", "q", "p"]
+    assert bgf.read_smile(head + shared, wanted) == ["p", "q", "q", "p"]
     refuse = [
         b"\xf8",
         b"\xfa\x80",
@@ -160,15 +160,15 @@ def test_smile_values() -> None:
     ]
     for data in refuse:
         with pytest.raises(FormatError):
-            smile.loads(head + data, wanted)
+            bgf.read_smile(head + data, wanted)
     with pytest.raises(FormatError):
-        smile.loads(b"nonsense", wanted)
+        bgf.read_smile(b"nonsense", wanted)
 
 
 def test_shared_tables_start_again() -> None:
     """After 1,024 texts the table is empty, so token 1 means the 1,025th."""
     body = b"".join(b"\x42" + f"{k:03x}".encode() for k in range(1025))
-    found = smile.loads(b":)\n\x03\xf8" + body + b"\x01\xf9", frozenset())
+    found = bgf.read_smile(b":)\n\x03\xf8" + body + b"\x01\xf9", frozenset())
     assert found[-1] == "400"
 
 

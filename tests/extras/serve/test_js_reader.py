@@ -103,7 +103,7 @@ def large_answers(folder: Path, random: np.random.Generator) -> None:
         answers = [table.lookup(table.asked(n)).as_dict() for n in numbers]
         seam = Answers(holdings, settle=0)
         probed = [
-            {"position": text, "answer": seam.answer("probe", Question(position=text, roll="all"))}
+            {"position": text, "answer": seam.answer("probe", Question(position=text, roll="all"))[0]}
             for text in asked
         ]
     lines(folder / "large.jsonl", [{"path": str(path), "answers": answers, "probed": probed}])
@@ -165,7 +165,7 @@ def asked(folder: Path, random: np.random.Generator) -> None:
                 for name, more, given in questions(text, roll, cube, measure):
                     entry: dict[str, Any] = {"tables": paths, "question": [name, text, *more]}
                     try:
-                        answer = seam.answer(name, question({"position": text, **given}))
+                        answer, _ = seam.answer(name, question({"position": text, **given}))
                         answer.pop("asked", None)
                         found.append(entry | {"answer": answer})
                     except Refusal as refusal:
@@ -223,7 +223,7 @@ def node_tests(folder: Path | None, node: str) -> None:
         environment["BGFMT_EXPECTED"] = str(folder)
     tests = sorted(map(str, (ROOT / "plugins/js/tests").glob("*.test.js")))
     run = subprocess.run(
-        [node, "--test", *tests], env=environment, capture_output=True, text=True, timeout=240, check=False
+        [node, "--test", *tests], env=environment, capture_output=True, text=True, timeout=280, check=False
     )
     failed = [line for line in run.stdout.splitlines() if "not ok" in line or "error:" in line]
     assert run.returncode == 0, "\n".join(failed[:40]) + run.stdout[-3000:] + run.stderr[-1000:]

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from bgfmt.extras.serve import page, site
+from bgfmt.extras.serve import page
 from tests.conftest import GOLDEN, ROOT
 from tests.support.serving import served
 
@@ -66,7 +66,7 @@ def test_the_page_in_a_browser(tmp_path: Path, oracle: Callable[[str], str]) -> 
     for name in ("playwright-core", "axe-core"):
         oracle(f"npm:{name}")
     folder = tmp_path / "site"
-    site.write(folder, TABLES)
+    page.write(folder, TABLES)
     shots = os.environ.get("BGFMT_SHOTS", "")
     with served("--settle", "0", *TABLES) as first, static(folder) as second:
         pages = json.dumps({"served": first, "static": second})

@@ -12,7 +12,7 @@ import pytest
 
 from bgfmt.cli import run
 from bgfmt.errors import BgfmtError
-from bgfmt.extras.serve import page, site
+from bgfmt.extras.serve import page
 from bgfmt.tables import bounds
 from tests.conftest import GOLDEN, ROOT
 from tests.support.range_server import serving
@@ -87,14 +87,14 @@ def test_nothing_is_left_of_a_site_that_fails(tmp_path: Path, monkeypatch: pytes
 
     monkeypatch.setattr("shutil.copyfile", fail)
     with pytest.raises(OSError, match="full"):
-        site.write(tmp_path / "site", [str(TS)], force=True)
+        page.write(tmp_path / "site", [str(TS)], force=True)
     assert [p.name for p in tmp_path.iterdir()] == ["site"]
     assert (tmp_path / "site/kept.txt").read_text() == "kept"
 
 
 def test_a_link_shows_no_password() -> None:
     with pytest.raises(BgfmtError) as refused:
-        site.Link.parse("x=https://me:secret@a.example/x.bd")
+        page.Link.parse("x=https://me:secret@a.example/x.bd")
     assert "secret" not in str(refused.value)
 
 

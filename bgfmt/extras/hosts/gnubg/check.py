@@ -7,18 +7,16 @@ program. All of this was seen with gnubg 1.07.001; docs/hosts/gnubg.md tells the
 
 from __future__ import annotations
 
-import errno
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from bgfmt.errors import BgfmtError, FormatError
-from bgfmt.extras.hosts.gnubg.content import is_regular
 from bgfmt.files.gnubg_folders import HOSTS
 from bgfmt.formats import gnubg
 from bgfmt.formats.gnubg import FOUR_GIB
+from bgfmt.storage import system
 
 PURE_POINTS = 12  # beyond, the two sides' points overlap
 
@@ -114,9 +112,7 @@ def examine(path: str | os.PathLike[str], *, until: str | None = "recurrence") -
     OSError for a file that cannot be read; everything found in the file itself is told in the result.
     """
     name = os.fspath(path)
-    if not is_regular(Path(path)):
-        raise OSError(errno.EINVAL, "not a regular file", name)
-    with open(path, "rb") as file:
+    with open(system.open_regular(path), "rb") as file:
         head = file.read(gnubg.SIZE)
         size = os.fstat(file.fileno()).st_size
     found = Examination(name, size, gnubg.kind_of(head))

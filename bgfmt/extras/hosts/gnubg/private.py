@@ -9,8 +9,7 @@ import stat
 from collections.abc import Callable
 from pathlib import Path
 
-from bgfmt.extras.hosts.gnubg.content import copy_new
-from bgfmt.extras.hosts.gnubg.record import KEPT, read_record
+from bgfmt.extras.hosts.gnubg.installed import KEPT, copy_new, read_record
 from bgfmt.files.gnubg_folders import DEBIAN_STATE, PACKAGES, SLOTS, InstallError, Place, own_folders, program
 
 LAUNCHER, WINDOWS_LAUNCHER = "start-gnubg", "start-gnubg.cmd"

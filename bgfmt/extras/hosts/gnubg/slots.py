@@ -11,20 +11,21 @@ from typing import Any
 
 from bgfmt.errors import UnknownFormatError, VerificationError
 from bgfmt.extras.hosts.gnubg import check as gnubg_check
-from bgfmt.extras.hosts.gnubg import journal
 from bgfmt.extras.hosts.gnubg.check import Examination
-from bgfmt.extras.hosts.gnubg.content import copy_new, digest_of
-from bgfmt.extras.hosts.gnubg.journal import NotAllowedError, unfinished
-from bgfmt.extras.hosts.gnubg.private import how_to_start, prepare, withdraw
-from bgfmt.extras.hosts.gnubg.record import (
-    RECORD,
+from bgfmt.extras.hosts.gnubg.installed import (
+    SECOND_COPY,
     Entry,
-    Step,
-    Transaction,
-    free_name,
-    hidden_name,
+    NotAllowedError,
+    allowed,
+    changing,
+    copy_new,
+    digest_of,
+    put_in,
     read_record,
+    take_out,
+    unfinished,
 )
+from bgfmt.extras.hosts.gnubg.private import how_to_start, prepare, withdraw
 from bgfmt.files.gnubg_folders import (
     HOST_SLOTS,
     HOSTS,
@@ -52,7 +53,6 @@ __all__ = [
     "stock",
     "uninstall",
 ]
-SECOND_COPY = "gnubg_os.db"  # gnubg-nn reads its one-sided table a second time under this name
 
 
 @dataclass(frozen=True)
@@ -123,39 +123,31 @@ def _put(
     What is made in a private folder beside the file is added to `made`.
     """
     target = where.path(slot)
+    folder = target.parent
     finished: list[str] = []
     if where.private:
-        with journal.allowed(where.data):
+        with allowed(where.data):
             if not where.data.is_dir():
                 made.append(where.data)
             where.data.mkdir(parents=True, exist_ok=True)
-        with journal.changing(where.data) as settled:
+        with changing(where.data) as lines:
+            finished += lines
             prepare(where, made)
-            finished += settled
-    if not target.parent.is_dir():
-        raise InstallError(f"{target.parent}: no such folder; is {HOSTS[where.host]} installed?")
-    names = [target.name]
-    if where.host == "gnubg-nn" and slot == "os0":
-        names.append(SECOND_COPY)
-    with journal.changing(target.parent) as settled:
-        finished += settled
+    if not folder.is_dir():
+        raise InstallError(f"{folder}: no such folder; is {HOSTS[where.host]} installed?")
+    with changing(folder) as lines:
+        finished += lines
         if target.exists() and os.path.samefile(source, target):
-            before = read_record(target.parent).get(target.name)
+            before = read_record(folder).get(target.name)
             if link and before is not None and before.link and before.describes(target):
                 return finished, before.kept
             raise InstallError(f"{target}: is that very file already")
-        entry = Entry(str(source), sha256, examined.size, link)
-        transaction = _installing(target.parent, names, entry)
 
-        def stage(step: Step) -> None:
-            hidden = target.parent / str(step.new)
-            if link:
-                hidden.symlink_to(source)
-            else:
-                copy_new(source, hidden, sha256)
+        def make(path: Path) -> None:
+            path.symlink_to(source) if link else copy_new(source, path, sha256)
 
-        journal.carry_out(target.parent, transaction, stage)
-    return finished, transaction.after[target.name].kept
+        names = [target.name, *([SECOND_COPY] if where.host == "gnubg-nn" and slot == "os0" else [])]
+        return finished, put_in(folder, names, Entry(str(source), sha256, examined.size, link), make)
 
 
 def _slot(examined: Examination, slot: str | None, host: str) -> str:
@@ -179,30 +171,6 @@ def _slot(examined: Examination, slot: str | None, host: str) -> str:
     return slot
 
 
-def _installing(folder: Path, names: list[str], entry: Entry) -> Transaction:
-    """Put one file under each of the names; what bgfmt has not put there itself is kept."""
-    before = read_record(folder)
-    after, steps, token = dict(before), [], hidden_name(RECORD)
-    for name in names:
-        old, keep = before.get(name), None
-        if os.path.lexists(folder / name):
-            _need_file(folder / name)
-            if old is None or not old.describes(folder / name):
-                keep = free_name(folder, name)
-        older = old.older if old else ()
-        if old and old.kept and keep:
-            older = (*older, old.kept)
-        kept = keep or (old.kept if old else None)
-        after[name] = Entry(entry.source, entry.sha256, entry.size, entry.link, kept, older, token)
-        steps.append(Step(name, hidden_name(name), keep))
-    return Transaction("install", before, after, tuple(steps), token)
-
-
-def _need_file(path: Path) -> None:
-    if not path.is_symlink() and not path.is_file():
-        raise InstallError(f"{path}: is not a file; nothing was changed")
-
-
 def uninstall(where: Place, slot: str | None = None, *, force: bool = False) -> list[str]:
     """Take out what bgfmt has put in, and put back what was there; a line for each file.
 
@@ -218,58 +186,29 @@ def uninstall(where: Place, slot: str | None = None, *, force: bool = False) -> 
     wanted = None if slot is None else names.get(slot, slot)
     if wanted is not None and wanted not in SLOTS:
         raise InstallError(f"there is no slot {slot!r} (there are: {', '.join(SLOTS)})")
-    done: list[str] = []
+    lines: list[str] = []
     for folder in where.folders:
         if folder.is_dir() and (unfinished(folder) or read_record(folder)):
-            with journal.changing(folder) as finished:
-                done += finished
-                chosen = [
-                    name
-                    for name in read_record(folder)
-                    if wanted in (None, "os0" if name == SECOND_COPY else names.get(name))
-                ]
+            with changing(folder) as settled:
+                lines += settled
+                slot_of = names | {SECOND_COPY: "os0"}
+                chosen = [name for name in read_record(folder) if wanted in (None, slot_of[name])]
                 if chosen:
-                    done += _take_out(folder, chosen, force)
-    if not done:
+                    lines += take_out(folder, chosen, force=force)
+    if not lines:
         what = "nothing" if wanted is None else f"nothing in slot {wanted}"
         raise InstallError(f"{what} was installed by bgfmt in {where.rest}")
-    return done
-
-
-def _take_out(folder: Path, names: list[str], force: bool) -> list[str]:
-    before = read_record(folder)
-    after = {name: entry for name, entry in before.items() if name not in names}
-    steps, lines = [], []
-    for name in names:
-        entry, target, keep = before[name], folder / name, None
-        if os.path.lexists(target) and not entry.describes(target):
-            if not force:
-                raise InstallError(f"{target}: has been changed since bgfmt installed it")
-            _need_file(target)
-            keep = free_name(folder, name)
-        back = entry.kept if entry.kept and os.path.lexists(folder / entry.kept) else None
-        steps.append(Step(name, back, keep))
-        line = f"{target}: {'the file from before is back' if back else 'removed'}"
-        if entry.kept and not back:
-            line += f"; the file from before, {entry.kept}, is not there any more"
-        aside = [*entry.older, *([keep] if keep else [])]
-        lines.append(line + (f"; kept beside it: {', '.join(aside)}" if aside else ""))
-    journal.carry_out(
-        folder,
-        Transaction("uninstall", before, after, tuple(steps), hidden_name(RECORD)),
-        lambda step: None,
-    )
     return lines
 
 
 def finish(where: Place) -> list[str]:
     """Complete or undo what a killed process left half done in a program's folders; a line for each file."""
-    done: list[str] = []
+    lines: list[str] = []
     for folder in where.folders:
         if folder.is_dir() and unfinished(folder):
-            with journal.changing(folder) as finished:
-                done += finished
-    return done
+            with changing(folder) as settled:
+                lines += settled
+    return lines
 
 
 def installed(

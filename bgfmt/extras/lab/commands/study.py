@@ -31,7 +31,7 @@ def study() -> None:
 @study.command("rules")
 @click.argument("databases", nargs=-1, metavar="[DB...]")
 @click.option("--away", metavar="A-B", help="At a score: points that the side on roll and the other need.")
-@_asking.met_options("Which player of an uneven match equity table is on roll.")
+@_asking.question_options("met", "met_player", "extend_met")
 @click.option("--chequers", metavar="N|A-B", help="Only sides of so many chequers (default: all).")
 @click.option(
     "--sample",
@@ -52,8 +52,8 @@ def rules(
     databases: tuple[str, ...],
     away: str | None,
     met: str | None,
-    extend_met: bool,
-    met_player: int,
+    extend_met: bool | None,
+    met_player: int | None,
     chequers: str | None,
     sample: int,
     seed: int,
@@ -85,7 +85,9 @@ def rules(
         raise click.UsageError("a match equity table is for a score: name it with --away")
     score = None
     if away is not None:
-        score = Score(_asking.parse_away(away), load(met or DEFAULT, extend=extend_met), player=met_player)
+        score = Score(
+            _asking.parse_away(away), load(met or DEFAULT, extend=bool(extend_met)), player=met_player or 0
+        )
     with ExitStack() as stack:
         library = stack.enter_context(_asking.opened(list(databases), described, None)) if databases else None
         progress = stack.enter_context(Progress("studying", " pairs"))

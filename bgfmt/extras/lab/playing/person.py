@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
-from typing import ClassVar
+from itertools import pairwise
+from typing import ClassVar, NamedTuple
 
 from bgfmt.errors import PositionError
-from bgfmt.extras.lab.playing import reading
+from bgfmt.game.board import Position
 from bgfmt.game.drawing import draw
-from bgfmt.game.moves import Play, legal_plays
-from bgfmt.game.state import GameState
+from bgfmt.game.moves import BAR, OFF, Play, legal_plays
+from bgfmt.game.state import GameState, full
 
 HELP = (
     "a play such as 8/5 6/5 or its number; list; board; resign [1-3]; quit. "
@@ -57,7 +59,7 @@ class Person:
                 self._say("you resign before your next roll if the other side accepts; play this one")
             else:
                 try:
-                    return reading.chosen(text, state.position, state.dice, plays)
+                    return chosen(text, state.position, state.dice, plays)
                 except PositionError as error:
                     self._say(f"refused: {error}")
 
@@ -118,3 +120,108 @@ def listed(plays: list[Play]) -> str:
     width = max(len(cell) for cell in cells) + 2
     rows = -(-len(cells) // COLUMNS)
     return "\n".join("".join(f"{cell:<{width}}" for cell in cells[r::rows]).rstrip() for r in range(rows))
+
+
+# -- a play as a person types it ----------------------------------------------------------------------
+
+
+WORD = re.compile(r"(bar|\d{1,2})((?:/(?:off|\d{1,2})\*?)+)(?:\((\d)\))?", re.IGNORECASE)
+
+
+class Hop(NamedTuple):
+    """A chequer's way as written: from, to."""
+
+    start: int
+    end: int
+
+
+def hops_of(text: str) -> list[Hop]:
+    """The ways in ``8/5(2) 6/3*``, ``bar/20/16``; PositionError for text that is no play."""
+    hops: list[Hop] = []
+    for word in text.replace(",", " ").split():
+        found = WORD.fullmatch(word)
+        if not found:
+            raise PositionError(
+                f"{word[:40]!r} is no move; a play is written such as 8/5 6/5, bar/20 or 6/off"
+            )
+        stops = [BAR if found[1].lower() == "bar" else int(found[1])]
+        stops += [
+            OFF if stop.lower() == "off" else int(stop) for stop in found[2].replace("*", "").split("/")[1:]
+        ]
+        if max(stops) > BAR or any(b >= a for a, b in pairwise(stops)):
+            raise PositionError(f"{word!r} does not move towards the ace point")
+        for start, end in pairwise(stops):
+            hops += [Hop(start, end)] * int(found[3] or 1)
+    if not hops:
+        raise PositionError("no move was said")
+    return hops
+
+
+def chosen(text: str, position: Position, dice: tuple[int, int], plays: list[Play]) -> Play:
+    """The legal play that a person means: its number in the list, or its moves; PositionError says why none."""
+    if text.isdecimal():
+        if 1 <= int(text) <= len(plays):
+            return plays[int(text) - 1]
+        raise PositionError(f"the list has numbers 1 to {len(plays)}")
+    hops = hops_of(text)
+    wanted = _after(position, hops)
+    fitting = [play for play in plays if full(play.result.us) == wanted]
+    if len(fitting) > 1:  # one way hits and the other does not: the stops that were written decide
+        stops = {hop.end for hop in hops}
+        fitting.sort(key=lambda play: -sum(move.end in stops for move in play.moves if move.hit))
+    if fitting:
+        return fitting[0]
+    raise PositionError(why_not(position, dice, plays, hops))
+
+
+def why_not(position: Position, dice: tuple[int, int], plays: list[Play], hops: list[Hop]) -> str:
+    """Why a play is none of the legal ones, in words."""
+    us, them = [0, *full(position.us)], [0, *full(position.them)]
+    rolled = f"{dice[0]}-{dice[1]}"
+    for hop in hops:
+        name = "the bar" if hop.start == BAR else f"point {hop.start}"
+        if not us[hop.start]:
+            return f"there is no chequer of yours on {name}"
+        if us[BAR] and hop.start != BAR:
+            return "your chequer on the bar must come in first"
+        pips = hop.start - hop.end
+        if hop.end == OFF:
+            highest = max(p for p in range(BAR + 1) if us[p])
+            if highest > 6:
+                return (
+                    f"no chequer is borne off while one stands on {'the bar' if highest == BAR else highest}"
+                )
+            if max(dice) < hop.start:
+                return f"no die of {rolled} bears off from point {hop.start}"
+            if hop.start not in dice and highest > hop.start and dice[0] != dice[1]:
+                return f"a larger die bears off from the highest point only, which is {highest}"
+        else:
+            if them[BAR - hop.end] > 1:
+                return f"point {hop.end} is held by the other side"
+            ways = {dice[0], dice[1], sum(dice)} | (
+                {3 * dice[0], 4 * dice[0]} if dice[0] == dice[1] else set()
+            )
+            if pips not in ways:
+                return f"{hop.start}/{hop.end} is {pips} pips, which {rolled} does not give"
+        us[hop.start] -= 1
+        us[hop.end] += 1
+    most = max(len(play.moves) for play in plays)
+    played = sum(hop.start - hop.end for hop in hops)
+    if most == 1:
+        die = plays[0].moves[0].start - plays[0].moves[0].end
+        return (
+            f"only one die can be played, and it must be {die}" if played != die else "that cannot be played"
+        )
+    if played < sum(dice) and all(hop.end != OFF for hop in hops):
+        return f"{most} dice of {rolled} can be played, and must be"
+    return f"{rolled} does not give that play; points on the way may be held, or dice must be used otherwise"
+
+
+def _after(position: Position, hops: list[Hop]) -> tuple[int, ...] | None:
+    us = [0, *full(position.us)]
+    for hop in hops:
+        if us[hop.start] == 0:
+            return None
+        us[hop.start] -= 1
+        us[hop.end] += 1
+    return tuple(us[1:])

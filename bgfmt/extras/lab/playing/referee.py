@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from importlib.resources import files
+from typing import Any
 
+from bgfmt.analysis.engines import checked
+from bgfmt.extras import matches
 from bgfmt.extras.lab.engine import Engine
-from bgfmt.extras.lab.engine.protocol import checked
 from bgfmt.extras.lab.playing.dice import Dice
-from bgfmt.extras.matches.model import Game, Match, Record, Result, Rules
-from bgfmt.extras.matches.results import outcome
+from bgfmt.extras.matches.decisions import state as state_before
+from bgfmt.extras.matches.model import Game, Match, Record, Result, Rules, outcome
 from bgfmt.extras.matches.walk import GameWalk
 from bgfmt.game.board import Position
-from bgfmt.game.moves import legal_plays
+from bgfmt.game.moves import legal_plays, notation
 from bgfmt.game.state import START, GameState
 
 MOST_TURNS = 100_000
@@ -169,3 +172,74 @@ def play_match(
             break
     rules = Rules(jacoby=False, beavers=False, cube_limit=None if setting.cube else 1)
     return Match(setting.names, setting.length, tuple(played), rules)
+
+
+# -- a recorded game played back ----------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Turn:
+    """A roll, or an offer and its answer. number : of the roll from 1, 0 for others. plays : legal results of a roll.
+
+    played, choice : what was done and what the engine does, a play or "double", "roll", "take", "drop".
+    """
+
+    number: int
+    record: Record
+    plays: int
+    played: str
+    choice: str
+    same: bool
+
+    @property
+    def open(self) -> bool:
+        """Whether there was anything to choose."""
+        return self.plays > 1 or not self.number
+
+    def as_dict(self, names: tuple[str, str]) -> dict[str, Any]:
+        """For JSON."""
+        record = self.record
+        return {
+            "turn": self.number,
+            "player": names[record.player],
+            "roll": None if record.dice is None else list(record.dice),
+            "position_id": record.position.id,
+            "contact": record.position.contact,
+            "legal": self.plays,
+            "played": self.played,
+            "engine": self.choice,
+            "same": self.same,
+        }
+
+
+def sample_game() -> Match:
+    """Berliner against BKG, from section IX of the paper; the mark of a hit that is missing there is a problem."""
+    return matches.read(
+        (files("bgfmt.extras.lab") / "data" / "bkg-game.txt").read_bytes(), "BKG's sample game"
+    )[0]
+
+
+def replay(engine: Engine, match: Match, game: Game) -> list[Turn]:
+    """Every roll, double and answer of a game with what the engine would have done; both sides."""
+    turns, number = [], 0
+    for record in game.records:
+        state = state_before(match, game, record)
+        if record.kind in ("play", "dance"):
+            number += 1
+            turns.append(_roll(engine, state, record, number))
+        elif record.kind in ("double", "take", "drop"):
+            if record.kind == "double":
+                choice = "double" if engine.double(state) else "roll"
+            else:
+                choice = "take" if engine.take(state) else "drop"
+            turns.append(Turn(0, record, 0, record.kind, choice, choice == record.kind))
+    return turns
+
+
+def _roll(engine: Engine, state: GameState, record: Record, number: int) -> Turn:
+    assert record.dice is not None
+    plays = legal_plays(record.position, *record.dice)
+    choice = engine.play(state) if plays else None
+    same = choice is None or choice.result == record.after
+    played = notation(record.moves)
+    return Turn(number, record, max(1, len(plays)), played, played if choice is None else str(choice), same)

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bgfmt.analysis import match_table
+from bgfmt.analysis import at_score as match_tables
 from bgfmt.analysis.answers import Source
 from bgfmt.analysis.approximate import MEAN_ERROR, WORST_ERROR, cubeful_of_chances
-from bgfmt.analysis.match_estimate import chances
+from bgfmt.analysis.at_score import chances
 from bgfmt.errors import NotCoveredError, PositionError
 from bgfmt.extras.lab.study.rules import Decisions, Pairs, Rule
 from bgfmt.extras.lab.study.tallies import Worths
@@ -82,7 +82,7 @@ def by_equities(table: TwoSided, name: str | None) -> Judge:
 
 def at_score(table: MatchScore, name: str | None, score: Score) -> Judge:
     """A table of a score: match winning chances, as equities of a game at this score (winning it 1, losing it -1)."""
-    roller = match_table.roller_at(table, score)
+    roller = match_tables.roller_at(table, score)
     if roller is None:
         mine, other = table.score.away
         raise NotCoveredError(f"{name or table.kind}: the table is of {mine}-away, {other}-away")

@@ -7,8 +7,7 @@ for match, judgement in report.worst(5):
 """
 
 from bgfmt.extras.matches.annotate.files import Annotated, annotate, annotate_all, annotate_file, find
-from bgfmt.extras.matches.annotate.judgement import Judgement
-from bgfmt.extras.matches.annotate.judging import LIMIT, Judge, judge
+from bgfmt.extras.matches.annotate.judging import LIMIT, Judge, Judgement, judge
 from bgfmt.extras.matches.annotate.report import MatchReport, Report, Total, judge_match
 
 __all__ = [

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
+from bgfmt import storage
 from bgfmt.analysis.sources import Progress
 from bgfmt.errors import BgfmtError, FormatError, UnknownFormatError
 from bgfmt.extras import matches
-from bgfmt.extras.matches.annotate import text
+from bgfmt.extras.matches.annotate import page, text
 from bgfmt.extras.matches.annotate.judging import Judge
-from bgfmt.extras.matches.annotate.report import MatchReport, Report, Unread, judge_match
+from bgfmt.extras.matches.annotate.report import WORST, MatchReport, Report, Unread, judge_match
 from bgfmt.extras.matches.write_sgf import with_comments, write_sgf
 from bgfmt.game.identifiers import position_id
 from bgfmt.game.text import printable
@@ -130,3 +133,46 @@ def annotate(paths: PathLike | Sequence[PathLike], tables: Any = None, **options
         for _ in annotate_all(list(find(several)), judge, report):
             pass
     return report
+
+
+# -- reports into files -------------------------------------------------------------------------------
+
+
+ENDINGS = {".sgf": "sgf", ".html": "html", ".htm": "html", ".json": "json", ".txt": "text", "": "text"}
+ENDING = {"sgf": ".sgf", "html": ".html", "json": ".json", "text": ".txt"}
+
+
+def form_of(path: str) -> str | None:
+    """What to write into a file, by its ending: "sgf", "html", "json", "text", or None where none is written so."""
+    return ENDINGS.get(os.path.splitext(path)[1].lower())
+
+
+def content(report: Report, form: str, worst: int = WORST) -> bytes:
+    """A report as "html", "json" or "text"."""
+    if form == "json":
+        return (json.dumps(report.as_dict(worst), indent=2, ensure_ascii=False) + "\n").encode(
+            "utf-8", "backslashreplace"
+        )
+    written = page.page(report, most=worst) if form == "html" else text.text(report, most=worst)
+    return written.encode("utf-8", "backslashreplace")
+
+
+class ReportFolder:
+    """A folder with a file for each match file, made when the first is written."""
+
+    def __init__(self, folder: str, form: str, *, force: bool = False) -> None:
+        self.folder, self.form, self.force = Path(folder), form, force
+        self._taken: set[str] = set()
+
+    def write(self, done: Annotated, worst: int = WORST) -> None:
+        """Write one file's reports under its name; where two bear one name, the later gets a number."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        stem, suffix = Path(done.path).stem, ENDING[self.form]
+        name, count = stem + suffix, 1
+        while name.lower() in self._taken:
+            count += 1
+            name = f"{stem}-{count}{suffix}"
+        self._taken.add(name.lower())
+        data = done.sgf() if self.form == "sgf" else content(Report(done.reports), self.form, worst)
+        with storage.create(self.folder / name, force=self.force) as sink:
+            sink.write(data)

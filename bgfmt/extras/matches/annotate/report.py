@@ -7,8 +7,7 @@ from typing import Any, NamedTuple
 
 from bgfmt.errors import BeyondMetError, NotCoveredError, PositionError
 from bgfmt.extras.matches import Match, printable
-from bgfmt.extras.matches.annotate.judgement import Judgement
-from bgfmt.extras.matches.annotate.judging import Judge
+from bgfmt.extras.matches.annotate.judging import Judge, Judgement
 from bgfmt.extras.matches.decisions import decisions
 from bgfmt.met import Met
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from bgfmt.extras.matches.annotate.judgement import ERROR, Judgement
+from bgfmt.extras.matches.annotate.judging import ERROR, Judgement
 from bgfmt.extras.matches.annotate.report import WORST, MatchReport, Report, Total
 from bgfmt.game.drawing import draw, many
 from bgfmt.game.identifiers import position_id

@@ -37,7 +37,12 @@ FORMS = ("sgf", "html", "json", "text")
 @click.option(
     "--worst", type=click.IntRange(0), default=10, show_default=True, help="How many errors to draw."
 )
-@_asking.met_options("The match's first player is this player of an uneven match equity table.")
+@_asking.question_options(
+    "met",
+    "met_player",
+    "extend_met",
+    met_player="The match's first player is this player of an uneven match equity table.",
+)
 @_asking.limit_options("2 million, less than a tenth of a second a game")
 @options.force_option
 @options.as_option
@@ -49,10 +54,10 @@ def annotate(
     databases: tuple[str, ...],
     worst: int,
     limit: int | None,
-    no_settle: bool,
+    settle: bool | None,
     met: str | None,
-    extend_met: bool,
-    met_player: int,
+    extend_met: bool | None,
+    met_player: int | None,
     force: bool,
     described: str | None,
     as_json: bool,
@@ -74,7 +79,8 @@ def annotate(
     """
     from bgfmt import storage
     from bgfmt.cli.terminal import Progress
-    from bgfmt.extras.matches.annotate import LIMIT, Judge, Report, annotate_all, annotate_file, find, writing
+    from bgfmt.extras.matches.annotate import LIMIT, Judge, Report, annotate_all, annotate_file, find
+    from bgfmt.extras.matches.annotate.files import ReportFolder, content, form_of
     from bgfmt.game.text import printable
 
     paths, more = _told_apart(files)
@@ -82,7 +88,7 @@ def annotate(
         raise click.UsageError("no match among the files; which is to be judged?")
     single = len(paths) == 1 and not os.path.isdir(paths[0])
     into_folder = output is not None and (output.endswith(("/", os.sep)) or os.path.isdir(output))
-    form = form or ("sgf" if into_folder else writing.form_of(output or ""))
+    form = form or ("sgf" if into_folder else form_of(output or ""))
     if form is None:
         raise click.UsageError(f"{output}: what is written is .sgf, .html, .json or .txt; --to says another")
     if output is not None and not into_folder:
@@ -95,9 +101,9 @@ def annotate(
         Judge(
             library,
             met=_asking.equity_table(met, extend_met),
-            met_player=met_player,
+            met_player=met_player or 0,
             limit=LIMIT if limit is None else limit,
-            calculate=not no_settle,
+            calculate=settle is not False,
         ) as judge,
         Progress("annotating", " files") as progress,
     ):
@@ -108,11 +114,11 @@ def annotate(
         else:
             found = list(find(paths))
             each = annotate_all(found, judge, report, progress=progress)
-        names = writing.Names(output or "", form, force=force) if into_folder else None
+        folder = ReportFolder(output or "", form, force=force) if into_folder else None
         data = b""
         for one in each:
-            if names is not None:
-                names.write(one, worst)
+            if folder is not None:
+                folder.write(one, worst)
                 written += 1
             elif single and form == "sgf":
                 data = one.sgf()
@@ -120,7 +126,7 @@ def annotate(
         raise click.UsageError(f"{', '.join(paths)}: no match in it")
     if output is not None and not into_folder:
         with storage.create(output, force=force) as sink:
-            sink.write(data or writing.content(report, form, worst))
+            sink.write(data or content(report, form, worst))
     for name, why, _ in report.unread:
         click.echo(f"bgfmt: {name}: {why}", err=True)
     for one_match in report.matches:

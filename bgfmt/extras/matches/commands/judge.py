@@ -98,7 +98,7 @@ def _play(state: GameState, roll: str | None, played: str) -> Decision:
     """The decision to play a roll as written; PositionError where that is not legal."""
     from bgfmt.extras.matches import plays
     from bgfmt.extras.matches.decisions import Decision
-    from bgfmt.extras.matches.words import read_play
+    from bgfmt.extras.matches.plays import read_play
     from bgfmt.game.moves import Play, parse_roll
 
     dice = parse_roll(roll) if roll is not None else state.dice

@@ -24,9 +24,9 @@ def site(out: str, databases: tuple[str, ...], link: tuple[str, ...], title: str
     Example:
       bgfmt site public gnubg_ts0.bd gnubg_os0.bd
     """
-    from bgfmt.extras.serve import site as sites
+    from bgfmt.extras.serve import page
 
-    named = [sites.Link.parse(text) for text in link]
-    written = sites.write(out, databases, named, title=title, force=force)
+    named = [page.Link.parse(text) for text in link]
+    written = page.write(out, databases, named, title=title, force=force)
     many = f"{written.tables} table{'s' if written.tables != 1 else ''}"
     click.echo(f"{out}: the page and {many}, {written.size:,} bytes")

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from bgfmt.errors import PositionError
 from bgfmt.extras.lab.thumb.counting import Rounding
 from bgfmt.extras.lab.thumb.doubling import Zone
+from bgfmt.game.moves import ROLLS
 
 Array = NDArray[Any]
 Escape = Literal["sum", "full", "any", "past"]
@@ -85,7 +86,6 @@ class Completion:
 
 @cache
 def _kernel(said: Completion) -> Kernel:
-    from bgfmt.extras.lab.engine.bkg.blockade import escapes_table
 
     table = escapes_table(said.escapes).astype(np.int64)
     moment, hold = get_args(Moment).index(said.moment2), get_args(Hold).index(said.hold)
@@ -93,3 +93,50 @@ def _kernel(said: Completion) -> Kernel:
 
 
 C1 = Completion()
+
+
+# -- the blockade table -------------------------------------------------------------------------------
+
+
+CODES = 4096
+MOST_MADE = 7
+
+
+@cache
+def escapes_table(reading: Escape = "sum") -> NDArray[np.uint8]:
+    """(4096,) uint8, rolls of 36 for each code, by one of the four readings.
+
+    >>> int(escapes_table()[0b111111]), int(escapes_table()[0b100001010000])
+    (0, 24)
+    """
+    table = np.array(
+        [sum(w for a, b, w in ROLLS if _plays(c, a, b, reading)) for c in range(CODES)], np.uint8
+    )
+    table.setflags(write=False)
+    return table
+
+
+def possible() -> NDArray[np.int64]:
+    """The codes of at most seven points, ascending."""
+    return np.array([code for code in range(CODES) if code.bit_count() <= MOST_MADE], np.int64)
+
+
+def packed(table: NDArray[Any]) -> bytes:
+    """Six bits an entry, four entries in three bytes, the first in the high bits."""
+    bits = np.unpackbits(np.asarray(table, np.uint8)[:, None], axis=1)[:, 2:]
+    return np.packbits(bits.reshape(-1)).tobytes()
+
+
+def _plays(code: int, a: int, b: int, reading: Escape) -> bool:
+    def open_(d: int) -> bool:
+        return d > 12 or not code >> (d - 1) & 1
+
+    if reading == "any":
+        return open_(a) or open_(b)
+    if a == b and reading == "full":
+        return all(open_(k * a) for k in range(1, 5))
+    over = open_(a + b) and (open_(a) or open_(b))
+    if reading == "past":
+        nearest = (code & -code).bit_length()
+        return over and 0 < nearest < a + b
+    return over

@@ -1,0 +1,181 @@
+"""Engines: programs that play the whole game. They come in by the entry points `bgfmt.engines`.
+
+    [project.entry-points."bgfmt.engines"]
+    random = "my_package.random_mover:RandomMover"
+
+An engine is made by its class and words from the command line (`RandomMover({"seed": "3"})`), and answers the five
+questions of `Engine`. `EngineDecider` puts its answers in the adviser's words, so that a host asks either.
+
+>>> "bkg" in names()
+True
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from importlib.metadata import entry_points
+from typing import Any, ClassVar, Protocol, TypeVar, cast, runtime_checkable
+
+from bgfmt.analysis.answers import Decision, RankedPlay, Resignation
+from bgfmt.errors import BgfmtError, CapabilityError, EngineError, PositionError
+from bgfmt.game.moves import Play, legal_plays
+from bgfmt.game.state import GameState
+
+
+class Engine(Protocol):
+    """Plays the whole game. All questions come as a `GameState`, the side on roll being the one that is asked.
+
+    name : as hosts call it. play is asked with dice and at least one legal play, the others before the roll.
+    """
+
+    name: ClassVar[str]
+
+    def play(self, state: GameState) -> Play:
+        """One of the legal plays of the state's dice."""
+
+    def double(self, state: GameState) -> bool:
+        """Whether to double; asked where the rules allow it."""
+
+    def take(self, state: GameState) -> bool:
+        """Whether the side that is doubled takes; the state's side on roll is the doubler."""
+
+    def resign(self, state: GameState) -> int:
+        """Games (1, 2 or 3, of the cube each) that the side on roll gives up, 0 to go on."""
+
+    def accept(self, state: GameState) -> bool:
+        """Whether the other side accepts what the side on roll offers to resign (`state.resigned`)."""
+
+
+class Decider(Protocol):
+    """Whom hosts ask: `bgfmt.analysis.advisor.Advisor`, or an engine in its place."""
+
+    def decide(self, state: GameState) -> Decision:
+        """One word or one play."""
+
+    def resignation(self, state: GameState) -> Resignation:
+        """Whether to accept what is offered; with nothing offered, whether to resign."""
+
+
+@runtime_checkable
+class Outside(Protocol):
+    """A decider that can be told what to do where no table reaches."""
+
+    outside: Any
+
+
+class EngineDecider:
+    """An engine asked as the adviser is: `decide` and `resignation`, for the hosts.
+
+    Plays are checked against the rules, and an engine that breaks them gets a PositionError.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+
+    def resignation(self, state: GameState) -> Resignation:
+        """Whether to accept what is offered; with nothing offered, whether to resign."""
+        position = state.position
+        if state.resigned:
+            return Resignation(source="engine", position=position, accept=self.engine.accept(state))
+        return Resignation(source="engine", position=position, offer=self.engine.resign(state))
+
+    def decide(self, state: GameState) -> Decision:
+        """What the engine does in a state, one word or one play."""
+        position = state.position.check()
+        if state.kind == "resignation":
+            return Decision("accept" if self.engine.accept(state) else "reject", "engine")
+        if not position.us.chequers or not position.them.chequers:
+            raise PositionError(f"{position}: the game is over, one side has no chequers left")
+        if state.kind == "play":
+            return self._play(state)
+        if state.kind == "take":
+            return Decision("take" if self.engine.take(state) else "pass", "engine")
+        doubles = state.may_double and self.engine.double(state)
+        return Decision("double" if doubles else "roll", "engine")
+
+    def _play(self, state: GameState) -> Decision:
+        assert state.dice is not None
+        plays = legal_plays(state.position, *state.dice)
+        if not plays:
+            return Decision("play", "forced")
+        chosen = plays[0] if len(plays) == 1 else checked(self.engine, state, plays)
+        ranked = RankedPlay(str(chosen), chosen.result, None, None, chosen.moves, "rule", approximate=True)
+        return Decision("play", "forced" if len(plays) == 1 else "engine", play=ranked)
+
+
+def checked(engine: Engine, state: GameState, plays: list[Play]) -> Play:
+    """The engine's play; PositionError where it is none of the legal ones."""
+    chosen = engine.play(state)
+    found = next((play for play in plays if play.result == getattr(chosen, "result", None)), None)
+    if found is None:
+        raise PositionError(f"engine {engine.name} plays {chosen}, which the rules do not allow")
+    return found
+
+
+T = TypeVar("T")
+
+
+class Guest:
+    """An engine of another package: its answers, and EngineError where it raises anything but a BgfmtError."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine, self.name = engine, engine.name
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "engine":  # not made yet, as when it is unpickled
+            raise AttributeError(name)
+        return getattr(self.engine, name)
+
+    def play(self, state: GameState) -> Play:
+        return self._asked("a play", self.engine.play, state)
+
+    def double(self, state: GameState) -> bool:
+        return self._asked("a double", self.engine.double, state)
+
+    def take(self, state: GameState) -> bool:
+        return self._asked("a take", self.engine.take, state)
+
+    def resign(self, state: GameState) -> int:
+        return self._asked("resigning", self.engine.resign, state)
+
+    def accept(self, state: GameState) -> bool:
+        return self._asked("a resignation", self.engine.accept, state)
+
+    def _asked(self, what: str, question: Callable[[GameState], T], state: GameState) -> T:
+        try:
+            return question(state)
+        except BgfmtError:
+            raise
+        except Exception as error:
+            raise EngineError(self.name, what, error) from error
+
+
+def names() -> list[str]:
+    """Names of all engines."""
+    return sorted(entry.name for entry in entry_points(group="bgfmt.engines"))
+
+
+def create(name: str, options: Mapping[str, str] | None = None) -> Engine:
+    """A new engine; `options` are its own, by name, as words.
+
+    Raises
+    ------
+    CapabilityError where there is none of that name, or it cannot be loaded; PositionError for an option that it
+    does not have; EngineError where a guest raises another error.
+    """
+    point = next(iter(entry_points(group="bgfmt.engines", name=name)), None)
+    if point is None:
+        raise CapabilityError(f"no engine is called {name!r} (there are: {', '.join(names())})")
+    try:
+        made = point.load()
+    except Exception as error:
+        raise CapabilityError(f"engine {name} cannot be loaded: {type(error).__name__}: {error}") from None
+    if point.value.startswith("bgfmt."):
+        engine: Engine = made(dict(options or {}))
+        return engine
+    try:
+        return cast(Engine, Guest(made(dict(options or {}))))  # its name is that of the engine it holds
+    except BgfmtError:
+        raise
+    except Exception as error:
+        raise EngineError(name, "being made", error) from error

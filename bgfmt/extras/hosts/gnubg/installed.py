@@ -1,0 +1,400 @@
+"""The files that bgfmt has put into one folder; a kill or a full disk at any moment loses nothing.
+
+`.bgfmt-installed.json`, the record, says for each file what it is and under which name the file it replaced is kept.
+A change of the folder has three steps:
+
+1. new files are written under hidden names (`.NAME.bgfmt-new`);
+2. the new record takes the place of the old one by one rename: this decides;
+3. `settle` goes through the record. A file that is to be replaced gets its second name, the new file takes its place
+   by one rename, and of a file that is to leave (`leaving`) the file from before gets its name back.
+
+Whatever needs room on the disk happens before step 2. Every command first repeats step 3: hidden files that the
+record describes complete a change that a kill cut short after step 2, all others are removed. Names in the record
+must be names that this module would have chosen; nothing is touched otherwise.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import re
+import stat
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from bgfmt.errors import FormatError
+from bgfmt.files.gnubg_folders import SLOTS, InstallError
+from bgfmt.storage import system
+
+RECORD = ".bgfmt-installed.json"
+KEPT = ".before-bgfmt"
+SECOND_COPY = "gnubg_os.db"  # gnubg-nn reads its one-sided table a second time under this name
+NAMES = (*SLOTS.values(), SECOND_COPY)
+SMALL = 1 << 20  # bytes beyond which no record grows
+CHUNK = 8 << 20
+
+
+class NotAllowedError(InstallError):
+    """The folder may not be written by this user."""
+
+
+class ReplacedError(FormatError):
+    """A file changed between two looks at it."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What bgfmt put somewhere: its source and content, and the name under which the file from before is kept.
+
+    older : names of files from still earlier that stay where they are.
+    before : the entry that this one replaces. leaving : the file is being taken out; back : the kept file then gets
+    its name back; aside : the name for what somebody else has put there since.
+    """
+
+    source: str
+    sha256: str
+    size: int
+    link: bool = False
+    kept: str | None = None
+    older: tuple[str, ...] = ()
+    before: Entry | None = None
+    leaving: bool = False
+    back: bool = False
+    aside: str | None = None
+
+    def describes(self, path: Path) -> bool:
+        """Whether the file at `path` is the one that was put there."""
+        if self.link:
+            return path.is_symlink() and os.readlink(path) == self.source
+        with contextlib.suppress(OSError):
+            status = path.lstat()
+            regular = stat.S_ISREG(status.st_mode) and status.st_size == self.size
+            return regular and digest_of(path) == self.sha256
+        return False
+
+
+Record = dict[str, Entry]
+
+
+# -- files ---------------------------------------------------------------------------------------------------
+
+
+def digest_of(path: Path) -> str:
+    """SHA-256 of a file's bytes."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def hidden(path: Path) -> Path:
+    """The name of a file that is not in its place yet."""
+    return path.with_name(f".{path.name.lstrip('.')}.bgfmt-new")
+
+
+def free_name(folder: Path, name: str) -> str:
+    """A name under which `name` can be kept."""
+    kept, number = name + KEPT, 1
+    while os.path.lexists(folder / kept):
+        number += 1
+        kept = f"{name}{KEPT}-{number}"
+    return kept
+
+
+def write_new(path: Path, blocks: Iterator[bytes]) -> None:
+    """Write a new file that others may read; it is on the disk when this returns, and gone when it fails."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
+    handle = os.open(path, flags, 0o644)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            for block in blocks:
+                file.write(block)
+            file.flush()
+            if hasattr(os, "fchmod"):
+                os.fchmod(handle, 0o644)  # gnubg may run as another user
+            os.fsync(handle)
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
+
+
+def copy_new(source: Path, target: Path, sha256: str | None = None) -> None:
+    """Copy a file to a new name; ReplacedError where the bytes copied do not have the digest `sha256`."""
+    digest = hashlib.sha256()
+
+    def blocks() -> Iterator[bytes]:
+        with source.open("rb") as file:
+            while block := file.read(CHUNK):
+                digest.update(block)
+                yield block
+        if sha256 is not None and digest.hexdigest() != sha256:
+            raise ReplacedError(f"{source}: changed while it was being installed; nothing was changed there")
+
+    write_new(target, blocks())
+
+
+# -- the record ----------------------------------------------------------------------------------------------
+
+
+def read_record(folder: Path) -> Record:
+    """What bgfmt has installed in a folder, by file name.
+
+    Raises
+    ------
+    InstallError where the record is no record, or names anything but a file that bgfmt would have put into this
+    folder; OSError where it is no regular file.
+    """
+    path = folder / RECORD
+    if not os.path.lexists(path):
+        return {}
+    with open(system.open_regular(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0)), "rb") as file:
+        data = file.read(SMALL + 1)
+    return parse_record(data, path)
+
+
+def parse_record(data: bytes, path: Path) -> Record:
+    """The record in a file's bytes; InstallError where it says anything that bgfmt does not write."""
+    if len(data) > SMALL:
+        raise InstallError(f"{path}: larger than any record of bgfmt's; nothing was changed")
+    try:
+        value = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        reason = " ".join(str(error).split())[:100]
+        raise InstallError(f"{path}: cannot be read: {reason}; nothing was changed") from None
+    if not isinstance(value, dict):
+        raise _refused(path, "the record", value)
+    return {name: _entry(name, entry, path) for name, entry in value.items()}
+
+
+def _entry(name: str, value: Any, path: Path, *, nested: bool = False) -> Entry:
+    if name not in NAMES:
+        raise _refused(path, "a file name", name)
+    if not isinstance(value, dict):
+        raise _refused(path, "an entry", value)
+    source, sha256, size, older = (value.get(key) for key in ("source", "sha256", "size", "older"))
+    if not isinstance(source, str) or "\0" in source:
+        raise _refused(path, "a source", source)
+    if not isinstance(sha256, str) or not re.fullmatch(r"[0-9a-f]{64}", sha256):
+        raise _refused(path, "a digest", sha256)
+    if not isinstance(size, int) or size < 0:
+        raise _refused(path, "a size", size)
+    if not isinstance(older, list | None):
+        raise _refused(path, "names of files kept", older)
+
+    def kept(value: Any) -> str:
+        if not isinstance(value, str) or not re.fullmatch(
+            rf"{re.escape(name + KEPT)}(-[0-9]{{1,6}})?", value
+        ):
+            raise _refused(path, f"a name beside {name}", value)
+        return value
+
+    before = None if nested else value.get("before")
+    return Entry(
+        source,
+        sha256,
+        size,
+        link=value.get("link") is True,
+        kept=None if value.get("kept") is None else kept(value["kept"]),
+        older=tuple(map(kept, older or ())),
+        before=None if before is None else _entry(name, before, path, nested=True),
+        leaving=value.get("leaving") is True,
+        back=value.get("back") is True,
+        aside=None if value.get("aside") is None else kept(value["aside"]),
+    )
+
+
+def _refused(path: Path, what: str, value: Any) -> InstallError:
+    return InstallError(f"{path}: {what} that bgfmt does not write: {str(value)[:60]!r}; nothing was changed")
+
+
+def write_record(folder: Path, record: Record) -> None:
+    """Put a record in the place of the old one, by one rename."""
+    path = folder / RECORD
+    if record:
+        plain = {name: asdict(entry) for name, entry in record.items()}
+        hidden(path).unlink(missing_ok=True)
+        write_new(hidden(path), iter([json.dumps(plain, indent=1).encode() + b"\n"]))
+        try:
+            system.sync_folder(folder)
+            os.replace(hidden(path), path)
+        except BaseException:
+            hidden(path).unlink(missing_ok=True)
+            raise
+    else:
+        path.unlink(missing_ok=True)
+    system.sync_folder(folder)
+
+
+# -- changing a folder ---------------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def changing(folder: Path) -> Iterator[list[str]]:
+    """Lock a folder and settle what a killed process left there: a line for each file.
+
+    Raises
+    ------
+    InstallError where another process is changing the folder, or its record names what it must not;
+    NotAllowedError where the folder may not be written.
+    """
+    with _locked(folder), allowed(folder):
+        yield settle(folder)
+
+
+@contextlib.contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """One process at a time, where the system can lock a folder (Windows opens none)."""
+    if os.name == "nt":
+        yield
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        if system.lock(handle) is False:
+            raise InstallError(f"{folder}: another process is changing it")
+        yield
+    finally:
+        os.close(handle)
+
+
+@contextlib.contextmanager
+def allowed(folder: Path) -> Iterator[None]:
+    """Turn the system's refusal into `NotAllowedError`; errors without a file name get the folder's."""
+    try:
+        yield
+    except PermissionError as error:
+        raise NotAllowedError(f"{error.filename or folder}: {error.strerror}") from None
+    except OSError as error:
+        if error.errno is None or error.filename is not None:
+            raise
+        raise OSError(error.errno, error.strerror, os.fspath(folder)) from None
+
+
+def unfinished(folder: Path) -> bool:
+    """Whether a killed process left a change of this folder half done."""
+    left = any(os.path.lexists(hidden(folder / name)) for name in (*NAMES, RECORD))
+    return left or any(entry.leaving for entry in read_record(folder).values())
+
+
+def settle(folder: Path) -> list[str]:
+    """Make the folder what its record says; may be cut short and repeated. A line for each file."""
+    record = read_record(folder)
+    lines = []
+    for name in NAMES:
+        path, entry = folder / name, record.get(name)
+        new = hidden(path)
+        if os.path.lexists(new):
+            if entry is not None and not entry.leaving and entry.describes(new):
+                _put(path, entry)
+                lines.append(f"{path}: the install that was cut short has been completed")
+            else:
+                new.unlink()
+                lines.append(f"{path}: the install that was cut short has been undone")
+        if entry is not None and entry.leaving:
+            _take(path, entry)
+            lines.append(f"{path}: the uninstall that was cut short has been completed")
+    staying = {name: entry for name, entry in record.items() if not entry.leaving}
+    if staying != record:
+        system.sync_folder(folder)
+        write_record(folder, staying)
+    hidden(folder / RECORD).unlink(missing_ok=True)
+    return lines
+
+
+def _put(path: Path, entry: Entry) -> None:
+    """The hidden file takes its place; what bgfmt has not put there gets another name first."""
+    ours = entry.describes(path) or (entry.before is not None and entry.before.describes(path))
+    if os.path.lexists(path) and not ours:
+        _keep(path, entry.kept)
+    os.replace(hidden(path), path)
+
+
+def _take(path: Path, entry: Entry) -> None:
+    """The file leaves, and the kept one comes back; what somebody else has put there gets another name first."""
+    kept = path.with_name(entry.kept or "-")
+    if entry.back and not os.path.lexists(kept):
+        return  # it is back already
+    if os.path.lexists(path) and not entry.describes(path):
+        _keep(path, entry.aside)
+    if entry.back:
+        os.replace(kept, path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def _keep(path: Path, name: str | None) -> None:
+    """Give a file a second name; without links it moves, and the slot is empty for a moment."""
+    keep = path.with_name(name or free_name(path.parent, path.name))
+    if os.path.lexists(keep):
+        if os.path.samestat(path.lstat(), keep.lstat()):
+            return
+        keep = path.with_name(free_name(path.parent, path.name))
+    try:
+        os.link(path, keep, follow_symlinks=False)
+    except (OSError, NotImplementedError):
+        os.rename(path, keep)
+
+
+def put_in(folder: Path, names: list[str], entry: Entry, make: Callable[[Path], object]) -> str | None:
+    """Put a new file under each of the names; `make` writes it under the hidden name it is given.
+
+    Gives the name under which the file from before is kept. Until the record decides, any error leaves the folder as
+    it was.
+    """
+    record = read_record(folder)
+    after = dict(record)
+    for name in names:
+        old, keep = record.get(name), None
+        if os.path.lexists(folder / name):
+            need_file(folder / name)
+            if old is None or not old.describes(folder / name):
+                keep = free_name(folder, name)
+        older = old.older if old else ()
+        if old and old.kept and keep:
+            older = (*older, old.kept)
+        kept = keep or (old.kept if old else None)
+        before = None if old is None else replace(old, before=None)
+        after[name] = replace(entry, kept=kept, older=older, before=before)
+    try:
+        for name in names:
+            make(hidden(folder / name))
+        write_record(folder, after)
+    except BaseException:
+        if read_record(folder) != after:
+            for name in names:
+                hidden(folder / name).unlink(missing_ok=True)
+        raise
+    for name in names:
+        _put(folder / name, after[name])
+    system.sync_folder(folder)
+    return after[names[0]].kept
+
+
+def take_out(folder: Path, names: list[str], *, force: bool) -> list[str]:
+    """Take files out and put back what was there; a line for each. `force` sets aside what has been changed since."""
+    record = read_record(folder)
+    after, lines = dict(record), []
+    for name in names:
+        entry, path, aside = record[name], folder / name, None
+        if os.path.lexists(path) and not entry.describes(path):
+            if not force:
+                raise InstallError(f"{path}: has been changed since bgfmt installed it")
+            need_file(path)
+            aside = free_name(folder, name)
+        back = entry.kept is not None and os.path.lexists(folder / entry.kept)
+        after[name] = replace(entry, leaving=True, back=back, aside=aside)
+        line = f"{path}: {'the file from before is back' if back else 'removed'}"
+        if entry.kept and not back:
+            line += f"; the file from before, {entry.kept}, is not there any more"
+        beside = [*entry.older, *([aside] if aside else [])]
+        lines.append(line + (f"; kept beside it: {', '.join(beside)}" if beside else ""))
+    write_record(folder, after)
+    settle(folder)
+    return lines
+
+
+def need_file(path: Path) -> None:
+    """InstallError where something other than a file or a link is in the way."""
+    if not path.is_symlink() and not path.is_file():
+        raise InstallError(f"{path}: is not a file; nothing was changed")

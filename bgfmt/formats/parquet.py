@@ -1,0 +1,307 @@
+"""Apache Parquet: any table, a row an entry, for data frames and query languages. Needs the extra `parquet`.
+
+offset  content
+0       "PAR1"
+4       row groups of whole rows of the table, about a million entries; in each, every column in order
+...     footer in Thrift's compact protocol, its size as u32, "PAR1"
+
+Columns are those of `bgfmt.tables.flat`. Metadata `bgfmt`: kind, size, arrays and facts, as in npz's bgfmt.json.
+pyarrow writes and reads it; equal tables give equal files as long as pyarrow's version is the same.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import OrderedDict
+from collections.abc import Iterator
+from itertools import accumulate
+from threading import Lock
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgfmt.errors import BgfmtError, CorruptError, MissingExtraError, TruncatedError
+from bgfmt.formats import described, records
+from bgfmt.formats.archive import Tail
+from bgfmt.formats.base import Extent, Fault, Head, Options, Reading
+from bgfmt.formats.described import AnyTable
+from bgfmt.formats.outlets import Outlet
+from bgfmt.storage import Source
+from bgfmt.storage.source import SourceFile
+from bgfmt.tables import Table, flat
+from bgfmt.tables.flat import ID_LENGTH, Flat
+
+MAGIC = b"PAR1"
+FACTS = "bgfmt"  # the key of the metadata that describe the table
+NUMBER = "position_number"
+ENTRIES = 1 << 20  # of a row group, about
+ENCODINGS = {"number": "DELTA_BINARY_PACKED", "id": "DELTA_LENGTH_BYTE_ARRAY"}  # by role; of others PLAIN
+FEW = 24  # bytes that differ in a file of bgfmt's own whose writer's name is damaged
+KEPT = 2  # row groups whose numbers are kept
+MOST_ROWS = 1 << 24  # of a row group
+MOST_A_BYTE = 100  # entries for each byte of the file
+MOST_BYTES = 64  # that a number may take once a page is unpacked, beside what every page may
+
+
+class Parquet(AnyTable):
+    name = "parquet"
+    title = "Apache Parquet"
+    suffixes = (".parquet",)
+
+    # -- reading ----------------------------------------------------------------------------------------
+
+    def recognise(self, head: Head) -> bool:
+        return head.bytes.startswith(MAGIC)
+
+    def read(self, source: Source, offset: int = 0, **description: Any) -> Reading[Table]:
+        size = source.size - offset
+        first = source.bytes(offset, min(4, size))
+        if not MAGIC.startswith(first):
+            raise CorruptError(source.name, offset, "PAR1", first)
+        if size < 12 or source.bytes(source.size - 4, 4) != MAGIC:
+            raise TruncatedError(source.name, source.size + 4, source.size, "Parquet file with its footer")
+        groups = Groups(source, offset)
+        stored = described.Stored(groups.fill)
+        table = described.table_of(groups.facts(), stored, source, groups.refuse)
+        groups.check(table, stored.named(table))
+        return Reading(table, Extent(offset, size))
+
+    def info(self, reading: Reading[Table]) -> dict[str, Any]:
+        return {"columns": len(flat.columns(reading.table))}
+
+    # -- writing ----------------------------------------------------------------------------------------
+
+    def emit(self, table: Table, sink: Outlet, options: Options) -> None:
+        parquet, pyarrow = import_parquet()
+        columns = flat.columns(table)
+        schema = pyarrow.schema([(c.name, _arrow_type(pyarrow, c), False) for c in columns])
+        looked_up = table.value_tables()  # columns of at most 65,536 different numbers
+        small = {
+            c.name for c in columns if c.dtype.itemsize <= 2 or (c.role == "value" and c.place in looked_up)
+        }
+        writer = parquet.ParquetWriter(
+            Tail(sink),
+            schema,
+            compression="none",
+            use_dictionary=sorted(small),
+            column_encoding={c.name: ENCODINGS.get(c.role, "PLAIN") for c in columns if c.name not in small},
+            write_statistics=[NUMBER],
+            store_schema=False,
+        )
+        with writer:
+            for rows, block, them in flat.pieces(table, ENTRIES):
+                piece = flat.Piece(table, rows, block, them)
+                arrays = list(_arrow_arrays(pyarrow, piece, columns))
+                writer.write_table(pyarrow.Table.from_arrays(arrays, schema=schema), piece.size)
+                if table.release is not None:
+                    table.release()
+            writer.add_key_value_metadata({FACTS: described.text_of(table, arrays=True)})
+
+    def audit(self, source: Source, table: Table, extent: Extent) -> Iterator[Fault]:
+        """The file is compared with what this version of pyarrow writes for the same numbers.
+
+        Of a file that bgfmt wrote with another version, every column is compared instead. A file of another program
+        is one fault, since nothing accounts for its bytes.
+        """
+        groups = Groups(source, extent.offset)
+        _, pyarrow = import_parquet()
+        faults = list(super().audit(source, table, extent))
+        same_writer = groups.writer == f"parquet-cpp-arrow version {pyarrow.cpp_version}"
+        if (same_writer and groups.keys == {FACTS}) or sum(fault.size for fault in faults) <= FEW:
+            yield from faults
+        elif groups.keys != {FACTS}:
+            found = f"one by {groups.writer[:60]!r}"
+            yield Fault(extent.offset, extent.size, "Parquet layout", "a file written by bgfmt", found)
+        else:
+            wrong = groups.wrong_columns(table)
+            if wrong:
+                found = f"others in {', '.join(wrong)}"
+                yield Fault(
+                    extent.offset, extent.size, "Parquet columns", "what follows from the table", found
+                )
+        for text in records.unknown(table):
+            yield Fault(extent.offset, extent.size, FACTS, "what a program writes", text)
+
+
+def import_parquet() -> tuple[Any, Any]:
+    """pyarrow's module of Parquet files, and pyarrow; MissingExtraError where it is not installed."""
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        text = "Parquet files need pyarrow, which is not installed: pip install pyarrow"
+        raise MissingExtraError(text, "pip install pyarrow") from None
+    return pyarrow.parquet, pyarrow
+
+
+def _arrow_type(pyarrow: Any, column: Flat) -> Any:
+    return pyarrow.string() if column.role == "id" else pyarrow.from_numpy_dtype(column.dtype)
+
+
+def _arrow_arrays(pyarrow: Any, piece: flat.Piece, columns: list[Flat]) -> Iterator[Any]:
+    """The columns of some rows of a table, as pyarrow has them."""
+    values = piece.values()
+    for column in columns:
+        if column.role == "id":
+            letters = np.empty((piece.size, ID_LENGTH), np.uint8)
+            piece.ids(letters)
+            ends = np.arange(0, letters.size + 1, ID_LENGTH, dtype=np.int32)
+            buffers = pyarrow.py_buffer(ends), pyarrow.py_buffer(letters)
+            yield pyarrow.StringArray.from_buffers(piece.size, *buffers)
+        elif column.role == "number":
+            yield pyarrow.array(piece.numbers)
+        else:
+            if column.role == "count":
+                numbers: NDArray[Any] = piece.counts(column)
+            else:
+                numbers = piece.stored(column) if column.role == "stored" else next(values)
+            yield pyarrow.array(numbers.astype(column.dtype, copy=False))
+
+
+class Groups:
+    """The row groups of a file, and what its footer says."""
+
+    def __init__(self, source: Source, offset: int) -> None:
+        parquet, _ = import_parquet()
+        self.source, self._offset = source, offset
+        self._kept: OrderedDict[int, tuple[list[str], Any]] = OrderedDict()
+        self._lock = Lock()
+        view = source.buffer[offset : source.size] if isinstance(source.buffer, memoryview) else None
+        try:
+            self._file = parquet.ParquetFile(SourceFile(source, offset) if view is None else _buffer(view))
+            self._meta = self._file.metadata
+            self.writer = str(self._meta.created_by or "")
+            self.keys = {key.decode(errors="replace") for key in self._meta.metadata or {}}
+            schema = self._file.schema_arrow
+            self.columns = {field.name: str(field.type) for field in schema}
+            sizes = [self._meta.row_group(k).num_rows for k in range(self._meta.num_row_groups)]
+        except BgfmtError:
+            raise
+        except Exception as error:  # pyarrow raises errors of many kinds for damaged files
+            raise self.refuse("a Parquet file", _line(error)) from None
+        if any(not 0 <= size <= MOST_ROWS for size in sizes):
+            raise self.refuse(f"row groups of up to {MOST_ROWS:,} rows", max(sizes))
+        self._begins = [0, *accumulate(sizes)]
+        if self._begins[-1] > MOST_A_BYTE * source.size:
+            raise self.refuse(f"at most {MOST_A_BYTE} rows a byte", f"{self._begins[-1]:,} rows")
+
+    def refuse(self, expected: str, found: object) -> CorruptError:
+        """The error of a file that is not as expected."""
+        return CorruptError(self.source.name, self._offset, expected, found)
+
+    def facts(self) -> bytes:
+        """The text that describes the table."""
+        found = (self._meta.metadata or {}).get(FACTS.encode())
+        if found is None or len(found) > described.MOST:
+            raise self.refuse(f"metadata {FACTS!r} that describe the table", "none")
+        return bytes(found)
+
+    def check(self, table: Table, stored: list[Flat]) -> None:
+        """CorruptError unless rows and columns are those of the table."""
+        if self._begins[-1] != table.entries:
+            raise self.refuse(f"{table.entries:,} rows", f"{self._begins[-1]:,}")
+        for name in (NUMBER, *(column.name for column in stored)):
+            if name not in self.columns:
+                raise self.refuse(f"a column {name}", "none")
+
+    def wrong_columns(self, table: Table) -> list[str]:
+        """Names of the columns that hold anything else than what is written of the table."""
+        _, pyarrow = import_parquet()
+        columns = flat.columns(table)
+        if list(self.columns) != [column.name for column in columns]:
+            return sorted(set(self.columns) ^ {column.name for column in columns}) or ["their order"]
+        wrong: dict[str, None] = {}
+        for rows, block, them in flat.pieces(table, ENTRIES):
+            piece = flat.Piece(table, rows, block, them)
+            first = int(piece.numbers[0])
+            found = self._entries(first, first + piece.size)
+            for column, array in zip(columns, _arrow_arrays(pyarrow, piece, columns), strict=True):
+                if _bytes_of(found.column(column.name).combine_chunks()) != _bytes_of(array):
+                    wrong[column.name] = None
+        return list(wrong)
+
+    def _entries(self, first: int, stop: int) -> Any:
+        """All columns of some entries."""
+        _, pyarrow = import_parquet()
+        groups = range(bisect_right(self._begins, first) - 1, bisect_right(self._begins, stop - 1))
+        try:
+            tables = [self._group(k, list(self.columns)) for k in groups]
+            return pyarrow.concat_tables(tables).slice(first - self._begins[groups[0]], stop - first)
+        except pyarrow.ArrowException as error:
+            raise self.refuse("columns of one type", _line(error)) from None
+
+    def fill(self, first: int, out: NDArray[Any], names: list[str]) -> None:
+        """The numbers of these columns, of `len(out)` entries from one on."""
+        stop, at = first + len(out), first
+        while at < stop:
+            k = bisect_right(self._begins, at) - 1
+            end = min(stop, self._begins[k + 1])
+            part = slice(at - self._begins[k], end - self._begins[k])
+            group = self._group(k, names)
+            for place, name in enumerate(names):
+                out[at - first : end - first, place] = self._numbers(group, name, part, out.dtype)
+            at = end
+
+    def _group(self, k: int, names: list[str]) -> Any:
+        """A row group's columns, from those kept or from the file; its entries are in order."""
+        with self._lock:
+            kept = self._kept.get(k)
+            if kept is not None and set(names) <= set(kept[0]):
+                self._kept.move_to_end(k)
+                return kept[1]
+            rows = self._begins[k + 1] - self._begins[k]
+            wanted = list(dict.fromkeys([NUMBER, *names]))
+            try:
+                group = self._meta.row_group(k)
+                for place in range(group.num_columns):
+                    column = group.column(place)
+                    if column.path_in_schema in wanted and column.total_uncompressed_size > MOST_BYTES * (
+                        rows + (1 << 16)
+                    ):
+                        raise self.refuse(
+                            f"{rows:,} numbers", f"{column.total_uncompressed_size:,} bytes of them"
+                        )
+                found = self._file.read_row_group(k, columns=wanted).combine_chunks()
+            except BgfmtError:
+                raise
+            except Exception as error:
+                raise self.refuse(f"row group {k}", _line(error)) from None
+            numbers = self._numbers(found, NUMBER, slice(0, rows), np.dtype(np.int64))
+            first = self._begins[k]
+            if len(numbers) != rows or not np.array_equal(numbers, np.arange(first, first + rows)):
+                raise self.refuse(f"rows in order of {NUMBER}, from {first:,} on", "others")
+            self._kept[k] = names, found
+            while len(self._kept) > KEPT:
+                self._kept.popitem(last=False)
+            return found
+
+    def _numbers(self, group: Any, name: str, part: slice, dtype: np.dtype[Any]) -> NDArray[Any]:
+        """Some numbers of a column, in the dtype of the table."""
+        column = group.column(name)
+        if column.null_count:
+            raise self.refuse(f"a number in every row of {name}", "none in some")
+        found = column.slice(part.start, part.stop - part.start).to_numpy()
+        if found.dtype.kind not in ("iu" if dtype.kind in "iu" else "f"):
+            raise self.refuse(f"{name} of {dtype}", found.dtype)
+        numbers: NDArray[Any] = found.astype(dtype, copy=False)
+        if found.dtype != dtype and not np.array_equal(numbers, found, equal_nan=dtype.kind == "f"):
+            raise self.refuse(f"numbers of {name} that fit {dtype}", "others")
+        return numbers
+
+
+def _bytes_of(array: Any) -> tuple[str, bytes]:
+    """Type and contents of an array, whose chunks were combined."""
+    if str(array.type) == "string":
+        return "string", "\n".join(array.to_pylist()).encode()
+    return str(array.type), array.to_numpy(zero_copy_only=False).tobytes()
+
+
+def _buffer(view: memoryview) -> Any:
+    import pyarrow as pa
+
+    return pa.BufferReader(pa.py_buffer(view))
+
+
+def _line(error: Exception) -> str:
+    return " ".join(str(error).split())[:200] or type(error).__name__

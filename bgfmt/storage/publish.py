@@ -1,0 +1,356 @@
+"""New files, and new folders of files, that appear under their names whole, or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import errno
+import os
+import shutil
+import zlib
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
+from pathlib import Path
+
+from bgfmt.errors import CapabilityError, OutputExistsError
+from bgfmt.storage import system
+from bgfmt.storage.sink import Data, FileSink, _Held, view_of
+from bgfmt.storage.system import PathLike
+
+
+def check_output(path: PathLike, *, force: bool = False) -> None:
+    """Say before any work, rather than after, why a new file cannot appear under this name.
+
+    CapabilityError for ``-``; OutputExistsError for a file that is there, unless `force`; OSError for anything else
+    that is there (only regular files are replaced), for a name that is too long and for a folder that is missing or
+    not to be written to.
+    """
+    name = os.fspath(path)
+    if name == "-":
+        raise CapabilityError("- is not a file name; this does not write to standard output (./- is a file)")
+    if not name:
+        raise FileNotFoundError(errno.ENOENT, "an empty name is no file name", name)
+    try:
+        status = os.stat(name)
+    except FileNotFoundError:
+        taken = os.path.islink(name)
+    else:
+        system.require_regular(status, name)
+        taken = True
+    if taken and not force:
+        raise OutputExistsError(f"{name}: exists already")
+    folder = Path(name).resolve().parent
+    if not folder.is_dir():
+        raise FileNotFoundError(errno.ENOENT, "its folder does not exist", name)
+    if not os.access(folder, os.W_OK):
+        raise PermissionError(errno.EACCES, "its folder is not writable", name)
+
+
+@contextlib.contextmanager
+def create(path: PathLike, *, force: bool = False) -> Iterator[FileSink]:
+    """Open a new file for writing; it appears under `path` when the block ends well, and never otherwise.
+
+    What was written is read again before, and held against sums that were taken on the way (`bgfmt.storage.sink`).
+    Where the system can, the file has no name until then, so that even a killed process leaves nothing behind;
+    where it cannot, what a killed process left is removed by the next one that makes the same file. Without
+    `force` an existing file is refused, at the start and at the end; with it only a regular file is replaced.
+    """
+    check_output(path, force=force)
+    name = os.fspath(path)
+    target = Path(name).resolve()
+    with system.said_of(name):
+        draft = Draft(target)
+    sink = FileSink(draft.fd, name)
+    try:
+        try:
+            yield sink
+        finally:
+            sink.flush()
+        with system.said_of(name):
+            if os.fstat(draft.fd).st_size != sink.written:
+                os.ftruncate(draft.fd, sink.written)
+            sink.sums.check(draft.fd, name)
+            draft.publish(force=force, name=name)
+    finally:
+        draft.discard()
+
+
+class Draft:
+    """A locked new file in its target's folder, nameless where the system can; `publish` gives it its name."""
+
+    def __init__(self, target: Path) -> None:
+        self.target, self.folder = target, target.parent
+        self._prefix = f".bgfmt-{zlib.crc32(os.fsencode(target.name)):08x}-"
+        self.beside: Path | None = None
+        self.fd = -1
+        if hasattr(os, "O_TMPFILE") and hasattr(os, "link") and os.path.isdir("/proc/self/fd"):
+            with contextlib.suppress(OSError):
+                self.fd = os.open(self.folder, os.O_TMPFILE | os.O_RDWR, 0o666)
+        if self.fd < 0:
+            self._sweep()
+            self.beside = self._new_name()
+            flags = os.O_RDWR | os.O_CREAT | os.O_EXCL
+            for flag in ("O_NOFOLLOW", "O_CLOEXEC", "O_BINARY"):
+                flags |= getattr(os, flag, 0)
+            self.fd = os.open(self.beside, flags, 0o666)
+        system.lock(self.fd)
+
+    def publish(self, *, force: bool, name: str) -> None:
+        """Bring the file to the disk and under its target's name. A name taken meanwhile is kept unless `force`."""
+        os.fsync(self.fd)
+        if self.beside is None and not force:
+            self._link(self.target, name)
+        else:
+            if self.beside is None:
+                self._sweep()
+                beside = self._new_name()
+                self._link(beside, name)
+                self.beside = beside
+            self._rename(force, name)
+        system.sync_folder(self.folder)
+
+    def detach(self) -> int:
+        """The descriptor of a published file, now the caller's; -1 where it had to be closed."""
+        fd, self.fd = self.fd, -1
+        return fd
+
+    def discard(self) -> None:
+        """Close, and remove what has not been published."""
+        self._close()
+        if self.beside is not None:
+            self.beside.unlink(missing_ok=True)
+            self.beside = None
+
+    def _close(self) -> None:
+        if self.fd >= 0:
+            fd, self.fd = self.fd, -1
+            os.close(fd)
+
+    def _new_name(self) -> Path:
+        return self.folder / f"{self._prefix}{os.urandom(8).hex()}.part"
+
+    def _link(self, to: Path, name: str) -> None:
+        """Name the nameless file. Only with a folder's descriptor does `os.link` follow the link in /proc."""
+        handle = os.open(self.folder, os.O_RDONLY)
+        try:
+            os.link(
+                f"/proc/self/fd/{self.fd}",
+                to.name,
+                src_dir_fd=handle,
+                dst_dir_fd=handle,
+                follow_symlinks=True,
+            )
+        except FileExistsError:
+            raise _appeared(name) from None
+        finally:
+            os.close(handle)
+
+    def _rename(self, force: bool, name: str) -> None:
+        assert self.beside is not None
+        if force:
+            with contextlib.suppress(FileNotFoundError):
+                system.require_regular(os.lstat(self.target), name)
+            self._close()  # Windows renames no open file
+            os.replace(self.beside, self.target)
+            self.beside = None
+            return
+        try:
+            os.link(self.beside, self.target)  # unlike rename, refuses a name that appeared meanwhile
+        except FileExistsError:
+            raise _appeared(name) from None
+        except (OSError, AttributeError, NotImplementedError):  # no hard links here
+            if os.path.lexists(self.target):
+                raise _appeared(name) from None
+            self._close()
+            os.rename(self.beside, self.target)
+            self.beside = None
+        else:
+            self.beside.unlink()
+            self.beside = None
+
+    def _sweep(self) -> None:
+        """Remove drafts of the same target whose process is gone: those whose lock can be had."""
+        for entry in os.scandir(self.folder):
+            if not entry.name.startswith(self._prefix) or not entry.is_file(follow_symlinks=False):
+                continue
+            with contextlib.suppress(OSError):
+                fd = system.open_regular(entry.path, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0))
+                try:
+                    stale = system.lock(fd)
+                finally:
+                    os.close(fd)
+                if stale:
+                    os.unlink(entry.path)
+
+
+def _appeared(name: str) -> OutputExistsError:
+    return OutputExistsError(f"{name}: appeared while it was being written")
+
+
+# ---- folders
+
+PARTS, OLD = ".parts", ".old"
+_EXCHANGE, _HERE = 2, -100  # RENAME_EXCHANGE, AT_FDCWD
+
+
+@contextlib.contextmanager
+def new_folder(path: PathLike, *, force: bool) -> Iterator[Path]:
+    """An empty hidden folder beside `path`, which gets this name when the block ends well, and never otherwise.
+
+    With `force` it takes the place of a folder that is there. Call `settle` before looking at what is there.
+    """
+    target = Path(path).resolve()
+    hidden = target.parent / f"{_prefix(target)}{os.urandom(8).hex()}{PARTS}"
+    locked = -1
+    try:
+        with system.said_of(path):
+            hidden.mkdir()
+            locked = _locked(hidden)[0]
+        yield hidden
+        with system.said_of(path):
+            _publish(hidden, target, force)
+    finally:
+        if locked >= 0:
+            os.close(locked)
+        shutil.rmtree(hidden, ignore_errors=True)
+
+
+def settle(path: PathLike) -> None:
+    """Clear up after processes that were killed while they made this folder: the old one has its name again where
+    the new one did not get it, and what is hidden is removed."""
+    target = Path(path).resolve()
+    prefix = _prefix(target)
+    with contextlib.suppress(OSError):
+        names = sorted(entry.name for entry in os.scandir(target.parent) if entry.name.startswith(prefix))
+        for name in names:  # those set aside before those never finished
+            hidden = target.parent / name
+            if hidden.is_symlink() or not hidden.is_dir() or hidden.suffix not in (PARTS, OLD):
+                continue
+            fd, free = _locked(hidden.with_suffix(PARTS))
+            try:
+                if not free:
+                    continue
+                if hidden.suffix == OLD and not os.path.lexists(target):
+                    os.rename(hidden, target)
+                else:
+                    shutil.rmtree(hidden, ignore_errors=True)
+            finally:
+                if fd >= 0:
+                    os.close(fd)
+
+
+def _prefix(target: Path) -> str:
+    return f".bgfmt-{zlib.crc32(os.fsencode(target.name)):08x}-"
+
+
+def _locked(folder: Path) -> tuple[int, bool]:
+    """(descriptor of a folder, or -1; whether nobody else holds its lock)."""
+    try:
+        fd = os.open(folder, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0))
+    except OSError:  # it is gone, or the system opens no folders
+        return -1, True
+    return fd, system.lock(fd) is not False
+
+
+def _publish(hidden: Path, target: Path, force: bool) -> None:
+    """Give the finished folder its name: at one stroke where the system can, else the old one is set aside first."""
+    replaced = force and target.is_dir()
+    if replaced and exchange(hidden, target):
+        system.sync_folder(target.parent)
+        return  # what is hidden now is the old one
+    aside = hidden.with_suffix(OLD)
+    if replaced:
+        os.rename(target, aside)
+    try:
+        if os.path.lexists(target):
+            raise OutputExistsError(f"{target}: appeared while it was being written")
+        os.rename(hidden, target)
+    except BaseException:
+        if replaced:
+            os.rename(aside, target)
+        raise
+    system.sync_folder(target.parent)
+    if replaced:
+        shutil.rmtree(aside, ignore_errors=True)
+
+
+def exchange(a: Path, b: Path) -> bool:
+    """Exchange the names of two folders at one stroke; False where the system or the file system cannot."""
+    try:
+        rename = ctypes.CDLL(None).renameat2
+    except (AttributeError, OSError, TypeError):
+        return False
+    return bool(rename(_HERE, os.fsencode(a), _HERE, os.fsencode(b), _EXCHANGE) == 0)
+
+
+class FolderSink(_Held):
+    """Files of given sizes, one after the other, as one sink."""
+
+    def __init__(self, parts: Sequence[FileSink], sizes: Sequence[int], name: str) -> None:
+        super().__init__(name)
+        self._parts = parts
+        self._begins = [0, *accumulate(sizes)]
+
+    def write_at(self, offset: int, data: Data) -> None:
+        view = view_of(data)
+        if offset + len(view) > self._begins[-1]:
+            raise CapabilityError(f"{self.name}: its files have room for {self._begins[-1]:,} bytes")
+        while len(view):
+            k = bisect_right(self._begins, offset) - 1
+            size = min(len(view), self._begins[k + 1] - offset)
+            self._parts[k].write_at(offset - self._begins[k], view[:size])
+            view, offset = view[size:], offset + size
+
+    def flush(self) -> None:
+        super().flush()
+        for part in self._parts:
+            part.flush()
+
+
+@contextlib.contextmanager
+def create_folder(
+    path: PathLike, files: Sequence[tuple[str, int]], *, force: bool = False
+) -> Iterator[FolderSink]:
+    """A new folder with files of these names and sizes; it appears when the block ends well, and never otherwise.
+
+    Until then it has a hidden name beside `path`; what a killed process left there is removed by the next one that
+    makes the same folder. With `force` a folder that is there is replaced if it holds nothing but such files.
+    """
+    target = Path(path).resolve()
+    settle(path)
+    _check(path, target, {name for name, _ in files}, force)
+    fds: list[int] = []
+    with new_folder(path, force=force) as hidden:
+        try:
+            with system.said_of(path):
+                for name, size in files:
+                    fds.append(os.open(hidden / name, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666))
+                    os.ftruncate(fds[-1], size)
+            parts = [FileSink(fd, os.path.join(path, name)) for fd, (name, _) in zip(fds, files, strict=True)]
+            sink = FolderSink(parts, [size for _, size in files], os.fspath(path))
+            try:
+                yield sink
+            finally:
+                sink.flush()
+            with system.said_of(path):
+                for fd in fds:
+                    os.fsync(fd)
+        finally:
+            for fd in fds:
+                os.close(fd)
+
+
+def _check(path: PathLike, target: Path, names: set[str], force: bool) -> None:
+    """Say before any work why a folder cannot appear there."""
+    if not target.is_dir():
+        if target.exists():
+            raise OutputExistsError(f"{os.fspath(path)}: is a file; these tables are folders of files")
+        check_output(path, force=force)
+        return
+    if not force:
+        raise OutputExistsError(f"{os.fspath(path)}: exists already")
+    others = sorted(entry.name for entry in os.scandir(target) if entry.name not in names)
+    if others:
+        raise OutputExistsError(f"{os.fspath(path)}: holds {others[0]}, and is not replaced")
+    check_output(target / next(iter(names)), force=True)

@@ -1,0 +1,233 @@
+"""The verbs about files, as a user types them: answers, exit codes, one-line errors."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import bgfmt
+from bgfmt import Position, Side
+from bgfmt.cli import ORDER, run
+from tests.conftest import GOLDEN
+
+OS, TS = str(GOLDEN / "gnubg/os_p06.bd"), str(GOLDEN / "gnubg/ts_06x04.bd")
+
+
+def cli(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> tuple[int, str, str]:
+    code = run([str(a) for a in arguments])
+    out, err = capsys.readouterr()
+    assert "Traceback" not in err
+    return code, out, err
+
+
+def fails(capsys: pytest.CaptureFixture[str], *arguments: str | Path, code: int = 2) -> str:
+    found, out, err = cli(capsys, *arguments)
+    assert found == code, (out, err)
+    assert err.startswith("bgfmt: ")
+    assert err.count("\n") == 1
+    return err
+
+
+def test_every_verb_has_help_with_an_example(capsys: pytest.CaptureFixture[str]) -> None:
+    for verb in ORDER:
+        code, out, _ = cli(capsys, verb, "--help")
+        assert code == 0
+        assert "Usage: bgfmt" in out
+
+
+def test_info(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = cli(capsys, "info", OS, "--digest")
+    assert code == 0
+    assert "3dc7b833c4670849cee00479a9e21b49" in out
+    assert "gnubg_os0.bd" in out
+    code, out, _ = cli(capsys, "info", TS, "--json")
+    facts = json.loads(out)
+    assert (facts["points"], facts["chequers"], facts["cubeful"], facts["gnubg_reads"]) == (6, 4, True, True)
+
+
+def test_lookup_texts(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = cli(capsys, "lookup", TS, "0 1 0 0 1 0 / 0 1 1 0 0 0")
+    assert code == 0
+    assert "+0.3422" in out
+    assert "+0.1605" in out
+    same = cli(capsys, "lookup", OS, "0", "0", "0", "2", "3", "4")
+    assert same == cli(capsys, "lookup", OS, "0 0 0 2 3 4")
+    assert "6.567" in same[1]
+    code, out, _ = cli(capsys, "lookup", OS, "#4982", "--json")
+    assert json.loads(out)[0]["side"] == "0 0 0 2 3 4"
+    code, out, _ = cli(capsys, "lookup", OS, "4 3 1 / 3 3 2", "--json")
+    assert [a["player"] for a in json.loads(out)] == ["on roll", "other side"]
+    assert "2.4" not in fails(capsys, "lookup", OS, "0 0 0 0 0 0 1", code=1)
+    fails(capsys, "lookup", TS, "nonsense")
+
+
+def test_dump_agrees_with_lookup(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = cli(capsys, "dump", TS, "--start", "22000", "--count", "500", "--format", "csv")
+    assert code == 0
+    rows = list(csv.DictReader(io.StringIO(out)))
+    assert len(rows) == 500
+    with bgfmt.open(TS) as db:
+        for row in rows[::50]:
+            us, them = (Side(*map(int, row[k].split())) for k in ("us", "them"))
+            eq = db.lookup(Position(us, them)).as_dict()
+            assert eq["position_number"] == int(row["position_number"])
+            assert [int(row[f"us_{p}"]) for p in range(1, 7)] == list(us.padded(6))
+            assert [
+                float(row[k]) for k in ("win", "cubeless", "owned", "centered", "opponent")
+            ] == pytest.approx(
+                [eq[k] for k in ("win", "cubeless", "owned", "centered", "opponent")], abs=1e-9
+            )
+    code, text, _ = cli(capsys, "dump", TS, "--start", "22000", "--count", "2")
+    assert text.splitlines()[0].split()[0] == "22000"
+    code, out, _ = cli(capsys, "dump", OS, "--start", "54000", "--format", "json")
+    records = json.loads(out)
+    assert len(records) == 264
+    with bgfmt.open(OS) as db:
+        last = db.lookup(Side(0, 0, 0, 0, 0, 15))
+        assert records[-1]["mean_rolls"] == pytest.approx(last.mean_rolls)
+        assert records[-1] == last.as_dict() | {"table": str(OS), "max_error": db.table.errors()}
+    for name in ("os_p03_nd", "hyper1", "os_p02_g", "ts_03x03_cubeless"):
+        for style in ("text", "csv", "json"):
+            code, out, _ = cli(
+                capsys, "dump", GOLDEN / f"gnubg/{name}.bd", "--format", style, "--count", "20"
+            )
+            assert code == 0
+            assert len(out.splitlines()) >= 20
+    fails(capsys, "dump", OS, "--start", "54264", code=1)
+
+
+def test_convert_and_its_refusals(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    out = tmp_path / "out.bd"
+    assert cli(capsys, "convert", OS, out)[0] == 0
+    assert out.read_bytes() == Path(OS).read_bytes()
+    assert "--force" in fails(capsys, "convert", OS, out)
+    assert cli(capsys, "convert", OS, out, "--force", "--no-compress", "--points", "3")[0] == 0
+    assert out.read_bytes() == (GOLDEN / "gnubg/os_p03_c.bd").read_bytes()
+    assert "--lossy" in fails(capsys, "convert", OS, tmp_path / "nd.bd", "--to", "gnubg-nd")
+    code, _, err = cli(capsys, "convert", OS, tmp_path / "nd.bd", "--to", "gnubg-nd", "--lossy")
+    assert code == 0
+    assert err.startswith("lost: ")
+    assert err.count("\n") == 1
+    assert "two-sided" in fails(capsys, "convert", OS, tmp_path / "x.bd", "--to", "gnubg-ts")
+    assert "4x4" not in fails(capsys, "convert", TS, tmp_path / "x.bd", "--points", "7")
+    for typed, name, says in (  # as typed, not by the names of Python
+        (
+            "--compress",
+            "x.bd",
+            "gnubg-ts has no option --compress (it has: --cubeless, --header or --no-header)",
+        ),
+        ("--no-gammon", "x.bd", "gnubg-ts has no option --no-gammon"),
+        ("--cubeless", "x.bgts", "bgfmt-ts has no option --cubeless (it has: -O level)"),
+        ("-Olevel", "x.bgts", "bgfmt-ts: level needs a value, a whole number"),
+        ("-Oblock-size=3", "x.bd", "gnubg-ts has no option -O block-size"),
+        (
+            "--header",
+            "x.ijf",
+            "jfile has no option --header (it has: -O container, --gammon or --no-gammon, -O kind",
+        ),
+    ):
+        assert says in fails(capsys, "convert", TS, tmp_path / name, typed)
+    for item in ("points=99", "to=x", "progress=1", "force=yes"):
+        fails(capsys, "convert", TS, tmp_path / "x.bd", "-O", item)
+    assert "no format" in fails(capsys, "convert", TS, tmp_path / "x.bd", "--to", "wav")
+    assert "--to" in fails(capsys, "convert", TS, tmp_path / "x.zip")
+    assert cli(capsys, "solve", "match", "3x2", "--away", "2-3", "--quiet", "-o", tmp_path / "m.bgm")[0] == 0
+    assert "cannot hold a match-score table" in fails(
+        capsys, "convert", tmp_path / "m.bgm", tmp_path / "x.bd"
+    )
+    (tmp_path / "m.bgm").unlink()
+    fails(capsys, "convert", TS, tmp_path / "no/such/folder.bd")
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["nd.bd", "out.bd"]
+
+
+def test_a_file_is_not_converted_onto_itself(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    here = tmp_path / "a.bd"
+    shutil.copy(TS, here)
+    before = here.read_bytes()
+    fails(capsys, "convert", here, here)
+    assert here.read_bytes() == before
+    assert cli(capsys, "convert", here, here, "--force", "--cubeless", "--lossy")[0] == 0
+    assert here.read_bytes() == (GOLDEN / "gnubg/ts_06x04_cubeless.bd").read_bytes()
+
+
+@pytest.mark.parametrize("verb", ["info", "dump"])
+def test_unreadable_files(verb: str, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (tmp_path / "empty.bd").touch()
+    (tmp_path / "short.bd").write_bytes(Path(TS).read_bytes()[:5000])
+    (tmp_path / "text.bd").write_text("hello\n" * 100)
+    (tmp_path / "liar.bd").write_bytes(b"gnubg-TS-06-15-1" + b"x" * 23 + b"\n" + bytes(1000))
+    for name, said in [
+        ("empty.bd", "empty"),
+        ("short.bd", "352,840"),
+        ("text.bd", "no known"),
+        ("liar.bd", "cut"),
+    ]:
+        assert said in fails(capsys, verb, tmp_path / name)
+    fails(capsys, verb, tmp_path)
+    fails(capsys, verb, tmp_path / "none.bd")
+    fails(capsys, verb, "/dev/null")
+
+
+def test_headerless_files_by_description(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    cli(capsys, "convert", GOLDEN / "gnubg/ts_01x02.bd", tmp_path / "n.bd", "--no-header")
+    assert "--as gnubg-ts:points=1,chequers=2" in fails(capsys, "info", tmp_path / "n.bd")
+    code, out, _ = cli(capsys, "info", tmp_path / "n.bd", "--as", "gnubg-ts:points=2,chequers=1,cubeful")
+    assert code == 0
+    assert "2 points" in out
+    for described in ("points=-1", "points=0", "points=99,chequers=1", "cubeful=2"):
+        fails(capsys, "info", tmp_path / "n.bd", "--as", f"gnubg-ts:{described}")
+    assert cli(capsys, "convert", GOLDEN / "gnubg/ts_04x02.bd", tmp_path / "m.bd", "--no-header")[0] == 0
+    for verb in ("info", "dump"):  # one way for all: by size and content
+        assert cli(capsys, verb, tmp_path / "m.bd")[0] == 0
+    assert cli(capsys, "convert", tmp_path / "m.bd", tmp_path / "h.bd", "--header")[0] == 0
+    assert (tmp_path / "h.bd").read_bytes() == (GOLDEN / "gnubg/ts_04x02.bd").read_bytes()
+    fails(capsys, "info", tmp_path / "n.bd", "--as", "gnubg-ts:points=4,colour=2")
+    fails(capsys, "info", tmp_path / "n.bd", "--as", "gnubg-ts:points=many")
+
+
+def test_formats_lists_all(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = cli(capsys, "formats", "--json")
+    listed = json.loads(out)
+    assert code == 0
+    assert listed["broken"] == []
+    assert {"gnubg-os", "gnubg-nd", "gnubg-ts", "gnubg-hyper", "jfile", "bgsage", "npz"} <= {
+        f["name"] for f in listed["formats"]
+    }
+    assert [f["name"] for f in listed["formats"] if not f["reads"]] == ["csv"]
+    assert [f["name"] for f in listed["formats"] if not f["writes"]] == ["zarr"]
+    _, out, _ = cli(capsys, "formats")
+    assert "(.csv; written only)" in out
+    assert "(no suffix: --to sconyers" in out
+    assert out.count("hypergammon-exact") == 1
+    assert out.count("holds any table") >= 4
+
+
+def test_a_format_that_is_only_written_is_named(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    table, out = GOLDEN / "gnubg/ts_03x03.bd", tmp_path / "t.csv"
+    assert cli(capsys, "convert", table, out)[0] == 0
+    assert "written, not read" in fails(capsys, "info", out)
+    (tmp_path / "noise.bd").write_bytes(b"noise")
+    assert "csv" not in fails(capsys, "info", tmp_path / "noise.bd")
+
+
+def test_numbers_of_a_format_s_own_have_commas_and_stand_in_line(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    assert cli(capsys, "convert", GOLDEN / "gnubg/ts_03x03.bd", tmp_path / "t.bgts")[0] == 0
+    lines = cli(capsys, "info", tmp_path / "t.bgts")[1].splitlines()[1:]
+    assert "  unpacked      3,200" in lines
+    assert "  kind          two-sided" in lines
+
+
+def test_a_reader_that_goes_away(tmp_path: Path) -> None:
+    command = f"{sys.executable} -m bgfmt dump {TS} | head -1"
+    run_ = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True)
+    assert run_.stderr == ""
+    assert run_.stdout.startswith("         0")

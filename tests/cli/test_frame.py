@@ -1,0 +1,127 @@
+"""The frame of the command line: help, streams, errors as one line and as JSON."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from bgfmt.cli import run
+from tests.conftest import GOLDEN
+
+TS = str(GOLDEN / "gnubg/ts_06x02.bd")
+
+
+@pytest.mark.parametrize("words", [[], ["solve"], ["gnubg"]])
+def test_a_bare_group_prints_its_help(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(words) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    assert out.startswith("Usage: bgfmt")
+    assert len(out.splitlines()) > 5
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (["lookup", TS, "0 0 0 0 0 0 1 / 1", "--json"], 1),
+        (["info", "no/such/file.bd", "--json"], 2),
+        (["lookup", TS, "--json"], 2),
+        (["lookup", TS, "1 / 1", "--json", "--nonsense"], 2),
+        (["diff", TS, "no/such/file.bd", "--json"], 2),
+    ],
+)
+def test_errors_are_json_too(words: list[str], code: int, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(words) == code
+    out, err = capsys.readouterr()
+    said = json.loads(out)
+    error = (said[0] if isinstance(said, list) else said)["error"]
+    assert set(error) == {"kind", "message"}
+    assert err.count("\n") == 1
+    assert err.startswith("bgfmt: ")
+
+
+def _bgfmt(command: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        ["bash", "-c", f"{sys.executable} -m bgfmt {command}"],
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        timeout=280,
+        check=False,
+    )
+
+
+def test_closed_standard_output() -> None:
+    done = _bgfmt(f"info {TS} >&-")
+    assert done.returncode == 2
+    assert done.stderr == "bgfmt: standard output is closed\n"
+
+
+def test_text_that_the_terminal_cannot_show() -> None:
+    done = _bgfmt("info 'no-such-\xe9.bd'", PYTHONIOENCODING="ascii", LC_ALL="C")
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert "Traceback" not in done.stderr
+
+
+def test_positions_from_standard_input() -> None:
+    done = _bgfmt(f"lookup {TS} - <<< $'0 1 / 1\\nnonsense\\n#5'")
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    assert done.returncode == 1
+    assert [row.get("position_number") for row in rows] == [57, None, 5]
+    assert rows[0]["table"] == TS
+    assert rows[1]["error"]["kind"] == "PositionError"
+
+
+def test_interrupted_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("bgfmt.verify", interrupt)
+    assert run(["verify", "x.bd"]) == 130
+    assert capsys.readouterr().err == "bgfmt: interrupted\n"
+
+
+#: what a command is at when it is interrupted, where Python does not let an interrupt out as it is
+SWALLOWING = {
+    "a finalizer": """
+class Ending:
+    def __del__(self):
+        signal.raise_signal(signal.SIGINT)
+
+def work(*_, **__):
+    Ending()
+    time.sleep(600)
+""",
+    "text that is executed": """
+def work(*_, **__):
+    exec("signal.raise_signal(signal.SIGINT); time.sleep(600)")
+""",
+}
+
+
+@pytest.mark.parametrize("where", SWALLOWING)
+def test_no_interrupt_is_lost(where: str, tmp_path: Path) -> None:
+    code = f"""
+import signal, sys, time
+signal.signal(signal.SIGINT, signal.default_int_handler)
+import bgfmt, bgfmt.cli
+{SWALLOWING[where]}
+bgfmt.verify = work
+bgfmt.cli.main(["verify", "x.bd"])
+"""
+    (tmp_path / "command.py").write_text(code)
+    done = subprocess.run(
+        [sys.executable, "-m", "command"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=280,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (130, "bgfmt: interrupted\n")

@@ -1,0 +1,277 @@
+"""`bgfmt serve` as a server of files to strangers: ranges, caching, hosts and origins, limits of connections."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+import socket
+import subprocess
+import sys
+import time
+import urllib.parse
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from bgfmt.cli import run
+from tests.conftest import ROOT
+from tests.support.serving import OS, TEXT, TS, Client, command, served
+
+# -- files, caching, who may ask -------------------------------------------------------------------------
+
+
+def test_ranges(client: Client) -> None:
+    data, path = TS.read_bytes(), f"/tables/{TS.name}"
+    size = len(data)
+    status, headers, body = client.get(path)
+    assert (status, body) == (200, data)
+    assert headers["accept-ranges"] == "bytes"
+    assert "no-transform" in headers["cache-control"]
+    assert headers["content-disposition"].startswith("attachment")
+    tag = headers["etag"]
+    for text, first, last in (
+        ("0-0", 0, 0),
+        ("40-", 40, size - 1),
+        ("-8", size - 8, size - 1),
+        (f"100-{size + 9}", 100, size - 1),
+        (f"-{size + 9}", 0, size - 1),
+    ):
+        status, headers, body = client.get(path, Range=f"bytes={text}")
+        assert (status, body) == (206, data[first : last + 1]), text
+        assert headers["content-range"] == f"bytes {first}-{last}/{size}"
+    for text in (f"{size}-", "-0", "0-1,3-4", ",".join(f"{k}-{k}" for k in range(200))):
+        status, headers, body = client.get(path, Range=f"bytes={text}")
+        assert (status, headers["content-range"], json.loads(body)["error"]["code"]) == (
+            416,
+            f"bytes */{size}",
+            "bad_range",
+        )
+    for text in ("bytes=", "bytes=5-2", "lines=1-2", "bytes=a-b", "bytes 0-1"):
+        assert client.get(path, Range=text)[0] == 200
+    began = time.monotonic()
+    for text in (
+        "bytes=0-1," + " " * 4000 + "x",
+        "bytes=0-1," + "1" * 4000 + "x",
+        "bytes" + " " * 4000 + "x",
+    ):
+        assert client.get(path, Range=text)[0] == 200
+    assert time.monotonic() - began < 100  # linear, or it would not end
+    assert client.get(path, Range="bytes=0-7", If_Range=tag)[0] == 206
+    assert client.get(path, Range="bytes=0-7", If_Range='"other"')[0] == 200
+    assert client.get(path, If_None_Match=tag)[0] == 304
+    assert "content-encoding" not in client.get(path, Accept_Encoding="gzip")[1]
+
+
+def test_caching(client: Client) -> None:
+    path = f"/v1/play?position={TEXT}&roll=all"
+    status, headers, body = client.get(path)
+    tag = headers["etag"]
+    assert headers["cache-control"] == "public, max-age=3600"
+    assert not tag.startswith("W/")
+    for said in (tag, f'"x", W/{tag}', "*"):
+        status, headers, empty = client.get(path, If_None_Match=said)
+        assert (status, empty, headers["etag"]) == (304, b"", tag)
+    assert client.get(path, If_None_Match='"x"')[0] == 200
+    assert client.get(f"/v1/play?position={TEXT}&roll=61")[1]["etag"] != tag
+    status, headers, packed = client.get(path, Accept_Encoding="gzip, br")
+    assert (headers["content-encoding"], gzip.decompress(packed)) == ("gzip", body)
+    assert "Accept-Encoding" in headers["vary"]
+    assert "content-encoding" not in client.get(path, Accept_Encoding="gzip;q=0")[1]
+    for page in ("/", "/openapi.json"):
+        _, headers, _ = client.get(page)
+        assert headers["cache-control"] == "no-cache"
+        assert client.get(page, If_None_Match=headers["etag"])[0] == 304
+    html = client.get("/")[2].decode()
+    asset = re.search(r'src="(assets/[^"]+)"', html)
+    assert asset
+    _, headers, _ = client.get("/" + asset[1])
+    assert headers["cache-control"] == "public, max-age=31536000, immutable"
+    assert headers["content-type"].startswith("text/javascript")
+
+
+def test_headers_everywhere(client: Client) -> None:
+    for path in ("/", "/v1/tables", "/nowhere", f"/tables/{TS.name}", "/healthz"):
+        headers = client.get(path)[1]
+        assert headers["x-content-type-options"] == "nosniff"
+        assert headers["referrer-policy"] == "no-referrer"
+        assert headers["cross-origin-resource-policy"] == "same-origin"
+        assert "access-control-allow-origin" not in headers
+    policy = client.get("/")[1]["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert "unsafe-inline" not in policy
+
+
+def test_hosts(client: Client) -> None:
+    for host in ("localhost", "LOCALHOST:1", "127.0.0.1:8753", "[::1]:80"):
+        assert client.get("/healthz", Host=host)[0] == 200
+    for host in ("evil.example", "127.0.0.1.evil.example", "localhost.evil", "0.0.0.0", ""):
+        assert client.get("/healthz", Host=host)[0] == 421
+
+
+def test_other_origins() -> None:
+    with served(
+        "--cors", "https://a.example", "--allow-host", "tables.example", "--no-download", str(TS)
+    ) as address:
+        client = Client(address)
+        for path in (f"/v1/lookup?position={TEXT}", "/v1/lookup?position=x", "/tables/x"):
+            headers = client.get(path, Origin="https://a.example")[1]
+            assert headers["access-control-allow-origin"] == "https://a.example"
+            assert "Origin" in headers["vary"]
+            assert "Bgfmt-Rows" in headers["access-control-expose-headers"]
+            assert "access-control-allow-origin" not in client.get(path, Origin="https://b.example")[1]
+        status, headers, body = client.ask(
+            "OPTIONS", "/v1/cube", Origin="https://a.example", Access_Control_Request_Method="POST"
+        )
+        assert (status, body) == (204, b"")
+        assert headers["access-control-allow-methods"] == "GET, HEAD, POST"
+        assert headers["access-control-allow-headers"] == "Content-Type, Range, If-None-Match, If-Range"
+        assert headers["access-control-max-age"] == "86400"
+        assert "access-control-allow-credentials" not in headers
+        assert "access-control-allow-origin" not in client.get("/", Origin="https://a.example")[1]
+        assert client.get("/healthz", Host="tables.example:1")[0] == 200
+        client.error(f"/tables/{TS.name}", 404, "no_such_table")
+        assert client.json("/v1/tables")["tables"][0]["url"] is None
+
+
+def test_counters(client: Client) -> None:
+    client.get("/x%0ay")
+    _, headers, data = client.get("/metrics")
+    text = data.decode()
+    assert headers["content-type"].startswith("text/plain; version=0.0.4")
+    for name in (
+        "bgfmt_build_info{version=",
+        'bgfmt_requests_total{route="other",method="GET",status="404"}',
+        'bgfmt_request_seconds_bucket{route="/metrics"'
+        if "/metrics" in text
+        else "bgfmt_request_seconds_bucket{route=",
+        'bgfmt_table_bytes{table="ts_06x04.bd"} 352840',
+        "bgfmt_in_flight 1",
+        "bgfmt_sent_bytes_total",
+        "bgfmt_not_covered_total",
+    ):
+        assert name in text, name
+    for line in text.splitlines():
+        assert re.fullmatch(r"#.*|[a-z_]+(\{.*\})? -?[0-9.e+-]+", line), line
+
+
+# -- standing up to strangers ----------------------------------------------------------------------------
+
+
+def raw(base: str, data: bytes, wait: float = 5) -> bytes:
+    parts = urllib.parse.urlsplit(base)
+    with socket.create_connection((parts.hostname, parts.port), wait) as connection:
+        try:
+            connection.sendall(data)
+            out = b""
+            while piece := connection.recv(65536):
+                out += piece
+        except OSError:
+            pass
+        return out
+
+
+def test_heads_that_are_too_large_or_none(base: str) -> None:
+    head = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n"
+    assert raw(base, head + b"X: " + b"a" * (40 << 10) + b"\r\n\r\n").startswith(b"HTTP/1.1 431 ")
+    assert raw(base, head + b"X-Y: b\r\n" * 6000 + b"\r\n").startswith(b"HTTP/1.1 431 ")
+    answer = raw(base, b"\x00garbage " * 100_000)
+    assert answer.startswith(b"HTTP/1.1 400 ") or answer == b""
+    assert b" 200 " in raw(base, head + b"X: " + b"a" * (20 << 10) + b"\r\nConnection: close\r\n\r\n")[:20]
+    assert Client(base).json("/healthz")["status"] == "ok"
+
+
+def test_newcomers_beyond_the_limit() -> None:
+    with served("--connections", "5", str(TS)) as address:
+        parts = urllib.parse.urlsplit(address)
+        open_ones = [socket.create_connection((parts.hostname, parts.port)) for _ in range(5)]
+        for one in open_ones:  # each is taken once it is answered
+            one.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            assert one.recv(4096).startswith(b"HTTP/1.1 200 ")
+        answer = raw(address, b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert answer.startswith(b"HTTP/1.1 503 ")
+        assert b"retry-after" in answer.lower()
+        assert b'"busy"' in answer
+        for one in open_ones:
+            one.close()
+        until = time.monotonic() + 100
+        while Client(address).get("/healthz")[0] == 503 and time.monotonic() < until:
+            time.sleep(0.1)
+        assert Client(address).json("/healthz")["tables"] == 1
+
+
+def test_sixteen_at_once(base: str, capsys: pytest.CaptureFixture[str]) -> None:
+    texts = [f"{a},{b}/{c},{d}" for a in (0, 1) for b in (1, 2) for c in (0, 1) for d in (1, 2)]
+    expected = {text: command(capsys, "cube", str(TS), str(OS), text) for text in texts}
+
+    def ask(k: int) -> int:
+        client, done = Client(base), 0
+        for text in texts[k:] + texts[:k]:
+            found = client.json("/v1/cube", position=text)
+            done += {name: found[name] for name in expected[text]} == expected[text]
+        return done
+
+    with ThreadPoolExecutor(16) as pool:
+        assert sum(pool.map(ask, range(16))) == 256
+
+
+def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "no.bd").write_bytes(b"nothing")
+    assert run(["serve", str(tmp_path / "no.bd"), "--port", "0"]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+    taken = socket.socket()
+    taken.bind(("127.0.0.1", 0))
+    taken.listen()
+    assert run(["serve", str(TS), "--port", str(taken.getsockname()[1])]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+    taken.close()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "bgfmt", "serve", "--port", "0", str(TS)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
+    )
+    assert process.stdout
+    assert process.stderr
+    line = process.stdout.readline()
+    address = line.split()[-1]
+    assert line == f"bgfmt serves 1 table on {address}\n"
+    Client(address).get("/healthz")
+    Client(address).get("/v1/lookup?position=%1b%5b31m")
+    process.send_signal(2)
+    assert process.wait(120) == 0
+    log = process.stderr.read()
+    assert "healthz" not in log
+    assert "GET /v1/lookup?position=%1b%5b31m 400" in log
+    assert "Traceback" not in log
+
+
+def test_starlette_is_for_this_command_alone() -> None:
+    info = f"bgfmt.cli.run(['info', {str(TS)!r}])"
+    code = f"import sys, bgfmt, bgfmt.cli; bgfmt.cli.run(['--version']); {info}; "
+    code += "assert not {'starlette', 'uvicorn', 'urllib3'} & sys.modules.keys()"
+    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, cwd=ROOT)
+
+
+def test_what_is_calculated_waits_for_compiling() -> None:
+    """Not "busy", and no answer of the tables: compiling at the start is no other calculation."""
+    from bgfmt.extras.serve.work import OneAtATime
+
+    one, begun = OneAtATime(), time.monotonic()
+    one.prepare(lambda: time.sleep(1.5))
+    assert not one.busy
+    assert one.do(lambda: "exact", lambda: "table") == ("exact", True)
+    assert time.monotonic() - begun > 1.4
+    one.prepare(lambda: 1 / 0)
+    assert one.do(lambda: "exact", lambda: "table") == ("exact", True)
+
+
+def test_without_databases_those_of_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BGFMT_DB", str(TS))
+    with served() as base:
+        found = Client(base).json("/v1/tables")
+        assert [one["name"] for one in found["tables"]] == [TS.name]
+        exact = Client(base).json("/v1/cube", position="0,0,1,1,1/1,0,2,1,1")
+        assert exact["source"] == "calculation"

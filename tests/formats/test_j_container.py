@@ -1,0 +1,415 @@
+"""J component files: golden files are read as an independent reader saw them and written byte for byte."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bgfmt.errors import BgfmtError, CapabilityError, CorruptError, FormatError, HeaderError, TruncatedError
+from bgfmt.formats.j import audit
+from bgfmt.formats.j import encode as je
+from bgfmt.formats.j import noun as jn
+from bgfmt.formats.j.container import FJ01B, FJ01L, V32L, V64B, V64L, VERSIONS, Container
+from bgfmt.formats.j.form import E3, FORMS, JType
+from bgfmt.formats.j.jfile import JFile
+from bgfmt.formats.j.text import as_json
+from bgfmt.formats.j.write import Writer, compact
+from bgfmt.formats.records import as_read
+from bgfmt.storage import MemorySink, Source
+from tests.support.j_nouns import (
+    DAMAGED,
+    FILES,
+    GOOD,
+    JFILES,
+    as_golden,
+    container,
+    contents,
+    from_json,
+    run_j,
+    table,
+)
+
+SAID = contents()
+E1 = FORMS[0xE1]
+FUZZ = int(os.environ.get("BGFMT_FUZZ", "1500"))
+
+
+def relative(path: Path) -> str:
+    return path.relative_to(JFILES).as_posix()
+
+
+@pytest.mark.parametrize("path", GOOD, ids=relative)
+def test_read_as_an_independent_reader_did(path: Path) -> None:
+    said, file = SAID[relative(path)], container(path)
+    head = file.header
+    assert head.version.name == said["header"].get("version", head.version.name).lower()
+    assert [head.components, head.length, list(head.directory), list(head.free)] == [
+        said["header"][key] for key in "cldf"
+    ]
+    assert (head.calls, head.items) == (said["header"].get("q"), said["header"]["items"])
+    if said.get("free") is not None:
+        assert [list(row) for row in file.free_rows] == said["free"]
+    for k, component in enumerate(said["components"]):
+        noun = file.noun(k, whole=True)
+        assert list(map(int, file.entries[k])) == component["at"]
+        assert file.view[component["at"][0]] == int(component["first_byte"], 16)
+        short = "sha256_of_values_as_little_endian_64_bit" in component["noun"]
+        assert (as_golden(noun) if short else as_json(noun)) == component["noun"]
+
+
+@pytest.mark.parametrize(("name", "message"), DAMAGED.items())
+def test_damaged_files_are_refused(name: str, message: str) -> None:
+    with pytest.raises(FormatError, match=message):
+        container(JFILES / "odd" / name)
+
+
+@pytest.mark.parametrize("k", range(7))
+@pytest.mark.parametrize("value", [1e300, -1e300, 2.0**63, float("inf"), float("nan")])
+def test_numbers_of_the_header_that_no_integer_holds(k: int, value: float) -> None:
+    """Floats are floored, and there are floats beyond every integer."""
+    head = Container(memoryview((JFILES / "small.ijf").read_bytes()), "x").header
+    said = [
+        head.version.number,
+        head.first,
+        head.components,
+        head.length,
+        head.directory,
+        head.free,
+        head.calls,
+    ]
+    items = [je.integers(np.array(one, np.int64)) for one in said]
+    items[k] = je.floats([value] * (2 if k in (4, 5) else 1))
+    noun = je.encode(je.boxes(items), head.form)
+    data = noun + (JFILES / "small.ijf").read_bytes()[len(noun) :]
+    with pytest.raises(FormatError):
+        list(audit.container(Container(memoryview(data), "x"), len(data)))
+
+
+def test_order_of_the_oldest_version_is_guessed() -> None:
+    assert container(JFILES / "odd/fj01_be.ijf").header.version is FJ01B
+    for name in ("fj01_le", "fj01_pre601", "fj01_trap"):
+        assert container(JFILES / f"odd/{name}.ijf").header.version == FJ01L
+
+
+def test_faults_that_reading_survives_are_named() -> None:
+    wanted = {
+        "longer": "the header says 2,272 bytes",
+        "length_too_big": "the header says 99,999",
+        "length_too_small": "the header says 1,000",
+        "no_free_list": "no readable free list",
+        "dir_size_40": "no whole number of entries",
+    }
+    for path in GOOD:
+        found = container(path).problems()
+        assert (path.stem in wanted) == bool(found), path
+        assert wanted.get(path.stem, "") in "".join(found)
+
+
+# -- writing -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "said", json.loads((JFILES / "histories/histories.json").read_text()), ids=lambda s: s["file"]
+)
+def test_histories_give_the_same_bytes(said: dict[str, Any]) -> None:
+    wide = not said["kind"].startswith("v32")
+    store = MemorySink()
+    for step in said["ops"]:
+        nouns = [from_json(noun) for noun in step.get("nouns", ())]
+        if step["op"] == "jcreate":
+            writer = Writer.create(store, V64B if wide else V32L, E3 if wide else E1, step["room"])
+        elif step["op"] == "jappend":
+            writer.append(nouns)
+        elif step["op"] == "jreplace":
+            writer.replace(step["at"], nouns)
+        else:
+            writer = Writer.over(store, Container(memoryview(bytes(store.data)), "history"))
+    assert bytes(store.data) == (JFILES / "histories" / said["file"]).read_bytes()
+
+
+@pytest.mark.parametrize("folder", ["trace64", "trace32"])
+def test_each_step_of_the_worked_example(folder: str) -> None:
+    i, text = je.integers, je.text
+    letter = lambda c: jn.Noun(JType.LITERAL, (), np.frombuffer(c, np.uint8).reshape(()))  # noqa: E731
+    one = jn.Noun(JType.BOOLEAN, (), np.uint8(1).reshape(()))
+    two = jn.Noun(JType.INTEGER, (), np.array(2))
+    half = jn.Noun(JType.FLOAT, (), np.array(3.5))
+    empty = jn.Noun(JType.BOOLEAN, (0,), np.zeros(0, np.uint8))
+    boxed = jn.Noun(JType.BOX, (), (letter(b"q"),))
+    steps: list[tuple[list[int] | None, list[jn.Noun]]] = [
+        (None, [i(np.arange(5))]),
+        (None, [text("hello")]),
+        (None, [letter(b"a"), half, je.boxes([one, two])]),
+        ([1], [i(np.arange(100))]),
+        ([0], [letter(b"x")]),
+        (None, [i([1, 2, 3])]),
+        (None, [letter(b"y")] * 40),
+        ([2, 4], [je.floats([1.5, 2.5])]),
+        ([5, 6, 7], [text("abc"), text(""), empty]),
+        (None, [letter(b"p"), i(np.arange(6).reshape(2, 3)), boxed]),
+    ]
+    store = MemorySink()
+    writer = Writer.create(store) if folder == "trace64" else Writer.create(store, V32L, E1)
+    for k, row in enumerate(table(f"{folder}/trace.tsv")):
+        assert bytes(store.data) == (JFILES / folder / row["file"]).read_bytes(), row["j_sentence"]
+        if k < len(steps):
+            at, nouns = steps[k]
+            if at is None:
+                writer.append(nouns)
+            else:
+                writer.replace(at, nouns)
+
+
+def test_growing_directory_room_and_types() -> None:
+    grow, room, types = MemorySink(), MemorySink(), MemorySink()
+    writer = Writer.create(grow)
+    for k in range(70):
+        writer.append([je.text("g" * k)])
+    Writer.create(room, room=100).append([je.integers([0, 1, 2])])
+    golden = container(JFILES / "types.ijf")
+    writer = Writer.create(types)
+    for k in range(len(golden)):
+        writer.append([golden.noun(k)])
+    for store, name in ((grow, "grow"), (room, "room100"), (types, "types")):
+        assert bytes(store.data) == (JFILES / f"{name}.ijf").read_bytes()
+
+
+def test_compaction_and_upgrade() -> None:
+    small, store = container(JFILES / "small.ijf"), MemorySink()
+    compact([small.noun(k) for k in range(len(small))], store)
+    assert bytes(store.data) == (JFILES / "small_compacted.ijf").read_bytes()
+    old = container(JFILES / "small_v32l.ijf")
+    upgraded = MemorySink(bytes(old.view))
+    Writer.over(upgraded, old).append([je.text("from64")])
+    assert bytes(upgraded.data) == (JFILES / "small_v32l_upgraded.ijf").read_bytes()
+
+
+@pytest.mark.parametrize("path", [p for p in GOOD if p.parent.name == "odd"], ids=relative)
+def test_going_on_with_foreign_layouts_or_refusing(path: Path) -> None:
+    """What the library would damage is refused; the rest reads well after appending, replacing and growing."""
+    file, reactions = container(path), {row["file"]: row for row in table("odd/REACTIONS.tsv")}
+    store = MemorySink(bytes(file.view))
+    before = [as_json(file.noun(k)) for k in range(len(file))]
+    safe = reactions.get(path.name, {"all_later_changes": "ok"})["all_later_changes"] == "ok"
+    if not safe or path.name == "fj01_trap.ijf":
+        with pytest.raises(BgfmtError):
+            Writer.over(store, file)
+        return
+    writer = Writer.over(store, file)
+    writer.append([je.integers(np.arange(300))])
+    writer.replace([len(before)], [je.text("x" * 900)])
+    for k in range(40):
+        writer.append([je.text("y" * k)])
+    after = Container(memoryview(bytes(store.data)), "after")
+    assert [as_json(after.noun(k)) for k in range(len(before))] == before
+    assert len(after) == len(before) + 41
+    assert after.problems() == []
+    assert after.header.version is V64B
+
+
+def test_refusals_of_the_writer() -> None:
+    for version in (V32L, V64L, VERSIONS["v32b"]):
+        with pytest.raises(CapabilityError, match="without components"):
+            compact([], MemorySink(), version)
+    store = MemorySink()
+    Writer.create(store, V32L, E1)
+    with pytest.raises(CapabilityError, match="without components"):
+        Writer.over(store, Container(memoryview(bytes(store.data)), "x"))
+    writer = Writer.create(MemorySink())
+    writer.append([je.text("a"), je.text("b")])
+    with pytest.raises(CapabilityError, match="twice"):
+        writer.replace([1, 1], [je.text("c")])
+    with pytest.raises(CapabilityError, match=r"0\.\.1"):
+        writer.replace([2], [je.text("c")])
+
+
+class Nothing:
+    """A store that keeps only its size."""
+
+    written = 0
+
+    def write_at(self, offset: int, data: je.Piece) -> None:
+        assert offset + len(data) <= self.written
+
+    def skip(self, size: int) -> None:
+        self.written += size
+
+    def flush(self) -> None:
+        pass
+
+
+def test_files_of_4_byte_positions_end_at_2_gib() -> None:
+    rows = jn.Noun(JType.LITERAL, (1 << 30,), np.broadcast_to(np.uint8(32), (1 << 30,)))
+    writer = Writer.create(Nothing(), V32L, E1)
+    with pytest.raises(CapabilityError, match="2 GiB"):
+        writer.append([rows])
+
+
+# -- hostile bytes -------------------------------------------------------------------------------------------
+
+
+def held(data: memoryview) -> MemorySink:
+    """A sink that holds these bytes already."""
+    sink = MemorySink()
+    sink.write(data)
+    return sink
+
+
+def use(data: bytes) -> None:
+    """Everything that is done with a file: open, describe, decode and write it again."""
+    source = Source.from_bytes(data, "mutant.ijf")
+    reading = JFile().read(source)
+    JFile().info(reading)
+    JFile().layout(reading.table)
+    list(JFile().audit(source, *reading))
+    kept = as_read(reading.table, Container)
+    assert kept is not None
+    for rows in reading.table.arrays().values():
+        rows[0:9]
+    compact([kept.noun(k, whole=True) for k in range(len(kept))], MemorySink(), V64B, FORMS[0xE2])
+
+
+@pytest.mark.parametrize("path", [p for p in FILES if p.stat().st_size < 2700], ids=relative)
+def test_every_truncation_is_refused(path: Path) -> None:
+    data = path.read_bytes()
+    end = len(data) if path.name != "longer.ijf" else len(data) - 100  # the length it should have
+    for size in range(end):
+        with pytest.raises(FormatError):
+            JFile().read(Source.from_bytes(data[:size], path.name))
+
+
+def mutants(count: int, seed: int) -> Any:
+    """Small golden files with random bytes or words changed, mostly where header, directory and heads are."""
+    random = np.random.default_rng(seed)
+    files = [path.read_bytes() for path in FILES if path.stat().st_size < 13_000]
+    words = [
+        -1,
+        -(1 << 31),
+        1 << 31,
+        (1 << 31) - 1,
+        1 << 62,
+        -(1 << 63),
+        (1 << 63) - 1,
+        0,
+        1,
+        2,
+        32,
+        64,
+        128,
+        255,
+    ]
+    for _ in range(count):
+        data = bytearray(files[random.integers(len(files))])
+        file = data[:]
+        focus = len(data) if random.random() < 0.4 else random.choice([64, 512, 1024, 2048])
+        for _ in range(random.integers(1, 4)):
+            at = int(random.integers(min(focus, len(data) - 8)))
+            kind = random.integers(4)
+            if kind == 0:
+                data[at] = int(random.integers(256))
+            elif kind == 1:
+                data[at] ^= 1 << int(random.integers(8))
+            else:
+                at, size = at & ~3, int(random.choice([4, 8]))
+                value = words[random.integers(len(words))] if kind == 2 else int(random.integers(len(file)))
+                order: Any = ("little", "big")[random.integers(2)]
+                data[at : at + size] = (value % (1 << 8 * size)).to_bytes(size, order)
+        yield bytes(data[: len(file)])
+
+
+def test_mutants_give_a_result_or_one_clear_error() -> None:
+    survived = 0
+    for k, data in enumerate(mutants(FUZZ, seed=20)):
+        start = time.process_time()
+        try:
+            use(data)
+            survived += 1
+        except BgfmtError as error:
+            if "\n" in str(error):
+                raise AssertionError(f"mutant {k}: a message of several lines") from error
+        except Exception as error:
+            raise AssertionError(f"mutant {k}: {type(error).__name__}: {error}") from error
+        assert time.process_time() - start < 20, f"mutant {k} took long"
+    assert 0 < survived < FUZZ
+
+
+def test_many_entries_that_share_a_large_noun() -> None:
+    """A directory of thousands of entries on one box noun is refused rather than walked thousands of times."""
+    store = MemorySink()
+    writer = Writer.create(store, room=20_000)
+    writer.append([je.boxes([je.integers([1])] * 3000)])
+    row = store.data[1024:1040]
+    store.data[1024 : 1024 + 160_000] = row * 10_000
+    header = je.boxes([
+        je.integers(np.array(x)) if not isinstance(x, int) else jn.Noun(JType.INTEGER, (), np.array(x))
+        for x in (V64B.number, 0, 10_000, writer.length, writer.directory, writer.list_at, 1)
+    ])  # fmt: skip
+    store.data[:408] = je.encode(header, E3)
+    start = time.process_time()
+    with pytest.raises(CorruptError, match="share"):
+        JFile().read(Source.from_bytes(bytes(store.data)))
+    assert time.process_time() - start < 20
+
+
+def test_messages() -> None:
+    data = bytearray((JFILES / "bgns.ijf").read_bytes())
+    with pytest.raises(TruncatedError, match="needs 512 bytes, found 100"):
+        Container(memoryview(bytes(data[:100])), "x.ijf")
+    data[0x80] = 0
+    with pytest.raises(HeaderError, match=r"x\.ijf: v at byte 96: expected one of"):
+        Container(memoryview(bytes(data)), "x.ijf")
+
+
+# -- the real J ----------------------------------------------------------------------------------------------
+
+READ = """
+f =: <'{path}'
+h =: 3!:2 (1!:11) f,<0 512
+'c l' =: (>2{{h),>3{{h
+'dp ds' =: >4{{h
+'fp fs' =: >5{{h
+ent =: (c,2) $ _3 (3!:4) , |."1 ((2*c),8) $ (1!:11) f,<dp,16*c
+read =: 3 : '3!:2 (1!:11) f,<y{{ent'
+free =: 3!:2 (1!:11) f,<fp,fs
+"""
+#: what jappend does to a file with room in its directory and nothing free, every byte made by J itself
+APPEND = """
+d =: 3!:1 {noun}
+b =: <. 2 ^ >. 2 ^. #d
+(d , (b - #d) # ' ') 1!:3 f
+(, |."1 (2 8) $ 3 (3!:4) l , b) 1!:12 f,<dp+16*c
+(3!:1 ((>0{{h);0;(c+1);(l+b);(dp,ds);(fp,fs);(1+>6{{h))) 1!:12 f,<0
+"""
+
+
+def test_j_reads_our_file_and_changes_it_as_we_do(oracle: Callable[[str], str], tmp_path: Path) -> None:
+    jconsole = oracle("jconsole")
+    store = MemorySink()
+    nouns = [je.integers(np.arange(500).reshape(5, 100)), je.floats([0.5, 2.5]), je.boxes([je.text("abc")])]
+    compact(nouns, store)
+    path = tmp_path / "ours.ijf"
+    path.write_bytes(bytes(store.data))
+    script = READ.format(path=path) + "answer =: c ; l ; (1!:4 f) ; free"
+    said = [as_json(noun) for noun in run_j(jconsole, tmp_path, script).data]
+    assert [said[0]["values"], said[1]["values"], said[2]["values"]] == [
+        [3],
+        [len(store.data)],
+        [len(store.data)],
+    ]
+    assert said[3]["shape"] == [0, 2]
+    answer = run_j(jconsole, tmp_path, READ.format(path=path) + "answer =: (read 0) ; (read 1) ; < read 2")
+    assert [as_json(noun) for noun in answer.data] == [as_json(noun) for noun in nouns]
+
+    script = READ.format(path=path) + APPEND.format(noun="(i.77);'grown'") + "answer =: 1"
+    run_j(jconsole, tmp_path, script)
+    writer = Writer.over(store, Container(memoryview(bytes(store.data)), "ours"))
+    writer.append([je.boxes([je.integers(np.arange(77)), je.text("grown")])])
+    assert path.read_bytes() == bytes(store.data)
+    assert container(path).problems() == []

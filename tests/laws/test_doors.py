@@ -1,0 +1,64 @@
+"""The doors: what comes in by entry points, what an extra may know of the core, and the other names of packages."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import tomllib
+from importlib.metadata import distribution, entry_points
+
+import pytest
+
+from tests.conftest import ROOT
+
+DOORS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"]
+
+
+@pytest.mark.parametrize("group", DOORS)
+def test_everything_of_bgfmts_own_comes_in_by_its_door(group: str) -> None:
+    installed = {one.name: one.value for one in distribution("bgfmt").entry_points.select(group=group)}
+    assert installed == DOORS[group], "pyproject.toml has changed: install bgfmt again (pip install -e .)"
+    for entry in entry_points(group=group):
+        if entry.value.startswith("bgfmt."):
+            entry.load()
+
+
+@pytest.mark.parametrize(
+    ("name", "real"),
+    [
+        ("bgfmt.matches", "bgfmt.extras.matches"),
+        ("bgfmt.matches.write_sgf", "bgfmt.extras.matches.write_sgf"),
+        ("bgfmt.annotate.text", "bgfmt.extras.matches.annotate.text"),
+        ("bgfmt.hosts.boards", "bgfmt.extras.hosts.boards"),
+        ("bgfmt.engine.bkg.player", "bgfmt.extras.lab.engine.bkg.player"),
+        ("bgfmt.articles.systems", "bgfmt.extras.lab.articles.systems"),
+        ("bgfmt.playing.dice", "bgfmt.extras.lab.playing.dice"),
+        ("bgfmt.study", "bgfmt.extras.lab.study"),
+    ],
+)
+def test_two_names_are_one_module(name: str, real: str) -> None:
+    module = importlib.import_module(name)
+    assert module is importlib.import_module(real)
+    assert module.__name__ == module.__spec__.name == real  # type: ignore[union-attr]
+    with pytest.raises(ModuleNotFoundError):
+        importlib.import_module(f"{name}.nothing")
+
+
+def test_extras_import_public_names_of_the_core() -> None:
+    private = []
+    for path in sorted((ROOT / "bgfmt/extras").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ImportFrom):
+                names = [f"{node.module}.{alias.name}" for alias in node.names]
+            elif isinstance(node, ast.Import):
+                names = [alias.name for alias in node.names]
+            else:
+                continue
+            for name in names:
+                parts = name.split(".")
+                core = parts[0] == "bgfmt" and parts[1:2] != ["extras"]
+                if name in ("bgfmt.__version__", "bgfmt.cli._asking"):
+                    continue
+                if core and any(part.startswith("_") for part in parts):
+                    private.append(f"{path.relative_to(ROOT)}: {name}")
+    assert private == []
