@@ -18,11 +18,11 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from bgfmt.analysis.engines import EngineDecider
 from bgfmt.extras import matches
 from bgfmt.extras.hosts.external import Player
 from bgfmt.extras.hosts.server import Server
 from bgfmt.extras.lab.engine.bkg import Bkg
-from bgfmt.analysis.engines import EngineDecider
 from bgfmt.extras.lab.playing import referee, series
 from bgfmt.extras.lab.playing.dice import Seeded
 from bgfmt.extras.matches.model import Game

@@ -23,8 +23,8 @@ from pathlib import Path
 import numpy as np
 
 from bgfmt import met
-from bgfmt.analysis.match import MatchCube
 from bgfmt.analysis.at_score import judge_from
+from bgfmt.analysis.match import MatchCube
 from bgfmt.analysis.ondemand import solve_match, solve_money
 from bgfmt.errors import NotCoveredError
 from bgfmt.game.board import Position, Side

@@ -1,8 +1,8 @@
 """What checks say: frozen findings, each by a rule, and the outcome of a recurrence; and the one place that judges.
 
 `status_of` turns findings into a status and `exit_code` turns the status into an exit code; `bgfmt.verifier.words`
-makes sentences of them. Exit code 0 is for a proof under a named recipe, or for differences within a tolerance that the user named;
-and for less than a proof only where less was asked for.
+makes sentences of them. Exit code 0 is for a proof under a named recipe, or for differences within a tolerance that
+the user named; and for less than a proof only where less was asked for.
 """
 
 from __future__ import annotations

@@ -5,9 +5,9 @@ leads. So a tile of rows, turned round to our point of view and laid out with th
 expected values of every us against those rows by running maxima over contiguous lanes, in any order.
 
 The pass reads the file twice at most: its rows, as what a play leads to; and its columns, as what must follow.
-Columns are taken in bands wide enough that a band's piece of a row is a few pages, so that a file larger than memory is read
-twice and no more. A compressed table is walked in the order in which its rows and columns lie together in the file
-(its equities have an `order`, position numbers by place), so that it is unpacked twice and never as a whole.
+Columns are taken in bands wide enough that a band's piece of a row is a few pages, so that a file larger than memory
+is read twice and no more. A compressed table is walked in the order in which its rows and columns lie together in the
+file (its equities have an `order`, position numbers by place), so that it is unpacked twice and never as a whole.
 """
 
 from __future__ import annotations
