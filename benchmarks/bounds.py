@@ -137,7 +137,7 @@ def entry(points: int, chequers: int, threads: int | None = None) -> str:
 
 
 def means(points: int) -> str:
-    """One-sided tables of so many points, as the file has them."""
+    """One-sided tables of `points` points, as the file has them."""
     rounded = [solver.one_sided(points, gammon=False)]
     if points == 6:
         rounded.append(solver.one_sided(points, recipe="bgsage"))

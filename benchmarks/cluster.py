@@ -15,7 +15,7 @@ from pathlib import Path
 
 from benchmarks._measure import BGFMT, pairs, row
 from bgfmt.extras.cluster.dask_workers import DaskWorkers
-from bgfmt.files.solve_store import solve_stored
+from bgfmt.files.solve import solve_stored
 
 BAR = 1.6
 MOVED_BAR = 1.5

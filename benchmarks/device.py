@@ -15,7 +15,8 @@ import time
 from pathlib import Path
 
 from bgfmt.extras.cluster.device import device_name
-from bgfmt.files.solve_store import Solved, solve_stored
+from bgfmt.files.solve import solve_stored
+from bgfmt.files.stores import Solved
 
 MEGABYTE = 1 << 20
 

@@ -109,7 +109,7 @@ class Advisor:
         return self._met
 
     def score(self, state: GameState) -> Score:
-        """The score of a match state, with its cube, as the match equity table knows it."""
+        """The score of a match, with its cube, as the match equity table knows it."""
         from bgfmt.met.score import Score
 
         if state.away is None:

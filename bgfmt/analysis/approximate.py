@@ -79,7 +79,7 @@ def _wide(distribution: NDArray[np.float64], rolls: int) -> NDArray[np.float64]:
 
 
 def _float64(stored: Any) -> NDArray[np.float64]:
-    """Stored chances as probabilities."""
+    """Stored chances as floats."""
     rows = np.asarray(stored)
     return rows if rows.dtype == np.float64 else rows / CHANCE_WHOLE
 

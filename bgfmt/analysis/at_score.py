@@ -52,7 +52,7 @@ def _exact(sources: Sources, state: GameState, score: Score) -> _Exact | None:
 
 
 def cube(sources: Sources, state: GameState, score: Score) -> CubeAction:
-    """The cube action of a match state."""
+    """The cube action of a state of a match."""
     found = _exact(sources, state, score)
     if found is not None:
         return CubeAction.at_score(found.cube, state, found.source, found.table, approximate=False)
@@ -65,7 +65,7 @@ def cube(sources: Sources, state: GameState, score: Score) -> CubeAction:
 
 
 def plays(sources: Sources, state: GameState, score: Score, legal: list[Play]) -> RankedPlays | None:
-    """The plays of a match state's roll, exact or else estimated; None where nothing has all, or there are none."""
+    """The plays of a match's roll, exact or else estimated; None where nothing has all, or there are none."""
     if not legal or state.dice is None or state.position.contact:
         return None
     found = _exact(sources, state, score)
@@ -171,7 +171,7 @@ USUAL_LIFE = 2 / 3
 
 
 def life_of(equities: PositionEquities) -> float:
-    """How live the cube is for whoever would hold it, from money equities."""
+    """How live the cube is for its next owner, from money equities."""
     if equities.approximate or equities.win is None:
         return USUAL_LIFE
     live = float(np.clip(2.5 * (equities.win - 0.2) - 1, -1, 1))

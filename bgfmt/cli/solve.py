@@ -9,12 +9,12 @@ from typing import Any, TypeVar
 
 import click
 
-from bgfmt.cli import options, solve_stored
+from bgfmt.cli import options
 from bgfmt.cli.solve_hypergammon import hypergammon, hypergammon_met
-from bgfmt.cli.solve_match import match as match_score
 from bgfmt.cli.terminal import Progress
 
 F = TypeVar("F", bound=Callable[..., Any])
+UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 
 
 def common(function: F) -> F:
@@ -32,6 +32,21 @@ def common(function: F) -> F:
     return function
 
 
+def _bytes(_: Any, __: Any, text: str | None) -> int | None:
+    """A number of bytes, as `--memory` has it."""
+    if text is None:
+        return None
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)([KMGT]?)B?", text.strip().upper())
+    if match is None or not float(match.group(1)):
+        raise click.BadParameter(f"{text!r}: expected a number of bytes, such as 2G or 500M")
+    return int(float(match.group(1)) * UNITS[match.group(2)])
+
+
+def memory_option(text: str) -> Callable[[F], F]:
+    """`--memory SIZE`."""
+    return click.option("--memory", metavar="SIZE", callback=_bytes, help=text)
+
+
 @click.group()
 def solve() -> None:
     """Make a database from the rules of the game, with the very bytes of the program it belongs to."""
@@ -39,7 +54,6 @@ def solve() -> None:
 
 solve.add_command(hypergammon)
 solve.add_command(hypergammon_met)
-solve.add_command(match_score)
 
 
 @solve.command("one-sided")
@@ -55,7 +69,9 @@ solve.add_command(match_score)
     default="gnubg",
     show_default=True,
 )
-@solve_stored.memory_option
+@memory_option(
+    "Memory to take at most, such as 6G; the rest lies in a mapped file beside OUTPUT until the end."
+)
 @common
 def one_sided(
     points: int,
@@ -77,7 +93,8 @@ def one_sided(
     kind = "normal-distribution" if normal_dist else "one-sided"
     layout = {"compressed": False} if no_compress and not normal_dist else {}
     layout |= {"header": False} if no_header else {}
-    _run(kind, points, chequers, layout, {"recipe": recipe, "gammon": not no_gammon}, memory=memory, **common)
+    facts = {"recipe": recipe, "gammon": not no_gammon}
+    _run(kind, points, chequers, facts, layout, memory=memory, **common)
 
 
 @solve.command("two-sided")
@@ -85,23 +102,29 @@ def one_sided(
 @click.option("--cubeless", is_flag=True, help="Only the cubeless equities (makebearoff -C).")
 @click.option("--no-header", is_flag=True, help="Leave out the 40 header bytes (makebearoff -H).")
 @click.option("--recipe", type=click.Choice(["gnubg", "exact"]), default="gnubg", show_default=True)
-@click.option("--resume", is_flag=True, help="Go on from the scratch file that an ended run left.")
+@click.option("--resume", is_flag=True, help="Go on from the store that an ended run left.")
 @click.option(
-    "--scratch", type=click.Path(), help="Where to keep the scratch file (default: OUTPUT.scratch)."
+    "--scratch",
+    type=click.Path(),
+    help="Where the store of a large table is kept until OUTPUT is safe (default: OUTPUT.store).",
 )
-@solve_stored.stored_options
+@click.option(
+    "--cluster",
+    metavar="ADDRESS",
+    help="Make it on a Dask cluster: tcp://HOST:PORT, or local:N workers here (the extra cluster).",
+)
+@click.option(
+    "--store", metavar="PATH", help="Keep what is finished in a folder of chunks, itself a database."
+)
+@click.option("--device", type=click.Choice(["cuda"]), help="Make it on a GPU (the extra cuda).")
+@memory_option("Memory a worker may take, such as 2G (with a store).")
 @common
 def two_sided(
     size: str,
     cubeless: bool,
     no_header: bool,
     recipe: str,
-    resume: bool,
-    scratch: str | None,
     cluster: str | None,
-    store: str | None,
-    device: str | None,
-    memory: int | None,
     **common: Any,
 ) -> None:
     """Money equities of both sides on P points with up to C chequers, P 1 to 12, C 1 to 15.
@@ -114,19 +137,15 @@ def two_sided(
     points, chequers = _sized(size)
     layout = {"header": False} if no_header else {}
     facts = {"recipe": recipe, "cubeful": not cubeless}
-    through: dict[str, Any] = {"cluster": cluster, "memory": memory, "device": device}
-    if store is None and all(value is None for value in through.values()):
-        _run("two-sided", points, chequers, layout, facts, resume=resume, scratch=scratch, **common)
-        return
-    if scratch is not None:
+    tiles = (common["store"], cluster, common["memory"], common["device"])
+    if common["scratch"] is not None and tiles != (None,) * 4:
         raise click.UsageError(
             "--scratch and a store (--store, --cluster, --device, --memory) exclude each other"
         )
-    if common.pop("plan"):
-        solve_stored.say(points, chequers, facts, threads=common["threads"], **through)
+    if common["plan"] and tiles != (None,) * 4:
+        _say_tiles(points, chequers, facts, cluster, common["memory"], common["threads"])
         return
-    kept: dict[str, Any] = {"store": store, "resume": resume}
-    solve_stored.solve("two-sided", points, chequers, facts, layout, **through, **kept, **common)
+    _run("two-sided", points, chequers, facts, layout, workers=cluster, **common)
 
 
 @solve.command("mean-rolls")
@@ -155,7 +174,7 @@ def bkg(domain: str, recipe: str, **common: Any) -> None:
     Example:
       bgfmt solve bkg -o gillogly.bkg
     """
-    _run("bkg", 6, 15 if domain == "union" else 8, {}, {"recipe": recipe}, **common)
+    _run("bkg", 6, 15 if domain == "union" else 8, {"recipe": recipe}, {}, **common)
 
 
 @solve.command("expected-points")
@@ -173,7 +192,7 @@ def expected_points(size: str, recipe: str, **common: Any) -> None:
       bgfmt solve expected-points 3x3 -o 3x3.points
     """
     points, chequers = _sized(size)
-    _run("expected-points", points, chequers, {}, {"recipe": recipe}, **common)
+    _run("expected-points", points, chequers, {"recipe": recipe}, {}, **common)
 
 
 @solve.command("gnubg-2001")
@@ -190,14 +209,14 @@ def gnubg_2001(output: str, quiet: bool, force: bool, as_json: bool) -> None:
     Example:
       bgfmt solve gnubg-2001 -o gnubg.bd
     """
+    import bgfmt
     from bgfmt import jit
-    from bgfmt.files import solve_table as solving
 
     with (
         Progress("solving", " tables", always=not quiet) as progress,
         jit.watching((lambda: None) if quiet else progress.compiling),
     ):
-        solving.solve_gnubg_2001(output, force=force)
+        bgfmt.solve("gnubg-2001", 6, 15, output, force=force)
     if as_json:
         options.echo_written(output)
 
@@ -209,23 +228,71 @@ def expected_rolls(**common: Any) -> None:
     _run("mean-rolls", 6, 15, {}, {}, **common)
 
 
+@solve.command("match")
+@click.argument("size", metavar="PxC")
+@click.option("--away", required=True, metavar="A-B", help="Points that one side and the other still need.")
+@click.option(
+    "--met", metavar="NAME|FILE", help="Match equity table: a name or a file (default: Kazaross-XG2)."
+)
+@click.option(
+    "--met-player",
+    type=click.IntRange(0, 1),
+    default=0,
+    help="Which player of an uneven match equity table the first side is.",
+)
+@click.option("--extend-met", is_flag=True, help="Beyond the table go on by the normal distribution.")
+@click.option("--recipe", type=click.Choice(["match", "exact"]), default="match", show_default=True)
+@common
+def match(
+    size: str,
+    away: str,
+    met: str | None,
+    met_player: int,
+    extend_met: bool,
+    recipe: str,
+    **common: Any,
+) -> None:
+    """Match winning chances of both sides at one score, for every live state of the cube.
+
+    P points and up to C chequers a side. The file serves either side of the score; a folder of such files, given
+    where a database is asked for, serves a whole match.
+
+    \b
+    Examples:
+      bgfmt solve match 6x6 --away 5-9 -o 5-9.bgm
+      bgfmt solve match 6x8 --away 3-3 --met g11 --plan
+    """
+    points, chequers = _parsed(size, r"(\d{1,2})[xX](\d{1,2})", "points x chequers, such as 6x8")
+    needed = _parsed(away, r"(\d{1,3})-(\d{1,3})", "the points that either side needs, such as 5-9")
+    from bgfmt import met as tables
+
+    table = tables.load(met or tables.DEFAULT, extend=extend_met)
+    facts = {"away": needed, "met": table, "player": met_player, "recipe": recipe}
+    _run("match", points, chequers, facts, {}, **common)
+
+
+def _parsed(text: str, pattern: str, expected: str) -> tuple[int, int]:
+    """The two numbers of a text."""
+    match = re.fullmatch(pattern, text)
+    if not match:
+        raise click.UsageError(f"{text!r}: expected {expected}")
+    return int(match.group(1)), int(match.group(2))
+
+
 def _sized(size: str) -> tuple[int, int]:
     """Points and chequers of a two-sided table, as written."""
-    match = re.fullmatch(r"(\d{1,2})[xX](\d{1,2})", size)
-    if not match:
-        raise click.UsageError(f"{size!r}: expected points x chequers, such as 6x8")
-    points, chequers = int(match.group(1)), int(match.group(2))
+    points, chequers = _parsed(size, r"(\d{1,2})[xX](\d{1,2})", "points x chequers, such as 6x8")
     if not 1 <= points <= 12 or not 1 <= chequers <= 15:
         raise click.UsageError(f"{size}: two-sided tables have 1 to 12 points and 1 to 15 chequers")
     return points, chequers
 
 
 def _run(
-    kind: str,
+    name: str,
     points: int,
     chequers: int,
-    layout: dict[str, Any],
     facts: dict[str, Any],
+    layout: dict[str, Any],
     *,
     output: str | None,
     to: str | None,
@@ -234,45 +301,76 @@ def _run(
     threads: int | None,
     force: bool,
     as_json: bool,
-    resume: bool = False,
-    scratch: str | None = None,
     memory: int | None = None,
+    **way: Any,
 ) -> None:
-    if plan:
-        _say(kind, points, chequers, facts, threads, memory)
-        return
-    if output is None:
-        raise click.UsageError("Missing option '-o': the file to make.")
+    """Solve, or say what it would take. facts : options of the solver; layout : of the format; way : of the store."""
     from bgfmt import jit
-    from bgfmt.files import solve_table as solving
+    from bgfmt.files import solve as solving
+    from bgfmt.files.stores import store_of
+    from bgfmt.solver import registry
 
-    unit = " pairs" if kind in ("two-sided", "expected-points") else " positions"
+    if plan:
+        from bgfmt.cli.terminal import echo_plan
+
+        echo_plan(registry.solver_of(name, points, chequers, **facts).fitting_plan(threads, memory))
+        return
+    store = way.get("store")
+    if output is None and store is None:
+        raise click.UsageError("Missing option '-o': the file to make.")
+    unit = getattr(registry.get(name), "unit", " positions")
     try:
         with (
             Progress("solving", unit, always=not quiet) as progress,
             jit.watching((lambda: None) if quiet else progress.compiling),
         ):
-            solving.solve(
-                kind, points, chequers, output, format=to, force=force, resume=resume, scratch=scratch,
-                threads=threads, memory=memory, progress=None if quiet else progress, **facts, **layout,
+            solved = solving.solve_table(
+                name, points, chequers, output, format=to, force=force, threads=threads, memory=memory,
+                progress=None if quiet else progress, announce=None if quiet else _dashboard,
+                **facts, **layout, **way,
             )  # fmt: skip
     except KeyboardInterrupt:
-        kept = str(scratch or solving.scratch_of(output))
+        kept = str(store or way.get("scratch") or store_of(output or ""))
         if not os.path.exists(kept):
             raise
-        text = f"the finished layers are kept in {kept}; the same command with --resume goes on"
+        text = f"what is finished is kept in {kept}; the same command with --resume goes on"
         click.echo(f"bgfmt: interrupted; {text}", err=True)
         raise click.exceptions.Exit(130) from None
     if as_json:
-        options.echo_written(output)
+        options.echo_written(output if output is not None else str(store))
+    if solved is not None and solved.made + solved.found and not quiet:
+        found = f", {solved.found} found" if solved.found else ""
+        moved = f"{solved.read / 1e6:,.1f} MB read, {solved.written / 1e6:,.1f} MB written"
+        click.echo(f"tiles made: {solved.made}{found}; {moved}", err=True)
 
 
-def _say(
-    kind: str, points: int, chequers: int, facts: dict[str, Any], threads: int | None, memory: int | None
+def _say_tiles(
+    points: int,
+    chequers: int,
+    facts: dict[str, Any],
+    cluster: str | None,
+    memory: int | None,
+    threads: int | None,
 ) -> None:
-    from bgfmt.cli.terminal import echo_plan
-    from bgfmt.files.solve_table import planned_for
-    from bgfmt.solver.job import job
+    """What a solve through a store would take."""
+    from bgfmt.files.stores import plan_stored
+    from bgfmt.solver.machine import thread_count
+    from bgfmt.solver.registry import solver_of
+    from bgfmt.solver.workers import workers_count
 
-    made = job(kind, points, chequers, **facts)
-    echo_plan(planned_for(made, made.plan(threads), memory))
+    workers = thread_count(threads)
+    if cluster is not None:
+        workers = workers_count(cluster) or max(8, workers)
+    solver = solver_of("two-sided", points, chequers, **facts)
+    plan = plan_stored(solver, workers=workers, memory=memory)
+    grid = plan.grid
+    click.echo(f"two-sided {points}x{chequers}, recipe {solver.recipe.name}, through a store")
+    click.echo(f"  tiles    {plan.tiles:,}, {grid.side:,} places a side, in chunks of {grid.chunk:,}")
+    click.echo(f"  memory   {plan.memory / 1e6:,.0f} MB a worker, {workers} workers")
+    click.echo(f"  store    {plan.store / 1e6:,.1f} MB of disk")
+    click.echo(f"  moved    {plan.read / 1e6:,.1f} MB read, {plan.written / 1e6:,.1f} MB written")
+    click.echo(f"  output   {plan.output / 1e6:,.1f} MB")
+
+
+def _dashboard(address: str) -> None:
+    click.echo(f"dashboard: {address}", err=True)

@@ -157,28 +157,57 @@ def _fitting(
     yield from sorted(made, key=lambda item: target.refusal(item[1], options) is not None)
 
 
-def target_of(path: PathLike, name: str | None, table: Table, own: Format[Any] | None = None) -> Format[Any]:
-    """The format to write: as named, the source's own where the suffix fits it, else by the suffix."""
+def target_of(
+    path: PathLike, name: str | None, table: Table, *, own: Format[Any] | None = None, what: str = ""
+) -> Format[Any]:
+    """The format to write: as named, the source's own where the suffix fits it, else by the suffix.
+
+    what : how messages call a table that is about to be solved. A format must hold it as it is; the table's home
+    comes first of several, and is meant where the path has no suffix.
+    """
     if name is not None:
         return formats.get(name)
     suffix = Path(path).suffix.lower()
     if own is not None and (not suffix or suffix in own.suffixes):
         return own
-    fitting = [f for f in formats.known().values() if suffix in f.suffixes and not f.historic]
+    if what and not suffix:
+        return formats.home(table)
+    fitting = (
+        [f for f in formats.ending(suffix) if not f.historic and (f.reads or not what)] if suffix else []
+    )
     holding = [f for f in fitting if isinstance(table, f.carries)]
-    if not holding:
+    if what:
+        holding = [f for f in holding if f.refusal(table, {}) is None]
+        holding = [f for f in holding if f.home_of(table)] or holding
+    elif not holding:
         holding = [f for f in fitting if any(issubclass(way.kind, f.carries) for way in table.coarser())]
-    if len(holding) == 1 or (not holding and len(fitting) == 1):
-        return (holding or fitting)[0]
-    if own is not None and not fitting:
-        raise FormatNeededError(f"no format uses the suffix {suffix!r}; say which format to write")
-    if fitting and not holding:
+        if not holding and len(fitting) == 1:
+            return fitting[0]  # which says itself why it cannot hold the table
+    if len(holding) == 1:
+        return holding[0]
+    reason = f"say which format to write ({', '.join(f.name for f in holding) or ', '.join(formats.known())})"
+    if suffix and not fitting and (own is not None or what):
+        reason = f"no format uses the suffix {suffix!r}; say which to write"
+    elif fitting and not holding:
         names = ", ".join(f.name for f in fitting)
-        raise FormatNeededError(
-            f"{os.fspath(path)}: {suffix} files ({names}) cannot hold a {table.kind} table; say which to write"
-        )
-    names = ", ".join(f.name for f in holding) or ", ".join(formats.known())
-    raise FormatNeededError(f"{os.fspath(path)}: say which format to write ({names})")
+        what = what or f"a {table.kind} table"
+        reason = f"{suffix} files ({names}) cannot hold {what}; say which to write"
+    raise FormatNeededError(f"{os.fspath(path)}: {reason}")
+
+
+def whole_target(
+    path: PathLike, name: str | None, blank: Table, what: str, options: Mapping[str, Any]
+) -> Format[Any]:
+    """The format for a table about to be solved, options checked; `what` is what messages call the table.
+
+    CapabilityError where the format could not hold all of the table.
+    """
+    target = target_of(path, name, blank, what=what)
+    target.check(blank, options)
+    lost = target.losses(blank, options)
+    if lost:
+        raise CapabilityError(f"{target.name} would lose something of this table: {'; '.join(lost)}")
+    return target
 
 
 @contextlib.contextmanager

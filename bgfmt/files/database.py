@@ -177,7 +177,7 @@ def open_database(
         Which database of a file that holds several, 0 the first.
     guard
         Read the file by the piece instead of mapping it: slower, but someone who cuts the file short meanwhile
-        causes a TruncatedError, not the end of this process. For processes that serve strangers.
+        causes a TruncatedError, not the end of this process. For processes that serve the public.
     described
         What a missing header would have said: points, chequers, gammon, compressed, cubeful; as much of it as the
         size and the content of the file leave open. For an address also page_bytes, cache_pages, whole_bytes,

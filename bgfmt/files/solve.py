@@ -1,97 +1,255 @@
-"""One function for every solve, behind ``bgfmt.solve``: what is asked for decides which module does it."""
+"""`bgfmt.solve`: a database from the rules of the game, in a new file; where solvers and formats meet.
+
+A table that fits into memory is solved there and written. One that does not is solved into a store of chunks beside
+the file (`bgfmt.files.stores`), and the file is put in order while the store fills.
+"""
 
 from __future__ import annotations
 
+import errno
+import os
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
-from bgfmt.errors import SolverError
-from bgfmt.storage import PathLike
+from bgfmt.errors import CapabilityError, SolverError
+from bgfmt.files.convert import save
+from bgfmt.files.stores import OutputFile, Solved, fill_store, store_of
+from bgfmt.solver import registry
+from bgfmt.solver.machine import check_disk
+from bgfmt.solver.one_sided import mapped_disk
+from bgfmt.solver.plan import Plan
+from bgfmt.solver.registry import Solver, solver_of
+from bgfmt.solver.workers import Workers
+from bgfmt.storage import PathLike, check_output
+from bgfmt.storage.mapped import MappedRoom
 
+Progress = Callable[[int, int], None]
 PLACES = 25  # of hypergammon: 24 points and the bar
-OTHERS = ("match", "hypergammon", "hypergammon-met", "gnubg-2001")
+SLACK_BYTES = 150_000_000  # that a process may take before the pages of mapped arrays go
 
 
 def solve(
     what: str,
     points: int,
     chequers: int,
-    path: PathLike,
+    path: PathLike | None = None,
     *,
     recipe: Any = None,
     format: str | None = None,
     force: bool = False,
     threads: int | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
     **options: Any,
 ) -> Path:
     """Make a database from the rules of the game, into a new file that appears whole or not at all.
 
     Parameters
     ----------
-    what : ``one-sided``, ``normal-distribution``, ``two-sided``, ``mean-rolls``, ``bkg``, ``expected-points``,
-        ``match`` (the table of a match score), ``hypergammon``, ``hypergammon-met`` (a match equity table as
-        gnubg's XML), or ``gnubg-2001`` (gnubg's file of that year, of 6 points and 15 chequers).
+    what : the name of a solver, such as ``one-sided``, ``normal-distribution``, ``two-sided``, ``mean-rolls``,
+        ``bkg``, ``expected-points``, ``match`` (the table of a match score), ``hypergammon``,
+        ``hypergammon-met`` (a match equity table as gnubg's XML), or ``gnubg-2001`` (gnubg's file of that year, of 6
+        points and 15 chequers).
     points, chequers : its size; 25 points in hypergammon, where the bar is one.
-    path : the file to make. All that could keep it from appearing there is looked for before the work begins.
+    path : the file to make. All that could keep it from appearing there is looked for before the work begins. None
+        where the table is left in its `store`.
     recipe : by default the first that makes such tables; see `bgfmt.solver.recipe`.
     format : the format to write; by default what the suffix of `path` says, or the recipe's own.
     force : replace an existing file.
     threads : how many (default: one a core). progress : called as ``progress(done, total)``.
-    options : what only one kind of solve takes:
+    options : what not every solve takes:
 
-        * one-sided, two-sided, ...: `gammon`, `cubeful`, `resume`, `scratch`, `executor`, and those of the format, as
-          `bgfmt.files.solve_table.solve` takes them;
-        * match: `away`, the points that both sides need, `met`, `player` (`bgfmt.files.solve_match.solve_match_score`);
+        * `workers`: threads of this process (`bgfmt.solver.workers.ThreadWorkers`); for two-sided tables of recipe
+          gnubg also the address of a cluster, ``local:N`` or ``tcp://host:port``;
+        * `memory`: bytes to take at most. A one-sided table lies in a mapped file beside `path` until the end, as it
+          does anyway where it does not fit into what is free. Of a two-sided table it is the memory of each worker;
+        * two-sided tables of recipe gnubg: `store`, a folder of chunks, or an address, that holds what is finished
+          and stays, itself a database; `scratch`, the same but removed when the file is safe, by default `path` with
+          ".store" behind it, used for large tables; `resume`, go on from what the store holds, damaged chunks being
+          made again; `device`, ``cuda``;
+        * one-sided: `gammon`, also gammon distributions. two-sided: `cubeful`, all four equities;
+        * match: `away`, the points that both sides need, `met`, `player` (which player of `met` the first side is);
         * hypergammon: `threshold`, `restart`, `resume`, `sweeping`, called as ``sweeping(sweep, greatest change)``
           instead of `progress` (`bgfmt.files.solve_hypergammon.solve_hypergammon`);
-        * hypergammon-met: `length`, `table`, `live`, `sweeping` (`bgfmt.files.solve_met.solve_hypergammon_met`).
+        * hypergammon-met: `length`, `table`, `live`, `sweeping` (`bgfmt.files.solve_met.solve_hypergammon_met`);
+        * those of the format; `bgfmt formats` lists them.
 
     Returns
     -------
-    The path.
+    The path, or that of the store.
 
     Raises
     ------
-    SolverError where there is no such solver, too little memory or disk; ScratchError for a scratch file that is
-    in use, damaged or something else; CapabilityError and FormatNeededError for a format that does not fit;
+    SolverError where there is no such solver, too little memory or disk; ScratchError for a store that is unfinished
+    or of another table; ClusterError; CapabilityError and FormatNeededError for a format that does not fit;
     OutputExistsError; OSError; TypeError for an option that this kind of solve does not take.
     """
-    common: dict[str, Any] = {"force": force, "threads": threads}
-    common |= {name: value for name, value in (("recipe", recipe), ("format", format)) if value is not None}
-    if what == "match":
-        from bgfmt.files.solve_match import solve_match_score
+    made = registry.get(what)
+    if isinstance(made, type):
+        solve_table(
+            what, points, chequers, path, recipe=recipe, format=format, force=force, threads=threads,
+            progress=progress, **options,
+        )  # fmt: skip
+    else:
+        named = {name: value for name, value in (("recipe", recipe), ("format", format)) if value is not None}
+        if path is None:
+            raise CapabilityError("a file to make has to be named")
+        made(path, points, chequers, force=force, threads=threads, progress=progress, **named, **options)
+    return Path(path if path is not None else options["store"])
 
-        away, met = _needed(what, "away", options), _needed(what, "met", options)
-        solve_match_score(path, points, chequers, away, met, progress=progress, **common, **options)
-        return Path(path)
-    if what in ("hypergammon", "hypergammon-met") and points != PLACES:
-        raise SolverError(f"hypergammon has {PLACES} points, with the bar, not {points}")
-    if what == "hypergammon":
-        from bgfmt.files.solve_hypergammon import solve_hypergammon
 
-        return solve_hypergammon(path, chequers, **common, **options)
-    if what == "hypergammon-met":
-        from bgfmt.files.solve_met import solve_hypergammon_met
+def solve_table(
+    what: str,
+    points: int,
+    chequers: int,
+    path: PathLike | None,
+    *,
+    recipe: Any = None,
+    format: str | None = None,
+    force: bool = False,
+    threads: int | None = None,
+    progress: Progress | None = None,
+    workers: str | Workers | None = None,
+    store: PathLike | None = None,
+    scratch: PathLike | None = None,
+    device: str | None = None,
+    memory: int | None = None,
+    resume: bool = False,
+    tiles: bool = False,
+    announce: Callable[[str], None] | None = None,
+    **options: Any,
+) -> Solved | None:
+    """As `solve`, of a single table; what was done where it went through a store.
 
-        solve_hypergammon_met(path, _needed(what, "length", options), chequers=chequers, **common, **options)
-        return Path(path)
-    from bgfmt.files import solve_table as solving
-    from bgfmt.solver.recipe import KINDS
-
-    if what == "gnubg-2001":
-        if (points, chequers) != (6, 15):
-            raise SolverError(
-                f"gnubg's file of 2001 has 6 points and 15 chequers, not {points} and {chequers}"
+    tiles : go through a store tile by tile, whatever the size. announce : called with the address of a cluster's
+    dashboard, if it has one.
+    """
+    solver_class = registry.get(what)
+    own = {name: options.pop(name) for name in getattr(solver_class, "options", frozenset()) & options.keys()}
+    solver = solver_of(what, points, chequers, recipe=recipe, **own)
+    if path is None and format is None and not options:
+        file = None
+    elif path is None:
+        raise CapabilityError("a format and its options are of a file to make, and none was named")
+    else:
+        file = OutputFile(solver, path, format, force, options)
+    tiles = tiles or store is not None or device is not None or isinstance(workers, str)
+    tiles = tiles or (solver.stores and memory is not None)
+    large = file is not None and file.takes_body and solver.large
+    if tiles or large or scratch is not None or resume:
+        if not solver.stores or (file is not None and not file.takes_body and not tiles):
+            target = "a store" if file is None else f"format {file.target.name}"
+            raise CapabilityError(
+                f"{solver.what} in {target} is solved in one go: it goes through no store and cannot be resumed"
             )
-        return solving.solve_gnubg_2001(path, force=force, **options)
-    if what not in KINDS:
-        raise SolverError(f"no solver of {what!r} tables; there are {', '.join((*KINDS, *OTHERS))}")
-    return solving.solve(what, points, chequers, path, progress=progress, **common, **options)
+        if file is not None and store is None:
+            scratch = _scratch_path(file.path, scratch)
+        return fill_store(
+            solver, file, store=store, scratch=scratch, workers=workers, device=device, memory=memory,
+            resume=resume, layers=not tiles, threads=threads, progress=progress, announce=announce,
+        )  # fmt: skip
+    if file is None:
+        raise CapabilityError("a file to make or a store has to be named")
+    _in_memory(solver, file, memory, {"threads": threads, "workers": workers, "progress": progress})
+    return None
 
 
-def _needed(what: str, name: str, options: dict[str, Any]) -> Any:
-    if name not in options:
-        raise TypeError(f"solve({what!r}, ...) needs {name}=")
-    return options.pop(name)
+def solve_stored(
+    what: str,
+    points: int,
+    chequers: int,
+    path: PathLike | None = None,
+    *,
+    cluster: str | None = None,
+    **options: Any,
+) -> Solved:
+    """Solve through a store tile by tile; `cluster` is the address of workers, options are those of `solve_table`."""
+    solved = solve_table(what, points, chequers, path, workers=cluster, tiles=True, **options)
+    assert solved is not None
+    return solved
+
+
+def _in_memory(solver: Solver, file: OutputFile, memory: int | None, how: dict[str, Any]) -> None:
+    """Solve without a store: into the body of the file where the solver can, else beside it."""
+    planned, path = solver.fitting_plan(how["threads"], memory), Path(file.path)
+    disk = mapped_disk(planned, 32 * len(solver.arrays())) if planned.scratch else planned.output
+    check_disk(planned.output, path, disk - planned.output, path)
+    if solver.fills and file.takes_body:
+        with file.sink() as sink, file.target.body(sink, file.blank, **file.options) as arrays:
+            solver.solve(out=next(iter(arrays.values())), **how)
+        return
+    with _room(planned, path) as room:
+        table = solver.solve(**how) if room is None else solver.solve(room=room, **how)
+        with file.sink() as sink:
+            file.target.write(table, sink, **file.options)
+
+
+def _room(planned: Plan, path: Path) -> AbstractContextManager[MappedRoom | None]:
+    """Room on the disk for arrays that are not to be in memory."""
+    if not planned.scratch:
+        return nullcontext(None)
+    return MappedRoom(path.resolve().parent, planned.memory - SLACK_BYTES)
+
+
+def _scratch_path(path: PathLike, scratch: PathLike | None) -> Path:
+    """Where the store of a file is kept until the file is safe; what could keep it from being made is said now."""
+    beside = Path(store_of(path)) if scratch is None else Path(scratch)
+    if beside.resolve() == Path(path).resolve():
+        raise CapabilityError(f"{beside}: the store cannot be the output itself")
+    try:
+        if not beside.is_dir():
+            check_output(beside, force=True)
+    except OSError as error:
+        if error.errno == errno.ENAMETOOLONG and scratch is None:
+            text = "the name of its store would be too long; name another one"
+            raise OSError(error.errno, text, os.fspath(path)) from None
+        raise
+    return beside
+
+
+# -- solves that are no single table ---------------------------------------------------------------------
+
+
+def hypergammon(path: PathLike, points: int, chequers: int, *, progress: Any = None, **options: Any) -> None:
+    """See `bgfmt.files.solve_hypergammon.solve_hypergammon`."""
+    from bgfmt.files.solve_hypergammon import solve_hypergammon
+
+    _check_places(points)
+    solve_hypergammon(path, chequers, **options)
+
+
+def hypergammon_met(
+    path: PathLike, points: int, chequers: int, *, length: int, progress: Any = None, **options: Any
+) -> None:
+    """See `bgfmt.files.solve_met.solve_hypergammon_met`."""
+    from bgfmt.files.solve_met import solve_hypergammon_met
+
+    _check_places(points)
+    solve_hypergammon_met(path, length, chequers=chequers, **options)
+
+
+def _check_places(points: int) -> None:
+    if points != PLACES:
+        raise SolverError(f"hypergammon has {PLACES} points, with the bar, not {points}")
+
+
+def gnubg_2001(
+    path: PathLike,
+    points: int = 6,
+    chequers: int = 15,
+    *,
+    force: bool = False,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> None:
+    """Make gnubg's `gnubg.bd` of May 2001 to November 2002: two tables, 5,180,448 bytes, no header.
+
+    OutputExistsError for an existing file unless `force`; OSError.
+    """
+    from bgfmt.solver import gnubg2001
+
+    if (points, chequers) != (6, 15):
+        raise SolverError(f"gnubg's file of 2001 has 6 points and 15 chequers, not {points} and {chequers}")
+    check_output(path, force=force)
+    save(list(gnubg2001.solve()), path, format=gnubg2001.NAME, force=force)

@@ -1,4 +1,4 @@
-"""Text of strangers made fit for a terminal."""
+"""Text of unknown origin made fit for a terminal."""
 
 from __future__ import annotations
 

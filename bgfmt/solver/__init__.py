@@ -12,18 +12,17 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from bgfmt.solver.mean_rolls import mean_rolls
-from bgfmt.solver.one_sided import one_sided
-from bgfmt.solver.plan import Plan, plan
+from bgfmt.solver.one_sided import mean_rolls, one_sided
+from bgfmt.solver.plan import Plan
 from bgfmt.solver.recipe import RECIPES, Recipe
-from bgfmt.solver.scratch import Scratch
+from bgfmt.solver.registry import Solver, plan
 from bgfmt.solver.two_sided import two_sided
 
 __all__ = [
     "RECIPES",
     "Plan",
     "Recipe",
-    "Scratch",
+    "Solver",
     "expected_points",
     "gillogly",
     "mean_rolls",

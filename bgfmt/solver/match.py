@@ -8,8 +8,7 @@ on roll is one over what b's boards lead to. Blocks of one pip count are indepen
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Mapping
 from queue import SimpleQueue
 from typing import Any
 
@@ -24,6 +23,10 @@ from bgfmt.solver import columns
 from bgfmt.solver.layers import REACH, layer_cuts, pip_order
 from bgfmt.solver.machine import check_memory, thread_count
 from bgfmt.solver.plan import INTERPRETER_BYTES, START_SECONDS, Plan, results_a_position
+from bgfmt.solver.recipe import Recipe
+from bgfmt.solver.registry import Solver
+from bgfmt.solver.waves import Progress
+from bgfmt.solver.workers import Workers, threads_or
 from bgfmt.tables.match_score import A, B, Cube, MatchScore, Results, ScoreFacts, State
 
 Array = NDArray[Any]
@@ -77,6 +80,59 @@ def plan_match_score(
     return Plan(what, n * n, seconds, int(memory) + INTERPRETER_BYTES, output + 4096)
 
 
+class MatchSolver(Solver):
+    """Tables of a match score."""
+
+    name = "match"
+    kind = "match-score"
+    unit = " pairs"
+    options = frozenset({"away", "met", "player"})
+    fills = True
+
+    def __init__(
+        self,
+        points: int,
+        chequers: int,
+        *,
+        away: tuple[int, int],
+        met: Met,
+        player: int = 0,
+        recipe: str | Recipe | None = None,
+    ) -> None:
+        """Recipe ``match`` has float32 numbers, ``exact`` float64 ones that nothing was rounded off."""
+        super().__init__(points, chequers, recipe=recipe)
+        check_size(points, chequers)
+        self.away, self.met, self.player = away, met, player
+        self.dtype = np.dtype(np.float32 if self.recipe.rounded else np.float64)
+        self.facts = facts_of(Score(away, met, player=player), gammons=chequers == board.MAX_CHEQUERS)
+
+    def plan(self, threads: int | None = None, memory: int | None = None) -> Plan:
+        planned = plan_match_score(
+            self.points,
+            self.chequers,
+            self.away,
+            self.met,
+            player=self.player,
+            threads=threads,
+            dtype=self.dtype,
+        )
+        return self.in_memory(planned, memory)
+
+    def arrays(self) -> dict[str, tuple[tuple[int, ...], np.dtype[Any]]]:
+        n = board.count(self.points, self.chequers)
+        return {"balance": ((n, n, len(self.facts.states)), self.dtype)}
+
+    def table(self, arrays: Mapping[str, Any]) -> MatchScore:
+        return MatchScore(
+            points=self.points, chequers=self.chequers, score=self.facts, recipe=self.recipe.name, **arrays
+        )
+
+    def solve(self, **how: Any) -> MatchScore:
+        return match_score(
+            self.points, self.chequers, self.away, self.met, player=self.player, dtype=self.dtype, **how
+        )
+
+
 def _rows(cuts: Array) -> int:
     """The most boards whose rows are needed at a time."""
     layers = len(cuts) - 1
@@ -91,7 +147,8 @@ def match_score(
     *,
     player: int = 0,
     threads: int | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    workers: Workers | None = None,
+    progress: Progress | None = None,
     out: Array | None = None,
     dtype: Any = np.float32,
 ) -> MatchScore:
@@ -103,6 +160,7 @@ def match_score(
     away : points needed by player a and by player b. Where one needs 1 it is the score after the Crawford game; the
         cubeless column answers for the Crawford game itself.
     met : the match equity table; player : which of its players a is.
+    workers : threads to use instead of `threads`, which stay open; see `bgfmt.solver.workers`.
     progress : called as ``progress(done, total)`` with pairs of boards.
     out : (n, n, columns) of `dtype` to fill, such as the body of a mapped file; made when None.
     dtype : float32, or float64 for numbers that nothing was rounded off.
@@ -126,7 +184,8 @@ def match_score(
         raise SolverError(
             f"out must be {np.dtype(dtype)} of shape {(n, n, len(stored))}, not {out.dtype} {out.shape}"
         )
-    _solve(points, chequers, kept, stored, out, thread_count(threads), progress)
+    with threads_or(workers, threads) as team:
+        _solve(points, chequers, kept, stored, out, team, progress)
     return MatchScore(
         points=points,
         chequers=chequers,
@@ -143,8 +202,8 @@ def _solve(
     kept: columns.Columns,
     stored: tuple[State, ...],
     out: Array,
-    threads: int,
-    progress: Callable[[int, int], None] | None,
+    workers: Workers,
+    progress: Progress | None,
 ) -> None:
     from bgfmt.solver.kernels import match as kernels
 
@@ -162,7 +221,7 @@ def _solve(
     ring[0] = kept.won[A][:, gains].T.reshape(-1)
     width = max(1, LANES // k)
     spare: SimpleQueue[Array] = SimpleQueue()
-    for _ in range(threads):
+    for _ in range(workers.workers):
         spare.put(np.empty((n, width * k), out.dtype))
     a, b = (tuple(np.ascontiguousarray(array[side]) for array in kept.doubling) for side in (A, B))
     ring_results = (order.results % rows).astype(np.int32)
@@ -171,27 +230,19 @@ def _solve(
         places[B], order.numbers,
     )  # fmt: skip
 
-    def block(first: int, last: int) -> None:
+    def block(part: tuple[int, int]) -> None:
         near = spare.get()
         try:
-            kernels.solve_block(first, last, *fixed, near, out)
+            kernels.solve_block(*part, *fixed, near, out)
         finally:
             spare.put(near)
 
-    with ThreadPoolExecutor(threads) as pool:
-        for layer in range(1, order.layers):
-            start, end = int(cuts[layer]), int(cuts[layer + 1])
-            step = max(1, min(width, -(-(end - start) // threads)))
-            jobs = [pool.submit(block, low, min(low + step, end)) for low in range(start, end, step)]
-            try:
-                for job in jobs:
-                    job.result()
-            except BaseException:
-                for job in jobs:
-                    job.cancel()
-                raise
-            if progress is not None:
-                progress(end * n, n * n)
+    for layer in range(1, order.layers):
+        start, end = int(cuts[layer]), int(cuts[layer + 1])
+        step = max(1, min(width, -(-(end - start) // workers.workers)))
+        workers.do(block, [(low, min(low + step, end)) for low in range(start, end, step)])
+        if progress is not None:
+            progress(end * n, n * n)
 
 
 def _terminal(kept: columns.Columns, places: Array, gains: Array, numbers: Array, out: Array) -> None:

@@ -1,29 +1,34 @@
-"""The one-sided solver: distributions of the number of rolls a side needs to bear off, and to save the gammon."""
+"""The one-sided solver: distributions and means of the rolls that a side needs to bear off or save the gammon."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from bgfmt.errors import SolverError
 from bgfmt.game import board
-from bgfmt.solver.executor import Executor, executing
-from bgfmt.solver.heuristic import POINTS as HOME
-from bgfmt.solver.heuristic import heuristic
-from bgfmt.solver.machine import check_memory
+from bgfmt.solver.machine import check_memory, thread_count
+from bgfmt.solver.plan import INTERPRETER_BYTES, START_SECONDS, Plan
 from bgfmt.solver.recipe import Recipe
 from bgfmt.solver.recipe import recipe as find_recipe
+from bgfmt.solver.registry import Solver
 from bgfmt.solver.waves import Array, Layers, Progress, Sweep
+from bgfmt.solver.workers import Workers, threads_or
 from bgfmt.storage.mapped import MappedRoom
-from bgfmt.tables import NormalOneSided, OneSided
+from bgfmt.tables import MeanRolls, NormalOneSided, OneSided, Table
 
 ROLLS = 32
 LANES = 8
 GAMMON_CHEQUERS = 15
 MAX_POINTS = 18
+LEAST_BYTES = 500_000_000  # of memory for a table whose arrays are mapped
+PAGED_RATE = (
+    0.4e9  # bytes a second that mapped arrays larger than memory come and go with, measured with 14 points
+)
+HOME = 6  # points of the recipes that are a fixed rule
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +81,7 @@ def one_sided(
     normal: bool = False,
     recipe: str | Recipe = "gnubg",
     threads: int | None = None,
-    executor: Executor | None = None,
+    workers: Workers | None = None,
     progress: Progress | None = None,
     room: MappedRoom | None = None,
 ) -> OneSided | NormalOneSided:
@@ -90,7 +95,7 @@ def one_sided(
     recipe : ``gnubg``, ``bgsage``, ``exact``, ``gnubg-heuristic`` or ``gnubg-heuristic-2009``; see
         `bgfmt.solver.recipe`.
     threads : how many to use, all cores when None. The numbers do not depend on it.
-    executor : who makes the blocks instead of threads; see `bgfmt.solver.executor`.
+    workers : threads to use instead, which stay open; see `bgfmt.solver.workers`.
     progress : called as ``progress(done, total)`` with positions, from the calling thread.
     room : where the arrays of a table larger than memory lie instead; the table is good as long as it is open.
 
@@ -107,6 +112,8 @@ def one_sided(
     chosen = find_recipe(recipe, "normal-distribution" if normal else "one-sided")
     check_size(points, chequers)
     if chosen.play != "best":
+        from bgfmt.solver.heuristic import heuristic
+
         check_heuristic(points, chosen)
         return heuristic(chequers, chosen)
     if room is None:
@@ -118,8 +125,8 @@ def one_sided(
     layers = Layers(points, chequers)
     whole = chequers == GAMMON_CHEQUERS and (gammon or normal) and chosen.gammon == "save"
     total = board.count(points, chequers) - 1 + (layers.exactly(chequers) if whole else 0)
-    with executing(executor, threads) as workers:
-        sweep = Sweep(workers, total, progress)
+    with threads_or(workers, threads) as team:
+        sweep = Sweep(team, total, progress)
         if normal:
             return _normal(layers, sweep, chosen)
         if not chosen.rounded:
@@ -131,6 +138,123 @@ def check_heuristic(points: int, recipe: Recipe) -> None:
     """SolverError where a recipe is a fixed rule, which is known for 6 points alone."""
     if recipe.play != "best" and points != HOME:
         raise SolverError(f"recipe {recipe.name} makes tables of {HOME} points, not {points}")
+
+
+class OneSidedSolver(Solver):
+    """One-sided tables: distributions of rolls."""
+
+    name = kind = "one-sided"
+    options = frozenset({"gammon"})
+
+    def __init__(
+        self,
+        points: int,
+        chequers: int,
+        *,
+        recipe: str | Recipe | None = None,
+        gammon: bool = True,
+        normal: bool = False,
+        compressed: bool = True,
+    ) -> None:
+        """normal : means and deviations instead. compressed : whether `plan` reckons with a compressed file."""
+        super().__init__(points, chequers, recipe=recipe)
+        check_size(points, chequers)
+        check_heuristic(points, self.recipe)
+        self.gammon, self.normal = gammon and self.recipe.gammon != "none", normal
+        self.compressed = compressed
+
+    @property
+    def maps(self) -> bool:
+        return self.recipe.rounded and not self.normal
+
+    def plan(self, threads: int | None = None, memory: int | None = None) -> Plan:
+        """With less memory the arrays lie in mapped files: they go out, come in and go out once more."""
+        points, chequers = self.points, self.chequers
+        n, whole = board.count(points, chequers), 0
+        if chequers == GAMMON_CHEQUERS and (
+            self.gammon or self.normal
+        ):  # a second pass over those on the board
+            whole = n - board.count(points, chequers - 1)
+        # microseconds a position, measured with 6 to 13 points: more points, more sources and colder caches
+        each = max(0.6, 0.165 * points - 0.57) * (1.0 if self.recipe.rounded else 2.0)
+        seconds = START_SECONDS + each * 1e-6 * (n + whole) / thread_count(threads)
+        if self.normal:
+            output = 40 + 16 * n
+        elif self.recipe.gammon == "race":  # means and survival rows
+            output = 28 + 72 * n + 64 * whole
+        elif self.compressed and self.recipe.rounded:
+            output = int(40 + n * ((13.8 if self.gammon else 9.6) + 2.2 * points))
+        else:
+            output = 40 + n * (64 + 64 * self.gammon) * (1 if self.recipe.rounded else 4)
+        held = memory_needed(points, chequers, gammon=self.gammon, normal=self.normal, recipe=self.recipe)
+        what = f"one-sided, {points} points, {chequers} chequers, recipe {self.recipe.name}"
+        planned = Plan(what, n, seconds, INTERPRETER_BYTES + held, output)
+        if memory is None or not self.maps:
+            return self.in_memory(planned, memory)
+        if memory < LEAST_BYTES:
+            raise SolverError(
+                f"this table needs {LEAST_BYTES / 1e9:.1f} GB of memory at least, not {memory / 1e9:.2f} GB"
+            )
+        return in_mapped_files(planned, memory)
+
+    def arrays(self) -> dict[str, tuple[tuple[int, ...], np.dtype[Any]]]:
+        shape = board.count(self.points, self.chequers), ROLLS
+        names = ("bearoff", "gammon") if self.gammon else ("bearoff",)
+        return dict.fromkeys(names, (shape, np.dtype("<u2" if self.recipe.rounded else "<f8")))
+
+    def table(self, arrays: Mapping[str, Any]) -> Table:
+        policy = {"gammon_policy": "race"} if self.recipe.gammon == "race" else {}
+        return super().table({**arrays, **policy})
+
+    def solve(self, **how: Any) -> OneSided | NormalOneSided:
+        return one_sided(self.points, chequers=self.chequers, gammon=self.gammon, recipe=self.recipe, **how)
+
+
+class NormalSolver(OneSidedSolver):
+    """Means and standard deviations of one-sided tables."""
+
+    name = kind = "normal-distribution"
+
+    def __init__(self, points: int, chequers: int, **options: Any) -> None:
+        super().__init__(points, chequers, normal=True, **options)
+
+    def arrays(self) -> dict[str, tuple[tuple[int, ...], np.dtype[Any]]]:
+        return {"moments": ((board.count(self.points, self.chequers), 4), np.dtype("<f4"))}
+
+    def solve(self, **how: Any) -> OneSided | NormalOneSided:
+        return one_sided(self.points, chequers=self.chequers, normal=True, recipe=self.recipe, **how)
+
+
+class MeanRollsSolver(Solver):
+    """Mean rolls."""
+
+    name = kind = "mean-rolls"
+
+    def plan(self, threads: int | None = None, memory: int | None = None) -> Plan:
+        check_size(self.points, self.chequers)
+        n = board.count(self.points, self.chequers)
+        seconds = START_SECONDS + 8e-7 * n / thread_count(threads)
+        planned = Plan(f"mean rolls, {self.points} points", n, seconds, INTERPRETER_BYTES + 236 * n, 16 * n)
+        return self.in_memory(planned, memory)
+
+    def arrays(self) -> dict[str, tuple[tuple[int, ...], np.dtype[Any]]]:
+        return {"means": ((board.count(self.points, self.chequers),), np.dtype("<f8"))}
+
+    def solve(self, **how: Any) -> MeanRolls:
+        return mean_rolls(self.points, self.chequers, recipe=self.recipe, **how)
+
+
+def in_mapped_files(plan: Plan, memory: int) -> Plan:
+    """The plan of a table whose arrays lie in mapped files, so that a process takes `memory` bytes at most."""
+    arrays = plan.memory - INTERPRETER_BYTES
+    paged = 3 * arrays / PAGED_RATE if plan.memory > memory else 0.0
+    return replace(plan, memory=min(memory, plan.memory), scratch=arrays, seconds=plan.seconds + paged)
+
+
+def mapped_disk(plan: Plan, numbers: int = 64) -> int:
+    """Bytes of disk that the plan takes at its height: the arrays of the search are gone when the file is written."""
+    rows = 2 * numbers * plan.positions if plan.scratch else 0
+    return max(plan.scratch, rows + plan.output)
 
 
 def _rounded(
@@ -247,6 +371,41 @@ def exact_means(
         slots = Slots(on, layers.spare, 0) if gammon else Slots(on, off, 1)
         sweep.run(kernel, layers.waves(c))
     return means
+
+
+def mean_rolls(
+    points: int = 6,
+    chequers: int = 15,
+    *,
+    recipe: str | Recipe = "exact",
+    threads: int | None = None,
+    workers: Workers | None = None,
+    progress: Progress | None = None,
+) -> MeanRolls:
+    """Least expected number of rolls to bear off every position of up to `chequers` chequers on `points` points.
+
+    The table of Peelle's J database `bgns.ijf`, bit for bit: value = 1 + (sum over the 36 rolls of the least value
+    reachable) / 36 in doubles, added in the order of J 9.7 (eight running sums of four lanes). Any other order
+    changes last bits.
+
+    Returns
+    -------
+    MeanRolls with `means` of shape (n,), float64, in order of position number.
+
+    >>> mean_rolls(6, 1).means[6]
+    np.float64(1.25)
+    """
+    chosen = find_recipe(recipe, "mean-rolls")
+    check_size(points, chequers)
+    n = board.count(points, chequers)
+    layers = Layers(points, chequers)
+    check_memory(8 * n + 228 * layers.records, "this table")
+    with threads_or(workers, threads) as team:
+        means = exact_means(layers, Sweep(team, n - 1, progress), np.zeros((0, 0)))
+    return MeanRolls(
+        points=points, chequers=chequers, means=means, recipe=chosen.name,
+        provenance=f"solved by bgfmt, recipe {chosen.name}",
+    )  # fmt: skip
 
 
 def records_for(

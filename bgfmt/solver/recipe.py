@@ -80,8 +80,17 @@ _ALL = (
         "the 2011 blog's expected points, to six decimals",
     ),
     Recipe(
+        "match",
+        ("match",),
+        "first",
+        "none",
+        "save",
+        True,
+        "match winning chances in float32, sums in float64",
+    ),
+    Recipe(
         "exact",
-        ("one-sided", "two-sided", "mean-rolls", "bkg", "expected-points"),
+        ("one-sided", "two-sided", "mean-rolls", "match", "bkg", "expected-points"),
         "first",
         "none",
         "save",
@@ -110,7 +119,11 @@ _ALL = (
     ),
 )
 RECIPES = {r.name: r for r in _ALL}
-KINDS = ("one-sided", "normal-distribution", "two-sided", "mean-rolls", "bkg", "expected-points")
+
+
+def first_recipe(kind: str) -> str:
+    """The recipe that makes tables of a kind where none is named."""
+    return next((r.name for r in RECIPES.values() if kind in r.kinds), "gnubg")
 
 
 def recipe(name: str | Recipe, kind: str | None = None) -> Recipe:
@@ -121,6 +134,7 @@ def recipe(name: str | Recipe, kind: str | None = None) -> Recipe:
     if kind is not None and kind not in found.kinds:
         makers = [r.name for r in RECIPES.values() if kind in r.kinds]
         if not makers:
-            raise SolverError(f"no solver of {kind!r} tables; there are {', '.join(KINDS)}")
+            kinds = dict.fromkeys(kind for r in RECIPES.values() for kind in r.kinds)
+            raise SolverError(f"no recipe makes {kind!r} tables; they make {', '.join(kinds)}")
         raise SolverError(f"{kind} tables are made by recipe {' or '.join(makers)}, not by {found.name}")
     return found

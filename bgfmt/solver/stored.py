@@ -1,7 +1,9 @@
-"""Making tiles of a two-sided table in a store: a tile reads its chunks, is made, and writes its own.
+"""Filling a store of chunks with a two-sided table: tile by tile, or layer by layer from memory.
 
-A tile is a function of what it needs, and a chunk appears whole, so that a tile may be made twice, by anyone, to the
-same bytes; which tiles are finished is seen by their chunks.
+A tile reads the chunks that it needs, is made, and writes its own: memory is bounded by a tile, and tiles are made by
+any workers. Where the turned values of all layers at hand fit into memory, `solve_layers` fills the same store with
+less reading. A chunk appears whole and is the same whoever makes it, so that it may be made twice; what is finished
+is seen by the chunks that are there.
 """
 
 from __future__ import annotations
@@ -9,9 +11,10 @@ from __future__ import annotations
 import socket
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache
+from itertools import product
 from math import prod
 from typing import Any, NamedTuple, Protocol
 
@@ -21,9 +24,11 @@ from numpy.typing import NDArray
 from bgfmt.errors import FormatError
 from bgfmt.game import board
 from bgfmt.game.results import WEIGHTS
-from bgfmt.solver.layers import PipOrder, pip_order
+from bgfmt.solver.layers import REACH, PipOrder, Pool, pip_order
 from bgfmt.solver.plan import results_a_position
 from bgfmt.solver.tiles import Grid, Strip, Tile
+from bgfmt.solver.two_sided import Pairs, Squares, Taker, done_after, record_type
+from bgfmt.solver.workers import Workers, device_named
 from bgfmt.storage.chunks import ROOT, ChunkStore
 
 Array = NDArray[Any]
@@ -41,7 +46,7 @@ class Made(NamedTuple):
     kernels: float
 
 
-class Pairs(NamedTuple):
+class Strips(NamedTuple):
     """Records to be made: of us[0]..us[1]-1 against sides low..sides-1 of `near`, whose places begin at `window`.
 
     They go into out[row.., (place + low) * columns..].
@@ -59,10 +64,6 @@ class Pairs(NamedTuple):
 
 class Hands(Protocol):
     """Who runs the two kernels of a tile: `bgfmt.solver.kernels.tiles` here, or a device. A tile's own."""
-
-    def prepare(self) -> None:
-        """Load the kernels."""
-        ...
 
     def near(self, name: str, places: int, sides: int) -> Any:
         """Room for the turned values of sides against places, in lanes; lost with the next of this name."""
@@ -84,7 +85,7 @@ class Hands(Protocol):
         """Lay stored records (sides, places * columns), turned, into `near` from `side` and place `at` on."""
         ...
 
-    def best(self, pairs: Pairs) -> None:
+    def best(self, pairs: Strips) -> None:
         """Make records."""
         ...
 
@@ -104,15 +105,8 @@ class Making:
         """Who makes a tile."""
         order = order_of(self.grid.points, self.grid.chequers)
         if self.device:
-            from bgfmt.extras.cluster.device import DeviceHands
-
-            made: Hands = DeviceHands(order, self.grid.columns)
-            return made
+            return device_named(self.device).hands(order, self.grid.columns)  # type: ignore[no-any-return]
         return KernelHands(order, self.grid.columns)
-
-    def prepare(self) -> None:
-        """Load what every tile needs: the list of plays, and the kernels."""
-        self.hands().prepare()
 
     def make(self, tile: Tile) -> Made:
         """Make a tile, unless all its chunks are there."""
@@ -134,9 +128,12 @@ class Making:
         return self.make(tile)
 
     def finished(self, store: ChunkStore, tile: Tile) -> bool:
-        """Whether all chunks of a tile are there, in full size and, with `check`, undamaged."""
+        """Whether all chunks of a tile are there."""
+        return self.there(store, (at for strip in self.grid.gives(tile) for at in self.grid.chunks_of(strip)))
+
+    def there(self, store: ChunkStore, chunks: Iterable[tuple[int, int]]) -> bool:
+        """Whether chunks are there, in full size and, with `check`, undamaged."""
         grid = self.grid
-        chunks = (at for strip in grid.gives(tile) for at in grid.chunks_of(strip))
         if not self.check:
             return all(store.size(self.array, (*at, 0)) == grid.chunk_bytes for at in chunks)
         try:
@@ -205,12 +202,12 @@ class TileMaking:
             if p == 0:
                 self._terminal()
             else:
-                hands.best(Pairs((p, q), near, above, p - c if same else 0, self.upper, p - a, 0, d - c))
+                hands.best(Strips((p, q), near, above, p - c if same else 0, self.upper, p - a, 0, d - c))
                 own = hands.near("own", d - left, q - p)
                 hands.lay(before[p - a : q - a], own, 0, 0)
                 hands.lay(self.upper[p - a : q - a], own, 0, c - left)
                 u = q if same else c
-                hands.best(Pairs((u, d), own, left, 0, self.lower, u - c, p - a, q - p))
+                hands.best(Strips((u, d), own, left, 0, self.lower, u - c, p - a, q - p))
             if q < b:
                 hands.lay(self.lower[:, (p - a) * k : (q - a) * k], near, 0, p - above)
         upper = hands.host(self.upper)
@@ -263,11 +260,6 @@ class KernelHands(Hands):
         self.record = np.uint64 if columns == 4 else np.int16
         self.block = (LANES if order.n > 4000 else LANES // 2) // 4 if columns == 4 else LANES
 
-    def prepare(self) -> None:
-        near, out = self.near("near", 1, 1), self.records("upper", 1, self.columns)
-        self.lay(np.zeros((1, self.columns), np.uint16), near, 0, 0)
-        self.best(Pairs((0, 0), near, 0, 0, out, 0, 0, 1))
-
     def near(self, name: str, places: int, sides: int) -> Array:
         return room(name, (-(-sides // self.block), places, self.block * self.columns), np.int16)
 
@@ -291,7 +283,7 @@ class KernelHands(Hands):
                 stored = copied
             kernels.lay(stored, self.columns, near.view(self.record), side, at, run, run.view(self.record))
 
-    def best(self, pairs: Pairs) -> None:
+    def best(self, pairs: Strips) -> None:
         from bgfmt.solver.kernels import tiles as kernels
 
         order, block = self.order, self.block
@@ -302,3 +294,112 @@ class KernelHands(Hands):
                 *us, near[part], window, order.ends, order.results, WEIGHTS, self.columns, out, row, place + first,
                 max(0, low - first), min(block, sides - first),
             )  # fmt: skip
+
+
+class Chunked(Taker):
+    """Puts records into chunks, and each chunk into the store once it is whole; chunks that are there stay."""
+
+    def __init__(self, making: Making, pool: Pool) -> None:
+        self.making, self.starts = making, pool.starts
+        self.store = ChunkStore(making.path)
+        self.type = record_type(making.grid.columns)
+        self._chunks: dict[tuple[int, int], Array] = {}
+        self._left: dict[tuple[int, int], int] = {}
+        self._free: list[Array] = []  # memory of chunks that are stored
+        self._lock = threading.Lock()
+        grid = making.grid
+        self.whole = np.zeros((grid.chunks, grid.chunks), np.bool_)
+        for at in np.ndindex(*self.whole.shape):
+            self.whole[at] = making.there(self.store, [at])
+
+    @property
+    def first(self) -> int:
+        """The first place that a chunk lacks records of."""
+        lacking = np.argwhere(~self.whole)
+        return int(lacking.min(axis=1).min()) * self.making.grid.chunk if len(lacking) else self.making.grid.n
+
+    def take(self, squares: Squares, made: Array) -> None:
+        """As `Taker.take`."""
+        c, place, records = self.making.grid.chunk, 0, made.view(self.type)
+        low, high = int(self.starts[squares.us[0]]), int(self.starts[squares.us[1]])
+        for b in range(*squares.ts):
+            first, past = int(self.starts[b]), int(self.starts[b + 1])
+            part = records[place : place + (high - low) * (past - first)].reshape(high - low, past - first)
+            place += part.size
+            for x in range(low // c, -(-high // c)):
+                us = slice(max(low, x * c), min(high, (x + 1) * c))
+                for y in range(first // c, -(-past // c)):
+                    ts = slice(max(first, y * c), min(past, (y + 1) * c))
+                    if not self.whole[x, y]:
+                        self._put(
+                            (x, y),
+                            us,
+                            ts,
+                            part[us.start - low : us.stop - low, ts.start - first : ts.stop - first],
+                        )
+
+    def _put(self, at: tuple[int, int], us: slice, ts: slice, records: Array) -> None:
+        x, y = (k * self.making.grid.chunk for k in at)
+        chunk = self._chunk(at)
+        chunk[us.start - x : us.stop - x, ts.start - y : ts.stop - y] = records
+        with self._lock:
+            self._left[at] -= records.size
+            if self._left[at]:
+                return
+            del self._left[at], self._chunks[at]
+        self.store.put(self.making.array, (*at, 0), chunk)
+        self.whole[at] = True
+        self._free.append(chunk)
+
+    def _chunk(self, at: tuple[int, int]) -> Array:
+        """A chunk that records go into; what is known of sides that are off lies in it."""
+        with self._lock:
+            if at not in self._chunks:
+                grid = self.making.grid
+                rows, columns = (min(grid.chunk, grid.n - k * grid.chunk) for k in at)
+                chunk = self._free.pop() if self._free else np.empty((grid.chunk, grid.chunk), self.type)
+                chunk[...] = 0
+                self._chunks[at] = chunk
+                if at[0] == 0:
+                    chunk[0, :columns] = np.iinfo(self.type).max
+                self._left[at] = (rows - (at[0] == 0)) * (columns - (at[1] == 0))
+            return self._chunks[at]
+
+
+def solve_layers(making: Making, workers: Workers, progress: Callable[[int, int], None]) -> None:
+    """Fill the store layer by layer, going on from what is there; the store then holds what tiles would make.
+
+    progress : called before the first layer and after each with the pairs that are made and the first place whose
+    records may be missing.
+    """
+    grid = making.grid
+    order = order_of(grid.points, grid.chequers)
+    pool = Pool(order.cuts, grid.columns)
+    chunked = Chunked(making, pool)
+    pairs = Pairs(order, pool, chunked)
+    begin = int(np.searchsorted(order.cuts, max(1, chunked.first), side="right")) - 1
+    _refill(pairs, chunked, begin)
+    if begin:
+        progress(done_after(order.cuts, begin - 1), chunked.first)
+    for layer in range(begin, order.layers):
+        pairs.layer(layer, workers)
+        end = int(order.cuts[layer + 1])
+        progress(done_after(order.cuts, layer), end if end == order.n else end // grid.chunk * grid.chunk)
+
+
+def _refill(pairs: Pairs, chunked: Chunked, begin: int) -> None:
+    """Take the turned values of the layers below `begin` from the store."""
+    from bgfmt.solver.kernels import two_sided as kernels
+
+    order, grid, store = pairs.order, chunked.making.grid, chunked.store
+    c, k = grid.chunk, grid.columns
+    layers = range(max(1, begin - REACH), begin)
+    for layer in layers:
+        low, high = int(order.cuts[layer]), int(order.cuts[layer + 1])
+        for x, y in product(range(high // c, grid.chunks), range(low // c, -(-high // c))):
+            chunk = store.get(chunked.making.array, (x, y, 0), "<u2", (c, c * k))
+            us = slice(max(high, x * c), min(grid.n, (x + 1) * c))
+            js = slice(max(low, y * c), min(high, (y + 1) * c))
+            stored = chunk[us.start - x * c : us.stop - x * c, (js.start - y * c) * k : (js.stop - y * c) * k]
+            kernels.refill(stored, us.start, js.start, pairs.pool.starts, pairs.lines, pairs.target(layer))
+        pairs.finish(layer)

@@ -1,8 +1,8 @@
 """A two-sided table as tiles that can be made anywhere: what each needs, what it gives, and the bytes of both.
 
 Both sides are put in order of pips and cut into groups of `side` places. The tile (i, j), i <= j, is all pairs of
-group i with group j, whoever is on roll: the squares [i, j] and [j, i] of the table. A play goes to a lower place, at
-most 24 pips down, so that the tile needs
+group i with group j, either side on roll: the squares [i, j] and [j, i] of the table. A play goes to a lower place,
+at most 24 pips down, so that the tile needs
 
 * of the sides of group j against lower places: row j of squares, columns from 24 pips below group i up to group i;
 * of the sides of group i against lower places: row i of squares, columns from 24 pips below group j up to group j;
@@ -38,7 +38,7 @@ WORK_BYTES = (
 READ_RATE = 3.5e9  # bytes a second that a core reads from the system's cache, checks and turns, measured
 WRITE_RATE = 0.8e9  # bytes a second that a core puts into chunks and writes, measured
 CHUNKS_A_SIDE = 500  # a store of more chunks than this squared gets larger ones
-MOST_CHUNK = 2048
+SMALLEST_CHUNK, MOST_CHUNK = 128, 2048
 
 
 class Strip(NamedTuple):
@@ -179,7 +179,7 @@ def grid_of(
     side: int | None = None,
     chunk: int | None = None,
 ) -> Grid:
-    """The grid for so many workers of so much memory each (bytes; None: what the best side takes).
+    """The grid for `workers` workers of `memory` each (bytes; None: what the best side takes).
 
     Small tiles keep many workers busy, large ones read less: without `side` it is the one with which the work is done
     soonest, of those that fit the memory.
@@ -205,12 +205,12 @@ class Work(NamedTuple):
     chain: float
 
     def seconds(self, workers: int) -> float:
-        """How long so many workers take at least: their share, and the chain."""
+        """Seconds that `workers` workers take at least: their share, and the chain."""
         return max(self.total / workers, self.chain) + 0.5 * min(self.total / workers, self.chain)
 
 
 def work(grid: Grid, results: float, *, lanes: float = LANES) -> Work:
-    """The work of a grid, of positions with so many (roll, result) pairs, on cores of so many maxima a second."""
+    """The work of a grid, of positions with `results` (roll, result) pairs, on cores of `lanes` maxima a second."""
     rows, windows = grid.spans
     sides = np.minimum(grid.n - np.arange(grid.size) * grid.side, grid.side).astype(np.float64)
     each = grid.columns * results / lanes
@@ -233,7 +233,7 @@ def work(grid: Grid, results: float, *, lanes: float = LANES) -> Work:
 
 def _chunk_for(n: int) -> int:
     """Places along a side of a chunk: a power of two, for a few thousand chunks at most a side."""
-    chunk = 128 if n < 2048 else 256 if n < 8192 else 512
+    chunk = SMALLEST_CHUNK if n < 2048 else 256 if n < 8192 else 512
     while n // chunk > CHUNKS_A_SIDE and chunk < MOST_CHUNK:
         chunk *= 2
     return chunk

@@ -14,36 +14,39 @@ by side, j by j, so that the maxima run across the block; what is made lies as i
 square is turned over.
 
 Only rows of the last 24 layers are needed at a time, and of row j only what lies beyond j's layer. The arithmetic
-is that of docs/theory/two-sided.md, 16-bit integers throughout.
+is that of docs/theory/two-sided.md, 16-bit integers throughout. What becomes of finished records is the business of a
+`Taker`: they go to their place in an array of the whole table, or into a store of chunks (`bgfmt.solver.stored`).
 """
 
 from __future__ import annotations
 
-from functools import partial
-from typing import Any
+from queue import Empty, SimpleQueue
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bgfmt.errors import SolverError
 from bgfmt.game import board
-from bgfmt.solver.exact_two_sided import ExactPairs
-from bgfmt.solver.executor import Calls, Executor, executing
-from bgfmt.solver.layers import PipOrder, pip_order
-from bgfmt.solver.machine import check_memory
-from bgfmt.solver.merge import Merge
-from bgfmt.solver.pairs import InPlace, Pairs
-from bgfmt.solver.plan import plan_two_sided
-from bgfmt.solver.pool import Pool
+from bgfmt.game.results import WEIGHTS
+from bgfmt.solver.layers import REACH, PipOrder, Pool, layer_cuts, pip_order
+from bgfmt.solver.machine import check_memory, thread_count
+from bgfmt.solver.plan import INTERPRETER_BYTES, LANES, START_SECONDS, Plan, results_a_position
 from bgfmt.solver.recipe import Recipe
 from bgfmt.solver.recipe import recipe as find_recipe
-from bgfmt.solver.scratch import Scratch
+from bgfmt.solver.registry import Solver
 from bgfmt.solver.waves import Progress
-from bgfmt.storage import PathLike
-from bgfmt.storage.sink import MemorySink, Sink
+from bgfmt.solver.workers import Workers, threads_or
 from bgfmt.tables import TwoSided
 
 Array = NDArray[Any]
+MADE = (
+    4096  # lines of records that a worker makes before it hands them on: they stay in the processor's cache
+)
+FEW = 1000  # lines that are not worth dividing
+MAX_POINTS = 12
+HELD_PAIRS = 30_000_000  # tables of more pairs are made through a store of chunks; read anew at each solve
+STORE_RATE = 0.4e9  # bytes of table a second that checksums, the store, and the file in order take
 
 
 def two_sided(
@@ -53,14 +56,13 @@ def two_sided(
     cubeful: bool = True,
     recipe: str | Recipe = "gnubg",
     threads: int | None = None,
-    executor: Executor | None = None,
+    workers: Workers | None = None,
     progress: Progress | None = None,
     out: Array | None = None,
-    scratch: PathLike | Scratch | None = None,
-    resume: bool = False,
-    sink: Sink | None = None,
 ) -> TwoSided:
-    """Solve the two-sided table of up to `chequers` chequers on `points` points.
+    """Solve the two-sided table of up to `chequers` chequers on `points` points, in memory.
+
+    `bgfmt.solve` makes tables that do not fit, through a store of chunks, and goes on with them after an end.
 
     Parameters
     ----------
@@ -68,14 +70,9 @@ def two_sided(
     cubeful : all four equities, or the cubeless one alone.
     recipe : ``gnubg``, the integers of makebearoff, or ``exact``, float64 equities with nothing rounded.
     threads : how many to use, all cores when None. The values do not depend on it.
-    executor : who makes the blocks instead of threads; see `bgfmt.solver.executor`.
+    workers : threads to use instead, which stay open; see `bgfmt.solver.workers`.
     progress : called as ``progress(done, total)`` with pairs of positions.
     out : (n, n, 4 or 1) uint16 to fill, such as the body of a mapped file; made when None.
-    scratch : a file that keeps finished layers with checksums, so that an ended run can go on; the result is
-        merged from it and memory holds the last 24 layers only. It is locked while it is in use and stays at the
-        end: remove it when the result is safe, or give an open `Scratch` and call its `remove`.
-    resume : go on from what the file `scratch` holds, if anything.
-    sink : the file in which `out` lies, so that rows are written to it rather than through its map.
 
     Returns
     -------
@@ -83,43 +80,102 @@ def two_sided(
 
     Raises
     ------
-    ScratchError for a scratch file in use, damaged, or of something else; SolverError for sizes out of range, an
-    unknown recipe, too little memory, or a table that does not add up to what was solved.
+    SolverError for sizes out of range, an unknown recipe or too little memory; CapabilityError for workers that are
+    not threads.
     """
     chosen = find_recipe(recipe, "two-sided")
     planned = plan_two_sided(points, chequers, cubeful=cubeful, recipe=chosen, threads=threads)
-    held = planned.output if out is None and planned.scratch else 0
-    check_memory(planned.memory + held, planned.what)
+    check_memory(planned.memory + (planned.output if out is None and planned.scratch else 0), planned.what)
     n, columns = board.count(points, chequers), 4 if cubeful else 1
-    with executing(executor, threads) as workers:
+    with threads_or(workers, threads) as team:
         if not chosen.rounded:
-            if out is not None or scratch is not None:
+            from bgfmt.solver.exact_two_sided import exact_pairs
+
+            if out is not None:
                 raise SolverError(f"tables of recipe {chosen.name} are made in memory only")
-            made = ExactPairs(pip_order(points, chequers), columns).solve(workers, progress)
-            return _table(points, chequers, made, chosen)
-        if out is None:
-            out = np.empty((n, n, columns), np.uint16)
-        if out.shape != (n, n, columns) or out.dtype != np.uint16:
-            raise SolverError(f"out must be uint16 of shape {(n, n, columns)}, not {out.dtype} {out.shape}")
-        flat = out.reshape(n, n * columns)
-        if scratch is None:
-            _in_place(pip_order(points, chequers), columns, flat, workers, progress)
-        elif isinstance(scratch, Scratch):
-            if (scratch.points, scratch.chequers, scratch.columns) != (points, chequers, columns):
-                raise SolverError(f"{scratch.path}: opened for another table")
-            _through_scratch(scratch, flat, sink or MemorySink(), workers, progress)
+            out = exact_pairs(pip_order(points, chequers), columns, team, progress)
         else:
-            facts: Any = {"cubeful": cubeful, "recipe": chosen.name, "resume": resume}
-            with Scratch(scratch, points, chequers, **facts) as kept:
-                _through_scratch(kept, flat, sink or MemorySink(), workers, progress)
-    return _table(points, chequers, out, chosen)
-
-
-def _table(points: int, chequers: int, equities: Array, recipe: Recipe) -> TwoSided:
+            if out is None:
+                out = np.empty((n, n, columns), np.uint16)
+            if out.shape != (n, n, columns) or out.dtype != np.uint16:
+                raise SolverError(
+                    f"out must be uint16 of shape {(n, n, columns)}, not {out.dtype} {out.shape}"
+                )
+            _in_place(pip_order(points, chequers), columns, out.reshape(n, n * columns), team, progress)
     return TwoSided(
-        points=points, chequers=chequers, equities=equities, recipe=recipe.name,
-        provenance=f"solved by bgfmt, recipe {recipe.name}",
+        points=points, chequers=chequers, equities=out, recipe=chosen.name,
+        provenance=f"solved by bgfmt, recipe {chosen.name}",
     )  # fmt: skip
+
+
+def plan_two_sided(
+    points: int,
+    chequers: int,
+    *,
+    cubeful: bool = True,
+    recipe: str | Recipe = "gnubg",
+    threads: int | None = None,
+) -> Plan:
+    """What solving this table will take, from a model checked on 6x6 to 6x15 and on other points.
+
+    SolverError unless 1..12 points and 1..15 chequers.
+    """
+    if not 1 <= points <= MAX_POINTS or not 1 <= chequers <= board.MAX_CHEQUERS:
+        raise SolverError(
+            f"two-sided tables have 1 to {MAX_POINTS} points and 1 to {board.MAX_CHEQUERS} chequers, "
+            f"not {points} and {chequers}"
+        )
+    chosen = find_recipe(recipe, "two-sided")
+    cuts = layer_cuts(points, chequers)
+    n, columns = int(cuts[-1]), 4 if cubeful else 1
+    pairs, results = n * n, results_a_position(points, chequers)
+    what = f"two-sided {points}x{chequers}, recipe {chosen.name}"
+    lanes, threads = pairs * results * columns, min(2, thread_count(threads))
+    if not chosen.rounded:
+        seconds = START_SECONDS + lanes / 1e9 / threads
+        memory = 2 * pairs * columns * 8 + 4 * n * results + INTERPRETER_BYTES
+        return Plan(what, pairs, seconds, memory, pairs * columns * 8)
+    body = pairs * columns * 2
+    large = pairs > HELD_PAIRS
+    seconds = START_SECONDS + lanes / LANES / threads + (body / STORE_RATE if large else 0)
+    memory = Pool(cuts, columns).bytes + 4 * n * results + INTERPRETER_BYTES + (0 if large else body)
+    return Plan(what, pairs, seconds, int(memory), 40 + body, body if large else 0)
+
+
+class TwoSidedSolver(Solver):
+    """Two-sided tables, in memory or through a store of chunks."""
+
+    name = kind = "two-sided"
+    unit = " pairs"
+    options = frozenset({"cubeful"})
+
+    def __init__(
+        self, points: int, chequers: int, *, recipe: str | Recipe | None = None, cubeful: bool = True
+    ) -> None:
+        super().__init__(points, chequers, recipe=recipe)
+        self.columns = 4 if cubeful else 1
+
+    @property
+    def stores(self) -> bool:
+        return self.recipe.rounded
+
+    @property
+    def large(self) -> bool:
+        return self.plan().scratch > 0
+
+    def plan(self, threads: int | None = None, memory: int | None = None) -> Plan:
+        size = self.points, self.chequers
+        cubeful = self.columns == 4
+        return self.in_memory(
+            plan_two_sided(*size, cubeful=cubeful, recipe=self.recipe, threads=threads), memory
+        )
+
+    def arrays(self) -> dict[str, tuple[tuple[int, ...], np.dtype[Any]]]:
+        n = board.count(self.points, self.chequers)
+        return {"equities": ((n, n, self.columns), np.dtype("<u2" if self.recipe.rounded else "<f8"))}
+
+    def solve(self, **how: Any) -> TwoSided:
+        return two_sided(self.points, self.chequers, cubeful=self.columns == 4, recipe=self.recipe, **how)
 
 
 def done_after(cuts: Array, layer: int) -> int:
@@ -129,7 +185,7 @@ def done_after(cuts: Array, layer: int) -> int:
 
 
 def _in_place(
-    order: PipOrder, columns: int, flat: Array, executor: Executor, progress: Progress | None
+    order: PipOrder, columns: int, flat: Array, workers: Workers, progress: Progress | None
 ) -> None:
     """Every record straight to its place in the table."""
     flat[0] = 0xFFFF
@@ -137,32 +193,131 @@ def _in_place(
     pool = Pool(order.cuts, columns)
     pairs = Pairs(order, pool, InPlace(pool, order, flat))
     for layer in range(1, order.layers):
-        pairs.layer(layer, executor)
+        pairs.layer(layer, workers)
         if progress is not None:
             progress(done_after(order.cuts, layer), order.n**2)
 
 
-def _through_scratch(
-    kept: Scratch, flat: Array, sink: Sink, executor: Executor, progress: Progress | None
-) -> None:
-    """Layer by layer into the scratch file; a layer's rows of the table are whole then, and go where they belong."""
-    order = kept.order
+class Squares(NamedTuple):
+    """Blocks us[0]..us[1]-1 on roll against blocks ts[0]..ts[1]-1; the lower ones are of `layer`."""
 
-    def told(layer: int) -> None:
-        if progress is not None:
-            progress(done_after(order.cuts, layer), order.n**2)
+    layer: int
+    us: tuple[int, int]
+    ts: tuple[int, int]
 
-    pairs = Pairs(order, kept.pool, kept)
-    kept.refill(pairs)
-    merge = Merge(kept, flat, sink)
-    for layer in range(kept.finished + 1):
-        executor.run(Calls(), merge.rows(layer))
-        merge.finish()
-    told(kept.finished)
-    for layer in range(kept.finished + 1, order.layers):
-        kept.open_layer()
-        pairs.layer(layer, executor, [partial(merge.ahead, layer)], merge.rows(layer))
-        merge.finish()
-        kept.close_layer(layer, sink)
-        told(layer)
-    kept.wait()
+
+class Taker(Protocol):
+    """Where finished records go."""
+
+    def take(self, squares: Squares, made: Array) -> None:
+        """Records of uint16, block of t's by block, u by u; lost afterwards. Called from several threads."""
+        ...
+
+
+class Pairs:
+    """A solve's state: the turned values of the last layers, and where records go."""
+
+    def __init__(self, order: PipOrder, pool: Pool, taker: Taker) -> None:
+        from bgfmt.game.kernels_vectors import Rolls
+        from bgfmt.solver.kernels import two_sided as kernels
+
+        self.order, self.pool, self.taker = order, pool, taker
+        self.columns = pool.lanes // pool.side
+        numbers = np.empty((pool.lines, pool.lanes), np.int16)
+        records = numbers.view(record_type(self.columns))
+        base, step = np.zeros(order.n, np.int64), np.zeros(order.n, np.int64)
+        self.lines = kernels.Lines(numbers, records, base, step)
+        self.rolls = Rolls(order.ends, order.results, WEIGHTS)
+        self._rooms: SimpleQueue[Array] = SimpleQueue()
+        # the side that is off has won: what leads there is worth +1 in every column
+        numbers[pool.offsets[0] : pool.offsets[0] + len(pool.starts) - 1 - pool.first[1]] = 32767
+        self.finish(0)
+
+    def layer(self, layer: int, workers: Workers) -> None:
+        """Make all pairs of a layer."""
+        self._lie(slice(int(self.order.cuts[layer]), None), *self._own(layer))
+        for blocks in self.steps(layer, workers.workers):
+            workers.do(self.make, blocks)
+        self.finish(layer)
+
+    def finish(self, layer: int) -> None:
+        """From now on the values of a layer are found where those of higher places against it are kept."""
+        cuts = self.order.cuts
+        self._lie(slice(int(cuts[layer]), int(cuts[layer + 1])), *self.target(layer))
+
+    def _lie(self, places: slice, line: int, step: int) -> None:
+        at = np.arange(self.order.n)[places]
+        self.lines.base[places] = line + at
+        self.lines.step[places] = step
+
+    def _own(self, layer: int) -> tuple[int, int]:
+        """(line, step) of the layer's own values: those of block b against place j lie in line + b * step + j."""
+        start, step = int(self.order.cuts[layer]), self.order.n - int(self.order.cuts[layer])
+        return self.pool.own - int(self.pool.first[layer]) * step - start, step
+
+    def target(self, layer: int) -> tuple[int, int]:
+        """The same of the values of higher blocks against the layer's places."""
+        start, end = int(self.order.cuts[layer]), int(self.order.cuts[layer + 1])
+        step = end - start
+        return int(self.pool.offsets[layer]) - int(self.pool.first[layer + 1]) * step - start, step
+
+    def steps(self, layer: int, workers: int) -> tuple[list[Squares], list[Squares]]:
+        """The blocks of a layer's two steps; those of a step are independent of each other."""
+        low, high = int(self.pool.first[layer]), int(self.pool.first[layer + 1])
+        last = len(self.pool.starts) - 1
+        width = int(self.order.cuts[layer + 1] - self.order.cuts[layer])
+        across = _cut(low, last, width, workers)
+        down = [
+            Squares(layer, part, (t, t + 1))
+            for t in range(low, high)
+            for part in _cut(high, last, self.pool.side, workers)
+        ]
+        return [Squares(layer, (low, high), part) for part in across], down
+
+    def make(self, block: Squares) -> None:
+        """Make a block, and hand its records on."""
+        from bgfmt.solver.kernels import two_sided as kernels
+
+        layer, us, ts = block
+        cuts, starts = self.order.cuts, self.pool.starts
+        across = us[0] < self.pool.first[layer + 1]
+        reach = int(cuts[max(0, layer - REACH)]), int(cuts[layer]) if across else self.order.n
+        target = self._own(layer) if across else self.target(layer)
+        size = int((starts[us[1]] - starts[us[0]]) * (starts[ts[1]] - starts[ts[0]])) * self.columns
+        try:
+            room = self._rooms.get_nowait()
+        except Empty:
+            room = np.empty(0, np.uint16)
+        if room.size < size:
+            room = np.empty(size, np.uint16)
+        kernels.squares(us, ts, reach, starts, self.lines, self.rolls, self.columns, room, target)
+        self.taker.take(block, room[:size])
+        self._rooms.put(room)
+
+
+class InPlace(Taker):
+    """Every record straight to its place in the table, (n, n * columns) uint16."""
+
+    def __init__(self, pool: Pool, order: PipOrder, flat: Array) -> None:
+        self.starts, self.numbers = pool.starts, order.numbers
+        self.type = record_type(flat.shape[1] // order.n)
+        self.out = flat.view(self.type)
+
+    def take(self, squares: Squares, made: Array) -> None:
+        """As `Taker.take`."""
+        from bgfmt.solver.kernels import two_sided as kernels
+
+        kernels.settle(made.view(self.type), squares.us, squares.ts, self.starts, self.numbers, self.out)
+
+
+def record_type(columns: int) -> Any:
+    """A record as one number, for moving it."""
+    return np.uint64 if columns == 4 else np.uint16
+
+
+def _cut(first: int, last: int, lines: int, workers: int) -> list[tuple[int, int]]:
+    """Blocks first..last-1, `lines` lines each, in parts: four for each worker, or more where they are large."""
+    count = last - first
+    if count * lines > FEW:
+        count = min(max(1, MADE // max(1, lines)), -(-count // (4 * workers)))
+    return [(low, min(low + count, last)) for low in range(first, last, max(1, count))]

@@ -17,11 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgfmt.game import board
-from bgfmt.solver import limits
-from bgfmt.solver.executor import Executor, Work
+from bgfmt.solver.workers import Workers
 
 Array = NDArray[Any]
 Progress = Callable[[int, int], None]
+SMALL_WAVE = 6000  # waves of fewer positions are not divided among workers
+MOST_TOGETHER = (
+    60_000  # positions of undivided waves that one call of a kernel does, which bounds how long it takes
+)
 
 
 def waves(points: int, chequers: int, depth: int) -> Iterator[Array]:
@@ -46,54 +49,47 @@ def waves(points: int, chequers: int, depth: int) -> Iterator[Array]:
     yield from np.split(ranges[order], cuts)
 
 
-class Sweep(Work[Array]):
-    """A kernel run over waves: its blocks are the parts of a wave's ranges. Tells progress in positions."""
+class Sweep:
+    """Kernels run over waves, by workers. Tells progress in positions."""
 
-    def __init__(self, executor: Executor, total: int, progress: Progress | None) -> None:
-        self.executor, self.total, self.progress = executor, total, progress
+    def __init__(self, workers: Workers, total: int, progress: Progress | None) -> None:
+        self.workers, self.total, self.progress = workers, total, progress
         self.done = 0
-        self._kernel: Callable[[Array], None] | None = None
-
-    def make(self, block: Array, /) -> None:
-        """Run the kernel over the ranges of a block."""
-        assert self._kernel is not None
-        self._kernel(block)
 
     def run(self, kernel: Callable[[Array], None], waves: Iterable[Array]) -> None:
         """Run `kernel(part)` over parts of the ranges of each wave, wave after wave.
 
         Waves that are not divided are run together, one behind the other, by one call.
         """
-        self._kernel = kernel
         together: list[Array] = []
-        held = 0
+        positions_together = 0
         for ranges in waves:
             positions = int((ranges[:, 1] - ranges[:, 0]).sum())
             parts = self._parts(ranges, positions)
-            if len(parts) == 1 and held + positions <= limits.MOST_TOGETHER:
+            if len(parts) == 1 and positions_together + positions <= MOST_TOGETHER:
                 together.append(ranges)
-                held += positions
+                positions_together += positions
                 continue
-            self._finish(together, held)
-            together, held = [], 0
-            self._step(parts, positions)
-        self._finish(together, held)
+            self._finish(kernel, together, positions_together)
+            together, positions_together = [], 0
+            self._step(kernel, parts, positions)
+        self._finish(kernel, together, positions_together)
 
-    def _finish(self, together: list[Array], positions: int) -> None:
+    def _finish(self, kernel: Callable[[Array], None], together: list[Array], positions: int) -> None:
         if together:
-            self._step([np.concatenate(together)], positions)
+            self._step(kernel, [np.concatenate(together)], positions)
 
-    def _step(self, parts: list[Array], positions: int) -> None:
-        self.executor.run(self, parts)
+    def _step(self, kernel: Callable[[Array], None], parts: list[Array], positions: int) -> None:
+        self.workers.do(kernel, parts)
         self.done += positions
         if self.progress is not None:
             self.progress(self.done, self.total)
 
     def _parts(self, ranges: Array, positions: int) -> list[Array]:
-        workers = self.executor.workers
-        if workers == 1 or positions < limits.SMALL_WAVE or len(ranges) == 1:
+        workers = self.workers.workers
+        if workers == 1 or positions < SMALL_WAVE or len(ranges) == 1:
             return [ranges]
-        shares = min(len(ranges), max(workers, min(8 * workers, positions // limits.SMALL_WAVE)))
+        shares = min(len(ranges), max(workers, min(8 * workers, positions // SMALL_WAVE)))
         sizes = ranges[:, 1] - ranges[:, 0]
         ends = np.searchsorted(np.cumsum(sizes), positions * np.arange(1, shares) / shares)
         return [part for part in np.split(ranges, np.unique(ends)) if len(part)]

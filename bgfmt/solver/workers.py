@@ -1,15 +1,23 @@
 """Who does the tasks of a long piece of work: threads of this process, or the workers of a cluster.
 
-A task is a function called with a key. Tasks may wait for others; a task may be done more than once, so that what it
-leaves behind must be the same each time.
+A task is a function called with a key. Tasks may wait for others; a task may be done more than once, so what it
+leaves behind must be the same each time. The core knows this interface only. Extras bring workers by the
+entry-point group `bgfmt.workers` (an entry is named by the scheme of an address, such as ``local`` of ``local:4``),
+and kernels of devices by `bgfmt.devices`.
 """
 
 from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from typing import Any, Generic, Protocol, TypeVar
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import AbstractContextManager, nullcontext
+from importlib.metadata import entry_points
+from queue import SimpleQueue
+from typing import Any, Generic, Protocol, Self, TypeVar
+
+from bgfmt.errors import CapabilityError
+from bgfmt.solver.machine import thread_count
 
 K = TypeVar("K")
 R = TypeVar("R")
@@ -25,25 +33,26 @@ class Workers(Protocol):
 
     #: how many tasks are done at once
     workers: int
+    #: whether tasks are done in the memory of this process
+    threads: bool = False
 
     def run(
         self, function: Callable[[K], R], keys: Sequence[K], after: Callable[[K], Iterable[K]] = none
     ) -> Iterator[R]:
-        """The results of all tasks as they are done; none begins before those that `after` names are done.
+        """The results of all tasks as they are done; no task begins before those that `after` names are done.
 
         Keys stand behind those that they wait for.
         """
         ...
 
-    def prepare(self, function: Callable[[], object]) -> None:
-        """Have each worker that is there do this before its tasks, at once: what each would do at its first."""
-        ...
+    def do(self, function: Callable[[K], object], keys: Sequence[K]) -> None:
+        """Do all tasks, in any order, for what they leave behind."""
+        for _ in self.run(function, keys):
+            pass
 
-    def leave(self) -> None:
-        """No more tasks come: the workers may begin to go."""
-        ...
+    def __enter__(self) -> Self:
+        return self
 
-    def __enter__(self) -> Workers: ...
     def __exit__(self, *_: object) -> None: ...
 
 
@@ -65,53 +74,112 @@ class Waiting(Generic[K]):
                 heapq.heappush(self._ready, place)
 
     def take(self, most: int) -> list[K]:
-        """So many tasks at most that can be done now."""
+        """At most this many tasks that can be done now."""
         return [self._keys[heapq.heappop(self._ready)] for _ in range(min(most, len(self._ready)))]
 
     def done(self, key: K) -> None:
         """A task is done, and those that waited for it alone can be."""
-        for waiting in self._behind.pop(key, ()):
-            self._open[waiting] -= 1
-            if not self._open[waiting]:
-                heapq.heappush(self._ready, self._place[waiting])
+        for task in self._behind.pop(key, ()):
+            self._open[task] -= 1
+            if not self._open[task]:
+                heapq.heappush(self._ready, self._place[task])
 
 
 class ThreadWorkers(Workers):
-    """Threads of this process."""
+    """Threads of this process; one worker is the calling thread itself."""
+
+    threads = True
 
     def __init__(self, workers: int) -> None:
         self.workers = workers
-        self._pool = ThreadPoolExecutor(workers)
+        self._pool = ThreadPoolExecutor(workers) if workers > 1 else None
 
     def run(
         self, function: Callable[[K], R], keys: Sequence[K], after: Callable[[K], Iterable[K]] = none
     ) -> Iterator[R]:
-        waiting = Waiting(keys, after)
+        if self._pool is None or len(keys) == 1:
+            yield from map(function, keys)
+            return
+        waiting = None if after is none else Waiting(keys, after)
         running: dict[Future[R], K] = {}
+        ended: SimpleQueue[Future[R]] = SimpleQueue()
         try:
+            ready: Sequence[K] = keys if waiting is None else waiting.take(self.workers)
             while True:
-                for key in waiting.take(self.workers - len(running)):
-                    running[self._pool.submit(function, key)] = key
+                for key in ready:
+                    task = self._pool.submit(function, key)
+                    running[task] = key
+                    task.add_done_callback(ended.put)
                 if not running:
                     return
-                ended, _ = wait(running, return_when=FIRST_COMPLETED)
-                for job in ended:
-                    result = job.result()
-                    waiting.done(running.pop(job))
-                    yield result
+                task = ended.get()
+                result, key = task.result(), running.pop(task)
+                ready = ()
+                if waiting is not None:
+                    waiting.done(key)
+                    ready = waiting.take(self.workers - len(running))
+                yield result
         finally:
-            for job in running:
-                job.cancel()
+            for task in running:
+                task.cancel()
             wait(running)
 
-    def prepare(self, function: Callable[[], object]) -> None:
-        """Nothing: threads share what the first of them does."""
-
-    def leave(self) -> None:
-        """Nothing: threads go at once."""
-
-    def __enter__(self) -> ThreadWorkers:
-        return self
-
     def __exit__(self, *_: object) -> None:
-        self._pool.shutdown(cancel_futures=True)
+        if self._pool is not None:
+            self._pool.shutdown(cancel_futures=True)
+
+
+def threads_or(workers: Workers | None, threads: int | None) -> AbstractContextManager[Workers]:
+    """The workers given, which stay open, or this many threads (one a core when None).
+
+    CapabilityError for workers that do not share the memory of this process.
+    """
+    if workers is None:
+        return ThreadWorkers(thread_count(threads))
+    if not workers.threads:
+        raise CapabilityError("tables of this kind are made by threads of this process, not by a cluster")
+    return nullcontext(workers)
+
+
+def workers_at(
+    address: str, announce: Callable[[str], None] | None = None
+) -> AbstractContextManager[Workers]:
+    """The workers at an address: ``local:N``, N processes of this machine, or ``tcp://host:port``, a scheduler.
+
+    announce : called with the address of the cluster's dashboard, if it has one.
+
+    Raises
+    ------
+    CapabilityError for an address that no extra knows; MissingExtraError; ClusterError where nothing answers.
+    """
+    return _workers_for(address)(address, announce)  # type: ignore[no-any-return]
+
+
+def workers_count(address: str) -> int | None:
+    """How many workers of this machine an address asks for, None where they are elsewhere; errors as `workers_at`."""
+    return _workers_for(address).count(address)  # type: ignore[no-any-return]
+
+
+def _workers_for(address: str) -> Any:
+    workers = _door("bgfmt.workers", address.partition(":")[0])
+    if workers is None:
+        raise CapabilityError(
+            f"{address!r}: a cluster is local:N or the address of a scheduler, tcp://host:port"
+        )
+    return workers
+
+
+def device_named(name: str) -> Any:
+    """What runs the kernels of tiles on a device: `hands(order, columns)` and `tiles_at_once(threads)`.
+
+    CapabilityError for a device that no extra knows.
+    """
+    device = _door("bgfmt.devices", name)
+    if device is None:
+        raise CapabilityError(f"no device is called {name!r}")
+    return device
+
+
+def _door(group: str, name: str) -> Any:
+    """What the entry point of that name loads, None where there is none."""
+    return next((entry.load() for entry in entry_points(group=group, name=name)), None)

@@ -127,8 +127,11 @@ class Folder(Places):
         return found
 
     def remove_one(self, key: str) -> None:
+        """Also removes what a killed writer left half written of it."""
         with contextlib.suppress(OSError):
-            os.unlink(self._name(key))
+            for name in os.listdir(self.path):
+                if name == key or (name.startswith(f"{key}.") and name.endswith(".part")):
+                    os.unlink(self._name(name))
             os.rmdir(self.path)
 
     def remove(self, prefix: str) -> None:

@@ -76,7 +76,7 @@ class FileSink(Sink):
     Large pieces are written by a thread of their own, and the disk is set to work on what is written by another, so
     that making the next block, writing the last one and keeping those before overlap. System errors carry `name`,
     not that of the hidden file. `sums` are of all that is written, without what is reserved: that is filled and
-    checked by whoever makes it.
+    checked by the caller that makes it.
     """
 
     _BEHIND = 4  # blocks that may wait to be written, which bounds the memory they hold

@@ -89,7 +89,7 @@ class Source(Protocol):
         return self
 
     def local(self, progress: Progress | None = None) -> Source:
-        """The same bytes to be read in any order; from afar they are brought to a file without a name.
+        """The same bytes to be read in any order; those of a web server are brought to a file without a name.
 
         progress : called with (bytes brought, bytes in all).
         """

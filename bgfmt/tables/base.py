@@ -114,7 +114,7 @@ class Coarser(NamedTuple):
 class Table:
     """What all tables share.
 
-    points, chequers : the sides it covers, up to so many chequers on points 1 to `points`. provenance : where the
+    points, chequers : the sides it covers, up to `chequers` on points 1 to `points`. provenance : where the
     numbers come from, in words. recipe : how they were made, by name, where that is known. carried : what a file
     said beyond its numbers, typed by the format that read it, so that a copy can repeat it. release : lets mapped
     pages go.

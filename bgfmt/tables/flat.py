@@ -126,7 +126,7 @@ def lists(piece: Piece, columns: list[Flat]) -> Iterator[list[Any]]:
 
 
 def pieces(table: Table, entries: int) -> Iterator[tuple[slice, dict[str, Array], NDArray[np.int8]]]:
-    """The table in whole rows of about so many entries, as `Piece` takes them; arrays keep their numbers."""
+    """The table in whole rows of about `entries` entries, as `Piece` takes them; arrays keep their numbers."""
     n, arrays = table.positions, table.arrays()
     them = table.counts(np.arange(n)) if table.sides == 2 else np.zeros((1, 1), np.int8)
     step = rows_of(table, entries)
@@ -136,5 +136,5 @@ def pieces(table: Table, entries: int) -> Iterator[tuple[slice, dict[str, Array]
 
 
 def rows_of(table: Table, entries: int) -> int:
-    """Rows that have about so many entries."""
+    """Rows that have about `entries` entries."""
     return max(1, entries // (table.positions if table.sides == 2 else 1))

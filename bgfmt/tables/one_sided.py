@@ -120,7 +120,7 @@ class Race(OneSideAnswer):
 class OneSided(OfRolls):
     """Distributions of the number of rolls one side needs.
 
-    bearoff : (n, 32) uint16, parts of 65535 (or float64 probabilities), rolls to bear off all chequers.
+    bearoff : (n, 32) uint16, parts of 65535 (or float64 chances), rolls to bear off all chequers.
     gammon : the same for the first chequer (saving the gammon), or None.
     gammon_policy : "race" where the gammon part follows the race's plays, "" where it follows those that save it.
     """

@@ -21,7 +21,7 @@ EQUITY_HALF = 32767.5
 
 
 def chances(rows: ArrayLike) -> Floats:
-    """Stored chances as probabilities: uint16 / 65535 in float32, or float64 as it stands."""
+    """Stored chances as floats: uint16 / 65535 in float32, or float64 as it stands."""
     values = np.asarray(rows)
     return values if values.dtype == np.float64 else values.astype(np.float32) / np.float32(CHANCE_WHOLE)
 

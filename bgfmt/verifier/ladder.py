@@ -20,9 +20,9 @@ from bgfmt.errors import (
     SolverError,
     UnknownFormatError,
 )
-from bgfmt.extras.cluster.dask_workers import workers_of
 from bgfmt.files.database import Database, open_database, read_source
 from bgfmt.formats.opening import open_source
+from bgfmt.solver.workers import workers_at
 from bgfmt.storage import PathLike, Source, chunks, system
 from bgfmt.tables import Table
 from bgfmt.verifier import report, rungs
@@ -106,7 +106,7 @@ def verify(
         if cluster is not None:
             if not all(proof_of(part.table).in_parts(part.table) for part in parts):
                 raise CapabilityError(f"{name}: {db.table.kind} tables are not checked by a cluster")
-            spread = Spread(closing.enter_context(workers_of(cluster, climb.threads)))
+            spread = Spread(closing.enter_context(workers_at(cluster)))
             whole = name if chunks.is_address(name) else os.path.abspath(name)
             climbs = [replace(climb, spread=spread.of(whole, k, asked)) for k in range(len(parts))]
         else:

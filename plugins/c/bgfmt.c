@@ -1499,7 +1499,7 @@ int bgfmt_lookup_side(const bgfmt_db *db, const uint8_t *counts, size_t n, bgfmt
 
 /* ---- positions ---- */
 
-/* Chance that `first`, with so many rolls in hand, is through before or with `second`. */
+/* Chance that `first`, with `head_start` rolls in hand, is through before or with `second`. */
 static float ahead(const uint16_t *first, const uint16_t *second, int head_start)
 {
     double total = 0, rest = 0;
@@ -1798,7 +1798,7 @@ const char *bgfmt_strerror(int status)
     case BGFMT_ERR_ID: return "not a gnubg Position ID of 14 characters";
     case BGFMT_ERR_NOT_COVERED: return "the position lies outside this table";
     case BGFMT_ERR_KIND: return "this kind of table does not answer that question";
-    case BGFMT_ERR_LEVEL: return "a bgfmt-ts table of level 2: bgfmt converts it to level 1, which this reader reads";
+    case BGFMT_ERR_LEVEL: return "a bgfmt-ts table of level 2: bgfmt 0.2 converts it to level 1, which this reader reads";
     default: return "unknown status";
     }
 }

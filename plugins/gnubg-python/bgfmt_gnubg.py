@@ -31,7 +31,7 @@ _advisers: list[Advisor] = []
 
 
 def _guarded(function: Callable[..., R]) -> Callable[..., R | None]:
-    """An error becomes one line: gnubg would print a traceback and say nothing to whoever called it."""
+    """An error becomes one line: gnubg would print a traceback and say nothing to the script that called it."""
 
     @functools.wraps(function)
     def run(*arguments: Any) -> R | None:

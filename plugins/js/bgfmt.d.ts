@@ -52,7 +52,7 @@ export interface OneSidedAnswer {
 
 /**
  * The keys and numbers of `bgfmt lookup --json`. Which of them are there follows from the table's `kind`, which
- * whoever asks knows: those of the other kind are missing at run time.
+ * the caller knows which: those of the other kind are missing at run time.
  */
 export type Answer = TwoSidedAnswer & OneSidedAnswer;
 

@@ -80,7 +80,7 @@ function pascal(size) {
 
 const choose = (n, k) => (k > n ? 0 : BINOMIALS[n][k]);
 
-/** Number of one-sided positions of up to so many chequers. */
+/** Number of one-sided positions of up to `chequers` chequers. */
 export function count(points, chequers) {
   return choose(points + chequers, points);
 }

@@ -11,7 +11,7 @@ import pytest
 
 import bgfmt
 from bgfmt.cli import cli, run
-from bgfmt.files.solve_store import solve_stored
+from bgfmt.files.solve import solve_stored
 from tests.support.analysis_tables import exact_two_sided, means, one_sided, stored_two_sided
 
 VERBS = ("race", "cube", "play")

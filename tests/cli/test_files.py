@@ -124,8 +124,8 @@ def test_convert_and_its_refusals(capsys: pytest.CaptureFixture[str], tmp_path: 
             "gnubg-ts has no option --compress (it has: --cubeless, --header or --no-header)",
         ),
         ("--no-gammon", "x.bd", "gnubg-ts has no option --no-gammon"),
-        ("--cubeless", "x.bgts", "bgfmt-ts has no option --cubeless (it has: -O level)"),
-        ("-Olevel", "x.bgts", "bgfmt-ts: level needs a value, a whole number"),
+        ("--cubeless", "x.bgts", "bgfmt-ts has no option --cubeless (it has: none)"),
+        ("-Olevel=2", "x.bgts", "bgfmt-ts has no option -O level (it has: none)"),
         ("-Oblock-size=3", "x.bd", "gnubg-ts has no option -O block-size"),
         (
             "--header",

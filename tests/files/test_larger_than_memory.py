@@ -81,11 +81,12 @@ def test_too_little_memory_is_said(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(taken_memory() is None, reason="this system does not say how much memory a process takes")
 def test_a_tile_takes_the_memory_that_is_said(tmp_path: Path) -> None:
-    from bgfmt.files.solve_store import plan_stored, solve_stored
-    from bgfmt.solver.job import job
+    from bgfmt.files.solve import solve_stored
+    from bgfmt.files.stores import plan_stored
+    from bgfmt.solver.registry import solver_of
 
     bound = 400_000_000
-    assert plan_stored(job("two-sided", 6, 9), workers=1, memory=bound).memory <= bound
+    assert plan_stored(solver_of("two-sided", 6, 9), workers=1, memory=bound).memory <= bound
     solve_stored("two-sided", 6, 3, store=tmp_path / "compiled")
     size = ["solve", "two-sided", "6x9", "--threads", "1", "--memory", "400M", "--quiet"]
     assert measured(*size, "--store", str(tmp_path / "s")) < bound

@@ -8,6 +8,7 @@ import pty
 import re
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,6 @@ import pytest
 import bgfmt
 from bgfmt.cli import run as command
 from bgfmt.errors import CapabilityError, FormatNeededError, OptionError, OutputExistsError, SolverError
-from bgfmt.solver import limits
 from tests.conftest import GOLDEN
 
 SIX_BY_SIX = (
@@ -31,7 +31,13 @@ def no_work(monkeypatch: pytest.MonkeyPatch) -> None:
     def never(*arguments: object, **options: object) -> None:
         raise AssertionError("work was begun")
 
-    monkeypatch.setattr("bgfmt.solver.job.Job.solve", never)
+    for module, function in (
+        ("one_sided", "one_sided"),
+        ("two_sided", "two_sided"),
+        ("one_sided", "mean_rolls"),
+    ):
+        monkeypatch.setattr(import_module(f"bgfmt.solver.{module}"), function, never)
+    monkeypatch.setattr("bgfmt.files.stores.Filling.run", never)
 
 
 @pytest.mark.parametrize(
@@ -109,7 +115,7 @@ def test_the_suffix_decides(
         (("two-sided", 3, 3, "-"), {}, CapabilityError, "- is not a file name"),
         (("two-sided", 3, 3, "nowhere/q.bd"), {}, OSError, "its folder does not exist"),
         (("two-sided", 3, 3, "x" * 300 + ".bd"), {}, OSError, "name too long"),
-        (("two-sided", 6, 15, "x" * 250 + ".bd"), {}, OSError, "name of its scratch file would be too long"),
+        (("two-sided", 6, 15, "x" * 250 + ".bd"), {}, OSError, "name of its store would be too long"),
         (("two-sided", 3, 3, "/dev/null"), {"force": True}, OSError, "a device, not a regular file"),
         (("two-sided", 3, 3, "there.bd"), {}, OutputExistsError, "there.bd: exists already"),
         (("two-sided", 13, 3, "q.bd"), {}, SolverError, "1 to 12 points"),
@@ -147,7 +153,7 @@ def test_too_little_disk(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Non
 
 
 def test_large_tables_of_either_format(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(limits, "HELD_PAIRS", 100)
+    monkeypatch.setattr(import_module("bgfmt.solver.two_sided"), "HELD_PAIRS", 100)
     made = bgfmt.solve("two-sided", 3, 3, tmp_path / "a.npz")
     again = bgfmt.solve("two-sided", 3, 3, tmp_path / "a.bd")
     with bgfmt.open(made) as db:

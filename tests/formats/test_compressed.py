@@ -14,13 +14,13 @@ from bgfmt import solver
 from bgfmt.cli import run
 from bgfmt.errors import BgfmtError, CapabilityError
 from bgfmt.files.database import read_source
-from bgfmt.formats.compressed import kernels_predict, kernels_records, layout, predict, reading
+from bgfmt.formats.compressed import kernels_model, kernels_records, layout, model, reader
 from bgfmt.formats.compressed.classes import edges, ladder
 from bgfmt.game import board
 from bgfmt.storage import RangeSource, Source
 from bgfmt.tables import TwoSided
 from tests.support import packed_reader, same_answers
-from tests.support.packing import NAME, flipped, of, packed, unpacked
+from tests.support.packing import NAME, flipped, of, packed, second_level, unpacked
 
 rng = np.random.default_rng(12)
 
@@ -65,8 +65,8 @@ def test_numbers_that_are_no_equities_come_back(how: str, columns: int) -> None:
 
 def test_factors_are_found_and_pay() -> None:
     data = packed(solver.two_sided(6, 5))
-    scales = unpacked(data).equities.packed.tile(0, 0)  # type: ignore[attr-defined]
-    assert scales.counts.sum(axis=0).min() > 0
+    tile = unpacked(data).equities.reader.model(0, 0)  # type: ignore[attr-defined]
+    assert tile.counts.sum(axis=0).min() > 0
     assert len(data) < 0.36 * 462 * 462 * 8
 
 
@@ -74,7 +74,7 @@ def test_rows_records_and_pieces_agree(groups: None) -> None:
     stored, data = np.asarray(table().equities), packed(table())
     found: Any = unpacked(data).equities
     n = len(stored)
-    assert found.packed.shape.groups == 3
+    assert found.reader.shape.groups == 3
     us, them = rng.integers(0, n, 500), rng.integers(0, n, 500)
     assert np.array_equal(found[us, them], stored[us, them])
     assert found[us[:0], them[:0]].shape == (0, 4)
@@ -106,9 +106,8 @@ def test_predictions_are_exact_whatever_the_factors() -> None:
     """Products of matrices, and single ones, against Python's integers, at the limits of every field."""
     sizes = [(256, 1024, 1024)] * 3 + [(1, 0, 1), (9, 33, 17), (0, 15, 0), (256, 1024, 1024)]
     for top, (k, m, pairs) in zip((0, 3, 7, 15, 15, 15, 15), sizes, strict=True):
-        scales = layout.Scales(
-            *((rng.integers(0, top + 1, each).astype(np.uint8),) for each in (k, m, pairs))
-        )
+        shifts = tuple(rng.integers(0, top + 1, each).astype(np.uint8) for each in (k, m, pairs))
+        tile = layout.TileModel([shifts])  # type: ignore[list-item]
         wide = rng.choice(np.array([-32768, -32767, -5, 0, 3, 32767], np.int16), (2, 3, k))
         narrow = rng.choice(np.array([-128, -127, -1, 0, 2, 127], np.int8), (2, 3, m))
         fours = rng.integers(0, 256, (2, 3, pairs)).astype(np.uint8)
@@ -119,21 +118,19 @@ def test_predictions_are_exact_whatever_the_factors() -> None:
             for w, s, f in zip(wide, narrow, fours, strict=True)
         )
         out = np.zeros((1, 3, 3), np.uint16)
-        predict.predict(mine, theirs, scales, out)
+        model.predict(mine, theirs, tile, out)
         for i in range(3):
             for j in range(3):
-                tile = [(a.tobytes(), b.tobytes(), c.tobytes()) for a, b, c in scales]
-                wanted = packed_reader.predictions(mine[i].tobytes(), theirs[j].tobytes(), tile)
-                row, found = np.empty(kernels_records.MOST_LAID, np.int32), np.zeros(1, np.uint16)
-                before = mine[i].view(np.int8)
-                kernels_records.lay(before, 0, len(before), scales.parts, scales.weights, row)
-                behind = np.append(theirs[j].view(np.int8), rng.integers(-128, 128, 16).astype(np.int8))
-                kernels_predict.predicted(row, behind, 0, scales.parts, found)
+                plain = [(a.tobytes(), b.tobytes(), c.tobytes()) for a, b, c in tile.columns]
+                wanted = packed_reader.predictions(mine[i].tobytes(), theirs[j].tobytes(), plain)
+                row, found = np.empty(kernels_records.MOST_FACTORS, np.int32), np.zeros(1, np.uint16)
+                kernels_model.raise_row(mine[i].view(np.int8), 0, tile.parts(0), tile.shifts, row)
+                kernels_model.add_prediction(row, theirs[j].view(np.int8), 0, tile.parts(0), found)
                 assert [out[0, i, j]] == wanted == found.tolist()
 
 
 def test_the_classes_are_sound() -> None:
-    assert ladder().sense()
+    assert ladder().sound()
     assert (np.diff(edges()) > 0).all()
     assert (ladder().frequencies[1:, 63] > 0).all()
 
@@ -157,6 +154,24 @@ def test_exact_tables_are_refused() -> None:
     exact = TwoSided(points=1, chequers=1, equities=np.zeros((2, 2, 1)))
     with pytest.raises(CapabilityError, match="16-bit"):
         packed(exact)
+
+
+def test_the_second_level_is_refused_by_name(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "2.bgts"
+    path.write_bytes(second_level(packed(solver.two_sided(2, 3))))
+    with pytest.raises(CapabilityError, match=r"level 2, .*reads level 1: convert it with bgfmt 0\.2"):
+        bgfmt.open(path)
+    for arguments in (
+        ["info", str(path)],
+        ["lookup", str(path), "1"],
+        ["verify", str(path)],
+        ["dump", str(path)],
+    ):
+        assert run(arguments) == 2, arguments
+        refusal = capfd.readouterr().err
+        assert "2.bgts" in refusal
+        assert "level 2" in refusal
+        assert refusal.count("\n") == 1
 
 
 def test_every_flipped_bit_is_found_by_what_touches_it(groups: None) -> None:
@@ -196,8 +211,7 @@ def test_no_bytes_with_right_sums_do_harm(monkeypatch: pytest.MonkeyPatch, group
     """Damage as a forger makes it, sums repaired: a table or an error, nothing read beyond the file."""
     data = packed(solver.two_sided(5, 3))
     monkeypatch.setattr(layout, "crc", lambda part: Equal(b"0000"))
-    monkeypatch.setattr(reading, "crc", lambda part: Equal(b"0000"))
-    monkeypatch.setattr("bgfmt.formats.compressed.kernels_sums.unsound", lambda *a: -1)
+    monkeypatch.setattr(reader, "crc", lambda part: Equal(b"0000"))
     outcomes = {"table": 0, "error": 0}
     first = layout.read_shape(Source.from_bytes(data), 0).first_strip
     for k in range(400):
@@ -275,7 +289,7 @@ def test_a_look_up_in_a_file_has_the_disk_read_its_parts_alone(
     bgfmt.save(table(), path, format=NAME)
     with bgfmt.open(path) as db:
         found, asked = db.table.equities, []  # type: ignore[attr-defined]
-        monkeypatch.setattr(found.packed.source, "soon", lambda start, size: asked.append((start, size)))
+        monkeypatch.setattr(found.reader.source, "soon", lambda start, size: asked.append((start, size)))
         assert np.array_equal(found[100, 7], stored[100, 7])
         assert len(asked) == 3  # what stands before the rows, a row's segment, a column's factors
         asked.clear()

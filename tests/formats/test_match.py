@@ -6,6 +6,7 @@ import itertools
 import random
 import zlib
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -23,7 +24,6 @@ from bgfmt.errors import (
     TruncatedError,
 )
 from bgfmt.files.convert import convert, save
-from bgfmt.files.solve_match import solve_match_score
 from bgfmt.formats.match import BgfmtMatch, check_blocks
 from bgfmt.game.board import Position, Side
 from bgfmt.met import Met
@@ -211,25 +211,26 @@ def test_layout_as_documented(tmp_path: Path) -> None:
 def test_solve_to_file(tmp_path: Path) -> None:
     seen: list[tuple[int, int]] = []
     path = tmp_path / "s.bgm"
-    solve_match_score(path, 4, 3, (3, 5), XG2, progress=lambda done, total: seen.append((done, total)))
+    how: Any = {"away": (3, 5), "met": XG2}
+    bgfmt.solve("match", 4, 3, path, **how, progress=lambda done, total: seen.append((done, total)))
     other = tmp_path / "t.bgm"
     save(match_score(4, 3, (3, 5), XG2), other)
     assert path.read_bytes() == other.read_bytes()
     assert seen[-1] == (35 * 35, 35 * 35)
     with pytest.raises(OutputExistsError):
-        solve_match_score(path, 4, 3, (3, 5), XG2)
-    solve_match_score(path, 4, 3, (2, 2), XG2, force=True)
+        bgfmt.solve("match", 4, 3, path, **how)
+    bgfmt.solve("match", 4, 3, path, away=(2, 2), met=XG2, force=True)
     with bgfmt.open(path) as db:
         assert isinstance(db.table, MatchScore)
         assert db.table.score.away == (2, 2)
     archive = tmp_path / "s.npz"
-    solve_match_score(archive, 3, 2, (3, 5), XG2, recipe="exact")
+    bgfmt.solve("match", 3, 2, archive, **how, recipe="exact")
     with bgfmt.open(archive) as db:
         assert db.table.exact
     with pytest.raises(SolverError, match="1 to 12 points"):
-        solve_match_score(tmp_path / "x.bgm", 13, 2, (3, 5), XG2)
+        bgfmt.solve("match", 13, 2, tmp_path / "x.bgm", **how)
     with pytest.raises(SolverError, match="recipe"):
-        solve_match_score(tmp_path / "x.bgm", 3, 2, (3, 5), XG2, recipe="gnubg")
+        bgfmt.solve("match", 3, 2, tmp_path / "x.bgm", **how, recipe="gnubg")
     assert not (tmp_path / "x.bgm").exists()
     planned = plan_match_score(6, 10, (5, 9), XG2)
     assert planned.memory < 6e9

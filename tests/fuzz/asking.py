@@ -1,4 +1,4 @@
-"""The service as strangers reach it, without a socket: bodies of bulk requests, and whole requests."""
+"""The service as anybody reaches it, without a socket: bodies of bulk requests, and whole requests."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ import zlib
 from functools import cache
 from pathlib import Path
 
-from bgfmt.files.solve_store import solve_stored
+from bgfmt.files.solve import solve_stored
 from tests.fuzz import mutations
 from tests.laws.samples import ROWWISE, samples
 

@@ -27,7 +27,7 @@ from typing import Any
 
 import bgfmt
 from bgfmt import met, solver
-from bgfmt.files.solve_store import solve_stored
+from bgfmt.files.solve import solve_stored
 from bgfmt.solver import gnubg2001
 from bgfmt.solver.match import match_score
 from bgfmt.tables import flat

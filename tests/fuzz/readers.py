@@ -1,4 +1,4 @@
-"""Every reader of strangers' bytes, by name: `python -m tests.fuzz.readers [SECONDS] [SEED] [NAME...]`.
+"""Every reader of foreign bytes, by name: `python -m tests.fuzz.readers [SECONDS] [SEED] [NAME...]`.
 
 Each is given mutated copies of what it should be given, for its share of the time.
 Where the environment names a file in BGFMT_FUZZ_LOG, a line of JSON goes there every minute: the executions since the
@@ -51,7 +51,7 @@ BATCH = 0.5  # seconds of one reader before the next has its turn
 
 @dataclass(frozen=True)
 class Reader:
-    """What takes strangers' bytes.
+    """What takes foreign bytes.
 
     seeds : sound bytes. mutate : how they are damaged. read : the function, which says how it ended. share : of the
     time, in parts.

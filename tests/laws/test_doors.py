@@ -34,6 +34,7 @@ def test_everything_of_bgfmts_own_comes_in_by_its_door(group: str) -> None:
         ("bgfmt.articles.systems", "bgfmt.extras.lab.articles.systems"),
         ("bgfmt.playing.dice", "bgfmt.extras.lab.playing.dice"),
         ("bgfmt.study", "bgfmt.extras.lab.study"),
+        ("bgfmt.analysis.thumb.racing", "bgfmt.extras.lab.thumb.racing"),
     ],
 )
 def test_two_names_are_one_module(name: str, real: str) -> None:

@@ -23,7 +23,7 @@ from tests.laws.samples import Sample, samples
 FORMATS = formats.known()
 SAMPLES = samples()
 every = pytest.mark.parametrize("sample", SAMPLES.values(), ids=SAMPLES.keys())
-TRIES = 400
+TRIES = 120
 
 
 def numbers_equal(a: Table, b: Table) -> bool:

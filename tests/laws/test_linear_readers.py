@@ -22,7 +22,7 @@ import pytest
 
 import bgfmt
 from bgfmt import formats, met, solver
-from bgfmt.files.solve_store import solve_stored
+from bgfmt.files.solve import solve_stored
 from bgfmt.solver import gnubg2001
 from bgfmt.solver.match import match_score
 from bgfmt.tables import KINDS

@@ -11,8 +11,8 @@ BGFMT = [sys.executable, "-m", "bgfmt"]
 
 
 def test_the_table_of_costs_is_the_models() -> None:
+    from benchmarks import costs
     from bgfmt import met
-    from bgfmt.solver import costs
 
     page = (Path(__file__).resolve().parents[2] / "docs" / "cluster.md").read_text(encoding="utf-8")
     assert "\n".join(costs.lines(met.load())) in page
@@ -20,7 +20,7 @@ def test_the_table_of_costs_is_the_models() -> None:
 
 
 def test_the_model_is_near_what_was_measured() -> None:
-    from bgfmt.solver import costs
+    from benchmarks import costs
 
     for point in costs.points():
         assert 0.7 < point.seconds / point.model.seconds < 1.4, point

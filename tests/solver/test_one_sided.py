@@ -19,10 +19,10 @@ import bgfmt
 from bgfmt.errors import SolverError
 from bgfmt.game import board
 from bgfmt.game.moves import ROLLS, race_plays
-from bgfmt.solver import limits, one_sided, plan
-from bgfmt.solver.executor import Threads
+from bgfmt.solver import one_sided, plan
 from bgfmt.solver.one_sided import ExactMeans
 from bgfmt.solver.waves import Layers, Sweep, waves
+from bgfmt.solver.workers import ThreadWorkers
 from bgfmt.tables import NormalOneSided, OneSided
 
 solver_module = importlib.import_module("bgfmt.solver.one_sided")
@@ -189,7 +189,7 @@ def test_plays_that_could_bear_off_and_do_not() -> None:
     """
     n = board.count(6, 15)
     choices = np.zeros((n, 21), np.uint32)
-    sweep = Sweep(Threads(1), n, None)
+    sweep = Sweep(ThreadWorkers(1), n, None)
     means = solver_module.exact_means(Layers(6, 15), sweep, np.zeros((0, 0)), choices=choices)
     counts = board.unrank_array(np.arange(n), 6).astype(np.int64)
     chequers, highest = counts.sum(axis=1), 6 - (counts[:, ::-1] > 0).argmax(axis=1)
@@ -234,7 +234,7 @@ def test_corner_of_a_wider_table() -> None:
 @pytest.mark.parametrize("recipe", ["gnubg", "bgsage", "exact"])
 def test_threads_do_not_change_a_number(recipe: str, monkeypatch: pytest.MonkeyPatch) -> None:
     alone = rows(one_sided(5, recipe=recipe, threads=1))  # type: ignore[arg-type]
-    monkeypatch.setattr(limits, "SMALL_WAVE", 20)
+    monkeypatch.setattr("bgfmt.solver.waves.SMALL_WAVE", 20)
     for threads in (2, 5):
         many = rows(one_sided(5, recipe=recipe, threads=threads))  # type: ignore[arg-type]
         assert all(np.array_equal(a, b) for a, b in zip(alone, many, strict=True))

@@ -16,7 +16,7 @@ import pytest
 
 import bgfmt
 from bgfmt.cli import run
-from bgfmt.files.solve_store import solve_stored
+from bgfmt.files.solve import solve_stored
 from tests.support.serving import served
 
 PLACE = "0 1 1 0 0 / 1 0 0 2 0"

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 import bgfmt
 from bgfmt import solver
-from bgfmt.files.solve_store import plan_stored
-from bgfmt.solver.job import job
+from bgfmt.files.stores import plan_stored
+from bgfmt.solver.registry import solver_of
 from bgfmt.solver.stored import Making
 from bgfmt.solver.tiles import grid_of
 from bgfmt.solver.workers import ThreadWorkers
@@ -93,7 +93,7 @@ def test_every_tile_stands_behind_what_it_needs() -> None:
 
 
 def test_memory_is_bounded_by_what_is_said() -> None:
-    made = job("two-sided", 7, 12)
+    made = solver_of("two-sided", 7, 12)
     plan = plan_stored(made, workers=2)
     assert 2 * plan.memory < 4_100_000_000
     assert plan_stored(made, workers=2, memory=1_500_000_000).memory <= 1_500_000_000

@@ -8,11 +8,11 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import pytest
@@ -24,8 +24,8 @@ from bgfmt.errors import SolverError
 from bgfmt.formats.gnubg.header import canonical_two_sided
 from bgfmt.game.board import count, rank, unrank
 from bgfmt.game.moves import ROLLS, race_plays
-from bgfmt.solver.executor import Threads, Work
 from bgfmt.solver.layers import layer_cuts, pip_order
+from bgfmt.solver.workers import ThreadWorkers, Workers
 from tests.conftest import GOLDEN
 
 B = TypeVar("B")
@@ -179,57 +179,52 @@ def test_layers(size: tuple[int, int]) -> None:
         assert found == wanted
 
 
-class Backwards:
-    """An executor that makes the blocks of a step last first."""
+class Backwards(Workers):
+    """Does the tasks of a step last first."""
 
     workers = 3
+    threads = True
 
-    def run(self, work: Work[B], blocks: Sequence[B]) -> None:
-        for block in reversed(blocks):
-            work.make(block)
+    def run(self, function: Callable[[B], Any], keys: Sequence[B], after: Any = None) -> Iterator[Any]:
+        yield from map(function, reversed(keys))
 
 
 @pytest.mark.parametrize("size", [(1, 4), (6, 4), (9, 2)], ids=str)
 def test_blocks_are_made_in_any_order(size: tuple[int, int], tmp_path: Path) -> None:
     wanted = solver.two_sided(*size).equities
-    assert np.array_equal(solver.two_sided(*size, executor=Backwards()).equities, wanted)
-    kept = solver.two_sided(*size, executor=Backwards(), scratch=tmp_path / "s")
-    assert np.array_equal(kept.equities, wanted)
+    assert np.array_equal(solver.two_sided(*size, workers=Backwards()).equities, wanted)
+    made = bgfmt.solve("two-sided", *size, tmp_path / "o.bd", workers=Backwards(), scratch=tmp_path / "s")
+    assert np.array_equal(bgfmt.load(made).equities, wanted)
 
 
-def test_an_executor_given_stays_open() -> None:
-    with Threads(2) as threads:
+def test_workers_given_stay_open() -> None:
+    with ThreadWorkers(2) as threads:
         for _ in range(2):
-            solver.two_sided(3, 3, executor=threads)
-            solver.one_sided(2, executor=threads)
+            solver.two_sided(3, 3, workers=threads)
+            solver.one_sided(2, workers=threads)
 
 
-# -- long work is safe (see test_scratch.py as well) ---------------------------------------------------
+# -- long work is safe (see test_stores.py as well) ----------------------------------------------------
 
 
-def test_through_a_scratch_file(tmp_path: Path) -> None:
-    plain = file_bytes(6, 5)
-    assert file_bytes(6, 5, scratch=tmp_path / "s") == plain
-    assert file_bytes(6, 5, scratch=tmp_path / "s", resume=True) == plain
-    assert file_bytes(6, 4, cubeful=False, scratch=tmp_path / "t") == file_bytes(6, 4, cubeful=False)
-    for recipe, extra in (("exact", {"scratch": tmp_path / "x"}), ("exact", {"out": np.zeros((6, 6, 4))})):
-        with pytest.raises(SolverError, match="made in memory only"):
-            solver.two_sided(2, 2, recipe=recipe, **extra)  # type: ignore[arg-type]
+def test_exact_tables_are_made_in_memory() -> None:
+    with pytest.raises(SolverError, match="made in memory only"):
+        solver.two_sided(2, 2, recipe="exact", out=np.zeros((6, 6, 4)))
 
 
 def test_killed_and_resumed_on_the_command_line(tmp_path: Path) -> None:
-    """SIGKILL in the middle: no output, nothing but the scratch file; then the same bytes as ever."""
+    """SIGKILL in the middle: no output, nothing but the store; then the same bytes as ever."""
     out = tmp_path / "t.bd"
     arguments = ["solve", "two-sided", "6x9", "--resume", "-o", str(out)]
     for _ in range(2):
         with subprocess.Popen(
             [sys.executable, "-m", "bgfmt", *arguments], stderr=subprocess.DEVNULL
         ) as process:
-            while not (tmp_path / "t.bd.scratch").exists() and process.poll() is None:
+            while not (tmp_path / "t.bd.store").exists() and process.poll() is None:
                 time.sleep(0.02)
             time.sleep(0.6)
             process.send_signal(signal.SIGKILL)
-        assert os.listdir(tmp_path) in (["t.bd.scratch"], ["t.bd"])
+        assert os.listdir(tmp_path) in (["t.bd.store"], ["t.bd"])
     assert out.exists() or command(arguments) == 0
     assert os.listdir(tmp_path) == ["t.bd"]
     inner = tmp_path / "inner.bd"

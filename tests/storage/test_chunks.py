@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import bgfmt
 from bgfmt import solver
 from bgfmt.errors import BgfmtError, CapabilityError, CorruptError, ScratchError, TruncatedError
-from bgfmt.files.solve_store import solve_stored
+from bgfmt.files.solve import solve_stored
 from bgfmt.game.board import Position
 from bgfmt.solver.tiles import grid_of
 from bgfmt.storage import chunks

@@ -1,4 +1,4 @@
-"""Files appear whole or not at all, whatever the system lacks and whoever interferes."""
+"""Files appear whole or not at all, whatever the system lacks, and beside other writers."""
 
 from __future__ import annotations
 

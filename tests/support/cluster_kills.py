@@ -34,7 +34,7 @@ from typing import Any
 
 import bgfmt
 from bgfmt.extras.cluster.dask_workers import DaskWorkers
-from bgfmt.files.solve_store import solve_stored
+from bgfmt.files.solve import solve_stored
 
 BGFMT = [sys.executable, "-m", "bgfmt"]
 LONG = 600  # seconds that nothing takes
@@ -96,7 +96,7 @@ class Killing:
         return len(list(self.folder.glob("s/equities/c.*0")))
 
     def until(self, chunks: int, begun: subprocess.Popen[str]) -> None:
-        """Wait for so many chunks, or the end."""
+        """Wait for `chunks` chunks, or the end."""
         while begun.poll() is None and self.chunks() < chunks:
             time.sleep(0.01)
 

@@ -180,7 +180,7 @@ class Maker:
     # -- text --------------------------------------------------------------------------------------------
 
     def mat(self, games: int) -> str:
-        """A .mat text of so many games, or until the match is won."""
+        """A .mat text of `games` games, or until the match is won."""
         out = [' ; [EventDate "2026.11.21"]'.strip(), "", f" {self.length} point match", ""]
         scores = [0, 0]
         crawford_seen = False

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import struct
 import zlib
-from functools import cache
-from itertools import pairwise
-from math import comb
 
 Record = tuple[int, ...]
 Shifts = tuple[bytes, bytes, bytes]
@@ -73,11 +70,11 @@ def record(units: Units, kinds: list[int], classes: list[list[int]]) -> list[int
 
 def read(data: bytes) -> dict[tuple[int, int], Record]:
     """Every record of a table, by the position numbers of both sides."""
-    magic, version, points, chequers, columns, power, groups, n, facts, size = struct.unpack_from(
+    magic, version, _, chequers, columns, power, groups, n, facts, size = struct.unpack_from(
         "<8sH4BHIIQ", data
     )
     assert (magic, size) == (b"bgfmt-ts", len(data))
-    assert version in (1, 2)
+    assert version == 1
     assert chequers
     summed(data, 0, 64)
     classes = [list(struct.unpack_from("<65H", data, 64 + 130 * q)) for q in range(16)]
@@ -88,105 +85,16 @@ def read(data: bytes) -> dict[tuple[int, int], Record]:
     edges = [g * n // groups for g in range(groups + 1)]
     out: dict[tuple[int, int], Record] = {}
     for g in range(groups):
-        out |= strip(data, strips[g], g, edges, order, columns, 1 << power, classes, version == 2)
-    if version == 2:
-        assert len(out) == n * (n + 1) // 2
-        places = {us: place for place, us in enumerate(order)}
-        for place, us in enumerate(order):
-            for them in order[place + 1 :]:
-                out[us, them] = one_ply(us, them, out, points, columns, places)
+        out |= strip(data, strips[g], g, edges, order, columns, 1 << power, classes)
     return out
-
-
-def one_ply(
-    us: int,
-    them: int,
-    table: dict[tuple[int, int], Record],
-    points: int,
-    columns: int,
-    places: dict[int, int],
-) -> tuple[int, ...]:
-    """The record of a pair from those that a roll leads to, by the rule of gnubg's recipe."""
-    if us == 0:
-        return (65535,) * columns
-    sums = [0] * columns
-    for a in range(1, 7):
-        for b in range(1, a + 1):
-            earlier = [after for after in results(us, points, (a, b)) if places[after] < places[us]]
-            worth = [turned(table[them, after]) for after in earlier]
-            for c in range(columns):
-                sums[c] += max(values[c] for values in worth) * (1 if a == b else 2)
-    return tuple(32768 + (v // 36 if v >= 0 else -(-v // 36)) for v in sums)
-
-
-def turned(record: Record) -> list[int]:
-    """What a record is worth to the other side."""
-    values = [stored - 32768 for stored in record]
-    if len(values) == 1:
-        return [~values[0]]
-    cubeless, owned, centered, opponent = values
-    return [~cubeless, ~opponent, ~doubled(centered, opponent), ~doubled(owned, opponent)]
-
-
-def doubled(rolls_on: int, taken: int) -> int:
-    """The better of doubling and not."""
-    half = rolls_on // 2 if rolls_on >= 0 else -(-rolls_on // 2)
-    return rolls_on if taken < half else 32767 if taken >= 16383 else 2 * taken
-
-
-@cache
-def results(us: int, points: int, roll: tuple[int, int]) -> frozenset[int]:
-    """The position numbers that a roll leads to."""
-    a, b = roll
-    return frozenset().union(
-        *(moved(us, points, dice) for dice in ([(a,) * 4] if a == b else [(a, b), (b, a)]))
-    )
-
-
-def moved(us: int, points: int, dice: tuple[int, ...]) -> set[int]:
-    """Dice played one after the other; a side that is off plays no more."""
-    if not dice or us == 0:
-        return {us}
-    out: set[int] = set()
-    board = counts(us, points)
-    for i, chequers in enumerate(board):
-        highest = not any(board[i + 1 :])
-        if chequers and (i >= dice[0] or (not any(board[6:]) and (i == dice[0] - 1 or highest))):
-            after = list(board)
-            after[i] -= 1
-            if i >= dice[0]:
-                after[i - dice[0]] += 1
-            out |= moved(number(after), points, dice[1:])
-    return out
-
-
-def number(board: list[int]) -> int:
-    """The position number of chequers on points 1, 2, ..."""
-    above = out = 0
-    for k, chequers in enumerate(reversed(board), 1):
-        above += chequers
-        out += comb(above + k - 1, k)
-    return out
-
-
-@cache
-def counts(us: int, points: int) -> list[int]:
-    """Chequers on points 1, 2, ... of a position number."""
-    above = []
-    for k in range(points, 0, -1):
-        s = max(s for s in range(16) if comb(s + k - 1, k) <= us)
-        us -= comb(s + k - 1, k)
-        above.append(s)
-    above.append(0)
-    return [a - b for a, b in pairwise(above)]
 
 
 def strip(
     data: bytes, at: int, g: int, edges: list[int], order: tuple[int, ...], columns: int, size: int,
-    classes: list[list[int]], half: bool,
+    classes: list[list[int]],
 ) -> dict[tuple[int, int], Record]:  # fmt: skip
-    """The records of one strip; at the second level (half) those up to the diagonal."""
-    groups, rows = g + 1 if half else len(edges) - 1, edges[g + 1] - edges[g]
+    """The records of one strip."""
+    groups, rows = len(edges) - 1, edges[g + 1] - edges[g]
     head = int.from_bytes(data[at : at + 4], "little")
     summed(data, at, at + head)
     place = at + 4
@@ -216,8 +124,7 @@ def strip(
         for j, tile in enumerate(tiles):
             begin, end = index[row * groups + j], index[row * groups + j + 1]
             summed(data, begin, end)
-            width = row + 1 if half and j == g else len(beside[j])
-            found = segment(data[begin : end - 4], tile, beside[j][:width], size, classes)
+            found = segment(data[begin : end - 4], tile, beside[j], size, classes)
             for column, record in enumerate(found):
                 out[order[edges[g] + row], order[edges[j] + column]] = record
     return out

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,12 @@ def packed(table: TwoSided, **options: Any) -> bytes:
     store = MemorySink()
     bgfmt.formats.get(NAME).write(table, store, **options)  # type: ignore[arg-type]
     return bytes(store.data)
+
+
+def second_level(data: bytes) -> bytes:
+    """A file whose head says that it is of the second level."""
+    head = data[:8] + (2).to_bytes(2, "little") + data[10:60]
+    return head + zlib.crc32(head).to_bytes(4, "little") + data[64:]
 
 
 def unpacked(data: bytes) -> TwoSided:

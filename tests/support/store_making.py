@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import bgfmt
-from bgfmt.files.solve_store import solve_stored
+from bgfmt.files.solve import solve_stored
 from bgfmt.storage import chunks
 
 BGFMT = [sys.executable, "-m", "bgfmt"]

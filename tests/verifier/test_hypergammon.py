@@ -219,7 +219,7 @@ def test_noise_in_contact_alone_stops_the_iteration_early(two: Hypergammon, swee
 
 
 def test_a_tenth_of_the_entries_are_named(golden: Path) -> None:
-    """So many are wrong in themselves, and every one of them is counted."""
+    """Many are wrong in themselves, and every one of them is counted."""
     table = bgfmt.load(golden / "gnubg" / "hyper1.bd")
     assert isinstance(table, Hypergammon)
     live = np.flatnonzero(classes(1) >= recurrence.CONTACT)

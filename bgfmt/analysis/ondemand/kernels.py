@@ -118,7 +118,7 @@ def closure(
                 counts[k] = boards[board, k]
             for die in range(1, 7):
                 starts[6 * out + die - 1] = used
-                one, two, three = pending[board, die - 1]  # rolls that have so many moves of this die to come
+                one, two, three = pending[board, die - 1]  # rolls with these numbers of moves to come
                 if p == 0 or later | one | two | three == 0:
                     continue
                 for i in range(points - 1, -1, -1):
@@ -227,7 +227,7 @@ def solve_rows(
     to must be there, and rows first..last-1 are filled. rolling, waiting (n, 2): the boards of B, from the first to
     past the last, against which a board of A is met with A on roll, and with B on roll. gains (n,): what B wins
     against it: 1, a gammon 2, 3. doubling_a, doubling_b: (may, passed, source, add, times) of each side, each (K,);
-    won (K, 4): value to B of winning. space: scratch (near, total, best), for so many boards of A.
+    won (K, 4): value to B of winning. space: scratch (near, total, best), for all boards of A.
     """
     many, k = after.shape[1], after.shape[2]
     width = last - first
@@ -319,7 +319,7 @@ def roll_chances(ends: Any, results: Any, done: Any, means: Any, chances: Any) -
     """The chance of each board to be done in exactly 0, 1, 2, ... rolls, when play makes the mean least.
 
     ends, results : as `roll_results` gives them, boards by falling pips; done (n,) bool: boards that need no
-    more rolls. Filled are means (n,) and chances (n, rolls), whose last entry is of so many rolls or more.
+    more rolls. Filled are means (n,) and chances (n, rolls), whose last entry is of `rolls` - 1 rolls or more.
     """
     many, rolls = chances.shape
     for x in range(many - 1, -1, -1):

@@ -32,9 +32,9 @@ EVER = (1 << 63) - 1
 DEFAULT_LIMIT = 400_000_000
 BOARD_COST = 400  # finding a board of a side counts as this many of them
 RESULT_COST = 8  # and finding what a roll can make of it as this many
-UNREACHED = 8  # play makes more than one in so many of the boards with no chequer farther back
-SPARE = 10  # a calculation so many times the limit by that reckoning is not begun
-SPARSE = 50  # more than one in so many pairs of boards can be met
+UNREACHED = 8  # play makes more than one in this many of the boards with no chequer farther back
+SPARE = 10  # a calculation this many times the limit by that reckoning is not begun
+SPARSE = 50  # more than one in this many pairs of boards can be met
 LAST_TOLD = 61  # more rolls of a side than this are not told apart
 LANES = 128  # boards side by side times columns
 WEIGHTS = np.array([1.0 if a == b else 2.0 for a in range(6) for b in range(a + 1)])
@@ -231,7 +231,7 @@ def check_race(position: Position) -> None:
 
 
 def plan(position: Position, columns: int, *, limit: int | None = None) -> Work:
-    """What solving a race with so many columns takes.
+    """What solving a race with `columns` columns takes.
 
     NotCoveredError for contact, and where the boards alone show that it is more than `limit`.
     """

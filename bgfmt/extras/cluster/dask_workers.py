@@ -1,4 +1,4 @@
-"""Dask's workers, of this machine or where a scheduler is; see `bgfmt.extras.cluster.addresses`.
+"""Dask's workers at an address: ``local:N``, N processes of this machine, or a scheduler's, ``tcp://host:8786``.
 
 Dask is imported here only, when a cluster is asked for. A worker may end at any time: its tasks are done by others.
 """
@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import multiprocessing
+import re
 import signal
-import threading
+import socket
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -18,18 +18,21 @@ from importlib.util import find_spec
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
-from bgfmt.errors import BgfmtError, ClusterError
-from bgfmt.extras.cluster.addresses import LOCAL, plain, reach, workers_here
-from bgfmt.solver.workers import ThreadWorkers, Waiting, Workers, none
+from bgfmt.errors import BgfmtError, CapabilityError, ClusterError, MissingExtraError
+from bgfmt.solver.workers import Waiting, Workers, none
 
 VERSION: str = import_module("bgfmt").__version__
 K = TypeVar("K")
 R = TypeVar("R")
+LOCAL = re.compile(r"local:([1-9]\d{0,3})")
+REMOTE = re.compile(r"(tcp|tls|ws|wss|ucx)://([^\s/]+):(\d{1,5})")
 TRIES = 3  # to start a local cluster, and to do a task on whose workers too many ended
+LISTENING = 10  # seconds in which somebody has to listen at the address of a scheduler
 ANSWERING = 60  # seconds in which a scheduler has to answer
 STARTING = 120  # seconds in which a first worker has to be there
 COUNTING = 1.0  # seconds after which workers are counted again
 GETTING = 20  # seconds in which the result of a finished task has to come
+MOST_GREETING = 1 << 20  # bytes; a scheduler says first how long its greeting is, in 8 bytes
 SETTINGS = {
     "distributed.scheduler.allowed-failures": 1000,
     "distributed.scheduler.work-stealing": True,
@@ -39,73 +42,72 @@ SETTINGS = {
 
 
 class DaskWorkers(Workers):
-    """A client of a Dask cluster. `announce` is told where its dashboard is; `meanwhile` is called, and has to return
-    soon, when workers of this machine are about to be started.
+    """A client of a Dask cluster; the door `bgfmt.workers`. `announce` is called with its dashboard's address.
 
     Raises
     ------
-    CapabilityError for an address of none; MissingExtraError without Dask; ClusterError where it does not answer.
+    CapabilityError for the address of no cluster; MissingExtraError without Dask; ClusterError where none answers.
     """
 
-    def __init__(
-        self,
-        address: str,
-        announce: Callable[[str], None] | None = None,
-        meanwhile: Callable[[], None] | None = None,
-    ) -> None:
-        wanted = workers_here(address)
-        forked = begin(address)
+    def __init__(self, address: str, announce: Callable[[str], None] | None = None) -> None:
+        self._wanted = self.count(address) or 0
+        if find_spec("distributed") is None:
+            install = "pip install '.[cluster]' in a checkout of bgfmt"
+            raise MissingExtraError(f"a cluster needs Dask: {install}", install)
         distributed: Any = import_module("distributed")
         dask: Any = import_module("dask")
         self.address = address
-        self._leaving: threading.Thread | None = None
         self._closing = contextlib.ExitStack()
         self._closing.enter_context(_quiet())
         self._closing.enter_context(dask.config.set(SETTINGS))
-        if forked and hasattr(distributed.utils, "_forkserver_preload_set"):
-            distributed.utils._forkserver_preload_set = (
-                True  # else it imports in this process all that it may preload
-            )
-            self._closing.enter_context(
-                dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"})
-            )
         self._closing.enter_context(warnings.catch_warnings())
         warnings.simplefilter("ignore", distributed.versions.VersionMismatchWarning)  # mostly they get on
+        self.local: Any = None
         try:
-            self._wanted = wanted or 0
-            if wanted and meanwhile is not None:
-                meanwhile()
-            with _undisturbed():
-                self.local: Any = self._local(distributed, wanted) if wanted else None
-            target = address if self.local is None else self.local
-            if self.local is None:
-                reach(address)
+            if self._wanted:
+                with _interrupts_later():
+                    self.local = self._local_cluster(distributed)
+            else:
+                _reach(address)
             self._client: Any = self._closing.enter_context(
-                distributed.Client(target, timeout=ANSWERING, set_as_default=False)
+                distributed.Client(self.local or address, timeout=ANSWERING, set_as_default=False)
             )
             try:
                 self._client.wait_for_workers(1, timeout=STARTING)
             except TimeoutError:
                 raise TimeoutError(f"no worker came in {STARTING} seconds") from None
             if self.local is None:
-                self._installed()
+                self._check_installed()
             self._counted, self._seen = float("-inf"), time.monotonic()
             self._threads()
         except (OSError, TimeoutError, RuntimeError, ValueError) as error:
-            self._close()
-            raise ClusterError(address, f"no cluster: {plain(error)}") from None
+            self.__exit__()
+            raise ClusterError(address, f"no cluster: {_plain(error)}") from None
         except BaseException:
-            self._close()
+            self.__exit__()
             raise
         if announce is not None and self._client.dashboard_link and find_spec("bokeh"):
             announce(str(self._client.dashboard_link))
 
-    def _local(self, distributed: Any, workers: int) -> Any:
+    @staticmethod
+    def count(address: str) -> int | None:
+        """How many workers of this machine an address asks for, None where they are elsewhere.
+
+        CapabilityError for the address of no cluster.
+        """
+        local = LOCAL.fullmatch(address)
+        if local is None and not REMOTE.fullmatch(address):
+            raise CapabilityError(
+                f"{address!r}: a cluster is local:N or the address of a scheduler, tcp://host:port"
+            )
+        return int(local[1]) if local else None
+
+    def _local_cluster(self, distributed: Any) -> Any:
         for left in reversed(range(TRIES)):
             try:
                 return self._closing.enter_context(
                     distributed.LocalCluster(
-                        n_workers=workers, threads_per_worker=1, processes=True, host="127.0.0.1",
+                        n_workers=self._wanted, threads_per_worker=1, processes=True, host="127.0.0.1",
                         dashboard_address="127.0.0.1:0", memory_limit=0, silence_logs=logging.CRITICAL,
                     )
                 )  # fmt: skip
@@ -151,14 +153,19 @@ class DaskWorkers(Workers):
                 key = jobs.pop(job)
                 if job.status == "error":
                     error = job.exception()
+                    words = (
+                        error if isinstance(error, BgfmtError) else ClusterError(self.address, _plain(error))
+                    )
                     if not isinstance(error, distributed.KilledWorker):
-                        raise _told(self.address, error)
-                    again(key, _told(self.address, error))
+                        raise words
+                    again(key, words)
                     continue
                 if job.status != "finished":
                     raise ClusterError(self.address, "the cluster was lost")
                 waiting.done(key)
-                give(waiting.take(self.workers - len(jobs)))  # before what takes a while, and a worker waits
+                give(
+                    waiting.take(self.workers - len(jobs))
+                )  # first, so that no worker waits for what follows
                 try:
                     result = job.result(timeout=GETTING)
                 except TimeoutError as error:  # the worker ended that had the result
@@ -166,16 +173,16 @@ class DaskWorkers(Workers):
                     continue
                 yield result
         except (OSError, TimeoutError, distributed.CancelledError) as error:
-            raise ClusterError(self.address, f"the cluster was lost ({plain(error)})") from None
+            raise ClusterError(self.address, f"the cluster was lost ({_plain(error)})") from None
         finally:
             with contextlib.suppress(Exception):
                 self._client.cancel(list(jobs), force=True)
 
-    def _installed(self) -> None:
+    def _check_installed(self) -> None:
         """RuntimeError where a worker has no bgfmt, if it is installed here: its first task would end the worker."""
-        found = self._client.get_versions(packages=["bgfmt"])
-        for worker, there in found["workers"].items():
-            if not there["packages"].get("bgfmt") and found["client"]["packages"].get("bgfmt"):
+        versions = self._client.get_versions(packages=["bgfmt"])
+        for worker, facts in versions["workers"].items():
+            if not facts["packages"].get("bgfmt") and versions["client"]["packages"].get("bgfmt"):
                 raise RuntimeError(f"the worker at {worker} has no bgfmt")
 
     def _threads(self) -> int:
@@ -192,7 +199,7 @@ class DaskWorkers(Workers):
         return self.workers
 
     def _mend(self) -> None:
-        """Start workers in place of those of this machine that ended for good: whose process ended as it began."""
+        """Start workers in place of those of this machine whose process ended as it began."""
         local = self.local
         if local is None:
             return
@@ -205,73 +212,61 @@ class DaskWorkers(Workers):
         local.loop.add_callback(forget)
         local.scale(self._wanted)
 
-    def prepare(self, function: Callable[[], object]) -> None:
-        with contextlib.suppress(OSError, TimeoutError, RuntimeError):  # tasks do it where it fails
-            self._client.run(function, on_error="ignore")
-
-    def leave(self) -> None:
-        """Closes in a thread of its own, which takes a second; `__exit__` waits for it."""
-        if self._leaving is None:
-            self._leaving = threading.Thread(target=self._close, name="closing a cluster")
-            self._leaving.start()
-
-    def __enter__(self) -> DaskWorkers:
-        return self
-
     def __exit__(self, *_: object) -> None:
-        self.leave()
-        if self._leaving is not None:
-            self._leaving.join()
-
-    def _close(self) -> None:
         with contextlib.suppress(OSError, TimeoutError, RuntimeError):
             self._closing.close()
 
 
-def begin(address: str) -> bool:
-    """Start the process that workers of this machine are forked from, if any are to be; whether it could be.
+def _reach(address: str) -> None:
+    """OSError unless a Dask scheduler listens at an address.
 
-    It imports once what each worker would, beside this process's own imports: call it before they are done.
+    Dask itself looks up an unknown name again and again, and waits for ever for a greeting that does not come.
     """
-    if not LOCAL.fullmatch(address) or "forkserver" not in multiprocessing.get_all_start_methods():
-        return False
-    from multiprocessing import forkserver, resource_tracker
-
-    if find_spec("distributed") is None:
-        return False
-    forkserver.set_forkserver_preload(["bgfmt.solver.ready"])
-    resource_tracker.ensure_running()  # else it would be started below, and let interrupts through again
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # they are for this process to handle
-    try:
-        forkserver.ensure_running()
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-    return True
+    match = REMOTE.fullmatch(address)
+    if match is None or match[1] not in ("tcp", "tls"):
+        return
+    host, port = match[2].strip("[]"), int(match[3])
+    until = time.monotonic() + LISTENING
+    while True:
+        try:
+            connection = socket.create_connection((host, port), LISTENING)
+            break
+        except (socket.gaierror, OverflowError) as error:
+            raise OSError(_plain(error)) from None
+        except OSError:
+            if time.monotonic() > until:
+                raise
+            time.sleep(0.2)
+    with connection:
+        if match[1] == "tls":  # its greeting is enciphered
+            return
+        connection.settimeout(LISTENING)
+        greeting = b""
+        with contextlib.suppress(TimeoutError):
+            greeting = connection.recv(8)
+        if not 0 < int.from_bytes(greeting, "little") < MOST_GREETING:
+            raise OSError("what listens there is no Dask scheduler")
 
 
 @contextlib.contextmanager
-def _undisturbed() -> Iterator[None]:
-    """An interrupt comes at the end: workers half started would tell of it, at length and each for itself.
-
-    Where interrupts are ignored, as by what a shell started in the background, they still are.
-    """
-    before = signal.getsignal(signal.SIGINT)
-    if threading.current_thread() is not threading.main_thread() or not callable(before):
+def _interrupts_later() -> Iterator[None]:
+    """Block interrupts: this process hears them afterwards, threads and processes begun meanwhile never do."""
+    if not hasattr(signal, "pthread_sigmask"):
         yield
         return
-    came: list[int] = []
-    signal.signal(signal.SIGINT, lambda number, _: came.append(number))
+    from multiprocessing import resource_tracker
+
+    resource_tracker.ensure_running()  # starting it later would let interrupts through again
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
-    if came:
-        raise KeyboardInterrupt
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
-    """Dask tells nothing of its own: what ends here is said by an error, and what ends there is done again."""
+    """Silence Dask's own messages: the error says what ends here, and what ends there is done again."""
     names = [name for name in logging.root.manager.loggerDict if name.split(".")[0] == "distributed"]
     before = {name: logging.getLogger(name).level for name in names}
     for name in names:
@@ -281,27 +276,17 @@ def _quiet() -> Iterator[None]:
         logging.getLogger(name).setLevel(level)
 
 
-def workers_of(
-    cluster: str | None,
-    threads: int,
-    announce: Callable[[str], None] | None = None,
-    meanwhile: Callable[[], None] | None = None,
-) -> contextlib.AbstractContextManager[Workers]:
-    """The workers of a cluster, or so many threads; see `DaskWorkers`."""
-    if cluster is None:
-        return ThreadWorkers(threads)
-    return DaskWorkers(cluster, announce, meanwhile)
+def _plain(error: BaseException) -> str:
+    """The text of an error, in one line."""
+    text = (isinstance(error, OSError) and not error.filename and error.strerror) or str(error)
+    return " ".join(text.split())[:200] or type(error).__name__
 
 
 def _call(version: str, function: Callable[[Any], Any], key: Any) -> Any:
-    """On a worker: the task; what goes wrong is told in words, since not every error pickles."""
+    """On a worker: the task. Errors become text, since not every error pickles."""
     if version != VERSION:
         raise RuntimeError(f"a worker has bgfmt {VERSION}, not {version}")
     try:
         return function(key)
     except (OSError, MemoryError) as error:
-        raise RuntimeError(plain(error)) from None
-
-
-def _told(address: str, error: Exception) -> BgfmtError:
-    return error if isinstance(error, BgfmtError) else ClusterError(address, plain(error))
+        raise RuntimeError(_plain(error)) from None

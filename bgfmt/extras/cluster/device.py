@@ -1,4 +1,7 @@
-"""The kernels of a tile on a CUDA device, or on Numba's simulator of one (NUMBA_ENABLE_CUDASIM=1)."""
+"""The kernels of a tile on a CUDA device, or on Numba's simulator of one (NUMBA_ENABLE_CUDASIM=1).
+
+This module is what the door `bgfmt.devices` names: `hands` and `tiles_at_once`.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from numpy.typing import NDArray
 from bgfmt.errors import CapabilityError, MissingExtraError
 from bgfmt.game.results import WEIGHTS
 from bgfmt.solver.layers import PipOrder
-from bgfmt.solver.stored import Hands, Pairs
+from bgfmt.solver.stored import Hands, Strips
 
 Array = NDArray[Any]
 AT_ONCE = 4  # tiles made together, so that reading and writing of some go on beside the kernels of others
@@ -62,9 +65,6 @@ class DeviceHands(Hands):
         self.columns = columns
         self._plays = _plays(order)
 
-    def prepare(self) -> None:
-        """Nothing: the device's kernels are compiled at the first tile."""
-
     def near(self, name: str, places: int, sides: int) -> Any:
         return self._room(name, (places, sides, self.columns), np.int16)
 
@@ -91,7 +91,7 @@ class DeviceHands(Hands):
         grid = -(-places // kernels.THREADS), stored.shape[0]
         kernels.lay[grid, min(kernels.THREADS, places)](stored, near, side, at)
 
-    def best(self, pairs: Pairs) -> None:
+    def best(self, pairs: Strips) -> None:
         us, near, window, low, out, row, place, sides = pairs
         if us[0] >= us[1] or low >= sides:
             return
@@ -121,3 +121,6 @@ def _plays(order: PipOrder) -> tuple[Any, ...]:
             arrays = order.ends, order.results, WEIGHTS
             _taken[size] = tuple(cuda().to_device(np.ascontiguousarray(array)) for array in arrays)
         return _taken[size]
+
+
+hands = DeviceHands

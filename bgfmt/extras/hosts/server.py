@@ -22,7 +22,7 @@ from bgfmt.extras.hosts import external
 from bgfmt.extras.hosts.external import Player, Session
 
 BACKLOG = 128  # connections accepted in one go
-THREADS = 4  # that answer: so many long calculations at once before a look-up has to wait
+THREADS = 4  # that answer: long calculations at once before a look-up has to wait
 STARTING = 60.0  # seconds that a loaded machine may take to start a thread that listens
 
 
@@ -30,7 +30,7 @@ STARTING = 60.0  # seconds that a loaded machine may take to start a thread that
 class Limits:
     """What a connection may do.
 
-    connections : at most so many at once; a newcomer beyond takes the place of one that never asked, else of the one
+    connections : the most at once; a newcomer beyond takes the place of one that never asked, else of the one
         that has been silent longest. Where the system allows fewer open files, that many.
     line : bytes of a line; the connection is closed after a longer one.
     unfinished : seconds a begun line may take. Silence between lines may last as long as the place is not needed.
@@ -222,19 +222,19 @@ class Server:
         await asyncio.sleep(0)  # let the others have their turn between two answers
 
 
-def _open_files(wanted: int) -> int:
-    """Let this process have so many open files, as far as the system allows; how many it may have now."""
+def _open_files(number: int) -> int:
+    """Let this process have `number` open files, as far as the system allows; how many it may have now."""
     try:
         import resource
     except ImportError:
-        return wanted
+        return number
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft != resource.RLIM_INFINITY and soft < wanted:
-        more = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    if soft != resource.RLIM_INFINITY and soft < number:
+        more = number if hard == resource.RLIM_INFINITY else min(number, hard)
         with contextlib.suppress(OSError, ValueError):
             resource.setrlimit(resource.RLIMIT_NOFILE, (more, hard))
         soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-    return wanted if soft == resource.RLIM_INFINITY else soft
+    return number if soft == resource.RLIM_INFINITY else soft
 
 
 def _set_up(writer: asyncio.StreamWriter, size: int) -> None:

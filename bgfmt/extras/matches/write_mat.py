@@ -29,15 +29,15 @@ def write_mat(match: Match) -> str:
 
 def _headers(match: Match) -> list[tuple[str, str]]:
     rules = match.rules
-    said: list[tuple[str, str]] = [
+    headers: list[tuple[str, str]] = [
         ("Site", match.place), ("Event", match.event), ("Round", match.round),
         ("Player 1", match.players[0]), ("Player 2", match.players[1]), ("EventDate", match.date),
         ("Variation", "Nackgammon" if rules.variation == "nackgammon" else "Backgammon"),
     ]  # fmt: skip
     for key, value in (("Crawford", rules.crawford), ("Jacoby", rules.jacoby), ("Beaver", rules.beavers)):
-        said.append((key, "" if value is None else "On" if value else "Off"))
-    said.append(("CubeLimit", "" if rules.cube_limit is None else str(rules.cube_limit)))
-    return said
+        headers.append((key, "" if value is None else "On" if value else "Off"))
+    headers.append(("CubeLimit", "" if rules.cube_limit is None else str(rules.cube_limit)))
+    return headers
 
 
 def _plain(text: str) -> str:
@@ -75,11 +75,11 @@ def _game(match: Match, game: Game) -> list[str]:
 
 def _won(game: Game) -> tuple[int, str] | None:
     """Who won, and the words for it."""
-    found = outcome(game)
+    ending = outcome(game)
     if game.result is not None:
         winner, points = game.result.winner, game.result.points
-    elif found is not None:
-        winner, points = found[0], found[1][-1]
+    elif ending is not None:
+        winner, points = ending[0], ending[1][-1]
     else:
         return None
     return winner, f" Wins {points} point{'s' * (points != 1)}" if points else " Wins"

@@ -79,8 +79,8 @@ def _escaped(text: str) -> bytes:
 
 def _root(match: Match, number: int, game: Game) -> bytes:
     rules = match.rules
-    said = [("PW", match.players[0]), ("PB", match.players[1])]
-    said += [("DT", match.date), ("EV", match.event), ("RO", match.round), ("PC", match.place)]
+    facts = [("PW", match.players[0]), ("PB", match.players[1])]
+    facts += [("DT", match.date), ("EV", match.event), ("RO", match.round), ("PC", match.place)]
     words = []
     if match.length and rules.crawford:
         words.append("Crawford:CrawfordGame" if game.crawford else "Crawford")
@@ -94,7 +94,7 @@ def _root(match: Match, number: int, game: Game) -> bytes:
         match.length, number, *game.scores,
     )  # fmt: skip
     root += b"".join(
-        b"%s[%s]" % (key.encode(), _escaped(text)) for key, text in said if text or key[0] == "P"
+        b"%s[%s]" % (key.encode(), _escaped(text)) for key, text in facts if text or key[0] == "P"
     )
     if words:
         root += b"RU[" + ":".join(words).encode() + b"]"
@@ -103,11 +103,11 @@ def _root(match: Match, number: int, game: Game) -> bytes:
 
 def _result(game: Game) -> bytes:
     """RE, as the file says it or else as the records do."""
-    found = outcome(game)
+    ending = outcome(game)
     if game.result is not None:
         winner, points, resigned = game.result.winner, game.result.points, game.result.resigned
-    elif found is not None:
-        winner, points, resigned = found[0], found[1][-1], False
+    elif ending is not None:
+        winner, points, resigned = ending[0], ending[1][-1], False
     else:
         return b""
     resigned = resigned or any(record.kind == "resign" for record in game.records[-1:])

@@ -25,7 +25,7 @@ STATUSES = {
     "internal": 500,
     "busy": 503,
 }
-MESSAGE = 600  # characters of a message; texts of strangers in it are cut with it
+MESSAGE = 600  # characters of a message; a question's own text in it is cut with it
 
 
 @dataclass

@@ -50,7 +50,7 @@ class Workers:
 
 
 class OneAtATime:
-    """The one exact calculation at a time; whoever would wait longer goes without."""
+    """The one exact calculation at a time; a question that would wait longer goes without."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

@@ -1,5 +1,116 @@
-"""bgfmt's own compressed two-sided tables: exact, checked in blocks, any record found by itself (see `layout`)."""
+"""bgfmt-ts: two-sided tables of 16-bit integers, compressed without loss, any record found by itself.
 
-from bgfmt.formats.compressed.form import BgfmtTwoSided
+A file is checked in blocks: every byte is under a checksum, and whatever is read is checked first. How it works, and
+every byte: docs/formats/bgfmt-ts.md.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from bgfmt import formats
+from bgfmt.errors import CorruptError
+from bgfmt.formats import records
+from bgfmt.formats.base import Extent, Fault, Format, Head, Options, Reading
+from bgfmt.formats.compressed.layout import MAGIC, MOST_FACTS, VERSION, read_directory, read_shape
+from bgfmt.formats.compressed.reader import PackedRows, Reader
+from bgfmt.formats.outlets import Outlet
+from bgfmt.formats.records import AsRead, as_read
+from bgfmt.storage import Source
+from bgfmt.tables import TwoSided
 
 __all__ = ["BgfmtTwoSided"]
+
+STEP = 8 << 20  # bytes copied at once
+
+
+class BgfmtTwoSided(Format[TwoSided]):
+    name = "bgfmt-ts"
+    title = "bgfmt two-sided, compressed"
+    suffixes = (".bgts",)
+    carries = (TwoSided,)
+    by_range = True
+
+    # -- reading ----------------------------------------------------------------------------------------
+
+    def recognise(self, head: Head) -> bool:
+        return head.bytes.startswith(MAGIC)
+
+    def read(self, source: Source, offset: int = 0, **described: Any) -> Reading[TwoSided]:
+        shape = read_shape(source, offset)
+        directory = read_directory(source, offset, shape)
+        at = offset + shape.facts_at
+        try:
+            facts = json.loads(directory.facts) if directory.facts else {}
+            if not isinstance(facts, dict):
+                raise ValueError("no object")
+            carried, fields = formats.carried(facts), records.stated(facts, TwoSided)
+        except (ValueError, KeyError, TypeError, RecursionError, OverflowError) as error:
+            reason = " ".join(str(error).split())[:200] or type(error).__name__
+            raise CorruptError(source.name, at, "facts as bgfmt writes them", reason) from None
+        reader = Reader(source, offset, shape, directory)
+        equities = PackedRows(reader)
+        table = TwoSided(
+            points=shape.points,
+            chequers=shape.chequers,
+            equities=equities,
+            provenance=source.name,
+            carried=(*carried, AsRead((equities,), reader)),
+            release=source.release,
+            **fields,
+        )
+        return Reading(table, Extent(offset, shape.size))
+
+    def info(self, reading: Reading[TwoSided]) -> dict[str, Any]:
+        plain = reading.table.nbytes
+        share = 8 * reading.extent.size / reading.table.entries
+        return {"compressed": True, "level": VERSION, "unpacked": plain, "bits_a_record": round(share, 2)}
+
+    # -- writing ----------------------------------------------------------------------------------------
+
+    def refusal(self, table: TwoSided, options: Options) -> str | None:
+        if table.exact:
+            return f"{self.name} holds 16-bit integers, not exact float64 equities; npz holds those"
+        from bgfmt.formats.compressed.writer import facts_of
+
+        if len(facts_of(table)) > MOST_FACTS:
+            return f"{self.name} holds at most {MOST_FACTS} bytes of facts"
+        return table.check()
+
+    def emit(self, table: TwoSided, sink: Outlet, options: Options) -> None:
+        reader = as_read(table, Reader)
+        if reader is not None:
+            sink.expect(reader.shape.size)
+            _copy(reader, sink)
+        else:
+            from bgfmt.formats.compressed import writer
+
+            writer.write(table, sink)
+
+    # -- every byte -------------------------------------------------------------------------------------
+
+    def audit(self, source: Source, table: TwoSided, extent: Extent) -> Iterator[Fault]:
+        """Every checksum of the file, none of which leaves a byte out; and facts that no program writes."""
+        reader = as_read(table, Reader)
+        if reader is None:
+            reader = as_read(self.read(source, extent.offset).table, Reader)
+        assert reader is not None
+        reader.check_all()
+        for fact in records.unknown(table):
+            at = extent.offset + reader.shape.facts_at
+            yield Fault(at, reader.shape.facts, "facts", "what a program writes", fact)
+
+
+def _copy(reader: Reader, sink: Outlet) -> None:
+    """The bytes as they are, once every checksum is right. What is far away is fetched once for both."""
+    source = reader.source.local()
+    try:
+        Reader(source, reader.offset, reader.shape, reader.directory).check_all()
+        end = reader.offset + reader.shape.size
+        for start in range(reader.offset, end, STEP):
+            sink.write(source.bytes(start, min(STEP, end - start)))
+    finally:
+        if source is not reader.source:
+            source.close()

@@ -46,7 +46,7 @@ class Classes(NamedTuple):
             out[kind] = low << 31 | symbols << 25 | many[symbols] << 12 | np.arange(WHOLE) - begins[symbols]
         return out
 
-    def sense(self) -> bool:
+    def sound(self) -> bool:
         """Whether a coder can work with them."""
         whole = (self.frequencies[1:].sum(axis=1) == WHOLE).all()
         return bool(whole and (self.shifts <= 15).all() and (self.frequencies[0] == 0).all())

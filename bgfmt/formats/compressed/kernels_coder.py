@@ -1,8 +1,9 @@
-"""Compiled: the entropy decoder, four streams at a time, so that the processor need not wait for any one of them.
+"""Compiled: the entropy coder of residuals: rANS with a 32-bit state, 12-bit frequencies and 16-bit units.
 
-The coder is rANS with a 32-bit state, 12-bit frequencies and 16-bit units. A block is two streams, one from its
-beginning forwards, one from its end backwards; both end with the state they were started from, and where they meet.
-Numbers are unsigned here: Numba then needs no test for indices below zero.
+A block is two streams, one from its beginning forwards, one from its end backwards; both end with the state they were
+started from, and where they meet. Streams are decoded four at a time, each in its *lane*, so that the processor need
+not wait for any one of them: that is three times as fast. Numbers of the decoder are unsigned: Numba then needs no
+test for indices below zero.
 """
 
 from __future__ import annotations
@@ -11,74 +12,72 @@ from typing import Any
 
 import numpy as np
 
+from bgfmt.formats.compressed.classes import ESCAPE, MIDDLE
+from bgfmt.formats.compressed.layout import PLAIN
 from bgfmt.jit import njit
 
 U = np.uint64
 STARTED = U(1 << 16)
 LANES, NEVER = 4, 1 << 40
-#: a lane: state, where its next unit is, step to the unit after, least and greatest place of a stream that is sound,
-#: records left, where its next record goes; then the first slot of each of four columns
-X, AT, STEP, LEAST, MOST, LEFT, TO, SLOTS, WORDS = 0, 1, 2, 3, 4, 5, 6, 7, 11
+#: a lane: state, where its next unit is, step to the unit after, least and greatest place of a unit of its block,
+#: records left, where its next record goes; state and place when it had none left; first slots of four columns
+X, AT, STEP, LEAST, MOST, LEFT, TO, END_X, END_AT, SLOTS, WORDS = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 13
 
-_NONE, _ONE, _ESCAPE, _MIDDLE = U(0), U(1), U(63), U(31)
+_NONE, _ONE, _TWO, _FOUR, _ESCAPE, _MIDDLE = U(0), U(1), U(2), U(4), U(ESCAPE), U(MIDDLE)
 _8, _12, _16, _25, _31, _63 = U(8), U(12), U(16), U(25), U(31), U(63)
-_SLOT, _MANY, _SYMBOL = U(4095), U(8191), U(63)
+_SLOT, _MANY = U(4095), U(8191)
+
+
+# -- decoding ---------------------------------------------------------------------------------------------------
 
 
 @njit()
-def unit_at(data: Any, at: Any) -> Any:
-    """The unit of 16 bits at a place."""
+def _unit_at(data: Any, at: Any) -> Any:
     return U(data[at]) | U(data[at + _ONE]) << _8
 
 
 @njit()
-def opened(data: Any, start: Any, units: Any, second: bool, lanes: Any, k: Any) -> bool:
+def open_stream(data: Any, start: Any, units: Any, second: bool, lanes: Any, k: Any) -> bool:
     """Set lane k to the first or the second stream of a block of `units` units at `start`; False if it is none."""
     if units < 4:
         return False
     first, end = U(start), U(start + 2 * units)
     if second:
-        x = unit_at(data, end - U(2)) | unit_at(data, end - U(4)) << _16
-        lanes[k, AT], lanes[k, STEP] = end - U(6), _NONE - U(2)
+        x = _unit_at(data, end - _TWO) | _unit_at(data, end - _FOUR) << _16
+        lanes[k, AT], lanes[k, STEP] = end - U(6), _NONE - _TWO
     else:
-        x = unit_at(data, first) | unit_at(data, first + U(2)) << _16
-        lanes[k, AT], lanes[k, STEP] = first + U(4), U(2)
-    lanes[k, X], lanes[k, LEAST], lanes[k, MOST] = x, first + U(2), end - U(4)
+        x = _unit_at(data, first) | _unit_at(data, first + _TWO) << _16
+        lanes[k, AT], lanes[k, STEP] = first + _FOUR, _TWO
+    lanes[k, X], lanes[k, LEAST], lanes[k, MOST] = x, first + _TWO, end - _FOUR
     return bool(x >= STARTED)
 
 
 @njit()
-def idle(lanes: Any, k: Any) -> None:
-    """Set lane k to a stream of zeros, which reads where it has read already: no other page is touched."""
+def set_classes(data: Any, at: Any, columns: int, lanes: Any, k: Any) -> bool:
+    """Give lane k the classes of a block, which are at `at`; False where all are 0."""
+    if columns == 1:
+        lanes[k, SLOTS] = U(data[at] & 15) << _12
+        return bool(data[at] & 15)
+    low, high = U(data[at]), U(data[at + 1])
+    lanes[k, SLOTS], lanes[k, SLOTS + 1] = (low & U(15)) << _12, low >> _FOUR << _12
+    lanes[k, SLOTS + 2], lanes[k, SLOTS + 3] = (high & U(15)) << _12, high >> _FOUR << _12
+    return bool(low | high)
+
+
+@njit()
+def _rest(lanes: Any, k: Any, spare: Any) -> None:
+    """Give lane k nothing to do but to write zeros from `spare` on; it reads where it has read already."""
     at = min(max(lanes[k, AT], lanes[k, LEAST]), lanes[k, MOST])
     lanes[k, X], lanes[k, STEP], lanes[k, AT], lanes[k, LEAST], lanes[k, MOST] = STARTED, _NONE, at, at, at
+    lanes[k, TO], lanes[k, LEFT] = spare, NEVER
     for c in range(4):
         lanes[k, SLOTS + c] = _NONE
 
 
 @njit()
-def rested(lanes: Any, k: Any, to: Any) -> None:
-    """Give lane k nothing to do but to write zeros from `to` on."""
-    idle(lanes, k)
-    lanes[k, TO], lanes[k, LEFT] = to, NEVER
-
-
-@njit()
-def begun(data: Any, at: Any, columns: int, lanes: Any, k: Any) -> bool:
-    """Give lane k the classes of a block, which are at `at`; False where all are 0."""
-    if columns == 1:
-        lanes[k, SLOTS] = U(data[at] & 15) << U(12)
-        return bool(data[at] & 15)
-    low, high = U(data[at]), U(data[at + 1])
-    lanes[k, SLOTS], lanes[k, SLOTS + 1] = (low & U(15)) << U(12), low >> U(4) << U(12)
-    lanes[k, SLOTS + 2], lanes[k, SLOTS + 3] = (high & U(15)) << U(12), high >> U(4) << U(12)
-    return bool(low | high)
-
-
-@njit()
 def _symbol(data: Any, x: Any, at: Any, step: Any, slot: Any) -> Any:
     """State and place after a symbol has been taken; no branch, since which way is never known before."""
-    unit = unit_at(data, at)
+    unit = _unit_at(data, at)
     x = (slot >> _12 & _MANY) * (x >> _12) + (slot & _SLOT)
     short = _NONE - (x - STARTED >> _63)  # all ones where a unit is needed
     return x << (short & _16) | unit & short, at + (step & short)
@@ -93,20 +92,17 @@ def _low_bits(data: Any, x: Any, at: Any, lanes: Any, k: Any, value: Any, shift:
     value = (value << shift) + (x & ((_ONE << shift) - _ONE))
     x >>= shift
     if x < STARTED:
-        x = x << _16 | unit_at(data, at)
+        x = x << _16 | _unit_at(data, at)
         at += lanes[k, STEP]
     return x, at, value
 
 
 @njit()
-def four(
+def _decode_steps(
     data: Any, lanes: Any, steps: int, columns: int, slots: Any, shifts: Any, stride: int, out: Any
 ) -> None:
-    """`steps` records of each of four lanes: residuals modulo 65536 into out, `stride` numbers from one to the next.
-
-    slots : (16 * 4096,) uint32 as `Classes.slots` has them. A damaged stream is kept within its block and the four
-    bytes behind it, where every segment has its sum: the caller sees afterwards that it did not end as it should.
-    """
+    """`steps` records of each of four lanes. A damaged stream is kept within its block and the four bytes behind it,
+    where every segment has its sum: the caller sees afterwards that it did not end as it should."""
     x0, a0, s0 = lanes[0, X], lanes[0, AT], lanes[0, STEP]
     x1, a1, s1 = lanes[1, X], lanes[1, AT], lanes[1, STEP]
     x2, a2, s2 = lanes[2, X], lanes[2, AT], lanes[2, STEP]
@@ -124,8 +120,8 @@ def four(
             x1, a1 = _symbol(data, x1, a1, s1, q1)
             x2, a2 = _symbol(data, x2, a2, s2, q2)
             x3, a3 = _symbol(data, x3, a3, s3, q3)
-            v0, v1 = (q0 >> _25 & _SYMBOL) - _MIDDLE, (q1 >> _25 & _SYMBOL) - _MIDDLE
-            v2, v3 = (q2 >> _25 & _SYMBOL) - _MIDDLE, (q3 >> _25 & _SYMBOL) - _MIDDLE
+            v0, v1 = (q0 >> _25 & _63) - _MIDDLE, (q1 >> _25 & _63) - _MIDDLE
+            v2, v3 = (q2 >> _25 & _63) - _MIDDLE, (q3 >> _25 & _63) - _MIDDLE
             if (q0 | q1 | q2 | q3) >> _31:
                 if q0 >> _31:
                     x0, a0, v0 = _low_bits(data, x0, a0, lanes, 0, v0, U(shifts[b0 >> _12]))
@@ -141,12 +137,39 @@ def four(
     lanes[1, X], lanes[1, AT], lanes[1, TO] = x1, a1, t1
     lanes[2, X], lanes[2, AT], lanes[2, TO] = x2, a2, t2
     lanes[3, X], lanes[3, AT], lanes[3, TO] = x3, a3, t3
-    for i in range(LANES):
-        lanes[i, LEFT] -= U(steps)
 
 
 @njit()
-def one(data: Any, lanes: Any, columns: int, slots: Any, shifts: Any, out: Any) -> None:
+def decode(
+    data: Any, lanes: Any, busy: int, columns: int, slots: Any, shifts: Any, stride: int, spare: int, out: Any
+) -> None:
+    """All records that the first `busy` lanes have left: residuals modulo 65536 into `out`, from TO on.
+
+    slots : (16 * 4096,) uint32 as `Classes.slots` has them. stride : numbers from one record to the next. spare :
+    where in `out` lanes without work may write. END_X and END_AT of every lane say how its stream ended.
+    """
+    for k in range(busy, LANES):
+        _rest(lanes, k, spare)
+    while True:
+        steps: Any = NEVER
+        for k in range(LANES):
+            if lanes[k, LEFT] == 0:
+                lanes[k, END_X], lanes[k, END_AT] = lanes[k, X], lanes[k, AT]
+                _rest(lanes, k, spare)
+            elif lanes[k, STEP] == 0:
+                lanes[k, TO] = spare
+            else:
+                steps = min(steps, np.int64(lanes[k, LEFT]))
+        if steps == NEVER:
+            return
+        _decode_steps(data, lanes, steps, columns, slots, shifts, stride, out)
+        for k in range(LANES):
+            if lanes[k, STEP]:
+                lanes[k, LEFT] -= U(steps)
+
+
+@njit()
+def decode_one(data: Any, lanes: Any, columns: int, slots: Any, shifts: Any, out: Any) -> None:
     """All that lane 0 has left, of which the last record remains in out[0:columns]."""
     x, at = lanes[0, X], lanes[0, AT]
     for _ in range(lanes[0, LEFT]):
@@ -155,8 +178,125 @@ def one(data: Any, lanes: Any, columns: int, slots: Any, shifts: Any, out: Any) 
             base = lanes[0, U(SLOTS) + c]
             slot = U(slots[base | x & _SLOT])
             x, at = _symbol(data, x, at, lanes[0, STEP], slot)
-            value = (slot >> _25 & _SYMBOL) - _MIDDLE
+            value = (slot >> _25 & _63) - _MIDDLE
             if slot >> _31:
                 x, at, value = _low_bits(data, x, at, lanes, 0, value, U(shifts[base >> _12]))
             out[c] = value
-    lanes[0, X], lanes[0, AT] = x, at
+    lanes[0, END_X], lanes[0, END_AT] = x, at
+
+
+# -- encoding ---------------------------------------------------------------------------------------------------
+
+
+@njit()
+def _put(out: Any, at: Any, unit: Any) -> Any:
+    """A unit, low half first; where the next one goes."""
+    out[at] = unit & 255
+    out[at + 1] = unit >> 8
+    return at + 2
+
+
+@njit()
+def _encode_stream(
+    residual: Any, first: int, last: int, kinds: Any, frequencies: Any, begins: Any, shifts: Any, units: Any
+) -> Any:
+    """Code records first..last-1 of a block, the last one first: units, then the state's two; how many in all."""
+    columns = len(kinds)
+    many = 0
+    x: Any = np.int64(STARTED)
+    for r in range(last * columns - 1, first * columns - 1, -1):
+        kind = kinds[r % columns]
+        if kind == 0:
+            continue
+        shift = shifts[kind]
+        symbol = (residual[r] >> shift) + MIDDLE
+        low = residual[r] & ((1 << shift) - 1)
+        if symbol < 0 or symbol >= ESCAPE or frequencies[kind, symbol] == 0:
+            symbol, shift, low = ESCAPE, 16, residual[r] & 65535
+        if shift:
+            if x >= np.int64(1) << (32 - shift):
+                units[many] = x & 65535
+                many += 1
+                x >>= 16
+            x = x << shift | low
+        f = frequencies[kind, symbol]
+        if x >= f << 20:
+            units[many] = x & 65535
+            many += 1
+            x >>= 16
+        x = (x // f << 12) + x % f + begins[kind, symbol]
+    units[many] = x >> 16
+    units[many + 1] = x & 65535
+    return many + 2
+
+
+@njit()
+def _choose_classes(
+    stored: Any, predicted: Any, i: int, first: int, count: int, edges: Any, residual: Any, kinds: Any
+) -> None:
+    """Residuals of `count` records of row i, from `first` on, and the class of each column, by their mean size."""
+    columns = len(kinds)
+    for c in range(columns):
+        total = np.int64(0)
+        for k in range(count):
+            r: Any = np.int64(stored[i, first + k, c]) - np.int64(predicted[c, i, first + k])
+            r = ((r + 32768) & 65535) - 32768
+            residual[k * columns + c] = r
+            total += abs(r)
+        kinds[c] = 15 if total else 0
+        for k in range(14, 0, -1):
+            if total and total / count < edges[k]:
+                kinds[c] = k
+
+
+@njit()
+def encode(
+    stored: Any, predicted: Any, factors: Any, block: int, edges: Any, frequencies: Any, begins: Any, shifts: Any,
+    out: Any, sizes: Any,
+) -> Any:  # fmt: skip
+    """Row segments, room for their sums left: bytes into `out`, sizes of each; bytes in all.
+
+    stored : (m, w, columns) uint16. predicted : (columns, m, w) uint16. factors : (m, f) uint8. edges : (15,) of mean
+    absolute residuals between classes 1..15, the first 0. frequencies, begins : (16, 64).
+    """
+    m, width, columns = stored.shape
+    kept = 2 if columns == 4 else 1
+    units = np.empty((2, 2 * block * columns + 8), np.uint16)
+    residual = np.empty(block * columns, np.int64)
+    kinds = np.zeros(columns, np.int64)
+    blocks = (width + block - 1) // block
+    at: Any = 0
+    for i in range(m):
+        begin: Any = at
+        lengths = at + blocks * kept
+        at = lengths + blocks
+        for f in range(factors.shape[1]):
+            out[at + f] = factors[i, f]
+        at += factors.shape[1]
+        for b in range(blocks):
+            count = min(block, width - b * block)
+            _choose_classes(stored, predicted, i, b * block, count, edges, residual, kinds)
+            for c in range(kept):
+                out[begin + b * kept + c] = kinds[2 * c] | (kinds[2 * c + 1] << 4 if columns == 4 else 0)
+            if not kinds.any():
+                out[lengths + b] = 0
+                continue
+            half = (count + 1) // 2
+            one = _encode_stream(residual, 0, half, kinds, frequencies, begins, shifts, units[0])
+            two = _encode_stream(residual, half, count, kinds, frequencies, begins, shifts, units[1])
+            if one + two < PLAIN and one + two <= count * columns:
+                out[lengths + b] = one + two
+                for k in range(one - 1, -1, -1):
+                    at = _put(out, at, units[0, k])
+                for k in range(two):
+                    at = _put(out, at, units[1, k])
+            else:
+                out[lengths + b] = PLAIN
+                for c in range(kept):
+                    out[begin + b * kept + c] = 0
+                for k in range(count):
+                    for c in range(columns):
+                        at = _put(out, at, stored[i, b * block + k, c])
+        at += 4
+        sizes[i] = at - begin
+    return at

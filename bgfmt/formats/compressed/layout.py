@@ -1,8 +1,8 @@
-"""Where everything lies: the head of a file, strips of rows, tiles; see docs/formats/bgfmt-ts.md.
+"""Where the parts of a bgfmt-ts file lie: its head, its strips of rows, their tiles; see docs/formats/bgfmt-ts.md.
 
 offset          type            content
 0               8 bytes         "bgfmt-ts"
-8               u16             version: the level, 1 or 2
+8               u16             version: 1
 10              u8, u8, u8      points, chequers, columns (1 or 4)
 13              u8              records of a block, as the power of 2
 14              u16             groups G
@@ -17,13 +17,12 @@ offset          type            content
 ...             F bytes         facts, JSON
 ...             u32             CRC-32 of everything from byte 64 on
 
-All little-endian; offsets count from byte 0 of the table.
+All numbers are little-endian; offsets count from byte 0 of the table.
 """
 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -33,24 +32,24 @@ import numpy as np
 from construct import Bytes, Const, Int8ul, Int16ul, Int32ul, Int64ul, Struct
 from numpy.typing import NDArray
 
-from bgfmt.errors import CorruptError, HeaderError, TruncatedError
+from bgfmt.errors import CapabilityError, CorruptError, HeaderError, TruncatedError
 from bgfmt.formats.compressed.classes import Classes
 from bgfmt.game import board
 from bgfmt.storage import Source
 
 MAGIC = b"bgfmt-ts"
-LEVELS = (1, 2)  # every record; those that one ply of gnubg's recipe does not rebuild
-HEAD_BYTES = 64
-BLOCKS = {1: 128, 2: 256}  # records of a block, by level
+VERSION = 1
+SECOND_LEVEL = 2  # a version of bgfmt 0.2: half of the records, from which one ply makes the others
+HEADER_BYTES = 64
+BLOCK = 128  # records of a block
+PLAIN = 255  # the length of a block that holds its records as they are
 MOST_GROUP = 8192
-LEAST_GROUPS = {1: 1, 2: 3}  # half of a tile on the diagonal has factors for nothing
 MOST_FACTS = 1 << 16
-MOST_POINTS = 12  # of a second level: with more the sides may be in contact
 MOST_WIDE, MOST_NARROW, MOST_PAIRS = 256, 1024, 1024
 CLASS_BYTES = 16 * 65 * 2
-HEAD = Struct(
+HEADER = Struct(
     "magic" / Const(MAGIC),
-    "level" / Int16ul,
+    "version" / Const(VERSION, Int16ul),
     "points" / Int8ul,
     "chequers" / Int8ul,
     "columns" / Int8ul,
@@ -64,11 +63,29 @@ HEAD = Struct(
 )
 
 
+def crc(data: Any) -> bytes:
+    """CRC-32 as it stands in the file."""
+    return zlib.crc32(data).to_bytes(4, "little")
+
+
+def sealed(data: bytes) -> bytes:
+    """Bytes, and their checksum behind them."""
+    return data + crc(data)
+
+
+def read_sealed(source: Source, at: int, size: int, what: str) -> bytes:
+    """`size` bytes at an offset, the last four the checksum of the others; CorruptError if they are not."""
+    data = source.bytes(at, size, what)
+    found, right = data[-4:], crc(memoryview(data)[:-4])
+    if right != found:
+        raise CorruptError(source.name, at + size - 4, f"the {what}'s sum {right.hex()}", found.hex())
+    return data
+
+
 @dataclass(frozen=True)
 class Shape:
     """What the first 64 bytes say."""
 
-    level: int
     points: int
     chequers: int
     columns: int
@@ -78,26 +95,20 @@ class Shape:
     facts: int
     size: int
 
+    @staticmethod
+    def of(points: int, chequers: int, columns: int, facts: int = 0, size: int = 0) -> Shape:
+        """The shape that bgfmt writes for a table; `facts` and `size` in bytes."""
+        n = board.count(points, chequers)
+        return Shape(points, chequers, columns, BLOCK, -(-n // MOST_GROUP), n, facts, size)
+
     def edges(self) -> list[int]:
         """Where the groups begin among the places, and the end."""
         return [g * self.positions // self.groups for g in range(self.groups + 1)]
 
-    def tiles(self, g: int) -> int:
-        """Tiles of a strip: at the second level those up to the diagonal."""
-        return self.groups if self.level == 1 else g + 1
-
-    def widths(self, g: int, j: int) -> NDArray[np.int64]:
-        """Records of the segment of each row of a tile: on the diagonal of the second level those up to the row."""
-        edges = self.edges()
-        rows, whole = edges[g + 1] - edges[g], edges[j + 1] - edges[j]
-        if self.level == 2 and g == j:
-            return np.arange(1, rows + 1)
-        return np.full(rows, whole)
-
     @property
     def strips_at(self) -> int:
         """Where the offsets of the strips are."""
-        return HEAD_BYTES + CLASS_BYTES
+        return HEADER_BYTES + CLASS_BYTES
 
     @property
     def order_at(self) -> int:
@@ -114,83 +125,59 @@ class Shape:
         """Where the first strip begins."""
         return self.facts_at + self.facts + 4
 
-    def entry_bytes(self, widths: Any) -> Any:
-        """Bytes of classes and lengths at the beginning of row segments of so many records, integers or an array."""
-        return -(-widths // self.block) * (3 if self.columns == 4 else 2)
+    def entry_bytes(self, width: int) -> int:
+        """Bytes of classes and lengths at the beginning of a row segment of `width` records."""
+        return -(-width // self.block) * (3 if self.columns == 4 else 2)
 
     def build(self) -> bytes:
         """The 64 bytes."""
-        said = {
-            "level": self.level,
-            "points": self.points,
-            "chequers": self.chequers,
-            "columns": self.columns,
-            "block": self.block.bit_length() - 1,
-            "groups": self.groups,
-            "positions": self.positions,
-            "facts": self.facts,
-            "size": self.size,
-            "crc": bytes(4),
-        }
-        first = bytes(HEAD.build(said))[:60]
-        return first + crc(first)
-
-
-def shape_of(level: int, points: int, chequers: int, columns: int, facts: int = 0, size: int = 0) -> Shape:
-    """The shape that bgfmt writes for a table."""
-    n = board.count(points, chequers)
-    groups = max(-(-n // MOST_GROUP), min(n, LEAST_GROUPS[level]))
-    return Shape(level, points, chequers, columns, BLOCKS[level], groups, n, facts, size)
-
-
-def crc(data: Any) -> bytes:
-    """CRC-32 as it stands in the file."""
-    return zlib.crc32(data).to_bytes(4, "little")
+        fields = vars(self) | {"block": self.block.bit_length() - 1, "crc": bytes(4)}
+        return sealed(bytes(HEADER.build(fields))[:60])
 
 
 def read_shape(source: Source, offset: int) -> Shape:
-    """The first 64 bytes, checked."""
-    first = source.bytes(offset, HEAD_BYTES, "header")
-    if crc(first[:60]) != first[60:]:
-        raise CorruptError(
-            source.name, offset + 60, f"the header's sum {crc(first[:60]).hex()}", first[60:].hex()
+    """The first 64 bytes, checked; CapabilityError for a table of the second level."""
+    first = read_sealed(source, offset, HEADER_BYTES, "header")
+    if first[8:10] == SECOND_LEVEL.to_bytes(2, "little"):
+        raise CapabilityError(
+            f"{source.name}: a bgfmt-ts table of level 2, and this version of bgfmt reads level 1: "
+            "convert it with bgfmt 0.2 (convert FILE NEW -O level=1)"
         )
-    said = source.header(HEAD, HEAD_BYTES, offset)
-
-    def refuse(field: str, at: int, expected: object, found: object) -> HeaderError:
-        return HeaderError(source.name, field, offset + at, expected, found)
-
-    if said.level not in LEVELS:
-        raise refuse("version", 8, "1 or 2", said.level)
-    if not (1 <= said.points <= 25 and 1 <= said.chequers <= 15):
-        raise refuse("points", 10, "1 to 25 points, 1 to 15 chequers", f"{said.points} and {said.chequers}")
-    if said.level == 2 and said.points > MOST_POINTS:
-        raise refuse("points", 10, f"at most {MOST_POINTS} at level 2", said.points)
-    if said.columns not in (1, 4):
-        raise refuse("columns", 12, "1 or 4", said.columns)
-    if not 4 <= said.block <= 12:
-        raise refuse("block", 13, "4 to 12", said.block)
-    n = board.count(said.points, said.chequers)
-    if said.positions != n:
-        raise refuse("positions", 16, n, said.positions)
-    if not (1 <= said.groups <= n and -(-n // said.groups) <= MOST_GROUP):
-        raise refuse("groups", 14, f"groups of at most {MOST_GROUP}", said.groups)
-    if said.facts > MOST_FACTS:
-        raise refuse("facts", 20, f"at most {MOST_FACTS}", said.facts)
+    header = source.header(HEADER, HEADER_BYTES, offset)
+    n = board.count(header.points, header.chequers)
+    groups = header.groups
+    checks = [
+        ("points", 10, "1 to 25 points, 1 to 15 chequers", f"{header.points} and {header.chequers}",
+         1 <= header.points <= 25 and 1 <= header.chequers <= 15),
+        ("columns", 12, "1 or 4", header.columns, header.columns in (1, 4)),
+        ("block", 13, "4 to 12", header.block, 4 <= header.block <= 12),
+        ("positions", 16, n, header.positions, header.positions == n),
+        ("groups", 14, f"groups of at most {MOST_GROUP}", groups, 1 <= groups <= n <= groups * MOST_GROUP),
+        ("facts", 20, f"at most {MOST_FACTS}", header.facts, header.facts <= MOST_FACTS),
+    ]  # fmt: skip
+    for field, at, expected, found, right in checks:
+        if not right:
+            raise HeaderError(source.name, field, offset + at, expected, found)
     shape = Shape(
-        said.level, said.points, said.chequers, said.columns, 1 << said.block, said.groups, n, said.facts,
-        said.size,
-    )  # fmt: skip
-    if said.size < shape.first_strip:
-        raise refuse("size", 24, f"at least {shape.first_strip}", said.size)
-    if offset + said.size > source.size:
-        raise TruncatedError(source.name, offset + said.size, source.size, "table")
+        header.points,
+        header.chequers,
+        header.columns,
+        1 << header.block,
+        groups,
+        n,
+        header.facts,
+        header.size,
+    )
+    if shape.size < shape.first_strip:
+        raise HeaderError(source.name, "size", offset + 24, f"at least {shape.first_strip}", shape.size)
+    if offset + shape.size > source.size:
+        raise TruncatedError(source.name, offset + shape.size, source.size, "table")
     return shape
 
 
 @dataclass(frozen=True, eq=False)
 class Directory:
-    """What stands before the strips: classes, their offsets, the order, the facts as bytes."""
+    """What stands before the strips: classes, offsets of the strips, order of the positions, facts as bytes."""
 
     classes: Classes
     strips: list[int]
@@ -198,52 +185,50 @@ class Directory:
     facts: bytes
 
     def build(self) -> bytes:
-        """Its bytes, the sum included."""
+        """Its bytes, the checksum included."""
         table = np.column_stack([self.classes.shifts, self.classes.frequencies])
         out = table.astype("<u2").tobytes() + np.array(self.strips, "<u8").tobytes()
-        out += self.order.astype("<u4").tobytes() + self.facts
-        return out + crc(out)
+        return sealed(out + self.order.astype("<u4").tobytes() + self.facts)
 
 
 def read_directory(source: Source, offset: int, shape: Shape) -> Directory:
     """Everything between the first 64 bytes and the first strip, checked."""
-    size = shape.first_strip - HEAD_BYTES
-    data = source.bytes(offset + HEAD_BYTES, size, "directory")
-    end = offset + shape.first_strip - 4
-    if crc(memoryview(data)[:-4]) != data[-4:]:
-        raise CorruptError(source.name, end, "the directory's sum", data[-4:].hex())
+    data = read_sealed(source, offset + HEADER_BYTES, shape.first_strip - HEADER_BYTES, "directory")
     table = np.frombuffer(data, "<u2", 16 * 65).reshape(16, 65).astype(np.int64)
     classes = Classes(table[:, 0].copy(), table[:, 1:].copy())
-    if not classes.sense():
-        raise CorruptError(source.name, offset + HEAD_BYTES, "classes of 4096 parts", "others")
-    strips = np.frombuffer(data, "<u8", shape.groups + 1, shape.strips_at - HEAD_BYTES).tolist()
-    many = [len(shape.widths(g, 0)) * shape.tiles(g) for g in range(shape.groups)]
-    rising = all(8 * m < b - a for m, (a, b) in zip(many, pairwise(strips), strict=True))
+    if not classes.sound():
+        raise CorruptError(source.name, offset + HEADER_BYTES, "classes of 4096 parts", "others")
+    strips = np.frombuffer(data, "<u8", shape.groups + 1, shape.strips_at - HEADER_BYTES).tolist()
+    rows = np.diff(shape.edges()).tolist()
+    rising = all(8 * shape.groups * m < b - a for m, (a, b) in zip(rows, pairwise(strips), strict=True))
     if not (rising and strips[0] == shape.first_strip and strips[-1] == shape.size):
         raise CorruptError(source.name, offset + shape.strips_at, "strips one behind the other", strips[:4])
-    order = np.frombuffer(data, "<u4", shape.positions, shape.order_at - HEAD_BYTES).astype(np.int64)
+    order = np.frombuffer(data, "<u4", shape.positions, shape.order_at - HEADER_BYTES).astype(np.int64)
     seen = np.zeros(shape.positions, bool)
     seen[order[order < shape.positions]] = True
     if not seen.all():
         raise CorruptError(source.name, offset + shape.order_at, "every position once", int(seen.argmin()))
-    return Directory(classes, strips, order, data[shape.facts_at - HEAD_BYTES : -4])
+    return Directory(classes, strips, order, data[shape.facts_at - HEADER_BYTES : -4])
+
+
+#: of the factors of one column in a tile: bytes before them, how many of 16 bits, of 8, pairs of 4, where their
+#: shifts begin, and whether sums of the small ones stay within 32 bits
+BEFORE, WIDE, NARROW, PAIRS, SHIFTS, SHORT, PARTS = range(7)
 
 
 @dataclass(frozen=True, eq=False)
-class Scales:
-    """The factors of a tile: for every column the shifts (0 to 15) of those of 16 bits, of 8 bits, of pairs of 4."""
+class TileModel:
+    """How the factors of a tile are stored: of every column the shifts of those of 16 bits, of 8, of pairs of 4.
 
-    wide: tuple[NDArray[np.uint8], ...]
-    narrow: tuple[NDArray[np.uint8], ...]
-    pairs: tuple[NDArray[np.uint8], ...]
+    columns : (wide, narrow, pairs) of each column, uint8 of 0 to 15.
+    """
 
-    def __iter__(self) -> Iterator[tuple[NDArray[np.uint8], NDArray[np.uint8], NDArray[np.uint8]]]:
-        return zip(self.wide, self.narrow, self.pairs, strict=True)
+    columns: list[tuple[NDArray[np.uint8], NDArray[np.uint8], NDArray[np.uint8]]]
 
-    @property
+    @cached_property
     def counts(self) -> NDArray[np.int64]:
         """(columns, 3)."""
-        return np.array([[len(part) for part in column] for column in self], np.int64)
+        return np.array([[len(part) for part in column] for column in self.columns], np.int64)
 
     @cached_property
     def factor_bytes(self) -> int:
@@ -251,59 +236,53 @@ class Scales:
         return int((self.counts * (2, 1, 1)).sum())
 
     @cached_property
-    def parts(self) -> NDArray[np.int64]:
-        """Where each column's factors are, (columns, 6), as `kernels.predicted` has it."""
-        out, at, before = [], 0, 0
-        for wide, narrow, pairs in self:
+    def shifts(self) -> NDArray[np.uint8]:
+        """Those of all columns, one behind the other."""
+        return np.concatenate([part for column in self.columns for part in column])
+
+    def parts(self, shifts_before: int) -> NDArray[np.int64]:
+        """(columns, PARTS): where the factors of every column are."""
+        out, at = [], 0
+        for wide, narrow, pairs in self.columns:
             most = int(np.exp2(narrow.astype(np.float64)).sum()) << 14
             most += int(np.exp2(pairs.astype(np.float64)).sum()) << 7
-            out.append((at, len(wide), len(narrow), len(pairs), before, most < 1 << 31))
+            out.append((at, len(wide), len(narrow), len(pairs), shifts_before, most < 1 << 31))
             at += 2 * len(wide) + len(narrow) + len(pairs)
-            before += sum(len(part) + -len(part) % 16 for part in (wide, narrow, pairs))
+            shifts_before += len(wide) + len(narrow) + len(pairs)
         return np.array(out, np.int64)
-
-    @cached_property
-    def weights(self) -> NDArray[np.int32]:
-        """Two to each shift, in the order of the bytes, each kind filled up with zeros to a multiple of 16."""
-        parts = [np.left_shift(np.int32(1), part, dtype=np.int32) for column in self for part in column]
-        return np.concatenate([np.pad(part, (0, -len(part) % 16)) for part in parts])
 
     def build(self) -> bytes:
         """As a strip's head holds it."""
         return b"".join(
             counts.astype("<u2").tobytes() + b"".join(part.tobytes() for part in column)
-            for counts, column in zip(self.counts, self, strict=True)
+            for counts, column in zip(self.counts, self.columns, strict=True)
         )
 
 
-def strip_head(tiles: list[Scales]) -> bytes:
+def strip_head(tiles: list[TileModel]) -> bytes:
     """u32 its size, then counts and shifts of every tile, u32 its sum."""
     body = b"".join(tile.build() for tile in tiles)
-    out = (len(body) + 8).to_bytes(4, "little") + body
-    return out + crc(out)
+    return sealed((len(body) + 8).to_bytes(4, "little") + body)
 
 
-def read_strip_head(source: Source, at: int, shape: Shape, count: int) -> tuple[list[Scales], int]:
-    """The tiles of a strip, so many, and the size of its head."""
+def read_strip_head(source: Source, at: int, shape: Shape) -> tuple[list[TileModel], int]:
+    """The tiles of a strip, and the size of its head."""
     size = int.from_bytes(source.bytes(at, 4, "strip"), "little")
     limits = (MOST_WIDE, MOST_NARROW, MOST_PAIRS)
-    most = 8 + count * shape.columns * (6 + sum(limits))
-    if not 8 + 6 * count * shape.columns <= size <= most:
+    columns = shape.groups * shape.columns
+    most = 8 + columns * (6 + sum(limits))
+    if not 8 + 6 * columns <= size <= most:
         raise CorruptError(source.name, at, f"a strip's head of at most {most} bytes", size)
-    data = source.bytes(at, size, "strip")
-    if crc(data[:-4]) != data[-4:]:
-        raise CorruptError(source.name, at + size - 4, f"the sum {crc(data[:-4]).hex()}", data[-4:].hex())
-    tiles, place = [], 4
-    for _ in range(count):
-        columns = []
-        for _ in range(shape.columns):
-            counts = np.frombuffer(data[place : place + 6].ljust(6, b"\0"), "<u2").astype(np.int64)
-            shifts = np.frombuffer(data[place + 6 : min(place + 6 + int(counts.sum()), size - 4)], np.uint8)
-            if (counts > limits).any() or len(shifts) != counts.sum() or (shifts > 15).any():
-                raise CorruptError(source.name, at + place, "counts and shifts of factors", counts.tolist())
-            columns.append(np.split(shifts, np.cumsum(counts)[:2]))
-            place += 6 + len(shifts)
-        tiles.append(Scales(*zip(*columns, strict=True)))
+    data = read_sealed(source, at, size, "strip")
+    parts, place = [], 4
+    for _ in range(columns):
+        counts = np.frombuffer(data[place : place + 6].ljust(6, b"\0"), "<u2").astype(np.int64)
+        shifts = np.frombuffer(data[place + 6 : min(place + 6 + int(counts.sum()), size - 4)], np.uint8)
+        if (counts > limits).any() or len(shifts) != counts.sum() or (shifts > 15).any():
+            raise CorruptError(source.name, at + place, "counts and shifts of factors", counts.tolist())
+        wide, narrow, pairs = np.split(shifts, np.cumsum(counts)[:2])
+        parts.append((wide, narrow, pairs))
+        place += 6 + len(shifts)
     if place != size - 4:
         raise CorruptError(source.name, at, f"a strip's head of {place + 4} bytes", size)
-    return tiles, size
+    return [TileModel(parts[k : k + shape.columns]) for k in range(0, columns, shape.columns)], size

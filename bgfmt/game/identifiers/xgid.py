@@ -1,4 +1,4 @@
-"""eXtreme Gammon's XGID: ten fields; the points are numbered by player 1 whoever is on roll."""
+"""eXtreme Gammon's XGID: ten fields; the points are numbered by player 1, also when player 2 is on roll."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ class Space(NamedTuple):
 
 @njit()
 def space_for(points: int, signs: Array) -> Any:
-    """Working space for positions of so many points and keys of the dtype of `signs`."""
+    """Working space for positions of `points` points and keys of the dtype of `signs`."""
     return Space(
         np.zeros(points + 2, np.int64),
         np.zeros(points + 2, np.int64),

@@ -69,8 +69,6 @@ class PairReader:
         self._offset = 0
         #: position numbers by place, where rows and columns are walked in another order than that of their numbers
         self.order: Array | None = getattr(table.equities, "order", None)
-        #: whether half of its records are rebuilt: rows from all rows behind them, pieces of columns from their rows
-        self.half: bool = getattr(table.equities, "half", False)
         array = table.equities
         if isinstance(array, np.ndarray) and array.flags.c_contiguous and array.dtype == np.dtype("<u2"):
             offset = _offset_in_file(array)
@@ -93,8 +91,6 @@ class PairReader:
 
     def at_once(self) -> int:
         """Rows that are best made at once, where they are made."""
-        if self.half:
-            return int(self.rows_array.ahead)  # type: ignore[attr-defined]
         return 1 if self.order is None else UNPACKED_BYTES // (self.n * self.columns * 2)
 
     def piece(self, start: int, stop: int, first: int, last: int) -> Array:
@@ -242,7 +238,7 @@ def check(
                 list(pool.map(work, tiles))
                 if begin <= zero < end:
                     expected[1:, (zero - begin) * columns :][:, :columns] = 0
-                step = n if grid.half else max(1, PIECE_BYTES // expected[0].nbytes)
+                step = max(1, PIECE_BYTES // expected[0].nbytes)
                 pieces = [(u, min(n, u + step), expected, begin, end) for u in range(0, n, step)]
                 for rows, failing, histogram, numbers, largest in pool.map(judge, pieces):
                     found.failing += failing

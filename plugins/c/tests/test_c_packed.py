@@ -13,6 +13,7 @@ import pytest
 
 import bgfmt
 from plugins.c.tests.conftest import CORRUPT, GOLDEN, HEADER, NOT_COVERED, SANITIZE, UNKNOWN, Answer
+from tests.support.packing import second_level
 
 
 @pytest.fixture(scope="session")
@@ -106,9 +107,9 @@ def test_packed_mutants(build: Callable[..., Path], packed: dict[Path, Path]) ->
 
 
 def test_the_second_level_is_refused_by_name(lib: ct.CDLL, tmp_path: Path) -> None:
-    path, db = tmp_path / "2.bgts", ct.c_void_p()
-    bgfmt.convert(GOLDEN / "ts_03x03.bd", path, level=2)
-    data = path.read_bytes()
+    path, db = tmp_path / "1.bgts", ct.c_void_p()
+    bgfmt.convert(GOLDEN / "ts_03x03.bd", path)
+    data = second_level(path.read_bytes())
     lib.bgfmt_open_memory.argtypes = [ct.c_char_p, ct.c_size_t, ct.c_void_p, ct.c_void_p]
     status = lib.bgfmt_open_memory(data, len(data), None, ct.byref(db))
     assert "level 2" in lib.bgfmt_strerror(status).decode()

@@ -1,4 +1,4 @@
-"""What strangers send does not stop the server: scans, half-open connections, endless lines, clients that vanish."""
+"""Nothing that is sent stops the server: scans, half-open connections, endless lines, clients that vanish."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def test_half_open_connections_do_not_shut_others_out(port: int) -> None:
         for sock in idle[:20]:
             sock.sendall(b"board:half")
         assert alive(port)
-        assert ask(playing, PLAY) == "4/off 2/off"  # whoever plays is not the one to go
+        assert ask(playing, PLAY) == "4/off 2/off"  # the one that plays is not the one to go
         for sock in idle:
             sock.close()
 

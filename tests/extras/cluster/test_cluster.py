@@ -1,4 +1,4 @@
-"""Solves and checks by Dask's workers: the same bytes, whoever ends meanwhile."""
+"""Solves and checks by Dask's workers: the same bytes, whichever process ends meanwhile."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ import bgfmt
 from bgfmt.cli import run
 from bgfmt.errors import CapabilityError, ClusterError
 from bgfmt.extras.cluster.dask_workers import DaskWorkers
-from bgfmt.files.solve_store import solve_stored
+from bgfmt.files.solve import solve_stored
 from tests.support import store_making
 from tests.support.store_making import BGFMT, chunk_files, digest, reseal
 
@@ -60,30 +60,6 @@ def test_a_cluster_makes_the_same_bytes(two: DaskWorkers, tmp_path: Path, made: 
     solved = solve_stored("two-sided", 6, 7, tmp_path / "o.bd", store=path, cluster=address_of(two))
     assert digest(tmp_path / "o.bd") == digest(made["6x7"])
     assert (solved.read, solved.written) == solved.grid.moved
-
-
-def test_first_tiles_are_made_while_workers_start(
-    tmp_path: Path, made: dict[str, Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Here, and no others than the workers would make; what goes wrong with them is told by who makes them then."""
-    pytest.importorskip("distributed")
-    from bgfmt.solver.stored import Making
-
-    here: list[object] = []
-    make = Making.make
-
-    def noted(making: Making, tile: tuple[int, int]) -> object:
-        here.append(tile)
-        if len(here) > 2:
-            raise OSError("no more")
-        return make(making, tile)
-
-    monkeypatch.setattr(Making, "make", noted)
-    solved = solve_stored("two-sided", 6, 7, tmp_path / "o.bd", cluster="local:1")
-    assert here[:2] == solved.grid.tiles()[:2]
-    assert solved.made == len(solved.grid.tiles())
-    assert (solved.read, solved.written) == solved.grid.moved
-    assert digest(tmp_path / "o.bd") == digest(made["6x7"])
 
 
 def test_workers_may_be_killed(two: DaskWorkers, tmp_path: Path, made: dict[str, Path]) -> None:
@@ -143,10 +119,10 @@ def test_no_cluster_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(CapabilityError, match=r"local:N or the address"):
         solve_stored("two-sided", 3, 2, store=tmp_path / "s", cluster="somewhere")
     pytest.importorskip("distributed")
-    from bgfmt.extras.cluster import addresses
+    from bgfmt.extras.cluster import dask_workers
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(addresses, "LISTENING", 0.2)
+        patch.setattr(dask_workers, "LISTENING", 0.2)
         with pytest.raises(ClusterError, match="no cluster: Connection refused"):
             solve_stored("two-sided", 3, 2, store=tmp_path / "s", cluster="tcp://127.0.0.1:9")
     lookups: list[object] = []
@@ -159,7 +135,7 @@ def test_no_cluster_is_one_line(tmp_path: Path) -> None:
             solve_stored("two-sided", 3, 2, store=tmp_path / "s", cluster="tcp://nobody.invalid:1")
     assert len(lookups) < 5  # a name that nobody has is not looked up again and again
     with socket.create_server(("127.0.0.1", 0)) as silent, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(addresses, "LISTENING", 0.2)
+        patch.setattr(dask_workers, "LISTENING", 0.2)
         address = f"tcp://127.0.0.1:{silent.getsockname()[1]}"
         with pytest.raises(ClusterError, match="no cluster: what listens there is no Dask scheduler"):
             solve_stored("two-sided", 3, 2, store=tmp_path / "s", cluster=address)
@@ -278,7 +254,7 @@ def test_an_interrupt_is_one_line(tmp_path: Path) -> None:
         text=True,
         start_new_session=True,
     ) as begun:
-        while not any("bgfmt.solver.ready" in line for line in commands_below(begun.pid)):
+        while not any("spawn_main" in line for line in commands_below(begun.pid)):
             time.sleep(0.01)
         time.sleep(0.5)
         os.killpg(begun.pid, signal.SIGINT)
@@ -291,22 +267,20 @@ def test_an_interrupt_is_one_line(tmp_path: Path) -> None:
 @pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="this system has no masks of signals")
 def test_starting_workers_leaves_interrupts_as_they_were() -> None:
     """Neither blocked nor ignored for whom this process starts later; one that is ignored is not heard either."""
-    from bgfmt.extras.cluster.dask_workers import _undisturbed, begin
+    from bgfmt.extras.cluster.dask_workers import _interrupts_later
 
-    pytest.importorskip("distributed")
     masked, handler = signal.pthread_sigmask(signal.SIG_BLOCK, ()), signal.getsignal(signal.SIGINT)
     try:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
-        assert begin("local:1")
-        assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, ())
         for own in (signal.SIG_IGN, signal.default_int_handler):
             signal.signal(signal.SIGINT, own)
             heard = pytest.raises(KeyboardInterrupt) if callable(own) else contextlib.nullcontext()
             finished = False
-            with heard, _undisturbed():
+            with heard, _interrupts_later():
                 os.kill(os.getpid(), signal.SIGINT)
                 finished = True
             assert finished
+            assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, ())
             assert signal.getsignal(signal.SIGINT) is own
     finally:
         signal.signal(signal.SIGINT, handler)

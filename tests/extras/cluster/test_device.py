@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from bgfmt.errors import CapabilityError
-from bgfmt.files.solve_store import solve_stored
+from bgfmt.files.solve import solve_stored
 
 BGFMT = [sys.executable, "-m", "bgfmt"]
 

@@ -206,7 +206,7 @@ def test_worked_examples(count: Any, part: int, found: float, verdict: tuple[boo
 def test_limits(name: str, ours: int, theirs: int, verdict: tuple[bool, ...]) -> None:
     us, them = (
         np.array([[n, 0, 0, 0, 0, 0]]) for n in (ours, theirs)
-    )  # so many pips; more chequers than there are
+    )  # that number of pips; more chequers than there are
     row = np.zeros((1, 31))
     found = RULES[name].decide(Pairs(us, them, row, row))
     assert tuple(bool(x[0]) for x in found) == verdict

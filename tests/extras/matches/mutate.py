@@ -1,6 +1,6 @@
 """Damaged matches: bytes changed, cut, doubled and moved, inside packed forms too.
 
-`python -m tests.extras.matches.mutate FILE [COUNT]` reads so many damaged copies and says how each ended.
+`python -m tests.extras.matches.mutate FILE [COUNT]` reads COUNT damaged copies and says how each ended.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ def one(data: bytes) -> str:
 
 
 def main(path: Path, count: int, seed: int = 1) -> None:
-    """Reads so many damaged copies; whatever is no BgfmtError goes through."""
+    """Reads `count` damaged copies; whatever is no BgfmtError goes through."""
     data = path.read_bytes()
     source = random.Random(seed)
     ends: collections.Counter[str] = collections.Counter()

@@ -223,7 +223,7 @@ def test_who_resigns() -> None:
 
 @pytest.mark.parametrize(("beavers", "cube"), [(1, 4), (2, 8), (3, 16), (4, 32)])
 def test_beavers_without_takes(beavers: int, cube: int) -> None:
-    """gnubg writes no take after a beaver; a roll takes it, and whoever beavered keeps the cube."""
+    """gnubg writes no take after a beaver; a roll takes it, and the player who beavered keeps the cube."""
     rows = ["  1) 31: 8/5 6/5                  Doubles => 2"]
     turns = [f"Beavers => {4 << k}" for k in range(beavers)]
     for k in range(0, beavers, 2):

@@ -17,7 +17,7 @@ from bgfmt.game.moves import legal_plays
 
 
 def game(source: random.Random, length: int, scores: tuple[int, int], number: int, plies: int) -> GameWalk:
-    """A game of legal plays and whatever the cube allows, cut off after so many plies."""
+    """A game of legal plays and whatever the cube allows, cut off after `plies` plies."""
     walk = GameWalk(
         ("Ann", "Bob"), length, Rules(jacoby=None if length else False), number=number, scores=scores
     )

@@ -1,4 +1,4 @@
-"""`bgfmt serve` as a server of files to strangers: ranges, caching, hosts and origins, limits of connections."""
+"""`bgfmt serve` as a public server of files: ranges, caching, hosts and origins, limits of connections."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ def test_counters(client: Client) -> None:
         assert re.fullmatch(r"#.*|[a-z_]+(\{.*\})? -?[0-9.e+-]+", line), line
 
 
-# -- standing up to strangers ----------------------------------------------------------------------------
+# -- standing up to anything sent -------------------------------------------------------------------------
 
 
 def raw(base: str, data: bytes, wait: float = 5) -> bytes:

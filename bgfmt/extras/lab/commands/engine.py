@@ -20,7 +20,7 @@ MODES = ("play", "referee", "self", "series", "replay", "explain", "bearoff")
 )
 @click.option("--games", type=click.IntRange(1, 10_000_000), help="How many (series: 1000, else 1).")
 @click.option(
-    "--match", "length", type=click.IntRange(1, 64), help="A match of so many points, not money games."
+    "--match", "length", type=click.IntRange(1, 64), help="A match of this many points, not money games."
 )
 @click.option("--position", help="Where games start; the side on roll stands first and is player 1.")
 @click.option("--seed", type=int, help="Of the dice (series: 1, else the system's).")

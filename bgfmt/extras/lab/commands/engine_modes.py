@@ -129,22 +129,22 @@ def _series(asked: Asked, main: engine.Engine) -> int:
     alike = pair[0] is pair[1] and asked.dice is None and asked.output is None and not asked.length
     with Progress("playing", " games") as progress:
         if alike and isinstance(main, Bkg):
-            found = series.compiled(main, setting, games, seed, threads=asked.threads, progress=progress)
+            result = series.compiled(main, setting, games, seed, threads=asked.threads, progress=progress)
         else:
-            done: list[Game] = []
+            played: list[Game] = []
 
             def ended(game: Game) -> bool:
-                done.append(game)
-                progress(len(done), games)
+                played.append(game)
+                progress(len(played), games)
                 return True
 
             match = referee.play_match(pair, _dice(asked, seed), setting, games=games, ended=ended)
-            found = series.of_games(match.games)
+            result = series.of_games(match.games)
             _write(asked, match)
     if asked.as_json:
-        options.echo_json({"engine": asked.name, "against": names[1], "seed": seed, **found.as_dict()})
+        options.echo_json({"engine": asked.name, "against": names[1], "seed": seed, **result.as_dict()})
     else:
-        click.echo("\n".join(found.lines(names)))
+        click.echo("\n".join(result.lines(names)))
     return 0
 
 
@@ -189,11 +189,11 @@ def said(record: Record, names: tuple[str, str]) -> str:
 
 
 def _replay(asked: Asked, main: engine.Engine) -> int:
-    found = matches.read(asked.words[0]) if asked.words else [referee.sample_game()]
+    recorded = matches.read(asked.words[0]) if asked.words else [referee.sample_game()]
     only = 1 if asked.second or not asked.words else None
     rows: list[dict[str, object]] = []
     counted: list[referee.Turn] = []
-    for match in found:
+    for match in recorded:
         for problem in match.problems:
             click.echo(problem, err=True)
         for game in match.games:
@@ -212,13 +212,13 @@ def _replay(asked: Asked, main: engine.Engine) -> int:
     engaged = [turn.same for turn in counted if turn.record.position.contact]
     same = [turn.same for turn in counted]
     if asked.as_json:
-        problems = [problem for match in found for problem in match.problems]
+        problems = [problem for match in recorded for problem in match.problems]
         options.echo_json(
             {"turns": rows, "same": sum(same), "choices": len(same), "same_in_contact": sum(engaged),
              "choices_in_contact": len(engaged), "problems": problems}
         )  # fmt: skip
         return 0
-    whose = "" if only is None else f" of {found[0].players[only]}"
+    whose = "" if only is None else f" of {recorded[0].players[only]}"
     click.echo(
         f"the same in {sum(engaged)} of {len(engaged)} choices{whose} in contact, {sum(same)} of {len(same)} in all"
     )
@@ -234,20 +234,20 @@ def _bearoff(asked: Asked, main: engine.Engine) -> int:
         raise click.UsageError(f"engine {asked.name} has no rules for the bear-off to measure")
     from bgfmt.extras.lab.playing import quality
 
-    found = quality.measured(threads=asked.threads)
+    qualities = quality.measured(threads=asked.threads)
     if asked.as_json:
-        options.echo_json({"rules": [one.as_dict() for one in found]})
+        options.echo_json({"rules": [one.as_dict() for one in qualities]})
         return 0
     click.echo("851,929 positions of up to six men, 36 rolls, against exact two-sided play")
     click.echo("rule    differs   average cost   worst")
-    for one in found:
+    for one in qualities:
         line = (
             f"{one.rule:<7} {100 * one.differs:6.3f} %   {one.cost:.7f}    {one.worst:.5f}  ({one.worst_at})"
         )
         click.echo(line)
-    click.echo("\nwinning chance  positions  " + "  ".join(f"{one.rule:>9}" for one in found))
-    for k, (many, _) in enumerate(found[0].by_chance.tolist()):
-        costs = "  ".join(f"{one.by_chance[k, 1]:.7f}" for one in found)
+    click.echo("\nwinning chance  positions  " + "  ".join(f"{one.rule:>9}" for one in qualities))
+    for k, (many, _) in enumerate(qualities[0].by_chance.tolist()):
+        costs = "  ".join(f"{one.by_chance[k, 1]:.7f}" for one in qualities)
         click.echo(f"{k / 20:.2f}-{(k + 1) / 20:.2f}       {int(many):>9,}  {costs}")
     return 0
 
@@ -335,15 +335,15 @@ def _finite(points: float) -> float | None:
 
 def _position(engine: Bkg, state: GameState, as_json: bool) -> None:
     position = state.position
-    found = measure(position, engine.completion).as_dict()
+    measures = measure(position, engine.completion).as_dict()
     race = None if position.contact else racing(engine, state)
     if as_json:
-        told: dict[str, Any] = {"position_id": position.id, "measures": found}
-        options.echo_json(told | {"race": None if race is None else race._asdict()})
+        out: dict[str, Any] = {"position_id": position.id, "measures": measures}
+        options.echo_json(out | {"race": None if race is None else race._asdict()})
         return
     click.echo(draw(position))
     click.echo("X is taken to have just moved; pairs are of X and of O")
-    for name, value in found.items():
+    for name, value in measures.items():
         text = f"{value[0]}, {value[1]}" if isinstance(value, list) else f"{value:g}"
         click.echo(f"  {name.replace('_', ' '):<12} {text}")
     if race is not None:

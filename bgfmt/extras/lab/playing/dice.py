@@ -35,7 +35,7 @@ def mixed(state: int) -> int:
 
 
 class Seeded:
-    """Rolls from a seed, a stream of its own for each game: game 7 has the same dice whoever plays the others.
+    """Rolls from a seed, a stream of its own for each game: game 7 has the same dice in any order of games.
 
     >>> dice = Seeded(1977)
     >>> dice.begin(0)
@@ -85,11 +85,11 @@ class Listed:
         """Nothing: the list goes on."""
 
     def roll(self) -> Roll:
-        found = next(self._rolls, None)
-        if found is None:
+        roll = next(self._rolls, None)
+        if roll is None:
             raise FormatError(f"{self.name}: the game needs another roll after {self.used}")
         self.used += 1
-        return found
+        return roll
 
 
 class Thrown:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 
-from bgfmt.extras.lab.tables.expected_points import millionths
-from bgfmt.solver.executor import Executor
-from bgfmt.solver.recipe import Recipe
+from bgfmt.extras.lab.tables.expected_points import ExpectedPoints, millionths
+from bgfmt.game import board
+from bgfmt.solver import Plan, Recipe, Solver, plan, two_sided
 from bgfmt.solver.recipe import recipe as find_recipe
-from bgfmt.solver.two_sided import two_sided
-from bgfmt.solver.waves import Progress
-from bgfmt.tables import ExpectedPoints
 
 
 def expected_points(
@@ -19,8 +20,8 @@ def expected_points(
     *,
     recipe: str | Recipe = "points",
     threads: int | None = None,
-    executor: Executor | None = None,
-    progress: Progress | None = None,
+    workers: Any = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> ExpectedPoints:
     """Expected points of every pair of sides on `points` points with 1 to `chequers` chequers each.
 
@@ -31,10 +32,33 @@ def expected_points(
     [-666667, -666667, 722222]
     """
     chosen = find_recipe(recipe, "expected-points")
-    how = {"threads": threads, "executor": executor, "progress": progress}
-    whole = two_sided(points, chequers, cubeful=False, recipe="exact", **how)  # type: ignore[arg-type]
+    how: dict[str, Any] = {"threads": threads, "workers": workers, "progress": progress}
+    whole = two_sided(points, chequers, cubeful=False, recipe="exact", **how)
     worth = np.ascontiguousarray(np.asarray(whole.equities)[1:, 1:, 0])
     return ExpectedPoints(
         points=points, chequers=chequers, worth=millionths(worth) if chosen.rounded else worth,
         recipe=chosen.name, provenance=f"solved by bgfmt, recipe {chosen.name}",
     )  # fmt: skip
+
+
+class ExpectedPointsSolver(Solver):
+    """Expected points, from the exact two-sided table."""
+
+    name = kind = "expected-points"
+    unit = " pairs"
+
+    def plan(self, threads: int | None = None, memory: int | None = None) -> Plan:
+        size = self.points, self.chequers
+        whole = plan("two-sided", *size, cubeful=False, recipe="exact", threads=threads)
+        n = board.count(*size) - 1
+        output = 64 + (2 * self.points + 12) * n * n if self.recipe.rounded else 8 * n * n
+        what = f"expected points {self.points}x{self.chequers}, recipe {self.recipe.name}"
+        planned = replace(whole, what=what, positions=n * n, memory=whole.memory + 12 * n * n, output=output)
+        return self.in_memory(planned, memory)
+
+    def arrays(self) -> dict[str, tuple[tuple[int, ...], np.dtype[Any]]]:
+        n = board.count(self.points, self.chequers) - 1
+        return {"worth": ((n, n), np.dtype("<i4" if self.recipe.rounded else "<f8"))}
+
+    def solve(self, **how: Any) -> ExpectedPoints:
+        return expected_points(self.points, self.chequers, recipe=self.recipe, **how)

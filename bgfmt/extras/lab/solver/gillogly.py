@@ -6,19 +6,30 @@ divided once, so that every double is the one nearest to the exact number.
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Callable
+from typing import Any
 
-from bgfmt.extras.lab.tables.gillogly import CHEQUERS, POINTS, Domain, domain_ids, millionths
+import numpy as np
+from numpy.typing import NDArray
+
+from bgfmt.errors import SolverError
+from bgfmt.extras.lab.tables.gillogly import (
+    CHEQUERS,
+    POINTS,
+    Domain,
+    Gillogly,
+    domain_ids,
+    domain_of,
+    millionths,
+)
 from bgfmt.extras.lab.tables.gillogly import ROLLS as COLUMNS
 from bgfmt.game import board
 from bgfmt.game.moves import ROLLS, race_plays
-from bgfmt.solver.executor import Executor
-from bgfmt.solver.mean_rolls import mean_rolls
-from bgfmt.solver.recipe import Recipe
+from bgfmt.solver import Plan, Recipe, Solver, mean_rolls, plan
 from bgfmt.solver.recipe import recipe as find_recipe
-from bgfmt.solver.waves import Array, Progress
-from bgfmt.tables import Gillogly
 
+Array = NDArray[Any]
+Progress = Callable[[int, int], None]
 LONGEST = 16  # rolls of the longest bear-off in the union
 
 
@@ -27,7 +38,7 @@ def gillogly(
     *,
     recipe: str | Recipe = "bkg",
     threads: int | None = None,
-    executor: Executor | None = None,
+    workers: Any = None,
     progress: Progress | None = None,
 ) -> Gillogly:
     """ENR and P(1)..P(8) under the play of least expected rolls, of every position of a domain.
@@ -41,7 +52,7 @@ def gillogly(
     1.277778
     """
     chosen = find_recipe(recipe, "bkg")
-    means = np.asarray(mean_rolls(POINTS, board.MAX_CHEQUERS, threads=threads, executor=executor).means)
+    means = np.asarray(mean_rolls(POINTS, board.MAX_CHEQUERS, threads=threads, workers=workers).means)
     rows = _rows(domain_ids(domain), means, progress)
     return Gillogly(
         points=POINTS, chequers=CHEQUERS[domain], rows=millionths(rows) if chosen.rounded else rows,
@@ -72,3 +83,29 @@ def _rows(ids: Array, means: Array, progress: Progress | None) -> Array:
         if progress is not None and done % 256 == 0:
             progress(done, len(ids))
     return rows
+
+
+class GilloglySolver(Solver):
+    """The union of the two conditions of the domain by 15 chequers, the intersection by 8."""
+
+    name = kind = "bkg"
+
+    def plan(self, threads: int | None = None, memory: int | None = None) -> Plan:
+        if self.points != POINTS or self.chequers not in CHEQUERS.values():
+            raise SolverError(
+                f"BKG's table has 6 points and 15 chequers (union) or 8, not {self.points} and {self.chequers}"
+            )
+        whole = plan("one-sided", POINTS, 15, gammon=False, recipe="exact", threads=threads)
+        n = len(domain_ids(domain_of(self.chequers)))
+        output = 93 * n if self.recipe.rounded else 40 + 72 * n
+        what = f"Gillogly's table, recipe {self.recipe.name}"
+        return self.in_memory(Plan(what, n, whole.seconds, whole.memory, output), memory)
+
+    def arrays(self) -> dict[str, tuple[tuple[int, ...], np.dtype[Any]]]:
+        rows, columns = Gillogly.rules(self.points, self.chequers)[0].shapes[0]
+        assert rows is not None
+        assert columns is not None
+        return {"rows": ((rows, columns), np.dtype("<u4" if self.recipe.rounded else "<f8"))}
+
+    def solve(self, **how: Any) -> Gillogly:
+        return gillogly(domain_of(self.chequers), recipe=self.recipe, **how)

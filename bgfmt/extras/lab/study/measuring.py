@@ -124,8 +124,8 @@ def _exact(score: Score | None) -> Table:
 def _distributions(chequers: int) -> OneSided:
     from bgfmt.solver import one_sided
 
-    found = one_sided(POINTS, chequers=chequers, gammon=False, recipe="exact")
-    return of_kind([found], OneSided)[0]
+    table = one_sided(POINTS, chequers=chequers, gammon=False, recipe="exact")
+    return of_kind([table], OneSided)[0]
 
 
 def _rows(table: OneSided) -> Callable[[NDArray[Any]], NDArray[np.float64]]:

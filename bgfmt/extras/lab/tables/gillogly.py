@@ -45,7 +45,7 @@ def domain_ids(domain: Domain) -> NDArray[np.int64]:
 
 
 def domain_of(chequers: int) -> Domain:
-    """The domain whose sides have at most so many chequers: 15 of the union, 8 of the intersection."""
+    """The domain whose sides have at most `chequers` chequers: 15 of the union, 8 of the intersection."""
     return "union" if chequers == CHEQUERS["union"] else "intersection"
 
 

@@ -32,7 +32,7 @@ def lost(one: Judgement) -> str:
 
 
 def _seen(number: float, digits: int) -> str:
-    """A number above 0 to so many digits, or to the first that is not 0."""
+    """A number above 0 to `digits` digits, or to the first that is not 0."""
     while digits < 12 and not float(f"{number:.{digits}f}"):
         digits += 1
     return f"{number:.{digits}f}"
@@ -148,11 +148,11 @@ def where(one: Judgement) -> str:
 def score(one: Judgement) -> str:
     """The cube and the score of a decision as the side on roll sees them."""
     state = one.decision.state
-    said = [f"cube {state.cube_value} {state.owner}"]
+    parts = [f"cube {state.cube_value} {state.owner}"]
     if state.away is not None:
         crawford = ", Crawford" if state.crawford else ""
-        said.insert(0, f"{state.away[0]}-away {state.away[1]}-away{crawford}")
-    return ", ".join(said)
+        parts.insert(0, f"{state.away[0]}-away {state.away[1]}-away{crawford}")
+    return ", ".join(parts)
 
 
 def worst_lines(report: Report, most: int = WORST) -> Iterator[str]:

@@ -172,5 +172,5 @@ def _databases(path: str) -> bool:
         return True
     with os.scandir(path) as entries:
         names = [(entry.name.lower(), entry.is_dir()) for entry in entries if not entry.name.startswith(".")]
-    held = any(_asking.suffixed(name) for name, _ in names)
-    return held and not any(folder or name.endswith((*SUFFIXES, ".txt")) for name, folder in names)
+    databases = any(_asking.suffixed(name) for name, _ in names)
+    return databases and not any(folder or name.endswith((*SUFFIXES, ".txt")) for name, folder in names)

@@ -76,19 +76,19 @@ def judge(
         raise click.UsageError(
             "what was done? one of --played PLAY, --double, --no-double, --take, --pass and --beaver"
         )
-    said = _asking.split(words)
-    if said.many:
+    question = _asking.split(words)
+    if question.many:
         raise click.UsageError("one position is judged at a time")
-    state = _asking.state_of(said.position, **around)
+    state = _asking.state_of(question.position, **around)
     decision = _play(state, roll, played) if played is not None else _cube(state, roll, did[0])
-    with _asking.adviser(said.paths, described, part, **calculation) as advisor:
-        found = judged(decision, advisor)
+    with _asking.adviser(question.paths, described, part, **calculation) as advisor:
+        judgement = judged(decision, advisor)
         table = None if state.money else advisor.met
     if as_json:
         equities = None if table is None else {"name": table.name, "digest": table.digest}
-        options.echo_json({"asked": said.position} | _as_dict(found) | {"met": equities})
+        options.echo_json({"asked": question.position} | _as_dict(judgement) | {"met": equities})
     else:
-        click.echo("\n".join(_lines(found)))
+        click.echo("\n".join(_lines(judgement)))
         if table is not None:
             click.echo(f"  match equity table {table.name} (values {table.digest[:12]})")
     return 0
@@ -110,12 +110,12 @@ def _play(state: GameState, roll: str | None, played: str) -> Decision:
         raise PositionError(f"a play is written as 6/5 6/off, not {played!r}")
     position = state.position.check()
     mine, theirs = plays.board(position.us), plays.board(position.them)
-    found = plays.find(mine, theirs, dice, hops, marks)
-    if isinstance(found, str):
-        raise PositionError(f"{played}: {found}")
-    if not found.legal:
+    play = plays.find(mine, theirs, dice, hops, marks)
+    if isinstance(play, str):
+        raise PositionError(f"{played}: {play}")
+    if not play.legal:
         raise PositionError(f"{played} is not a legal play of {dice[0]}{dice[1]}")
-    made = Play(found.moves, plays.position(found.mine, found.theirs))
+    made = Play(play.moves, plays.position(play.mine, play.theirs))
     return Decision(0, 0, "play", state.turn, state, made)
 
 
@@ -139,30 +139,36 @@ def _cube(state: GameState, roll: str | None, did: str) -> Decision:
     return Decision(0, 0, did, state.turn if doubling else 1 - state.turn, state)
 
 
-def _as_dict(found: Judgement) -> dict[str, Any]:
+def _as_dict(judgement: Judgement) -> dict[str, Any]:
     from bgfmt.extras.matches.annotate import text
 
-    facts = {name: value for name, value in found.as_dict().items() if name not in ABOUT_A_MATCH}
-    return facts | {"certainty": text.certainty(found), "text": text.verdict(found)}
+    facts = {name: value for name, value in judgement.as_dict().items() if name not in ABOUT_A_MATCH}
+    return facts | {"certainty": text.certainty(judgement), "text": text.verdict(judgement)}
 
 
-def _lines(found: Judgement) -> list[str]:
+def _lines(judgement: Judgement) -> list[str]:
     from bgfmt.extras.matches.annotate import text
 
-    decision, state = found.decision, found.decision.state
+    decision, state = judgement.decision, judgement.decision.state
     who = "The other side" if decision.player != state.turn else "The side on roll"
     more = _asking.title(state)
     dice = f", roll {state.dice[0]}{state.dice[1]}" if state.dice else ""
-    lines = [_asking.board_of(state.position), "", f"{more or 'money play'}{dice}", "", text.verdict(found)]
-    width = max(len(found.did), len(found.best))
-    shown = [("done", found.did, found.equity, found.mwc)]
-    if found.best != found.did:
-        shown.append(("best", found.best, found.best_equity, found.best_mwc))
-    sign = "~" if found.approximate else ""
-    for label, name, equity, mwc in shown:
+    lines = [
+        _asking.board_of(state.position),
+        "",
+        f"{more or 'money play'}{dice}",
+        "",
+        text.verdict(judgement),
+    ]
+    width = max(len(judgement.did), len(judgement.best))
+    choices = [("done", judgement.did, judgement.equity, judgement.mwc)]
+    if judgement.best != judgement.did:
+        choices.append(("best", judgement.best, judgement.best_equity, judgement.best_mwc))
+    sign = "~" if judgement.approximate else ""
+    for label, name, equity, mwc in choices:
         lines.append(f"  {label}  {name:<{width}}  {text.worth(equity, mwc, about=bool(sign))}")
-    lines += [f"  {found.note}"] if found.note else []
-    lines += [f"  gammons are possible and {found.gammons}"] if found.gammons != "none" else []
-    where = "calculated" if found.source == "calculation" else f"from {found.table}"
-    measured = "equity at the score (EMG)" if found.mwc is not None else f"{found.measure} equity"
-    return [*lines, f"  {who.lower()}'s {measured}; {where}; {text.certainty(found)}"]
+    lines += [f"  {judgement.note}"] if judgement.note else []
+    lines += [f"  gammons are possible and {judgement.gammons}"] if judgement.gammons != "none" else []
+    where = "calculated" if judgement.source == "calculation" else f"from {judgement.table}"
+    measured = "equity at the score (EMG)" if judgement.mwc is not None else f"{judgement.measure} equity"
+    return [*lines, f"  {who.lower()}'s {measured}; {where}; {text.certainty(judgement)}"]

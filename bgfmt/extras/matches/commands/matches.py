@@ -30,13 +30,13 @@ def matches(files: tuple[str, ...], as_json: bool) -> int:
     code = 0
     for path in files:
         try:
-            found = read(path)
+            several = read(path)
         except (BgfmtError, OSError) as error:
             click.echo(f"bgfmt: {printable(options.message_of(error), 400)}", err=True)
             out.append({"file": path, "error": options.as_error(error)})
             code = 2
             continue
-        for match in found:
+        for match in several:
             if as_json:
                 out.append({"file": path, **match.as_dict()})
             else:

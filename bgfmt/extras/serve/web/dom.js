@@ -1,4 +1,4 @@
-// Elements made from plain values; text of strangers goes in as text alone.
+// Elements made from plain values; text of unknown origin goes in as text alone.
 
 const SVG = "http://www.w3.org/2000/svg";
 

@@ -45,8 +45,10 @@ class Bkg:
         """How it doubles, as the kernels have it."""
         from bgfmt.extras.lab.engine.bkg.kernels.choosing import Cube
 
-        said = self.completion
-        return Cube(get_args(Zone).index(said.zone), said.rounding == "nearest", said.bearoff == "w")
+        completion = self.completion
+        return Cube(
+            get_args(Zone).index(completion.zone), completion.rounding == "nearest", completion.bearoff == "w"
+        )
 
     @cached_property
     def room(self) -> Room:

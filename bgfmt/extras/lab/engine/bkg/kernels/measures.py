@@ -165,7 +165,7 @@ def gap(x: Array) -> int:
 
 @njit()
 def getbackin(closed: int, men: int) -> float:
-    """Pips that so many men on the bar are expected to lose against so many closed points."""
+    """Pips that `men` men on the bar are expected to lose against a number of closed points."""
     c = min(max(closed, 0), 6)
     if c == 6:
         return men * 4 * ROLL

@@ -50,7 +50,7 @@ def row(home: Home, x: Array) -> int:
 
 @njit()
 def within(home: Home, found: int, rolls: int) -> float:
-    """P(off in at most so many rolls)."""
+    """P(off in at most a number of rolls)."""
     if found == 0:
         return 1.0
     return home.chances[found, : min(max(rolls, 0), COLUMNS)].sum()  # type: ignore[no-any-return]

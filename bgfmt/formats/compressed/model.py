@@ -1,7 +1,11 @@
-"""Finding the factors of a tile: randomised singular vectors, quantised, in rounds (Halko, Martinsson, Tropp 2011).
+"""The model of a tile: factors whose products predict its records; how a writer finds them, and what they predict.
 
-Whatever comes out, the file is lossless: what the factors miss is in the residuals. A round's errors of rounding are
-themselves of low rank, so that the next round takes them up.
+Factors are found as randomised singular vectors (Halko, Martinsson, Tropp 2011), quantised in rounds: a round's
+errors of rounding are themselves of low rank, so that the next round takes them up. Whatever is found, the file is
+lossless: what the factors miss is in the residuals.
+
+Predictions are exact integers. A sum of 16-bit products stays below 2**53 (256 factors, shifts to 15), in doubles.
+Products of the smaller factors are added up in 32 bits, as far as the shifts allow it; there a sum begins anew.
 """
 
 from __future__ import annotations
@@ -12,20 +16,82 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgfmt.formats.compressed.classes import bits
-from bgfmt.formats.compressed.layout import MOST_NARROW, MOST_PAIRS, MOST_WIDE, Scales
+from bgfmt.formats.compressed.layout import MOST_NARROW, MOST_PAIRS, MOST_WIDE, TileModel
 
+Bytes = NDArray[np.uint8]
 Matrix = NDArray[np.float32]
-WIDE_STEP, NARROW_STEP, FINE_STEP = 64, 128, 192
+Numbers = NDArray[np.int64]
+
+# -- predicting -------------------------------------------------------------------------------------------------
+
+COLUMNS_AT_ONCE = 1024  # so that factors that are laid out stay near the processor
+ROOM = (8, 12)  # bits by which a factor of 8 bits, and one of 4, can be raised within 16 bits
+
+
+class _Plan(NamedTuple):
+    """How the small factors of one column of a tile are multiplied: by how many bits they are raised on either side,
+    (M + S,), where a sum begins anew, and what the sums are multiplied by."""
+
+    left: Numbers
+    right: Numbers
+    parts: Numbers
+    scale: float
+
+
+def _plan(narrow: Bytes, pairs: Bytes) -> _Plan:
+    """The plan for these shifts."""
+    shifts = np.concatenate([narrow, pairs]).astype(np.int64)
+    if not len(shifts):
+        return _Plan(shifts, shifts, np.zeros(1, np.int64), 1.0)
+    least = int(shifts.min())
+    by = shifts - least
+    mine = np.minimum(by, np.repeat(ROOM, [len(narrow), len(pairs)]))
+    tops = np.left_shift(np.repeat([1 << 14, 1 << 7], [len(narrow), len(pairs)]), by)
+    alone = np.append(tops[: len(narrow)], [0] * (len(narrow) % 2))
+    steps = [*alone.reshape(-1, 2).sum(axis=1).tolist(), *tops[len(narrow) :].tolist()]
+    parts, total = [0], 0
+    for k, top in enumerate(steps):
+        if total + top >= 1 << 31:
+            parts.append(k)
+            total = 0
+        total += top
+    return _Plan(mine, by - mine, np.array([*parts, len(steps)]), float(1 << least))
+
+
+def predict(rows: Bytes, columns: Bytes, model: TileModel, out: NDArray[np.uint16]) -> None:
+    """Predictions of the records of some rows and columns of a tile, (C, rows, columns) uint16 into `out`.
+
+    rows, columns : (m, bytes) and (w, bytes), their factors as a file has them.
+    """
+    from bgfmt.formats.compressed import kernels_model as kernels
+
+    m, w, at = len(rows), len(columns), 0
+    for c, (counts, (wide, narrow, pairs)) in enumerate(zip(model.counts, model.columns, strict=True)):
+        plan, end = _plan(narrow, pairs), at + int((counts * (2, 1, 1)).sum())
+        many, steps, padded = len(wide), int(plan.parts[-1]), m + -m % 4
+        left = np.zeros(padded * many), np.zeros(padded * steps, np.int32)
+        kernels.lay_out(rows[:, at:end], counts, plan.left, np.exp2(wide.astype(float)), 1, 1, *left)
+        for start in range(0, w, COLUMNS_AT_ONCE):
+            part = columns[start : start + COLUMNS_AT_ONCE, at:end]
+            padded = len(part) + -len(part) % 32
+            right = np.zeros(padded * many), np.zeros(padded * steps, np.int32)
+            kernels.lay_out(part, counts, plan.right, np.ones(many), 32, 16, *right)
+            kernels.products(
+                *left, *right, plan.parts, plan.scale, out[c, :, start : start + COLUMNS_AT_ONCE]
+            )
+        at = end
+
+
+# -- finding the factors ----------------------------------------------------------------------------------------
+
+WIDE_STEP, NARROW_STEP, FINE_STEP = 64, 128, 192  # singular vectors of a round
 WIDE_WORTH = 4.0  # a factor of 16 bits moves the records by this much or more
-NARROW_WORTH = (
-    0.19  # one of 8 bits by this share of what all of them leave: below, 4 bits lose less than 4 cost
-)
-SAMPLE = 96
+NARROW_WORTH = 0.19  # one of 8 bits by this share of what all leave: below, 4 bits lose less than 4 more cost
+SAMPLE = 96  # rows whose residuals say what they cost
 BLOCK = 128  # records whose mean residual says what they cost
 SPARE = 16  # singular vectors found beyond those that are used
 ENOUGH = 0.7
-#: bits that a number of a factor of 8, of 4 bits is worth: its own, and the time it takes; less where size is all
-PRICES, LEAST_PRICES = (9.0, 6.0), (8.0, 4.2)
+PRICES = (9.0, 6.0)  # bits that a number of a factor of 8, of 4 bits is worth: its own, and the time it takes
 WIDE, NARROW = (32767, 24), (127, 14)  # greatest factor, fractional bits
 FINE, FINE_STEPS = (
     7,
@@ -41,33 +107,24 @@ class Factors(NamedTuple):
     shifts: NDArray[np.uint8]
 
 
-def fit(
-    tile: NDArray[np.uint16], seed: int, prices: tuple[float, float] = PRICES
-) -> list[tuple[Factors, Factors, Factors]]:
-    """Factors of 16, 8 and 4 bits of every column of a tile (rows, columns, C)."""
+def fit(tile: NDArray[np.uint16], seed: int) -> tuple[Bytes, Bytes, TileModel]:
+    """Factors of the rows and of the columns of a tile (rows, columns, C), (m, bytes) each, and their shifts."""
     rng = np.random.default_rng(seed)
-    return [_column(tile[..., c], prices, rng) for c in range(tile.shape[2])]
+    factors = [_column(tile[..., c], rng) for c in range(tile.shape[2])]
+    rows = [_as_bytes(wide.left, narrow.left, fine.left) for wide, narrow, fine in factors]
+    columns = [_as_bytes(wide.right.T, narrow.right.T, fine.right.T) for wide, narrow, fine in factors]
+    shifts = [(wide.shifts, narrow.shifts, fine.shifts[::2]) for wide, narrow, fine in factors]
+    return np.concatenate(rows, axis=1), np.concatenate(columns, axis=1), TileModel(shifts)
 
 
-def as_bytes(
-    found: list[tuple[Factors, Factors, Factors]],
-) -> tuple[NDArray[np.uint8], NDArray[np.uint8], Scales]:
-    """Factors of the rows, of the columns, (m, bytes) uint8, and their shifts, as a file holds them."""
-    rows = [_bytes(wide.left, narrow.left, fine.left) for wide, narrow, fine in found]
-    columns = [_bytes(wide.right.T, narrow.right.T, fine.right.T) for wide, narrow, fine in found]
-    shifts = [(wide.shifts, narrow.shifts, fine.shifts[::2]) for wide, narrow, fine in found]
-    return np.concatenate(rows, axis=1), np.concatenate(columns, axis=1), Scales(*zip(*shifts, strict=True))
-
-
-def _bytes(wide: Matrix, narrow: Matrix, fine: Matrix) -> NDArray[np.uint8]:
+def _as_bytes(wide: Matrix, narrow: Matrix, fine: Matrix) -> Bytes:
     whole, small = wide.astype(np.int16), fine.astype(np.int8)
     parts = [whole >> 8, whole & 255, narrow.astype(np.int8), small[:, ::2] & 15 | small[:, 1::2] << 4]
     return np.concatenate([part.astype(np.uint8) for part in parts], axis=1)
 
 
-def _column(
-    stored: NDArray[np.uint16], prices: tuple[float, float], rng: np.random.Generator
-) -> tuple[Factors, Factors, Factors]:
+def _column(stored: NDArray[np.uint16], rng: np.random.Generator) -> tuple[Factors, Factors, Factors]:
+    """Factors of 16, 8 and 4 bits of one column of the records of a tile, (rows, columns)."""
     rest = stored.astype(np.float32)
     rest -= 32768
     rows, columns = rest.shape
@@ -87,7 +144,7 @@ def _column(
     while left:
         u, b, s = _leading(rest, min(NARROW_STEP, left), rng)
         noise = np.sqrt(max(0.0, float(np.vdot(rest, rest)) - float((s**2).sum())))
-        take = min(int((s > NARROW_WORTH * noise).sum()), _worth(rest, u, b, prices[0], rng))
+        take = min(int((s > NARROW_WORTH * noise).sum()), _worth(rest, u, b, PRICES[0], rng))
         take = min(len(s), _full(take, 16))
         if take:
             narrow.append(_quantised(rest, u[:, :take], *NARROW))
@@ -97,13 +154,13 @@ def _column(
     left = 2 * MOST_PAIRS
     while left:
         u, b, s = _leading(rest, min(FINE_STEP, left), rng)
-        take = min(len(s) // 2 * 2, _full(_worth(rest, u, b, prices[1], rng) // 2 * 2, 16))
+        take = min(len(s) // 2 * 2, _full(_worth(rest, u, b, PRICES[1], rng) // 2 * 2, 16))
         if take:
             fine.append(_coarse(rest, u[:, :take], s[:take]))
             left -= take
         if take < ENOUGH * len(
             s
-        ):  # the last ones found are never quite right: they do not say that it is enough
+        ):  # the last vectors are never quite right: they do not say that it is enough
             break
     return _joined(wide), _joined(narrow), _joined(fine)
 
@@ -184,20 +241,17 @@ def _coarse(rest: Matrix, u: Matrix, s: NDArray[np.float64]) -> Factors:
 
 
 def _fitted(rest: Matrix, left: Matrix) -> NDArray[Any]:
+    """The factors of the other side that leave least of `rest`, by least squares."""
     normal = left.T.astype(np.float64) @ left.astype(np.float64)
     normal[np.diag_indices_from(normal)] += 1e-9 * np.trace(normal) + 1e-9
-    found: NDArray[Any] = np.linalg.solve(normal, (left.T @ rest).astype(np.float64))
-    return found
+    solution: NDArray[Any] = np.linalg.solve(normal, (left.T @ rest).astype(np.float64))
+    return solution
 
 
 def _taken(
-    rest: Matrix,
-    left: Matrix,
-    fitted: NDArray[np.float64],
-    shifts: NDArray[np.int64],
-    most: int,
-    fraction: int,
+    rest: Matrix, left: Matrix, fitted: NDArray[np.float64], shifts: Numbers, most: int, fraction: int
 ) -> Factors:
+    """The factors of both sides, once what they predict is taken off `rest`."""
     scale = np.exp2(shifts - float(fraction))
     right = np.clip(np.rint(fitted / scale[:, None]), -most, most).astype(np.float32)
     rest -= (left * scale.astype(np.float32)) @ right

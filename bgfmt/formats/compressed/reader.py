@@ -1,0 +1,340 @@
+"""The reader: records of a compressed file, made when asked for; what is touched is checked first, once."""
+
+from __future__ import annotations
+
+import threading
+from bisect import bisect_right
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgfmt.errors import CorruptError
+from bgfmt.formats.compressed import model
+from bgfmt.formats.compressed.layout import (
+    PARTS,
+    Directory,
+    Shape,
+    TileModel,
+    crc,
+    read_sealed,
+    read_strip_head,
+)
+from bgfmt.storage import Source
+from bgfmt.tables import LazyRows
+
+Bytes = NDArray[np.uint8]
+Numbers = NDArray[np.int64]
+Records = NDArray[np.uint16]
+#: rows of each group, and bytes, that are made at once where rows are read one behind the other
+AHEAD, LEAST_AHEAD, MOST_AHEAD = 160, 96 << 20, 512 << 20
+FEW = 64  # records that are asked for part by part where they come from a disk
+HEAD = 16 << 10  # bytes, about what the head of a strip takes
+
+
+class Reader:
+    """A file of this format, parsed: its directory, its strips as they are needed, its row segments, checked.
+
+    Tiles are counted strip by strip; places are those of the file's order; addresses count from the source's first
+    byte.
+    """
+
+    def __init__(self, source: Source, offset: int, shape: Shape, directory: Directory) -> None:
+        self.source, self.offset, self.shape, self.directory = source, offset, shape, directory
+        n, groups = shape.positions, shape.groups
+        self._edges = shape.edges()
+        self.edges = np.array(self._edges, np.int64)
+        self._widths = np.diff(self.edges)
+        self.places = np.empty(n, np.int64)
+        self.places[directory.order] = np.arange(n)
+        self._slots, self._low_bits = directory.classes.slots.reshape(-1), directory.classes.shifts
+        self._group = np.repeat(np.arange(groups, dtype=np.int64), self._widths)
+        self._known = np.zeros(groups, bool)  # strips whose head and index have been read
+        #: where the row segments begin, row by row, behind each strip its end
+        self._begins = np.zeros(n * groups + groups, np.int64)
+        #: of every tile: its model, where the factors of its columns begin, their bytes, their parts, its width
+        self._models: list[TileModel | None] = [None] * groups**2
+        self._beside, self._factors = np.zeros((2, groups**2), np.int64)
+        self._parts = np.zeros((groups**2, shape.columns, PARTS), np.int64)
+        self._shifts = np.zeros(0, np.uint8)
+        self._tile_widths = np.tile(self._widths, groups)
+        self._rows_checked = np.zeros((n, groups), bool)
+        self._beside_checked = np.zeros((groups, n), bool)
+        self._lock = threading.Lock()
+        whole = source.buffer
+        #: all bytes of the file, where they are at hand
+        self._mapped: Bytes | None = np.frombuffer(whole, np.uint8) if isinstance(whole, memoryview) else None
+
+    # -- parts of the file -------------------------------------------------------------------------------
+
+    def model(self, g: int, j: int) -> TileModel:
+        """How the factors of a tile are stored."""
+        self._need(g)
+        tile = self._models[g * self.shape.groups + j]
+        assert tile is not None
+        return tile
+
+    def _need(self, g: int) -> None:
+        """Read what stands before the row segments of a strip, once."""
+        with self._lock:
+            if not self._known[g]:
+                self._read_strip(g)
+                self._known[g] = True
+
+    def _read_strip(self, g: int) -> None:
+        shape, source, groups = self.shape, self.source, self.shape.groups
+        begin, end = (self.offset + at for at in self.directory.strips[g : g + 2])
+        rows = int(self._widths[g])
+        many = rows * groups + 1
+        source.soon(begin, HEAD + 8 * many)
+        models, size = read_strip_head(source, begin, shape)
+        at = begin + size
+        data = read_sealed(source, at, 8 * many + 4, "index")
+        index = np.frombuffer(data, "<u8", many).astype(np.int64) + self.offset
+        at += len(data)
+        factors = np.array([tile.factor_bytes for tile in models], np.int64)
+        sizes = self._widths * (factors + 4)
+        beside = at + np.cumsum(sizes) - sizes
+        at += int(sizes.sum())
+        least = np.array([shape.entry_bytes(width) for width in self._widths.tolist()]) + factors + 4
+        right = index[0] == at and index[-1] == end
+        if not right or (np.diff(index).reshape(rows, groups) < least).any():
+            raise CorruptError(source.name, begin + size, f"segments from {at} to {end}", "others")
+        place = self._edges[g] * groups + g
+        self._begins[place : place + many] = index
+        mine = slice(g * groups, (g + 1) * groups)
+        self._beside[mine], self._factors[mine], self._models[mine] = beside, factors, models
+        shifts = [self._shifts]
+        for t, tile in enumerate(models, mine.start):
+            self._parts[t] = tile.parts(sum(map(len, shifts)))
+            shifts.append(tile.shifts)
+        self._shifts = np.concatenate(shifts)
+
+    def _gathered(self, starts: Numbers, ends: Numbers) -> tuple[Bytes, Numbers]:
+        """Bytes that hold these parts of the file, and where each begins in them."""
+        if self._mapped is not None:
+            return self._mapped, starts
+        parts = [
+            np.frombuffer(self.source.bytes(a, b - a), np.uint8)
+            for a, b in zip(starts.tolist(), ends.tolist(), strict=True)
+        ]
+        sizes = ends - starts
+        return np.concatenate(parts), np.cumsum(sizes) - sizes
+
+    def _check(self, data: Bytes, at: Numbers, starts: Numbers, ends: Numbers) -> None:
+        """CorruptError unless every part, which lies `at` in data, is as its checksum says."""
+        view = data.data
+        for first, start, end in zip(at.tolist(), starts.tolist(), ends.tolist(), strict=True):
+            last = first + end - start
+            if crc(view[first : last - 4]) != view[last - 4 : last]:
+                size = f"a block of {end - start} bytes as its checksum says"
+                raise CorruptError(self.source.name, start, size, "another")
+
+    def segments(self, places: Numbers, j: int) -> tuple[Bytes, Numbers, Numbers]:
+        """Row segments of places of one group in tile j, checked: (data, where they begin in it, and end)."""
+        g = int(self._group[places[0]])
+        self._need(g)
+        which = places * self.shape.groups + j + g
+        starts, ends = self._begins[which], self._begins[which + 1]
+        data, at = self._gathered(starts, ends)
+        fresh = ~self._rows_checked[places, j]
+        if fresh.any():
+            self._check(data, at[fresh], starts[fresh], ends[fresh])
+            self._rows_checked[places, j] = True
+        return data, at, at + (ends - starts)
+
+    def beside(self, g: int, j: int, first: int, last: int) -> Bytes:
+        """Factors of columns first..last-1 of tile (g, j), (m, bytes), checked."""
+        size = self.model(g, j).factor_bytes + 4
+        at = int(self._beside[g * self.shape.groups + j]) + first * size
+        end = at + (last - first) * size
+        data = self._mapped
+        part = data[at:end] if data is not None else np.frombuffer(self.source.bytes(at, end - at), np.uint8)
+        checked = self._beside_checked[g, self._edges[j] + first : self._edges[j] + last]
+        if not checked.all():
+            places = np.arange(last - first, dtype=np.int64) * size
+            self._check(part, places, at + places, at + places + size)
+            checked[:] = True
+        return part.reshape(last - first, size)[:, : size - 4]
+
+    def check_all(self) -> None:
+        """CorruptError for the first part of the file whose checksum is not right."""
+        for g in range(self.shape.groups):
+            places = np.arange(self._edges[g], self._edges[g + 1])
+            for j in range(self.shape.groups):
+                width = int(self._widths[j])
+                for first in range(0, width, 1024):
+                    self.beside(g, j, first, min(width, first + 1024))
+                for start in range(0, len(places), 1024):
+                    self.segments(places[start : start + 1024], j)
+            self.source.release()
+
+    def _bad_blocks(self, start: int) -> CorruptError:
+        return CorruptError(self.source.name, start, "blocks of records", "others")
+
+    # -- rows --------------------------------------------------------------------------------------------
+
+    def ahead(self, size: int) -> int:
+        """How many rows of `size` bytes to make at once where they are read one behind the other."""
+        return max(1, min(MOST_AHEAD, max(LEAST_AHEAD, AHEAD * self.shape.groups * size)) // size)
+
+    def piece(self, places: Numbers, first: int, last: int) -> Records:
+        """Records of rows and columns by their place in the file's order: (m, last - first, columns) uint16.
+
+        `places` ascend; the columns may begin anywhere.
+        """
+        target = np.full(self.shape.positions, -1, np.int64)
+        target[first:last] = np.arange(last - first)
+        return self._made(places, np.arange(len(places)), first, last, target)
+
+    def rows(self, numbers: Numbers) -> Records:
+        """Rows of these position numbers, (m, n, columns) uint16, both sides by position number."""
+        places = self.places[numbers]
+        order = np.argsort(places, kind="stable")
+        return self._made(places[order], order, 0, self.shape.positions, self.directory.order)
+
+    def _made(self, places: Numbers, into: Numbers, first: int, last: int, target: Numbers) -> Records:
+        """Rows at ascending `places`, each `into` its row of the result, column i into its column target[i]."""
+        from bgfmt.formats.compressed import kernels_records as kernels
+
+        shape = self.shape
+        out = np.empty((len(places), last - first, shape.columns), np.uint16)
+        flat = out.view(np.uint64 if shape.columns == 4 else np.uint16)[..., 0]
+        group = self._group[places]
+        for g in np.unique(group).tolist():
+            mine = np.flatnonzero(group == g)
+            for j in range(shape.groups):
+                low, high = self._edges[j], self._edges[j + 1]
+                a, b = max(first, low) - low, min(last, high) - low
+                if a >= b:
+                    continue
+                begin, end = a // shape.block, -(-b // shape.block)
+                a, b = begin * shape.block, min(end * shape.block, high - low)
+                tile = self.model(g, j)
+                data, starts, ends = self.segments(places[mine], j)
+                entry = shape.entry_bytes(high - low)
+                factors = data[(starts + entry)[:, None] + np.arange(tile.factor_bytes)]
+                predicted = np.empty((shape.columns, len(mine), b - a), np.uint16)
+                model.predict(factors, self.beside(g, j, a, b), tile, predicted)
+                bad = kernels.rows(
+                    data, starts, ends, high - low, tile.factor_bytes, shape.columns, shape.block, begin, end,
+                    self._slots, self._low_bits, predicted, into[mine], target[low + a : low + b], flat,
+                )  # fmt: skip
+                if bad >= 0:
+                    raise self._bad_blocks(int(self._begins[places[mine][bad] * shape.groups + j + g]))
+        return out
+
+    # -- single records ----------------------------------------------------------------------------------
+
+    def records(self, us: Numbers, them: Numbers) -> Records:
+        """Records of pairs of position numbers, (m, columns) uint16: tile by tile, in each row by row."""
+        from bgfmt.formats.compressed import kernels_records as kernels
+
+        shape = self.shape
+        if not len(us):
+            return np.empty((0, shape.columns), np.uint16)
+        ours, theirs = self.places[us], self.places[them]
+        rows, columns = self._group[ours], self._group[theirs]
+        for g in np.flatnonzero(np.bincount(rows, minlength=shape.groups)).tolist():
+            self._need(g)
+        order = np.argsort(((rows * shape.groups + columns) << 32) + ours)
+        where = np.empty((5, len(us)), np.int64)
+        unchecked = kernels.locate_records(
+            ours, theirs, order, self._group, self.edges, self._begins, self._beside, self._factors,
+            self._rows_checked, self._beside_checked, where,
+        )  # fmt: skip
+        tiles, starts, ends, places, beside = where
+        data, at, side, side_at = self._mapped, starts, self._mapped, beside
+        if data is None or side is None or unchecked:
+            if len(us) <= FEW:
+                for part in (starts, ends), (beside, beside + self._factors[tiles] + 4):
+                    for a, b in zip(*(each.tolist() for each in part), strict=True):
+                        self.source.soon(a, b - a)
+            data, at = self._checked(starts, ends)
+            side, side_at = self._checked(beside, beside + self._factors[tiles] + 4)
+            self._rows_checked[ours, columns] = True
+            self._beside_checked[rows, theirs] = True
+        out = np.empty((len(us), shape.columns), np.uint16)
+        stored = np.zeros(len(us), bool)
+        bad = kernels.residuals(
+            data, at, at + (ends - starts), places, tiles, self._tile_widths, self._factors, shape.block,
+            self._slots, self._low_bits, order, out, stored,
+        )  # fmt: skip
+        if bad >= 0:
+            raise self._bad_blocks(int(starts[bad]))
+        kernels.add_predictions(
+            data, at, side, side_at, tiles, self._tile_widths, self._factors, self._parts, self._shifts,
+            shape.block, order, stored, out,
+        )  # fmt: skip
+        return out
+
+    def _checked(self, starts: Numbers, ends: Numbers) -> tuple[Bytes, Numbers]:
+        """Bytes that hold these parts, and where each begins in them; each is checked, once if it is there twice."""
+        first, which, again = np.unique(starts, return_index=True, return_inverse=True)
+        data, at = self._gathered(first, ends[which])
+        self._check(data, at, first, ends[which])
+        return data, at[again]
+
+    def record(self, us: int, them: int) -> Records:
+        """The record of a pair of position numbers, (columns,) uint16, without the detours of many."""
+        place, beside = self.places.item(us), self.places.item(them)
+        g, j = bisect_right(self._edges, place) - 1, bisect_right(self._edges, beside) - 1
+        if self._mapped is not None and self._rows_checked[place, j] and self._beside_checked[g, beside]:
+            from bgfmt.formats.compressed import kernels_records as kernels
+
+            low, high, tile = self._edges[j], self._edges[j + 1], g * self.shape.groups + j
+            at, factors = place * self.shape.groups + j + g, self._factors.item(tile)
+            out = np.empty(self.shape.columns, np.uint16)
+            if kernels.record(
+                self._mapped, self._begins.item(at), self._begins.item(at + 1),
+                self._beside.item(tile) + (beside - low) * (factors + 4), beside - low, high - low, factors,
+                self._parts[tile], self._shifts, self.shape.block, self._slots, self._low_bits, out,
+            ):  # fmt: skip
+                return out
+        record: Records = self.records(np.array([us]), np.array([them]))[0]
+        return record
+
+
+class PackedRows(LazyRows):
+    """The equities of a compressed table, as an array whose rows and records are made when asked for."""
+
+    def __init__(self, reader: Reader) -> None:
+        self.reader = reader
+        n = reader.shape.positions
+        super().__init__((n, n, reader.shape.columns), "<u2", self._some, reader.rows)
+        self._kept: tuple[int, Records] = (0, np.empty((0, n, reader.shape.columns), np.uint16))
+        self._next = -1
+
+    @property
+    def order(self) -> Numbers:
+        """Position numbers in the order in which rows and columns lie together in the file."""
+        return self.reader.directory.order
+
+    def piece(self, places: Numbers, first: int, last: int) -> Records:
+        """Rows and columns by their place in that order; see `Reader.piece`."""
+        return self.reader.piece(places, first, last)
+
+    def __getitem__(self, key: Any, /) -> Any:
+        if isinstance(key, tuple) and len(key) == 2:
+            us, them = key
+            if isinstance(us, (int, np.integer)) and isinstance(them, (int, np.integer)):
+                return self.reader.record(range(len(self))[us], range(len(self))[them])
+            if isinstance(us, np.ndarray) and isinstance(them, np.ndarray) and us.ndim == them.ndim == 1:
+                return self.reader.records(self._numbers(us), self._numbers(them))
+        return super().__getitem__(key)
+
+    def _some(self, start: int, stop: int) -> Records:
+        """Rows start..stop-1; where rows are read one behind the other, more of them are made at once."""
+        first, kept = self._kept
+        if first <= start and stop <= first + len(kept) and start < stop:
+            self._next = stop
+            return kept[start - first : stop - first]
+        if start and start == self._next:
+            stop_ahead = max(stop, min(len(self), start + self.reader.ahead(len(self) * self.shape[2] * 2)))
+            self._kept = (0, kept[:0])  # its memory, before more is taken
+            del kept
+            rows = self.reader.rows(np.arange(start, stop_ahead))
+            self._kept, self._next = (start, rows), stop
+            return rows[: stop - start]
+        self._next = stop
+        return self.reader.rows(np.arange(start, stop))

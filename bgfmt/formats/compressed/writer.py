@@ -1,0 +1,161 @@
+"""The writer of a table: strip by strip of rows, tile by tile; memory is that of one strip."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgfmt.formats import records
+from bgfmt.formats.compressed import classes, model
+from bgfmt.formats.compressed.layout import Directory, Shape, TileModel, crc, sealed, strip_head
+from bgfmt.formats.outlets import Outlet
+from bgfmt.tables import Rows, TwoSided
+
+ROWS = 512  # of a tile at once
+GATHERED = 256  # rows of the table at once
+SAMPLED = 97  # rows that the strength of the positions is taken from
+AT_ONCE = 2  # tiles
+
+Bytes = NDArray[np.uint8]
+Numbers = NDArray[np.int64]
+#: held while BLAS is kept to one thread: another writer would otherwise set the threads back too early
+_one_thread = threading.Lock()
+
+
+@cache
+def _blas() -> Any:
+    from threadpoolctl import ThreadpoolController  # looks through the libraries that are loaded
+
+    return ThreadpoolController()
+
+
+def facts_of(table: TwoSided) -> bytes:
+    """What the table says beyond its numbers."""
+    facts = records.facts_of(table)
+    return json.dumps(facts).encode() if facts else b""
+
+
+def weakest_first(equities: Rows) -> Numbers:
+    """Position numbers by place, by how the sides of some rows fare against them. Any order will do."""
+    n = equities.shape[0]
+    sums = np.zeros(n, np.int64)
+    for us in np.unique(np.linspace(0, n - 1, SAMPLED).round().astype(np.int64)).tolist():
+        sums += np.asarray(equities[us])[:, 0]
+    return np.argsort(-sums, kind="stable")
+
+
+def write(table: TwoSided, sink: Outlet) -> None:
+    """The whole of a table of 16-bit integers."""
+    facts = facts_of(table)
+    size = table.points, table.chequers, table.equities.shape[2], len(facts)
+    shape = Shape.of(*size)
+    numbers = weakest_first(table.equities)
+    begin = sink.written
+    sink.skip(shape.first_strip)
+    sink.count(shape.first_strip)
+    strips, edges, tiles = [shape.first_strip], shape.edges(), shape.groups**2
+    for g in range(shape.groups):
+        strip = _gathered(table.equities, numbers, numbers[edges[g] : edges[g + 1]])
+        if table.release is not None:
+            table.release()
+
+        def advance(size: int, done: int, before: int = g * shape.groups) -> None:
+            sink.count(size)
+            sink.expect(sink.counted * tiles / (before + done))
+
+        for piece in _strip(strip, shape, g, strips[-1], advance):
+            sink.sink.write(piece)
+        del strip
+        strips.append(sink.written - begin)
+    shape = Shape.of(*size, strips[-1])
+    directory = Directory(classes.ladder(), strips, numbers, facts)
+    sink.sink.write_at(begin, shape.build() + directory.build())
+
+
+def _gathered(equities: Rows, numbers: Numbers, rows: Numbers) -> NDArray[np.uint16]:
+    """Rows of the table, both sides in the order of the file."""
+    out = np.empty((len(rows), *equities.shape[1:]), np.uint16)
+    for start in range(0, len(rows), GATHERED):
+        part = np.asarray(equities[rows[start : start + GATHERED]])
+        for k in range(len(part)):
+            np.take(part[k], numbers, axis=0, out=out[start + k], mode="clip")
+    return out
+
+
+def _strip(
+    strip: NDArray[np.uint16], shape: Shape, g: int, begin: int, advance: Callable[[int, int], None]
+) -> list[Any]:
+    """The bytes of a strip in pieces; advance(bytes, tiles done) is called after each tile.
+
+    BLAS keeps to one thread: two tiles at once are quicker, and the factors do not depend on the processors.
+    """
+    edges = shape.edges()
+    models, beside, segments, sizes = [], [], [], []
+
+    def packed(j: int) -> tuple[TileModel, Bytes, memoryview, Numbers]:
+        tile = strip[:, edges[j] : edges[j + 1]]
+        left, right, tile_model = model.fit(tile, g * shape.groups + j)
+        return tile_model, _sealed(right), *_segments(tile, left, right, tile_model, shape)
+
+    with _one_thread, _blas().limit(limits=1, user_api="blas"), ThreadPoolExecutor(AT_ONCE) as pool:
+        for j, (tile_model, factors, data, lengths) in enumerate(pool.map(packed, range(shape.groups))):
+            models.append(tile_model)
+            beside.append(factors)
+            segments.append(data)
+            sizes.append(lengths)
+            advance(factors.nbytes + len(data), j + 1)
+    head = strip_head(models)
+    lengths = np.array(sizes).T  # (rows, tiles)
+    at = begin + len(head) + 8 * (lengths.size + 1) + 4 + sum(factors.nbytes for factors in beside)
+    index = at + np.concatenate([[0], np.cumsum(lengths)])
+    pieces: list[Any] = [head, sealed(index.astype("<u8").tobytes()), *beside]
+    ends = np.cumsum(lengths, axis=0)
+    for first in range(0, len(lengths), 1024):
+        rows = range(first, min(len(lengths), first + 1024))
+        pieces.append(
+            b"".join(
+                data[ends[k, j] - lengths[k, j] : ends[k, j]] for k in rows for j, data in enumerate(segments)
+            )
+        )
+    return pieces
+
+
+def _sealed(factors: Bytes) -> Bytes:
+    """Factors, (m, bytes), with the checksum of each row of them behind it."""
+    sums = np.frombuffer(b"".join(crc(row) for row in np.ascontiguousarray(factors)), np.uint8)
+    return np.concatenate([factors, sums.reshape(-1, 4)], axis=1)
+
+
+def _segments(
+    tile: NDArray[np.uint16], left: Bytes, right: Bytes, tile_model: TileModel, shape: Shape
+) -> tuple[memoryview, Numbers]:
+    """Row segments of a tile, one behind the other, and their sizes."""
+    from bgfmt.formats.compressed import kernels_coder
+
+    ladder, edges = classes.ladder(), classes.edges()
+    m, width, columns = tile.shape
+    most = shape.entry_bytes(width) + left.shape[1] + 4 + width * columns * 2 + 8
+    predicted = np.empty((columns, min(m, ROWS), width), np.uint16)
+    room = np.empty(min(m, ROWS) * most, np.uint8)
+    sizes = np.zeros(m, np.int64)
+    out = bytearray()
+    for start in range(0, m, ROWS):
+        rows = slice(start, min(m, start + ROWS))
+        part = tile[rows]
+        model.predict(left[rows], right, tile_model, predicted[:, : len(part)])
+        size = kernels_coder.encode(
+            part, predicted[:, : len(part)], left[rows], shape.block, edges, ladder.frequencies, ladder.begins,
+            ladder.shifts, room, sizes[rows],
+        )  # fmt: skip
+        data = room.data[:size]
+        for end, length in zip(np.cumsum(sizes[rows]).tolist(), sizes[rows].tolist(), strict=True):
+            data[end - 4 : end] = crc(data[end - length : end - 4])
+        out += data
+    return memoryview(out), sizes

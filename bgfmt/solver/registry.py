@@ -1,0 +1,141 @@
+"""The door of solvers, the entry-point group `bgfmt.solvers`: built-in ones and guests enter by it, by name.
+
+An entry is a `Solver`, a class whose objects are solves of one table each; `bgfmt.solve` makes the file. Or it is a
+function ``(path, points, chequers, *, force, threads, progress, **options)`` that makes its file by itself, for what
+is no table made in one go. Only the solver that is asked for is imported.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, ClassVar
+
+import numpy as np
+
+from bgfmt.errors import CapabilityError, SolverError
+from bgfmt.solver.machine import available_memory
+from bgfmt.solver.plan import Plan
+from bgfmt.solver.recipe import Recipe, first_recipe
+from bgfmt.solver.recipe import recipe as find_recipe
+from bgfmt.tables import KINDS, Table
+
+GROUP = "bgfmt.solvers"
+
+
+class Solver(ABC):
+    """The solve of one table of `points` points and up to `chequers` chequers: what it takes, and how it is made.
+
+    name : as in the door. kind : of its tables. unit : what `progress` counts. options : names of the keyword
+    arguments of the class that `bgfmt.solve` hands on, besides `recipe`; all others are the format's.
+    fills : whether `solve` takes `out`, the arrays to fill. stores : whether this table can be made tile by tile in
+    a store of chunks, and `large` whether it is made so unless it is asked otherwise. maps : whether its arrays may
+    lie in mapped files, of which `solve` takes the `room`.
+    """
+
+    name: ClassVar[str]
+    kind: ClassVar[str]
+    unit: ClassVar[str] = " positions"
+    options: ClassVar[frozenset[str]] = frozenset()
+    fills: ClassVar[bool] = False
+    recipe: Recipe
+
+    def __init__(self, points: int, chequers: int, *, recipe: str | Recipe | None = None) -> None:
+        """SolverError for a size or a recipe that there is no solver for."""
+        self.points, self.chequers = points, chequers
+        self.recipe = find_recipe(recipe or first_recipe(self.name), self.name)
+
+    @property
+    def stores(self) -> bool:
+        """Whether this table can be made tile by tile in a store."""
+        return False
+
+    @property
+    def large(self) -> bool:
+        """Whether it is made in a store unless it is asked otherwise."""
+        return False
+
+    @property
+    def maps(self) -> bool:
+        """Whether its arrays may lie in mapped files."""
+        return False
+
+    @property
+    def what(self) -> str:
+        """What is made, for messages."""
+        return f"a {self.name} table of recipe {self.recipe.name}"
+
+    @abstractmethod
+    def plan(self, threads: int | None = None, memory: int | None = None) -> Plan:
+        """What the solve will take, `memory` bytes at most where that is said.
+
+        CapabilityError where the memory cannot be chosen.
+        """
+
+    def fitting_plan(self, threads: int | None, memory: int | None) -> Plan:
+        """The plan; half of what is free is the memory where nothing is said and a table that maps does not fit."""
+        planned = self.plan(threads, memory)
+        free = available_memory()
+        if memory is not None or not self.maps or free is None or planned.memory <= free:
+            return planned
+        return self.plan(threads, free // 2)
+
+    @abstractmethod
+    def arrays(self) -> dict[str, tuple[tuple[int, ...], np.dtype[Any]]]:
+        """Shape and dtype of each array of the table, by name."""
+
+    def table(self, arrays: Mapping[str, Any]) -> Table:
+        """The table over these arrays."""
+        return KINDS[self.kind](
+            points=self.points, chequers=self.chequers, recipe=self.recipe.name,
+            provenance=f"solved by bgfmt, recipe {self.recipe.name}", **arrays,
+        )  # fmt: skip
+
+    @abstractmethod
+    def solve(self, **how: Any) -> Table:
+        """Make the table in memory. how : `threads`, `workers` and `progress`; `out` where `fills` says so."""
+
+    def in_memory(self, planned: Plan, memory: int | None) -> Plan:
+        """The plan of a solve that knows no other way; CapabilityError where its memory is chosen."""
+        if memory is not None:
+            raise CapabilityError(f"{self.name} tables of recipe {self.recipe.name} are made in memory only")
+        return planned
+
+
+@cache
+def _entries() -> dict[str, EntryPoint]:
+    return {entry.name: entry for entry in entry_points(group=GROUP)}
+
+
+def get(name: str) -> type[Solver] | Callable[..., object]:
+    """The solver of that name; SolverError names all where there is none."""
+    if name not in _entries():
+        raise SolverError(f"no solver of {name!r} tables; there are {', '.join(_entries())}")
+    return _entries()[name].load()  # type: ignore[no-any-return]
+
+
+def solver_of(name: str, points: int, chequers: int, **options: Any) -> Solver:
+    """The solve of a table, checked; SolverError where there is none.
+
+    >>> solver_of("mean-rolls", 6, 15).recipe.name
+    'exact'
+    """
+    found: Any = get(name)
+    if not isinstance(found, type):
+        raise SolverError(f"no solver of {name!r} as a single table, which can be planned")
+    solver: Solver = found(points, chequers, **options)
+    solver.plan()  # refuses sizes that there is no solver for
+    return solver
+
+
+def plan(
+    kind: str, points: int = 6, chequers: int = 15, *, threads: int | None = None, **options: Any
+) -> Plan:
+    """Estimate a solve, by the solver's name and with its own options.
+
+    >>> plan("one-sided", 6).positions
+    54264
+    """
+    return solver_of(kind, points, chequers, **options).plan(threads)
