@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from bgfmt.cli import _asking, options
+from bgfmt.cli import asking, options
 from bgfmt.files.gnubg_folders import HOSTS, SLOTS
 from bgfmt.game.text import printable
 
@@ -302,7 +302,7 @@ def _engine_of(text: str, databases: Sequence[str]) -> Decider:
 )
 @_engine_option
 @click.option("--verbose", is_flag=True, help="Tell every question and answer on stderr.")
-@_asking.engine_options
+@asking.engine_options
 @options.as_option
 def gnubg_external(
     databases: tuple[str, ...],
@@ -345,10 +345,10 @@ def gnubg_external(
         from bgfmt.extras.hosts.external import GnubgEngine
 
         outside = GnubgEngine()
-    with _asking.opened(list(databases), described, None, guard=True) as library:
+    with asking.opened(list(databases), described, None, guard=True) as library:
         # the gnubg package answers in the main thread alone
         serve(
-            _asking.engine_adviser(library, outside=outside, **calculation),
+            asking.engine_adviser(library, outside=outside, **calculation),
             THREADS if outside == "rule" else 0,
             library.lines(),
         )
@@ -359,7 +359,7 @@ def gnubg_external(
 @click.command()
 @click.argument("databases", nargs=-1, type=click.Path(), metavar="[DB...]")
 @_engine_option
-@_asking.engine_options
+@asking.engine_options
 @options.as_option
 def ubgi(databases: tuple[str, ...], engine: str | None, described: str | None, **calculation: Any) -> int:
     """Speak UBGI (handshake, best play, cube action) from the tables DB...; refuse what they do not cover.
@@ -381,6 +381,6 @@ def ubgi(databases: tuple[str, ...], engine: str | None, described: str | None, 
     if engine is not None:
         Engine(_engine_of(engine, databases), engine.partition(":")[0]).run(sys.stdin.buffer, write)
         return 0
-    with _asking.opened(list(databases), described, None) as library:
-        Engine(_asking.engine_adviser(library, **calculation)).run(sys.stdin.buffer, write)
+    with asking.opened(list(databases), described, None) as library:
+        Engine(asking.engine_adviser(library, **calculation)).run(sys.stdin.buffer, write)
     return 0

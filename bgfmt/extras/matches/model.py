@@ -242,6 +242,14 @@ def outcome(game: Game, jacoby: bool | None = False) -> Outcome | None:
     return None
 
 
+def ending(game: Game) -> tuple[int, int] | None:
+    """The winner and the points, 0 where not said: as the file says them, else as the records do."""
+    if game.result is not None:
+        return game.result.winner, game.result.points
+    won = outcome(game)
+    return won and (won[0], won[1][-1])
+
+
 def checked(match: Match) -> Match:
     """The match with a problem named wherever result lines, scores and records disagree.
 
@@ -297,5 +305,6 @@ __all__ = [
     "Result",
     "Rules",
     "checked",
+    "ending",
     "outcome",
 ]

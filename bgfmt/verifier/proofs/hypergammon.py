@@ -24,7 +24,7 @@ from bgfmt.verifier.proofs import KnownRecipe, Progress, Proof, Request, Work
 from bgfmt.verifier.proofs.hypergammon_races import Told, tell
 from bgfmt.verifier.proofs.hypergammon_states import Search
 from bgfmt.verifier.recurrence import hypergammon as recurrence
-from bgfmt.verifier.recurrence.hypergammon_lists import PLACES
+from bgfmt.verifier.recurrence.hypergammon import PLACES
 
 Array = NDArray[Any]
 FIELDS = (

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bgfmt.cli import _asking, options
+from bgfmt.cli import asking, options
 
 if TYPE_CHECKING:
     from bgfmt.extras.lab.study.measuring import Section
@@ -31,7 +31,7 @@ def study() -> None:
 @study.command("rules")
 @click.argument("databases", nargs=-1, metavar="[DB...]")
 @click.option("--away", metavar="A-B", help="At a score: points that the side on roll and the other need.")
-@_asking.question_options("met", "met_player", "extend_met")
+@asking.question_options("met", "met_player", "extend_met")
 @click.option("--chequers", metavar="N|A-B", help="Only sides of N chequers, or of A to B (default: all).")
 @click.option(
     "--sample",
@@ -86,10 +86,10 @@ def rules(
     score = None
     if away is not None:
         score = Score(
-            _asking.parse_away(away), load(met or DEFAULT, extend=bool(extend_met)), player=met_player or 0
+            asking.parse_away(away), load(met or DEFAULT, extend=bool(extend_met)), player=met_player or 0
         )
     with ExitStack() as stack:
-        library = stack.enter_context(_asking.opened(list(databases), described, None)) if databases else None
+        library = stack.enter_context(asking.opened(list(databases), described, None)) if databases else None
         progress = stack.enter_context(Progress("studying", " pairs"))
         sections = rule_quality(
             library, score=score, chequers=_chequers(chequers), sample=sample, seed=seed, names=names,

@@ -22,8 +22,7 @@ from numpy.typing import NDArray
 
 from bgfmt.errors import CapabilityError, CorruptError, HeaderError, TruncatedError
 from bgfmt.extras.lab.tables.gillogly import CHEQUERS, POINTS, ROLLS, Domain, Gillogly, domain_ids
-from bgfmt.formats.base import Extent, Format, Head, Layout, Options, Reading, Region
-from bgfmt.formats.outlets import Outlet
+from bgfmt.formats.base import Extent, Format, Head, Layout, Options, Outlet, Reading, Region
 from bgfmt.game import board
 from bgfmt.storage import Source
 

@@ -21,8 +21,7 @@ from construct import Const, Int32sl, Int32ul, Struct
 from numpy.typing import NDArray
 
 from bgfmt.errors import CapabilityError, HeaderError
-from bgfmt.formats.base import Extent, Format, Head, Layout, Options, Reading, Region
-from bgfmt.formats.outlets import Outlet
+from bgfmt.formats.base import Extent, Format, Head, Layout, Options, Outlet, Reading, Region
 from bgfmt.game import board
 from bgfmt.storage import Source
 from bgfmt.tables import FineTwoSided

@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 
 from bgfmt.errors import CorruptError, HeaderError, TruncatedError
 from bgfmt.extras.lab.tables.expected_points import ExpectedPoints
-from bgfmt.formats.base import Extent, Format, Head, Layout, Options, Reading, Region
-from bgfmt.formats.outlets import Outlet
+from bgfmt.formats.base import Extent, Format, Head, Layout, Options, Outlet, Reading, Region
 from bgfmt.game import board
 from bgfmt.storage import Source
 from bgfmt.tables import LazyRows

@@ -86,11 +86,11 @@ def rule_quality(
             raise NotCoveredError(
                 f"{judge.table or judge.source}: the table has {judge.chequers} chequers a side"
             )
-        asked = rules
-        if judge.source != "one-sided" and not names:
-            asked = (*rules, judges.as_rule(judges.estimating(score, POINTS, last)))
+        judged = rules
+        if judge.source != OneSided.kind and not names:
+            judged = (*rules, judges.as_rule(judges.estimating(score, POINTS, last)))
         rows = _rows(table if table is not None else _distributions(last))
-        sections.append(_section(judge, score, (first, last), rows, asked, sample, seed, progress))
+        sections.append(_section(judge, score, (first, last), rows, judged, sample, seed, progress))
     return sections
 
 
