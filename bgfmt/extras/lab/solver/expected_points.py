@@ -46,6 +46,7 @@ class ExpectedPointsSolver(Solver):
 
     name = kind = "expected-points"
     unit = " pairs"
+    function = staticmethod(expected_points)
 
     def plan(self, threads: int | None = None, memory: int | None = None) -> Plan:
         size = self.points, self.chequers

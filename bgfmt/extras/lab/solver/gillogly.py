@@ -89,6 +89,7 @@ class GilloglySolver(Solver):
     """The union of the two conditions of the domain by 15 chequers, the intersection by 8."""
 
     name = kind = "bkg"
+    function = staticmethod(gillogly)
 
     def plan(self, threads: int | None = None, memory: int | None = None) -> Plan:
         if self.points != POINTS or self.chequers not in CHEQUERS.values():
