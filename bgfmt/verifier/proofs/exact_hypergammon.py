@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from bgfmt.tables import ExactHypergammon
 from bgfmt.verifier.findings import KEPT, Cause, Finding, Likely, Outcome, Rule
-from bgfmt.verifier.proofs import Work
-from bgfmt.verifier.proofs.hypergammon import FIELDS
+from bgfmt.verifier.proofs import KnownRecipe, Progress, Proof, Request, Work
+from bgfmt.verifier.proofs.hypergammon import FIELDS, regenerated
 from bgfmt.verifier.proofs.hypergammon_races import many, tell
 from bgfmt.verifier.proofs.hypergammon_states import Search
 from bgfmt.verifier.recurrence import hypergammon as recurrence
@@ -134,3 +134,19 @@ def _finding(table: ExactHypergammon, work: Work, number: int, right: Array) -> 
         Rule.ENTRY, entry=number, offset=work.locate(number), expected=right.tolist(), found=record.tolist(),
         field=NUMBERS[int(wrong.argmax())], sides=(position.us, position.them),
     )  # fmt: skip
+
+
+class ExactHypergammonProof(Proof[ExactHypergammon]):
+    """The iteration in float64."""
+
+    recipes = (
+        KnownRecipe("exact", "float64 throughout, nothing rounded", "bgfmt solve --recipe exact", plain=True),
+    )
+
+    def prove(self, table: ExactHypergammon, request: Request) -> Outcome:
+        return prove(table, request)
+
+    def regenerate(
+        self, table: ExactHypergammon, recipe: str, threads: int, progress: Progress | None
+    ) -> Finding:
+        return regenerated(table, recipe, "exact", threads, progress)
