@@ -18,7 +18,7 @@ from bgfmt.solver.hypergammon import hypergammon
 from bgfmt.solver.hypergammon import sweeps as solved
 from bgfmt.tables import ExactHypergammon, Hypergammon
 from bgfmt.verifier.findings import Outcome
-from bgfmt.verifier.proofs import Work, prove
+from bgfmt.verifier.proofs import Request, prove
 from bgfmt.verifier.recurrence import hypergammon as recurrence
 
 Array = Any
@@ -63,7 +63,7 @@ def sweeps(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 def outcome(table: Hypergammon | ExactHypergammon, records: Array, **how: Any) -> Outcome:
     name = "records" if isinstance(table, Hypergammon) else "float64"
-    found = prove(replace(table, **{name: records}), Work(2, **how))
+    found = prove(replace(table, **{name: records}), Request(2, **how))
     assert found is not None
     return found
 
@@ -316,7 +316,7 @@ def test_what_is_no_number_in_a_chance_is_found() -> None:
     assert isinstance(table, ExactHypergammon)
     values = np.array(table.float64)
     values[20, 17, 0] = np.nan
-    found = proofs._one_step(replace(table, float64=values), Work(), values.reshape(-1, 10), None)
+    found = proofs._one_step(replace(table, float64=values), Request(), values.reshape(-1, 10), None)
     assert (found.recipe, found.wrong) == ("", 1)
 
 

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from bgfmt.tables import ExactHypergammon
 from bgfmt.verifier.findings import KEPT, Cause, Finding, Likely, Outcome, Rule
-from bgfmt.verifier.proofs import Work
-from bgfmt.verifier.proofs.hypergammon import FIELDS
+from bgfmt.verifier.proofs import KnownRecipe, Progress, Proof, Request, Work
+from bgfmt.verifier.proofs.hypergammon import FIELDS, regenerated
 from bgfmt.verifier.proofs.hypergammon_states import Search, many, tell
 from bgfmt.verifier.recurrence import hypergammon as recurrence
 
@@ -24,7 +24,7 @@ THRESHOLD = 1e-12  # at which the iteration stops
 ROUNDING = 1e-14  # what one step in float64 adds
 RUN_AGAIN_MOST = 2  # chequers
 QUICK = 1  # chequers up to which an iteration takes no time
-FEW = 50  # one record in so many, beyond which it is another table rather than damage
+FEW = 50  # one record in this number, beyond which it is another table rather than damage
 LEAST_FEW = 20
 GLANCED = 20_000  # entries that are looked at before all are, where that takes minutes
 SETTLED = 5000  # wrong records that are told apart from those that follow from them
@@ -133,3 +133,19 @@ def _finding(table: ExactHypergammon, work: Work, number: int, right: Array) -> 
         Rule.ENTRY, entry=number, offset=work.locate(number), expected=right.tolist(), found=record.tolist(),
         field=NUMBERS[int(wrong.argmax())], sides=(position.us, position.them),
     )  # fmt: skip
+
+
+class ExactHypergammonProof(Proof[ExactHypergammon]):
+    """The iteration in float64."""
+
+    recipes = (
+        KnownRecipe("exact", "float64 throughout, nothing rounded", "bgfmt solve --recipe exact", plain=True),
+    )
+
+    def prove(self, table: ExactHypergammon, request: Request) -> Outcome:
+        return prove(table, request)
+
+    def regenerate(
+        self, table: ExactHypergammon, recipe: str, threads: int, progress: Progress | None
+    ) -> Finding:
+        return regenerated(table, recipe, "exact", threads, progress)
