@@ -103,6 +103,7 @@ __all__ = [
 
 #: the other name of a package -> the package; both names give the same modules
 _OTHER_NAMES = {
+    "bgfmt.analysis.thumb": "bgfmt.extras.lab.thumb",
     "bgfmt.annotate": "bgfmt.extras.matches.annotate",
     "bgfmt.articles": "bgfmt.extras.lab.articles",
     "bgfmt.engine": "bgfmt.extras.lab.engine",
@@ -118,9 +119,12 @@ class _OtherNames:
 
     @staticmethod
     def find_spec(name: str, path: Any, target: Any = None) -> ModuleSpec | None:
-        package = ".".join(name.split(".")[:2])
-        real = _OTHER_NAMES.get(package)
-        return real and ModuleSpec(name, _OtherNames, origin=real + name.removeprefix(package))  # type: ignore
+        parts = name.split(".")
+        for package in (".".join(parts[:2]), ".".join(parts[:3])):
+            if package in _OTHER_NAMES:
+                real = _OTHER_NAMES[package] + name.removeprefix(package)
+                return ModuleSpec(name, _OtherNames, origin=real)  # type: ignore[arg-type]
+        return None
 
     @staticmethod
     def create_module(spec: ModuleSpec) -> Any:

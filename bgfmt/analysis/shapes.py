@@ -47,6 +47,15 @@ SHAPES: dict[type[Plain], str] = {
     questions.ProbeQuestion: "ProbeQuestion",
     questions.ProbeAnswer: "ProbeAnswer",
 }
+#: those that commands and routes give by themselves, with the text of the question beside them
+ASKED = (
+    SideRace,
+    questions.TwoRaces,
+    questions.CubeAnswer,
+    questions.MatchCubeAnswer,
+    questions.ScoresAnswer,
+    questions.PlayAnswer,
+)
 _LATER = {"Grid": Grid, "MatchCube": MatchCube, "Cell": Cell, "TwoSidedEstimate": TwoSidedEstimate}
 
 
@@ -192,6 +201,8 @@ def option_schema(name: str) -> Schema:
 def markdown(shape: type[Plain]) -> str:
     """A shape as a table of docs/json.md."""
     rows = ["| field | type | meaning |", "| --- | --- | --- |"]
+    if shape in ASKED:
+        rows.append("| `asked`? | `text` | As typed or sent; not in a part of another answer |")
     for one in entries(shape):
         rows.append(f"| `{one.name}`{'?' * one.optional} | `{_words(one.type)}` | {_cell(one.about)} |")
     return "\n".join(rows)
@@ -315,8 +326,7 @@ def texts() -> dict[str, str]:
 
 FILES = ("docs/json.md", "docs/ask.md", "docs/web/serve.md", "plugins/js/ask.d.ts")
 _MARKED = re.compile(
-    r"^(?P<begin>(?:<!--|//) shapes:begin (?P<name>\S+).*\n)(?P<text>.*?)(?=^(?:<!--|//) shapes:end)",
-    re.M | re.S,
+    r"^(?P<begin>(?:<!--|//) shapes:begin (?P<name>\w+)[^\n]*\n).*?(?=^(?:<!--|//) shapes:end)", re.M | re.S
 )
 
 

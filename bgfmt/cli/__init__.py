@@ -64,7 +64,8 @@ def _loaded(entry: EntryPoint) -> click.Command:
     try:
         return entry.load()  # type: ignore[no-any-return]
     except Exception as error:  # another package may fail in any way: its command is named, the others go on
-        reason = f"the guest command {entry.name!r} does not load: {type(error).__name__}: {error}"
+        whose = "" if entry.value.startswith("bgfmt.") else "guest "
+        reason = f"the {whose}command {entry.name!r} does not load: {type(error).__name__}: {error}"
 
     def refuse(**_: Any) -> None:
         raise click.ClickException(reason)

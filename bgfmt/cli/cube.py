@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bgfmt.analysis import questions
-from bgfmt.cli import _asking, options
+from bgfmt.cli import asking, options
 
 if TYPE_CHECKING:
     from bgfmt.analysis.advisor import Advisor
@@ -27,9 +27,9 @@ COLUMNS = ("cubeless", "owned", "centered", "opponent")
     type=click.Path(dir_okay=False),
     help="Draw the cube actions of all positions with as many chequers, or with --scores of all scores, into FILE.",
 )
-@_asking.question_options("scores")
-@_asking.state_options
-@_asking.calculation_options
+@asking.question_options("scores")
+@asking.state_options
+@asking.calculation_options
 @options.as_option
 @options.part_option
 @options.json_option
@@ -55,13 +55,13 @@ def cube(
       bgfmt cube "0 1 0 0 1 0 / 0 1 1 0 0 0"
       bgfmt cube gnubg_ts0.bd "0 1 0 0 1 0 / 0 1 1 0 0 0" --away 3-5
     """
-    said = _asking.split(words)
-    with _asking.adviser(said.paths, described, part, many=said.many, **calculation) as advisor:
+    said = asking.split(words)
+    with asking.adviser(said.paths, described, part, many=said.many, **calculation) as advisor:
         if said.many:
-            return _asking.one_by_one(lambda text: questions.cube(advisor, _asking.state_of(text, **around)))
-        state = _asking.state_of(said.position, **around)
+            return asking.one_by_one(lambda text: questions.cube(advisor, asking.state_of(text, **around)))
+        state = asking.state_of(said.position, **around)
         if state.dice is not None:
-            _asking.note("the dice of the identifier are not looked at: a cube action comes before the roll")
+            asking.note("the dice of the identifier are not looked at: a cube action comes before the roll")
         if scores:
             return _scores(advisor, state, scores, said.position, plot, as_json)
         if as_json:
@@ -85,7 +85,7 @@ def _scores(
     if as_json:
         options.echo_json({"asked": asked} | answer.as_dict())
     else:
-        click.echo("\n".join([_asking.board_of(state.position), "", *grid_lines(state, grid)]))
+        click.echo("\n".join([asking.board_of(state.position), "", *grid_lines(state, grid)]))
     if plot:
         from bgfmt.analysis import plots
 
@@ -101,8 +101,8 @@ def heading(state: GameState) -> list[str]:
 
     us, them = state.position.us, state.position.them
     sides = f"On roll {us} ({many(us.pips, 'pip')}), other side {them} ({many(them.pips, 'pip')})"
-    more = _asking.title(state)
-    return [_asking.board_of(state.position), "", sides, *([more] if more else [])]
+    more = asking.title(state)
+    return [asking.board_of(state.position), "", sides, *([more] if more else [])]
 
 
 def money_lines(advisor: Advisor, state: GameState) -> list[str]:
@@ -114,7 +114,7 @@ def money_lines(advisor: Advisor, state: GameState) -> list[str]:
     lines = heading(state)
     about = "approximately " if found.approximate else ""
     if found.win is not None:
-        lines.append(f"  win {about}{_asking.percent(found.win).strip()}")
+        lines.append(f"  win {about}{asking.percent(found.win).strip()}")
     if found.approximate:
         lines.append(f"  cubeless {found.cubeless:+.4f}, cube actions by Janowski's formula: approximate")
         if found.source == "two-sided":
@@ -124,7 +124,7 @@ def money_lines(advisor: Advisor, state: GameState) -> list[str]:
         lines.append("  equity of rolling without doubling: " + columns)
     if found.gammons != "none":
         lines.append(f"  gammons are possible and {found.gammons}")
-    lines.append(f"  {_asking.source_line(found.source, found.table, found.max_error)}")
+    lines.append(f"  {asking.source_line(found.source, found.table, found.max_error)}")
     if state.owner == "opponent":
         lines += ["", action.action]
     shown = [state.owner] if state.owner == "owned" else ["centered", "owned"]
@@ -165,7 +165,7 @@ def match_lines(advisor: Advisor, state: GameState) -> list[str]:
     ):
         if chance is not None and equity is not None:
             best = "   <" if abs(chance - decided.mwc.best) < 1e-12 else ""
-            lines.append(f"  {name:<16} {_asking.percent(chance)}  {equity:+8.4f}{best}")
+            lines.append(f"  {name:<16} {asking.percent(chance)}  {equity:+8.4f}{best}")
     lines += [f"  {text}" for text in decided.notes]
     about = "approximate" if action.approximate else "exact"
     met = decided.score.met

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bgfmt.analysis import questions
-from bgfmt.cli import _asking, options
+from bgfmt.cli import asking, options
 from bgfmt.game.state import GameState
 
 if TYPE_CHECKING:
@@ -18,9 +18,9 @@ EQUITIES = ("money", "cubeless", "match")
 
 @click.command()
 @click.argument("words", nargs=-1, required=True, metavar="[DB...] POSITION [ROLL]")
-@_asking.question_options("measure", "top")
-@_asking.state_options
-@_asking.calculation_options
+@asking.question_options("measure", "top")
+@asking.state_options
+@asking.calculation_options
 @options.as_option
 @options.part_option
 @options.json_option
@@ -46,15 +46,15 @@ def play(
       bgfmt play "0 2 2 2 0 4" 6-1
       bgfmt play gnubg_ts0.bd "1 0 0 3 0 1 / 0 0 0 0 0 1" 21 --cube owned
     """
-    said = _asking.split(words, roll=True)
-    with _asking.adviser(said.paths, described, part, many=said.many, **calculation) as advisor:
+    said = asking.split(words, roll=True)
+    with asking.adviser(said.paths, described, part, many=said.many, **calculation) as advisor:
 
         def answer(text: str, roll: str | None) -> questions.PlayAnswer:
             asked, rolls = questions.rolls_of(text, roll, around)
             return questions.play(advisor, asked, rolls, measure, top)
 
         if said.many:
-            return _asking.one_by_one(lambda line: answer(*_parts(line, said.roll)))
+            return asking.one_by_one(lambda line: answer(*_parts(line, said.roll)))
         found = answer(said.position, said.roll)
         if as_json:
             options.echo_json({"asked": said.position} | found.as_dict())
@@ -66,7 +66,7 @@ def play(
 def _parts(line: str, roll: str | None) -> tuple[str, str | None]:
     """The position and the roll of a line; the roll typed on the command line is for lines without."""
     words = line.split()
-    if len(words) > 1 and _asking.ROLL.fullmatch(words[-1]):
+    if len(words) > 1 and asking.ROLL.fullmatch(words[-1]):
         return " ".join(words[:-1]), words[-1]
     return line, roll
 
@@ -81,8 +81,8 @@ def _lines(answer: questions.PlayAnswer) -> list[str]:
     }
     title = titles.get(first.measure, f"chance to be off within {first.measure.partition(':')[2]} more rolls")
     about = " (approximate)" if first.approximate else ""
-    lines = [_asking.board_of(where), "", f"{where}: {title}{about}"]
-    more = _asking.title(asked) if isinstance(asked, GameState) else ""
+    lines = [asking.board_of(where), "", f"{where}: {title}{about}"]
+    more = asking.title(asked) if isinstance(asked, GameState) else ""
     lines += [more] if more else []
     for (high, low), one in answer.ranked.items():
         if not one.plays:
@@ -95,7 +95,7 @@ def _lines(answer: questions.PlayAnswer) -> list[str]:
             lines.append(f"  {high}{low}  {best.notation:<28} {_value(best)}{equal}")
         else:
             lines += [_line(place, one_play) for place, one_play in enumerate(one.plays[: answer.top], 1)]
-    return [*lines, f"  {_asking.source_line(first.source, first.table, first.max_error)}"]
+    return [*lines, f"  {asking.source_line(first.source, first.table, first.max_error)}"]
 
 
 def _line(place: int, play: RankedPlay) -> str:
@@ -107,4 +107,4 @@ def _line(place: int, play: RankedPlay) -> str:
 
 def _value(play: RankedPlay) -> str:
     text = f"{play.value:+.5f}" if play.measure in EQUITIES else f"{play.value:.5f}"
-    return text if play.mwc is None else f"{text} {_asking.percent(play.mwc)}"
+    return text if play.mwc is None else f"{text} {asking.percent(play.mwc)}"

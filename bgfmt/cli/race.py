@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from bgfmt.analysis import questions
-from bgfmt.cli import _asking, options
+from bgfmt.cli import asking, options
 from bgfmt.errors import NotCoveredError
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @click.option(
     "--plot", metavar="FILE", type=click.Path(dir_okay=False), help="Draw the distribution into FILE."
 )
-@_asking.limit_options("see docs/ask.md")
+@asking.limit_options("see docs/ask.md")
 @options.as_option
 @options.part_option
 @options.json_option
@@ -43,12 +43,12 @@ def race(
       bgfmt race 0 2 2 2 0 4
       bgfmt race gnubg_os0.bd "0 2 2 2 0 4 / 0 0 3 3 3 1"
     """
-    said = _asking.split(words)
+    said = asking.split(words)
     calculation = {"limit": limit, "settle": settle, "many": said.many}
-    with _asking.adviser(said.paths, described, part, **calculation) as advisor:  # type: ignore[arg-type]
+    with asking.adviser(said.paths, described, part, **calculation) as advisor:  # type: ignore[arg-type]
         if said.many:
-            return _asking.one_by_one(lambda text: questions.race(advisor, _asking.one_or_two(text)))
-        asked = _asking.one_or_two(said.position)
+            return asking.one_by_one(lambda text: questions.race(advisor, asking.one_or_two(text)))
+        asked = asking.one_or_two(said.position)
         _ignored(said.position)
         answer = questions.race(advisor, asked)
         if plot:
@@ -56,7 +56,7 @@ def race(
         if as_json:
             options.echo_json({"asked": said.position} | answer.as_dict())
         else:
-            click.echo("\n".join([_asking.board_of(asked), *_lines(answer)]))
+            click.echo("\n".join([asking.board_of(asked), *_lines(answer)]))
     return 0
 
 
@@ -72,7 +72,7 @@ def _ignored(text: str) -> None:
     left = [("dice", state.dice), ("cube", turned), ("score", state.length)]
     named = [name for name, there in left if there]
     if named:
-        _asking.note(
+        asking.note(
             f"the {' and '.join(named)} of the identifier are not looked at: a race is of the chequers"
         )
 
@@ -97,9 +97,9 @@ def _lines(answer: SideRace | questions.TwoRaces) -> list[str]:
     if estimate is None:
         return lines
     lines += ["", "The side on roll, approximately (each side playing alone):"]
-    lines.append(f"  win         {_asking.percent(estimate.win)}")
+    lines.append(f"  win         {asking.percent(estimate.win)}")
     for name, value in (("win gammon", estimate.win_gammon), ("lose gammon", estimate.lose_gammon)):
-        known = "not known: no gammon data" if value is None else _asking.percent(value)
+        known = "not known: no gammon data" if value is None else asking.percent(value)
         lines.append(f"  {name:<11} {known}")
     worst, mean = 100 * estimate.worst_error, 100 * estimate.mean_error
     errs = f"  the win chance errs by {worst:.2f} % at most, {mean:.3f} % on average"
@@ -116,7 +116,7 @@ def describe(one: SideRace) -> list[str]:
     lines += [f"  EPC         {one.epc:12.3f}", f"  wastage     {one.wastage:12.3f}"]
     if one.gammon_mean_rolls:
         lines.append(f"  first off   {one.gammon_mean_rolls:12.5f}   (mean rolls to save the gammon)")
-    lines.append(f"  {_asking.source_line(one.source, one.table, one.max_error)}")
+    lines.append(f"  {asking.source_line(one.source, one.table, one.max_error)}")
     if one.bearoff is None:
         return lines
     off = within(one.bearoff)
@@ -125,6 +125,6 @@ def describe(one: SideRace) -> list[str]:
     some = [i for i, chance in enumerate(one.bearoff) if chance > 0]
     first = 0 if saved is not None else some[0]
     for i in range(first, some[-1] + 1):
-        more = "" if saved is None else f"    {_asking.percent(saved[i] if i < len(saved) else 1.0)}"
-        lines.append(f"  {i:5d}  {_asking.percent(one.bearoff[i])}    {_asking.percent(off[i])}{more}")
+        more = "" if saved is None else f"    {asking.percent(saved[i] if i < len(saved) else 1.0)}"
+        lines.append(f"  {i:5d}  {asking.percent(one.bearoff[i])}    {asking.percent(off[i])}{more}")
     return lines

@@ -12,8 +12,7 @@ from bgfmt import formats
 from bgfmt.errors import CapabilityError, FormatNeededError, LossError
 from bgfmt.files.database import Database, read_source
 from bgfmt.formats import Format
-from bgfmt.formats.headerless import fitting
-from bgfmt.formats.opening import create, open_source
+from bgfmt.formats.opening import create, fitting, open_source
 from bgfmt.storage import PathLike
 from bgfmt.tables import Coarser, Table
 

@@ -20,8 +20,7 @@ from bgfmt.errors import (
 )
 from bgfmt.formats import Extent, Fault, Format, Reading
 from bgfmt.formats.base import Apart
-from bgfmt.formats.headerless import settle
-from bgfmt.formats.opening import open_source
+from bgfmt.formats.opening import open_source, settle
 from bgfmt.formats.records import lasting
 from bgfmt.game.board import Position, Side
 from bgfmt.storage import REMOTE_OPTIONS, PathLike, Source

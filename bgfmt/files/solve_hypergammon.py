@@ -12,10 +12,8 @@ from bgfmt.errors import CapabilityError, FormatNeededError, OutputExistsError, 
 from bgfmt.files.convert import save
 from bgfmt.files.database import load
 from bgfmt.game import board
-from bgfmt.solver import sweeps as states
-from bgfmt.solver.hypergammon import Iteration, Sweeping, sweeps
-from bgfmt.solver.hypergammon_solve import PLACES, memory_needed
-from bgfmt.solver.machine import available_memory, check_disk
+from bgfmt.solver.hypergammon import PLACES, Iteration, Sweeping, memory_needed, state, sweeps
+from bgfmt.solver.machine import check_disk, check_memory
 from bgfmt.storage import PathLike, check_output
 from bgfmt.tables import ExactHypergammon, Hypergammon
 
@@ -60,33 +58,30 @@ def solve_hypergammon(
         No such solve; the state is another solve's, damaged, or there is none; too little memory.
     """
     check_output(path, force=force)
-    target = _target(path, format, recipe)
-    free, needed = available_memory(), memory_needed(chequers, recipe) if chequers in (1, 2, 3) else 0
-    check_output(state_of(path), force=True)  # said now, not after the first minute
-    if free is not None and needed > free:
-        raise SolverError(f"needs {needed / 1e9:.1f} GB of memory, {free / 1e9:.1f} GB are free")
-    size = (
-        board.count(PLACES, chequers) ** 2 * (28 if recipe == "gnubg" else 80) if chequers in (1, 2, 3) else 0
-    )
-    check_disk(size, Path(path), 0, Path(path))
-    first = _first(restart)
-    begun, state = states.begun_with(first), state_of(path)
-    begin: Hypergammon | Iteration | None = first
+    target, kept = _target(path, format, recipe), state_of(path)
+    check_output(kept, force=True)  # said now, not after the first minute
+    if chequers in (1, 2, 3):
+        check_memory(memory_needed(chequers, recipe), "hypergammon")
+        records = board.count(PLACES, chequers) ** 2
+        check_disk(records * (28 if recipe == "gnubg" else 80), Path(path), 0, Path(path))
+    table = _table(restart)
+    begun = state.begun_with(table)
+    begin: Hypergammon | Iteration | None = table
     if resume:
-        begin = states.kept(state, chequers, recipe, begun)
-    elif os.path.lexists(state) and not states.is_state(state):
-        raise OutputExistsError(f"{state}: exists already and is no state of a solve")
+        begin = state.read(kept, chequers, recipe, begun)
+    elif os.path.lexists(kept) and not state.is_state(kept):
+        raise OutputExistsError(f"{kept}: exists already and is no state of a solve")
     last, written = None, time.monotonic()
     for last in sweeps(chequers, recipe=recipe, threshold=threshold, restart=begin, threads=threads):
         if sweeping is not None:
             sweeping(last.sweeps, last.change)
         if time.monotonic() - written > KEEP_EVERY and last.whole and not last.converged:
-            states.keep(last, state, begun)
+            state.write(last, kept, begun)
             written = time.monotonic()
     assert last is not None
     save(last.table, path, format=target or formats.home(last.table).name, force=force)
-    if states.is_state(state):
-        state.unlink()
+    if state.is_state(kept):
+        kept.unlink()
     return Path(path)
 
 
@@ -110,7 +105,7 @@ def _target(path: PathLike, name: str | None, recipe: str) -> str | None:
     )
 
 
-def _first(restart: PathLike | None) -> Hypergammon | None:
+def _table(restart: PathLike | None) -> Hypergammon | None:
     if restart is None:
         return None
     table = load(restart)

@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 from bgfmt.errors import CapabilityError, OutputExistsError, ScratchError, SolverError
 from bgfmt.files.convert import whole_target
 from bgfmt.files.database import read_source
-from bgfmt.formats import Format, promised, stores
-from bgfmt.formats.stores import MAIN, NUMBERS, Described, in_pips
+from bgfmt.formats import Format, promised
+from bgfmt.formats.zarr import MAIN, NUMBERS, Described, described, in_pips, sizes
 from bgfmt.solver.machine import available_memory, check_disk, check_memory, thread_count
 from bgfmt.solver.registry import Solver
 from bgfmt.solver.stored import Made, Making, plays_bytes, room, solve_layers
@@ -195,7 +195,7 @@ def _known(solver: Solver, path: str, resume: bool) -> Described | None:
         if os.path.lexists(path) and not (os.path.isdir(path) and all(map(_begun_only, os.listdir(path)))):
             raise OutputExistsError(f"{path}: exists already and is no store of a solve") from None
         return None
-    facts = stores.described(text, path)
+    facts = described(text, path)
     ((_, _, columns), _), *_ = solver.arrays().values()
     wanted = (solver.kind, solver.points, solver.chequers, columns, solver.recipe.name)
     if (facts.kind, facts.points, facts.chequers, facts.columns, facts.recipe) != wanted:
@@ -262,7 +262,7 @@ class Filling:
         """Make all that the store lacks, and say that it is whole."""
         grid, making = self.grid, self.making
         store = ChunkStore(self.path)
-        needed, found = stores.sizes(store, self.facts)
+        needed, found = sizes(store, self.facts)
         if self.facts.state == "whole" and needed == found:  # else its removal was begun
             self.pairs = grid.n**2
             self.whole(0, grid.n)
@@ -293,7 +293,7 @@ class Filling:
     def _finish(self) -> None:
         """Describe the store as whole, once every chunk is seen to be there."""
         store, facts = ChunkStore(self.path), self.facts
-        needed, found = stores.sizes(store, facts)
+        needed, found = sizes(store, facts)
         if needed != found:
             raise SolverError(f"{self.path}: chunks of the store are gone; going on makes them again")
         total = hashlib.sha256()

@@ -14,12 +14,12 @@ from typing import Any
 
 from bgfmt.errors import AmbiguousFormatError, CapabilityError, FormatNeededError, UnknownFormatError
 from bgfmt.formats import records
-from bgfmt.formats.base import Format
-from bgfmt.formats.parts import (
+from bgfmt.formats.base import (
     HEAD_BYTES,
     Broken,
     Extent,
     Fault,
+    Format,
     Head,
     Layout,
     Option,
@@ -59,75 +59,29 @@ __all__ = [
 ]
 
 
-#: how the files of a format must begin (a pattern): a format whose sign a file lacks need not be loaded to refuse
-#: it. Those without a sign here, every guest's among them, are always asked.
-SIGNS = {
-    "bgfmt-match": rb"BGMATCH",
-    "bgfmt-ts": rb"bgfmt-ts",
-    "bgsage": rb"RAEB",
-    "bkg-binary": rb"bkg-T-",
-    "bkg-text": rb"bkg-bearoff ",
-    "csv": rb"(?!)",  # written only
-    "exactbearoff": rb"\xcc\xde\x60\x04",
-    "gnubg-2001": rb"\xff\xff",
-    "gnubg-huge": rb"\d\dx",
-    "gnubg-hyper": rb"gnubg.H",
-    "gnubg-nd": rb"gnubg.OS",
-    "gnubg-os": rb"gnubg.OS",
-    "gnubg-ts": rb"gnubg.TS",
-    "jfile": rb"(?!gnubg|PK)",
-    "npz": rb"PK",
-    "parquet": rb"PAR1",
-    "points-text": rb"bearoff-2s ",
-    "sqlite": rb"SQLite format 3",
-}
-
-#: the suffixes of formats that need not be loaded for other file names; those without any here are always asked
-SUFFIXES = {
-    "bgfmt-match": (".bgm",),
-    "bgfmt-ts": (".bgts",),
-    "bgsage": (".db",),
-    "bkg-binary": (".bkb",),
-    "bkg-text": (".bkg",),
-    "csv": (".csv",),
-    "exactbearoff": (),
-    "gnubg-2001": (".bd",),
-    "gnubg-huge": (".bd",),
-    "gnubg-hyper": (".bd",),
-    "gnubg-nd": (".bd",),
-    "gnubg-os": (".bd",),
-    "gnubg-ts": (".bd",),
-    "jfile": (".ijf",),
-    "npz": (".npz",),
-    "parquet": (".parquet",),
-    "points-text": (".points",),
-    "sconyers": (),
-    "sqlite": (".sqlite", ".sqlite3"),
-    "zarr": (),
-}
-
-#: the kinds of tables that a format may be home to, so that it need not be loaded for others; those without any here
-#: are always asked
-HOMES = {
-    "bgfmt-match": ("match-score",),
-    "bgfmt-ts": (),
-    "bgsage": ("one-sided",),
-    "bkg-binary": (),
-    "bkg-text": ("bkg",),
-    "csv": (),
-    "exactbearoff": (),
-    "gnubg-2001": (),
-    "gnubg-huge": (),
-    "gnubg-hyper": ("hypergammon",),
-    "gnubg-nd": ("normal-distribution",),
-    "gnubg-os": ("one-sided",),
-    "gnubg-ts": ("two-sided",),
-    "jfile": ("components", "mean-rolls", "one-sided"),
-    "parquet": (),
-    "points-text": ("expected-points",),
-    "sconyers": (),
-    "sqlite": (),
-    "zarr": (),
+#: how the files of each built-in format begin (a pattern), and the suffixes of its class: a format of another sign or
+#: suffix need not be loaded to be left out. A format that is not listed here, such as a guest's, is always asked.
+INDEX: dict[str, tuple[bytes, tuple[str, ...]]] = {
+    "bgfmt-match": (rb"BGMATCH", (".bgm",)),
+    "bgfmt-ts": (rb"bgfmt-ts", (".bgts",)),
+    "bgsage": (rb"RAEB", (".db",)),
+    "bkg-binary": (rb"bkg-T-", (".bkb",)),
+    "bkg-text": (rb"bkg-bearoff ", (".bkg",)),
+    "csv": (rb"(?!)", (".csv",)),
+    "exactbearoff": (rb"\xcc\xde\x60\x04", ()),
+    "gnubg-2001": (rb"\xff\xff", (".bd",)),
+    "gnubg-huge": (rb"\d\dx", (".bd",)),
+    "gnubg-hyper": (rb"gnubg.H", (".bd",)),
+    "gnubg-nd": (rb"gnubg.OS", (".bd",)),
+    "gnubg-os": (rb"gnubg.OS", (".bd",)),
+    "gnubg-ts": (rb"gnubg.TS", (".bd",)),
+    "jfile": (rb"(?!gnubg|PK)", (".ijf",)),
+    "npz": (rb"PK", (".npz",)),
+    "parquet": (rb"PAR1", (".parquet",)),
+    "points-text": (rb"bearoff-2s ", (".points",)),
+    "sconyers": (b"", ()),
+    "sqlite": (rb"SQLite format 3", (".sqlite", ".sqlite3")),
+    "zarr": (b"", ()),
 }
 
 
@@ -177,7 +131,9 @@ def head_of(source: Source, offset: int = 0) -> Head:
 def recognise(source: Source, offset: int = 0) -> Format[Any]:
     """The one format that recognises the bytes at `offset`."""
     head = head_of(source, offset)
-    signed = [name for name in _entries() if re.match(SIGNS.get(name, b""), head.bytes, re.DOTALL)]
+    signed = [
+        name for name in _entries() if name not in INDEX or re.match(INDEX[name][0], head.bytes, re.DOTALL)
+    ]
     claims = [f for name in signed if not isinstance(f := _made(name), Broken) and f.recognise(head)]
     if len(claims) == 1:
         return claims[0]
@@ -209,14 +165,13 @@ def by_suffix(path: str) -> Format[Any] | None:
 def ending(path: str) -> list[Format[Any]]:
     """All formats that use this file name's suffix."""
     low = path.lower()
-    names = [name for name in _entries() if low.endswith(SUFFIXES.get(name, ""))]
+    names = [name for name in _entries() if name not in INDEX or low.endswith(INDEX[name][1])]
     return [f for f in _loading(names).values() if low.endswith(f.suffixes)]
 
 
 def homes(table: Table) -> list[Format[Any]]:
     """The formats that offer to be a new table's home."""
-    names = [name for name in _entries() if table.kind in HOMES.get(name, (table.kind,))]
-    return [f for f in _loading(names).values() if isinstance(table, f.carries) and f.home_of(table)]
+    return [f for f in known().values() if isinstance(table, f.carries) and f.home_of(table)]
 
 
 def home(table: Table) -> Format[Any]:

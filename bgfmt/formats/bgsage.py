@@ -22,8 +22,7 @@ from construct import Const, Int32ul, Struct
 from numpy.typing import NDArray
 
 from bgfmt.errors import CorruptError, HeaderError
-from bgfmt.formats.base import Extent, Format, Head, Layout, Option, Options, Reading, Region, Salvage
-from bgfmt.formats.outlets import Outlet
+from bgfmt.formats.base import Extent, Format, Head, Layout, Option, Options, Outlet, Reading, Region, Salvage
 from bgfmt.formats.records import AsRead, as_read, lasting
 from bgfmt.game import board
 from bgfmt.storage import Source

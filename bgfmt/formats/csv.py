@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 
 from bgfmt.errors import CapabilityError
-from bgfmt.formats.base import Head, Options, Reading
+from bgfmt.formats.base import Head, Options, Outlet, Reading
 from bgfmt.formats.described import AnyTable
-from bgfmt.formats.outlets import Outlet
 from bgfmt.storage import Source
 from bgfmt.tables import Table, flat
 

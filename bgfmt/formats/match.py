@@ -28,8 +28,7 @@ from construct import Bytes, Const, Float64l, Int8ul, Int16ul, Int32ul, Struct
 from numpy.typing import NDArray
 
 from bgfmt.errors import CorruptError, HeaderError
-from bgfmt.formats.base import Extent, Format, Head, Layout, Options, Reading, Region
-from bgfmt.formats.outlets import Outlet
+from bgfmt.formats.base import Extent, Format, Head, Layout, Options, Outlet, Reading, Region
 from bgfmt.game import board
 from bgfmt.storage import Sink, Source
 from bgfmt.tables import MatchScore

@@ -25,9 +25,8 @@ from numpy.typing import NDArray
 
 from bgfmt.errors import CorruptError
 from bgfmt.formats import archive, described, records
-from bgfmt.formats.base import Extent, Fault, Head, Layout, Options, Reading, Region
+from bgfmt.formats.base import Extent, Fault, Head, Layout, Options, Outlet, Reading, Region, size_of
 from bgfmt.formats.described import AnyTable
-from bgfmt.formats.outlets import Outlet, size_of
 from bgfmt.storage import MemorySink, Sink, Source
 from bgfmt.tables import Rows, Table
 

@@ -24,9 +24,8 @@ from numpy.typing import NDArray
 from bgfmt.errors import BgfmtError, CorruptError, MissingExtraError, TruncatedError
 from bgfmt.formats import described, records
 from bgfmt.formats.archive import Tail
-from bgfmt.formats.base import Extent, Fault, Head, Options, Reading
+from bgfmt.formats.base import Extent, Fault, Head, Options, Outlet, Reading
 from bgfmt.formats.described import AnyTable
-from bgfmt.formats.outlets import Outlet
 from bgfmt.storage import Source
 from bgfmt.storage.source import SourceFile
 from bgfmt.tables import Table, flat
@@ -253,15 +252,11 @@ class Groups:
             rows = self._begins[k + 1] - self._begins[k]
             wanted = list(dict.fromkeys([NUMBER, *names]))
             try:
-                group = self._meta.row_group(k)
-                for place in range(group.num_columns):
-                    column = group.column(place)
-                    if column.path_in_schema in wanted and column.total_uncompressed_size > MOST_BYTES * (
-                        rows + (1 << 16)
-                    ):
-                        raise self.refuse(
-                            f"{rows:,} numbers", f"{column.total_uncompressed_size:,} bytes of them"
-                        )
+                group = self._meta.row_group(
+                    k
+                )  # not its columns: pyarrow ends the process over some that are damaged
+                if group.total_byte_size > MOST_BYTES * (rows + (1 << 16)) * group.num_columns:
+                    raise self.refuse(f"{rows:,} rows of numbers", f"{group.total_byte_size:,} bytes of them")
                 found = self._file.read_row_group(k, columns=wanted).combine_chunks()
             except BgfmtError:
                 raise

@@ -23,9 +23,8 @@ from numpy.typing import NDArray
 
 from bgfmt.errors import BgfmtError, CapabilityError, CorruptError, TruncatedError
 from bgfmt.formats import described, records
-from bgfmt.formats.base import Extent, Fault, Head, Options, Reading
+from bgfmt.formats.base import Extent, Fault, Head, Options, Outlet, Reading
 from bgfmt.formats.described import AnyTable
-from bgfmt.formats.outlets import Outlet
 from bgfmt.storage import MappedSource, Source
 from bgfmt.tables import Table, flat
 

@@ -49,14 +49,17 @@ class Solver(ABC):
 
     @property
     def stores(self) -> bool:
+        """Whether this table can be made tile by tile in a store."""
         return False
 
     @property
     def large(self) -> bool:
+        """Whether it is made in a store unless it is asked otherwise."""
         return False
 
     @property
     def maps(self) -> bool:
+        """Whether its arrays may lie in mapped files."""
         return False
 
     @property

@@ -1,4 +1,4 @@
-import type { Counts, CubeOwner, Position, Table } from "./bgfmt.js";
+import type { Counts, CubeOwner, Table } from "./bgfmt.js";
 
 export type Tables = Table | readonly Table[];
 /** Text, both sides, or one side's counts. */
@@ -7,146 +7,317 @@ export type AskedPosition = string | ArrayLike<number> | { us: ArrayLike<number>
 export type Roll = string | readonly [number, number];
 export type Measure = "money" | "cubeless" | "mean" | `off:${number}`;
 
-/** Where an answer comes from. */
+// shapes:begin typescript, by `python -m bgfmt.analysis.shapes`
+/** What all answers share. */
 export interface Origin {
+  /** The kind of table, or what else, that answered. */
   source: "two-sided" | "one-sided";
-  /** Name of the table that answered. */
+  /** The name of the table; null for a calculation. */
   table: string;
+  /** Whether a formula that is not exact was used, so that no bound of the error is known. */
   approximate: boolean;
-  /** The greatest error of its numbers by name, null where no bound is known. */
+  /** The greatest error of each number, by name; null where none is known. */
   max_error: Record<string, number> | null;
 }
 
-export interface SideRace extends Origin {
+/** One side's race. What the table does not say is None, and left out in JSON. */
+export interface SideRace {
+  /** The counts of the side. */
   side: string;
+  /** The position number, in that table. */
   position_number: number;
+  /** The pip count. */
   pips: number;
+  /** The mean of the rolls to bear off the last chequer. */
   mean_rolls: number;
+  /** The standard deviation of those rolls. */
   std_rolls: number;
+  /** The effective pip count: mean rolls times 49/6. */
   epc: number;
+  /** The effective pip count less the pip count. */
   wastage: number;
-  bearoff?: number[];
-  off_within?: number[];
-  gammon?: number[];
+  /** The mean of the rolls to bear off the first chequer. */
   gammon_mean_rolls?: number;
+  /** The standard deviation of those rolls. */
   gammon_std_rolls?: number;
+  /** The chances to bear off the last chequer in exactly 0, 1, 2, ... rolls. */
+  bearoff?: number[];
+  /** The chances to be off within 0, 1, 2, ... rolls. */
+  off_within?: number[];
+  /** The chances to bear off the first chequer in exactly 0, 1, 2, ... rolls. */
+  gammon?: number[];
+  /** The chances to have borne off the first chequer within 0, 1, 2, ... rolls. */
   gammon_saved_within?: number[];
+  /** The kind of table, or what else, that answered. */
+  source: "two-sided" | "one-sided";
+  /** The name of the table; null for a calculation. */
+  table: string;
+  /** Whether a formula that is not exact was used, so that no bound of the error is known. */
+  approximate: boolean;
+  /** The greatest error of each number, by name; null where none is known. */
+  max_error: Record<string, number> | null;
 }
 
+/** Approximate chances of the side on roll, by gnubg's formula, each side playing alone. */
 export interface Estimate {
+  /** Both sides, the side on roll first. */
   position: string;
+  /** Always true. */
   approximate: true;
+  /** The chance to win. */
   win: number;
+  /** The chance to win a gammon; null without gammon data. */
   win_gammon: number | null;
+  /** The chance to lose a gammon; null without gammon data. */
   lose_gammon: number | null;
+  /** The equity without a cube, gammons counted where they are known. */
   cubeless: number;
+  /** The greatest error of `win`, measured over all pairs of six chequers or fewer on six points. */
   worst_error: number;
+  /** The mean error of `win` over the same pairs. */
   mean_error: number;
 }
 
-export interface TwoRaces extends Origin {
+/** The races of both sides. */
+export interface TwoRaces {
+  /** Both sides, the side on roll first. */
   position: string;
+  /** The race of the side on roll. */
   on_roll: SideRace;
+  /** The race of the other side. */
   other_side: SideRace;
+  /** The chances of both; null where only means are known. */
   two_sided: Estimate | null;
+  /** The kind of table, or what else, that answered. */
+  source: "two-sided" | "one-sided";
+  /** The name of the table; null for a calculation. */
+  table: string;
+  /** Whether a formula that is not exact was used, so that no bound of the error is known. */
+  approximate: boolean;
+  /** The greatest error of each number, by name; null where none is known. */
+  max_error: Record<string, number> | null;
 }
 
+/** A cube decision of the side on roll; equities are its own, for a cube now at 1. */
 export interface CubeAction {
-  cube: CubeOwner;
+  /** Where the cube lies for the side on roll: `centered`, `owned` or `opponent`. */
+  cube: "centered" | "owned" | "opponent";
+  /** What to do in words, such as `Double, take`. */
   action: string;
+  /** The equity of rolling on. */
   no_double: number;
+  /** The equity of a double that is taken. */
   double_take: number;
+  /** The equity of a double that is passed. */
   double_pass: number;
+  /** The equity when both sides handle the cube rightly. */
   best: number;
+  /** Whether to double; a double that costs nothing counts as one. */
   doubles: boolean;
+  /** Whether a double should be taken; an exact tie counts as a take. */
   takes: boolean;
+  /** Whether a double would be beavered. */
   beavers: boolean;
+  /** What doubling gains over rolling on; negative when it costs. */
   double_margin: number;
+  /** What taking gains the other side over passing; negative when it costs. */
   take_margin: number;
+  /** Whether doubling and rolling on are proved to be worth the same. */
   tie_double: boolean;
+  /** Whether taking and passing are proved to cost the same. */
   tie_take: boolean;
+  /** Whether the error of the equities cannot turn the decision to double. */
   sure_double: boolean;
+  /** Whether the error of the equities cannot turn the answer to a double: take, pass or beaver. */
   sure_take: boolean;
+  /** Whether the error of the equities cannot turn the action. */
   sure: boolean;
+  /** The greatest error of the equities; null where none is known (approximate). */
   error: number | null;
+  /** Whether it was calculated because the error of the table could have turned it. */
   settled: boolean;
+  /** How sure that is, in words. */
   certainty: string;
-  source: Origin["source"];
+  /** The kind of table, or what else, that answered. */
+  source: "two-sided" | "one-sided";
+  /** The name of the table; null for a calculation. */
   table: string;
+  /** Whether a formula that is not exact was used. */
   approximate: boolean;
 }
 
-export interface CubeAnswer extends Origin {
+/** The cube for money. */
+export interface CubeAnswer {
+  /** Both sides, the side on roll first. */
   position: string;
-  cube: CubeOwner;
+  /** Where the cube lies for the side on roll: `centered`, `owned` or `opponent`. */
+  cube: "centered" | "owned" | "opponent";
+  /** What the cube shows. */
   cube_value: number;
+  /** The chance to win without a cube; null where it is not known. */
   win: number;
+  /** The chance to win a gammon; null where it is not known. */
   win_gammon: number | null;
+  /** The chance to lose a gammon; null where it is not known. */
   lose_gammon: number | null;
+  /** The equity without a cube. */
   cubeless: number;
+  /** The equity of rolling on with the cube on the own side. */
   owned: number;
+  /** The equity of rolling on with the cube in the middle. */
   centered: number;
+  /** The equity with the cube on the other side. */
   opponent: number;
+  /** `none` (impossible), `counted`, or `ignored` though they are possible. */
   gammons: "none" | "counted" | "ignored";
+  /** The kind of table, or what else, that answered. */
+  source: "two-sided" | "one-sided";
+  /** The name of the table; null for a calculation. */
+  table: string;
+  /** Whether a formula that is not exact was used, so that no bound of the error is known. */
+  approximate: boolean;
+  /** The greatest error of each number, by name; null where none is known. */
+  max_error: Record<string, number> | null;
+  /** What to do in words, such as `Double, take`. */
   action: string;
+  /** Whether to double; a double that costs nothing counts as one. */
   doubles: boolean;
+  /** Whether a double should be taken; an exact tie counts as a take. */
   takes: boolean;
+  /** Whether a double would be beavered. */
   beavers: boolean;
+  /** Whether the error of the equities cannot turn the action. */
   sure: boolean;
+  /** Whether it was calculated because the error of the table could have turned it. */
   settled: boolean;
+  /** How sure that is, in words. */
   certainty: string;
+  /** The action with a centered cube. */
   centered_cube: CubeAction;
+  /** The action with the side on roll owning the cube. */
   owned_cube: CubeAction;
+  /** Koca's label, from 1 to 5. */
   label: 1 | 2 | 3 | 4 | 5;
+  /** What the label means. */
   label_text: string;
-  /** The identifier carried a match score, and the answer is for money. */
+  /** The identifier says a match score, and the answer is for money. */
   score_ignored?: true;
 }
 
+/** One play of a roll. */
 export interface RankedPlay {
+  /** The play, such as `6/5 6/off`. */
   play: string;
+  /** The position after it, seen by the side that played. */
   result: string;
+  /** The worth by the measure: an equity (`money`, `match`, `cubeless`), rolls (`mean`) or a chance (`off:N`); null for the only legal play. */
   value: number;
+  /** What it loses against the best play, never negative. */
   loss: number;
+  /** Whether the loss lies within the error of two equal plays. */
   close: boolean;
 }
 
+/** The plays of one roll. */
 export interface RankedRoll {
+  /** The dice, the larger first. */
   roll: string;
-  plays: RankedPlay[];
   /** With `top`: how many plays there are in all. */
   count?: number;
+  /** The plays, best first. */
+  plays: RankedPlay[];
 }
 
-export interface PlayAnswer extends Origin, Partial<RankedRoll> {
+/** The plays of one roll, or of all rolls. */
+export interface PlayAnswer {
+  /** A side or both, the side on roll first. */
   position: string;
+  /** What the plays are ranked by: `money`, `match`, `cubeless`, `mean` or `off:N`. */
   measure: string;
-  cube?: CubeOwner;
-  cube_value?: number;
-  /** With "all" for a roll, in the order 11, 21, 22, ... 66. */
+  /** The dice, the larger first. */
+  roll?: string;
+  /** With `top`: how many plays there are in all. */
+  count?: number;
+  /** The plays, best first. */
+  plays?: RankedPlay[];
+  /** With `all` for the roll, in place of `roll` and `plays`: the 21 rolls. */
   rolls?: RankedRoll[];
+  /** Where the cube lies for the side on roll, for a measure that looks at it. */
+  cube?: "centered" | "owned" | "opponent";
+  /** What the cube shows. */
+  cube_value?: number;
+  /** The kind of table, or what else, that answered. */
+  source: "two-sided" | "one-sided";
+  /** The name of the table; null for a calculation. */
+  table: string;
+  /** Whether a formula that is not exact was used, so that no bound of the error is known. */
+  approximate: boolean;
+  /** The greatest error of each number, by name; null where none is known. */
+  max_error: Record<string, number> | null;
+  /** The identifier says a match score, and the answer is for money. */
   score_ignored?: true;
 }
 
+/** A position as programs need it. */
+export interface Described {
+  /** The counts of the side on roll from the ace point up; a 25th count is the bar. */
+  us: number[];
+  /** The counts of the other side; null where one side is asked about. */
+  them: number[] | null;
+  /** The counts as text. */
+  counts: string;
+  /** gnubg's Position ID. */
+  position_id: string;
+  /** eXtreme Gammon's identifier. */
+  xgid: string;
+  /** The pip counts of the side on roll and of the other. */
+  pips: number[];
+  /** How many chequers the side on roll and the other have. */
+  chequers: number[];
+  /** Whether the sides have not passed each other. */
+  contact: boolean;
+}
+
+/** What was asked, with what the position says itself. */
+export interface ProbeQuestion {
+  /** As sent. */
+  position: string;
+  /** The dice, the larger first, or `all`; null without dice. */
+  roll: string | null;
+  /** Where the cube lies for the side on roll: `centered`, `owned` or `opponent`. */
+  cube: "centered" | "owned" | "opponent";
+  /** What the plays are ranked by: `money`, `match`, `cubeless`, `mean` or `off:N`. */
+  measure: string;
+  /** The table that was named. */
+  table: null;
+}
+
+/** All of it for one position; a section that has no answer is null. */
 export interface ProbeAnswer {
-  question: { position: string; roll: string | null; cube: CubeOwner; measure: string; table: null };
-  position: Position & {
-    counts: string;
-    position_id: string;
-    xgid: string;
-    pips: number[];
-    chequers: number[];
-    contact: boolean;
-  };
+  /** What was asked. */
+  question: ProbeQuestion;
+  /** The position. */
+  position: Described;
+  /** The cube. */
   cube: CubeAnswer | null;
+  /** The race of each side. */
   race: SideRace | TwoRaces | null;
+  /** The plays of the roll. */
   play: PlayAnswer | null;
+  /** Why a section has no answer, by its name. */
   not_covered: Partial<Record<"cube" | "race" | "play", string>>;
 }
+// shapes:end
 
 export interface CubeOptions {
   /** Where the cube lies; by default the identifier's, else centered. */
   cube?: CubeOwner;
+  /** What the cube shows. */
+  cube_value?: number;
+  /** Whether a double may be beavered; by default as the identifier says, else it may. */
+  beavers?: boolean;
+  /** Whether gammons count only once the cube is turned; tables that hold no gammons answer alike. */
+  jacoby?: boolean;
   signal?: AbortSignal;
 }
 
@@ -162,7 +333,7 @@ export function race(tables: Tables, asked: AskedPosition, options?: { signal?: 
 export function cube(tables: Tables, asked: AskedPosition, options?: CubeOptions): Promise<CubeAnswer>;
 export function play(tables: Tables, asked: AskedPosition, roll: Roll | "all", options?: PlayOptions): Promise<PlayAnswer>;
 export function probe(tables: Tables, asked: AskedPosition, options?: PlayOptions & { roll?: Roll | "all" }): Promise<ProbeAnswer>;
-export function describe(asked: AskedPosition): ProbeAnswer["position"];
+export function describe(asked: AskedPosition): Described;
 /** Greatest error of the four equities of a two-sided table of that size. */
 export function storedErrors(points: number, chequers: number): number[];
 /** Greatest error of the mean rolls of a one-sided table. */

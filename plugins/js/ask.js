@@ -182,6 +182,19 @@ function asPosition(asked) {
   return { ...said, us, them: them && chequers(them) ? them : null };
 }
 
+/** A refusal of all that a question says beyond what tables alone answer, such as a match score. */
+function refuse(more) {
+  const name = Object.keys(more).find((one) => more[one] !== undefined && more[one] !== null);
+  if (name) throw new NotCoveredError(`'${name}' is not looked at here: tables alone answer for money`);
+}
+
+/** A position with the rules of money play that options say; stored tables hold no gammons, so Jacoby's changes nothing. */
+function ruled(position, { beavers, jacoby, cube_value, ...more }) {
+  refuse(more);
+  const rules = Object.entries({ beavers, jacoby, cube_value }).filter(([, value]) => value !== undefined && value !== null);
+  return { ...position, ...Object.fromEntries(rules) };
+}
+
 function checkRace(position) {
   if (!position.them || !chequers(position.us)) {
     throw new PositionError(`${countsText(position)}: the game is over, one side has no chequers left`);
@@ -292,7 +305,8 @@ async function estimated(tables, position, more) {
 }
 
 /** What one side, or each of both, needs to bear off. */
-export async function race(tables, asked, { signal } = {}) {
+export async function race(tables, asked, { signal, ...more } = {}) {
+  refuse(more);
   const all = listOf(tables);
   const position = asPosition(asked);
   const sides = position.them ? [position.us, position.them] : [position.us];
@@ -412,8 +426,8 @@ function labelOf(centered, owned) {
 }
 
 /** Whether to double and to take: with the cube as it lies, in the middle, and owned by the side on roll. */
-export async function cube(tables, asked, { cube: where, signal } = {}) {
-  const position = asPosition(asked);
+export async function cube(tables, asked, { cube: where, signal, ...more } = {}) {
+  const position = ruled(asPosition(asked), more);
   const owner = ownerOf(position, where);
   const found = await equities(listOf(tables), position, { signal });
   const beaver = position.beavers !== false;
@@ -487,9 +501,9 @@ function valuer(all, position, results, measure, owner, more) {
 }
 
 /** All plays of a roll ("all": of each of the 21 rolls), best first. */
-export async function play(tables, asked, roll, { cube: where, measure, top, signal } = {}) {
+export async function play(tables, asked, roll, { cube: where, measure, top, signal, ...rules } = {}) {
   const all = listOf(tables);
-  const position = asPosition(asked);
+  const position = ruled(asPosition(asked), rules);
   const owner = ownerOf(position, where);
   if (top !== undefined && top !== null && !(Number.isInteger(top) && top >= 1)) throw new PositionError(`top is a whole number from 1, not ${top}`);
   const by = measure ?? (position.them ? "money" : "mean");
@@ -547,9 +561,9 @@ export function describe(asked) {
 }
 
 /** Everything the tables know of a position: cube, race and, with a roll ("all" for each of the 21), plays. */
-export async function probe(tables, asked, { roll, cube: where, measure, top, signal } = {}) {
+export async function probe(tables, asked, { roll, cube: where, measure, top, signal, ...rules } = {}) {
   const all = listOf(tables);
-  const position = asPosition(asked);
+  const position = ruled(asPosition(asked), rules);
   if (!chequers(position.us)) throw new PositionError(`${countsText(position)}: the game is over, one side has no chequers left`);
   const dice = roll ?? position.roll ?? null;
   const sections = {

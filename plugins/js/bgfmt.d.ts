@@ -16,6 +16,8 @@ export interface Parsed extends Position {
   roll?: string;
   /** Whether beavers are played, where a money position of an XGID says so. */
   beavers?: boolean;
+  /** That the Jacoby rule is played, where a money position of an XGID says so. */
+  jacoby?: boolean;
   score?: { away: [number, number]; crawford: boolean };
 }
 

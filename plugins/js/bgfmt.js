@@ -196,7 +196,7 @@ const TWO_SIDES = /^[\d\s,]*(?:bar\s+\d+\s*)?\/[\d\s,]*(?:bar\s+\d+\s*)?$/;
 /**
  * What counts ("0 2 2 2 0 4", "4,3,1/3 3 2"), a gnubg Position ID, a GNUbg ID or an XGID stand for: `us` and `them`
  * (null for one side), and where the text says so `cube` ("centered", "owned", "opponent", seen by the side on roll),
- * `cube_value`, `roll` ("61"), `beavers` and, in a match, `score` ({away: [us, them], crawford}).
+ * `cube_value`, `roll` ("61"), `beavers`, `jacoby` and, in a match, `score` ({away: [us, them], crawford}).
  */
 export function parse(text) {
   if (typeof text !== "string") throw new PositionError("a position is a text");
@@ -327,12 +327,14 @@ function fromXgid(text) {
     scores: turn === 1 ? [scoreOne, scoreZero] : [scoreZero, scoreOne],
     crawford: rules === 1,
     beavers: length ? undefined : rules >= 2 && Math.floor(rules / 2) % 2 === 1,
+    jacoby: length ? undefined : rules % 2 === 1,
   });
 }
 
-function state(position, { cube, cube_value, roll, length, scores, crawford, beavers }) {
+function state(position, { cube, cube_value, roll, length, scores, crawford, beavers, jacoby }) {
   const out = { ...position, cube, cube_value };
   if (beavers !== undefined) out.beavers = beavers;
+  if (jacoby) out.jacoby = jacoby;
   if (roll) out.roll = `${Math.max(...roll)}${Math.min(...roll)}`;
   if (length) out.score = { away: scores.map((s) => length - s), crawford };
   return out;

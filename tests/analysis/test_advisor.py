@@ -6,7 +6,7 @@ import json
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ from bgfmt.game import board
 from bgfmt.game.moves import parse_roll
 from bgfmt.tables import OneSided, TwoSided, bounds
 from tests.conftest import FIXTURES
-from tests.support.one_answer import compare
+from tests.support.one_answer import compare, undoored
 
 GOLDEN = FIXTURES / "golden" / "gnubg"
 HERE = Position.parse("0 1 0 0 1 / 0 1 1")
@@ -61,8 +61,11 @@ def test_the_numbers_of_before(advisor: Advisor) -> None:
             assert str(best.result.us) in case["best"]  # type: ignore[operator]
 
 
-def test_one_answer_by_every_door() -> None:
+def test_one_answer_by_every_door(oracle: Callable[[str], str]) -> None:
+    pytest.importorskip("starlette")
+    oracle("node")
     assert compare(150, seed=4) == []
+    assert undoored() == set()
 
 
 def test_an_answer_says_where_it_comes_from(advisor: Advisor) -> None:

@@ -14,6 +14,7 @@ import click
 import pytest
 
 import bgfmt
+from bgfmt.analysis import shapes
 from bgfmt.cli import cli, run
 from tests.conftest import GOLDEN, ROOT
 
@@ -129,7 +130,8 @@ CASES = [
     ("Scores", "cube ts_06x04.bd 0,1,0,0,1/0,1,1 --scores 2 --away 1-2 --crawford"),
     ("Plays", "play ts_06x04.bd 0,1,0,0,1/0,1,1 21"),
     ("Plays", "play ts_06x04.bd 0,1,0,0,1/0,1,1 all --away 2-3"),
-    ("Plays", "play os_p06.bd 0,1,0,0,1 21 --measure off:1"),
+    ("Plays", "play os_p06.bd 0,1,0,0,1 21 --measure off:1 --top 2"),
+    ("Plays", "play ts_06x04.bd 0,1,0,0,1/0,1,1 all --top 1 --jacoby"),
     ("Report", "verify ts_06x04.bd"),
     ("Report", "verify --exact ts_06x04.bd os_p06.bd"),
     ("Report", "verify bad.bd two.bd"),
@@ -219,6 +221,13 @@ def test_dump_has_the_fields_of_lookup(
         (found,) = json.loads(capsys.readouterr().out)
         del found["asked"]
         assert found == dumped
+
+
+def test_shapes_are_written_where_they_stand() -> None:
+    """`python -m bgfmt.analysis.shapes` has nothing to write."""
+    for name in shapes.FILES:
+        text = (ROOT / name).read_text(encoding="utf-8")
+        assert shapes.filled(text) == text, name
 
 
 def test_no_field_of_the_page_never_comes() -> None:

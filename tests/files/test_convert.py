@@ -10,7 +10,7 @@ import pytest
 import bgfmt
 from bgfmt.cli import run
 from bgfmt.errors import CapabilityError, FormatNeededError, LossError
-from bgfmt.formats.j import encode as je
+from bgfmt.formats.j import noun as jn
 from bgfmt.formats.j.write import compact
 from bgfmt.storage import MemorySink
 from tests.conftest import GOLDEN
@@ -81,7 +81,7 @@ def test_dropping_columns_is_a_loss(tmp_path: Path, capsys: pytest.CaptureFixtur
 
 def test_further_components_of_a_j_file_are_a_loss(tmp_path: Path) -> None:
     file, store = container(GOLDEN / "jfile/bgns.ijf"), MemorySink()
-    compact([file.noun(0), file.noun(1), *[je.text(f"note {k}") for k in range(4)]], store)
+    compact([file.noun(0), file.noun(1), *[jn.text(f"note {k}") for k in range(4)]], store)
     (tmp_path / "more.ijf").write_bytes(bytes(store.data))
     for target in ("a.npz", "b.ijf"):
         size = {"points": 4} if target == "b.ijf" else {}

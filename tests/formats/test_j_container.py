@@ -14,12 +14,10 @@ import pytest
 
 from bgfmt.errors import BgfmtError, CapabilityError, CorruptError, FormatError, HeaderError, TruncatedError
 from bgfmt.formats.j import audit
-from bgfmt.formats.j import encode as je
 from bgfmt.formats.j import noun as jn
 from bgfmt.formats.j.container import FJ01B, FJ01L, V32L, V64B, V64L, VERSIONS, Container
-from bgfmt.formats.j.form import E3, FORMS, JType
 from bgfmt.formats.j.jfile import JFile
-from bgfmt.formats.j.text import as_json
+from bgfmt.formats.j.noun import E3, FORMS, JType, as_json
 from bgfmt.formats.j.write import Writer, compact
 from bgfmt.formats.records import as_read
 from bgfmt.storage import MemorySink, Source
@@ -84,9 +82,9 @@ def test_numbers_of_the_header_that_no_integer_holds(k: int, value: float) -> No
         head.free,
         head.calls,
     ]
-    items = [je.integers(np.array(one, np.int64)) for one in said]
-    items[k] = je.floats([value] * (2 if k in (4, 5) else 1))
-    noun = je.encode(je.boxes(items), head.form)
+    items = [jn.integers(np.array(one, np.int64)) for one in said]
+    items[k] = jn.floats([value] * (2 if k in (4, 5) else 1))
+    noun = jn.encode(jn.boxes(items), head.form)
     data = noun + (JFILES / "small.ijf").read_bytes()[len(noun) :]
     with pytest.raises(FormatError):
         list(audit.container(Container(memoryview(data), "x"), len(data)))
@@ -136,7 +134,7 @@ def test_histories_give_the_same_bytes(said: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("folder", ["trace64", "trace32"])
 def test_each_step_of_the_worked_example(folder: str) -> None:
-    i, text = je.integers, je.text
+    i, text = jn.integers, jn.text
     letter = lambda c: jn.Noun(JType.LITERAL, (), np.frombuffer(c, np.uint8).reshape(()))  # noqa: E731
     one = jn.Noun(JType.BOOLEAN, (), np.uint8(1).reshape(()))
     two = jn.Noun(JType.INTEGER, (), np.array(2))
@@ -146,12 +144,12 @@ def test_each_step_of_the_worked_example(folder: str) -> None:
     steps: list[tuple[list[int] | None, list[jn.Noun]]] = [
         (None, [i(np.arange(5))]),
         (None, [text("hello")]),
-        (None, [letter(b"a"), half, je.boxes([one, two])]),
+        (None, [letter(b"a"), half, jn.boxes([one, two])]),
         ([1], [i(np.arange(100))]),
         ([0], [letter(b"x")]),
         (None, [i([1, 2, 3])]),
         (None, [letter(b"y")] * 40),
-        ([2, 4], [je.floats([1.5, 2.5])]),
+        ([2, 4], [jn.floats([1.5, 2.5])]),
         ([5, 6, 7], [text("abc"), text(""), empty]),
         (None, [letter(b"p"), i(np.arange(6).reshape(2, 3)), boxed]),
     ]
@@ -171,8 +169,8 @@ def test_growing_directory_room_and_types() -> None:
     grow, room, types = MemorySink(), MemorySink(), MemorySink()
     writer = Writer.create(grow)
     for k in range(70):
-        writer.append([je.text("g" * k)])
-    Writer.create(room, room=100).append([je.integers([0, 1, 2])])
+        writer.append([jn.text("g" * k)])
+    Writer.create(room, room=100).append([jn.integers([0, 1, 2])])
     golden = container(JFILES / "types.ijf")
     writer = Writer.create(types)
     for k in range(len(golden)):
@@ -187,7 +185,7 @@ def test_compaction_and_upgrade() -> None:
     assert bytes(store.data) == (JFILES / "small_compacted.ijf").read_bytes()
     old = container(JFILES / "small_v32l.ijf")
     upgraded = MemorySink(bytes(old.view))
-    Writer.over(upgraded, old).append([je.text("from64")])
+    Writer.over(upgraded, old).append([jn.text("from64")])
     assert bytes(upgraded.data) == (JFILES / "small_v32l_upgraded.ijf").read_bytes()
 
 
@@ -203,10 +201,10 @@ def test_going_on_with_foreign_layouts_or_refusing(path: Path) -> None:
             Writer.over(store, file)
         return
     writer = Writer.over(store, file)
-    writer.append([je.integers(np.arange(300))])
-    writer.replace([len(before)], [je.text("x" * 900)])
+    writer.append([jn.integers(np.arange(300))])
+    writer.replace([len(before)], [jn.text("x" * 900)])
     for k in range(40):
-        writer.append([je.text("y" * k)])
+        writer.append([jn.text("y" * k)])
     after = Container(memoryview(bytes(store.data)), "after")
     assert [as_json(after.noun(k)) for k in range(len(before))] == before
     assert len(after) == len(before) + 41
@@ -223,11 +221,11 @@ def test_refusals_of_the_writer() -> None:
     with pytest.raises(CapabilityError, match="without components"):
         Writer.over(store, Container(memoryview(bytes(store.data)), "x"))
     writer = Writer.create(MemorySink())
-    writer.append([je.text("a"), je.text("b")])
+    writer.append([jn.text("a"), jn.text("b")])
     with pytest.raises(CapabilityError, match="twice"):
-        writer.replace([1, 1], [je.text("c")])
+        writer.replace([1, 1], [jn.text("c")])
     with pytest.raises(CapabilityError, match=r"0\.\.1"):
-        writer.replace([2], [je.text("c")])
+        writer.replace([2], [jn.text("c")])
 
 
 class Nothing:
@@ -235,7 +233,7 @@ class Nothing:
 
     written = 0
 
-    def write_at(self, offset: int, data: je.Piece) -> None:
+    def write_at(self, offset: int, data: jn.Piece) -> None:
         assert offset + len(data) <= self.written
 
     def skip(self, size: int) -> None:
@@ -344,14 +342,14 @@ def test_many_entries_that_share_a_large_noun() -> None:
     """A directory of thousands of entries on one box noun is refused rather than walked thousands of times."""
     store = MemorySink()
     writer = Writer.create(store, room=20_000)
-    writer.append([je.boxes([je.integers([1])] * 3000)])
+    writer.append([jn.boxes([jn.integers([1])] * 3000)])
     row = store.data[1024:1040]
     store.data[1024 : 1024 + 160_000] = row * 10_000
-    header = je.boxes([
-        je.integers(np.array(x)) if not isinstance(x, int) else jn.Noun(JType.INTEGER, (), np.array(x))
+    header = jn.boxes([
+        jn.integers(np.array(x)) if not isinstance(x, int) else jn.Noun(JType.INTEGER, (), np.array(x))
         for x in (V64B.number, 0, 10_000, writer.length, writer.directory, writer.list_at, 1)
     ])  # fmt: skip
-    store.data[:408] = je.encode(header, E3)
+    store.data[:408] = jn.encode(header, E3)
     start = time.process_time()
     with pytest.raises(CorruptError, match="share"):
         JFile().read(Source.from_bytes(bytes(store.data)))
@@ -392,7 +390,7 @@ b =: <. 2 ^ >. 2 ^. #d
 def test_j_reads_our_file_and_changes_it_as_we_do(oracle: Callable[[str], str], tmp_path: Path) -> None:
     jconsole = oracle("jconsole")
     store = MemorySink()
-    nouns = [je.integers(np.arange(500).reshape(5, 100)), je.floats([0.5, 2.5]), je.boxes([je.text("abc")])]
+    nouns = [jn.integers(np.arange(500).reshape(5, 100)), jn.floats([0.5, 2.5]), jn.boxes([jn.text("abc")])]
     compact(nouns, store)
     path = tmp_path / "ours.ijf"
     path.write_bytes(bytes(store.data))
@@ -410,6 +408,6 @@ def test_j_reads_our_file_and_changes_it_as_we_do(oracle: Callable[[str], str], 
     script = READ.format(path=path) + APPEND.format(noun="(i.77);'grown'") + "answer =: 1"
     run_j(jconsole, tmp_path, script)
     writer = Writer.over(store, Container(memoryview(bytes(store.data)), "ours"))
-    writer.append([je.boxes([je.integers(np.arange(77)), je.text("grown")])])
+    writer.append([jn.boxes([jn.integers(np.arange(77)), jn.text("grown")])])
     assert path.read_bytes() == bytes(store.data)
     assert container(path).problems() == []

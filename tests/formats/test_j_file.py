@@ -17,12 +17,10 @@ import pytest
 import bgfmt
 from bgfmt import Side
 from bgfmt.errors import CapabilityError, CorruptError, NotCoveredError
-from bgfmt.formats.j import encode as je
 from bgfmt.formats.j import noun as jn
 from bgfmt.formats.j import order as jo
 from bgfmt.formats.j.container import Container
-from bgfmt.formats.j.form import E3
-from bgfmt.formats.j.text import as_json
+from bgfmt.formats.j.noun import E3, as_json
 from bgfmt.formats.j.write import compact
 from bgfmt.game import board
 from bgfmt.storage import MemorySink
@@ -273,7 +271,7 @@ def test_components_of_other_files(tmp_path: Path) -> None:
 
 def test_further_components_of_a_table_survive_a_change_of_layout(tmp_path: Path) -> None:
     file, store = container(BGNS), MemorySink()
-    compact([file.noun(0), file.noun(1), je.text("a note")], store)
+    compact([file.noun(0), file.noun(1), jn.text("a note")], store)
     path = tmp_path / "more.ijf"
     path.write_bytes(bytes(store.data))
     with bgfmt.open(path) as db:
@@ -286,7 +284,7 @@ def test_further_components_of_a_table_survive_a_change_of_layout(tmp_path: Path
 def test_large_files_are_not_decoded_when_opened() -> None:
     """A box noun deep inside a large file is not walked until it is asked for."""
     store = MemorySink()
-    compact([je.integers(np.zeros(1 << 20, "i8")), je.boxes([je.integers([1])] * 3)], store)
+    compact([jn.integers(np.zeros(1 << 20, "i8")), jn.boxes([jn.integers([1])] * 3)], store)
     view = memoryview(bytes(store.data))
     file = Container(view, "x")
     assert np.shares_memory(file.noun(0).data, np.frombuffer(view, np.uint8))
@@ -295,7 +293,7 @@ def test_large_files_are_not_decoded_when_opened() -> None:
 def test_many_components_through_a_file(tmp_path: Path) -> None:
     """Directories of many blanks, written behind, do not overtake the entries written over them."""
     store = MemorySink()
-    compact([je.text("x" * (k % 50)) for k in range(18_000)], store)
+    compact([jn.text("x" * (k % 50)) for k in range(18_000)], store)
     first, second, third = (tmp_path / f"{k}.ijf" for k in range(3))
     first.write_bytes(bytes(store.data))
     bgfmt.convert(first, second, order="big")
@@ -353,6 +351,6 @@ def test_source_closed_under_a_table(tmp_path: Path) -> None:
     with bgfmt.open(JFILES / "small.ijf") as db:
         table = db.table
     assert isinstance(table, Components)
-    assert table.nouns[5].data.tolist() == jn.decode(memoryview(je.encode(je.text("abc"), E3))).data.tolist()
+    assert table.nouns[5].data.tolist() == jn.decode(memoryview(jn.encode(jn.text("abc"), E3))).data.tolist()
     bgfmt.save(table, tmp_path / "a.ijf")
     assert (tmp_path / "a.ijf").read_bytes() == (JFILES / "small.ijf").read_bytes()

@@ -13,10 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bgfmt.errors import CapabilityError, CorruptError, FormatError, TruncatedError
-from bgfmt.formats.j import encode as je
-from bgfmt.formats.j.form import FORMS, Form, JType
-from bgfmt.formats.j.noun import Noun, decode
-from bgfmt.formats.j.text import as_json, describe
+from bgfmt.formats.j import noun as jn
+from bgfmt.formats.j.noun import FORMS, Form, JType, Noun, as_json, decode, describe
 from tests.support.j_nouns import run_j, table
 
 NOUNS, ODD = table("nouns.tsv"), table("nouns_odd.tsv")
@@ -36,8 +34,8 @@ def test_every_form_from_every_form(row: dict[str, str]) -> None:
             [str(axis) for axis in noun.shape],
         )
         for other, expected in forms(row).items():
-            assert je.encode(noun, FORMS[other]) == expected
-            assert je.measure(noun, FORMS[other]).size == len(expected)
+            assert jn.encode(noun, FORMS[other]) == expected
+            assert jn.measure(noun, FORMS[other]).size == len(expected)
 
 
 @pytest.mark.parametrize("row", ODD, ids=lambda r: r["name"])
@@ -55,7 +53,7 @@ def test_odd_bytes_as_j_takes_them(row: dict[str, str]) -> None:
 @pytest.mark.parametrize("row", NOUNS, ids=lambda r: r["name"])
 def test_every_truncation_is_refused(row: dict[str, str]) -> None:
     for first, data in forms(row).items():
-        may_end_early = int(row["type"]) in (*je.TERMINATED, JType.BOX)  # by the room for the terminator
+        may_end_early = int(row["type"]) in (*jn.TERMINATED, JType.BOX)  # by the room for the terminator
         padding = len(data) - len(data.rstrip(b"\0")) if may_end_early else 0
         for size in range(len(data) - min(padding, FORMS[first].word)):
             with pytest.raises(FormatError):
@@ -73,27 +71,27 @@ def test_values() -> None:
 
 
 def test_large_arrays_are_views() -> None:
-    data = memoryview(je.encode(je.integers(np.arange(1000)), E3))
+    data = memoryview(jn.encode(jn.integers(np.arange(1000)), E3))
     noun = decode(data)
     assert noun.at == 40
     assert np.shares_memory(noun.data, np.frombuffer(data, np.uint8))
 
 
 def test_numbers_that_4_byte_words_cannot_hold() -> None:
-    for noun in (je.integers([1 << 31]), je.boxes([je.integers([-(1 << 31) - 1])])):
-        assert decode(memoryview(je.encode(noun, E3))).type is noun.type
+    for noun in (jn.integers([1 << 31]), jn.boxes([jn.integers([-(1 << 31) - 1])])):
+        assert decode(memoryview(jn.encode(noun, E3))).type is noun.type
         with pytest.raises(CapabilityError, match="4-byte"):
-            je.encode(noun, E1)
+            jn.encode(noun, E1)
     wide = Noun(JType.INTEGER, (0, 1 << 40), np.zeros(0))
     with pytest.raises(CapabilityError, match="4-byte"):
-        je.encode(wide, E1)
-    assert decode(memoryview(je.encode(wide, E2))).shape == (0, 1 << 40)
+        jn.encode(wide, E1)
+    assert decode(memoryview(jn.encode(wide, E2))).shape == (0, 1 << 40)
 
 
 @given(st.lists(st.integers(-(1 << 200), 1 << 200), max_size=5), st.sampled_from(list(FORMS.values())))
 def test_whole_numbers_of_any_size(numbers: list[int], form: Form) -> None:
     noun = Noun(JType.EXTENDED, (len(numbers),), tuple(numbers))
-    assert list(decode(memoryview(je.encode(noun, form))).data) == numbers
+    assert list(decode(memoryview(jn.encode(noun, form))).data) == numbers
 
 
 SHAPES = st.lists(st.integers(0, 3), max_size=4).map(tuple)
@@ -124,10 +122,10 @@ def nouns(draw: Any, depth: int = 3) -> Noun:
 @settings(max_examples=200, deadline=None)
 @given(nouns(), st.sampled_from(list(FORMS.values())), st.sampled_from(list(FORMS.values())))
 def test_any_noun_survives_every_form(noun: Noun, one: Form, other: Form) -> None:
-    first = je.encode(noun, one)
+    first = jn.encode(noun, one)
     back = decode(memoryview(first))
     assert as_json(back) == as_json(noun)
-    assert je.encode(decode(memoryview(je.encode(back, other))), one) == first
+    assert jn.encode(decode(memoryview(jn.encode(back, other))), one) == first
 
 
 # -- hostile bytes -------------------------------------------------------------------------------------------
@@ -139,7 +137,7 @@ def chain(depth: int, width: int) -> bytes:
     for _ in range(depth):
         words = np.array([32, width, 1, width] + [(5 + width) * 8] * width, "<i8")
         out += b"\xe3" + bytes(7) + words.tobytes()
-    return out + je.encode(je.integers([7]), E3)
+    return out + jn.encode(jn.integers([7]), E3)
 
 
 def test_shared_boxes_do_not_explode() -> None:
@@ -153,7 +151,7 @@ def test_shared_boxes_do_not_explode() -> None:
 
 
 def test_shared_numbers_do_not_explode() -> None:
-    limbs = je.encode(Noun(JType.LITERAL, (80_000,), np.full(80_000, 255, np.uint8)), E3)
+    limbs = jn.encode(Noun(JType.LITERAL, (80_000,), np.full(80_000, 255, np.uint8)), E3)
     head = np.array([64, 10_000, 1, 10_000] + [40 + 80_000] * 10_000, "<i8")
     with pytest.raises(CorruptError, match="unfold"):
         decode(memoryview(b"\xe3" + bytes(7) + head.tobytes() + limbs))
@@ -161,7 +159,7 @@ def test_shared_numbers_do_not_explode() -> None:
 
 def test_long_old_numbers_take_no_time() -> None:
     digits = np.full(40_000, 9999, "<i8")
-    inner = je.encode(je.integers(digits), E3)
+    inner = jn.encode(jn.integers(digits), E3)
     head = np.array([64, 1, 0, 40], "<i8")
     start = time.process_time()
     noun = decode(memoryview(b"\xe3" + bytes(7) + head.tobytes() + inner))
@@ -211,7 +209,7 @@ def test_j_reads_what_we_write(oracle: Callable[[str], str], tmp_path: Path) -> 
         noun = decode(memoryview(bytes.fromhex(row["e3_hex"])))
         for form in FORMS.values():
             try:
-                data = je.encode(noun, form)
+                data = jn.encode(noun, form)
             except CapabilityError:
                 continue
             path = tmp_path / f"{k}_{form.name}"

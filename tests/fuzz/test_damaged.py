@@ -1,4 +1,4 @@
-"""Some hundred damaged copies on every run of the tests; `python -m tests.fuzz.damaged 10000` goes on."""
+"""Damaged copies on every run of the tests; `python -m tests.fuzz.damaged 10000` goes on."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_every_format_is_written_with_every_kind_of_wrong_number(tmp_path: Path)
 
 
 def test_no_damaged_copy_is_called_good(tmp_path: Path) -> None:
-    outcomes = run(int(os.environ.get("BGFMT_DAMAGED", "400")), seed=3, folder=tmp_path)
+    outcomes = run(int(os.environ.get("BGFMT_DAMAGED", "160")), seed=3, folder=tmp_path)
     assert outcomes["ESCAPE"] == 0
-    assert outcomes["damaged"] > 200
-    assert outcomes.total() - outcomes[UNCHANGED] > 350
+    assert outcomes["damaged"] > 80
+    assert outcomes.total() - outcomes[UNCHANGED] > 140

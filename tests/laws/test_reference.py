@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import re
+import tomllib
 from pathlib import Path
 from types import ModuleType
 
@@ -15,9 +16,9 @@ from tests.conftest import ROOT
 
 NAME = re.compile(r"`(bgfmt(?:\.\w+)+)(?:\(|`)")
 FILES = (".c", ".h", ".js", ".json", ".mjs", ".wasm")  # files of that name
-DOORS = {
-    f"bgfmt.{name}" for name in ("commands", "engines", "formats", "kinds", "matches", "proofs", "solvers")
-}
+DOORS = {"bgfmt.kinds", "bgfmt.proofs"} | set(
+    tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"]
+)
 
 
 def prose() -> list[Path]:

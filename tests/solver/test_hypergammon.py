@@ -7,6 +7,7 @@ import random
 import subprocess
 import sys
 from collections.abc import Callable
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +21,7 @@ from bgfmt.cli import run
 from bgfmt.errors import FormatNeededError, SolverError
 from bgfmt.files.solve_hypergammon import solve_hypergammon, state_of
 from bgfmt.game.moves import legal_plays
-from bgfmt.solver import sweeps as states
-from bgfmt.solver.hypergammon import Iteration, hypergammon, sweeps
+from bgfmt.solver.hypergammon import Iteration, hypergammon, state, sweeps
 from bgfmt.tables import ExactHypergammon, Hypergammon
 from tests.support import crash
 
@@ -81,27 +81,26 @@ def test_threads_change_nothing(recipe: str) -> None:
 
 
 def test_what_ends_one_thread_ends_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An error or an interrupt in one of them, which has begun what the others wait for."""
-    from bgfmt.solver.kernels import hypergammon_sweep as kernels
+    """An error or an interrupt in one of them, while the others still have work."""
+    from bgfmt.solver.hypergammon import sweep as kernels
 
-    work, left = kernels.work, iter([False] * 5 + [True] + [False] * 1_000_000)
+    kernel, calls = kernels.up_to, count()
 
-    def wrong(*args: object) -> int:
-        made = work(*args[:-1], args[-1])  # type: ignore[arg-type]
-        if next(left):
+    def wrong(*args: object) -> None:
+        kernel(*args)  # type: ignore[arg-type]
+        if next(calls) == 5:
             raise KeyboardInterrupt
-        return made
 
-    monkeypatch.setattr(kernels, "work", wrong)
+    monkeypatch.setattr(kernels, "up_to", wrong)
     with pytest.raises(KeyboardInterrupt):
         hypergammon(2, threads=3)
 
 
 def test_every_state_is_makehypers_checkpoint() -> None:
     """makehyper's bytes after each sweep are those of a solve that stops there."""
-    for state in sweeps(1, threshold=0):
-        stopped = hypergammon(1, threshold=0, most_sweeps=state.sweeps)
-        assert np.array_equal(stopped.values, state.values)
+    for step in sweeps(1, threshold=0):
+        stopped = hypergammon(1, threshold=0, most_sweeps=step.sweeps)
+        assert np.array_equal(stopped.values, step.values)
 
 
 # -- exact ---------------------------------------------------------------------------------------------------
@@ -292,23 +291,23 @@ def test_resuming_gives_the_same_bytes(golden: Path, tmp_path: Path, monkeypatch
 
 def test_states_of_others_and_damaged_ones_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "state"
-    states.keep(hypergammon(1, most_sweeps=3), path, "")
+    state.write(hypergammon(1, most_sweeps=3), path, "")
     good = path.read_bytes()
-    assert states.kept(path, 1, "gnubg", "").sweeps == 3
+    assert state.read(path, 1, "gnubg", "").sweeps == 3
     for chequers, recipe, begun in ((2, "gnubg", ""), (1, "exact", ""), (1, "gnubg", "x")):
         with pytest.raises(SolverError, match="another solve"):
-            states.kept(path, chequers, recipe, begun)
+            state.read(path, chequers, recipe, begun)
     for at in (0, 17, 40, 200, len(good) - 1):
         path.write_bytes(good[:at] + bytes([good[at] ^ 1]) + good[at + 1 :])
         with pytest.raises(SolverError):
-            states.kept(path, 1, "gnubg", "")
+            state.read(path, 1, "gnubg", "")
     for size in (0, 10, 18, 30, 100, len(good) - 1):
         path.write_bytes(good[:size])
         with pytest.raises(SolverError):
-            states.kept(path, 1, "gnubg", "")
+            state.read(path, 1, "gnubg", "")
     path.write_bytes(good + b"x")
     with pytest.raises(SolverError, match="checksum"):
-        states.kept(path, 1, "gnubg", "")
+        state.read(path, 1, "gnubg", "")
 
 
 def test_a_foreign_file_under_the_states_name_stays(tmp_path: Path) -> None:

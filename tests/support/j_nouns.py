@@ -13,8 +13,7 @@ import numpy as np
 
 from bgfmt.formats.j import noun as jn
 from bgfmt.formats.j.container import Container
-from bgfmt.formats.j.form import E3, JType
-from bgfmt.formats.j.noun import Noun
+from bgfmt.formats.j.noun import E3, JType, Noun
 from tests.conftest import GOLDEN
 
 JFILES = GOLDEN / "jfile"

@@ -91,7 +91,7 @@ for (const [mode, base] of Object.entries(PAGES)) {
     test("an identifier brings dice and cube with it", () =>
       visit(base, "", async (page) => {
         await set(page, "XGID=--A--A----------------aa--:0:1:1:61:0:0:0:0:10");
-        assert.equal(search(page), "?p=0,1,0,0,1/0,1,1&roll=61&cube=owned");
+        assert.equal(search(page), "?p=0,1,0,0,1/0,1,1&roll=61&cube=owned&beavers=false");
         assert.ok(await page.getByRole("radio", { name: "First die 6" }).isChecked());
         assert.ok(await page.getByRole("radio", { name: "Second die 1" }).isChecked());
         assert.ok(await page.getByRole("radio", { name: "You own the cube" }).isChecked());

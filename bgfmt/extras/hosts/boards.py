@@ -51,10 +51,10 @@ class Boards(Generic[Board]):
     ) -> list[tuple[Board, float]]:
         """(board after the play, still the mover's view, and equity) of every play, best first; `state` as above."""
         ranked = adviser(asked).plays(GameState.of(self.position(on), (die1, die2), cube=cube, **state))
-        found = [(play.result, play.value) for play in ranked.plays]
+        pairs = [(play.result, play.value) for play in ranked.plays]
         return [
             (self.board(result), value)
-            for result, value in found
+            for result, value in pairs
             if isinstance(result, Position) and value is not None
         ]
 

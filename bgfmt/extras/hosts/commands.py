@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from bgfmt.cli import _asking, options
+from bgfmt.cli import asking, options
 from bgfmt.files.gnubg_folders import HOSTS, SLOTS
 from bgfmt.game.text import printable
 
@@ -69,24 +69,24 @@ def check(file: str, until: str, as_json: bool) -> int:
     """
     from bgfmt.extras.hosts.gnubg import check as gnubg_check
 
-    found = gnubg_check.examine(file, until=until)
+    examination = gnubg_check.examine(file, until=until)
     if as_json:
-        options.echo_json(found.as_dict())
-        return found.exit_code
-    click.echo(f"{file}: {found.title}")
-    _tell(found)
-    return found.exit_code
+        options.echo_json(examination.as_dict())
+        return examination.exit_code
+    click.echo(f"{file}: {examination.title}")
+    _tell(examination)
+    return examination.exit_code
 
 
-def _tell(found: Any) -> None:
-    for reason in found.refusals:
+def _tell(examination: Any) -> None:
+    for reason in examination.refusals:
         click.echo(f"  refused   {reason}")
-    if found.slots:
-        click.echo(f"  slot      {', or '.join(SLOTS[slot] for slot in found.slots)}")
-    click.echo(f"  verified  {found.verdict}")
-    for note in found.warnings:
+    if examination.slots:
+        click.echo(f"  slot      {', or '.join(SLOTS[slot] for slot in examination.slots)}")
+    click.echo(f"  verified  {examination.verdict}")
+    for note in examination.warnings:
         click.echo(f"  note      {note}")
-    for host, verdict in found.hosts.items():
+    for host, verdict in examination.hosts.items():
         click.echo(f"  {host:<9} {verdict} ({HOSTS[host]})")
 
 
@@ -172,7 +172,8 @@ def where(folder: str | None, user: bool, host: str | None, until: str, as_json:
     waiting = _finish(place)
     rows = list(gnubg_slots.installed(place, until=until))
     bad = waiting or any(
-        found is not None and (not found.ok or _wrong_slot(slot, found)) for slot, _, found, _ in rows
+        examination is not None and (not examination.ok or _wrong_slot(slot, examination))
+        for slot, _, examination, _ in rows
     )
     if as_json:
         options.echo_json(
@@ -183,26 +184,26 @@ def where(folder: str | None, user: bool, host: str | None, until: str, as_json:
                     slot: {
                         "path": str(path),
                         "by_bgfmt": ours,
-                        "wrong_slot": found is not None and _wrong_slot(slot, found),
-                        "check": found.as_dict() if found else None,
+                        "wrong_slot": examination is not None and _wrong_slot(slot, examination),
+                        "check": examination.as_dict() if examination else None,
                     }
-                    for slot, path, found, ours in rows
+                    for slot, path, examination, ours in rows
                 },
             }
         )
         return int(bad)
     click.echo(HOSTS[place.host])
-    for slot, path, found, ours in rows:
-        if found is None:
+    for slot, path, examination, ours in rows:
+        if examination is None:
             click.echo(f"  {slot:<7} {path}: none")
             continue
-        click.echo(f"  {slot:<7} {path}: {found.title}{' (put there by bgfmt)' if ours else ''}")
-        if _wrong_slot(slot, found):
+        click.echo(f"  {slot:<7} {path}: {examination.title}{' (put there by bgfmt)' if ours else ''}")
+        if _wrong_slot(slot, examination):
             click.echo("          wrong type for this slot: gnubg ignores it")
-        for reason in found.refusals:
+        for reason in examination.refusals:
             click.echo(f"          wrong: {reason}")
-        if found.verified:
-            click.echo(f"          {found.verdict}")
+        if examination.verified:
+            click.echo(f"          {examination.verdict}")
     for command in gnubg_slots.how_to_start(place):
         click.echo(f"  start with: {command}")
     return int(bad)
@@ -244,8 +245,8 @@ def _hints(folder: str | None, user: bool) -> Iterator[None]:
         raise click.ClickException(f"{error}{hint}") from None
 
 
-def _wrong_slot(slot: str, found: Any) -> bool:
-    return bool(found.slots) and slot not in found.slots
+def _wrong_slot(slot: str, examination: Any) -> bool:
+    return bool(examination.slots) and slot not in examination.slots
 
 
 def _place(host: str | None, folder: str | None, user: bool) -> Any:
@@ -269,11 +270,11 @@ def _engine_of(text: str, databases: Sequence[str]) -> Decider:
     if databases:
         raise click.UsageError(f"--engine answers without tables: leave out {databases[0]}")
     name, _, rest = text.partition(":")
-    said = [item for item in rest.split(",") if item]
-    bad = next((item for item in said if "=" not in item), None)
+    pairs = [item for item in rest.split(",") if item]
+    bad = next((item for item in pairs if "=" not in item), None)
     if bad is not None:
         raise click.UsageError(f"{bad!r}: an option is KEY=VALUE")
-    return engines.EngineDecider(engines.create(name, dict(item.split("=", 1) for item in said)))
+    return engines.EngineDecider(engines.create(name, dict(item.split("=", 1) for item in pairs)))
 
 
 @click.command(name="gnubg-external")
@@ -301,7 +302,7 @@ def _engine_of(text: str, databases: Sequence[str]) -> Decider:
 )
 @_engine_option
 @click.option("--verbose", is_flag=True, help="Tell every question and answer on stderr.")
-@_asking.engine_options
+@asking.engine_options
 @options.as_option
 def gnubg_external(
     databases: tuple[str, ...],
@@ -344,10 +345,10 @@ def gnubg_external(
         from bgfmt.extras.hosts.external import GnubgEngine
 
         outside = GnubgEngine()
-    with _asking.opened(list(databases), described, None, guard=True) as library:
+    with asking.opened(list(databases), described, None, guard=True) as library:
         # the gnubg package answers in the main thread alone
         serve(
-            _asking.engine_adviser(library, outside=outside, **calculation),
+            asking.engine_adviser(library, outside=outside, **calculation),
             THREADS if outside == "rule" else 0,
             library.lines(),
         )
@@ -358,7 +359,7 @@ def gnubg_external(
 @click.command()
 @click.argument("databases", nargs=-1, type=click.Path(), metavar="[DB...]")
 @_engine_option
-@_asking.engine_options
+@asking.engine_options
 @options.as_option
 def ubgi(databases: tuple[str, ...], engine: str | None, described: str | None, **calculation: Any) -> int:
     """Speak UBGI (handshake, best play, cube action) from the tables DB...; refuse what they do not cover.
@@ -380,6 +381,6 @@ def ubgi(databases: tuple[str, ...], engine: str | None, described: str | None, 
     if engine is not None:
         Engine(_engine_of(engine, databases), engine.partition(":")[0]).run(sys.stdin.buffer, write)
         return 0
-    with _asking.opened(list(databases), described, None) as library:
-        Engine(_asking.engine_adviser(library, **calculation)).run(sys.stdin.buffer, write)
+    with asking.opened(list(databases), described, None) as library:
+        Engine(asking.engine_adviser(library, **calculation)).run(sys.stdin.buffer, write)
     return 0

@@ -57,9 +57,11 @@ class Player:
                 {"take": "take", "cube": "roll", "play": ""}[state.kind], "forced", None, position.us
             )
         if self.resign and state.kind in ("play", "cube"):
-            given = self.advisor.resignation(state)
-            if given.offer:
-                return Reply(f"resign {RESIGNATIONS[given.offer - 1]}", given.source, given.worth)
+            resignation = self.advisor.resignation(state)
+            if resignation.offer:
+                return Reply(
+                    f"resign {RESIGNATIONS[resignation.offer - 1]}", resignation.source, resignation.worth
+                )
         return _reply(self.advisor.decide(state), position)
 
 
@@ -117,8 +119,8 @@ class Session:
         self._remember(state, answer)
         if self.log is not None:
             names = " v ".join(printable(state.names[k], 30) for k in (state.turn, 1 - state.turn))
-            asked = f"{state.position} {state.kind} {state.dice or (0, 0)}"
-            self.log(f"{names}: {asked}: {answer.text} ({answer.source})")
+            question = f"{state.position} {state.kind} {state.dice or (0, 0)}"
+            self.log(f"{names}: {question}: {answer.text} ({answer.source})")
         return answer.text
 
     def _watch_cube(self, state: GameState) -> None:

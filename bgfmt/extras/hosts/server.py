@@ -222,19 +222,19 @@ class Server:
         await asyncio.sleep(0)  # let the others have their turn between two answers
 
 
-def _open_files(wanted: int) -> int:
-    """Let this process have `wanted` open files, as far as the system allows; how many it may have now."""
+def _open_files(number: int) -> int:
+    """Let this process have `number` open files, as far as the system allows; how many it may have now."""
     try:
         import resource
     except ImportError:
-        return wanted
+        return number
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft != resource.RLIM_INFINITY and soft < wanted:
-        more = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    if soft != resource.RLIM_INFINITY and soft < number:
+        more = number if hard == resource.RLIM_INFINITY else min(number, hard)
         with contextlib.suppress(OSError, ValueError):
             resource.setrlimit(resource.RLIMIT_NOFILE, (more, hard))
         soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-    return wanted if soft == resource.RLIM_INFINITY else soft
+    return number if soft == resource.RLIM_INFINITY else soft
 
 
 def _set_up(writer: asyncio.StreamWriter, size: int) -> None:

@@ -51,14 +51,14 @@ def read(data: bytes, name: str = "<text>") -> Iterator[Match]:
     walk = GameWalk(players, 0, rules, unit="line")
     turn, resigned = 0, None
     for at, line in enumerate(text.splitlines(), 1):
-        said = re.sub(r"\([^)]*\)", "", line).strip()
-        found = LINE.fullmatch(said)
-        if found and not walk.stopped:
-            _roll(walk, turn, (int(found[1]), int(found[2])), found[3].strip(), at)
+        words = re.sub(r"\([^)]*\)", "", line).strip()
+        entry = LINE.fullmatch(words)
+        if entry and not walk.stopped:
+            _roll(walk, turn, (int(entry[1]), int(entry[2])), entry[3].strip(), at)
             turn = 1 - turn
-        elif said.lower() == "double":
+        elif words.lower() == "double":
             walk.double(turn, at)
-        elif said.lower() in ("resign", "resigns"):
+        elif words.lower() in ("resign", "resigns"):
             resigned = walk.offers[-1] if walk.offers else 1 - turn
             if walk.offers:  # the side that was doubled gives up the game: it drops
                 walk.drop(1 - resigned, at)

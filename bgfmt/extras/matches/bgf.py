@@ -51,19 +51,20 @@ def read(data: bytes, name: str = "<bgf>") -> Iterator[Match]:
         document.flag("useCrawford") is not False, document.flag("useJacoby"), document.flag("useBeaver"),
         limit if limit > 0 else None,
     )  # fmt: skip
-    found = [_Fields(game, name, f"game {k}") for k, game in enumerate(games, 1)]
-    walks = [_game(fields, (green, red), length, rules, k) for k, fields in enumerate(found, 1)]
+    fields_of_games = [_Fields(game, name, f"game {k}") for k, game in enumerate(games, 1)]
+    walks = [_game(fields, (green, red), length, rules, k) for k, fields in enumerate(fields_of_games, 1)]
     scores = [walk.scores for walk in walks] + [(document.number("finalGreen"), document.number("finalRed"))]
-    for walk, fields, after in zip(walks, found, scores[1:], strict=True):
+    for walk, fields, after in zip(walks, fields_of_games, scores[1:], strict=True):
         gained = (after[0] - walk.scores[0], after[1] - walk.scores[1])
         if sorted(gained)[0] == 0 < max(gained):
             winner = gained.index(max(gained))
             walk.result = Result(winner, max(gained), resigned=bool(fields.flag("wasResignation")))
-    said = {key: text for key in HEADERS if (text := document.text(key))}
+    headers = {key: text for key in HEADERS if (text := document.text(key))}
     match = Match(
-        (green, red), length, tuple(walk.finish() for walk in walks), rules, event=said.get("event", ""),
-        place=said.get("site", said.get("location", "")), date=said.get("date", ""), round=said.get("round", ""),
-        headers=said, format=NAME, unit="move",
+        (green, red), length, tuple(walk.finish() for walk in walks), rules, event=headers.get("event", ""),
+        place=headers.get("site", headers.get("location", "")), date=headers.get("date", ""),
+        round=headers.get("round", ""),
+        headers=headers, format=NAME, unit="move",
     )  # fmt: skip
     yield checked(match)
 
@@ -104,8 +105,8 @@ class _Fields:
         self.value, self.name, self.what = value, name, what
 
     def bad(self, key: str, expected: str) -> FormatError:
-        found = type(self.value.get(key)).__name__
-        return FormatError(f"{self.name}: {self.what}: expected {expected} as {key}, found {found}")
+        kind = type(self.value.get(key)).__name__
+        return FormatError(f"{self.name}: {self.what}: expected {expected} as {key}, found {kind}")
 
     def number(self, key: str, low: int = -99_999_999, high: int = 99_999_999) -> int:
         value = self.value.get(key, 0)
@@ -242,8 +243,8 @@ class _Reader:
 
     def bad(self, expected: str, at: int | None = None) -> FormatError:
         at = self.at - 1 if at is None else at
-        found = f"{self.data[at]:#04x}" if at < len(self.data) else "the end"
-        return FormatError(f"{self.name}: byte {at} of the document: expected {expected}, found {found}")
+        byte = f"{self.data[at]:#04x}" if at < len(self.data) else "the end"
+        return FormatError(f"{self.name}: byte {at} of the document: expected {expected}, found {byte}")
 
     def byte(self) -> int:
         if self.at >= len(self.data):
@@ -329,7 +330,7 @@ class _Reader:
         raise self.bad("a value")
 
 
-def read_smile(data: bytes, wanted: frozenset[str], name: str = "<smile>") -> Any:
+def read_smile(data: bytes, members: frozenset[str], name: str = "<smile>") -> Any:
     """The document, with only the members of these keys kept at any depth; the rest is stepped over.
 
     Raises
@@ -338,7 +339,7 @@ def read_smile(data: bytes, wanted: frozenset[str], name: str = "<smile>") -> An
     """
     reader = _Reader(data, name)
     result: Any = None
-    kept = 0
+    count = 0
     # open containers, each (list or dict, or None where it is stepped over; whether it is an object)
     stack: list[tuple[Any, bool]] = []
     key: Any = None
@@ -351,7 +352,7 @@ def read_smile(data: bytes, wanted: frozenset[str], name: str = "<smile>") -> An
                 if not stack:
                     return result
                 continue
-            keep = key in wanted
+            keep = key in members
         token = reader.byte()
         if token == 0xF9 and stack and not stack[-1][1]:
             stack.pop()
@@ -369,8 +370,8 @@ def read_smile(data: bytes, wanted: frozenset[str], name: str = "<smile>") -> An
         if not stack:
             result = value
         elif into is not None and keep:
-            kept += 1
-            if kept > MOST_VALUES:
+            count += 1
+            if count > MOST_VALUES:
                 raise FormatError(f"{name}: more than {MOST_VALUES:,} values in the document")
             if stack[-1][1]:
                 into[key] = value

@@ -68,8 +68,8 @@ def decisions(match: Match) -> Iterator[Decision]:
         for at, record in enumerate(game.records):
             now = state(match, game, record)
             if record.kind in ("play", "dance"):
-                asked = before is not None and before.kind in ("take", "double")
-                if rolled and not asked and _may_double(match, game, record):
+                answered = before is not None and before.kind in ("take", "double")
+                if rolled and not answered and _may_double(match, game, record):
                     yield Decision(number, at, "no double", record.player, replace(now, dice=None))
                 rolled = True
             if record.kind == "play":

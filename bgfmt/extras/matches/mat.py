@@ -77,22 +77,22 @@ def read(data: bytes, name: str = "<text>") -> Iterator[Match]:
     """
     if len(data) > LARGEST:
         raise FormatError(f"{name}: a text larger than {LARGEST >> 20} MiB")
-    found = False
+    any_match = False
     for text in _split(decoded(data)):
         if text.games:
-            found = True
+            any_match = True
             yield _match(text, name)
-    if not found:
+    if not any_match:
         raise FormatError(f"{name}: no match in the text (no line 'Game 1', no rows of plays)")
 
 
 def _split(text: str) -> list[_Text]:
     """The lines of each match. Another match begins with a length, or with game 1 once more."""
-    found = [_Text({})]
+    texts = [_Text({})]
     pending: dict[str, str] = {}  # headers met since the last game
     before: list[tuple[int, str]] = []  # lines that may belong to a game without a heading of its own
     for number, line in enumerate(re.split(r"\r\n?|\n", text), 1):
-        here = found[-1]
+        here = texts[-1]
         if line.lstrip(" \t\ufeff").startswith(";"):
             header = _HEADER.match(line.lstrip("\ufeff"))
             if header:
@@ -102,12 +102,12 @@ def _split(text: str) -> list[_Text]:
         elif (length := _LENGTH.match(line)) or _MONEY.match(line):
             if here.games:
                 here, pending = _Text(pending), {}
-                found.append(here)
+                texts.append(here)
             here.length = int(length[1]) if length else 0
         elif game := _GAME.match(line):
             if here.games and int(game[1]) == 1:
                 here = _Text(pending or here.headers, here.length)
-                found.append(here)
+                texts.append(here)
             here.games.append((int(game[1]), []))
             pending = {}
         elif here.games:
@@ -116,7 +116,7 @@ def _split(text: str) -> list[_Text]:
             here.games.append((1, [*before[-1:], (number, line)]))
         elif line.strip():
             before = [(number, line)]
-    return found
+    return texts
 
 
 def _match(text: _Text, name: str) -> Match:
@@ -171,7 +171,7 @@ def _rules(headers: dict[str, str], name: str) -> Rules:
 
 def _switch(value: str) -> bool | None:
     words = {True: ("on", "yes", "true", "1"), False: ("off", "no", "false", "0")}
-    return next((state for state, known in words.items() if value.lower() in known), None)
+    return next((state for state, spellings in words.items() if value.lower() in spellings), None)
 
 
 # -- the line of names -----------------------------------------------------------------------------------
@@ -186,22 +186,22 @@ def _heading(
     for at, (_, line) in enumerate(lines):
         if not line.strip():
             continue
-        known = {
+        names = {
             n.lower() for n in players or (headers.get("player 1", ""), headers.get("player 2", "")) if n
         }
-        found = _names(line, known)
+        heading = _names(line, names)
         if (
-            found is None
+            heading is None
             and not _ROW.match(line)
             and (pair := re.split(r"\s{2,}+|\t", line.strip()))
             and len(pair) == 2
         ):
-            found = (pair[0], pair[1]), (0, 0), line.rindex(pair[1])
-        return (at, None) if found is None else (at + 1, found)
+            heading = (pair[0], pair[1]), (0, 0), line.rindex(pair[1])
+        return (at, None) if heading is None else (at + 1, heading)
     return 0, None
 
 
-def _names(line: str, known: set[str]) -> _Heading | None:
+def _names(line: str, names: set[str]) -> _Heading | None:
     """``NAME : 0   NAME : 0``. A name may itself hold a colon and a number: then the pair the file knows is taken."""
     marks = list(_SCORE.finditer(line))
     if len(marks) < 2 or line[marks[-1].end() :].strip():
@@ -210,7 +210,7 @@ def _names(line: str, known: set[str]) -> _Heading | None:
     best: tuple[int, _Heading] | None = None
     for mark in marks[:-1][-8:]:
         left, right = _name(line[: mark.start()]), _name(line[mark.end() : last.start()])
-        worth = 2 * sum(n.lower() in known for n in (left, right)) + line[mark.end() :].startswith(
+        worth = 2 * sum(n.lower() in names for n in (left, right)) + line[mark.end() :].startswith(
             ("  ", "\t")
         )
         if best is None or worth >= best[0]:
@@ -355,7 +355,7 @@ def _fibs_board(text: str, before: Position) -> Position:
     old = (plays.board(before.us), plays.board(before.them))
     for mine, theirs in readings:
         try:
-            found = plays.position(mine, theirs).check()
+            position = plays.position(mine, theirs).check()
         except PositionError:
             continue
         apart = sum(
@@ -366,7 +366,7 @@ def _fibs_board(text: str, before: Position) -> Position:
             a <= b for a, b in zip(theirs[:BAR], old[1], strict=False)
         )
         if possible and sum(mine) <= sum(old[0]) and (best is None or apart < best[0]):
-            best = apart, found
+            best = apart, position
     if best is None or best[0] > MOST_MOVED:
         raise PositionError("a play that is not recorded, and no board after it that can be read")
     return best[1]

@@ -242,6 +242,14 @@ def outcome(game: Game, jacoby: bool | None = False) -> Outcome | None:
     return None
 
 
+def ending(game: Game) -> tuple[int, int] | None:
+    """The winner and the points, 0 where not said: as the file says them, else as the records do."""
+    if game.result is not None:
+        return game.result.winner, game.result.points
+    won = outcome(game)
+    return won and (won[0], won[1][-1])
+
+
 def checked(match: Match) -> Match:
     """The match with a problem named wherever result lines, scores and records disagree.
 
@@ -251,27 +259,29 @@ def checked(match: Match) -> Match:
     games = []
     for k, game in enumerate(match.games):
         after = match.games[k + 1] if k + 1 < len(match.games) else None
-        games.append(replace(game, problems=game.problems + tuple(_said(match, game, after, jacoby))))
+        games.append(
+            replace(game, problems=game.problems + tuple(_disagreements(match, game, after, jacoby)))
+        )
     return replace(match, games=tuple(games))
 
 
-def _said(match: Match, game: Game, following: Game | None, jacoby: bool | None) -> list[str]:
+def _disagreements(match: Match, game: Game, following: Game | None, jacoby: bool | None) -> list[str]:
     out = []
-    found, said = outcome(game, jacoby), game.result
-    if found is not None and said is not None and said.winner >= 0:
-        winner, points = found
+    ending, claim = outcome(game, jacoby), game.result
+    if ending is not None and claim is not None and claim.winner >= 0:
+        winner, points = ending
         need = match.length - game.scores[winner] if match.length else 0
         # a last game is written down capped at the length, or in full, or, where Jacoby held, without its gammon
         cube = game.records[-1].cube
-        capped = following is None and (0 < need <= max(*points, said.points) or said.points == cube)
-        if said.winner != winner or (said.points and said.points not in points and not capped):
+        capped = following is None and (0 < need <= max(*points, claim.points) or claim.points == cube)
+        if claim.winner != winner or (claim.points and claim.points not in points and not capped):
             ours = " or ".join(map(str, points))
             out.append(
-                f"game {game.number}: the file says that player {said.winner + 1} wins {said.points}, "
+                f"game {game.number}: the file says that player {claim.winner + 1} wins {claim.points}, "
                 f"its records that player {winner + 1} wins {ours}"
             )
-    if following is not None and following.number == game.number + 1 and found is not None:
-        winner, points = found
+    if following is not None and following.number == game.number + 1 and ending is not None:
+        winner, points = ending
         scores = list(game.scores)
         gained = following.scores[winner] - scores[winner]
         if gained not in points or following.scores[1 - winner] != scores[1 - winner]:
@@ -295,5 +305,6 @@ __all__ = [
     "Result",
     "Rules",
     "checked",
+    "ending",
     "outcome",
 ]

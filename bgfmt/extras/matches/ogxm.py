@@ -212,12 +212,12 @@ def _first(source: Source, begin: int) -> Match:
     players = (header.text(header.byte()), header.text(header.byte()))
     rules = Rules(bool(flags & 1), bool(flags & 2), bool(flags & 4))
     scores = (0, 0)
-    found = []
+    finished = []
     for number, chunk in enumerate(games, 1):
         walk = _first_game(chunk, players, length, rules, number, scores)
         scores = _after(scores, walk, length)
-        found.append(walk.finish())
-    return Match(players, length, tuple(found), rules, format=NAME, unit="ply")
+        finished.append(walk.finish())
+    return Match(players, length, tuple(finished), rules, format=NAME, unit="ply")
 
 
 def _after(scores: tuple[int, int], walk: GameWalk, length: int) -> tuple[int, int]:
@@ -312,7 +312,7 @@ def _second(source: Source, begin: int) -> Match:
     players = (names[0], names[1])
     length = min(length, 99_999)
     crawford_seen = bool(mask >> 11 & 1) or not rules.crawford
-    found = []
+    finished = []
     for number, section in enumerate(games, 1):
         crawford = bool(length) and not crawford_seen and length - 1 in scores and scores[0] != scores[1]
         crawford_seen = crawford_seen or crawford
@@ -326,9 +326,9 @@ def _second(source: Source, begin: int) -> Match:
         # files that say Nackgammon were met with games from the usual start: the start that fits is taken
         walk = min(walks, key=lambda walk: (walk.stopped, len(walk.problems)))
         scores = _after(scores, walk, length)
-        found.append(walk.finish())
+        finished.append(walk.finish())
     rules = replace(rules, variation=("backgammon", "nackgammon")[variant])
-    return Match(players, length, tuple(found), rules, format=NAME, unit="ply", notes=tuple(notes))
+    return Match(players, length, tuple(finished), rules, format=NAME, unit="ply", notes=tuple(notes))
 
 
 def _check_sum(section: Source, before: bytes, notes: list[str]) -> None:
@@ -345,10 +345,10 @@ def _second_game(section: Source, walk: GameWalk) -> GameWalk:
         walk.result = Result(winner, min(points, 99_999))
     if mask & 8:
         _begin(walk, fields.take(26, "a board"))
-    said = fields.varint() if mask & 16 else None
+    value = fields.varint() if mask & 16 else None
     owner = fields.varint() if mask & 32 else None
     automatic = fields.varint() if mask & 64 else 0
-    cube = 1 << min(automatic, 16) if said is None else said
+    cube = 1 << min(automatic, 16) if value is None else value
     if 1 < cube <= 1 << 15 and cube & (cube - 1) == 0:
         walk.setup(0, cube=(cube, owner if owner in (0, 1) else None))
     plies = list(_second_plies(section))

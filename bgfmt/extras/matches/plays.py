@@ -57,10 +57,10 @@ def find(mine: Board, theirs: Board, dice: tuple[int, int], hops: list[Hop], mar
 
     marks : points at which hits are marked.
     """
-    done = _written(mine, theirs, hops)
-    if isinstance(done, str):
-        return done
-    moves, after, others = done
+    result = _written(mine, theirs, hops)
+    if isinstance(result, str):
+        return result
+    moves, after, others = result
     path = _path(list(mine), list(theirs), dice, after, others)
     if path is not None:
         return Found(path, after, others, True)
@@ -77,8 +77,8 @@ def hops_between(mine: Board, theirs: Board, after: Board, others: Board) -> lis
     if len(ends) > len(starts) or len(starts) > MOST_HOPS:
         return None
     hops = list(zip(starts, ends + [OFF] * (len(starts) - len(ends)), strict=True))
-    done = _written(mine, theirs, hops)
-    return None if isinstance(done, str) or done[1:] != (after, others) else hops
+    result = _written(mine, theirs, hops)
+    return None if isinstance(result, str) or result[1:] != (after, others) else hops
 
 
 def _written(mine: Board, theirs: Board, hops: list[Hop]) -> tuple[tuple[Move, ...], Board, Board] | str:
@@ -162,22 +162,22 @@ def _search(
         if hit:
             theirs[BAR - end] = 0
             theirs[BAR] += 1
-        found = _search(mine, theirs, rest, after, others, way)
+        success = _search(mine, theirs, rest, after, others, way)
         mine[start] += 1
         if end != OFF:
             mine[end] -= 1
         if hit:
             theirs[BAR - end] = 1
             theirs[BAR] -= 1
-        if found:
+        if success:
             way.append(Move(start, end, hit))
             return True
     return False
 
 
-def _among(plays: list[Play], wanted: Position, marks: int) -> Play | None:
-    fitting = [play for play in plays if play.result.us == wanted.us]
-    exact = [play for play in fitting if play.result.them == wanted.them]
+def _among(plays: list[Play], target: Position, marks: int) -> Play | None:
+    fitting = [play for play in plays if play.result.us == target.us]
+    exact = [play for play in fitting if play.result.them == target.them]
     if exact:
         return exact[0]
     return min(fitting, key=lambda p: abs(sum(m.hit for m in p.moves) - marks), default=None)

@@ -147,12 +147,12 @@ def _game(tree: list[Node], walk: GameWalk) -> None:
 
 def _match(games: list[tuple[Node, GameWalk]]) -> Match:
     root, first = games[0]
-    said = {key: _text(root.properties, key) for key in ("EV", "PC", "DT", "RO", "AN")}
+    info = {key: _text(root.properties, key) for key in ("EV", "PC", "DT", "RO", "AN")}
     return checked(
         Match(
             first.players, first.length, tuple(walk.finish() for _, walk in games), first.rules,
-            event=said["EV"], place=said["PC"], date=said["DT"], round=said["RO"],
-            headers={key: value for key, value in said.items() if value}, format=NAME, unit="byte",
+            event=info["EV"], place=info["PC"], date=info["DT"], round=info["RO"],
+            headers={key: value for key, value in info.items() if value}, format=NAME, unit="byte",
         )
     )  # fmt: skip
 
@@ -176,10 +176,10 @@ def _walk(root: dict[str, list[bytes]], name: str) -> GameWalk:
         (_text(root, "PW"), _text(root, "PB")), length, rules, number=info.get(b"game", 0) + 1,
         scores=(info.get(b"ws", 0), info.get(b"bs", 0)), crawford=b"crawfordgame" in words, unit="byte",
     )  # fmt: skip
-    said = _RESULT.match(root.get("RE", [b""])[0])
-    if said:
+    result = _RESULT.match(root.get("RE", [b""])[0])
+    if result:
         walk.result = Result(
-            "WB".index(said[1].decode().upper()), int(said[2] or 0), resigned=said[3] is not None
+            "WB".index(result[1].decode().upper()), int(result[2] or 0), resigned=result[3] is not None
         )
     return walk
 

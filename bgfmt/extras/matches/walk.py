@@ -85,22 +85,20 @@ class GameWalk:
                 self._add("dance", player, at, dice=dice)
                 self.turn = 1 - player
             return
-        found = plays.find(mine, theirs, dice, hops, marks)
-        if isinstance(found, str) and board is None:
-            self.stop(at, found)
+        play = plays.find(mine, theirs, dice, hops, marks)
+        if isinstance(play, str) and board is None:
+            self.stop(at, play)
             return
-        if board is not None and (
-            isinstance(found, str) or plays.position(found.mine, found.theirs) != board
-        ):
+        if board is not None and (isinstance(play, str) or plays.position(play.mine, play.theirs) != board):
             self.problem(
                 at, f"the file has the board {position_id(board)} after the play, which its moves do not give"
             )
             self._play_to(player, dice, board, at)
             return
-        assert not isinstance(found, str)
-        self._played(player, dice, found.moves, found.mine, found.theirs, found.legal, at)
-        hits = sum(move.hit for move in found.moves)
-        if found.legal and marks and marks != hits:
+        assert not isinstance(play, str)
+        self._played(player, dice, play.moves, play.mine, play.theirs, play.legal, at)
+        hits = sum(move.hit for move in play.moves)
+        if play.legal and marks and marks != hits:
             self.problem(at, f"{marks} hits are marked where {hits} are made")
 
     def played_to(self, player: int, dice: tuple[int, int], board: Position, at: int) -> None:
@@ -115,9 +113,9 @@ class GameWalk:
         moves: tuple[Move, ...] = ()
         legal = False
         if hops:
-            found = plays.find(mine, theirs, dice, hops, 0)
-            if not isinstance(found, str) and (found.mine, found.theirs) == (after, others):
-                moves, legal = found.moves, found.legal
+            play = plays.find(mine, theirs, dice, hops, 0)
+            if not isinstance(play, str) and (play.mine, play.theirs) == (after, others):
+                moves, legal = play.moves, play.legal
         self._played(player, dice, moves, after, others, legal, at)
 
     def unplayed(self, player: int, dice: tuple[int, int] | None, at: int) -> None:

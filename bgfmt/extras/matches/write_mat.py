@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bgfmt.errors import CapabilityError
 from bgfmt.extras.matches import plays
-from bgfmt.extras.matches.model import STARTS, Game, Match, Record, outcome
+from bgfmt.extras.matches.model import STARTS, Game, Match, Record, ending
 from bgfmt.game.board import Position
 from bgfmt.game.moves import BAR, OFF
 from bgfmt.game.text import printable
@@ -29,15 +29,15 @@ def write_mat(match: Match) -> str:
 
 def _headers(match: Match) -> list[tuple[str, str]]:
     rules = match.rules
-    said: list[tuple[str, str]] = [
+    headers: list[tuple[str, str]] = [
         ("Site", match.place), ("Event", match.event), ("Round", match.round),
         ("Player 1", match.players[0]), ("Player 2", match.players[1]), ("EventDate", match.date),
         ("Variation", "Nackgammon" if rules.variation == "nackgammon" else "Backgammon"),
     ]  # fmt: skip
     for key, value in (("Crawford", rules.crawford), ("Jacoby", rules.jacoby), ("Beaver", rules.beavers)):
-        said.append((key, "" if value is None else "On" if value else "Off"))
-    said.append(("CubeLimit", "" if rules.cube_limit is None else str(rules.cube_limit)))
-    return said
+        headers.append((key, "" if value is None else "On" if value else "Off"))
+    headers.append(("CubeLimit", "" if rules.cube_limit is None else str(rules.cube_limit)))
+    return headers
 
 
 def _plain(text: str) -> str:
@@ -62,7 +62,8 @@ def _game(match: Match, game: Game) -> list[str]:
         if record.player == 0 or not rows or rows[-1][1]:
             rows.append(["", ""])
         rows[-1][record.player] = _cell(record, record.cube << turned)
-    last = _won(game)
+    won = ending(game)
+    last = won and (won[0], f" Wins {won[1]} point{'s' * (won[1] != 1)}" if won[1] else " Wins")
     if last is not None and last[0] == 1 and rows and not rows[-1][1]:
         rows[-1][1] = last[1]  # gnubg counts a pass twice where its result has a line of its own
         last = None
@@ -71,18 +72,6 @@ def _game(match: Match, game: Game) -> list[str]:
     if last is not None:
         out.append(" " * (5 if last[0] == 0 else column) + last[1])
     return [*out, ""]
-
-
-def _won(game: Game) -> tuple[int, str] | None:
-    """Who won, and the words for it."""
-    found = outcome(game)
-    if game.result is not None:
-        winner, points = game.result.winner, game.result.points
-    elif found is not None:
-        winner, points = found[0], found[1][-1]
-    else:
-        return None
-    return winner, f" Wins {points} point{'s' * (points != 1)}" if points else " Wins"
 
 
 def _cell(record: Record, cube: int) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from bgfmt.extras.matches import plays
-from bgfmt.extras.matches.model import Game, Match, Record, outcome
+from bgfmt.extras.matches.model import Game, Match, Record, ending
 from bgfmt.extras.matches.sgf import parse
 from bgfmt.game.board import Position
 from bgfmt.game.moves import BAR, OFF
@@ -79,8 +79,8 @@ def _escaped(text: str) -> bytes:
 
 def _root(match: Match, number: int, game: Game) -> bytes:
     rules = match.rules
-    said = [("PW", match.players[0]), ("PB", match.players[1])]
-    said += [("DT", match.date), ("EV", match.event), ("RO", match.round), ("PC", match.place)]
+    facts = [("PW", match.players[0]), ("PB", match.players[1])]
+    facts += [("DT", match.date), ("EV", match.event), ("RO", match.round), ("PC", match.place)]
     words = []
     if match.length and rules.crawford:
         words.append("Crawford:CrawfordGame" if game.crawford else "Crawford")
@@ -94,7 +94,7 @@ def _root(match: Match, number: int, game: Game) -> bytes:
         match.length, number, *game.scores,
     )  # fmt: skip
     root += b"".join(
-        b"%s[%s]" % (key.encode(), _escaped(text)) for key, text in said if text or key[0] == "P"
+        b"%s[%s]" % (key.encode(), _escaped(text)) for key, text in facts if text or key[0] == "P"
     )
     if words:
         root += b"RU[" + ":".join(words).encode() + b"]"
@@ -103,15 +103,12 @@ def _root(match: Match, number: int, game: Game) -> bytes:
 
 def _result(game: Game) -> bytes:
     """RE, as the file says it or else as the records do."""
-    found = outcome(game)
-    if game.result is not None:
-        winner, points, resigned = game.result.winner, game.result.points, game.result.resigned
-    elif found is not None:
-        winner, points, resigned = found[0], found[1][-1], False
-    else:
+    won = ending(game)
+    if won is None:
         return b""
+    resigned = game.result is not None and game.result.resigned
     resigned = resigned or any(record.kind == "resign" for record in game.records[-1:])
-    return b"RE[%c+%d%s]" % (b"WB"[winner], points, b"R" if resigned else b"")
+    return b"RE[%c+%d%s]" % (b"WB"[won[0]], won[1], b"R" if resigned else b"")
 
 
 def _node(record: Record) -> bytes:

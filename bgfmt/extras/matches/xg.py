@@ -144,14 +144,14 @@ def _match(header: Container, name: str) -> Match:
         automatic,
         VARIATIONS[header.variation],
     )
-    said = {
+    texts = {
         "event": _wide(header.event), "place": _wide(header.place), "round": _wide(header.round),
         "transcriber": _wide(header.transcriber) if header.version >= 30 else "",
     } if wide else {}  # fmt: skip
     return Match(
         (players[0], players[1]), 0 if header.length == MONEY else header.length, (), rules,
-        event=said.get("event", ""), place=said.get("place", ""), date=_date(header.date),
-        round=said.get("round", ""), headers={key: value for key, value in said.items() if value}, format=NAME,
+        event=texts.get("event", ""), place=texts.get("place", ""), date=_date(header.date),
+        round=texts.get("round", ""), headers={key: value for key, value in texts.items() if value}, format=NAME,
     )  # fmt: skip
 
 

@@ -13,10 +13,9 @@ from typing import Any
 from bgfmt import formats
 from bgfmt.errors import CorruptError
 from bgfmt.formats import records
-from bgfmt.formats.base import Extent, Fault, Format, Head, Options, Reading
+from bgfmt.formats.base import Extent, Fault, Format, Head, Options, Outlet, Reading
 from bgfmt.formats.compressed.layout import MAGIC, MOST_FACTS, VERSION, read_directory, read_shape
 from bgfmt.formats.compressed.reader import PackedRows, Reader
-from bgfmt.formats.outlets import Outlet
 from bgfmt.formats.records import AsRead, as_read
 from bgfmt.storage import Source
 from bgfmt.tables import TwoSided

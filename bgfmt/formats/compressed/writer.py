@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgfmt.formats import records
+from bgfmt.formats.base import Outlet
 from bgfmt.formats.compressed import model
 from bgfmt.formats.compressed.layout import Directory, Shape, TileModel, crc, sealed, strip_head
-from bgfmt.formats.outlets import Outlet
 from bgfmt.tables import Rows, TwoSided
 
 ROWS = 512  # of a tile at once

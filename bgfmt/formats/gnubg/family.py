@@ -5,16 +5,73 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import Any, ClassVar
 
-from bgfmt.errors import CapabilityError
-from bgfmt.formats.base import Format, Head, Layout, Option, Options, Reading, Region, Salvage, T
-from bgfmt.formats.gnubg import header, salvage
-from bgfmt.formats.gnubg.header import GnubgHeader, Said
-from bgfmt.formats.outlets import Outlet
+import numpy as np
+from numpy.typing import NDArray
+
+from bgfmt.errors import BgfmtError, CapabilityError
+from bgfmt.formats.base import Format, Head, Layout, Option, Options, Outlet, Reading, Region, Salvage, T
+from bgfmt.formats.gnubg import header
+from bgfmt.formats.gnubg.header import SIZE, GnubgHeader, Said
 from bgfmt.formats.records import Record
+from bgfmt.game import moves
+from bgfmt.game.board import Side
 from bgfmt.storage import Source
 from bgfmt.tables import Table
+
+LEAST_SAME = 30  # of 40 header bytes
+FOR_SIZE = 8
+MOST = 12  # headers of one kind that are tried
+MOST_BYTES = 2 << 30
+
+# ---- what the numbers of a file without header say of the table they belong to
+
+FEW = 40  # sides whose chance to bear off in one roll is compared
+OF = 36
+LOOKED_AT = 64  # rows of a two-sided table
+
+
+def fits_two_sided(rows: NDArray[Any], points: int) -> bool:
+    """Whether stored equities (n, n, columns) can be those of a table of so many points.
+
+    Row 0 (we have borne off) is all 0xFFFF, column 0 (they have) all 0, and column 1 (they have a chequer on the ace
+    point) holds 65535 times the chance to bear off in one roll, rounded one way or the other.
+    """
+    some = rows[np.unique(np.linspace(0, len(rows) - 1, LOOKED_AT, dtype=np.int64))]
+    if not (some[0] == 0xFFFF).all() or some[1:, 0].any():
+        return False
+    sides = min(len(rows), FEW)
+    wanted = np.array([one_roll(number, points) for number in range(1, sides)], np.int64)
+    found = rows[1:sides][:, 1, 0].astype(np.int64)
+    return bool((np.abs(found * OF - wanted * 65535) <= 2 * OF).all())
+
+
+def fits_distributions(rows: NDArray[Any], points: int) -> bool:
+    """Whether distributions (n, parts, 32) can be those of a table of so many points, side by side.
+
+    All add up to 65535, and the first number of rolls is 1 as often as a roll bears the whole side off.
+    """
+    some = rows[np.arange(0, len(rows), max(1, len(rows) // 1000))]
+    if not (some.sum(axis=2, dtype=np.int64) == 65535).all():
+        return False
+    sides = min(len(rows), FEW)
+    wanted = np.array([one_roll(number, points) for number in range(1, sides)], np.int64)
+    found = rows[1:sides][:, 0, 1].astype(np.int64)
+    return bool((np.abs(found * OF - wanted * 65535) <= 2 * OF).all())
+
+
+@cache
+def one_roll(number: int, points: int) -> int:
+    """In how many of 36 rolls the side of this position number bears off all its chequers at once."""
+    side = Side.from_number(number, points)
+    if side.chequers > 4:
+        return 0
+    counts = side.padded(points)
+    done = (0,) * points
+    return sum(roll.weight * (done in moves.race_plays(counts, roll.high, roll.low)) for roll in moves.ROLLS)
+
 
 HEADER_OPTION = Option("header", bool, "write the 40 header bytes")
 
@@ -116,13 +173,55 @@ class GnubgFormat(Format[T]):
         return f"{said.points} points"
 
     def fitting(self, source: Source) -> list[str]:
-        return list(salvage.fitting(self, source))
+        sizes = ((said, self.numbers(said)) for said in self.every())
+        return [
+            self.in_words(said) for said, size in sizes if size is not None and SIZE + size == source.size
+        ]
 
     def resembles(self, head: bytes) -> bool:
         return len(head) >= 6 and sum(a == b for a, b in zip(head[:6], b"gnubg-", strict=True)) >= 5
 
     def salvage(self, source: Source) -> Iterator[Salvage]:
-        return salvage.candidates(self, source)
+        """What a damaged file may have been: by its header, its size, and its numbers turned round or shifted.
+
+        Every header that gnubg's programs write is held against the file's own first 40 bytes. One wrong digit in an
+        intact header is far likelier than a body of exactly another kind's size, so the size counts like eight bytes
+        of the header.
+        """
+        if source.size < SIZE or source.size > MOST_BYTES:
+            return
+        own, body = source.bytes(0, SIZE), source.bytes(SIZE, source.size - SIZE)
+        scored = sorted(self._near(own, source.size), key=lambda pair: -pair[0])[:MOST]
+        for near, said in scored:
+            yield from self._read(said, body, source.name, near, own)
+        even = len(body) & ~1
+        turned = np.frombuffer(body[:even], "<u2").byteswap().tobytes() + body[even:]
+        for near, said in scored[:2]:
+            later = near / 2
+            yield from self._read(said, turned, source.name, later, own, "its bytes were in the other order")
+            for by in (1, 2, 8):
+                how = f"its body was shifted by {by} bytes"
+                yield from self._read(said, body[by:], source.name, later, own, how)
+                how = f"its body was shifted by -{by} bytes"
+                yield from self._read(said, bytes(by) + body, source.name, later, own, how)
+
+    def _near(self, own: bytes, size: int) -> Iterator[tuple[float, Said]]:
+        for said in self.every():
+            same = sum(a == b for a, b in zip(own, said.canonical, strict=True))
+            if same >= LEAST_SAME:
+                numbers = self.numbers(said)
+                fits = numbers is not None and SIZE + numbers == size
+                yield (same + FOR_SIZE * fits) / (SIZE + FOR_SIZE), said
+
+    def _read(
+        self, said: Said, body: bytes, name: str, near: float, own: bytes, how: str = ""
+    ) -> Iterator[Salvage]:
+        try:
+            found = self.from_body(said, body, name)
+        except (BgfmtError, ValueError):
+            return
+        if found is not None:
+            yield replace(found, near=near, sure=said.canonical[:20] == own[:20], how=how)
 
     def from_body(self, said: Said, body: bytes, name: str) -> Salvage | None:
         """The table that a header promises, over what there is of its numbers; None when that is far too little."""

@@ -14,10 +14,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from bgfmt.formats.base import Extent, Options, Reading
+from bgfmt.formats.base import Extent, Options, Outlet, Reading
 from bgfmt.formats.gnubg.family import HEADER_OPTION, GnubgFormat
 from bgfmt.formats.gnubg.header import Said
-from bgfmt.formats.outlets import Outlet
 from bgfmt.game import board
 from bgfmt.storage import Source
 from bgfmt.tables import NormalOneSided

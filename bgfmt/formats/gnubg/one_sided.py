@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgfmt.errors import CorruptError
-from bgfmt.formats.base import Extent, Layout, Option, Options, Reading, Region, Salvage
-from bgfmt.formats.gnubg import content, header
+from bgfmt.formats.base import Extent, Layout, Option, Options, Outlet, Reading, Region, Salvage
+from bgfmt.formats.gnubg import header
 from bgfmt.formats.gnubg.compressed import (
     ROLLS,
     CompressedRows,
@@ -30,9 +30,8 @@ from bgfmt.formats.gnubg.compressed import (
     index_of,
     spans_of,
 )
-from bgfmt.formats.gnubg.family import HEADER_OPTION, GnubgFormat
+from bgfmt.formats.gnubg.family import FEW, HEADER_OPTION, GnubgFormat, fits_distributions
 from bgfmt.formats.gnubg.header import GnubgHeader, GnubgRows, Said
-from bgfmt.formats.outlets import Outlet
 from bgfmt.formats.records import AsRead, as_read
 from bgfmt.game import board
 from bgfmt.storage import Source
@@ -67,7 +66,7 @@ class GnubgOneSided(GnubgFormat[OneSided]):
                 described = {"points": points, "chequers": 15, "gammon": gammon}
                 if source.size == n * (128 if gammon else 64):
                     rows = source.array("<u2", (n, 1 + gammon, ROLLS), 0)
-                    if content.distributions(rows, points):
+                    if fits_distributions(rows, points):
                         found.append({**described, "compressed": False})
                 if source.size > n * (8 if gammon else 6) and self._index_fits(source, points, n, gammon):
                     found.append({**described, "compressed": True})
@@ -82,8 +81,8 @@ class GnubgOneSided(GnubgFormat[OneSided]):
             rows = CompressedRows(source, 0, n, entry=8 if gammon else 6, gammon=gammon)
             if rows.size != source.size:
                 return False
-            few = rows.block(0, min(n, content.FEW)).reshape(-1, 1 + gammon, ROLLS)
-            return content.distributions(few, points)
+            few = rows.block(0, min(n, FEW)).reshape(-1, 1 + gammon, ROLLS)
+            return fits_distributions(few, points)
         except (CorruptError, ValueError):
             return False
 

@@ -14,11 +14,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from bgfmt.formats.base import Extent, Option, Options, Reading
-from bgfmt.formats.gnubg import content
-from bgfmt.formats.gnubg.family import HEADER_OPTION, GnubgFormat
+from bgfmt.formats.base import Extent, Option, Options, Outlet, Reading
+from bgfmt.formats.gnubg.family import HEADER_OPTION, GnubgFormat, fits_two_sided
 from bgfmt.formats.gnubg.header import Said
-from bgfmt.formats.outlets import Outlet
 from bgfmt.game import board
 from bgfmt.storage import Source
 from bgfmt.tables import TwoSided
@@ -46,7 +44,7 @@ class GnubgTwoSided(GnubgFormat[TwoSided]):
                     n = board.count(points, chequers)
                     if n * n * values * 2 == source.size:
                         rows = source.array("<u2", (n, n, values), 0)
-                        if content.two_sided(rows, points):
+                        if fits_two_sided(rows, points):
                             found.append({"points": points, "chequers": chequers, "cubeful": cubeful})
         return found
 

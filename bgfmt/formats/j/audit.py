@@ -14,10 +14,9 @@ import numpy as np
 
 from bgfmt.errors import BgfmtError, CapabilityError
 from bgfmt.formats.base import Fault, shown
-from bgfmt.formats.j import encode as je
+from bgfmt.formats.j import noun as jn
 from bgfmt.formats.j.container import HEAD, VERSIONS, Container
-from bgfmt.formats.j.form import OFFSETS, Form, JType
-from bgfmt.formats.j.noun import Noun
+from bgfmt.formats.j.noun import OFFSETS, Form, JType, Noun
 from bgfmt.formats.j.write import AREA, FREE, Writer, block_size, compact
 from bgfmt.storage import ComparingSink, MemorySink
 
@@ -46,9 +45,9 @@ def derived(file: Container, nouns: Sequence[Noun]) -> Iterator[Fault]:
     """The components of a whole one-sided table that follow from the others: mean rolls and description."""
     for k in (1, 4):
         form, at, stored = file.form(k), int(file.entries[k, 0]), file.noun(k)
-        head = len(je.head_of(stored, form))
+        head = len(jn.head_of(stored, form))
         sink = ComparingSink(file.view[at + head : at + head + stored.count * form.size(stored.type)])
-        for number, piece in enumerate(je.pieces(nouns[k], form)):
+        for number, piece in enumerate(jn.pieces(nouns[k], form)):
             if number and len(piece) and not isinstance(piece, bytes):
                 sink.write(piece)
         for offset, expected, found in sink.runs():
@@ -153,15 +152,15 @@ def _header_noun(file: Container) -> bytes | None:
     fresh = head.items == 8
     if head.items < 7 or (fresh and (len(file) or head.calls)):
         return None
-    no = je.boolean(False)
+    no = jn.boolean(False)
 
     def count(value: int) -> Noun:
-        return no if fresh else je.integers(np.array(value, np.int64))
+        return no if fresh else jn.integers(np.array(value, np.int64))
 
-    pairs = [je.integers(np.array(row, np.int64)) for row in (head.directory, head.free)]
-    numbers = [je.integers(np.array(v, np.int64)) for v in (head.version.number, head.length)]
+    pairs = [jn.integers(np.array(row, np.int64)) for row in (head.directory, head.free)]
+    numbers = [jn.integers(np.array(v, np.int64)) for v in (head.version.number, head.length)]
     items = [numbers[0], no, count(len(file)), numbers[1], *pairs, count(head.calls or 0)]
-    return je.encode(je.boxes([*items, no] if fresh else items), head.form)
+    return jn.encode(jn.boxes([*items, no] if fresh else items), head.form)
 
 
 def _groups(file: Container) -> int:
@@ -193,13 +192,13 @@ def _free_list(file: Container, grown: bool) -> Iterator[Fault]:
     except BgfmtError as error:
         yield Fault(max(0, start), 1, "free list", "a readable free list", str(error))
         return
-    table = je.integers(np.array(rows, np.int64).reshape(-1, 2))
+    table = jn.integers(np.array(rows, np.int64).reshape(-1, 2))
     stored = bytes(file.view[start : start + size])
     form = Form(stored[0], file.header.form.word, file.header.form.order) if stored else file.header.form
     if not form.first:
         yield Fault(start, size, "free list", "a form byte", OLD_FORM, True)
         return
-    wanted = je.encode(table, file.header.form)
+    wanted = jn.encode(table, file.header.form)
     yield from _differences(start, wanted, stored[: len(wanted)], "free list")
     yield from _behind(file, start + len(wanted), start + size, grown, "free list")
 
@@ -212,14 +211,14 @@ def _noun(
         yield Fault(at, size, what, "a form byte", OLD_FORM, True)
         return
     if noun.type in OFFSETS:
-        wanted = je.encode(noun, form)
+        wanted = jn.encode(noun, form)
         yield from _differences(at, wanted, bytes(file.view[at : at + len(wanted)]), what)
         end = len(wanted)
     else:
-        head = je.head_of(noun, form)
+        head = jn.head_of(noun, form)
         yield from _differences(at, head, bytes(file.view[at : at + len(head)]), what)
         data = len(head) + noun.count * form.size(noun.type)
-        end = je.measure(noun, form).size
+        end = jn.measure(noun, form).size
         padding = bytes(file.view[at + data : min(at + end, at + size)])
         bare = -data % form.word  # to the end of the word; J 9.8 leaves no room for a terminating zero
         if padding != bytes(end - data) and (padding[:bare].strip(b"\0") or padding[bare:].strip(b" ")):

@@ -23,8 +23,7 @@ from numpy.typing import NDArray
 
 from bgfmt.errors import CorruptError, FormatError, HeaderError, TruncatedError
 from bgfmt.formats.j import noun as jn
-from bgfmt.formats.j.form import FORMS, Form, JType
-from bgfmt.formats.j.noun import Noun
+from bgfmt.formats.j.noun import FORMS, Form, JType, Noun
 
 #: the library reads this much to get at the header, so no file is shorter
 HEAD = 512

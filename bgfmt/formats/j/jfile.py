@@ -15,17 +15,14 @@ import numpy as np
 
 from bgfmt.errors import CapabilityError, CorruptError, FormatError
 from bgfmt.formats import records
-from bgfmt.formats.base import Extent, Fault, Format, Head, Layout, Option, Options, Reading, Region
+from bgfmt.formats.base import Extent, Fault, Format, Head, Layout, Option, Options, Outlet, Reading, Region
 from bgfmt.formats.j import audit, layout
 from bgfmt.formats.j import noun as jn
 from bgfmt.formats.j import order as jo
 from bgfmt.formats.j.container import VERSIONS, Container, Version, looks_like
-from bgfmt.formats.j.form import Form, form_of
 from bgfmt.formats.j.layout import JLayout
-from bgfmt.formats.j.noun import Noun
-from bgfmt.formats.j.text import as_json, describe
+from bgfmt.formats.j.noun import Form, Noun, as_json, describe, form_of
 from bgfmt.formats.j.write import Nowhere, compact
-from bgfmt.formats.outlets import Outlet
 from bgfmt.formats.records import AsRead, as_read
 from bgfmt.storage import Source
 from bgfmt.tables import Components, MeanRolls, OneSided

@@ -22,11 +22,10 @@ from numpy.typing import NDArray
 from bgfmt import formats
 from bgfmt.errors import CorruptError
 from bgfmt.formats import records
-from bgfmt.formats.j import encode as je
+from bgfmt.formats.j import noun as jn
 from bgfmt.formats.j import order as jo
 from bgfmt.formats.j.container import Container
-from bgfmt.formats.j.form import JType
-from bgfmt.formats.j.noun import Noun
+from bgfmt.formats.j.noun import JType, Noun
 from bgfmt.formats.records import Fact, Record
 from bgfmt.tables import Components, LazyRows, MeanRolls, OneSided, Rows, Table
 
@@ -89,29 +88,29 @@ def _rows_of(table: Table, order: jo.Order) -> Callable[..., LazyRows]:
 
 
 def _codes(order: jo.Order) -> Noun:
-    return je.integers(LazyRows((order.count,), np.dtype("i8"), lambda a, b: order.codes(np.arange(a, b))))
+    return jn.integers(LazyRows((order.count,), np.dtype("i8"), lambda a, b: order.codes(np.arange(a, b))))
 
 
 def _of_means(table: MeanRolls) -> Sequence[Noun]:
     order = jo.order(table.points, table.chequers)
-    return [_codes(order), je.floats(_rows_of(table, order)((), "f8", lambda k: table.means[k]))]
+    return [_codes(order), jn.floats(_rows_of(table, order)((), "f8", lambda k: table.means[k]))]
 
 
 def _of_distributions(table: OneSided) -> Sequence[Noun]:
     order = jo.order(table.points, table.chequers)
     rows = _rows_of(table, order)
     bearoff, gammon = table.bearoff, table.gammon
-    plain = je.floats if table.exact else je.integers
+    plain = jn.floats if table.exact else jn.integers
     width = bearoff.shape[1:]
     second = plain(np.zeros((0, *width), "f8" if table.exact else "i8"))
     if gammon is not None:
         second = plain(rows(width, "f8", lambda k: gammon[k]))
     return [
         _codes(order),
-        je.floats(rows((), "f8", lambda k: means(np.asarray(bearoff[k])))),
+        jn.floats(rows((), "f8", lambda k: means(np.asarray(bearoff[k])))),
         plain(rows(width, "f8", lambda k: bearoff[k])),
         second,
-        je.text(_describe(table)),
+        jn.text(_describe(table)),
     ]
 
 

@@ -10,16 +10,96 @@ size costs nothing until it is used. Checked against J 9.7.1.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import struct
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from enum import IntEnum
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bgfmt.errors import CorruptError, TruncatedError
-from bgfmt.formats.j.form import FORMS, OFFSETS, REFUSED, Form, JType, padded
+from bgfmt.errors import CapabilityError, CorruptError, TruncatedError
+
+# ---- the forms of J's nouns: types, word sizes, byte orders
+
+
+class JType(IntEnum):
+    """J's numbers for the types that a file can carry."""
+
+    BOOLEAN = 1
+    LITERAL = 2
+    INTEGER = 4
+    INT2 = 6
+    INT4 = 7
+    FLOAT = 8
+    QUAD = 11
+    COMPLEX = 16
+    BOX = 32
+    EXTENDED = 64
+    RATIONAL = 128
+    UNICODE = 131072
+    UNICODE4 = 262144
+
+
+#: types that exist but cannot be read from a file, and why
+REFUSED = {65536: "symbols, whose table only their own process has"} | {
+    1024 << k: "a sparse array, which component files do not hold" for k in range(6)
+}
+OFFSETS = (JType.BOX, JType.EXTENDED, JType.RATIONAL)
+
+
+@dataclass(frozen=True)
+class Form:
+    """Word size in bytes, byte order ("<" or ">") and first byte of a block; `first` is 0 before J 6.01."""
+
+    first: int
+    word: int
+    order: str
+
+    @property
+    def name(self) -> str:
+        """As J's users name it: the first byte in hexadecimal."""
+        return f"{self.first:02x}" if self.first else f"before 6.01, {8 * self.word} bits"
+
+    def words(self, count: int) -> struct.Struct:
+        """`count` signed words."""
+        return struct.Struct(f"{self.order}{count}{'i' if self.word == 4 else 'q'}")
+
+    @property
+    def integer(self) -> np.dtype[Any]:
+        """The dtype of an integer atom, and of every word."""
+        return np.dtype(f"{self.order}i{self.word}")
+
+    def atom(self, kind: JType) -> np.dtype[Any]:
+        """The dtype of an atom. Unicode and the small types keep the order of a little-endian machine always."""
+        if kind is JType.QUAD:
+            return np.dtype(("<f8", (2,)))
+        fixed = {
+            JType.BOOLEAN: "u1", JType.LITERAL: "u1", JType.UNICODE: "<u2", JType.UNICODE4: "<u4",
+            JType.INT2: "<i2", JType.INT4: "<i4", JType.FLOAT: f"{self.order}f8", JType.COMPLEX: f"{self.order}c16",
+        }  # fmt: skip
+        return np.dtype(fixed[kind]) if kind in fixed else self.integer
+
+    def size(self, kind: JType) -> int:
+        """Bytes an atom takes in its own block."""
+        return 2 * self.word if kind is JType.RATIONAL else self.atom(kind).itemsize
+
+
+FORMS = {b: Form(b, w, o) for b, w, o in ((0xE0, 4, ">"), (0xE1, 4, "<"), (0xE2, 8, ">"), (0xE3, 8, "<"))}
+E3 = FORMS[0xE3]
+
+
+def form_of(word: int, order: str) -> Form:
+    """The modern form of a word size (4 or 8) and a byte order ("<" or ">")."""
+    return next(f for f in FORMS.values() if (f.word, f.order) == (word, order))
+
+
+def padded(size: int, word: int) -> int:
+    """`size` rounded up to whole words."""
+    return -(-size // word) * word
+
 
 MAX_RANK, MAX_DEPTH = 63, 128
 STEP = 8 << 20
@@ -272,3 +352,224 @@ def walk(noun: Noun, left: int, name: str) -> int:
                 )
             noun.data[k]
     return left
+
+
+# ---- writing J nouns in any of the four modern forms, piece by piece, as J 9.7.1 does it
+
+TERMINATED = (JType.BOOLEAN, JType.LITERAL, JType.UNICODE, JType.UNICODE4)
+Piece = bytes | NDArray[Any]
+
+
+class Measure(NamedTuple):
+    """Bytes a noun takes in a form, and what its contents take."""
+
+    size: int
+    inner: tuple[Measure, ...] = ()
+
+
+# -- making nouns ------------------------------------------------------------------------------------------
+
+
+def text(value: str) -> Noun:
+    """A literal list, UTF-8."""
+    data = np.frombuffer(value.encode(), np.uint8)
+    return Noun(JType.LITERAL, data.shape, data)
+
+
+def integers(values: Any) -> Noun:
+    """An integer noun of an array or of other rows of integers."""
+    rows = values if hasattr(values, "shape") else np.array(values, np.int64)
+    return Noun(JType.INTEGER, tuple(map(int, rows.shape)), rows)
+
+
+def floats(values: Any) -> Noun:
+    """A float noun of an array or of other rows of floats."""
+    rows = values if hasattr(values, "shape") else np.array(values, np.float64)
+    return Noun(JType.FLOAT, tuple(map(int, rows.shape)), rows)
+
+
+def boolean(value: bool) -> Noun:
+    """A boolean atom."""
+    return Noun(JType.BOOLEAN, (), np.array(int(value), np.uint8))
+
+
+def boxes(items: Sequence[Noun]) -> Noun:
+    """A list of boxes."""
+    return Noun(JType.BOX, (len(items),), tuple(items))
+
+
+# -- writing them ------------------------------------------------------------------------------------------
+
+
+def measure(noun: Noun, form: Form) -> Measure:
+    """How long the noun's block is in this form, padding and contents included."""
+    head, data = (4 + len(noun.shape)) * form.word, noun.count * form.size(noun.type)
+    if noun.type not in OFFSETS:
+        return Measure(head + padded(data + (noun.type in TERMINATED), form.word))
+    if noun.type is JType.BOX:
+        inner = tuple(measure(item, form) for item in noun.data)
+    else:
+        inner = tuple(Measure(5 * form.word + len(_limbs(number, form)[1])) for number in noun.data)
+    return Measure(head + data + sum(m.size for m in inner), inner)
+
+
+def pieces(noun: Noun, form: Form, measured: Measure | None = None) -> Iterator[Piece]:
+    """The bytes of the noun's block, in pieces of bounded size.
+
+    Raises CapabilityError for an integer that 4-byte words cannot hold.
+    """
+    known = measured or measure(noun, form)
+    yield head_of(noun, form)
+    if noun.type not in OFFSETS:
+        written = 0
+        for block in _blocks(noun):
+            data = _converted(block, noun.type, form)
+            written += data.nbytes
+            yield data
+        yield bytes(known.size - (4 + len(noun.shape)) * form.word - written)
+        return
+    sizes = np.array([m.size for m in known.inner], np.int64)
+    first = (4 + len(noun.shape)) * form.word + len(sizes) * form.word
+    offsets = first + np.cumsum(sizes) - sizes
+    yield _converted(offsets, JType.INTEGER, form)
+    for item, size in zip(noun.data, known.inner, strict=True):
+        if noun.type is JType.BOX:
+            yield from pieces(item, form, size)
+        else:
+            shape, limbs = _limbs(item, form)
+            yield _head(form, JType.LITERAL, len(limbs), (shape,)) + limbs
+
+
+def encode(noun: Noun, form: Form) -> bytes:
+    """The noun's block as bytes."""
+    return b"".join(bytes(p) if isinstance(p, bytes) else p.tobytes() for p in pieces(noun, form))
+
+
+def head_of(noun: Noun, form: Form) -> bytes:
+    """The words before the noun's data."""
+    return _head(form, noun.type, noun.count, noun.shape)
+
+
+def _head(form: Form, kind: JType, count: int, shape: tuple[int, ...]) -> bytes:
+    first = bytes([form.first]) + bytes(form.word - 1)
+    words = (int(kind), count, len(shape), *shape)
+    if form.word == 4 and max(words) >= 1 << 31:
+        raise CapabilityError(f"4-byte words cannot hold {max(words):,} (a count or an axis); word=8 can")
+    return first + form.words(len(words)).pack(*words)
+
+
+def _limbs(number: int, form: Form) -> tuple[int, bytes]:
+    """Shape word (number of limbs, with the sign) and limbs, the least first, of a whole number."""
+    count = -(-number.bit_length() // (8 * form.word))
+    data = abs(number).to_bytes(padded(count * form.word, 8), "little")
+    if form.order == ">":
+        data = np.frombuffer(data, f"<u{form.word}").astype(f">u{form.word}").tobytes()
+    return (-count if number < 0 else count), data
+
+
+def _blocks(noun: Noun) -> Iterator[NDArray[Any]]:
+    """The atoms in row-major order, some megabytes at a time."""
+    if noun.count == 0:
+        return
+    if isinstance(noun.data, (np.ndarray, np.generic)):
+        flat = np.ascontiguousarray(noun.data).reshape(-1)
+        step = max(1, STEP // flat.dtype.itemsize)
+        for start in range(0, len(flat), step):
+            yield flat[start : start + step]
+        return
+    step = max(1, STEP // (8 * (noun.count // noun.shape[0])))
+    for start in range(0, noun.shape[0], step):
+        yield np.asarray(noun.data[start : min(start + step, noun.shape[0])])
+
+
+def _converted(block: NDArray[Any], kind: JType, form: Form) -> NDArray[Any]:
+    target = form.atom(kind).base
+    if kind is JType.INTEGER and target.itemsize < block.dtype.itemsize and block.size:
+        limits = np.iinfo(target)
+        for value in (int(block.min()), int(block.max())):
+            if not limits.min <= value <= limits.max:
+                raise CapabilityError(f"4-byte words cannot hold the integer {value}; word=8 can")
+    return np.ascontiguousarray(block.astype(target, copy=False))
+
+
+# ---- j nouns as words and as JSON, for people and programs without J
+
+SHOWN = 8
+
+
+def as_json(noun: Noun) -> dict[str, Any]:
+    """All of a noun: type, shape, and its atoms in row-major order under one name.
+
+    values: whole numbers (strings for extended and rational ones); hexfloat: floats in C99 hexadecimal, exact;
+    hex: the bytes of literals and quad floats; codeunits, codepoints: unicode; items: nouns inside boxes.
+    """
+    out: dict[str, Any] = {"type": noun.type.name.lower(), "shape": list(noun.shape)}
+    kind, data = noun.type, noun.data
+    if kind is JType.BOX:
+        out["items"] = [as_json(item) for item in data]
+    elif kind is JType.EXTENDED:
+        out["values"] = [_whole(number) for number in data]
+    elif kind is JType.RATIONAL:
+        out["values"] = [_ratio(data[k], data[k + 1]) for k in range(0, len(data), 2)]
+    else:
+        flat = np.asarray(data).reshape(-1)
+        if kind in (JType.LITERAL, JType.QUAD):
+            out["hex"] = flat.tobytes().hex()
+        elif kind is JType.FLOAT:
+            out["hexfloat"] = [_hex(x) for x in flat.tolist()]
+        elif kind is JType.COMPLEX:
+            out["hexfloat"] = [[_hex(z.real), _hex(z.imag)] for z in flat.tolist()]
+        else:
+            name = {JType.UNICODE: "codeunits", JType.UNICODE4: "codepoints"}.get(kind, "values")
+            out[name] = flat.tolist()
+    return out
+
+
+def describe(noun: Noun, shown: int = SHOWN) -> str:
+    """One line: type, shape and the first atoms."""
+    first = _first(noun, shown)
+    return f"{noun}: {first}" if first else str(noun)
+
+
+def _first(noun: Noun, shown: int) -> str:
+    kind = noun.type
+    if kind is JType.BOX:
+        return "; ".join(str(item) for item in noun.data[:shown]) + _more(noun.count, shown)
+    if kind is JType.EXTENDED:
+        return " ".join(_whole(x) for x in noun.data[:shown]) + _more(noun.count, shown)
+    if kind is JType.RATIONAL:
+        pairs = [_ratio(noun.data[k], noun.data[k + 1]) for k in range(0, min(len(noun.data), 2 * shown), 2)]
+        return " ".join(pairs) + _more(noun.count, shown)
+    flat = noun.data.reshape(-1)
+    if kind is JType.QUAD:
+        return " ".join(f"{x:.6g}" for x in flat[: 2 * shown : 2].tolist()) + _more(noun.count, shown)
+    if kind in (JType.LITERAL, JType.UNICODE, JType.UNICODE4):
+        return repr(_text(noun, 10 * shown)) + _more(noun.count, 10 * shown)
+    head = flat[:shown].tolist()
+    real = kind in (JType.FLOAT, JType.COMPLEX)
+    words = [f"{x:.6g}" if real else str(x) for x in head]
+    return " ".join(words) + _more(noun.count, shown)
+
+
+def _text(noun: Noun, shown: int) -> str:
+    data = noun.data.reshape(-1)[:shown]
+    if noun.type is JType.UNICODE4:
+        return "".join(chr(c) if c < 0x110000 else "\ufffd" for c in data.tolist())
+    return str(data.tobytes().decode("utf-8" if noun.type is JType.LITERAL else "utf-16-le", "replace"))
+
+
+def _more(count: int, shown: int) -> str:
+    return " ..." if count > shown else ""
+
+
+def _hex(value: float) -> str:
+    return "nan" if value != value else value.hex()  # noqa: PLR0124
+
+
+def _whole(number: int) -> str:
+    """Decimal digits, or hexadecimal ones where decimal would take long."""
+    return str(number) if number.bit_length() < 10_000 else hex(number)
+
+
+def _ratio(numerator: int, denominator: int) -> str:
+    return _whole(numerator) if denominator == 1 else f"{_whole(numerator)}/{_whole(denominator)}"

@@ -16,10 +16,9 @@ from typing import Protocol
 import numpy as np
 
 from bgfmt.errors import CapabilityError
-from bgfmt.formats.j import encode as je
+from bgfmt.formats.j import noun as jn
 from bgfmt.formats.j.container import HEAD, V64B, Container, Version, directory_bytes
-from bgfmt.formats.j.form import E3, Form, JType
-from bgfmt.formats.j.noun import Noun
+from bgfmt.formats.j.noun import E3, Form, JType, Noun
 
 BLANKS = b" " * (1 << 20)
 AREA, DIRECTORY, FREE = 1024, 512, 256
@@ -30,7 +29,7 @@ Row = tuple[int, int]
 class Store(Protocol):
     """Where a file grows: `write_at` anywhere below its end, `skip` to make it longer, as a `storage.Sink`."""
 
-    def write_at(self, offset: int, data: je.Piece, /) -> None: ...
+    def write_at(self, offset: int, data: jn.Piece, /) -> None: ...
     def skip(self, size: int, /) -> None: ...
     def flush(self) -> None: ...
 
@@ -38,7 +37,7 @@ class Store(Protocol):
 class Nowhere:
     """A store that keeps nothing, for the layout of a file alone."""
 
-    def write_at(self, offset: int, data: je.Piece, /) -> None:
+    def write_at(self, offset: int, data: jn.Piece, /) -> None:
         """Nothing is kept."""
 
     def skip(self, size: int, /) -> None:
@@ -111,7 +110,7 @@ class Writer:
         writer = cls(store, version, form)
         size = block_size(max(DIRECTORY, 8 * room))
         writer.directory, writer.list_at = (AREA, size), (AREA + size, FREE)
-        no, length = je.boolean(False), AREA + size + FREE
+        no, length = jn.boolean(False), AREA + size + FREE
         items = [
             _atom(version.number),
             no,
@@ -122,9 +121,9 @@ class Writer:
             no,
             no,
         ]
-        writer._at_end(AREA, je.encode(je.boxes(items), form))
+        writer._at_end(AREA, jn.encode(jn.boxes(items), form))
         writer._at_end(size, b"")
-        writer._at_end(FREE, je.encode(_table([]), form))
+        writer._at_end(FREE, jn.encode(_table([]), form))
         store.flush()  # what is written behind must not overtake what is later written over it
         return writer
 
@@ -156,7 +155,7 @@ class Writer:
         if entry * (len(self.entries) - 1) < self.directory[1]:
             start = self.directory[0] + entry * (len(self.entries) - len(new))
             self.store.write_at(start, directory_bytes(self.version, new))
-            self.store.write_at(self.list_at[0], je.encode(_table(self.free.rows), self.form))
+            self.store.write_at(self.list_at[0], jn.encode(_table(self.free.rows), self.form))
         else:
             self.free.give([self.directory, self.list_at])
             self._new_directory(b"")
@@ -205,7 +204,7 @@ class Writer:
             self.store.write_at(at, BLANKS[: min(len(BLANKS), stop - at)])
 
     def _write(self, noun: Noun) -> Row:
-        measured = je.measure(noun, self.form)
+        measured = jn.measure(noun, self.form)
         size = block_size(measured.size)
         position, new = self._allocate(size)
         if new:
@@ -213,7 +212,7 @@ class Writer:
         if isinstance(self.store, Nowhere):
             return position, size
         at = position
-        for piece in je.pieces(noun, self.form, measured):
+        for piece in jn.pieces(noun, self.form, measured):
             if len(piece):
                 self.store.write_at(at, piece)
             at += len(piece) if isinstance(piece, bytes) else piece.nbytes
@@ -238,10 +237,10 @@ class Writer:
 
     def _new_list(self) -> None:
         """The free list into a block that comes from the list itself."""
-        size = block_size(je.measure(_table(self.free.rows), self.form).size, FREE)
+        size = block_size(jn.measure(_table(self.free.rows), self.form).size, FREE)
         position, new = self._allocate(size)
         self.list_at = (position, size)
-        data = je.encode(_table(self.free.rows), self.form)
+        data = jn.encode(_table(self.free.rows), self.form)
         if new:
             self._at_end(size, data)
         else:
@@ -251,10 +250,10 @@ class Writer:
         """Count the call and write the header; what stands behind it stays, unless `fill` zero bytes cover it."""
         self.calls += 1
         items = [
-            _atom(self.version.number), je.boolean(False), _atom(len(self.entries)), _atom(self.length),
+            _atom(self.version.number), jn.boolean(False), _atom(len(self.entries)), _atom(self.length),
             _pair(self.directory), _pair(self.list_at), _atom(self.calls),
         ]  # fmt: skip
-        header = je.encode(je.boxes(items), self.form)
+        header = jn.encode(jn.boxes(items), self.form)
         self.store.write_at(0, header + bytes(max(0, fill - len(header))))
         self.store.flush()
 
@@ -296,7 +295,7 @@ def compact(
     group: list[Noun] = []
     total = 0
     for noun in nouns:
-        size = block_size(je.measure(noun, form).size)
+        size = block_size(jn.measure(noun, form).size)
         if group and (len(group) >= GROUP_ENTRIES or total + size > GROUP_BYTES):
             writer.append(group)
             group, total = [], 0
@@ -312,8 +311,8 @@ def _atom(value: int) -> Noun:
 
 
 def _pair(row: Row) -> Noun:
-    return je.integers(np.array(row, np.int64))
+    return jn.integers(np.array(row, np.int64))
 
 
 def _table(rows: list[Row]) -> Noun:
-    return je.integers(np.array(rows, np.int64).reshape(-1, 2))
+    return jn.integers(np.array(rows, np.int64).reshape(-1, 2))

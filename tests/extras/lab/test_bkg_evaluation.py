@@ -14,7 +14,7 @@ from bgfmt.errors import PositionError
 from bgfmt.extras.lab.engine.bkg import C1, Bkg, Completion
 from bgfmt.extras.lab.engine.bkg.boards import array_of, position_of
 from bgfmt.extras.lab.engine.bkg.completion import escapes_table, packed, possible
-from bgfmt.extras.lab.engine.bkg.measuring import measure
+from bgfmt.extras.lab.engine.bkg.measures import measure
 from bgfmt.extras.lab.engine.bkg.player import TERMS
 from bgfmt.game import board
 from bgfmt.game.board import Position, Side

@@ -12,8 +12,8 @@ from bgfmt.errors import PositionError
 from bgfmt.extras.lab.engine.bkg import Bkg, classes
 from bgfmt.extras.lab.engine.bkg.boards import array_of
 from bgfmt.extras.lab.engine.bkg.classes import Category, Classes, StateClass
-from bgfmt.extras.lab.engine.bkg.cubing import games_lost, most_to_win, turns_of
-from bgfmt.extras.lab.engine.bkg.cubing import racing as race_of
+from bgfmt.extras.lab.engine.bkg.measures import games_lost, most_to_win, turns_of
+from bgfmt.extras.lab.engine.bkg.measures import racing as race_of
 from bgfmt.extras.lab.playing.quality import measured
 from bgfmt.extras.lab.thumb import counting, doubling, racing
 from bgfmt.game import board

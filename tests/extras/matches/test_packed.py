@@ -261,15 +261,15 @@ def boards_in(document: Any, match: Match) -> int:
     return seen
 
 
-def test_the_ogxm_codec_agrees(oracle: Callable[[str], str]) -> None:
-    """libogxm, the reference codec, has the rolls and boards that we find."""
+def test_the_ogxm_package_agrees(oracle: Callable[[str], str]) -> None:
+    """The package `ogxm`, the reference reader, has the rolls and boards that we find."""
     oracle("py:ogxm")
-    import ogxm as codec
+    import ogxm as package
 
     seen = 0
     for name in ("gv-blocks.ogxm", "gv-cube-on-two.ogxm", "gv-match.ogxm", "gv-resign.ogxm"):
         data = (FOLDER / name).read_bytes()
-        document, match = codec.binary_to_json(data), read(data)[0]
+        document, match = package.binary_to_json(data), read(data)[0]
         assert match.players == (document["player_white"], document["player_black"])
         seen += boards_in(document, match)
     assert seen > 100

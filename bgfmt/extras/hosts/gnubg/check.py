@@ -20,12 +20,7 @@ from bgfmt.storage import system
 
 PURE_POINTS = 12  # beyond, the two sides' points overlap
 
-KINDS = {
-    "OS": "one-sided",
-    "ND": "one-sided normal-distribution",
-    "TS": "two-sided",
-    "H": "hypergammon",
-}
+KINDS = {"OS": "one-sided", "ND": "one-sided normal-distribution", "TS": "two-sided", "H": "hypergammon"}
 #: the same as kinds of table
 TABLES = KINDS | {"ND": "normal-distribution"}
 
@@ -115,50 +110,50 @@ def examine(path: str | os.PathLike[str], *, until: str | None = "recurrence") -
     with open(system.open_regular(path), "rb") as file:
         head = file.read(gnubg.SIZE)
         size = os.fstat(file.fileno()).st_size
-    found = Examination(name, size, gnubg.kind_of(head))
-    found.refusals += _loading(found, head)
-    if not found.refusals:
-        found.refusals += _using(found)
-        _add_size(found)
-        if not found.refusals and until is not None:
-            _verify(found, until)
-    if found.ok:
-        found.slots, notes = _slots(found)
-        found.warnings += notes
-    found.hosts = {host: _host(found, host) for host in HOSTS}
-    return found
+    exam = Examination(name, size, gnubg.kind_of(head))
+    exam.refusals += _loading(exam, head)
+    if not exam.refusals:
+        exam.refusals += _using(exam)
+        _add_size(exam)
+        if not exam.refusals and until is not None:
+            _verify(exam, until)
+    if exam.ok:
+        exam.slots, notes = _slots(exam)
+        exam.warnings += notes
+    exam.hosts = {host: _host(exam, host) for host in HOSTS}
+    return exam
 
 
-def _loading(found: Examination, head: bytes) -> Iterator[str]:
+def _loading(exam: Examination, head: bytes) -> Iterator[str]:
     """Why gnubg would not load the file at all; fills in what the header says."""
-    if not found.kind:
-        found.readable = _readable(found.file)
+    if not exam.kind:
+        exam.readable = _readable(exam.file)
         what = "gnubg ignores it ('Unknown bearoff database')"
-        if found.size == 0:
+        if exam.size == 0:
             yield f"the file is empty; {what}"
         elif head[:5] == b"gnubg":
             yield f"after 'gnubg' its header names no kind (expected -OS-, -TS- or -H, found {head[5:8]!r}); {what}"
         else:
-            yield f"it has no gnubg header (expected 'gnubg', found {head[:5]!r}); {what}; {_other(found.file)}"
+            yield f"it has no gnubg header (expected 'gnubg', found {head[:5]!r}); {what}; {_other(exam.file)}"
         return
-    if found.size < gnubg.SIZE:
-        yield f"it is cut short inside the header: {found.size} of 40 bytes; gnubg ignores it"
+    if exam.size < gnubg.SIZE:
+        yield f"it is cut short inside the header: {exam.size} of 40 bytes; gnubg ignores it"
         return
-    said = gnubg.read_header(head)
-    assert said is not None
-    found.points, found.chequers = said.points, said.chequers
-    if found.kind == "H":
-        if not 1 <= said.chequers <= 3:
-            yield f"its header says {said.chequers} chequers; hypergammon has 1, 2 or 3, and gnubg does not check"
+    header = gnubg.read_header(head)
+    assert header is not None
+    exam.points, exam.chequers = header.points, header.chequers
+    if exam.kind == "H":
+        if not 1 <= header.chequers <= 3:
+            yield f"its header says {header.chequers} chequers; hypergammon has 1, 2 or 3, and gnubg does not check"
         return
-    if not 1 <= said.points <= 23:
-        yield f"its header says {said.points} points; gnubg takes 1 to 23 ('incomplete bearoff database')"
-    if not 1 <= said.chequers <= 15:
-        yield f"its header says {said.chequers} chequers; gnubg takes 1 to 15 ('incomplete bearoff database')"
-    if found.kind == "TS":
-        found.options = {"cubeful": said.cubeful}
-    elif found.kind == "OS":
-        found.options = {"gammon": said.gammon, "compressed": said.compressed}
+    if not 1 <= header.points <= 23:
+        yield f"its header says {header.points} points; gnubg takes 1 to 23 ('incomplete bearoff database')"
+    if not 1 <= header.chequers <= 15:
+        yield f"its header says {header.chequers} chequers; gnubg takes 1 to 15 ('incomplete bearoff database')"
+    if exam.kind == "TS":
+        exam.options = {"cubeful": header.cubeful}
+    elif exam.kind == "OS":
+        exam.options = {"gammon": header.gammon, "compressed": header.compressed}
 
 
 def _readable(name: str) -> bool:
@@ -181,67 +176,67 @@ def _other(name: str) -> str:
         return "bgfmt does not know it either"
 
 
-def _using(found: Examination) -> Iterator[str]:
+def _using(exam: Examination) -> Iterator[str]:
     """Why gnubg would load the file and then answer wrongly or end."""
-    if found.kind == "ND":
+    if exam.kind == "ND":
         yield "it holds normal distributions: gnubg loads it and crashes on first use (segmentation fault)"
-    if found.kind == "TS" and not found.options["cubeful"]:
+    if exam.kind == "TS" and not exam.options["cubeful"]:
         yield "it is cubeless: gnubg loads it and then fails every evaluation ('assertion pbc->fCubeful failed')"
-    expected = _expected_size(found)
+    expected = _expected_size(exam)
     if expected is not None and expected >= FOUR_GIB:
         yield (
             f"it takes {expected:,} bytes: gnubg's 32-bit offsets end at 4 GiB and would silently wrap round"
-            f"{' (two-sided tables: up to 6x12)' if found.kind == 'TS' else ''}; bgfmt itself reads it"
+            f"{' (two-sided tables: up to 6x12)' if exam.kind == 'TS' else ''}; bgfmt itself reads it"
         )
-    elif found.size >= FOUR_GIB and expected is None:
-        yield f"it takes {found.size:,} bytes: gnubg's 32-bit offsets end at 4 GiB and would silently wrap round"
-    if expected is not None and found.size < expected:
+    elif exam.size >= FOUR_GIB and expected is None:
+        yield f"it takes {exam.size:,} bytes: gnubg's 32-bit offsets end at 4 GiB and would silently wrap round"
+    if expected is not None and exam.size < expected:
         yield (
-            f"it is cut short: {found.points}x{found.chequers} needs {expected:,} bytes, found {found.size:,}; "
+            f"it is cut short: {exam.points}x{exam.chequers} needs {expected:,} bytes, found {exam.size:,}; "
             f"gnubg would load it without a word and answer from whatever memory follows"
         )
 
 
-def _expected_size(found: Examination) -> int | None:
+def _expected_size(exam: Examination) -> int | None:
     """Bytes the header promises; None for a compressed table, whose index has to be read."""
-    return gnubg.size_said(gnubg.Said(found.kind, found.points, found.chequers, **found.options))
+    return gnubg.size_said(gnubg.Said(exam.kind, exam.points, exam.chequers, **exam.options))
 
 
-def _add_size(found: Examination) -> None:
+def _add_size(exam: Examination) -> None:
     """Open the file as bgfmt does: a compressed table's size, and what lies after the table."""
     import bgfmt
 
     try:
-        with bgfmt.open(found.file) as db:
+        with bgfmt.open(exam.file) as db:
             db.table  # noqa: B018 - being able to read it is all we ask here
             if db.others:
-                found.warnings.append(
+                exam.warnings.append(
                     f"{len(db.others)} more database(s) follow in the file; gnubg never sees them"
                 )
             if db.rest:
-                found.warnings.append(f"{db.rest:,} bytes at the end belong to no table; gnubg does not mind")
+                exam.warnings.append(f"{db.rest:,} bytes at the end belong to no table; gnubg does not mind")
     except FormatError as error:
-        if not found.refusals:
+        if not exam.refusals:
             what = "gnubg would load it without a word and answer with wrong numbers"
-            found.refusals.append(f"{str(error).removeprefix(found.file + ': ')}; {what}")
+            exam.refusals.append(f"{str(error).removeprefix(exam.file + ': ')}; {what}")
 
 
-def _verify(found: Examination, until: str) -> None:
+def _verify(exam: Examination, until: str) -> None:
     import bgfmt
 
-    report = bgfmt.verify(found.file, until=until)
-    found.verified, found.verdict = bool(report.ok), str(report.verdict)
-    if not found.verified:
-        found.refusals.append(f"verification: {found.verdict}; gnubg would use the wrong numbers")
+    report = bgfmt.verify(exam.file, until=until)
+    exam.verified, exam.verdict = bool(report.ok), str(report.verdict)
+    if not exam.verified:
+        exam.refusals.append(f"verification: {exam.verdict}; gnubg would use the wrong numbers")
 
 
-def _slots(found: Examination) -> tuple[tuple[str, ...], list[str]]:
+def _slots(exam: Examination) -> tuple[tuple[str, ...], list[str]]:
     """Slots in order of preference, and what to know about them."""
-    points, chequers = found.points, found.chequers
+    points, chequers = exam.points, exam.chequers
     notes: list[str] = []
-    if found.kind == "H":
+    if exam.kind == "H":
         return (f"hyper{chequers}",), notes
-    if found.kind == "TS":
+    if exam.kind == "TS":
         notes.append("match play uses its cubeless value only; the cubeful ones are money values")
         if points > PURE_POINTS:
             notes.append(f"{points} points are more than a pure race; gnubg asks it for races only")
@@ -251,7 +246,7 @@ def _slots(found: Examination) -> tuple[tuple[str, ...], list[str]]:
             notes.append("as gnubg_ts.bd it is never asked while gnubg_ts0.bd (6x6) covers all of it")
             return ("ts", "ts0"), notes
         return ("ts", "ts0"), notes
-    if not found.options["gammon"]:
+    if not exam.options["gammon"]:
         wrong = (
             "gnubg's gammon chances are simply wrong with it"
             if points != 6
@@ -270,21 +265,21 @@ def _slots(found: Examination) -> tuple[tuple[str, ...], list[str]]:
     return ("os", "os0"), notes
 
 
-def _host(found: Examination, host: str) -> str:
+def _host(exam: Examination, host: str) -> str:
     """What one program makes of the file."""
-    if found.refusals:
-        if found.kind == "ND":
+    if exam.refusals:
+        if exam.kind == "ND":
             return "no: gnubg 1.07 crashes on it, the others were not tried"
         return "no"
     if host != "gnubg-nn":
         return "reads it rightly"
-    if found.kind == "H" or (found.kind == "OS" and (found.points, found.chequers) != (6, 15)):
+    if exam.kind == "H" or (exam.kind == "OS" and (exam.points, exam.chequers) != (6, 15)):
         wrong = (
             "has no such slot"
-            if found.kind == "H"
+            if exam.kind == "H"
             else "takes every one-sided file for 6 points: wrong numbers"
         )
         return f"no: it {wrong}"
-    if found.kind == "TS" and (found.points, found.chequers) != (6, 6):
+    if exam.kind == "TS" and (exam.points, exam.chequers) != (6, 6):
         return "not tried with a two-sided table that is not 6x6"
     return "reads it rightly"

@@ -96,11 +96,11 @@ def hidden(path: Path) -> Path:
 
 def free_name(folder: Path, name: str) -> str:
     """A name under which `name` can be kept."""
-    kept, number = name + KEPT, 1
-    while os.path.lexists(folder / kept):
+    other, number = name + KEPT, 1
+    while os.path.lexists(folder / other):
         number += 1
-        kept = f"{name}{KEPT}-{number}"
-    return kept
+        other = f"{name}{KEPT}-{number}"
+    return other
 
 
 def write_new(path: Path, blocks: Iterator[bytes]) -> None:

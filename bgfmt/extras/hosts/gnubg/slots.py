@@ -159,8 +159,8 @@ def _slot(examined: Examination, slot: str | None, host: str) -> str:
         if not fitting:
             raise InstallError(f"{examined.file}: {HOSTS[host]} has no slot for it")
         return fitting[0]
-    known = {name: key for key, name in SLOTS.items()} | {f"gnubg_{key}": key for key in SLOTS}
-    slot = known.get(slot, slot)
+    slot_of = {name: key for key, name in SLOTS.items()} | {f"gnubg_{key}": key for key in SLOTS}
+    slot = slot_of.get(slot, slot)
     if slot not in SLOTS:
         raise InstallError(f"there is no slot {slot!r} (there are: {', '.join(SLOTS)})")
     if slot not in examined.slots:
@@ -183,8 +183,8 @@ def uninstall(where: Place, slot: str | None = None, *, force: bool = False) -> 
         Nothing was installed there, or the file has been changed since (unless `force`).
     """
     names = {name: key for key, name in SLOTS.items()}
-    wanted = None if slot is None else names.get(slot, slot)
-    if wanted is not None and wanted not in SLOTS:
+    chosen_slot = None if slot is None else names.get(slot, slot)
+    if chosen_slot is not None and chosen_slot not in SLOTS:
         raise InstallError(f"there is no slot {slot!r} (there are: {', '.join(SLOTS)})")
     lines: list[str] = []
     for folder in where.folders:
@@ -192,11 +192,11 @@ def uninstall(where: Place, slot: str | None = None, *, force: bool = False) -> 
             with changing(folder) as settled:
                 lines += settled
                 slot_of = names | {SECOND_COPY: "os0"}
-                chosen = [name for name in read_record(folder) if wanted in (None, slot_of[name])]
+                chosen = [name for name in read_record(folder) if chosen_slot in (None, slot_of[name])]
                 if chosen:
                     lines += take_out(folder, chosen, force=force)
     if not lines:
-        what = "nothing" if wanted is None else f"nothing in slot {wanted}"
+        what = "nothing" if chosen_slot is None else f"nothing in slot {chosen_slot}"
         raise InstallError(f"{what} was installed by bgfmt in {where.rest}")
     return lines
 

@@ -123,16 +123,16 @@ def Pwin(ours: Any, theirs: Any) -> Any:
 def _ace(a: int, b: int, exact: bool) -> Number:
     """`Ace` by pairs of pieces, built up from the smallest so that no depth is too great."""
     double, single, one = _constants(exact)
-    done: dict[tuple[int, int], Number] = {}
+    results: dict[tuple[int, int], Number] = {}
 
     def known(x: int, o: int) -> Number:
-        return one if x < 1 else done[x, max(o, 0)]
+        return one if x < 1 else results[x, max(o, 0)]
 
     for total in range(a + b + 1):
         for x in range(1, total + 1):
             o = total - x
             if x <= max(a, b) and o <= max(a, b):
-                done[x, o] = one - (double * known(o, x - 2) + single * known(o, x - 1))
+                results[x, o] = one - (double * known(o, x - 2) + single * known(o, x - 1))
     return known(a, b)
 
 

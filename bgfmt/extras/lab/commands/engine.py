@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from bgfmt.cli import options
@@ -13,7 +15,7 @@ MODES = ("play", "referee", "self", "series", "replay", "explain", "bearoff")
 @click.argument("name", metavar="ENGINE")
 @click.argument("words", nargs=-1, metavar="[MODE] [WORD...]")
 @click.option(
-    "-O", "said", multiple=True, metavar="KEY=VALUE", help="The engine's own options, such as scale=1."
+    "-O", "pairs", multiple=True, metavar="KEY=VALUE", help="The engine's own options, such as scale=1."
 )
 @click.option(
     "--against", metavar="ENGINE", help="The other player (play: a person; self, series: the engine)."
@@ -33,25 +35,7 @@ MODES = ("play", "referee", "self", "series", "replay", "explain", "bearoff")
 @options.threads_option
 @options.force_option
 @options.json_option
-def engine(
-    name: str,
-    words: tuple[str, ...],
-    said: tuple[str, ...],
-    against: str | None,
-    games: int | None,
-    length: int | None,
-    position: str | None,
-    seed: int | None,
-    dice: str | None,
-    cube: bool | None,
-    doubling: bool,
-    second: bool,
-    output: str | None,
-    quiet: bool,
-    threads: int | None,
-    force: bool,
-    as_json: bool,
-) -> int:
+def engine(name: str, words: tuple[str, ...], **choices: Any) -> int:
     """Play against an engine, or watch and measure it. bkg is Berliner's program of 1977.
 
     \b
@@ -77,8 +61,4 @@ def engine(
     rest = words[1:] if words and words[0] in MODES else words
     if rest and mode not in ("replay", "explain"):
         raise click.UsageError(f"{rest[0]!r}: modes are {', '.join(MODES)}")
-    asked = engine_modes.Asked(
-        name, mode, rest, said, against, games, length, position, seed, dice, cube, doubling, second, output,
-        quiet, threads, force, as_json,
-    )  # fmt: skip
-    return engine_modes.run(asked)
+    return engine_modes.run(engine_modes.Request(name, mode, rest, **choices))

@@ -1,4 +1,4 @@
-"""The modes of `bgfmt engine`: what is asked for, put together from players, dice and a setting."""
+"""The modes of `bgfmt engine`: what is request for, put together from players, dice and a setting."""
 
 from __future__ import annotations
 
@@ -17,8 +17,7 @@ from bgfmt.extras import matches
 from bgfmt.extras.lab import engine
 from bgfmt.extras.lab.engine import Engine
 from bgfmt.extras.lab.engine.bkg import Bkg
-from bgfmt.extras.lab.engine.bkg.cubing import Racing, racing
-from bgfmt.extras.lab.engine.bkg.measuring import measure
+from bgfmt.extras.lab.engine.bkg.measures import Racing, measure, racing
 from bgfmt.extras.lab.playing import dice as rolls
 from bgfmt.extras.lab.playing import referee, series
 from bgfmt.extras.lab.playing.person import Person, Quit
@@ -33,13 +32,13 @@ WRITERS = {".sgf": write_sgf, ".mat": lambda match: write_mat(match).encode("utf
 
 
 @dataclass(frozen=True)
-class Asked:
+class Request:
     """The command line of `bgfmt engine`."""
 
     name: str
     mode: str
     words: tuple[str, ...]
-    said: tuple[str, ...]
+    pairs: tuple[str, ...]
     against: str | None
     games: int | None
     length: int | None
@@ -58,21 +57,21 @@ class Asked:
     @property
     def options(self) -> dict[str, str]:
         """The engine's own options."""
-        bad = next((item for item in self.said if "=" not in item), None)
+        bad = next((item for item in self.pairs if "=" not in item), None)
         if bad is not None:
             raise click.UsageError(f"{bad!r}: an option is KEY=VALUE")
-        return dict(item.split("=", 1) for item in self.said)
+        return dict(item.split("=", 1) for item in self.pairs)
 
 
-def run(asked: Asked) -> int:
-    """Do what is asked; the exit code."""
-    main = engine.create(asked.name, asked.options)
-    if asked.output is not None:
-        _suffix(asked.output)
-        storage.check_output(asked.output, force=asked.force)
+def run(request: Request) -> int:
+    """Do what is request; the exit code."""
+    main = engine.create(request.name, request.options)
+    if request.output is not None:
+        _suffix(request.output)
+        storage.check_output(request.output, force=request.force)
     modes = {"replay": _replay, "explain": _explain, "bearoff": _bearoff, "series": _series}
     with Progress("engine") as progress, jit.watching(progress.compiling):
-        return modes.get(asked.mode, _games)(asked, main)
+        return modes.get(request.mode, _games)(request, main)
 
 
 # -- what is played ------------------------------------------------------------------------------------------
@@ -89,73 +88,77 @@ def ask(prompt: str) -> str:
     return line.strip()
 
 
-def _players(asked: Asked, main: engine.Engine) -> tuple[referee.Players, tuple[str, str]]:
-    person = Person(ask, click.echo, doubling=asked.doubling)
-    if asked.mode == "referee":
-        return (person, Person(ask, click.echo, doubling=asked.doubling)), ("White", "Black")
-    usual: engine.Engine = person if asked.mode == "play" else main
-    other = usual if asked.against is None else engine.create(asked.against)
-    name = asked.against or ("you" if asked.mode == "play" else asked.name)
-    pair, names = (main, other), (asked.name, name)
-    if asked.mode == "play" and not asked.second:
-        pair, names = (other, main), (name, asked.name)
+def _players(request: Request, main: engine.Engine) -> tuple[referee.Players, tuple[str, str]]:
+    person = Person(ask, click.echo, doubling=request.doubling)
+    if request.mode == "referee":
+        return (person, Person(ask, click.echo, doubling=request.doubling)), ("White", "Black")
+    usual: engine.Engine = person if request.mode == "play" else main
+    other = usual if request.against is None else engine.create(request.against)
+    name = request.against or ("you" if request.mode == "play" else request.name)
+    pair, names = (main, other), (request.name, name)
+    if request.mode == "play" and not request.second:
+        pair, names = (other, main), (name, request.name)
     if names[0] == names[1]:
         names = (f"{names[0]} 1", f"{names[1]} 2")
     return pair, names
 
 
-def _setting(asked: Asked, names: tuple[str, str], cube: bool) -> referee.Setting:
-    around = {"length": asked.length or 0, "cube": cube if asked.cube is None else asked.cube, "names": names}
-    if asked.position is None:
+def _setting(request: Request, names: tuple[str, str], cube: bool) -> referee.Setting:
+    around = {
+        "length": request.length or 0,
+        "cube": cube if request.cube is None else request.cube,
+        "names": names,
+    }
+    if request.position is None:
         return referee.Setting(**around)  # type: ignore[arg-type]
-    return referee.Setting(GameState.parse(asked.position).position.check(), 0, **around)  # type: ignore[arg-type]
+    return referee.Setting(GameState.parse(request.position).position.check(), 0, **around)  # type: ignore[arg-type]
 
 
-def _dice(asked: Asked, seed: int | None) -> rolls.Dice:
-    if asked.dice == "-":
+def _dice(request: Request, seed: int | None) -> rolls.Dice:
+    if request.dice == "-":
         return rolls.Thrown(ask, click.echo)
-    if asked.dice is not None:
-        return rolls.Listed.of_file(asked.dice)
+    if request.dice is not None:
+        return rolls.Listed.of_file(request.dice)
     return rolls.Seeded(secrets.randbits(64) if seed is None else seed)
 
 
 # -- modes -----------------------------------------------------------------------------------------------------
 
 
-def _series(asked: Asked, main: engine.Engine) -> int:
-    pair, names = _players(asked, main)
-    setting, games = _setting(asked, names, False), asked.games or 1000
-    seed = 1 if asked.seed is None else asked.seed
-    alike = pair[0] is pair[1] and asked.dice is None and asked.output is None and not asked.length
+def _series(request: Request, main: engine.Engine) -> int:
+    pair, names = _players(request, main)
+    setting, games = _setting(request, names, False), request.games or 1000
+    seed = 1 if request.seed is None else request.seed
+    alike = pair[0] is pair[1] and request.dice is None and request.output is None and not request.length
     with Progress("playing", " games") as progress:
         if alike and isinstance(main, Bkg):
-            found = series.compiled(main, setting, games, seed, threads=asked.threads, progress=progress)
+            result = series.compiled(main, setting, games, seed, threads=request.threads, progress=progress)
         else:
-            done: list[Game] = []
+            played: list[Game] = []
 
             def ended(game: Game) -> bool:
-                done.append(game)
-                progress(len(done), games)
+                played.append(game)
+                progress(len(played), games)
                 return True
 
-            match = referee.play_match(pair, _dice(asked, seed), setting, games=games, ended=ended)
-            found = series.of_games(match.games)
-            _write(asked, match)
-    if asked.as_json:
-        options.echo_json({"engine": asked.name, "against": names[1], "seed": seed, **found.as_dict()})
+            match = referee.play_match(pair, _dice(request, seed), setting, games=games, ended=ended)
+            result = series.of_games(match.games)
+            _write(request, match)
+    if request.as_json:
+        options.echo_json({"engine": request.name, "against": names[1], "seed": seed, **result.as_dict()})
     else:
-        click.echo("\n".join(found.lines(names)))
+        click.echo("\n".join(result.lines(names)))
     return 0
 
 
-def _games(asked: Asked, main: engine.Engine) -> int:
-    pair, names = _players(asked, main)
-    setting = _setting(asked, names, True)
+def _games(request: Request, main: engine.Engine) -> int:
+    pair, names = _players(request, main)
+    setting = _setting(request, names, True)
     played: list[Game] = []
 
     def tell(record: Record) -> None:
-        if not asked.quiet:
-            click.echo(said(record, names))
+        if not request.quiet:
+            click.echo(line_of(record, names))
 
     def ended(game: Game) -> bool:
         played.append(game)
@@ -164,16 +167,18 @@ def _games(asked: Asked, main: engine.Engine) -> int:
 
     try:
         referee.play_match(
-            pair, _dice(asked, asked.seed), setting, games=asked.games or 1, tell=tell, ended=ended
+            pair, _dice(request, request.seed), setting, games=request.games or 1, tell=tell, ended=ended
         )
     except Quit:
         click.echo("the game is given up" if not played else f"games played: {len(played)}")
     if played:
-        _write(asked, Match(names, setting.length, tuple(played), matches.Rules(jacoby=False, beavers=False)))
+        _write(
+            request, Match(names, setting.length, tuple(played), matches.Rules(jacoby=False, beavers=False))
+        )
     return 0
 
 
-def said(record: Record, names: tuple[str, str]) -> str:
+def line_of(record: Record, names: tuple[str, str]) -> str:
     """A record in a line."""
     who = names[record.player]
     if record.kind in ("play", "dance"):
@@ -188,12 +193,12 @@ def said(record: Record, names: tuple[str, str]) -> str:
     return f"{who:<10} {words.get(record.kind, record.kind)}"
 
 
-def _replay(asked: Asked, main: engine.Engine) -> int:
-    found = matches.read(asked.words[0]) if asked.words else [referee.sample_game()]
-    only = 1 if asked.second or not asked.words else None
+def _replay(request: Request, main: engine.Engine) -> int:
+    recorded = matches.read(request.words[0]) if request.words else [referee.sample_game()]
+    only = 1 if request.second or not request.words else None
     rows: list[dict[str, object]] = []
     counted: list[referee.Turn] = []
-    for match in found:
+    for match in recorded:
         for problem in match.problems:
             click.echo(problem, err=True)
         for game in match.games:
@@ -202,52 +207,52 @@ def _replay(asked: Asked, main: engine.Engine) -> int:
                 mine = only is None or turn.record.player == only
                 if mine and turn.open:
                     counted.append(turn)
-                if not asked.as_json:
+                if not request.as_json:
                     dice = turn.record.dice
                     roll = "   " if dice is None else f"{dice[0]}-{dice[1]}"
                     who = match.players[turn.record.player]
                     line = f"{turn.number or '':>3} {who:<10.10} {roll}  {turn.played:<24}"
-                    more = "" if turn.same or not mine else f" {asked.name} now: {turn.choice}"
+                    more = "" if turn.same or not mine else f" {request.name} now: {turn.choice}"
                     click.echo((line + more).rstrip())
     engaged = [turn.same for turn in counted if turn.record.position.contact]
     same = [turn.same for turn in counted]
-    if asked.as_json:
-        problems = [problem for match in found for problem in match.problems]
+    if request.as_json:
+        problems = [problem for match in recorded for problem in match.problems]
         options.echo_json(
             {"turns": rows, "same": sum(same), "choices": len(same), "same_in_contact": sum(engaged),
              "choices_in_contact": len(engaged), "problems": problems}
         )  # fmt: skip
         return 0
-    whose = "" if only is None else f" of {found[0].players[only]}"
+    whose = "" if only is None else f" of {recorded[0].players[only]}"
     click.echo(
         f"the same in {sum(engaged)} of {len(engaged)} choices{whose} in contact, {sum(same)} of {len(same)} in all"
     )
     return 0
 
 
-def _explain(asked: Asked, main: engine.Engine) -> int:
-    return explain(main, asked.words, asked.as_json)
+def _explain(request: Request, main: engine.Engine) -> int:
+    return explain(main, request.words, request.as_json)
 
 
-def _bearoff(asked: Asked, main: engine.Engine) -> int:
-    if asked.name != "bkg":
-        raise click.UsageError(f"engine {asked.name} has no rules for the bear-off to measure")
+def _bearoff(request: Request, main: engine.Engine) -> int:
+    if not isinstance(main, Bkg):
+        raise click.UsageError(f"engine {request.name} has no rules for the bear-off to measure")
     from bgfmt.extras.lab.playing import quality
 
-    found = quality.measured(threads=asked.threads)
-    if asked.as_json:
-        options.echo_json({"rules": [one.as_dict() for one in found]})
+    qualities = quality.measured(threads=request.threads)
+    if request.as_json:
+        options.echo_json({"rules": [one.as_dict() for one in qualities]})
         return 0
     click.echo("851,929 positions of up to six men, 36 rolls, against exact two-sided play")
     click.echo("rule    differs   average cost   worst")
-    for one in found:
+    for one in qualities:
         line = (
             f"{one.rule:<7} {100 * one.differs:6.3f} %   {one.cost:.7f}    {one.worst:.5f}  ({one.worst_at})"
         )
         click.echo(line)
-    click.echo("\nwinning chance  positions  " + "  ".join(f"{one.rule:>9}" for one in found))
-    for k, (many, _) in enumerate(found[0].by_chance.tolist()):
-        costs = "  ".join(f"{one.by_chance[k, 1]:.7f}" for one in found)
+    click.echo("\nwinning chance  positions  " + "  ".join(f"{one.rule:>9}" for one in qualities))
+    for k, (many, _) in enumerate(qualities[0].by_chance.tolist()):
+        costs = "  ".join(f"{one.by_chance[k, 1]:.7f}" for one in qualities)
         click.echo(f"{k / 20:.2f}-{(k + 1) / 20:.2f}       {int(many):>9,}  {costs}")
     return 0
 
@@ -262,11 +267,11 @@ def _suffix(path: str) -> str:
     return suffix
 
 
-def _write(asked: Asked, match: Match) -> None:
-    if asked.output is None:
+def _write(request: Request, match: Match) -> None:
+    if request.output is None:
         return
-    data = WRITERS[_suffix(asked.output)](match)
-    with storage.create(asked.output, force=asked.force) as sink:
+    data = WRITERS[_suffix(request.output)](match)
+    with storage.create(request.output, force=request.force) as sink:
         sink.write(data)
 
 
@@ -335,15 +340,15 @@ def _finite(points: float) -> float | None:
 
 def _position(engine: Bkg, state: GameState, as_json: bool) -> None:
     position = state.position
-    found = measure(position, engine.completion).as_dict()
+    measures = measure(position, engine.completion).as_dict()
     race = None if position.contact else racing(engine, state)
     if as_json:
-        told: dict[str, Any] = {"position_id": position.id, "measures": found}
-        options.echo_json(told | {"race": None if race is None else race._asdict()})
+        out: dict[str, Any] = {"position_id": position.id, "measures": measures}
+        options.echo_json(out | {"race": None if race is None else race._asdict()})
         return
     click.echo(draw(position))
     click.echo("X is taken to have just moved; pairs are of X and of O")
-    for name, value in found.items():
+    for name, value in measures.items():
         text = f"{value[0]}, {value[1]}" if isinstance(value, list) else f"{value:g}"
         click.echo(f"  {name.replace('_', ' '):<12} {text}")
     if race is not None:

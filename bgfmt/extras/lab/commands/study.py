@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bgfmt.cli import _asking, options
+from bgfmt.cli import asking, options
 
 if TYPE_CHECKING:
     from bgfmt.extras.lab.study.measuring import Section
@@ -31,7 +31,7 @@ def study() -> None:
 @study.command("rules")
 @click.argument("databases", nargs=-1, metavar="[DB...]")
 @click.option("--away", metavar="A-B", help="At a score: points that the side on roll and the other need.")
-@_asking.question_options("met", "met_player", "extend_met")
+@asking.question_options("met", "met_player", "extend_met")
 @click.option("--chequers", metavar="N|A-B", help="Only sides of N chequers, or of A to B (default: all).")
 @click.option(
     "--sample",
@@ -86,23 +86,23 @@ def rules(
     score = None
     if away is not None:
         score = Score(
-            _asking.parse_away(away), load(met or DEFAULT, extend=bool(extend_met)), player=met_player or 0
+            asking.parse_away(away), load(met or DEFAULT, extend=bool(extend_met)), player=met_player or 0
         )
     with ExitStack() as stack:
-        library = stack.enter_context(_asking.opened(list(databases), described, None)) if databases else None
+        library = stack.enter_context(asking.opened(list(databases), described, None)) if databases else None
         progress = stack.enter_context(Progress("studying", " pairs"))
-        found = rule_quality(
+        sections = rule_quality(
             library, score=score, chequers=_chequers(chequers), sample=sample, seed=seed, names=names,
             progress=progress,
         )  # fmt: skip
     if plot:
         from bgfmt.analysis import plots
 
-        plots.rule_chart(plot, {_title(s): _losses(s) for s in found})
+        plots.rule_chart(plot, {_title(s): _losses(s) for s in sections})
     if as_json:
-        options.echo_json({"away": away, "sections": [_as_dict(s) for s in found]})
+        options.echo_json({"away": away, "sections": [_as_dict(s) for s in sections]})
     else:
-        click.echo("\n\n".join("\n".join(_lines(s)) for s in found))
+        click.echo("\n\n".join("\n".join(_lines(s)) for s in sections))
 
 
 def _chequers(text: str | None) -> tuple[int, int] | None:
@@ -160,11 +160,11 @@ def _losses(section: Section) -> dict[str, dict[str, float]]:
     kinds = {"double": "double", "redouble": "redouble", "answer": "answer to a right double"}
     return {
         rule.name: {
-            words: getattr(found, kind).mean
+            words: getattr(tallies, kind).mean
             for kind, words in kinds.items()
-            if getattr(found, kind) is not None
+            if getattr(tallies, kind) is not None
         }
-        for rule, found in section.results.items()
+        for rule, tallies in section.results.items()
     }
 
 
@@ -190,9 +190,9 @@ def _as_dict(section: Section) -> dict[str, Any]:
                 "rule": rule.name,
                 "title": rule.title,
                 "origin": rule.source,
-                **{kind: _tally(getattr(found, kind), kind, section) for kind in KINDS},
+                **{kind: _tally(getattr(tallies, kind), kind, section) for kind in KINDS},
             }
-            for rule, found in section.results.items()
+            for rule, tallies in section.results.items()
         ],
     }
 

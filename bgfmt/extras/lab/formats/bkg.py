@@ -22,8 +22,7 @@ from numpy.typing import NDArray
 
 from bgfmt.errors import CapabilityError, CorruptError, HeaderError, TruncatedError
 from bgfmt.extras.lab.tables.gillogly import CHEQUERS, POINTS, ROLLS, Domain, domain_ids
-from bgfmt.formats.base import Extent, Format, Head, Layout, Options, Reading, Region
-from bgfmt.formats.outlets import Outlet
+from bgfmt.formats.base import Extent, Format, Head, Layout, Options, Outlet, Reading, Region
 from bgfmt.game import board
 from bgfmt.storage import Source
 from bgfmt.tables import Gillogly
@@ -82,9 +81,9 @@ class BkgText(Format[Gillogly]):
             raise TruncatedError(source.name, offset + LONGEST_HEADER, source.size, "header line")
         domain = next((d for d in DOMAINS if _header(d) == line + ended), None)
         if domain is None:
-            wanted = _header("union").decode().strip()
+            expected = _header("union").decode().strip()
             raise HeaderError(
-                source.name, "header line", offset, f"{wanted!r} or that of the intersection", line
+                source.name, "header line", offset, f"{expected!r} or that of the intersection", line
             )
         form = _form(domain)
         source.need(offset + len(form.text), f"table of {len(form.digits):,} rows ({domain})")
@@ -96,9 +95,9 @@ class BkgText(Format[Gillogly]):
         if not fixed.all():
             at = int((~fixed).argmax())
             begin = int(form.text[:at].tobytes().rfind(b"\n")) + 1
-            wanted = form.text[begin : begin + 100].tobytes().partition(b"\n")[0].decode()
+            expected = form.text[begin : begin + 100].tobytes().partition(b"\n")[0].decode()
             found = data[begin : begin + 100].tobytes().partition(b"\n")[0]
-            raise CorruptError(source.name, offset + at, f"a row such as {wanted!r}", repr(found))
+            raise CorruptError(source.name, offset + at, f"a row such as {expected!r}", repr(found))
         rows = (numbers.astype(np.uint32) @ TENS.astype(np.uint32)).astype(np.uint32)
         table = Gillogly(
             points=POINTS, chequers=CHEQUERS[domain], rows=rows, provenance=source.name, recipe="bkg",
@@ -140,11 +139,11 @@ class BkgBinary(Format[Gillogly]):
         return head.bytes.startswith(BINARY_MAGIC)
 
     def read(self, source: Source, offset: int = 0, **described: Any) -> Reading[Gillogly]:
-        said = source.bytes(offset, BINARY_HEADER, "header")
-        domain = next((d for d in DOMAINS if _binary_header(d) == said), None)
+        header = source.bytes(offset, BINARY_HEADER, "header")
+        domain = next((d for d in DOMAINS if _binary_header(d) == header), None)
         if domain is None:
-            wanted = _binary_header("union").decode().strip()
-            raise HeaderError(source.name, "header", offset, f"{wanted!r} or with i for u", said)
+            expected = _binary_header("union").decode().strip()
+            raise HeaderError(source.name, "header", offset, f"{expected!r} or with i for u", header)
         n = len(domain_ids(domain))
         rows = source.array("<f8", (n, COLUMNS), offset + BINARY_HEADER, f"BKG table of the {domain}")
         table = Gillogly(

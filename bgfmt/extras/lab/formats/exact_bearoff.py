@@ -21,8 +21,7 @@ from construct import Const, Int32sl, Int32ul, Struct
 from numpy.typing import NDArray
 
 from bgfmt.errors import CapabilityError, HeaderError
-from bgfmt.formats.base import Extent, Format, Head, Layout, Options, Reading, Region
-from bgfmt.formats.outlets import Outlet
+from bgfmt.formats.base import Extent, Format, Head, Layout, Options, Outlet, Reading, Region
 from bgfmt.game import board
 from bgfmt.storage import Source
 from bgfmt.tables import FineTwoSided
@@ -47,18 +46,20 @@ class ExactBearoff(Format[FineTwoSided]):
         return head.bytes.startswith(MAGIC.to_bytes(4, "little"))
 
     def read(self, source: Source, offset: int = 0, **described: Any) -> Reading[FineTwoSided]:
-        said = source.header(HEADER, SIZE, offset)
-        if not 1 <= said.bottom <= board.MAX_CHEQUERS:
-            raise HeaderError(source.name, "bottom", offset + 8, "1 to 15 chequers", said.bottom)
-        if said.top != said.bottom:
-            raise HeaderError(source.name, "top", offset + 12, f"{said.bottom}, as of the other", said.top)
-        n = board.count(POINTS, said.bottom)
-        what = f"{POINTS}x{said.bottom} two-sided table"
+        header = source.header(HEADER, SIZE, offset)
+        if not 1 <= header.bottom <= board.MAX_CHEQUERS:
+            raise HeaderError(source.name, "bottom", offset + 8, "1 to 15 chequers", header.bottom)
+        if header.top != header.bottom:
+            raise HeaderError(
+                source.name, "top", offset + 12, f"{header.bottom}, as of the other", header.top
+            )
+        n = board.count(POINTS, header.bottom)
+        what = f"{POINTS}x{header.bottom} two-sided table"
         records = source.array("u1", (n, n, RECORD), offset + SIZE, what)
         table = FineTwoSided(
             points=POINTS,
-            chequers=said.bottom,
-            equities=_decoded(records, said.bottom),
+            chequers=header.bottom,
+            equities=_decoded(records, header.bottom),
             provenance=source.name,
             release=source.release,
         )

@@ -18,8 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgfmt.errors import CorruptError, HeaderError, TruncatedError
-from bgfmt.formats.base import Extent, Format, Head, Layout, Options, Reading, Region
-from bgfmt.formats.outlets import Outlet
+from bgfmt.formats.base import Extent, Format, Head, Layout, Options, Outlet, Reading, Region
 from bgfmt.game import board
 from bgfmt.storage import Source
 from bgfmt.tables import ExpectedPoints, LazyRows
@@ -77,15 +76,15 @@ class _Lines:
         sign = value[:, 0]
         good = (digits <= 9).all(axis=1) & (value[:, 2] == 46) & ((sign == PLUS) | (sign == MINUS))
         good &= (lines[:, at + 9] == 10) & (lines[:, self.points] == 32) & (lines[:, at - 1] == 32)
-        found = digits.astype(np.int64) @ TENS
-        good &= ~((sign == MINUS) & (found == 0))  # minus nought is no canonical value
+        numbers = digits.astype(np.int64) @ TENS
+        good &= ~((sign == MINUS) & (numbers == 0))  # minus nought is no canonical value
         if not good.all():
             row = int((~good).argmax())
             text = lines[row].tobytes()
             raise CorruptError(
                 name, offset + row * self.width, "two sides and a value such as +0.123456", repr(text)
             )
-        return np.where(sign == MINUS, -found, found).astype(np.int32)
+        return np.where(sign == MINUS, -numbers, numbers).astype(np.int32)
 
     def place(self, lines: Bytes, name: str, offset: int) -> NDArray[np.int64]:
         """us * n + them of lines in any order; CorruptError for a side that is none."""
@@ -119,14 +118,14 @@ class PointsText(Format[ExpectedPoints]):
         line, ended, _ = head.partition(b"\n")
         if not ended and len(head) < LONGEST_HEADER:
             raise TruncatedError(source.name, offset + LONGEST_HEADER, source.size, "header line")
-        said = HEADER.fullmatch(line + ended)
-        points, chequers = (int(said[1]), int(said[2])) if said else (0, 0)
+        header = HEADER.fullmatch(line + ended)
+        points, chequers = (int(header[1]), int(header[2])) if header else (0, 0)
         if not (1 <= points <= board.MAX_POINTS and 1 <= chequers <= board.MAX_CHEQUERS):
-            wanted = _header(3, 3).decode().strip()
-            raise HeaderError(source.name, "header line", offset, f"one such as {wanted!r}", line)
+            expected = _header(3, 3).decode().strip()
+            raise HeaderError(source.name, "header line", offset, f"one such as {expected!r}", line)
         if _header(points, chequers) != line + ended:
-            wanted = _header(points, chequers).decode().strip()
-            raise HeaderError(source.name, "entries", offset, repr(wanted), line)
+            expected = _header(points, chequers).decode().strip()
+            raise HeaderError(source.name, "entries", offset, repr(expected), line)
         n, start = board.count(points, chequers) - 1, offset + len(line) + 1
         size = n * n * (2 * points + 12)
         source.need(start + size, f"table of {n * n:,} entries")

@@ -19,8 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgfmt.errors import CapabilityError, CorruptError, FormatError, TruncatedError
-from bgfmt.formats.base import Extent, Format, Head, Layout, Options, Reading, Region
-from bgfmt.formats.outlets import Outlet
+from bgfmt.formats.base import Extent, Format, Head, Layout, Options, Outlet, Reading, Region
 from bgfmt.game import board
 from bgfmt.storage import FolderSource, Source
 from bgfmt.tables import FineTwoSided
@@ -41,18 +40,18 @@ class Sconyers(Format[FineTwoSided]):
     # -- reading ----------------------------------------------------------------------------------------
 
     def parts(self, folder: str, names: Collection[str]) -> list[str] | None:
-        said = [FILE.fullmatch(name) for name in names]
-        tables = sorted({int(match.group(1)) for match in said if match})
+        matches = [FILE.fullmatch(name) for name in names]
+        tables = sorted({int(match.group(1)) for match in matches if match})
         if not tables:
             return None
         if len(tables) > 1:
             raise FormatError(f"{folder}: files of tables of {' and '.join(map(str, tables))} chequers")
-        wanted = [name for name, _ in _files(tables[0])]
-        missing = [name for name in wanted if name not in names]
+        expected = [name for name, _ in _files(tables[0])]
+        missing = [name for name in expected if name not in names]
         if missing:
             more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
-            raise FormatError(f"{folder}: {missing[0]}{more} of {wanted[0]} to {wanted[-1]} missing")
-        return wanted
+            raise FormatError(f"{folder}: {missing[0]}{more} of {expected[0]} to {expected[-1]} missing")
+        return expected
 
     def recognise(self, head: Head) -> bool:
         return bool(head.files) and FILE.fullmatch(head.files[0]) is not None
@@ -60,8 +59,8 @@ class Sconyers(Format[FineTwoSided]):
     def guess(self, source: Source) -> list[dict[str, Any]]:
         """By size; bytes without a name are taken for such a table only where their first rows make sense."""
         sizes = {chequers: RECORD * _rows(chequers) ** 2 for chequers in range(1, board.MAX_CHEQUERS + 1)}
-        found = [chequers for chequers, size in sizes.items() if size == source.size]
-        return [{"chequers": chequers} for chequers in found if self._sensible(source, chequers)]
+        fitting = [chequers for chequers, size in sizes.items() if size == source.size]
+        return [{"chequers": chequers} for chequers in fitting if self._sensible(source, chequers)]
 
     def _sensible(self, source: Source, chequers: int) -> bool:
         table = self.read(source, chequers=chequers).table

@@ -85,11 +85,11 @@ class Listed:
         """Nothing: the list goes on."""
 
     def roll(self) -> Roll:
-        found = next(self._rolls, None)
-        if found is None:
+        roll = next(self._rolls, None)
+        if roll is None:
             raise FormatError(f"{self.name}: the game needs another roll after {self.used}")
         self.used += 1
-        return found
+        return roll
 
 
 class Thrown:

@@ -139,19 +139,19 @@ def hops_of(text: str) -> list[Hop]:
     """The ways in ``8/5(2) 6/3*``, ``bar/20/16``; PositionError for text that is no play."""
     hops: list[Hop] = []
     for word in text.replace(",", " ").split():
-        found = WORD.fullmatch(word)
-        if not found:
+        match = WORD.fullmatch(word)
+        if not match:
             raise PositionError(
                 f"{word[:40]!r} is no move; a play is written such as 8/5 6/5, bar/20 or 6/off"
             )
-        stops = [BAR if found[1].lower() == "bar" else int(found[1])]
+        stops = [BAR if match[1].lower() == "bar" else int(match[1])]
         stops += [
-            OFF if stop.lower() == "off" else int(stop) for stop in found[2].replace("*", "").split("/")[1:]
+            OFF if stop.lower() == "off" else int(stop) for stop in match[2].replace("*", "").split("/")[1:]
         ]
         if max(stops) > BAR or any(b >= a for a, b in pairwise(stops)):
             raise PositionError(f"{word!r} does not move towards the ace point")
         for start, end in pairwise(stops):
-            hops += [Hop(start, end)] * int(found[3] or 1)
+            hops += [Hop(start, end)] * int(match[3] or 1)
     if not hops:
         raise PositionError("no move was said")
     return hops
@@ -164,8 +164,8 @@ def chosen(text: str, position: Position, dice: tuple[int, int], plays: list[Pla
             return plays[int(text) - 1]
         raise PositionError(f"the list has numbers 1 to {len(plays)}")
     hops = hops_of(text)
-    wanted = _after(position, hops)
-    fitting = [play for play in plays if full(play.result.us) == wanted]
+    target = _after(position, hops)
+    fitting = [play for play in plays if full(play.result.us) == target]
     if len(fitting) > 1:  # one way hits and the other does not: the stops that were written decide
         stops = {hop.end for hop in hops}
         fitting.sort(key=lambda play: -sum(move.end in stops for move in play.moves if move.hit))

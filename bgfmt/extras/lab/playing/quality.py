@@ -66,7 +66,7 @@ def measured(rules: tuple[Rule, ...] = RULES, *, threads: int | None = None) -> 
     rows = all_rows[np.searchsorted(ids, np.arange(n))]
     chance = values[1:, 1:] / 2 + 0.5
     place = np.minimum((chance / BIN).astype(np.int64), 19)
-    found = []
+    qualities = []
     for rule in rules:
         first, out = _ranking(rule, rows), np.zeros((n, n, 3))
         second = np.zeros(n) if rule == "w" else -rows[:, 0]
@@ -87,10 +87,10 @@ def measured(rules: tuple[Rule, ...] = RULES, *, threads: int | None = None) -> 
         us, them = divmod(int(worst.argmax()), n - 1)
         at = Position(Side.from_number(us + 1, POINTS), Side.from_number(them + 1, POINTS))
         by_chance = np.stack([many, sums / np.maximum(many, 1)], axis=1)
-        found.append(
+        qualities.append(
             Quality(rule, float(wrong.mean() / 36), float(cost.mean()), float(worst.max()), at, by_chance)
         )
-    return found
+    return qualities
 
 
 def _ranking(rule: Rule, rows: Array) -> Array:
@@ -142,7 +142,7 @@ def costs(
             total, wrong, worst, roll = 0.0, 0, 0.0, 21 * us
             for a in range(1, 7):
                 for b in range(1, a + 1):
-                    best, chosen, kept = -2.0, -1, 0.0
+                    best, chosen, value = -2.0, -1, 0.0
                     for k in range(starts[roll], starts[roll + 1]):
                         s = results[k]
                         worth = 1.0 if s == 0 else -values[them, s]
@@ -153,9 +153,9 @@ def costs(
                                 gap = second[s] - second[chosen]
                             if gap < -EQUAL or (abs(gap) <= EQUAL and s > chosen):
                                 continue
-                        chosen, kept = s, worth
+                        chosen, value = s, worth
                     weight = 1 if a == b else 2
-                    cost = best - kept
+                    cost = best - value
                     total += weight * cost
                     worst = max(worst, cost)
                     wrong += weight * (cost > DIFFERS)

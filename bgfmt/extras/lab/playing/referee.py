@@ -135,10 +135,10 @@ def play_game(
             break
         turn, rolled = 1 - turn, None
     game = walk.finish()
-    found = outcome(game)
-    if found is None:
+    ending = outcome(game)
+    if ending is None:
         return game
-    winner, points = found
+    winner, points = ending
     return replace(game, result=Result(winner, points[-1], resigned=game.records[-1].kind == "resign"))
 
 

@@ -156,12 +156,12 @@ def compiled(
         rooms.append(room)
         return len(part)
 
-    done = 0
+    finished = 0
     with ThreadPoolExecutor(workers) as pool:
         for count in pool.map(work, range(0, games, CHUNK)):
-            done += count
+            finished += count
             if progress is not None:
-                progress(done, games)
+                progress(finished, games)
     winner = out[:, 0] if setting.first in (0, None) else 1 - out[:, 0]
     points = out[:, 1] * out[:, 2] * np.where(winner == 0, 1, -1)
     counts = [[int(((winner == k) & (out[:, 1] >= least)).sum()) for k in (0, 1)] for least in (2, 3)]

@@ -53,8 +53,8 @@ class Judge:
 def of_table(table: Table, name: str | None, score: Score | None) -> Judge:
     """The judge that a table makes, for money or at a score; NotCoveredError for a table that says nothing of it."""
     if score is not None:
-        for found in of_kind([table], MatchScore):
-            return at_score(found, name, score)
+        for part in of_kind([table], MatchScore):
+            return at_score(part, name, score)
     else:
         for two in of_kind([table], TwoSided):
             return by_equities(two, name)
@@ -70,8 +70,8 @@ def by_equities(table: TwoSided, name: str | None) -> Judge:
         raise NotCoveredError(f"{name or table.kind}: the table is cubeless and judges no doubles")
 
     def worths(pairs: Pairs) -> Worths:
-        found = table.lookup_many(pairs.us[:, : table.points], pairs.them[:, : table.points])
-        _, owned, centered, opponent = np.asarray(found, np.float64).T
+        entries = table.lookup_many(pairs.us[:, : table.points], pairs.them[:, : table.points])
+        _, owned, centered, opponent = np.asarray(entries, np.float64).T
         return Worths(centered, owned, 2 * opponent, 2 * opponent)
 
     error = float(table.known_errors.max())
@@ -111,8 +111,8 @@ def at_score(table: MatchScore, name: str | None, score: Score) -> Judge:
     error = 2 * scale * (table.max_error or 0.0)
     ties = (TIE, TIE) if table.exact else (3 * error, 2 * error)
     words = "exact chances to win the match" if table.exact else f"chances that err by {table.max_error:.2g}"
-    known = {"mwc": table.max_error or 0.0}
-    return Judge(words, "match-score", name, table.points, table.chequers, worths, ties, known)
+    errors = {"mwc": table.max_error or 0.0}
+    return Judge(words, "match-score", name, table.points, table.chequers, worths, ties, errors)
 
 
 def estimating(score: Score | None, points: int, chequers: int, name: str | None = None) -> Judge:
@@ -144,8 +144,8 @@ def _at_score(score: Score) -> Callable[[Pairs], Worths]:
         curves += [(2 * row - win - lose) / (win - lose) for row in mwc]
 
     def worths(pairs: Pairs) -> Worths:
-        found = [np.interp(pairs.win, GRID, curve) for curve in curves]
-        centered, taken, *more = found
+        values = [np.interp(pairs.win, GRID, curve) for curve in curves]
+        centered, taken, *more = values
         owned, retaken = more or (None, None)
         return Worths(centered, owned, taken, retaken)
 
@@ -161,11 +161,11 @@ def as_rule(judge: Judge) -> Rule:
     """The estimate as one more rule, so that what it errs by stands beside the rules."""
 
     def decide(pairs: Pairs) -> Decisions:
-        found = judge.worths(pairs)
-        double = np.minimum(found.taken, 1) >= found.centered
+        worths = judge.worths(pairs)
+        double = np.minimum(worths.taken, 1) >= worths.centered
         redouble = np.zeros_like(double)
-        if found.owned is not None and found.retaken is not None:
-            redouble = np.minimum(found.retaken, 1) >= found.owned
-        return Decisions(double, redouble, found.taken <= 1)
+        if worths.owned is not None and worths.retaken is not None:
+            redouble = np.minimum(worths.retaken, 1) >= worths.owned
+        return Decisions(double, redouble, worths.taken <= 1)
 
     return Rule("estimate", judge.title, "Janowski's formula on W, docs/ask.md", decide)

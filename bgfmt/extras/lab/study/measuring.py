@@ -86,11 +86,11 @@ def rule_quality(
             raise NotCoveredError(
                 f"{judge.table or judge.source}: the table has {judge.chequers} chequers a side"
             )
-        asked = rules
-        if judge.source != "one-sided" and not names:
-            asked = (*rules, judges.as_rule(judges.estimating(score, POINTS, last)))
+        judged = rules
+        if judge.source != OneSided.kind and not names:
+            judged = (*rules, judges.as_rule(judges.estimating(score, POINTS, last)))
         rows = _rows(table if table is not None else _distributions(last))
-        sections.append(_section(judge, score, (first, last), rows, asked, sample, seed, progress))
+        sections.append(_section(judge, score, (first, last), rows, judged, sample, seed, progress))
     return sections
 
 
@@ -124,8 +124,8 @@ def _exact(score: Score | None) -> Table:
 def _distributions(chequers: int) -> OneSided:
     from bgfmt.solver import one_sided
 
-    found = one_sided(POINTS, chequers=chequers, gammon=False, recipe="exact")
-    return of_kind([found], OneSided)[0]
+    table = one_sided(POINTS, chequers=chequers, gammon=False, recipe="exact")
+    return of_kind([table], OneSided)[0]
 
 
 def _rows(table: OneSided) -> Callable[[NDArray[Any]], NDArray[np.float64]]:

@@ -77,8 +77,8 @@ def _limits(score: Callable[[Pairs], Any], double: float, redouble: float, take:
     """Double and redouble from a number on, take up to one."""
 
     def decide(pairs: Pairs) -> Decisions:
-        found = score(pairs)
-        return Decisions(found >= double, found >= redouble, found <= take)
+        scores = score(pairs)
+        return Decisions(scores >= double, scores >= redouble, scores <= take)
 
     return decide
 

@@ -45,7 +45,7 @@ class Tally:
     worst: float = 0.0
     at: int | None = None
 
-    def add(self, said: Any, gain: Floats, tie: float, rows: Any = None, first: int = 0) -> None:
+    def add(self, yes_rows: Any, gain: Floats, tie: float, rows: Any = None, first: int = 0) -> None:
         """Count decisions `said` where saying yes gains `gain` over no; within `tie` neither is wrong.
 
         rows : which of the positions are asked about, all where None. first : number of the first position.
@@ -53,16 +53,16 @@ class Tally:
         if rows is None:
             rows = slice(None)
         places = np.arange(first, first + len(gain))[rows]
-        said, gain = said[rows], gain[rows]
+        yes_rows, gain = yes_rows[rows], gain[rows]
         better, worse = gain > tie, gain < -tie
-        wrong = np.where(said, worse, better)
+        wrong = np.where(yes_rows, worse, better)
         cost = np.where(wrong, np.abs(gain), 0.0)
         self.pairs += len(gain)
-        self.yes += int(said.sum())
+        self.yes += int(yes_rows.sum())
         self.should += int(better.sum())
         self.against += int(worse.sum())
-        self.wrong_yes += int((said & worse).sum())
-        self.wrong_no += int((~said & better).sum())
+        self.wrong_yes += int((yes_rows & worse).sum())
+        self.wrong_no += int((~yes_rows & better).sum())
         self.cost += float(cost.sum())
         most = int(cost.argmax()) if len(cost) else 0
         if len(cost) and cost[most] > self.worst:
@@ -99,16 +99,16 @@ class Tallies:
     take: Tally = field(default_factory=Tally)
     answer: Tally = field(default_factory=Tally)
 
-    def add(self, said: Decisions, worths: Worths, tie: tuple[float, float], first: int) -> None:
+    def add(self, decisions: Decisions, worths: Worths, tie: tuple[float, float], first: int) -> None:
         """Count what a rule says of some positions; `tie` is that of doubles and that of answers."""
         gain = np.minimum(worths.taken, 1.0) - worths.centered
-        self.double.add(said.double, gain, tie[0], first=first)
+        self.double.add(decisions.double, gain, tie[0], first=first)
         if worths.owned is None or worths.retaken is None:
             self.redouble = None
         else:
             assert self.redouble is not None
             regain = np.minimum(worths.retaken, 1.0) - worths.owned
-            self.redouble.add(said.redouble, regain, tie[0], first=first)
+            self.redouble.add(decisions.redouble, regain, tie[0], first=first)
         spare = 1.0 - worths.taken  # what taking gains the other side over passing
-        self.take.add(said.take, spare, tie[1], first=first)
-        self.answer.add(said.take, spare, tie[1], gain > tie[0], first)
+        self.take.add(decisions.take, spare, tie[1], first=first)
+        self.answer.add(decisions.take, spare, tie[1], gain > tie[0], first)

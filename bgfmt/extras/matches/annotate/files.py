@@ -48,11 +48,11 @@ class Annotated:
 
 
 def _comments(report: MatchReport) -> dict[tuple[int, int], list[str]]:
-    found: dict[tuple[int, int], list[str]] = {}
+    comments: dict[tuple[int, int], list[str]] = {}
     for one in report.judgements:
-        said = f"{text.line(one)} [{position_id(one.decision.state.position)}]"
-        found.setdefault((one.decision.game, one.decision.record), []).append(said)
-    return found
+        line = f"{text.line(one)} [{position_id(one.decision.state.position)}]"
+        comments.setdefault((one.decision.game, one.decision.record), []).append(line)
+    return comments
 
 
 def annotate_file(path: PathLike, judge: Judge) -> Annotated:
@@ -64,10 +64,10 @@ def annotate_file(path: PathLike, judge: Judge) -> Annotated:
     """
     name = printable(os.path.basename(os.fspath(path)))
     data = matches.content(path)
-    found = matches.read(data, name)
-    if not found:
+    several = matches.read(data, name)
+    if not several:
         raise FormatError(f"{name}: no match in it")
-    reports = [judge_match(one, judge, file=name, number=k) for k, one in enumerate(found, 1)]
+    reports = [judge_match(one, judge, file=name, number=k) for k, one in enumerate(several, 1)]
     return Annotated(os.fspath(path), data, reports)
 
 
@@ -104,24 +104,24 @@ def annotate_all(
     """
     for place, one in enumerate(found, 1):
         try:
-            done = annotate_file(one.path, judge)
+            annotated = annotate_file(one.path, judge)
         except (BgfmtError, OSError) as error:
             if isinstance(error, UnknownFormatError) and not one.asked:
                 report.passed += 1
             else:
                 report.unread.append(_unread(one.path, error))
         else:
-            report.matches += done.reports
-            yield done
+            report.matches += annotated.reports
+            yield annotated
         if progress is not None:
             progress(place, len(found))
 
 
 def _unread(path: str, error: Exception) -> Unread:
     """The name of a file and, in one line, why it is not read."""
-    said = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
     name = printable(os.path.basename(path))
-    why = printable(" ".join(said.split()).removeprefix(f"{name}: "), 400)
+    why = printable(" ".join(reason.split()).removeprefix(f"{name}: "), 400)
     return Unread(printable(path), why, type(error).__name__)
 
 
@@ -164,15 +164,15 @@ class ReportFolder:
         self.folder, self.form, self.force = Path(folder), form, force
         self._taken: set[str] = set()
 
-    def write(self, done: Annotated, worst: int = WORST) -> None:
+    def write(self, annotated: Annotated, worst: int = WORST) -> None:
         """Write one file's reports under its name; where two bear one name, the later gets a number."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        stem, suffix = Path(done.path).stem, ENDING[self.form]
+        stem, suffix = Path(annotated.path).stem, ENDING[self.form]
         name, count = stem + suffix, 1
         while name.lower() in self._taken:
             count += 1
             name = f"{stem}-{count}{suffix}"
         self._taken.add(name.lower())
-        data = done.sgf() if self.form == "sgf" else content(Report(done.reports), self.form, worst)
+        data = annotated.sgf() if self.form == "sgf" else content(Report(annotated.reports), self.form, worst)
         with storage.create(self.folder / name, force=self.force) as sink:
             sink.write(data)

@@ -19,6 +19,7 @@ from bgfmt.game.board import Position
 from bgfmt.game.identifiers import gnubg_id, position_id
 from bgfmt.game.state import GameState
 from bgfmt.met import Met
+from bgfmt.tables import TwoSided
 
 ERROR = 1e-7  # a smaller loss is none
 Verdict = Literal["forced", "right", "close", "error", "approximate", "illegal"]
@@ -107,30 +108,19 @@ class Judgement:
             "cube_owner": decision.cube,
             "away": None if state.away is None else list(state.away),
             "crawford": state.crawford,
-            "did": self.did,
-            "best": self.best,
-            "verdict": self.verdict,
-            "equity": self.equity,
-            "best_equity": self.best_equity,
+            **self._values("did best verdict equity best_equity"),
             "equity_lost": self.loss,
-            "mwc": self.mwc,
-            "best_mwc": self.best_mwc,
-            "loss_mwc": self.loss_mwc,
+            **self._values("mwc best_mwc loss_mwc"),
             "loss_emg": None if state.money else self.loss,
             "points_lost": self.points,
             "cubeless_equity_lost": self.cubeless_loss,
-            "choices": self.choices,
-            "forced": self.forced,
-            "error": self.error,
-            "close": self.close,
-            "approximate": self.approximate,
-            "measure": self.measure,
-            "source": self.source,
-            "table": self.table,
+            **self._values("choices forced error close approximate measure source table"),
             "max_error": None if self.max_error is None else dict(self.max_error),
-            "gammons": self.gammons,
-            "note": self.note,
+            **self._values("gammons note"),
         }
+
+    def _values(self, names: str) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in names.split()}
 
 
 #: most pairs of boards times cube states calculated for one question, less than a tenth of a second; what comes up
@@ -267,7 +257,7 @@ def _same(one: object, other: Position) -> bool:
 def _gammons(position: Position, source: Source) -> str:
     if 15 not in (position.us.chequers, position.them.chequers):
         return "none"
-    return "ignored" if source == "two-sided" else "counted"
+    return "ignored" if source == TwoSided.kind else "counted"
 
 
 # -- the cube --------------------------------------------------------------------------------------------

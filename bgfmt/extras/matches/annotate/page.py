@@ -71,9 +71,9 @@ def _page(report: Report, most: int) -> Iterator[str]:
         yield '<div class="cards">'
         yield from (_card(one_match, one, named=several) for one_match, one in worst)
         yield "</div>"
-    shown = {id(one) for _, one in worst}
+    cards = {id(one) for _, one in worst}
     for one_match in report.matches:
-        yield from _match(one_match, shown, named=several)
+        yield from _match(one_match, cards, named=several)
     if report.unread:
         yield "<h2>Not read</h2>"
         yield from (f"<p>{_shown(name)}: {_shown(why, 400)}</p>" for name, why, _ in report.unread)
@@ -142,15 +142,15 @@ def _anchor(report: MatchReport, one: Judgement) -> str:
     return f"d{id(report):x}-{one.decision.game}-{one.decision.record}-{one.decision.kind.replace(' ', '-')}"
 
 
-def _match(report: MatchReport, shown: set[int], *, named: bool) -> Iterator[str]:
+def _match(report: MatchReport, cards: set[int], *, named: bool) -> Iterator[str]:
     """A match: its sums where there are several, the boards of the errors not shown yet, and all its decisions."""
     if named:
         yield f"<h2>{_shown(report.file)}: {_shown(text.title(report))}</h2>"
         yield f'<p class="soft">{_shown(text.coverage(report))}.</p>'
         yield _table(list(report.totals)) if report.judgements else ""
-    rest = [one for one in report.judgements if one.error and id(one) not in shown]
+    rest = [one for one in report.judgements if one.error and id(one) not in cards]
     if rest:
-        yield f"<details><summary>{many(len(rest), 'more error' if shown else 'error')}, with boards</summary>"
+        yield f"<details><summary>{many(len(rest), 'more error' if cards else 'error')}, with boards</summary>"
         yield '<div class="cards">'
         yield from (_card(report, one, named=False) for one in rest)
         yield "</div></details>"

@@ -160,16 +160,16 @@ class Report:
     @property
     def totals(self) -> list[Total]:
         """Each player's sums over all matches, told apart by name; of a single match in the order of its players."""
-        found: dict[tuple[str, bool], Total] = {}
+        totals: dict[tuple[str, bool], Total] = {}
         for report in self.matches:
             first, second = report.match.players
             for player, name in enumerate((first, second)):
                 key = (name, player == 1 and first == second)
-                total = found.setdefault(key, Total(name, player if len(self.matches) == 1 else None))
+                total = totals.setdefault(key, Total(name, player if len(self.matches) == 1 else None))
                 for one in report.judgements:
                     if one.decision.player == player:
                         total.add(one)
-        return list(found.values())
+        return list(totals.values())
 
     def worst(self, most: int = WORST) -> list[tuple[MatchReport, Judgement]]:
         """The errors that lost most equity, the greatest first. Dice have no part in it."""

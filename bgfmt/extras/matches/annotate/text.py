@@ -148,11 +148,11 @@ def where(one: Judgement) -> str:
 def score(one: Judgement) -> str:
     """The cube and the score of a decision as the side on roll sees them."""
     state = one.decision.state
-    said = [f"cube {state.cube_value} {state.owner}"]
+    parts = [f"cube {state.cube_value} {state.owner}"]
     if state.away is not None:
         crawford = ", Crawford" if state.crawford else ""
-        said.insert(0, f"{state.away[0]}-away {state.away[1]}-away{crawford}")
-    return ", ".join(said)
+        parts.insert(0, f"{state.away[0]}-away {state.away[1]}-away{crawford}")
+    return ", ".join(parts)
 
 
 def worst_lines(report: Report, most: int = WORST) -> Iterator[str]:

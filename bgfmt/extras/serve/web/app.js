@@ -161,6 +161,9 @@ function drawControls() {
     radio.checked = state.dice[Number(radio.name.at(-1)) - 1] === Number(radio.value);
   }
   for (const radio of document.querySelectorAll('input[name="cube"]')) radio.checked = radio.value === state.cube;
+  for (const id of ["jacoby", "beavers"]) one(`#${id}`).disabled = Boolean(state.away);
+  one("#jacoby").checked = state.jacoby === true;
+  one("#beavers").checked = state.beavers !== false;
   one("#match").hidden = !source?.features.includes("match");
   one("#match-play").checked = Boolean(state.away);
   for (const [id, value] of [["away-us", state.away?.[0]], ["away-them", state.away?.[1]]]) one(`#${id}`).value = value ?? "";
@@ -218,6 +221,8 @@ function listen() {
   one("#no-dice").addEventListener("click", () => update({ ...state, dice: [null, null] }, { now: true }));
   one("#copy").addEventListener("click", copy);
   one("#cube").addEventListener("change", (event) => update({ ...state, cube: event.target.value }, { now: true }));
+  one("#jacoby").addEventListener("change", (event) => update({ ...state, jacoby: event.target.checked || null }, { now: true }));
+  one("#beavers").addEventListener("change", (event) => update({ ...state, beavers: event.target.checked && null }, { now: true }));
   one("#match").addEventListener("change", () => {
     const need = (id) => Math.min(64, Math.max(1, Math.round(Number(one(id).value)) || 5));
     const away = one("#match-play").checked ? [need("#away-us"), need("#away-them")] : null;

@@ -1,13 +1,15 @@
 // The state of the page, and its address. Board, box, controls and answer are all drawn from the state.
 //
 // A state is one plain object: us, them (24 counts each), roll ("61" or null), dice (the two radios, perhaps one of
-// them null), cube, and for match play away ([us, them] or null), crawford, cube_value, met.
+// them null), cube, for money the rules jacoby and beavers (true, false or null: not said), and for match play away
+// ([us, them] or null), crawford, cube_value, met, met_player, extend_met.
 
 import { MOST_CHEQUERS, POINTS } from "./limits.js";
 import { PositionError, parse } from "./bgfmt.js";
 
 export const EXAMPLE = "0,1,0,0,1/0,1,1";
-const OURS = ["p", "roll", "cube", "away", "crawford", "cube_value", "met"];
+const RULES = ["jacoby", "beavers"];
+const OURS = ["p", "roll", "cube", ...RULES, "away", "crawford", "cube_value", "met", "met_player", "extend_met"];
 const OWNERS = ["centered", "owned", "opponent"];
 
 const wide = (side) => [...side.slice(0, POINTS), ...new Array(Math.max(0, POINTS - side.length)).fill(0)];
@@ -18,7 +20,7 @@ export const points = (side) => side.findLastIndex((c) => c > 0) + 1;
 
 export function blank() {
   const none = () => new Array(POINTS).fill(0);
-  return { us: none(), them: none(), dice: [null, null], cube: "centered", away: null, crawford: false, cube_value: 1, met: null };
+  return { us: none(), them: none(), dice: [null, null], cube: "centered", jacoby: null, beavers: null, away: null, crawford: false, cube_value: 1, met: null, met_player: null, extend_met: null };
 }
 
 /** The two dice as the address has them, the larger first; null without both. */
@@ -60,6 +62,7 @@ export function read(text, before = blank()) {
   const state = { ...before, us: wide(found.us), them: wide(found.them ?? []) };
   if (found.cube) Object.assign(state, { cube: found.cube, dice: diceOf(found.roll), cube_value: found.cube_value });
   if (found.cube) Object.assign(state, { away: found.score?.away ?? null, crawford: found.score?.crawford ?? false });
+  if (found.cube) for (const rule of RULES) state[rule] = found[rule] ?? null;
   return state;
 }
 
@@ -100,6 +103,9 @@ export function fromAddress(search) {
   if (OWNERS.includes(said.cube)) state.cube = said.cube;
   const away = /^(\d{1,2})-(\d{1,2})$/.exec(said.away ?? "");
   if (away) state.away = [Number(away[1]), Number(away[2])];
+  for (const rule of RULES) if (/^(true|false)$/.test(said[rule] ?? "")) state[rule] = said[rule] === "true";
+  if (/^[01]$/.test(said.met_player ?? "")) state.met_player = said.met_player;
+  if (said.extend_met === "true") state.extend_met = true;
   if (said.crawford !== undefined) state.crawford = said.crawford === "true";
   if (/^\d{1,4}$/.test(said.cube_value ?? "")) state.cube_value = Number(said.cube_value);
   if (said.met) state.met = said.met;
@@ -116,12 +122,15 @@ export function toAddress(state, search = "") {
   return `?${[...own, ...others].join("&")}`;
 }
 
-function matchParameters({ away, crawford, cube_value, met }) {
-  if (!away) return [];
+/** For money the rules that are said, in a match the score. */
+function matchParameters({ away, crawford, cube_value, met, met_player, extend_met, ...rules }) {
+  if (!away) return [...(rules.jacoby ? ["jacoby=true"] : []), ...(rules.beavers === false ? ["beavers=false"] : [])];
   const out = [`away=${away.join("-")}`];
   if (crawford) out.push("crawford=true");
   if (cube_value !== 1) out.push(`cube_value=${cube_value}`);
   if (met) out.push(`met=${encodeURIComponent(met)}`);
+  if (met_player) out.push(`met_player=${met_player}`);
+  if (extend_met) out.push("extend_met=true");
   return out;
 }
 

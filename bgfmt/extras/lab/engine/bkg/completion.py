@@ -64,20 +64,20 @@ class Completion:
         for field in fields(self):
             choices = allowed.get(field.name) or get_args(hints[field.name])
             if getattr(self, field.name) not in choices:
-                said = ", ".join(map(str, choices))
-                raise PositionError(f"{field.name} is {said}, not {getattr(self, field.name)!r}")
+                words = ", ".join(map(str, choices))
+                raise PositionError(f"{field.name} is {words}, not {getattr(self, field.name)!r}")
 
     @classmethod
     def of(cls, words: dict[str, str]) -> Completion:
         """The completion of such words as the command line has, ``{"scale": "1"}``; PositionError for others."""
-        known = {field.name: field.default for field in fields(cls)}
-        said: dict[str, Any] = {}
+        defaults = {field.name: field.default for field in fields(cls)}
+        values: dict[str, Any] = {}
         for name, text in words.items():
             key = name.replace("-", "_")
-            if key not in known:
-                raise PositionError(f"BKG has no option {name!r} (it has: {', '.join(known)})")
-            said[key] = int(text) if isinstance(known[key], int) and text.isdecimal() else text
-        return cls(**said)
+            if key not in defaults:
+                raise PositionError(f"BKG has no option {name!r} (it has: {', '.join(defaults)})")
+            values[key] = int(text) if isinstance(defaults[key], int) and text.isdecimal() else text
+        return cls(**values)
 
     def kernel(self) -> Kernel:
         """The same as numbers."""
@@ -85,11 +85,11 @@ class Completion:
 
 
 @cache
-def _kernel(said: Completion) -> Kernel:
+def _kernel(completion: Completion) -> Kernel:
 
-    table = escapes_table(said.escapes).astype(np.int64)
-    moment, hold = get_args(Moment).index(said.moment2), get_args(Hold).index(said.hold)
-    return Kernel(table, float(said.scale), moment, said.contain_low, hold)
+    table = escapes_table(completion.escapes).astype(np.int64)
+    moment, hold = get_args(Moment).index(completion.moment2), get_args(Hold).index(completion.hold)
+    return Kernel(table, float(completion.scale), moment, completion.contain_low, hold)
 
 
 C1 = Completion()

@@ -45,8 +45,10 @@ class Bkg:
         """How it doubles, as the kernels have it."""
         from bgfmt.extras.lab.engine.bkg.kernels.choosing import Cube
 
-        said = self.completion
-        return Cube(get_args(Zone).index(said.zone), said.rounding == "nearest", said.bearoff == "w")
+        completion = self.completion
+        return Cube(
+            get_args(Zone).index(completion.zone), completion.rounding == "nearest", completion.bearoff == "w"
+        )
 
     @cached_property
     def room(self) -> Room:
@@ -76,13 +78,13 @@ class Bkg:
 
     def resign(self, state: GameState) -> int:
         """Games that BKG gives up: what the sides' least and greatest numbers of rolls leave no hope for."""
-        from bgfmt.extras.lab.engine.bkg.cubing import games_lost
+        from bgfmt.extras.lab.engine.bkg.measures import games_lost
 
         return games_lost(self.home, state.position)
 
     def accept(self, state: GameState) -> bool:
         """Whether BKG accepts a resignation: when it could win no more."""
-        from bgfmt.extras.lab.engine.bkg.cubing import most_to_win
+        from bgfmt.extras.lab.engine.bkg.measures import most_to_win
 
         return state.resigned >= most_to_win(self.home, state.position.swapped())
 

@@ -17,86 +17,77 @@ import json
 import os
 import struct
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from bgfmt.errors import SolverError
 from bgfmt.game import board
-from bgfmt.solver.hypergammon import Iteration
-from bgfmt.solver.hypergammon_solve import PLACES
+from bgfmt.solver.hypergammon import PLACES, Iteration
 from bgfmt.storage import PathLike, create
 from bgfmt.tables import Hypergammon
 
 MAGIC = b"bgfmt sweeps 1\n\n"
-CHUNK = 8 << 20
+MOST_TEXT = 1 << 16  # bytes of a description
 
 
 def begun_with(restart: Hypergammon | None) -> str:
     """What tells one beginning of a solve from another: empty, or the digest of the numbers it began with."""
     if restart is None:
         return ""
-    seen = hashlib.sha256()
+    digest = hashlib.sha256()
     for us in range(restart.positions):
-        seen.update(np.ascontiguousarray(restart.records[us]).tobytes())
-    return seen.hexdigest()
+        digest.update(np.ascontiguousarray(restart.records[us]).tobytes())
+    return digest.hexdigest()
 
 
 def is_state(path: PathLike) -> bool:
-    """Whether a file is one of these."""
+    """Whether a file is the state of a hypergammon solve."""
     if not Path(path).is_file():
         return False
     with open(path, "rb") as file:
         return file.read(len(MAGIC)) == MAGIC
 
 
-def keep(iteration: Iteration, path: PathLike, begun: str) -> None:
+def write(iteration: Iteration, path: PathLike, begun: str) -> None:
     """Write a state, in place of an older one."""
     facts = {
-        "chequers": iteration.chequers,
-        "recipe": iteration.recipe,
-        "sweeps": iteration.sweeps,
-        "change": iteration.change,
-        "begun": begun,
-    }
+        "chequers": iteration.chequers, "recipe": iteration.recipe, "sweeps": iteration.sweeps,
+        "change": iteration.change, "begun": begun,
+    }  # fmt: skip
     text = json.dumps(facts).encode()
-    seen = hashlib.sha256()
+    digest = hashlib.sha256()
     with create(path, force=True) as sink:
-        for part in (MAGIC, struct.pack("<I", len(text)), text):
-            seen.update(part)
-            sink.write(part)
-        for us in range(len(iteration.values)):
-            row = iteration.values[us].astype(iteration.values.dtype.newbyteorder("<")).tobytes()
-            seen.update(row)
-            sink.write(row)
-        sink.write(seen.digest())
+        little = iteration.values.dtype.newbyteorder("<")
+        for part in (MAGIC + struct.pack("<I", len(text)) + text, *iteration.values):
+            data = part if isinstance(part, bytes) else part.astype(little).tobytes()
+            digest.update(data)
+            sink.write(data)
+        sink.write(digest.digest())
 
 
-def kept(path: PathLike, chequers: int, recipe: str, begun: str) -> Iteration:
+def read(path: PathLike, chequers: int, recipe: str, begun: str) -> Iteration:
     """Read a state of this very solve.
 
     Raises
     ------
     SolverError
-        It is none, is damaged, or is of another solve.
+        The file is no state, is damaged, or is the state of another solve.
     """
     name = os.fspath(path)
     if not is_state(path):
         raise SolverError(f"{name}: not the state of a hypergammon solve")
-    seen = hashlib.sha256()
+    digest = hashlib.sha256()
     with open(path, "rb") as file:
 
         def take(size: int) -> bytes:
             data = file.read(size)
             if len(data) != size:
                 raise SolverError(f"{name}: cut short")
-            seen.update(data)
+            digest.update(data)
             return data
 
-        facts: dict[str, Any] = {}
-        take(len(MAGIC))
-        size = struct.unpack("<I", take(4))[0]
-        if size > 1 << 16:
+        size = struct.unpack("<I", take(len(MAGIC) + 4)[len(MAGIC) :])[0]
+        if size > MOST_TEXT:
             raise SolverError(f"{name}: damaged at byte {len(MAGIC)}")
         try:
             facts = json.loads(take(size))
@@ -109,9 +100,8 @@ def kept(path: PathLike, chequers: int, recipe: str, begun: str) -> Iteration:
             raise SolverError(f"{name}: the state of another solve ({what})")
         n = board.count(PLACES, chequers)
         values = np.empty((n, n, 10), "<f4" if recipe == "gnubg" else "<f8")
-        for us in range(n):
-            values[us] = np.frombuffer(take(values[us].nbytes), values.dtype).reshape(n, 10)
-        digest = seen.digest()
-        if file.read(len(digest) + 1) != digest:
+        for row in values:
+            row[:] = np.frombuffer(take(row.nbytes), values.dtype).reshape(n, 10)
+        if file.read(digest.digest_size + 1) != digest.digest():
             raise SolverError(f"{name}: its checksum does not fit")
     return Iteration(chequers, recipe, values, sweeps, change, False)

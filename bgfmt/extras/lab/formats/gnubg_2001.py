@@ -19,8 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgfmt.errors import FormatError, TruncatedError
-from bgfmt.formats.base import Extent, Format, Head, Layout, Options, Reading, Region
-from bgfmt.formats.outlets import Outlet
+from bgfmt.formats.base import Extent, Format, Head, Layout, Options, Outlet, Reading, Region
 from bgfmt.game import board
 from bgfmt.storage import Source
 from bgfmt.tables import OneSided, Table, TwoSided

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import wraps
-from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -75,7 +74,9 @@ def suffixed(name: str) -> bool:
     """Whether a file's name ends like that of a database."""
     from bgfmt import formats
 
-    return name.lower().endswith((*OTHER_SUFFIXES, *chain.from_iterable(formats.SUFFIXES.values())))
+    return name.lower().endswith(
+        (*OTHER_SUFFIXES, *(suffix for _, suffixes in formats.INDEX.values() for suffix in suffixes))
+    )
 
 
 @contextmanager

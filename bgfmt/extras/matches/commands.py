@@ -1,0 +1,378 @@
+"""`bgfmt matches`: what recorded matches hold; `annotate`, `judge`: their bearoff decisions judged."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from bgfmt.cli import asking, options
+from bgfmt.errors import PositionError
+
+if TYPE_CHECKING:
+    from bgfmt.extras.matches.annotate import Judgement, Report
+    from bgfmt.extras.matches.decisions import Decision
+    from bgfmt.game.state import GameState
+
+FORMS = ("sgf", "html", "json", "text")
+
+
+@click.command()
+@click.argument("files", nargs=-1, required=True, type=click.Path(), metavar="FILE|FOLDER... [DB...]")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(),
+    help="Where to write: .sgf (the match with comments), .html, .json or .txt; a folder (one that is there, or "
+    "NAME/) for a file of each.",
+)
+@click.option(
+    "--to", "form", type=click.Choice(FORMS), help="What to write, where the ending of OUT does not say it."
+)
+@click.option(
+    "--db",
+    "databases",
+    multiple=True,
+    type=click.Path(),
+    help="A database, or a folder of them; may be said several times. Databases may also stand among the files.",
+)
+@click.option(
+    "--worst", type=click.IntRange(0), default=10, show_default=True, help="How many errors to draw."
+)
+@asking.question_options(
+    "met",
+    "met_player",
+    "extend_met",
+    met_player="The match's first player is this player of an uneven match equity table.",
+)
+@asking.limit_options("2 million, less than a tenth of a second a game")
+@options.force_option
+@options.as_option
+@options.json_option
+def annotate(
+    files: tuple[str, ...],
+    output: str | None,
+    form: str | None,
+    databases: tuple[str, ...],
+    worst: int,
+    limit: int | None,
+    settle: bool | None,
+    met: str | None,
+    extend_met: bool | None,
+    met_player: int | None,
+    force: bool,
+    described: str | None,
+    as_json: bool,
+) -> int:
+    """Judge every bearoff decision of the matches in FILE... and FOLDER... (.mat, .txt, .sgf, .xg, .bgf, OGXM).
+
+    Plays, doubles, doubles not made, takes and passes: what was done, what was best, and what the difference cost,
+    at the score of the match or for money; sums and rates for each player, and the worst errors with their boards.
+    What no table covers is calculated, up to a limit. DB are databases; without any, BGFMT_DB, what gnubg has
+    installed, or the default tables.
+
+    A file that cannot be read is named in one line and left out, and the exit code is then 2.
+
+    \b
+    Examples:
+      bgfmt annotate evening.sgf -o evening-judged.sgf
+      bgfmt annotate evening.mat -o evening.html
+      bgfmt annotate matches/ -o judged/ --to html
+    """
+    from bgfmt import storage
+    from bgfmt.cli.terminal import Progress
+    from bgfmt.extras.matches.annotate import LIMIT, Judge, Report, annotate_all, annotate_file, find
+    from bgfmt.extras.matches.annotate.files import ReportFolder, content, form_of
+    from bgfmt.game.text import printable
+
+    paths, more = _told_apart(files)
+    if not paths:
+        raise click.UsageError("no match among the files; which is to be judged?")
+    single = len(paths) == 1 and not os.path.isdir(paths[0])
+    into_folder = output is not None and (output.endswith(("/", os.sep)) or os.path.isdir(output))
+    form = form or ("sgf" if into_folder else form_of(output or ""))
+    if form is None:
+        raise click.UsageError(f"{output}: what is written is .sgf, .html, .json or .txt; --to says another")
+    if output is not None and not into_folder:
+        if form == "sgf" and not single:
+            raise click.UsageError("an .sgf file holds one match; for several say a folder: -o NAME/")
+        storage.check_output(output, force=force)
+    report, written = Report(), 0
+    with (
+        asking.opened([*more, *databases], described, None) as library,
+        Judge(
+            library,
+            met=asking.equity_table(met, extend_met),
+            met_player=met_player or 0,
+            limit=LIMIT if limit is None else limit,
+            calculate=settle is not False,
+        ) as judge,
+        Progress("annotating", " files") as progress,
+    ):
+        if single:
+            one = annotate_file(paths[0], judge)
+            report.matches += one.reports
+            each = iter([one])
+        else:
+            found = list(find(paths))
+            each = annotate_all(found, judge, report, progress=progress)
+        folder = ReportFolder(output or "", form, force=force) if into_folder else None
+        data = b""
+        for one in each:
+            if folder is not None:
+                folder.write(one, worst)
+                written += 1
+            elif single and form == "sgf":
+                data = one.sgf()
+    if not (report.matches or report.unread):
+        raise click.UsageError(f"{', '.join(paths)}: no match in it")
+    if output is not None and not into_folder:
+        with storage.create(output, force=force) as sink:
+            sink.write(data or content(report, form, worst))
+    for name, why, _ in report.unread:
+        click.echo(f"bgfmt: {name}: {why}", err=True)
+    for one_match in report.matches:
+        for problem in one_match.problems:
+            click.echo(f"bgfmt: {one_match.file}: {printable(problem)}", err=True)
+    if not extend_met and any(one.met and one.match.length > one.met.longest for one in report.matches):
+        click.echo("bgfmt: --extend-met judges scores beyond the match equity table", err=True)
+    if as_json:
+        options.echo_json(report.as_dict(worst))
+    else:
+        _say(report, worst, full=single and output is None, drawn=output is None)
+        if written:
+            click.echo(f"written: {written} files in {output}")
+    return 2 if report.unread else 0
+
+
+def _say(report: Report, worst: int, *, full: bool, drawn: bool) -> None:
+    from bgfmt.extras.matches.annotate import text
+
+    if full:
+        click.echo(text.text(report, most=worst), nl=False)
+    elif len(report.matches) == 1 and not drawn:
+        click.echo("\n".join(map(text.total_line, report.totals)))
+    else:
+        click.echo(text.overview(report, most=worst if drawn else 0), nl=False)
+    if report.passed:
+        asking.note(f"{report.passed} other files are no matches")
+
+
+def _told_apart(files: tuple[str, ...]) -> tuple[list[str], list[str]]:
+    """The matches and the databases: by the ending of a file, and by what a folder holds."""
+    databases = [path for path in files if _databases(path)]
+    return [path for path in files if path not in databases], databases
+
+
+def _databases(path: str) -> bool:
+    if not os.path.isdir(path):
+        return asking.suffixed(path)
+    from bgfmt.extras.matches.annotate.files import SUFFIXES
+    from bgfmt.formats.opening import parts_of
+
+    if parts_of(path):
+        return True
+    with os.scandir(path) as entries:
+        names = [(entry.name.lower(), entry.is_dir()) for entry in entries if not entry.name.startswith(".")]
+    databases = any(asking.suffixed(name) for name, _ in names)
+    return databases and not any(folder or name.endswith((*SUFFIXES, ".txt")) for name, folder in names)
+
+
+CUBE = {
+    "double": "The side on roll doubled.",
+    "no double": "The side on roll rolled on.",
+    "take": "The other side took a double.",
+    "pass": "The other side passed a double.",
+    "beaver": "The other side beavered a double.",
+}
+ABOUT_A_MATCH = ("game", "record", "player", "name", "forced", "error", "close")
+
+
+def _cube_options(function: asking.F) -> asking.F:
+    """What was done with the cube, as `done`: whether each was."""
+
+    def options(function: asking.F) -> asking.F:
+        for did, text in reversed(CUBE.items()):
+            name = f"--{did.replace(' ', '-')}"
+            function = click.option(name, did.replace(" ", "_") + "_", is_flag=True, help=text)(function)
+        return function
+
+    return asking.together("done", options, *(did.replace(" ", "_") + "_" for did in CUBE))(function)
+
+
+@click.command()
+@click.argument("words", nargs=-1, required=True, metavar="[DB...] POSITION")
+@click.option("--roll", metavar="ROLL", help="The dice, as 61 or 6-1 (default: the identifier's).")
+@click.option("--played", metavar="PLAY", help='The play made, as "6/5 6/off".')
+@_cube_options
+@asking.state_options
+@asking.calculation_options
+@options.as_option
+@options.part_option
+@options.json_option
+def judge(
+    words: tuple[str, ...],
+    roll: str | None,
+    played: str | None,
+    done: dict[str, bool],
+    around: dict[str, Any],
+    calculation: dict[str, Any],
+    described: str | None,
+    part: int | None,
+    as_json: bool,
+) -> int:
+    """Judge one decision in POSITION: a play, a double, rolling on, a take or a pass, for money or at a score.
+
+    POSITION is two sides, the one on roll first (of a take or pass: the one that has doubled), as counts from the
+    ace point up or any identifier, whose dice, cube and score are used. DB are files or folders; without any,
+    BGFMT_DB, what gnubg has installed, or the default tables. What no table covers is calculated, up to a limit.
+
+    \b
+    Examples:
+      bgfmt judge "1 0 1 0 0 2 / 2 2" --roll 61 --played "6/5 6/off"
+      bgfmt judge "1 0 0 1 1 0 / 0 0 1 1" --away 2-4 --double
+    """
+    from bgfmt.extras.matches.annotate import judge as judged
+
+    did = [name for name, yes in zip(CUBE, done.values(), strict=True) if yes]
+    if (played is not None) + len(did) != 1:
+        raise click.UsageError(
+            "what was done? one of --played PLAY, --double, --no-double, --take, --pass and --beaver"
+        )
+    question = asking.split(words)
+    if question.many:
+        raise click.UsageError("one position is judged at a time")
+    state = asking.state_of(question.position, **around)
+    decision = _play(state, roll, played) if played is not None else _cube(state, roll, did[0])
+    with asking.adviser(question.paths, described, part, **calculation) as advisor:
+        judgement = judged(decision, advisor)
+        table = None if state.money else advisor.met
+    if as_json:
+        equities = None if table is None else {"name": table.name, "digest": table.digest}
+        options.echo_json({"asked": question.position} | _as_dict(judgement) | {"met": equities})
+    else:
+        click.echo("\n".join(_lines(judgement)))
+        if table is not None:
+            click.echo(f"  match equity table {table.name} (values {table.digest[:12]})")
+    return 0
+
+
+def _play(state: GameState, roll: str | None, played: str) -> Decision:
+    """The decision to play a roll as written; PositionError where that is not legal."""
+    from bgfmt.extras.matches import plays
+    from bgfmt.extras.matches.decisions import Decision
+    from bgfmt.extras.matches.plays import read_play
+    from bgfmt.game.moves import Play, parse_roll
+
+    dice = parse_roll(roll) if roll is not None else state.dice
+    if dice is None:
+        raise PositionError("no dice: say which roll was played (--roll 61)")
+    state = state.rolled(dice)
+    hops, marks, rest = read_play(played)
+    if rest or not hops:
+        raise PositionError(f"a play is written as 6/5 6/off, not {played!r}")
+    position = state.position.check()
+    mine, theirs = plays.board(position.us), plays.board(position.them)
+    play = plays.find(mine, theirs, dice, hops, marks)
+    if isinstance(play, str):
+        raise PositionError(f"{played}: {play}")
+    if not play.legal:
+        raise PositionError(f"{played} is not a legal play of {dice[0]}{dice[1]}")
+    made = Play(play.moves, plays.position(play.mine, play.theirs))
+    return Decision(0, 0, "play", state.turn, state, made)
+
+
+def _cube(state: GameState, roll: str | None, did: str) -> Decision:
+    from bgfmt.extras.matches.decisions import Decision
+
+    if roll is not None:
+        raise click.UsageError("a cube decision comes before the roll; --roll is for --played")
+    doubling = did in ("double", "no double")
+    if doubling and state.doubled:
+        raise PositionError(
+            "the identifier says that a double is pending; judge the answer, --take or --pass"
+        )
+    if did == "beaver" and not state.money:
+        raise PositionError("there are no beavers in a match")
+    if state.owner == "opponent" and not state.doubled:
+        raise PositionError("the side on roll may not double: the other side owns the cube")
+    if state.crawford:
+        raise PositionError("there is no doubling in the Crawford game")
+    state = replace(state.before_roll(), doubled=not doubling)
+    return Decision(0, 0, did, state.turn if doubling else 1 - state.turn, state)
+
+
+def _as_dict(judgement: Judgement) -> dict[str, Any]:
+    from bgfmt.extras.matches.annotate import text
+
+    facts = {name: value for name, value in judgement.as_dict().items() if name not in ABOUT_A_MATCH}
+    return facts | {"certainty": text.certainty(judgement), "text": text.verdict(judgement)}
+
+
+def _lines(judgement: Judgement) -> list[str]:
+    from bgfmt.extras.matches.annotate import text
+
+    decision, state = judgement.decision, judgement.decision.state
+    who = "The other side" if decision.player != state.turn else "The side on roll"
+    more = asking.title(state)
+    dice = f", roll {state.dice[0]}{state.dice[1]}" if state.dice else ""
+    lines = [
+        asking.board_of(state.position),
+        "",
+        f"{more or 'money play'}{dice}",
+        "",
+        text.verdict(judgement),
+    ]
+    width = max(len(judgement.did), len(judgement.best))
+    choices = [("done", judgement.did, judgement.equity, judgement.mwc)]
+    if judgement.best != judgement.did:
+        choices.append(("best", judgement.best, judgement.best_equity, judgement.best_mwc))
+    sign = "~" if judgement.approximate else ""
+    for label, name, equity, mwc in choices:
+        lines.append(f"  {label}  {name:<{width}}  {text.worth(equity, mwc, about=bool(sign))}")
+    lines += [f"  {judgement.note}"] if judgement.note else []
+    lines += [f"  gammons are possible and {judgement.gammons}"] if judgement.gammons != "none" else []
+    where = "calculated" if judgement.source == "calculation" else f"from {judgement.table}"
+    measured = "equity at the score (EMG)" if judgement.mwc is not None else f"{judgement.measure} equity"
+    return [*lines, f"  {who.lower()}'s {measured}; {where}; {text.certainty(judgement)}"]
+
+
+@click.command()
+@click.argument("files", nargs=-1, required=True, type=click.Path(), metavar="FILE...")
+@options.json_option
+def matches(files: tuple[str, ...], as_json: bool) -> int:
+    """Show the matches in FILE... (.mat and .txt, .sgf, .xg, .bgf, OGXM), told by content.
+
+    A line for each game, and one for all that does not fit. --json has every record with the board before it. Exit
+    code 2 where a file cannot be read; the others are shown all the same.
+
+    \b
+    Example:
+      bgfmt matches evening.xg
+      bgfmt matches --json evening.mat
+    """
+    from bgfmt.errors import BgfmtError
+    from bgfmt.extras.matches import printable, read
+
+    out: list[dict[str, Any]] = []
+    code = 0
+    for path in files:
+        try:
+            several = read(path)
+        except (BgfmtError, OSError) as error:
+            click.echo(f"bgfmt: {printable(options.message_of(error), 400)}", err=True)
+            out.append({"file": path, "error": options.as_error(error)})
+            code = 2
+            continue
+        for match in several:
+            if as_json:
+                out.append({"file": path, **match.as_dict()})
+            else:
+                click.echo(f"{printable(path)}: {match}")
+                for problem in match.problems:
+                    click.echo(f"  problem: {printable(problem)}")
+    if as_json:
+        options.echo_json(out)
+    return code

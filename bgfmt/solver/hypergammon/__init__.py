@@ -1,0 +1,308 @@
+"""The hypergammon solver: value iteration over all positions of one, two or three chequers a side.
+
+Positions go round in circles, so there is no order in which each follows from finished ones: every record is renewed
+from the others, sweep after sweep, until none changes by more than a threshold. makehyper renews in place, row by
+row, and its bytes depend on that order; `sweep` says how threads keep to it. So the number of threads cannot change a
+number, and recipe ``gnubg`` has makehyper's bytes after every sweep.
+
+Recipe ``exact`` is float64, and right where makehyper is not: a side that cannot move gets what the other side's turn
+is worth to it, the cube's owner and the right to double exchanged. Sources: experiments with makehyper 1.07; the
+rules of backgammon. See docs/theory/hypergammon.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgfmt.errors import SolverError
+from bgfmt.game import board
+from bgfmt.solver.machine import thread_count
+from bgfmt.tables import ExactHypergammon, Hypergammon
+from bgfmt.tables.hypergammon import RECORD
+from bgfmt.tables.scales import hyper_values
+
+Array = NDArray[Any]
+Sweeping = Callable[[int, float], None]
+PLACES, FAR = 25, 18  # points and the bar; the first of the other side's home board
+THRESHOLDS = {"gnubg": 1e-5, "exact": 1e-12}
+MOST_SWEEPS = 1000
+SCALE = 16777215
+#: recipe exact with so many chequers: after every CYCLE sweeps the numbers go on by as much as they would in all
+#: further sweeps, if each sweep changed them by the same part of the one before, up to a part of STEADY
+LONG, CYCLE, STEADY = 3, 6, 0.95
+BLOCK, BEYOND = 16, 64  # rows made together: up to the diagonal, and beyond it
+FEW = 100  # rows up to which threads cost more than they save
+#: bytes a record takes in a solve: values and replies, under exact the values of an earlier sweep too, and the class
+COST = {"gnubg": 81, "exact": 241}
+
+
+def memory_needed(chequers: int, recipe: str = "gnubg") -> int:
+    """Bytes a solve holds."""
+    return int(board.count(PLACES, chequers) ** 2 * COST[recipe])
+
+
+@dataclass(frozen=True)
+class Iteration:
+    """Where a solve stands.
+
+    values : (n, n, 10) of [us, them], float32 or, under ``exact``, float64: the chances of win, win gammon, win
+        backgammon, lose gammon, lose backgammon; money equities cubeless, cube owned, centered, centered with Jacoby,
+        opponent's cube.
+    sweeps : the number of sweeps done. change : the greatest change of a number in the last one. converged : whether
+        that is within the threshold.
+    """
+
+    chequers: int
+    recipe: str
+    values: Array
+    sweeps: int
+    change: float
+    converged: bool
+
+    @property
+    def whole(self) -> bool:
+        """Whether a solve that goes on from here gets the numbers of one that was never left."""
+        return not _guesses(self.chequers, self.recipe) or self.sweeps % CYCLE == 0
+
+    @property
+    def table(self) -> Hypergammon | ExactHypergammon:
+        """The numbers as makehyper writes them, cut off to 24 bits; under ``exact`` as they are."""
+        how: dict[str, Any] = {
+            "points": PLACES, "chequers": self.chequers, "recipe": self.recipe,
+            "provenance": f"solved by bgfmt, recipe {self.recipe}, {self.sweeps} sweeps",
+        }  # fmt: skip
+        if self.recipe == "exact":
+            return ExactHypergammon(float64=self.values, **how)
+        records = np.zeros((*self.values.shape[:2], RECORD), np.uint8)
+        one = np.float32(1)
+        for record, row in zip(records, self.values, strict=True):
+            parts = np.concatenate([row[:, :5], row[:, 6:] * (one / np.float32(6)) + one / 2], axis=1)
+            whole = (parts * np.float32(SCALE)).astype(np.int64)
+            for k in range(3):
+                record[:, k : RECORD - 1 : 3] = whole >> 8 * k & 255
+        return Hypergammon(records=records, **how)
+
+
+def hypergammon(
+    chequers: int,
+    *,
+    recipe: Literal["gnubg", "exact"] = "gnubg",
+    threshold: float | None = None,
+    restart: Hypergammon | Iteration | None = None,
+    most_sweeps: int = MOST_SWEEPS,
+    threads: int | None = None,
+    sweeping: Sweeping | None = None,
+) -> Iteration:
+    """Solve hypergammon of 1, 2 or 3 chequers a side.
+
+    Parameters
+    ----------
+    recipe
+        ``gnubg`` makes the numbers of gnubg's makehyper; ``exact`` float64 and the rules of backgammon throughout.
+    threshold
+        Sweeps go on while a number changes by more (default 1e-5 under ``gnubg``, as makehyper's, 1e-12 under
+        ``exact``). 0 may never be reached.
+    restart
+        Numbers to begin with: a table, as makehyper's `-r`, or an `Iteration`, which goes on as if never left.
+    most_sweeps
+        Sweeps after which to stop in any case; the result says whether it has converged.
+    sweeping
+        Called after each sweep with its number and the greatest change.
+
+    Raises
+    ------
+    SolverError
+        No such number of chequers, recipe or threshold; a restart from another kind of numbers; too little memory.
+    """
+    last = None
+    for last in sweeps(
+        chequers,
+        recipe=recipe,
+        threshold=threshold,
+        restart=restart,
+        most_sweeps=most_sweeps,
+        threads=threads,
+    ):
+        if sweeping is not None:
+            sweeping(last.sweeps, last.change)
+    assert last is not None
+    return last
+
+
+def sweeps(
+    chequers: int,
+    *,
+    recipe: Literal["gnubg", "exact"] = "gnubg",
+    threshold: float | None = None,
+    restart: Hypergammon | Iteration | None = None,
+    most_sweeps: int = MOST_SWEEPS,
+    threads: int | None = None,
+) -> Iterator[Iteration]:
+    """As `hypergammon`, but gives the state after every sweep; its values are changed by the next one."""
+    limit = _threshold(recipe, threshold)
+    _check(chequers, recipe, restart)
+    try:
+        solve = _Solve(chequers, recipe, restart, thread_count(threads))
+    except MemoryError:
+        needed = memory_needed(chequers, recipe)
+        raise SolverError(f"too little memory: {needed:,} bytes needed") from None
+    done = restart.sweeps if isinstance(restart, Iteration) else 0
+    for _ in range(max(1, most_sweeps)):
+        change = solve.sweep()
+        done += 1
+        if _guesses(chequers, recipe) and change > limit:
+            solve.guess(done)
+        converged = not change > limit
+        yield Iteration(chequers, recipe, solve.values, done, float(change), converged)
+        if converged:
+            return
+
+
+def _guesses(chequers: int, recipe: str) -> bool:
+    return recipe == "exact" and chequers >= LONG
+
+
+def _threshold(recipe: str, threshold: float | None) -> Any:
+    if recipe not in THRESHOLDS:
+        raise SolverError(f"no recipe {recipe!r} of hypergammon; there are {', '.join(THRESHOLDS)}")
+    limit = THRESHOLDS[recipe] if threshold is None else threshold
+    if not 0 <= limit <= 1:
+        raise SolverError(f"a threshold lies between 0 and 1, not at {limit}")
+    return np.float32(limit) if recipe == "gnubg" else float(limit)
+
+
+def _check(chequers: int, recipe: str, restart: Hypergammon | Iteration | None) -> None:
+    if chequers not in (1, 2, 3):
+        raise SolverError(f"hypergammon has 1, 2 or 3 chequers a side, not {chequers}")
+    if restart is None:
+        return
+    if restart.chequers != chequers:
+        raise SolverError(f"a solve of {chequers} chequers cannot begin with numbers of {restart.chequers}")
+    if isinstance(restart, Iteration) and restart.recipe != recipe:
+        raise SolverError(f"a solve by recipe {recipe} cannot go on from one by recipe {restart.recipe}")
+
+
+class _Solve:
+    """The arrays of a solve, and a sweep over them."""
+
+    def __init__(
+        self, chequers: int, recipe: str, restart: Hypergammon | Iteration | None, threads: int
+    ) -> None:
+        from bgfmt.solver.hypergammon import plays, sweep
+
+        n = self.n = board.count(PLACES, chequers)
+        boards = board.unrank_array(np.arange(n), PLACES).astype(np.int64)
+        self.threads = 1 if n <= FEW else threads
+        self._pool = ThreadPoolExecutor(self.threads)
+        self._sides, self._plays = plays.list_sides(boards), plays.list_plays(boards, self._pool)
+        kind: Any = np.float32 if recipe == "gnubg" else np.float64
+        self.values, self._kinds, lost = np.zeros((n, n, 10), kind), _classes(boards), np.zeros((n, 10), kind)
+        gammon = boards.sum(axis=1) == chequers
+        lost[:, 3], lost[:, 4] = gammon, gammon & boards[:, FAR:].any(axis=1)
+        lost[:, 5:] = -(1 + lost[:, 3:4] + lost[:, 4:5])
+        lost[:, 8] = -1
+        if restart is None:
+            self.values[self._kinds >= sweep.CONTACT] = [1, 1, 0, 0, 0, 2, 0, 0, 0, 0]
+            self.values[:, 0] = lost
+        elif isinstance(restart, Iteration):
+            self.values[:] = restart.values
+        else:
+            for us in range(n):
+                self.values[us] = _decoded(restart.records[us])
+        won = self.values[0, 1:]
+        won[:] = 0
+        won[:, 0], won[:, 1:3], won[:, 5:] = 1, lost[1:, 3:5], -lost[1:, 5:]
+        self._state = sweep.State(
+            self.values, np.empty_like(self.values), self._kinds.copy(), lost, recipe == "gnubg"
+        )
+        self._block = np.empty((BLOCK, n, 10), kind)
+        self._before, self._size = np.empty(0), 0.0
+        self._each(lambda a, b: sweep.answer_all(self._state, a, b), self._rows())
+
+    def sweep(self) -> Any:
+        """Renew every record once; the greatest change of a number."""
+        from bgfmt.solver.hypergammon import sweep as kernels
+
+        known = self._state, self._plays, self._sides
+        rows = [(a, min(self.n, a + BEYOND)) for a in range(0, self.n, BEYOND)]
+        changes = self._each(lambda a, b: kernels.beyond(*known, a, b), rows)
+        for first in range(0, self.n, BLOCK):
+            last = min(self.n, first + BLOCK)
+            hit = self._sides.hit
+            inward = np.asarray(((hit >= first) & (hit < last)).any(axis=1))
+
+            def make(part: int, parts: int) -> None:
+                kernels.up_to(*known, first, last, inward, part, parts, self._block)  # noqa: B023
+
+            self._each(make, [(part, self.threads) for part in range(self.threads)])
+            changes.append(kernels.in_order(*known, first, last, inward, self._block))
+        greatest = np.max(changes, axis=0)
+        if greatest[kernels.RACE] == 0:  # races look at races alone: none will change any more
+            self._state.kinds[self._kinds == kernels.RACE] = kernels.FIXED
+        return greatest[kernels.CONTACT :].max()
+
+    def guess(self, sweeps: int) -> None:
+        """At the end of a cycle of sweeps, go where they lead (Aitken): what they change shrinks by one factor."""
+        from bgfmt.solver.hypergammon import sweep as kernels
+
+        if sweeps % CYCLE == CYCLE - 2:
+            self._before = self.values.copy()
+        elif sweeps % CYCLE == CYCLE - 1 and self._before.size:
+            self._size = self._changed()
+            np.copyto(self._before, self.values)
+        elif sweeps % CYCLE == 0 and self._size > 0:
+            factor = round((self._changed() / self._size) ** 0.5, 3)  # no more than all machines agree on
+            if factor < STEADY:
+
+                def stretch(first: int, last: int) -> None:
+                    rows = self.values[first:last]
+                    rows += factor / (1 - factor) * (rows - self._before[first:last])
+                    kernels.answer_all(self._state, first, last)
+
+                self._each(stretch, self._rows())
+                self._state.kinds[:] = self._kinds
+
+    def _changed(self) -> float:
+        """The sum of the squares of the changes since `_before`, in an order that does not depend on threads."""
+
+        def some(first: int, last: int) -> float:
+            change = self.values[first:last] - self._before[first:last]
+            return float((change * change).sum())
+
+        return float(sum(self._each(some, self._rows())))
+
+    def _rows(self) -> list[tuple[int, int]]:
+        return list(pairwise(np.linspace(0, self.n, -(-self.n // BLOCK) + 1).astype(int).tolist()))
+
+    def _each(self, function: Callable[[int, int], Any], arguments: list[tuple[int, int]]) -> list[Any]:
+        """What a function gives for each of these, by threads; an error or an interrupt in one ends all."""
+        if self.threads == 1:
+            return [function(*pair) for pair in arguments]
+        return list(self._pool.map(lambda pair: function(*pair), arguments))
+
+
+def _classes(boards: Array) -> Array:
+    """(n, n) uint8: the classes of all records [us, them], as `sweep` names them, of sides (n, 25)."""
+    from bgfmt.solver.hypergammon.sweep import CONTACT, FIXED, OVER, RACE
+
+    highest = np.where(boards, np.arange(PLACES), -1).max(axis=1)
+    on = (boards[:, : PLACES - 1] > 0).astype(np.float32)
+    kinds = np.where(np.add.outer(highest, highest) < PLACES - 2, RACE, CONTACT).astype(np.uint8)
+    kinds[on[:, ::-1] @ on.T > 0] = FIXED  # both on one point
+    kinds[0, :] = kinds[:, 0] = OVER
+    return kinds
+
+
+def _decoded(records: Array) -> Array:
+    """(m, 10) float32 of records (m, 28), as makehyper reads a file it restarts from."""
+    chances, equities = hyper_values(records)
+    win, gammon, backgammon, lose_gammon, lose_backgammon = chances.T
+    cubeless = ((win + win) - np.float32(1)) + ((gammon - lose_gammon) + (backgammon - lose_backgammon))
+    return np.concatenate([chances, cubeless[:, None], equities], axis=1)

@@ -1,0 +1,184 @@
+"""Compiled hypergammon: the records of some rows, renewed in makehyper's order.
+
+A sweep renews every record [us, them] in place, row by row, and so a record looks at a mixture of renewed and older
+ones. It looks at the replies to it: records [them, us after a play], where `them` may have chequers hit. A play
+leaves a side of a smaller number, a hit one of a greater number. So
+
+* a record with us < them looks only at records whose row is greater than their column. None of those has been
+  renewed before it, whatever the order: these records can all be made first, by any number of threads (`beyond`);
+* of the others, those that look at no record of the same 16 rows can be made together, before these rows are stored
+  (`up_to`); the few that do are made one by one while the rows are stored in order (`in_order`).
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgfmt.jit import njit
+from bgfmt.solver.hypergammon.plays import AGAIN, Plays, Sides
+
+Array = NDArray[Any]
+NUMBERS = 10
+TOGETHER = 32  # columns made together: plays of near rows lead to the same records
+LEAST = -8  # less than any equity
+FIXED, OVER, CONTACT, RACE = 0, 1, 2, 3  # classes of records: FIXED is not renewed, OVER has its known values
+
+
+class State(NamedTuple):
+    """The numbers of the iteration, float32 or float64.
+
+    values (n, n, 10) of [us, them] : win, win gammon, win backgammon, lose gammon, lose backgammon; equities
+        cubeless, owned, centered, centered with Jacoby, opponent's cube.
+    replies (n, n, 10) of [us, them] : what record [them, us] is worth to us, who have just moved: the same chances,
+        then equities cubeless, with our cube, centered, centered with Jacoby, with their cube, after the best cube
+        action of the side on roll.
+    kinds (n, n) uint8 : the classes. lost (n, 10) : the values of [us, nothing left].
+    as_is : whether a side that cannot move gets the other's numbers column by column, as makehyper has it.
+    """
+
+    values: Array
+    replies: Array
+    kinds: Array
+    lost: Array
+    as_is: bool
+
+
+@njit()
+def after_cube(one: Any, centered: Any, doubled: Any) -> Any:
+    """The equity of the side on roll that may double, after its best cube action and the answer to it."""
+    two = min(one, doubled + doubled)
+    return two if two >= centered else centered
+
+
+@njit()
+def answer(state: State, us: int, them: int) -> None:
+    """Bring `replies` up to record [us, them]."""
+    record, reply = state.values[us, them], state.replies[them, us]
+    one = record.dtype.type(1)
+    reply[0], reply[1], reply[2], reply[3], reply[4] = (
+        one - record[0],
+        record[3],
+        record[4],
+        record[1],
+        record[2],
+    )
+    reply[5], reply[6] = -record[5], -record[9]
+    reply[7] = -after_cube(one, record[7], record[9])
+    reply[8] = -after_cube(one, record[8], record[9])
+    reply[9] = -after_cube(one, record[6], record[9])
+
+
+@njit()
+def answer_all(state: State, first: int, last: int) -> None:
+    """Bring `replies` up to the rows first to last - 1."""
+    for us in range(first, last):
+        for them in range(len(state.values)):
+            answer(state, us, them)
+
+
+@njit()
+def renewed(state: State, plays: Plays, sides: Sides, us: int, them: int, out: Array) -> None:
+    """Write the ten numbers of record [us, them], from those of the replies to it, to `out`."""
+    replies, after, landed, hit = state.replies, plays.after, plays.landed, sides.hit[them]
+    first, last = plays.first[us, sides.blocked[them]], plays.last[us, sides.blocked[them]]
+    blots, places = sides.blots[them], sides.places[them]
+    place, place_2, place_3 = places[0], places[1], places[2]
+    one = out.dtype.type(1)
+    two, least = one + one, out.dtype.type(LEAST)
+    t0 = t1 = t2 = t3 = t4 = t5 = t6 = t7 = t8 = t9 = one - one
+    roll = 0
+    for high in range(6):
+        for low in range(high + 1):
+            start, end = first[roll], last[roll]
+            roll += 1
+            b5 = b6 = b7 = b8 = b9 = least
+            best = replies[us, them]
+            for e in range(start, end):
+                mask = landed[e]
+                bits = (mask >> place & 1) | (mask >> place_2 & 1) << 1 | (mask >> place_3 & 1) << 2
+                reply = replies[after[e], hit[bits]]
+                cubeless = reply[5]
+                if mask & AGAIN and cubeless == b5:  # a position that comes up again keeps its place
+                    for f in range(start, e):
+                        if after[f] == after[e] and (landed[f] ^ mask) & blots == 0:
+                            cubeless = least
+                if cubeless >= b5:  # among equal ones the last play gives the chances
+                    b5, best = cubeless, reply
+                b6, b7, b8, b9 = max(b6, reply[6]), max(b7, reply[7]), max(b8, reply[8]), max(b9, reply[9])
+            if start == end:  # nothing to play: the other side moves next
+                b5, b6, b7, b8, b9 = best[5], best[6], best[7], best[8], best[9]
+                if state.as_is:
+                    same = state.values[them, us]
+                    b6, b7, b8, b9 = -same[6], -same[7], -same[8], -same[9]
+            weight = one if high == low else two
+            t0, t1, t2 = t0 + weight * best[0], t1 + weight * best[1], t2 + weight * best[2]
+            t3, t4 = t3 + weight * best[3], t4 + weight * best[4]
+            t5, t6, t7 = t5 + weight * b5, t6 + weight * b6, t7 + weight * b7
+            t8, t9 = t8 + weight * b8, t9 + weight * b9
+    share = one / out.dtype.type(36)
+    out[0], out[1], out[2], out[3], out[4] = t0 * share, t1 * share, t2 * share, t3 * share, t4 * share
+    out[5], out[6], out[7], out[8], out[9] = t5 * share, t6 * share, t7 * share, t8 * share, t9 * share
+
+
+@njit()
+def store(state: State, us: int, them: int, numbers: Array, changes: Array) -> None:
+    """Put a record in place. changes (4,) : the greatest change of a number so far, by class."""
+    record, kind = state.values[us, them], state.kinds[us, them]
+    greatest = changes[kind]
+    for k in range(NUMBERS):
+        greatest = max(greatest, abs(numbers[k] - record[k]))
+        record[k] = numbers[k]
+    changes[kind] = greatest
+    answer(state, us, them)
+
+
+@njit()
+def beyond(state: State, plays: Plays, sides: Sides, first: int, last: int) -> Array:
+    """Renew the records [us, them] of the rows first to last - 1 with us < them; returns the changes."""
+    n, changes = len(state.values), np.zeros(4, state.values.dtype)
+    out = np.empty(NUMBERS, state.values.dtype)
+    for column in range(first + 1, n, TOGETHER):
+        for us in range(first, last):
+            for them in range(max(us + 1, column), min(n, column + TOGETHER)):
+                if state.kinds[us, them] >= CONTACT:
+                    renewed(state, plays, sides, us, them, out)
+                    store(state, us, them, out, changes)
+    return changes
+
+
+@njit()
+def up_to(
+    state: State, plays: Plays, sides: Sides, first: int, last: int, inward: Array, part: int, parts: int,
+    block: Array,
+) -> None:  # fmt: skip
+    """Make the records [us, them] of the rows first to last - 1 with us >= them, but those that are `inward`.
+
+    block (rows, n, 10) : takes them. inward (n,) : whether records against a side may look at these rows.
+    part, parts : every so many columns are done, beginning with which.
+    """
+    for column in range(part * TOGETHER, last, parts * TOGETHER):
+        for us in range(first, last):
+            for them in range(column, min(us + 1, column + TOGETHER)):
+                if state.kinds[us, them] >= CONTACT and not inward[them]:
+                    renewed(state, plays, sides, us, them, block[us - first, them])
+
+
+@njit()
+def in_order(
+    state: State, plays: Plays, sides: Sides, first: int, last: int, inward: Array, block: Array
+) -> Array:
+    """Store the rows first to last - 1 up to the diagonal, in order, and make what `up_to` has left out."""
+    changes = np.zeros(4, state.values.dtype)
+    for us in range(first, last):
+        for them in range(us + 1):
+            kind = state.kinds[us, them]
+            if kind >= CONTACT:
+                if inward[them]:
+                    renewed(state, plays, sides, us, them, block[us - first, them])
+                store(state, us, them, block[us - first, them], changes)
+            elif kind == OVER:
+                store(state, us, them, state.lost[us], changes)
+    return changes

@@ -1,0 +1,55 @@
+"""The loop written in LLVM's vector types against the plain one, over every size of block."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bgfmt.jit import njit
+from bgfmt.jit.lanes import LANES, LEAST, add_best, add_best_plainly
+
+
+@njit()
+def add_best_of(
+    rows: int, stride: int, at: int, results: int, first: int, last: int, total: int, double: int
+) -> None:
+    add_best(rows, stride, at, results, first, last, total, double)
+
+
+def both(
+    rows: Any, at: Any, results: Any, first: int, last: int, double: int, before: Any
+) -> tuple[Any, Any]:
+    plain, vector = before.copy(), before.copy()
+    add_best_plainly(rows, at, results, first, last, plain, double)
+    addresses = (array.ctypes.data for array in (at, results))
+    add_best_of(rows.ctypes.data, rows.strides[0], *addresses, first, last, vector.ctypes.data, double)
+    return plain, vector
+
+
+@pytest.mark.parametrize("double", [0, 1])
+@pytest.mark.parametrize("wide", [1, 2])
+def test_every_number_of_results(double: int, wide: int) -> None:
+    """From none to more rows than a roll has, from every place in the list, in rows of one block or of two."""
+    rng = np.random.default_rng(double)
+    rows = rng.integers(-32768, 32768, (300, wide * LANES)).astype(np.int16)[:, :LANES]
+    at = rng.permutation(300).astype(np.int32)
+    results = rng.integers(0, 300, 400).astype(np.int32)
+    before = rng.integers(-(1 << 20), 1 << 20, LANES).astype(np.int32)
+    for size in range(140):
+        first = int(rng.integers(0, 400 - size))
+        plain, vector = both(rows, at, results, first, first + size, double, before)
+        assert np.array_equal(plain, vector), size
+
+
+def test_the_ends_of_the_numbers() -> None:
+    results = np.arange(4, dtype=np.int32)
+    before = np.zeros(LANES, np.int32)
+    for value in (LEAST, LEAST + 1, -1, 0, 1, 32766, 32767):
+        rows = np.full((4, LANES), value, np.int16)
+        rows[2, ::3] = LEAST
+        for size in range(5):
+            plain, vector = both(rows, results, results, 0, size, 1, before)
+            assert np.array_equal(plain, vector)
+            assert vector[1] == 2 * (value if size else LEAST)
