@@ -65,7 +65,7 @@ def verify(
     until : the last rung to climb: structure, digest, sense, recurrence (the default, a proof) or regenerate.
     quick : structure, digest, sense and the recurrence of 100,000 entries, which is no proof.
     against : another database to compare with, over the positions both cover.
-    sample : check so many entries chosen by `seed` (any whole number) instead of all.
+    sample : how many entries to check, chosen by `seed` (any whole number) instead of all.
     tolerance : largest difference from what the recipe gives (units of the stored integers; rolls for means and
         moments, equity for hypergammon) that is let pass.
     threads, progress : cores to use; called with (done, total) during the long pass.

@@ -53,7 +53,6 @@ def pages() -> Iterator[Path]:
         "docs": "md py",
         "plugins": "py md c h js ts ijs",
         "benchmarks": "py",
-        "tests": "py",
     }.items():
         for suffix in suffixes.split():
             for path in (ROOT / folder).rglob(f"*.{suffix}"):

@@ -39,7 +39,7 @@ SLACK = 2 * (THRESHOLD + TRUNCATION)
 EXPECTED_SWEEPS = 80  # of the solver, for its progress alone
 ROWS = 64  # rows that are compared with the solver's together
 GLANCED = 20_000  # entries that are looked at where no more than a description is wanted
-FEW = 20  # one wrong record in so many, and so many in any case, are damage
+FEW = 20  # one wrong record in this number, and this number in any case, are damage
 SMALL = 0.05  # an equity that nearly all records of another build or threshold differ less by
 
 

@@ -1,4 +1,4 @@
-"""Compiled hypergammon, for the checker alone: rules of play, one step of a record, a sweep in makehyper's order.
+"""Compiled hypergammon, for the verifier alone: rules of play, one step of a record, a sweep in makehyper's order.
 
 A record holds ten numbers: win, win gammon, win backgammon, lose gammon, lose backgammon, then the equities
 cubeless, owned, centered, centered with Jacoby, opponent. `values` is (n * n, 10) float32 or float64, record
