@@ -123,7 +123,6 @@ def test_every_room_keeps_to_its_budget() -> None:
 #: modules that may be short, with the reason
 SHORT = {
     "bgfmt/cli/repair.py": "one command",
-    "bgfmt/extras/serve/commands/site.py": "one command",
     "bgfmt/game/identifiers/ogid.py": "one identifier",
     "bgfmt/game/text.py": "what a terminal may show, for every package",
     "bgfmt/jit/compiler.py": "llvmlite's types for those who check them",
@@ -416,6 +415,7 @@ ACROSS = {
     "extras/matches/packed": "the readers of binary files",
     "extras/matches/round_trip": "every writer",
     "extras/serve/js_reader": "plugins/js beside Python",
+    "extras/serve/site": "`bgfmt site`",
     "files/broken": "fixtures/broken",
     "files/foreign": "formats of other programs",
     "files/larger_than_memory": "solves within a memory",
