@@ -121,7 +121,7 @@ def _report_writer(file: str | None, inputs: list[str], force: bool) -> Any:
     if file is None:
         return None
     from bgfmt.storage import create
-    from bgfmt.verifier import page
+    from bgfmt.verifier import report as reports_of
 
     suffix = Path(file).suffix.lower()
     if suffix not in (".json", ".html"):
@@ -134,7 +134,9 @@ def _report_writer(file: str | None, inputs: list[str], force: bool) -> Any:
 
     def write(reports: list[Any]) -> None:
         plain = [report.as_dict() for report in reports]
-        text = page.html(plain) if suffix == ".html" else json.dumps(plain, indent=2, default=str) + "\n"
+        text = (
+            reports_of.html(plain) if suffix == ".html" else json.dumps(plain, indent=2, default=str) + "\n"
+        )
         with create(file, force=force) as sink:
             sink.write(text.encode("utf-8"))
 

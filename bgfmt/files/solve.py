@@ -7,6 +7,7 @@ the file (`bgfmt.files.stores`), and the file is put in order while the store fi
 from __future__ import annotations
 
 import errno
+import inspect
 import os
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
@@ -86,6 +87,13 @@ def solve(
     OutputExistsError; OSError; TypeError for an option that this kind of solve does not take.
     """
     made = registry.get(what)
+    for name, parameter in inspect.signature(made).parameters.items():
+        if (
+            parameter.kind is parameter.KEYWORD_ONLY
+            and parameter.default is parameter.empty
+            and name not in options
+        ):
+            raise TypeError(f"solve({what!r}, ...) needs {name}=")
     if isinstance(made, type):
         solve_table(
             what, points, chequers, path, recipe=recipe, format=format, force=force, threads=threads,

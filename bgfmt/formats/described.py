@@ -113,7 +113,7 @@ def table_of(text: bytes | str, arrays: Stored | dict[str, Any], source: Source,
 
 
 def _shapes(said: Any, kind: type[Table]) -> dict[str, tuple[tuple[int, ...], np.dtype[Any]]]:
-    """Shapes and dtypes of arrays as the text gives them; ValueError or TypeError for what is none."""
+    """Shapes and dtypes of arrays as the text gives them; ValueError or TypeError for any other text."""
     found = {}
     for name, (axes, dtype) in said.items():
         if dtype not in DTYPES or not kind.sides <= len(axes) <= 3:

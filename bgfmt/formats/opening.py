@@ -160,7 +160,7 @@ def _parsed(text: str) -> dict[str, str]:
 
 
 def _typed(form: Format[Any], described: Mapping[str, Any]) -> dict[str, Any]:
-    """A description in the types and bounds its format has; what is None is left out."""
+    """A description in the types and bounds its format has; fields that are None are left out."""
     unknown = sorted(set(described) - set(form.headerless))
     if unknown:
         raise CapabilityError(f"{form.name} files are not described by {', '.join(unknown)}")

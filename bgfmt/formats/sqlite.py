@@ -192,7 +192,7 @@ class _Rows:
 
     @contextmanager
     def _safely(self, entries: int = 1000) -> Iterator[None]:
-        """SQLite's errors are ours, and asking takes no more steps than so many entries may."""
+        """SQLite's errors are ours, and asking takes no more steps than the entries may."""
         left = iter(range(0, STEPS * entries, WATCH))
         try:
             with self._turn:

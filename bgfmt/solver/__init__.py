@@ -9,13 +9,12 @@ Importing it does not import numba; solving does.
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Any
 
 from bgfmt.solver.one_sided import mean_rolls, one_sided
 from bgfmt.solver.plan import Plan
 from bgfmt.solver.recipe import RECIPES, Recipe
-from bgfmt.solver.registry import Solver, plan
+from bgfmt.solver.registry import Solver, get, plan
 from bgfmt.solver.two_sided import two_sided
 
 __all__ = [
@@ -32,7 +31,12 @@ __all__ = [
 ]
 
 
+#: functions of solvers that extras bring, by the solver's name
+_BROUGHT = {"expected_points": "expected-points", "gillogly": "bkg"}
+
+
 def __getattr__(name: str) -> Any:
-    if name not in ("expected_points", "gillogly"):
+    if name not in _BROUGHT:
         raise AttributeError(f"module 'bgfmt.solver' has no attribute {name!r}")
-    return getattr(import_module(f"bgfmt.extras.lab.solver.{name}"), name)
+    solver: Any = get(_BROUGHT[name])
+    return solver.function

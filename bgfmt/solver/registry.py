@@ -106,7 +106,7 @@ class Solver(ABC):
 
 @cache
 def _entries() -> dict[str, EntryPoint]:
-    return {entry.name: entry for entry in entry_points(group=GROUP)}
+    return {entry.name: entry for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name)}
 
 
 def get(name: str) -> type[Solver] | Callable[..., object]:

@@ -2,7 +2,7 @@
 
 A tile reads the chunks that it needs, is made, and writes its own: memory is bounded by a tile, and tiles are made by
 any workers. Where the turned values of all layers at hand fit into memory, `solve_layers` fills the same store with
-less reading. A chunk appears whole and is the same whoever makes it, so that it may be made twice; what is finished
+less reading. A chunk appears whole and is the same from every worker, so that it may be made twice; what is finished
 is seen by the chunks that are there.
 """
 
@@ -105,7 +105,7 @@ class Making:
         """Who makes a tile."""
         order = order_of(self.grid.points, self.grid.chequers)
         if self.device:
-            return device_named(self.device).hands(order, self.grid.columns)  # type: ignore[no-any-return]
+            return device_named(self.device)(order, self.grid.columns)  # type: ignore[no-any-return]
         return KernelHands(order, self.grid.columns)
 
     def make(self, tile: Tile) -> Made:

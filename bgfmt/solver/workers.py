@@ -100,29 +100,41 @@ class ThreadWorkers(Workers):
         if self._pool is None or len(keys) == 1:
             yield from map(function, keys)
             return
-        waiting = None if after is none else Waiting(keys, after)
+        waiting = Waiting(keys, after)
         running: dict[Future[R], K] = {}
         ended: SimpleQueue[Future[R]] = SimpleQueue()
         try:
-            ready: Sequence[K] = keys if waiting is None else waiting.take(self.workers)
             while True:
-                for key in ready:
+                for key in waiting.take(self.workers - len(running)):
                     task = self._pool.submit(function, key)
                     running[task] = key
                     task.add_done_callback(ended.put)
                 if not running:
                     return
                 task = ended.get()
-                result, key = task.result(), running.pop(task)
-                ready = ()
-                if waiting is not None:
-                    waiting.done(key)
-                    ready = waiting.take(self.workers - len(running))
+                result = task.result()
+                waiting.done(running.pop(task))
                 yield result
         finally:
             for task in running:
                 task.cancel()
             wait(running)
+
+    def do(self, function: Callable[[K], object], keys: Sequence[K]) -> None:
+        """As `Workers.do`; the caller sleeps until all are done, which is quicker where tasks are many and short."""
+        if self._pool is None or len(keys) == 1:
+            for key in keys:
+                function(key)
+            return
+        tasks = [self._pool.submit(function, key) for key in keys]
+        try:
+            wait(tasks)
+        except BaseException:
+            for task in tasks:
+                task.cancel()
+            raise
+        for task in tasks:
+            task.result()
 
     def __exit__(self, *_: object) -> None:
         if self._pool is not None:
@@ -170,7 +182,7 @@ def _workers_for(address: str) -> Any:
 
 
 def device_named(name: str) -> Any:
-    """What runs the kernels of tiles on a device: `hands(order, columns)` and `tiles_at_once(threads)`.
+    """The class of `bgfmt.solver.stored.Hands` that runs the kernels of tiles on a device, with `tiles_at_once`.
 
     CapabilityError for a device that no extra knows.
     """

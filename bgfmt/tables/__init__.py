@@ -13,14 +13,22 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from bgfmt.tables.answers import Answer, Listing
-from bgfmt.tables.base import BLOCK_BYTES, ArrayRule, Breach, Coarser, Column, Table, of_kind, same_numbers
-from bgfmt.tables.rows import LazyRows, Rows
+from bgfmt.tables.base import (
+    BLOCK_BYTES,
+    KINDS,
+    Answer,
+    ArrayRule,
+    Breach,
+    Coarser,
+    Column,
+    Listing,
+    Table,
+    of_kind,
+    same_numbers,
+)
+from bgfmt.tables.rows import LazyRows, PlacedPairs, Rows
 
 if TYPE_CHECKING:
-    from bgfmt.extras.lab.tables.expected_points import ExpectedPoints
-    from bgfmt.extras.lab.tables.gillogly import Gillogly
-    from bgfmt.tables.base import KINDS
     from bgfmt.tables.components import Components
     from bgfmt.tables.exact_hypergammon import ExactHypergammon
     from bgfmt.tables.fine_two_sided import FineTwoSided
@@ -30,39 +38,25 @@ if TYPE_CHECKING:
     from bgfmt.tables.normal import NormalOneSided
     from bgfmt.tables.numbering import OfBothSides, OfOneSide, OfRaces
     from bgfmt.tables.one_sided import OneSided, Race
-    from bgfmt.tables.placed import PlacedPairs
     from bgfmt.tables.rolls import Estimate, OfRolls, OneSideAnswer, Rolls
     from bgfmt.tables.two_sided import EQUITY_COLUMNS, Equities, TwoSided
 
-#: what lives in a kind's own module, which is imported when first asked for
-_HOME = {
-    "Components": "components",
-    "EQUITY_COLUMNS": "two_sided",
-    "Equities": "two_sided",
-    "Estimate": "rolls",
-    "ExactHypergammon": "exact_hypergammon",
-    "ExpectedPoints": "bgfmt.extras.lab.tables.expected_points",
-    "FineTwoSided": "fine_two_sided",
-    "Gillogly": "bgfmt.extras.lab.tables.gillogly",
-    "HYPER_EQUITIES": "hypergammon",
-    "HyperOutcome": "hypergammon",
-    "Hypergammon": "hypergammon",
-    "MatchEntry": "match_score",
-    "MatchScore": "match_score",
-    "MeanRolls": "mean_rolls",
-    "NormalOneSided": "normal",
-    "OUTCOMES": "hypergammon",
-    "OfBothSides": "numbering",
-    "OfOneSide": "numbering",
-    "OfRaces": "numbering",
-    "OfRolls": "rolls",
-    "OneSideAnswer": "rolls",
-    "OneSided": "one_sided",
-    "PlacedPairs": "placed",
-    "Race": "one_sided",
-    "Rolls": "rolls",
-    "TwoSided": "two_sided",
+#: the names in modules that are imported when one of their names is first asked for; the classes of all other kinds
+#: come by the entry points of `KINDS`
+_NAMES = {
+    "components": "Components",
+    "exact_hypergammon": "ExactHypergammon",
+    "fine_two_sided": "FineTwoSided",
+    "hypergammon": "HYPER_EQUITIES OUTCOMES HyperOutcome Hypergammon",
+    "match_score": "MatchEntry MatchScore",
+    "mean_rolls": "MeanRolls",
+    "normal": "NormalOneSided",
+    "numbering": "OfBothSides OfOneSide OfRaces",
+    "one_sided": "OneSided Race",
+    "rolls": "Estimate OfRolls OneSideAnswer Rolls",
+    "two_sided": "EQUITY_COLUMNS Equities TwoSided",
 }
+_HOME = {name: module for module, names in _NAMES.items() for name in names.split()}
 
 __all__ = [
     "BLOCK_BYTES",
@@ -107,21 +101,13 @@ __all__ = [
 ]
 
 
-def _module(home: str) -> Any:
-    return import_module(home if "." in home else f"bgfmt.tables.{home}")
-
-
 def __getattr__(name: str) -> Any:
-    if name == "KINDS":  # all of them, in order whatever was imported before
-        for home in sorted(set(_HOME.values())):
-            _module(home)
-        value: Any = import_module("bgfmt.tables.base").KINDS
-        kinds = sorted(value.items())
-        value.clear()
-        value.update(kinds)
-    elif name in _HOME:
-        value = getattr(_module(_HOME[name]), name)
+    if name in _HOME:
+        value = getattr(import_module(f"bgfmt.tables.{_HOME[name]}"), name)
     else:
-        raise AttributeError(f"module 'bgfmt.tables' has no attribute {name!r}")
+        kinds = [kind for kind, point in KINDS.points.items() if point.attr == name]
+        if name not in __all__ or not kinds:
+            raise AttributeError(f"module 'bgfmt.tables' has no attribute {name!r}")
+        value = KINDS[kinds[0]]
     globals()[name] = value
     return value

@@ -12,7 +12,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, ClassVar, NamedTuple, Self, TypeVar
+from typing import Any, ClassVar, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,15 +20,40 @@ from numpy.typing import NDArray
 from bgfmt.errors import CapabilityError
 from bgfmt.game import board
 from bgfmt.game.board import Position, Side
-from bgfmt.tables.answers import Answer, Listing
+from bgfmt.tables.registry import Registry
 from bgfmt.tables.rows import Array, Rows
 
 BLOCK_BYTES = 8 << 20
 R = TypeVar("R")
 K = TypeVar("K", bound="Table")
 
-KINDS: dict[str, type[Table]] = {}
-"""Every kind of table there is, by name; a class of a new kind enters itself."""
+KINDS: Registry[type[Table]] = Registry("bgfmt.kinds")
+"""Every kind of table there is, by name."""
+
+
+class Listing(Protocol):
+    """Entries that are no positions, decoded when they are asked for."""
+
+    def __len__(self) -> int: ...
+    def describe(self, k: int) -> str:
+        """Entry k in a line."""
+
+    def as_json(self, k: int) -> dict[str, Any]:
+        """Entry k as plain values."""
+
+
+class Answer(Protocol):
+    """What a table says of one entry."""
+
+    @property
+    def number(self) -> int:
+        """The position number of the entry."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """All of it as plain values, chances as fractions."""
+
+    def describe(self, who: str = "") -> str:
+        """All of it as text, with the decimals that gnubg's bearoffdump prints."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +137,7 @@ class Table:
         if "__repr__" not in cls.__dict__:  # or each dataclass would print its arrays
             cls.__repr__ = Table.__repr__  # type: ignore[method-assign]
         if cls.__dict__.get("kind"):
-            KINDS[cls.kind] = cls
+            KINDS.enter(cls.kind, cls)
 
     def __repr__(self) -> str:
         arrays = {name: f"{rows.dtype} {tuple(rows.shape)}" for name, rows in self.arrays().items()}

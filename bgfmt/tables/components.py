@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from bgfmt.errors import NotCoveredError
 from bgfmt.game.board import Position, Side
-from bgfmt.tables.answers import Answer, Listing
-from bgfmt.tables.base import ArrayRule, Column, Table
+from bgfmt.tables.base import Answer, ArrayRule, Column, Listing, Table
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

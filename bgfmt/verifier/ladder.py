@@ -17,6 +17,7 @@ from bgfmt.errors import (
     CapabilityError,
     CorruptError,
     FormatError,
+    SolverError,
     UnknownFormatError,
 )
 from bgfmt.files.database import Database, open_database, read_source
@@ -24,15 +25,13 @@ from bgfmt.formats.opening import open_source
 from bgfmt.solver.workers import workers_at
 from bgfmt.storage import PathLike, Source, chunks, system
 from bgfmt.tables import Table
-from bgfmt.verifier import causes, digests, proofs, readings, report, sense, structure, words
+from bgfmt.verifier import report, rungs
 from bgfmt.verifier.findings import RUNGS, Finding, Kind, Likely, Outcome, Rule, Seen
+from bgfmt.verifier.proofs import Progress, Request, known, proof_of, prove
 from bgfmt.verifier.report import Report
 from bgfmt.verifier.spreading import Spread
 
-Progress = Callable[[int, int], None]
 QUICK = 100_000  # entries that a quick look samples
-#: names that a file states, and those under which it is proved
-SAME_RECIPE = (("exact", "peelle"),)
 STARTING = 3.0  # seconds in which compiled code is loaded and plays are listed
 
 
@@ -66,12 +65,12 @@ def verify(
     until : the last rung to climb: structure, digest, sense, recurrence (the default, a proof) or regenerate.
     quick : structure, digest, sense and the recurrence of 100,000 entries, which is no proof.
     against : another database to compare with, over the positions both cover.
-    sample : check so many entries chosen by `seed` (any whole number) instead of all.
+    sample : how many entries to check, chosen by `seed` (any whole number) instead of all.
     tolerance : largest difference from what the recipe gives (units of the stored integers; rolls for means and
         moments, equity for hypergammon) that is let pass.
     threads, progress : cores to use; called with (done, total) during the long pass.
     announce : called before the recurrence with the seconds that it is likely to take.
-    exact : also measure how far the stored numbers are from the truth; see `bgfmt.verifier.measuring`.
+    exact : also measure how far the stored numbers are from the truth; see `bgfmt.verifier.truth`.
     format, described : as for `bgfmt.open`, for files without header.
     cluster : have a two-sided table checked by the workers of a cluster, ``local:N`` or a Dask scheduler's address;
         they open it under the same path.
@@ -95,17 +94,17 @@ def verify(
     with contextlib.ExitStack() as closing:
         closing.enter_context(np.errstate(all="ignore"))
         source = closing.enter_context(closing.enter_context(open_source(path)).local())
-        known = () if until == "structure" else tuple(digests.identify(source))
+        same = () if until == "structure" else tuple(rungs.digest(source))
         try:
             db = read_source(source, **asked)
         except FormatError as error:
-            best = _best_reading(source, error, climb, known)
-            return best or _unreadable(source, error, climb, known)
-        more = known if against is None else (*known, _against(db, against, tolerance))
-        measured = _measured(db, climb.threads) if exact else report.NOTHING
+            best = _best_reading(source, error, climb, same)
+            return best or _unreadable(source, error, climb, same)
+        more = same if against is None else (*same, _against(db, against, tolerance))
+        measured = proof_of(db.table).measure(db.table, climb.threads) if exact else report.NOTHING
         parts = [db, *(read_source(source, part=k, **asked) for k in range(1, 1 + len(db.others)))]
         if cluster is not None:
-            if any(part.table.kind not in proofs.SPREAD or part.table.exact for part in parts):
+            if not all(proof_of(part.table).in_parts(part.table) for part in parts):
                 raise CapabilityError(f"{name}: {db.table.kind} tables are not checked by a cluster")
             spread = Spread(closing.enter_context(workers_at(cluster)))
             whole = name if chunks.is_address(name) else os.path.abspath(name)
@@ -138,12 +137,6 @@ def _again(before: list[Database], part: Database) -> list[Finding]:
     ]
 
 
-def _measured(db: Database, threads: int) -> Mapping[str, Any]:
-    from bgfmt.verifier.measuring import measure
-
-    return measure(db.table, threads=threads)
-
-
 def _against(db: Database, other: PathLike, tolerance: float | None) -> Finding:
     from bgfmt.files.diff import diff_tables
 
@@ -160,20 +153,19 @@ def _against(db: Database, other: PathLike, tolerance: float | None) -> Finding:
 
 
 def _best_reading(
-    source: Source, error: FormatError, climb: Climb, known: tuple[Finding, ...]
+    source: Source, error: FormatError, climb: Climb, same: tuple[Finding, ...]
 ) -> Report | None:
     """The report on a file without header under the reading that proves best."""
-    found = readings.readings(source, error)
-    reports = (climb.table(db, source.name, (note, *known)) for db, note in found)
+    reports = (climb.table(db, source.name, (note, *same)) for db, note in rungs.readings(source, error))
     return min(reports, key=lambda r: (r.exit_code, r.wrong), default=None)
 
 
-def _unreadable(source: Source, error: FormatError, climb: Climb, known: tuple[Finding, ...]) -> Report:
+def _unreadable(source: Source, error: FormatError, climb: Climb, same: tuple[Finding, ...]) -> Report:
     if isinstance(error, (UnknownFormatError, AmbiguousFormatError)):
-        finding = Finding(Rule.UNREADABLE, found=readings.plain(error, source.name))
+        finding = Finding(Rule.UNREADABLE, found=rungs.plain(error, source.name))
         return report.build(source.name, climb.seen([finding], None, ""))
-    finding, likely = readings.unreadable(source, error)
-    return report.build(source.name, climb.seen([finding, *known], None, "structure", likely))
+    finding, likely = rungs.unreadable(source, error)
+    return report.build(source.name, climb.seen([finding, *same], None, "structure", likely))
 
 
 @dataclass(frozen=True)
@@ -213,7 +205,7 @@ class Climb:
         reached = "digest" if self.reaches("digest") else "structure"
         try:
             run = self.spread.of_sources(self.progress) if self.spread is not None else None
-            findings += structure.check(db, run)
+            findings += rungs.structure(db, run)
             for rung in ("sense", "recurrence", "regenerate"):
                 if not self._wanted(rung, db, outcome):
                     continue
@@ -223,16 +215,14 @@ class Climb:
                 findings += found
                 seconds[rung] = time.perf_counter() - began
         except (CorruptError, ValueError) as error:
-            findings.append(readings.broken(error, file))
+            findings.append(rungs.broken(error, file))
         if outcome is None and reached == "recurrence":  # no rule is known of such a table
             reached = "sense" if "sense" in seconds else "digest"
         likely = None
         if any(f.rule.kind is not Kind.NOTE for f in findings) or (outcome and outcome.failing):
-            likely = (outcome.likely if outcome else None) or causes.of_table(db, outcome)
+            likely = (outcome.likely if outcome else None) or rungs.damage_cause(db, outcome)
         if outcome is not None and outcome.recipe:
-            findings += _made_by(outcome.recipe, db.table.kind)
-            if self.sample is None:
-                findings += _said(db.table.recipe, outcome.recipe)
+            findings += self._of_recipe(db.table, outcome.recipe)
         seen = self.seen(findings, outcome, reached, likely)
         return report.build(
             file,
@@ -250,49 +240,53 @@ class Climb:
         if not db.table.columns:
             return rung == "recurrence"
         if rung == "sense":  # the recurrence covers it, where there is one to be run whole
-            return self.until == "sense" or self.sample is not None or not proofs.known(db.table)
+            return self.until == "sense" or self.sample is not None or not known(db.table)
         return rung != "regenerate" or (outcome is not None and bool(outcome.recipe))
 
     def _step(self, rung: str, db: Database, outcome: Outcome | None) -> tuple[list[Finding], Outcome | None]:
         if rung == "sense":
-            return list(sense.check(db.table, self.progress)), outcome
+            return list(rungs.sense(db.table, self.progress)), outcome
         if rung == "recurrence":
             return self._recurrence(db)
-        from bgfmt.verifier import remaking
-
         assert outcome is not None
-        return [remaking.check(db.table, outcome.recipe, self.threads, self.progress)], outcome
+        proof = proof_of(db.table)
+        try:
+            return [proof.regenerate(db.table, outcome.recipe, self.threads, self.progress)], outcome
+        except SolverError as error:
+            return [Finding(Rule.NOT_REMADE, found=str(error))], outcome
 
     def _recurrence(self, db: Database) -> tuple[list[Finding], Outcome | None]:
         if not db.table.columns:
             return [Finding(Rule.NO_TABLE, found="it holds no table that bgfmt knows")], None
         if self.announce is not None:
             self.announce(self._seconds(db.table))
-        locate = structure.locator(db)
-        outcome = proofs.prove(
-            db.table,
-            proofs.Work(
-                self.threads, self.progress, locate, self.sample, self.seed, self.spread, self.tolerance
-            ),
+        request = Request(
+            self.threads,
+            self.progress,
+            rungs.locator(db),
+            self.sample,
+            self.seed,
+            self.spread,
+            self.tolerance,
         )
+        outcome = prove(db.table, request)
         if outcome is None:
             return [Finding(Rule.NO_RECURRENCE, found=f"{db.table.kind} tables")], None
         return [], outcome
+
+    def _of_recipe(self, table: Table, name: str) -> list[Finding]:
+        """What is to be said of the recipe that a table follows: whose it is, and that the file states another."""
+        recipe = proof_of(table).recipe(name)
+        findings = [] if recipe.plain else [Finding(Rule.MADE_BY, field=name, found=recipe.title)]
+        if self.sample is None and table.recipe not in ("", name, *recipe.stated):
+            expected, found = repr(name), repr(table.recipe)
+            findings.append(
+                Finding(Rule.LAYOUT, field="the recipe it states", expected=expected, found=found)
+            )
+        return findings
 
     def _seconds(self, table: Table) -> float:
         """About how long the recurrence takes."""
         if self.sample is None:
             return table.cost / self.threads
         return min(table.cost, STARTING + table.cost * self.sample / max(1, table.entries)) / self.threads
-
-
-def _made_by(name: str, kind: str) -> list[Finding]:
-    plain = ("gnubg", "bgsage", "exact", "peelle", "match", "bkg", "points")
-    return [] if name in plain else [Finding(Rule.MADE_BY, field=name, found=words.made_by(name, kind))]
-
-
-def _said(said: str, name: str) -> list[Finding]:
-    """A finding where a file states another recipe than the one that its numbers follow."""
-    if said in ("", name) or (said, name) in SAME_RECIPE:
-        return []
-    return [Finding(Rule.LAYOUT, field="the recipe it states", expected=repr(name), found=repr(said))]

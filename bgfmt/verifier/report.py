@@ -4,14 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from html import escape
 from types import MappingProxyType
 from typing import Any
 
 from bgfmt.errors import VerificationError
-from bgfmt.verifier import verdict, words
-from bgfmt.verifier.findings import KEPT, RUNGS, Finding, Kind, Rule, Seen
+from bgfmt.verifier import words
+from bgfmt.verifier.findings import KEPT, RUNGS, Finding, Kind, Rule, Seen, counted, exit_code, status_of
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
+#: what a report says in one word or number, in the order of JSON
+PLAIN = (
+    "file", "verdict", "status", "exit_code", "format", "title", "kind", "recipe", "rung", "known_as", "entries",
+    "checked", "wrong", "inherited", "cause",
+)  # fmt: skip
+STYLE = (  # of the page of HTML
+    "body{font:15px/1.5 sans-serif;max-width:60em;margin:2em auto;padding:0 1em}table{border-collapse:collapse}"
+    "td,th{border:1px solid #bbb;padding:.2em .6em;text-align:left;vertical-align:top}pre{font-size:12px}"
+    ".good{color:#060}.bad{color:#a00}"
+)
+FACTS = ("title", "format", "recipe", "rung", "entries", "checked", "wrong", "inherited", "cause", "known_as")
 
 
 @dataclass(frozen=True)
@@ -66,21 +78,7 @@ class Report:
 
     def as_dict(self) -> dict[str, Any]:
         """The whole report as plain values."""
-        plain = (
-            "file",
-            "verdict",
-            "status",
-            "exit_code",
-            "format",
-            "title",
-            "kind",
-            "recipe",
-            "rung",
-            "known_as",
-        )
-        out: dict[str, Any] = {name: getattr(self, name) for name in plain}
-        for name in ("entries", "checked", "wrong", "inherited", "cause"):
-            out[name] = getattr(self, name)
+        out: dict[str, Any] = {name: getattr(self, name) for name in PLAIN}
         out |= {
             "differences": dict(self.differences),
             "exact": dict(self.exact),
@@ -124,19 +122,19 @@ def build(
     seconds: Mapping[str, float] = NOTHING,
 ) -> Report:
     """The report of one table."""
-    status, outcome = verdict.status_of(seen), seen.outcome
-    kept = list(verdict.counted(seen))
+    status, outcome = status_of(seen), seen.outcome
+    kept = list(counted(seen))
     notes = [words.message(f) for f in seen.findings if f.rule.kind is Kind.NOTE]
-    notes += [words.message(f) for f in seen.faults if f not in verdict.counted(seen)]
+    notes += [words.message(f) for f in seen.faults if f not in counted(seen)]
     if outcome is not None:
         kept += [f for f in outcome.findings if f.rule.kind is not Kind.NOTE]
         notes += [words.message(f) for f in outcome.findings if f.rule.kind is Kind.NOTE]
     failed = outcome is not None and outcome.failing
     return Report(
         file,
-        words.verdict(seen, status, kind),
+        words.verdict(seen, status),
         status.value,
-        verdict.exit_code(status, seen.limited),
+        exit_code(status, seen.limited),
         format=format,
         title=title,
         kind=kind,
@@ -178,3 +176,51 @@ def together(file: str, reports: Sequence[Report]) -> Report:
         parts=list(reports),
         seconds=NOTHING,
     )
+
+
+# -- a page of HTML ------------------------------------------------------------------------------------------
+
+
+def html(reports: Sequence[Mapping[str, Any]]) -> str:
+    """A page of HTML for reports as `Report.as_dict` gives them."""
+    body = "\n".join(_section(report) for report in reports)
+    head = f"<meta charset='utf-8'><title>bgfmt verify</title><style>{STYLE}</style>"
+    return f"<!doctype html>\n<html lang='en'><head>{head}</head>\n<body>\n{body}\n</body></html>\n"
+
+
+def _section(report: Mapping[str, Any]) -> str:
+    kind = "bad" if report["exit_code"] else "good"
+    lines = [f"<h1>{escape(report['file'])}</h1>", f"<p class='{kind}'>{escape(report['verdict'])}</p>"]
+    facts = [(name, report[name]) for name in FACTS if report[name]]
+    facts += [(f"differences {size}", count) for size, count in report["differences"].items()]
+    lines.append(_table(facts))
+    lines += [f"<p>{escape(note)}</p>" for note in report["notes"]]
+    if report["exact"]:
+        lines += ["<h2>Against the truth</h2>", _table(list(_flat(report["exact"])))]
+    if report["findings"]:
+        lines.append("<h2>Findings</h2>")
+    for finding in report["findings"]:
+        lines.append(f"<p>{escape(finding['message'])}</p>")
+        if finding.get("board"):
+            lines.append(f"<pre>{escape(finding['board'])}</pre>")
+    lines += [_section(part) for part in report.get("parts", ())]
+    return "\n".join(lines)
+
+
+def _table(rows: Sequence[tuple[str, Any]]) -> str:
+    cells = "".join(
+        f"<tr><th>{escape(name.replace('_', ' '))}</th><td>{escape(str(v))}</td></tr>" for name, v in rows
+    )
+    return f"<table>{cells}</table>"
+
+
+def _flat(value: Mapping[str, Any], before: str = "") -> Any:
+    for name, item in value.items():
+        label = f"{before} {name}".strip()
+        if isinstance(item, Mapping):
+            yield from _flat(item, label)
+        elif isinstance(item, list):
+            for k, one in enumerate(item):
+                yield from _flat(one, f"{label} {k + 1}") if isinstance(one, Mapping) else ((label, one),)
+        else:
+            yield label, item

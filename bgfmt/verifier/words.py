@@ -7,9 +7,7 @@ from typing import Any
 
 from bgfmt.game.board import Position
 from bgfmt.game.drawing import draw, draw_side
-from bgfmt.verifier.findings import Cause, Finding, Likely, Outcome, Rule, Seen
-from bgfmt.verifier.recipes import recipe
-from bgfmt.verifier.verdict import Status, counted
+from bgfmt.verifier.findings import Cause, Finding, Likely, Outcome, Rule, Seen, Status, counted
 
 LISTED = 12  # numbers of an entry that are written out
 
@@ -102,12 +100,12 @@ def likely(cause: Likely | None) -> str:
 # -- the verdict -----------------------------------------------------------------------------------------------
 
 
-def verdict(seen: Seen, status: Status, kind: str) -> str:
+def verdict(seen: Seen, status: Status) -> str:
     """The verdict in one line."""
     outcome, tail = seen.outcome, _cause_of(seen)
     if status is Status.PROVED:
         assert outcome is not None
-        return f"proved: {_proof(outcome, kind)}"
+        return f"proved: {_proof(outcome)}"
     if status is Status.UNREADABLE:
         return f"not readable: {message(counted(seen)[0])}"
     if status is Status.UNPROVED:
@@ -122,7 +120,7 @@ def verdict(seen: Seen, status: Status, kind: str) -> str:
     if outcome is not None and outcome.failing:
         told.insert(0, _failing(outcome, status))
     elif outcome is not None and outcome.recipe and not seen.limited and told:
-        told.append(f"otherwise {_proof(outcome, kind)}")
+        told.append(f"otherwise {_proof(outcome)}")
     return f"{status.value}{_known(status, outcome)}: {'; '.join(told)}{tail}"
 
 
@@ -139,7 +137,7 @@ def _units(size: float, unit: str) -> str:
     return plural(round(size), "unit") if unit == "unit" else f"{size:.1e} {unit}"
 
 
-def _proof(outcome: Outcome, kind: str) -> str:
+def _proof(outcome: Outcome) -> str:
     every, facts = f"every one of {plural(outcome.entries, 'entry')}", outcome.facts
     if "sweeps" in facts:
         again = "" if "restarts" not in facts else f", restarted after {plural(facts['restarts'], 'sweep')}"
@@ -194,11 +192,6 @@ def _unproved(seen: Seen) -> str:
         reason = message(why) if why else "no entry was looked at"
         return f"not proved: {reason}; nothing wrong found as far as {seen.rung}"
     return f"nothing wrong found as far as {seen.rung} (not a proof){known}"
-
-
-def made_by(name: str, kind: str) -> str:
-    """Whose a recipe is."""
-    return recipe(name, kind).title
 
 
 # -- against the truth -----------------------------------------------------------------------------------------

@@ -32,7 +32,7 @@ from bgfmt.solver.match import match_score, plan_match_score
 from bgfmt.storage import Source
 from bgfmt.tables import MatchScore
 from bgfmt.tables.match_score import Cube
-from bgfmt.verifier.recurrence.match_score import balances_at, differing
+from bgfmt.verifier.recurrence import floats
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures" / "match"
 XG2 = met.load()
@@ -49,7 +49,11 @@ SCORES: list[tuple[Met, tuple[int, int], int]] = [
 
 
 def failing(table: MatchScore) -> list[int]:
-    return [int(number) for numbers, _, _ in differing(table, threads=2) for number in numbers]
+    return [
+        int(number)
+        for numbers, _, _ in floats.differing(floats.rule_of(table), None, threads=2)
+        for number in numbers
+    ]
 
 
 @pytest.mark.parametrize(
@@ -340,5 +344,5 @@ def test_facts_that_are_none_are_refused() -> None:
 def test_sampled_recurrence_is_the_whole_one() -> None:
     for table in (match_score(6, 3, (3, 5), XG2), match_score(2, 15, (4, 2), UNEVEN)):
         numbers = np.arange(table.positions**2)
-        right = balances_at(table, numbers)
+        right = floats.expected_at(floats.rule_of(table), numbers)
         assert np.array_equal(right, table.balance.reshape(right.shape))

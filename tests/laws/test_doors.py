@@ -63,3 +63,16 @@ def test_extras_import_public_names_of_the_core() -> None:
                 if core and any(part.startswith("_") for part in parts):
                     private.append(f"{path.relative_to(ROOT)}: {name}")
     assert private == []
+
+
+def test_extras_do_not_know_each_other() -> None:
+    """But for the lab: games that engines play become recorded matches."""
+    extras = {path.name for path in (ROOT / "bgfmt/extras").iterdir() if (path / "__init__.py").exists()}
+    found = set()
+    for path in (ROOT / "bgfmt/extras").rglob("*.py"):
+        own = path.relative_to(ROOT / "bgfmt/extras").parts[0]
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("bgfmt.extras"):
+                names = [f"{node.module}.{alias.name}" for alias in node.names]
+                found |= {(own, name.split(".")[2]) for name in names}
+    assert {(a, b) for a, b in found if a != b and b in extras} == {("lab", "matches")}

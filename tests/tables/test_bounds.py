@@ -7,10 +7,11 @@ import math
 import numpy as np
 import pytest
 
+from benchmarks.bounds import rounding_errors
 from bgfmt import solver
 from bgfmt.tables import bounds
-from bgfmt.verifier.measuring import kernels_rounding, one_sided, rational, two_sided
-from bgfmt.verifier.recurrence import rules
+from bgfmt.verifier import truth as measured
+from bgfmt.verifier.recurrence.plays import pip_order, plays
 
 MARGIN = 1.05
 
@@ -39,7 +40,7 @@ def test_larger_tables_are_given_larger_bounds() -> None:
 
 @pytest.mark.parametrize("size", [(6, 4), (5, 5), (4, 4), (9, 3), (6, 5), (3, 7)])
 def test_bounds_are_what_a_measurement_gives(size: tuple[int, int]) -> None:
-    found = two_sided.measure(solver.two_sided(*size), None)
+    found = measured.of_equities(solver.two_sided(*size), None)
     greatest = tuple(found["greatest_error"].values())
     bound = bounds.stored_error(*size)
     assert all(a <= b for a, b in zip(greatest, bound, strict=True))
@@ -50,20 +51,20 @@ def test_bounds_are_what_a_measurement_gives(size: tuple[int, int]) -> None:
 def test_bounds_of_the_means() -> None:
     for points in (2, 4, 5):
         for normal in (False, True):
-            found = one_sided.measure(solver.one_sided(points, normal=normal), None)
+            found = measured.of_rolls(solver.one_sided(points, normal=normal), None)
             assert found["greatest_error_of_the_mean"] <= bounds.mean_error(points, normal=normal)
 
 
 @pytest.mark.parametrize("size", [(6, 3), (4, 4), (3, 3)])
 def test_float64_errs_by_no_more_than_its_bound(size: tuple[int, int]) -> None:
     """Against rational arithmetic, in which nothing is rounded."""
-    values, scale = rational.two_sided(*size)
+    values, scale = measured.rational_equities(*size)
     truth = np.asarray(solver.two_sided(*size, recipe="exact").equities)
     exact = np.array([[[v / scale for v in pair] for pair in row] for row in values])
-    starts, results = rules.plays(*size)
-    _, order, pips_at = rules.pip_order(*size)
+    starts, results = plays(*size)
+    _, order, pips_at = pip_order(*size)
     n = len(order)
-    bound = kernels_rounding.bound(
+    bound = rounding_errors(
         starts, results, order, pips_at, np.zeros((n, n, 4)), np.zeros((n, n, 4), np.float32)
     )
     assert float(np.abs(truth - exact).max()) <= float(bound.max()) <= bounds.float64_error(*size)

@@ -91,12 +91,12 @@ def test_a_single_altered_row_is_named_first(golden: Path, tmp_path: Path, name:
 
 def test_inherited_errors_are_told_apart(tmp_path: Path) -> None:
     """An entry wrong in itself and everything computed from it: the first is named, the rest inherit."""
-    from bgfmt.verifier.recurrence import kernels_two_sided, rules
+    from bgfmt.verifier.recurrence import plays, two_sided
 
     table = solver.two_sided(3, 2)
     n = table.positions
-    starts, results = rules.plays(3, 2)
-    pips = rules.pips(3, 2)
+    starts, results = plays.plays(3, 2)
+    pips = plays.pips(3, 2)
     values = np.array(table.equities)
     us, them = 4, 5
     values[us, them] -= 500
@@ -107,7 +107,7 @@ def test_inherited_errors_are_told_apart(tmp_path: Path) -> None:
     changed = 0
     for _, u, t in pairs:
         if (u, t) != (us, them):
-            kernels_two_sided.value_of(values, u, t, starts, results, out)
+            two_sided.value_of(values, u, t, starts, results, out)
             changed += bool((values[u, t] != out).any())
             values[u, t] = out
     path = tmp_path / "inherits.bd"
@@ -149,10 +149,10 @@ def test_causes_are_named(golden: Path, tmp_path: Path) -> None:
 
 def third_party(points: int, chequers: int, *, rounding: str, negate: str) -> np.ndarray:  # type: ignore[type-arg]
     """A two-sided table by somebody else's arithmetic."""
-    from bgfmt.verifier.recurrence import rules
+    from bgfmt.verifier.recurrence import plays
 
-    starts, results = rules.plays(points, chequers)
-    pips = rules.pips(points, chequers)
+    starts, results = plays.plays(points, chequers)
+    pips = plays.pips(points, chequers)
     n = len(pips)
     v = np.zeros((n, n, 4), np.int64)
     turned = np.zeros((n, n, 4), np.int64)
@@ -198,10 +198,10 @@ def test_a_third_partys_arithmetic_differs_unless_a_tolerance_is_named(
 def test_true_division_in_normal_files(tmp_path: Path) -> None:
     from dataclasses import replace
 
-    from bgfmt.verifier.recurrence import moments as recurrence
+    from bgfmt.verifier.recurrence import means
 
     table = solver.one_sided(4, normal=True)
-    moments = recurrence.remade(4, 15, divide=True)
+    moments = means.remade_moments(4, 15, divide=True)
     path = tmp_path / "nd.bd"
     bgfmt.save(replace(table, moments=moments), path, format="gnubg-nd")
     report = bgfmt.verify(path)

@@ -15,9 +15,10 @@ import pytest
 
 import bgfmt
 from bgfmt.solver.hypergammon import hypergammon
+from bgfmt.solver.hypergammon import sweeps as solved
 from bgfmt.tables import ExactHypergammon, Hypergammon
 from bgfmt.verifier.findings import Outcome
-from bgfmt.verifier.proofs import Work, prove
+from bgfmt.verifier.proofs import Request, prove
 from bgfmt.verifier.recurrence import hypergammon as recurrence
 
 Array = Any
@@ -27,14 +28,14 @@ Array = Any
 def _lists_made_once() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         kept: dict[int, Any] = {}
-        plain = recurrence.listed.lists
+        plain = recurrence.lists
 
         def lists(boards: Array, threads: int) -> Any:
             if len(boards) not in kept:
                 kept[len(boards)] = plain(boards, threads)
             return kept[len(boards)]
 
-        patch.setattr(recurrence.listed, "lists", lists)
+        patch.setattr(recurrence, "lists", lists)
         yield
 
 
@@ -62,7 +63,7 @@ def sweeps(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 def outcome(table: Hypergammon | ExactHypergammon, records: Array, **how: Any) -> Outcome:
     name = "records" if isinstance(table, Hypergammon) else "float64"
-    found = prove(replace(table, **{name: records}), Work(2, **how))
+    found = prove(replace(table, **{name: records}), Request(2, **how))
     assert found is not None
     return found
 
@@ -87,24 +88,32 @@ def units_added(records: Array, where: Array, units: Array) -> Array:
     return out.reshape(records.shape)
 
 
-def test_records_in_lanes_are_those_made_one_by_one() -> None:
-    from bgfmt.verifier.recurrence import kernels_hyper_rows as kernels
+@pytest.mark.parametrize("exact", [False, True])
+def test_a_sweep_is_a_step_of_each_record_in_turn(exact: bool) -> None:
+    """With plays found anew for each record, by the full rules."""
+    from bgfmt.verifier.recurrence import kernels_hypergammon as kernels
 
-    iteration = recurrence.Iteration(2)
-    n = len(iteration.boards)
-    for _ in range(3):
+    iteration = recurrence.Iteration(1, exact=exact, threads=2)
+    values = iteration.values.copy()
+    right, off = np.zeros((1, 10), values.dtype), np.zeros(1, values.dtype)
+    for _ in range(4):
+        for x in np.flatnonzero(iteration.kinds >= recurrence.OVER):
+            kernels.residual(
+                values, iteration.kinds, iteration.boards, recurrence.terms_of(), 1, np.array([x]),
+                values.dtype.type(0), exact, False, right, off,
+            )  # fmt: skip
+            values[x] = right[0]
         iteration.sweep()
-    before, plain = iteration.values.copy(), np.zeros_like(iteration.values)
-    turned, told = iteration._turned.copy(), iteration._told.copy()
-    for r in range(n):  # beyond the diagonal all is as it was
-        kernels.row(
-            r, r + 1, n, iteration._least[0], False, iteration._lists, iteration._tiles, iteration.kinds, False,
-            False, before, plain, turned, told, not iteration._later,
-        )  # fmt: skip
-    iteration.sweep()
-    beyond = np.triu(iteration.kinds.reshape(n, n) >= recurrence.CONTACT, 1)
-    assert beyond.sum() > 30_000
-    assert np.array_equal(plain.reshape(n, n, 10)[beyond], iteration.values.reshape(n, n, 10)[beyond])
+        assert np.array_equal(values, iteration.values)
+
+
+@pytest.mark.parametrize("recipe", ["gnubg", "exact"])
+def test_sweeps_are_those_of_the_solver(recipe: Any) -> None:
+    """Of which they share nothing."""
+    iteration = recurrence.Iteration(2, exact=recipe == "exact", threads=2)
+    for state in solved(2, recipe=recipe, most_sweeps=9):
+        iteration.sweep()
+        assert np.array_equal(state.values.reshape(-1, 10), iteration.values)
 
 
 # -- sound files -----------------------------------------------------------------------------------------------
@@ -307,7 +316,7 @@ def test_what_is_no_number_in_a_chance_is_found() -> None:
     assert isinstance(table, ExactHypergammon)
     values = np.array(table.float64)
     values[20, 17, 0] = np.nan
-    found = proofs._one_step(replace(table, float64=values), Work(), values.reshape(-1, 10), None)
+    found = proofs._one_step(replace(table, float64=values), Request(), values.reshape(-1, 10), None)
     assert (found.recipe, found.wrong) == ("", 1)
 
 

@@ -15,8 +15,8 @@ from bgfmt import solver
 from bgfmt.formats import records
 from bgfmt.solver import gnubg2001
 from bgfmt.tables import MeanRolls, OneSided, TwoSided
-from bgfmt.verifier.recipes import RECIPES, recipe
-from bgfmt.verifier.recurrence import moments, one_sided, two_sided
+from bgfmt.verifier.proofs import PROOFS
+from bgfmt.verifier.recurrence import floats, means, one_sided
 
 MD5_2001 = "ffbb2108abe1fd1a79c6d9d3eadf56cf"
 
@@ -29,14 +29,15 @@ def proved(path: Path, name: str) -> bgfmt.verifier.Report:  # type: ignore[name
 
 
 def test_every_recipe_is_one_entry() -> None:
-    assert len({(entry.name, entry.kind) for entry in RECIPES}) == len(RECIPES)
-    assert recipe("gnubg", "two-sided").title == "GNU Backgammon's makebearoff"
+    for proof in PROOFS.values():
+        assert len({recipe.name for recipe in proof.recipes}) == len(proof.recipes) > 0
+    assert PROOFS["two-sided"]().recipe("gnubg").title == "GNU Backgammon's makebearoff"
 
 
 def test_gnubg_of_2001_is_made_again_to_the_byte() -> None:
     """The rules that the verifier holds such files against give the file whose sum GNU Backgammon published."""
     rows = one_sided.remade_ranked_by_sums(6, 15, 2359)
-    chances = two_sided.remade_in_floats(6, 6, 1, "f8", chances=True)
+    chances = floats.remade(6, 6, 1, "f8", chances=True)
     data = rows.astype("<u2").tobytes() + np.trunc(chances * 65535.5).astype("<u2").tobytes()
     assert hashlib.md5(data, usedforsecurity=False).hexdigest() == MD5_2001
 
@@ -46,7 +47,7 @@ def test_tables_of_gnubg_of_2001(tmp_path: Path) -> None:
     path = tmp_path / "x.bd"
     bgfmt.save(OneSided(points=5, chequers=15, bearoff=rows), path, format="gnubg-os")
     proved(path, "gnubg-2001")
-    chances = two_sided.remade_in_floats(6, 4, 1, "f8", chances=True)
+    chances = floats.remade(6, 4, 1, "f8", chances=True)
     table = TwoSided(points=6, chequers=4, equities=np.trunc(chances * 65535.5).astype(np.uint16))
     bgfmt.save(table, path, format="gnubg-ts", force=True)
     proved(path, "gnubg-2001")
@@ -98,10 +99,10 @@ def test_bgsages_own_generate(oracle: Callable[[str], str], tmp_path: Path) -> N
 
 def float_build(points: int) -> np.ndarray:  # type: ignore[type-arg]
     """gnubg's rule with each exact half rounded down where its row number is odd, as a float division may do it."""
-    from bgfmt.verifier.recurrence import rules
+    from bgfmt.verifier.recurrence.plays import plays
 
     n = bgfmt.solver.one_sided(points).positions
-    starts, results = rules.plays(points, 15)
+    starts, results = plays(points, 15)
     rows = np.zeros((n, 32), np.int64)
     rows[0, 0] = 65535
     ranks = np.zeros(n, np.int64)
@@ -138,7 +139,7 @@ def test_distributions_and_equities_kept_in_floats(tmp_path: Path, width: str, n
     bgfmt.save(OneSided(points=5, chequers=15, bearoff=rows), path, format="gnubg-os")
     assert bgfmt.verify(path).recipe in ("float32", "float64")  # rounded, the two may be one table
     for divide in (True, False):
-        made = (two_sided.remade_in_floats(6, 4, 4, width, divide=divide).astype(np.float64) + 1) * 32767.5
+        made = (floats.remade(6, 4, 4, width, divide=divide).astype(np.float64) + 1) * 32767.5
         stored = np.floor(made + 0.5).astype(np.uint16)
         bgfmt.save(TwoSided(points=6, chequers=4, equities=stored), path, format="gnubg-ts", force=True)
         assert bgfmt.verify(path).recipe in ("float32", "float64")
@@ -161,7 +162,7 @@ def test_small_tables_of_rivals_that_differ_in_a_few_entries(tmp_path: Path) -> 
     bgfmt.save(OneSided(points=1, chequers=15, bearoff=rows), path, format="gnubg-os", force=True)
     assert bgfmt.verify(path).recipe in ("float32", "float64")
     for points, chequers in ((1, 2), (2, 2), (3, 3)):
-        made = (two_sided.remade_in_floats(points, chequers, 4, "f8").astype(np.float64) + 1) * 32767.5
+        made = (floats.remade(points, chequers, 4, "f8").astype(np.float64) + 1) * 32767.5
         table = TwoSided(points=points, chequers=chequers, equities=np.trunc(made).astype(np.uint16))
         bgfmt.save(table, path, format="gnubg-ts", force=True)
         assert bgfmt.verify(path).recipe in ("gnubg", "gnubg-2002", "float64-truncated")
@@ -224,7 +225,7 @@ def test_moments_agree_with_those_of_the_tables(golden: Path) -> None:
     table = bgfmt.load(golden / "gnubg" / "os_p04.bd")
     made = next(way.make() for way in table.coarser() if way.kind.kind == "normal-distribution")
     rows = one_sided.rows_of(table)
-    assert moments.of_distributions(rows).tobytes() == np.asarray(made.moments).tobytes()
+    assert means.moments_of(rows).tobytes() == np.asarray(made.moments).tobytes()
 
 
 def test_a_file_states_the_recipe_that_its_numbers_follow(tmp_path: Path) -> None:

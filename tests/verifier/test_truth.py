@@ -361,13 +361,13 @@ def test_the_iteration_of_hypergammon_run_again(golden: Path) -> None:
 
 def test_hypergammon_in_float64(tmp_path: Path) -> None:
     from bgfmt.solver.hypergammon import hypergammon
-    from bgfmt.verifier.proofs import Work, prove
+    from bgfmt.verifier.proofs import Request, prove
 
     table = hypergammon(1, recipe="exact").table
-    outcome = prove(table, Work())
+    outcome = prove(table, Request())
     assert outcome is not None
     assert (outcome.recipe, outcome.facts["sweeps"]) == ("exact", 30)
-    sampled = prove(table, Work(sample=300))
+    sampled = prove(table, Request(sample=300))
     assert sampled is not None
     assert sampled.recipe == "exact"
     for where, mask in (((300, 6), 1), ((57, 0), 1 << 63), ((480, 9), 1 << 40)):
@@ -375,7 +375,7 @@ def test_hypergammon_in_float64(tmp_path: Path) -> None:
         values.reshape(-1, 10).view(np.int64)[where] ^= (
             np.int64(mask) if mask < 1 << 63 else np.int64(-(1 << 63))
         )
-        damaged = prove(replace(table, float64=values), Work())
+        damaged = prove(replace(table, float64=values), Request())
         assert damaged is not None
         assert (damaged.recipe, damaged.failing) == ("", 1)
         assert damaged.findings[0].entry == where[0]

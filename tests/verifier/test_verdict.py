@@ -9,9 +9,19 @@ import pytest
 
 import bgfmt
 from bgfmt.verifier import words
-from bgfmt.verifier.findings import Cause, Finding, Kind, Likely, Outcome, Rule, Seen
+from bgfmt.verifier.findings import (
+    Cause,
+    Finding,
+    Kind,
+    Likely,
+    Outcome,
+    Rule,
+    Seen,
+    Status,
+    exit_code,
+    status_of,
+)
 from bgfmt.verifier.report import build
-from bgfmt.verifier.verdict import Status, exit_code, status_of
 
 PROVED = Outcome(10, 10, "gnubg")
 FAILING = Outcome(10, 10, failing=3, wrong=2, inherited=1, largest=3.0)
@@ -78,12 +88,12 @@ def test_findings_and_reports_are_frozen(golden: Path) -> None:
 
 def test_wrong_decisions_that_are_left_out_are_counted() -> None:
     from bgfmt import solver
-    from bgfmt.verifier.measuring import two_sided
+    from bgfmt.verifier import truth
 
-    found = two_sided.measure(solver.two_sided(6, 7), None)
+    found = truth.of_equities(solver.two_sided(6, 7), None)
     wrong = found["decisions_wrong"]
     assert set(wrong) == {"initial_doubles", "redoubles", "takes", "beavers"}
     assert len(found["wrong_decisions"]) + found["wrong_decisions_left_out"] == sum(wrong.values())
-    assert len(found["wrong_decisions"]) <= two_sided.LISTED
+    assert len(found["wrong_decisions"]) <= truth.LISTED
     said = "\n".join(words.truth(found))
     assert ("leaves out" in said) == (found["wrong_decisions_left_out"] > 0)

@@ -13,8 +13,8 @@ import pytest
 import bgfmt
 from bgfmt import solver
 from bgfmt.cli import run
-from bgfmt.verifier.measuring import rational
-from bgfmt.verifier.recurrence import rules
+from bgfmt.verifier import truth as measured
+from bgfmt.verifier.recurrence.plays import plays
 
 GENUINE = sorted(
     p.name
@@ -123,18 +123,18 @@ def test_distance_from_the_truth_as_the_literature_gives_it(golden: Path, tmp_pa
 
 
 def test_rational_arithmetic_agrees_with_floats() -> None:
-    values, scale = rational.two_sided(4, 3)
+    values, scale = measured.rational_equities(4, 3)
     truth = np.asarray(solver.two_sided(4, 3, recipe="exact").equities)
     exact = np.array([[[v / scale for v in pair] for pair in row] for row in values])
     assert np.abs(truth - exact).max() < 1e-14
-    means = rational.mean_rolls(6, 2)
+    means = measured.rational_means(6, 2)
     assert str(means[6]) == "5/4"
 
 
 def test_plays_against_plain_rules() -> None:
     """Every result of every roll, by plain recursion over the rules, on four and on eight points."""
     for points, chequers in ((4, 3), (8, 2)):
-        starts, results = rules.plays(points, chequers)
+        starts, results = plays(points, chequers)
         n = bgfmt.game.board.count(points, chequers) if hasattr(bgfmt, "board") else len(starts) // 21
         for x in range(1, n):
             board = bgfmt.Side.from_number(x, points).padded(points)

@@ -1,6 +1,6 @@
 """The kernels of a tile on a CUDA device, or on Numba's simulator of one (NUMBA_ENABLE_CUDASIM=1).
 
-This module is what the door `bgfmt.devices` names: `hands` and `tiles_at_once`.
+The door `bgfmt.devices` names `DeviceHands`.
 """
 
 from __future__ import annotations
@@ -44,12 +44,6 @@ def _simulated() -> bool:
     return bool(getattr(config, "ENABLE_CUDASIM", 0))
 
 
-def tiles_at_once(threads: int) -> int:
-    """Tiles that a device makes together; the simulator makes one."""
-    cuda()
-    return 1 if _simulated() else min(AT_ONCE, threads)
-
-
 def device_name() -> str:
     """What the device calls itself."""
     if _simulated():
@@ -64,6 +58,12 @@ class DeviceHands(Hands):
     def __init__(self, order: PipOrder, columns: int) -> None:
         self.columns = columns
         self._plays = _plays(order)
+
+    @staticmethod
+    def tiles_at_once(threads: int) -> int:
+        """Tiles that a device makes together; the simulator makes one."""
+        cuda()
+        return 1 if _simulated() else min(AT_ONCE, threads)
 
     def near(self, name: str, places: int, sides: int) -> Any:
         return self._room(name, (places, sides, self.columns), np.int16)
@@ -121,6 +121,3 @@ def _plays(order: PipOrder) -> tuple[Any, ...]:
             arrays = order.ends, order.results, WEIGHTS
             _taken[size] = tuple(cuda().to_device(np.ascontiguousarray(array)) for array in arrays)
         return _taken[size]
-
-
-hands = DeviceHands

@@ -34,7 +34,7 @@ LOOKED_AT = 64  # rows of a two-sided table
 
 
 def fits_two_sided(rows: NDArray[Any], points: int) -> bool:
-    """Whether stored equities (n, n, columns) can be those of a table of so many points.
+    """Whether stored equities (n, n, columns) can be those of a table of `points` points.
 
     Row 0 (we have borne off) is all 0xFFFF, column 0 (they have) all 0, and column 1 (they have a chequer on the ace
     point) holds 65535 times the chance to bear off in one roll, rounded one way or the other.
@@ -49,7 +49,7 @@ def fits_two_sided(rows: NDArray[Any], points: int) -> bool:
 
 
 def fits_distributions(rows: NDArray[Any], points: int) -> bool:
-    """Whether distributions (n, parts, 32) can be those of a table of so many points, side by side.
+    """Whether distributions (n, parts, 32) can be those of a table of `points` points, side by side.
 
     All add up to 65535, and the first number of rolls is 1 as often as a roll bears the whole side off.
     """

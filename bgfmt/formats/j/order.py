@@ -87,6 +87,6 @@ def holds(points: int, chequers: int) -> bool:
 
 @lru_cache(maxsize=64)
 def sizes_of(count: int) -> tuple[tuple[int, int], ...]:
-    """Every (points, chequers) whose table has so many rows, and whose ncodes J can hold."""
+    """Every (points, chequers) whose table has `count` rows, and whose ncodes J can hold."""
     every = ((p, c) for c in range(1, board.MAX_CHEQUERS + 1) for p in range(1, board.MAX_POINTS + 1))
     return tuple((p, c) for p, c in every if board.count(p, c) == count and holds(p, c))

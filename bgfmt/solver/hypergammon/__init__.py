@@ -34,7 +34,7 @@ PLACES, FAR = 25, 18  # points and the bar; the first of the other side's home b
 THRESHOLDS = {"gnubg": 1e-5, "exact": 1e-12}
 MOST_SWEEPS = 1000
 SCALE = 16777215
-#: recipe exact with so many chequers: after every CYCLE sweeps the numbers go on by as much as they would in all
+#: recipe exact, this number of chequers: after every CYCLE sweeps the numbers go on by as much as they would in all
 #: further sweeps, if each sweep changed them by the same part of the one before, up to a part of STEADY
 LONG, CYCLE, STEADY = 3, 6, 0.95
 BLOCK, BEYOND = 16, 64  # rows made together: up to the diagonal, and beyond it

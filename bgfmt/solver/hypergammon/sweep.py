@@ -157,7 +157,7 @@ def up_to(
     """Make the records [us, them] of the rows first to last - 1 with us >= them, but those that are `inward`.
 
     block (rows, n, 10) : takes them. inward (n,) : whether records against a side may look at these rows.
-    part, parts : every so many columns are done, beginning with which.
+    part, parts : every `parts`-th column is done, beginning with column `part`.
     """
     for column in range(part * TOGETHER, last, parts * TOGETHER):
         for us in range(first, last):

@@ -1,64 +1,64 @@
-"""Holding a table against the rules that its kind may follow: `prove(table, work)` gives the outcome.
+"""What the verifier knows of each kind of table: one `Proof` a kind, which comes by the entry points `bgfmt.proofs`.
 
-One module a kind of table. Each tries the recipes of `bgfmt.verifier.recipes` and says which one every entry follows;
-where none does, how many entries do not follow the nearest, and the first of them.
+A proof names the recipes that tables of its kind may follow, says which one every entry follows, or which entries do
+not, and knows how a damaged table is put right, solved again and measured. The name of its entry point is the name of
+the kind.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from importlib import import_module
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bgfmt.tables import (
-    ExactHypergammon,
-    ExpectedPoints,
-    Gillogly,
-    Hypergammon,
-    MatchScore,
-    MeanRolls,
-    NormalOneSided,
-    OneSided,
-    Table,
-    TwoSided,
-)
-from bgfmt.verifier.findings import Outcome
-from bgfmt.verifier.spreading import Spread
+from bgfmt.errors import VerificationError
+from bgfmt.tables import Table
+from bgfmt.tables.registry import Registry
+from bgfmt.verifier.findings import Cause, Finding, Likely, Outcome, Rule
+
+if TYPE_CHECKING:
+    from bgfmt.files.database import Database
+    from bgfmt.verifier.spreading import Spread
 
 Progress = Callable[[int, int], None]
 Locate = Callable[..., int | None]
-NUMBERS_MOST = 1 << 63
-SMALL = 4000  # rows up to which the table of a rival is made even where few rows fail
-#: the module that knows the rules of a kind of table, and that of its exact numbers where it is another
-WAYS = {
-    OneSided.kind: "one_sided",
-    TwoSided.kind: "two_sided",
-    NormalOneSided.kind: "normal",
-    MeanRolls.kind: "means",
-    Hypergammon.kind: "hypergammon",
-    ExactHypergammon.kind: "exact_hypergammon",
-    MatchScore.kind: "match_score",
-    Gillogly.kind: "bgfmt.extras.lab.proofs.gillogly",
-    ExpectedPoints.kind: "bgfmt.extras.lab.proofs.expected_points",
-}
-#: the kinds whose rules workers can hold in parts
-SPREAD = (TwoSided.kind,)
-EXACT = {OneSided.kind: "exact", TwoSided.kind: "exact"}
+T = TypeVar("T", bound=Table)
+SEEDS = 1 << 63
+
+PROOFS: Registry[type[Proof[Any]]] = Registry("bgfmt.proofs")
+"""The proofs there are, by kind of table."""
+
+
+@dataclass(frozen=True)
+class KnownRecipe:
+    """A rule with a name that tables of a kind may follow.
+
+    title : whose rule it is, in words. source : what the rule was taken from. plain : the usual rule of its kind, of
+    which a report says no more than the name. stated : other names under which files state it.
+    """
+
+    name: str
+    title: str
+    source: str
+    plain: bool = False
+    stated: tuple[str, ...] = ()
 
 
 def nowhere(entry: int, column: str = "", item: int = 0) -> int | None:
-    """The byte offset of what lies in no file."""
+    """The byte offset of a number that lies in no file."""
     return None
 
 
 @dataclass(frozen=True)
-class Work:
-    """How to look: on how many threads, whom to tell, where an entry's number lies in the file (byte offset by entry,
-    column and item), whether at a sample of `sample` entries by `seed` only, with whose workers, and what difference
-    the user lets pass: then every entry is held against it.
+class Request:
+    """How a table is to be proved.
+
+    threads : to use. progress : called with (done, total). locate : (entry, column, item) -> byte offset in the file.
+    sample : how many entries to look at, chosen by `seed`; None for all. spread : the workers of a cluster that help.
+    tolerance : the difference that the user lets pass; every entry is then held against it.
     """
 
     threads: int = 1
@@ -71,10 +71,10 @@ class Work:
 
     def rng(self) -> np.random.Generator:
         """The generator of this sample; any whole number is a seed."""
-        return np.random.default_rng(self.seed % NUMBERS_MOST)
+        return np.random.default_rng(self.seed % SEEDS)
 
     def some(self, count: int) -> NDArray[np.int64] | None:
-        """The sampled numbers below `count`, sorted; None where all are looked at."""
+        """The sampled numbers below `count`, sorted; None where every number is looked at."""
         if self.sample is None:
             return None
         if self.sample >= count:
@@ -82,25 +82,83 @@ class Work:
         return np.unique(self.rng().integers(0, count, self.sample))
 
 
+class Proof(Generic[T]):
+    """What is known of a kind of table; this class itself stands for kinds of which no rule is known."""
+
+    recipes: ClassVar[tuple[KnownRecipe, ...]] = ()
+
+    def prove(self, table: T, request: Request) -> Outcome | None:
+        """Hold the table against the rules of its kind; None where no rule is known."""
+        return None
+
+    def in_parts(self, table: T) -> bool:
+        """Whether the workers of a cluster can prove it in parts."""
+        return False
+
+    def cause(self, db: Database, outcome: Outcome | None, start: int, end: int) -> Likely | None:
+        """The likely cause of damage, from patterns in the rounded numbers, which lie at bytes `start` to `end`."""
+        return None
+
+    def put_right(self, table: T, threads: int) -> tuple[Table, int]:
+        """(the table with every wrong entry computed again, how many entries that changed).
+
+        Raises VerificationError where that cannot be done.
+        """
+        raise VerificationError(f"a {table.kind} table cannot be recomputed")
+
+    def solve(self, table: T, recipe: str, threads: int, progress: Progress | None) -> Table | None:
+        """The same table made by the solver; None where no solver makes tables of that recipe."""
+        return None
+
+    def regenerate(self, table: T, recipe: str, threads: int, progress: Progress | None) -> Finding:
+        """Compare the table with the solver's, number by number; SolverError where the solver refuses."""
+        solved = self.solve(table, recipe, threads, progress)
+        if solved is None:
+            return Finding(Rule.NOT_REMADE, found=f"no solver makes {table.kind} tables of recipe {recipe}")
+        fresh = solved.arrays()
+        for rows, block in table.blocks():
+            for name, stored in block.items():
+                made = np.asarray(fresh[name][rows])
+                if made.tobytes() != np.asarray(stored).tobytes():
+                    bad = (made != stored).reshape(len(made), -1).any(axis=1)
+                    return Finding(Rule.REMADE, entry=rows.start + int(bad.argmax()), field=name)
+        return Finding(Rule.SAME_REMADE, field=recipe)
+
+    def measure(self, table: T, threads: int) -> dict[str, Any]:
+        """How far the stored numbers are from the truth; see `bgfmt.verifier.truth`."""
+        return {"note": f"no exact recipe for {table.kind} tables"}
+
+    def recipe(self, name: str) -> KnownRecipe:
+        """The recipe of that name."""
+        return next(known for known in self.recipes if known.name == name)
+
+
+def size_behind(db: Database) -> Likely | None:
+    """The likely cause where a header says less than the file holds: what its size fits."""
+    fits = db.format.fitting(db.source) if db.rest or db.others else []
+    return Likely(Cause.OTHER_SIZE, f"its size fits {' or '.join(fits)}") if fits else None
+
+
+def shifts() -> Iterator[int]:
+    """Bytes by which numbers may lie shifted, the nearest first."""
+    for size in range(1, 65):
+        yield size
+        yield -size
+
+
+def proof_of(table: Table) -> Proof[Any]:
+    """What is known of tables of this kind."""
+    return PROOFS.get(table.kind, Proof)()
+
+
+def prove(table: Table, request: Request) -> Outcome | None:
+    """Hold a table against the rules of its kind; None for kinds that no rule is known of."""
+    outcome = proof_of(table).prove(table, request)
+    if outcome is None or request.sample is None:
+        return outcome
+    return replace(outcome, facts={**outcome.facts, "seed": request.seed})
+
+
 def known(table: Table) -> bool:
     """Whether a rule is known of tables of this kind."""
-    return table.kind in WAYS
-
-
-def prove(table: Table, work: Work) -> Outcome | None:
-    """Hold a table against its own rule; None for kinds that no rule is known of."""
-    found = _prove(table, work)
-    if found is None or work.sample is None:
-        return found
-    return replace(found, facts={**found.facts, "seed": work.seed})
-
-
-def _prove(table: Table, work: Work) -> Outcome | None:
-    ways = {**WAYS, **EXACT} if table.exact else WAYS
-    if table.kind not in ways:
-        return None
-    way = ways[table.kind]
-    found: Outcome | None = import_module(way if "." in way else f"bgfmt.verifier.proofs.{way}").prove(
-        table, work
-    )
-    return found
+    return table.kind in PROOFS

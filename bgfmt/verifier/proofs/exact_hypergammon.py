@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from bgfmt.tables import ExactHypergammon
 from bgfmt.verifier.findings import KEPT, Cause, Finding, Likely, Outcome, Rule
-from bgfmt.verifier.proofs import Work
-from bgfmt.verifier.proofs.hypergammon import FIELDS
+from bgfmt.verifier.proofs import KnownRecipe, Progress, Proof, Request
+from bgfmt.verifier.proofs.hypergammon import FIELDS, regenerated
 from bgfmt.verifier.proofs.hypergammon_races import many, tell
 from bgfmt.verifier.proofs.hypergammon_states import Search
 from bgfmt.verifier.recurrence import hypergammon as recurrence
@@ -25,14 +25,14 @@ THRESHOLD = 1e-12  # at which the iteration stops
 ROUNDING = 1e-14  # what one step in float64 adds
 RUN_AGAIN_MOST = 2  # chequers
 QUICK = 1  # chequers up to which an iteration takes no time
-FEW = 50  # one record in so many, beyond which it is another table rather than damage
+FEW = 50  # one record in this number, beyond which it is another table rather than damage
 LEAST_FEW = 20
 GLANCED = 20_000  # entries that are looked at before all are, where that takes minutes
 SETTLED = 5000  # wrong records that are told apart from those that follow from them
 NUMBERS = (*FIELDS[:5], "cubeless", *FIELDS[5:])
 
 
-def prove(table: ExactHypergammon, work: Work) -> Outcome:
+def prove(table: ExactHypergammon, work: Request) -> Outcome:
     """The table as where the iteration leads, or what is not."""
     n = table.positions
     which = work.some(n * n)
@@ -52,7 +52,7 @@ def prove(table: ExactHypergammon, work: Work) -> Outcome:
     return _run_again(table, work, stored)
 
 
-def _one_step(table: ExactHypergammon, work: Work, stored: Array, which: Array | None) -> Outcome:
+def _one_step(table: ExactHypergammon, work: Request, stored: Array, which: Array | None) -> Outcome:
     n = table.positions
     bad: list[Array] = []
     rights: list[Array] = []
@@ -81,7 +81,7 @@ def _one_step(table: ExactHypergammon, work: Work, stored: Array, which: Array |
     return _outcome(table, work, checked, failing, largest, where, right, own)
 
 
-def _run_again(table: ExactHypergammon, work: Work, stored: Array) -> Outcome:
+def _run_again(table: ExactHypergammon, work: Request, stored: Array) -> Outcome:
     iteration = recurrence.Iteration(table.chequers, exact=True, threads=work.threads)
     bits = stored.view(np.int64)
     told = tell(iteration, bits)
@@ -112,7 +112,7 @@ def _run_again(table: ExactHypergammon, work: Work, stored: Array) -> Outcome:
 
 
 def _outcome(
-    table: ExactHypergammon, work: Work, checked: int, failing: int, largest: float, where: Array, right: Array,
+    table: ExactHypergammon, work: Request, checked: int, failing: int, largest: float, where: Array, right: Array,
     own: int | None,
 ) -> Outcome:  # fmt: skip
     """The outcome for a table whose records `where` ought to be `right`; own : how many are wrong in themselves."""
@@ -126,7 +126,7 @@ def _outcome(
     )  # fmt: skip
 
 
-def _finding(table: ExactHypergammon, work: Work, number: int, right: Array) -> Finding:
+def _finding(table: ExactHypergammon, work: Request, number: int, right: Array) -> Finding:
     record = np.asarray(table.float64[number // table.positions])[number % table.positions]
     wrong = record.view(np.int64) != np.ascontiguousarray(right).view(np.int64)
     position = table.asked(number)
@@ -134,3 +134,19 @@ def _finding(table: ExactHypergammon, work: Work, number: int, right: Array) -> 
         Rule.ENTRY, entry=number, offset=work.locate(number), expected=right.tolist(), found=record.tolist(),
         field=NUMBERS[int(wrong.argmax())], sides=(position.us, position.them),
     )  # fmt: skip
+
+
+class ExactHypergammonProof(Proof[ExactHypergammon]):
+    """The iteration in float64."""
+
+    recipes = (
+        KnownRecipe("exact", "float64 throughout, nothing rounded", "bgfmt solve --recipe exact", plain=True),
+    )
+
+    def prove(self, table: ExactHypergammon, request: Request) -> Outcome:
+        return prove(table, request)
+
+    def regenerate(
+        self, table: ExactHypergammon, recipe: str, threads: int, progress: Progress | None
+    ) -> Finding:
+        return regenerated(table, recipe, "exact", threads, progress)

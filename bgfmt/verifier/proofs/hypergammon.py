@@ -10,20 +10,21 @@ iteration that stopped while they changed by up to its threshold.
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bgfmt.game import board
 from bgfmt.game.board import Side
-from bgfmt.tables import Hypergammon
+from bgfmt.tables import Hypergammon, Table
 from bgfmt.verifier.findings import KEPT, Cause, Finding, Likely, Outcome, Rule
-from bgfmt.verifier.proofs import Work
+from bgfmt.verifier.proofs import KnownRecipe, Progress, Proof, Request
 from bgfmt.verifier.proofs.hypergammon_races import Told, tell
 from bgfmt.verifier.proofs.hypergammon_states import Search
 from bgfmt.verifier.recurrence import hypergammon as recurrence
-from bgfmt.verifier.recurrence.hypergammon_lists import PLACES
+from bgfmt.verifier.recurrence.hypergammon import PLACES
 
 Array = NDArray[Any]
 FIELDS = (
@@ -35,12 +36,14 @@ THRESHOLD = 1e-5  # at which makehyper stops unless told otherwise
 TRUNCATION = 3 * 6 / recurrence.WHOLE
 #: plays whose cubeless values lie no further apart may have changed places since the program saw them
 SLACK = 2 * (THRESHOLD + TRUNCATION)
+EXPECTED_SWEEPS = 80  # of the solver, for its progress alone
+ROWS = 64  # rows that are compared with the solver's together
 GLANCED = 20_000  # entries that are looked at where no more than a description is wanted
-FEW = 20  # one wrong record in so many, and so many in any case, are damage
+FEW = 20  # one wrong record in this number, and this number in any case, are damage
 SMALL = 0.05  # an equity that nearly all records of another build or threshold differ less by
 
 
-def prove(table: Hypergammon, work: Work) -> Outcome:
+def prove(table: Hypergammon, work: Request) -> Outcome:
     """The file as a state of the iteration, or what is not."""
     n = table.positions
     which = work.some(n * n)
@@ -83,14 +86,14 @@ def mended(table: Hypergammon, threads: int) -> tuple[Array, int]:
     return records, len(search.differ)
 
 
-def _described(table: Hypergammon, work: Work) -> Outcome:
+def _described(table: Hypergammon, work: Request) -> Outcome:
     """How far a file that no state equals is from one step of its own: whole, where the user lets something pass."""
     entries = table.positions**2
     some = np.arange(0, entries, max(1, entries // GLANCED))
     return _one_step(table, work, None if work.tolerance is not None else some, proof=True)
 
 
-def _from_nearest(table: Hypergammon, work: Work, where: Array, right: Array, systematic: bool) -> Outcome:
+def _from_nearest(table: Hypergammon, work: Request, where: Array, right: Array, systematic: bool) -> Outcome:
     """The outcome for a copy of some state that differs from it in the records `where`.
 
     systematic : as after a restart, and not as damaged.
@@ -106,7 +109,7 @@ def _from_nearest(table: Hypergammon, work: Work, where: Array, right: Array, sy
     )  # fmt: skip
 
 
-def _hopeless(table: Hypergammon, work: Work, told: Told) -> Outcome:
+def _hopeless(table: Hypergammon, work: Request, told: Told) -> Outcome:
     """The outcome for a file that differs from finished games and races throughout."""
     if work.tolerance is not None:
         return _described(table, work)
@@ -121,7 +124,7 @@ def _hopeless(table: Hypergammon, work: Work, told: Told) -> Outcome:
     )  # fmt: skip
 
 
-def _one_step(table: Hypergammon, work: Work, which: Array | None, *, proof: bool = False) -> Outcome:
+def _one_step(table: Hypergammon, work: Request, which: Array | None, *, proof: bool = False) -> Outcome:
     """One step from the file's own entries. `proof` : a proof was asked for, which none of this is."""
     n, stored = table.positions, np.asarray(table.records)
     limit = THRESHOLD + TRUNCATION
@@ -174,7 +177,7 @@ def _spread(off: Array) -> dict[str, float]:
     return {f"{q:.1%} within": float(np.quantile(off, q)) for q in (0.5, 0.99, 0.999)} if len(off) else {}
 
 
-def _findings(table: Hypergammon, work: Work, numbers: Array, rights: Array) -> tuple[Finding, ...]:
+def _findings(table: Hypergammon, work: Request, numbers: Array, rights: Array) -> tuple[Finding, ...]:
     out = []
     for number, right in list(zip(numbers, rights, strict=True))[:KEPT]:
         us, them = divmod(int(number), table.positions)
@@ -193,3 +196,45 @@ def _findings(table: Hypergammon, work: Work, numbers: Array, rights: Array) -> 
 def _side(number: int) -> Side:
     counts = [int(c) for c in board.unrank(number, PLACES)]
     return Side(*counts[:24], bar=counts[24])
+
+
+class HypergammonProof(Proof[Hypergammon]):
+    """makehyper's iteration."""
+
+    recipes = (
+        KnownRecipe("gnubg", "GNU Backgammon's makehyper", "files of makehyper 1.07", plain=True),
+        KnownRecipe("gnubg-division", "makehyper built with true division by 36", "builds without fast-math"),
+    )
+
+    def prove(self, table: Hypergammon, request: Request) -> Outcome:
+        return prove(table, request)
+
+    def put_right(self, table: Hypergammon, threads: int) -> tuple[Table, int]:
+        records, differ = mended(table, threads)
+        return replace(table, records=records), differ
+
+    def regenerate(self, table: Hypergammon, recipe: str, threads: int, progress: Progress | None) -> Finding:
+        return regenerated(table, recipe, "gnubg", threads, progress)
+
+
+def regenerated(
+    table: Table, recipe: str, solved_by: Literal["gnubg", "exact"], threads: int, progress: Progress | None
+) -> Finding:
+    """Whether the solver's iteration by recipe `solved_by` comes to just these records after some sweep."""
+    from bgfmt.solver.hypergammon import MOST_SWEEPS, hypergammon
+
+    def sweeping(sweep: int, change: float) -> None:
+        if progress is not None:
+            progress(min(sweep, EXPECTED_SWEEPS - 1), EXPECTED_SWEEPS)
+
+    solved = hypergammon(
+        table.chequers, recipe=solved_by, threads=threads, sweeping=sweeping, most_sweeps=MOST_SWEEPS
+    )
+    name, stored = next(iter(table.arrays().items()))
+    made = solved.table.arrays()[name]
+    for start in range(0, table.positions, ROWS):
+        rows = slice(start, start + ROWS)
+        if np.asarray(made[rows]).tobytes() != np.asarray(stored[rows]).tobytes():
+            why = f"the solver's iteration, which stops after {solved.sweeps} sweeps, ends elsewhere"
+            return Finding(Rule.NOT_REMADE, found=why)
+    return Finding(Rule.SAME_REMADE, field=recipe)

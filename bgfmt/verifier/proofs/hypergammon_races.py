@@ -1,6 +1,6 @@
 """How a hypergammon file may have come about, read off what needs no sweep over positions in contact.
 
-Games that are over have fixed numbers. Races look at races alone, so their numbers after so many sweeps do not
+Games that are over have fixed numbers. Races look at races alone, so their numbers after a number of sweeps do not
 depend on the rest, and they settle to the last bit in less than ten sweeps, which cost next to nothing. So they
 tell after how many sweeps a file was left, if after few, by which recipe, and how long after a restart; or that no
 iteration leads to it.
@@ -22,8 +22,8 @@ Array = NDArray[Any]
 AFTER = 4
 RESTARTED = 2  # chequers up to which restarts are looked for
 LEAST_FEW = 20  # wrong records of a class that are few in any case
-CERTAIN = 1000  # one wrong race in so many, and no other course need be looked at
-PART = 4  # of a class: so many may be wrong, and the file still be one that was damaged
+CERTAIN = 1000  # one wrong race in this number, and no other course need be looked at
+PART = 4  # of a class: one in this number may be wrong, and the file still be one that was damaged
 
 
 @dataclass(frozen=True)
@@ -45,8 +45,8 @@ class Told:
     """What a file's finished games, impossible records and races tell.
 
     courses : those that agree best with them. fixed : how many records differ that are the same in every table.
-    where, right : numbers of all that differ, and their values. known : how many were compared. hopeless : so many
-    differ that no sweep need be made.
+    where, right : numbers of all that differ, and their values. known : how many were compared. hopeless : too many
+    differ for a sweep to tell more.
     """
 
     courses: tuple[Course, ...]

@@ -25,14 +25,14 @@ SETTLED = {1: 0.0, 2: 3e-7, 3: 6e-7}
 SETTLED_EXACT = 1e-12
 GLANCED = 5000  # records that are compared after every sweep
 LOOKS_LIKE = 0.5  # part of them that may differ before all are compared
-#: a file is farther away than any later state by so many units and times the change of a sweep; measured is 4 times
+#: a file is farther away than any later state by these units and times the change of a sweep; measured is 4 times
 ROUNDED, REACH = 2.0, 20.0
 #: units by which nine in ten records differ at most from the state without a restart (measured: 1), and the restarts
 #: that are tried
 RESTART_UNITS, TRIED = 4.0, 6
 PASSED = 3  # sweeps that have to lead away from a file before it lies behind
 #: part of the records in contact that a restart still leaves different after LATE sweeps (measured), and how many
-#: of these a sweep leaves; so many have to differ, by so many units at most, for a restart to be looked for
+#: of these a sweep leaves; LATE have to differ, by a few units at most, for a restart to be looked for
 LATE, LEFT, FADING = 5, 0.28, 0.71
 MOST = 0.9  # of a file's records, where a few more may be damaged
 LATE_LEAST, LATE_UNITS, LATE_TRIED = {1: 1, 2: 10, 3: 10}, 8.0, {1: 60, 2: 7, 3: 0}
@@ -85,7 +85,7 @@ class Search:
             self.iteration.sweep()
 
     def _on(self, course: Course) -> Course | None:
-        """The state after so many sweeps or more."""
+        """The state after a number of sweeps or more."""
         best, found = len(self.stored) + 1, 0
         for sweeps, apart, beyond in self._sweeps(course):
             if sweeps < course.sweeps:
@@ -132,7 +132,7 @@ class Search:
         return None
 
     def _restarted(self, course: Course) -> Course | None:
-        """The state so many sweeps after a restart, from states that the file is near to, the nearest first."""
+        """The state some sweeps after a restart, from states that the file is near to, the nearest first."""
         kept: deque[tuple[int, Array]] = deque(maxlen=PASSED + AFTER + TRIED)
         near: list[tuple[float, int]] = []
         for sweeps, apart, beyond in self._sweeps(course):

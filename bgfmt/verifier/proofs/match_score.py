@@ -2,74 +2,68 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bgfmt.game.board import Side
-from bgfmt.tables import MatchScore
-from bgfmt.verifier.findings import KEPT, Cause, Finding, Likely, Outcome, Rule
-from bgfmt.verifier.proofs import Work
-from bgfmt.verifier.recurrence import match_score as recurrence
-from bgfmt.verifier.recurrence import rules
+from bgfmt.errors import SolverError
+from bgfmt.tables import MatchScore, Table
+from bgfmt.verifier.findings import Finding, Outcome, Rule
+from bgfmt.verifier.proofs import KnownRecipe, Progress, Proof, Request
+from bgfmt.verifier.proofs.bits import prove_pairs, sides_of
+from bgfmt.verifier.recurrence.plays import pips
 
 Array = NDArray[Any]
-LAST_BITS = 1e-6  # by which another order of additions, or other rounding, differs
+LAST_BITS = 1e-6
 
 
-def prove(table: MatchScore, work: Work) -> Outcome:
-    """Every number, held against the table's own smaller ones."""
-    n = table.positions
-    numbers = work.some(n * n)
-    failing, largest = 0, 0.0
-    kept: list[tuple[int, Finding]] = []
-    depth = rules.pips(table.points, table.chequers)
-    for some, stored, right in _differing(table, work, numbers):
-        failing += len(some)
-        gap = np.abs(stored.astype(np.float64) - right)
-        largest = max(largest, float(np.nan_to_num(gap, nan=np.inf).max()))
-        pips = depth[some // n] + depth[some % n]
-        kept += [
-            (int(pips[k]), _finding(table, work, int(some[k]), stored[k], right[k])) for k in range(len(some))
-        ]
-        kept = sorted(kept, key=lambda found: (found[0], found[1].entry or 0))[:KEPT]
-    checked = n * n if numbers is None else len(numbers)
-    if not failing:
-        return Outcome(n * n, checked, "exact" if table.exact else "match")
-    systematic = largest <= LAST_BITS and failing > max(20, checked // 50)
-    return Outcome(
-        n * n, checked, failing=failing, largest=largest, unit="apart", systematic=systematic,
-        likely=Likely(Cause.ADDITIONS) if systematic else None,
-        findings=() if systematic else tuple(finding for _, finding in kept),
-    )  # fmt: skip
+class MatchScoreProof(Proof[MatchScore]):
+    """The rule of match play, in float32 or float64."""
 
-
-def _differing(table: MatchScore, work: Work, numbers: Array | None) -> Iterator[tuple[Array, Array, Array]]:
-    if numbers is None:
-        yield from recurrence.differing(table, threads=work.threads, progress=work.progress)
-        return
-    right = recurrence.balances_at(table, numbers)
-    us, them = np.divmod(numbers, table.positions)
-    stored = np.ascontiguousarray(np.asarray(table.balance)[us, them], right.dtype)
-    bits = np.dtype(f"i{right.dtype.itemsize}")
-    bad = np.flatnonzero((stored.view(bits) != right.view(bits)).any(axis=1))
-    if len(bad):
-        yield numbers[bad], stored[bad], right[bad]
-
-
-def _finding(table: MatchScore, work: Work, number: int, stored: Array, right: Array) -> Finding:
-    """An entry, with the first of its columns that is not what follows."""
-    bits = np.dtype(f"i{stored.dtype.itemsize}")
-    column = int((stored.view(bits) != right.view(bits)).argmax())
-    us, them = divmod(number, table.positions)
-    return Finding(
-        Rule.ENTRY,
-        entry=number,
-        offset=work.locate(number, "balance", column),
-        expected=float(right[column]),
-        found=float(stored[column]),
-        field=table.names[column],
-        sides=(Side.from_number(us, table.points), Side.from_number(them, table.points)),
+    recipes = (
+        KnownRecipe(
+            "match", "match winning chances in float32, sums in float64", "bgfmt solve match", plain=True
+        ),
+        KnownRecipe(
+            "exact", "float64 throughout, nothing rounded", "bgfmt solve match --recipe exact", plain=True
+        ),
     )
+
+    def prove(self, table: MatchScore, request: Request) -> Outcome:
+        depth, n = pips(table.points, table.chequers), table.positions
+
+        def finding(number: int, stored: Array, right: Array) -> Finding:
+            """An entry, with the first of its columns that is not what follows."""
+            bits = np.dtype(f"i{stored.dtype.itemsize}")
+            column = int((stored.view(bits) != right.view(bits)).argmax())
+            return Finding(
+                Rule.ENTRY, entry=number, offset=request.locate(number, "balance", column),
+                expected=float(right[column]), found=float(stored[column]), field=table.names[column],
+                sides=sides_of(table, number),
+            )  # fmt: skip
+
+        recipe = "exact" if table.exact else "match"
+        return prove_pairs(
+            table,
+            request,
+            recipe,
+            LAST_BITS,
+            finding,
+            lambda numbers: depth[numbers // n] + depth[numbers % n],
+        )
+
+    def solve(self, table: MatchScore, recipe: str, threads: int, progress: Progress | None) -> Table | None:
+        """Solved again with the match equity table that comes with bgfmt, where it is that one."""
+        from bgfmt import met
+        from bgfmt.solver.match import match_score
+
+        score = table.score
+        tables = (met.load(name) for name in met.names())
+        same = next((one for one in tables if one.digest == score.digest), None)
+        if same is None:
+            raise SolverError(f"the match equity table {score.met} is none of {', '.join(met.names())}")
+        return match_score(
+            table.points, table.chequers, score.away, same, player=score.player,
+            dtype=np.float64 if table.exact else np.float32, threads=threads, progress=progress,
+        )  # fmt: skip

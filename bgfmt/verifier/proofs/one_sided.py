@@ -4,18 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bgfmt.game.board import Side
-from bgfmt.tables import OneSided
+from bgfmt.storage import Source
+from bgfmt.tables import OneSided, Table
 from bgfmt.verifier.findings import KEPT, Cause, Finding, Likely, Outcome, Rule
-from bgfmt.verifier.proofs import SMALL, Work
-from bgfmt.verifier.recurrence import fixed_rule
+from bgfmt.verifier.proofs import KnownRecipe, Progress, Proof, Request, shifts, size_behind
+from bgfmt.verifier.proofs.bits import apart, outcome, sides_of
+from bgfmt.verifier.proofs.mean_rolls import SMALL
+from bgfmt.verifier.recurrence import means
 from bgfmt.verifier.recurrence import one_sided as recurrence
-from bgfmt.verifier.recurrence.one_sided import BGSAGE, GNUBG, Rows
+from bgfmt.verifier.recurrence.one_sided import BGSAGE, GNUBG, Distributions, RowRule
+from bgfmt.verifier.recurrence.plays import pip_order
+
+if TYPE_CHECKING:
+    from bgfmt.files.database import Database
 
 Array = NDArray[Any]
 SETTLE_MOST = 1_400_000
@@ -24,6 +31,8 @@ LOOKED = 2000  # rows by which a rule is tried before the whole table is held ag
 FEWEST = 8  # rows that fail: fewer are damage, whatever else they may look like
 CORNER = 5  # chequers of the corner by which a rival is tried
 DIVISOR_2001 = 2359
+LAST_BITS = 1e-12
+FITS = 0.15  # part of the first rows that may fail
 FIXED = {"gnubg-heuristic": True, "gnubg-heuristic-2009": False}  # fixed rules, and whether they look ahead
 STATED = ("gnubg-2001",)  # rules without a recurrence that a file may state
 RULES = {
@@ -32,12 +41,142 @@ RULES = {
     "gnubg-float": replace(GNUBG, halves=True),
     "bgsage-float": replace(BGSAGE, halves=True),
 }
+SOLVED = ("gnubg", "bgsage", "exact", *FIXED)  # recipes that the solver knows
 
 
-def prove(table: OneSided, work: Work) -> Outcome:
+class OneSidedProof(Proof[OneSided]):
+    """gnubg's and bgsage's rules, float64, and the rules of other programs."""
+
+    recipes = (
+        KnownRecipe("gnubg", "GNU Backgammon's makebearoff", "files of makebearoff 1.07", plain=True),
+        KnownRecipe("bgsage", "the file that bgsage ships", "the file of PyPI bgsage 2.0", plain=True),
+        KnownRecipe(
+            "gnubg-float", "makebearoff's rule in floats, exact halves rounded either way",
+            "a program that divides floats by 36",
+        ),
+        KnownRecipe(
+            "bgsage-float", "bgsage's rule in floats, exact halves rounded either way, as its own "
+            "generate() leaves it", "BearoffDB().generate() of PyPI bgsage 2.0",
+        ),
+        KnownRecipe(
+            "gnubg-2001", "GNU Backgammon before November 2002: plays chosen by sums before rounding",
+            "MD5 ffbb2108abe1fd1a79c6d9d3eadf56cf of gnubg.bd",
+        ),
+        KnownRecipe(
+            "gnubg-heuristic", "what GNU Backgammon plays by where it finds no database: a fixed rule",
+            "evaluations of 1.07.001",
+        ),
+        KnownRecipe(
+            "gnubg-heuristic-2009", "the fixed rule of GNU Backgammon 2009 to 1.00, without a look ahead",
+            "documented",
+        ),
+        KnownRecipe("float32", "distributions kept in float32, rounded once at the end", "plain arithmetic"),
+        KnownRecipe("float64", "distributions kept in float64, rounded once at the end", "plain arithmetic"),
+        KnownRecipe(
+            "exact", "float64 throughout, nothing rounded", "bgfmt solve --recipe exact", plain=True
+        ),
+    )  # fmt: skip
+
+    def prove(self, table: OneSided, request: Request) -> Outcome:
+        return _exact(table, request) if table.exact else _rounded(table, request)
+
+    def cause(self, db: Database, outcome: Outcome | None, start: int, end: int) -> Likely | None:
+        size = sum(region.size for region in db.format.layout(db.table).regions if region.numbers)
+        width = size // db.table.positions
+        return size_behind(db) or (
+            _turned_or_shifted(db.source, start, end, width) if width in (64, 128) else None
+        )
+
+    def put_right(self, table: OneSided, threads: int) -> tuple[Table, int]:
+        if table.exact:
+            return _exact_put_right(table)
+        best: tuple[Table, int] | None = None
+        n = table.positions
+        for rule in (BGSAGE,) if table.gammon_policy == "race" else (GNUBG, BGSAGE):
+            rows = recurrence.rows_of(table, race=rule.race)
+            fails, _ = recurrence.check(rows, rule, threads=threads)
+            bad = np.flatnonzero(fails)
+            changed = recurrence.settle(rows, int(bad[0]) if len(bad) else n, rule)
+            gammon = None if table.gammon is None else rows.gammon_rows()
+            wrong = int((changed > 0).sum())
+            if best is None or wrong < best[1]:
+                best = replace(table, bearoff=rows.bearoff, gammon=gammon), wrong
+            if wrong < n // 10:
+                break
+        assert best is not None
+        return best
+
+    def solve(self, table: OneSided, recipe: str, threads: int, progress: Progress | None) -> Table | None:
+        from bgfmt import solver
+
+        if recipe not in SOLVED:
+            return None
+        return solver.one_sided(
+            table.points, chequers=table.chequers, gammon=table.gammon is not None, recipe=recipe,
+            threads=threads, progress=progress,
+        )  # fmt: skip
+
+    def measure(self, table: OneSided, threads: int) -> dict[str, Any]:
+        from bgfmt.verifier import truth
+
+        return truth.of_rolls(table, threads)
+
+
+# -- float64 -----------------------------------------------------------------------------------------------------
+
+
+def _exact(table: OneSided, request: Request) -> Outcome:
+    which = request.some(table.positions)
+    bad_rows: set[int] = set()
+    kept: list[Finding] = []
+    largest = 0.0
+    for some, right in means.expected_distributions(
+        table, which=which, threads=request.threads, progress=request.progress
+    ):
+        for name, expected in right.items():
+            stored = np.ascontiguousarray(table.arrays()[name][some])
+            bad = np.flatnonzero((stored.view(np.int64) != expected.view(np.int64)).any(axis=1))
+            largest = max(largest, apart(stored[bad], expected[bad]))
+            bad_rows.update(some[bad].tolist())
+            kept += [
+                Finding(
+                    Rule.ENTRY, entry=int(some[k]), expected=expected[k].tolist(), found=stored[k].tolist(),
+                    field=name, sides=sides_of(table, int(some[k])),
+                )
+                for k in bad[: KEPT - len(kept)]
+            ]  # fmt: skip
+    checked = table.positions if which is None else len(which)
+    kept.sort(key=lambda finding: finding.entry or 0)
+    return outcome(table, checked, "exact", len(bad_rows), largest, kept, LAST_BITS)
+
+
+def _exact_put_right(table: OneSided) -> tuple[Table, int]:
+    """Float64 distributions made again by the verifier's own rule, in order of pips."""
+    work = replace(
+        table,
+        bearoff=np.array(table.bearoff),
+        gammon=None if table.gammon is None else np.array(table.gammon),
+    )
+    changed: set[int] = set()
+    keys = means.keys_of(table)
+    _, order, begins = pip_order(table.points, table.chequers)
+    for a, b in pairwise(begins):  # positions of one pip count: none leads to another
+        for some, right in means.expected_distributions(work, which=np.sort(order[a:b]), keys=keys):
+            for name, rows in right.items():
+                stored = work.arrays()[name]
+                differ = (np.asarray(stored[some]).view(np.int64) != rows.view(np.int64)).any(axis=1)
+                changed.update(some[differ].tolist())
+                stored[some] = rows  # type: ignore[index]
+    return work, len(changed)
+
+
+# -- integers ----------------------------------------------------------------------------------------------------
+
+
+def _rounded(table: OneSided, request: Request) -> Outcome:
     """Every row under each recipe, that of the file's own kind first."""
     n = table.positions
-    which = work.some(n)
+    which = request.some(n)
     checked = n if which is None else len(which)
     names = list(RULES)
     if table.gammon_policy == "race":
@@ -46,10 +185,10 @@ def prove(table: OneSided, work: Work) -> Outcome:
     if table.recipe in STATED and which is None and _remade(table, recurrence.rows_of(table), STATED):
         return Outcome(n, n, table.recipe)
     if table.recipe in FIXED:
-        played = _by_fixed_rule(table, recurrence.rows_of(table), which, work)
+        played = _by_fixed_rule(table, recurrence.rows_of(table), which, request)
         if played is not None:
             return played
-    rows: dict[bool, Rows] = {}
+    rows: dict[bool, Distributions] = {}
     best: Fit | None = None
     for name in names:
         rule = RULES[name]
@@ -57,12 +196,16 @@ def prove(table: OneSided, work: Work) -> Outcome:
             rows[rule.race] = recurrence.rows_of(table, race=rule.race)
         own = rows[rule.race]
         few = best is not None and best.failing < max(FEWEST, checked // 100)
-        if best is not None and few and (rule.halves or _follow_not(own, rule, best, work)):
+        if best is not None and few and (rule.halves or _follow_not(own, rule, best, request)):
             continue  # damage must not pass for somebody's rounding
-        if best is not None and which is None and _fails_in_sample(own, rule, work) > LOOKED // 10:
+        if best is not None and which is None and _fails_in_sample(own, rule, request) > LOOKED // 10:
             continue
         fails, largest = recurrence.check(
-            own, rule, which=which, threads=work.threads, progress=work.progress if best is None else None
+            own,
+            rule,
+            which=which,
+            threads=request.threads,
+            progress=request.progress if best is None else None,
         )
         fit = Fit(name, rule, own, fails, largest)
         if fit.failing == 0:
@@ -73,7 +216,7 @@ def prove(table: OneSided, work: Work) -> Outcome:
     assert best is not None
     many = best.failing >= max(FEWEST, checked // 100)
     if many or n <= SMALL:
-        played = _by_fixed_rule(table, best.rows, which, work)
+        played = _by_fixed_rule(table, best.rows, which, request)
         if played is not None:
             return played
     if which is None and len(best.rows.idle_wrong) == 0 and (many or n <= SMALL):
@@ -83,7 +226,7 @@ def prove(table: OneSided, work: Work) -> Outcome:
             return Outcome(n, n, rival)
         if many and (sums == recurrence.WHOLE).all() and int(best.largest.max()) <= NEAR_UNITS:
             return _differs(n, best)
-    return _damaged(table, best, checked, work, told_apart=which is None and n <= SETTLE_MOST)
+    return _damaged(table, best, checked, request, told_apart=which is None and n <= SETTLE_MOST)
 
 
 @dataclass(frozen=True)
@@ -91,8 +234,8 @@ class Fit:
     """How a table fits a rule: bits of the rows that fail, and by how much."""
 
     name: str
-    rule: recurrence.Rule
-    rows: Rows
+    rule: RowRule
+    rows: Distributions
     fails: Array
     largest: Array
 
@@ -112,40 +255,42 @@ def _surprise(table: OneSided, name: str) -> tuple[Finding, ...]:
     return (Finding(Rule.MADE_BY, field=name, found=text),)
 
 
-def _follow_not(rows: Rows, rule: recurrence.Rule, best: Fit, work: Work) -> bool:
+def _follow_not(rows: Distributions, rule: RowRule, best: Fit, request: Request) -> bool:
     """Whether rows that fail under the best rule fail under another too."""
     failing = np.flatnonzero(best.fails)
-    fails, _ = recurrence.check(rows, rule, which=failing, threads=work.threads)
+    fails, _ = recurrence.check(rows, rule, which=failing, threads=request.threads)
     return bool(fails[failing].any())
 
 
-def _fails_in_sample(rows: Rows, rule: recurrence.Rule, work: Work) -> int:
+def _fails_in_sample(rows: Distributions, rule: RowRule, request: Request) -> int:
     n = len(rows.bearoff)
     which = np.unique(np.linspace(1, n - 1, LOOKED).astype(np.int64))
-    fails, _ = recurrence.check(rows, rule, which=which, threads=work.threads)
+    fails, _ = recurrence.check(rows, rule, which=which, threads=request.threads)
     return int((fails[which] > 0).sum() * LOOKED / len(which))
 
 
-def _by_fixed_rule(table: OneSided, rows: Rows, which: Array | None, work: Work) -> Outcome | None:
+def _by_fixed_rule(
+    table: OneSided, rows: Distributions, which: Array | None, request: Request
+) -> Outcome | None:
     """The outcome where all but a few rows are those of gnubg's table in memory."""
-    if table.gammon is not None or table.points != fixed_rule.POINTS:
+    if table.gammon is not None or table.points != recurrence.FIXED_POINTS:
         return None
     looked = np.arange(table.positions) if which is None else which
     for name, look_ahead in sorted(FIXED.items(), key=lambda item: item[0] != table.recipe):
-        wanted = fixed_rule.expected(rows.bearoff, table.chequers, look_ahead=look_ahead)
+        wanted = recurrence.by_fixed_rule(rows.bearoff, table.chequers, look_ahead=look_ahead)
         off = np.abs(wanted[looked] - rows.bearoff[looked]).max(axis=1)
         bad = looked[off > 0]
         if len(bad) == 0:
             return Outcome(table.positions, len(looked), name)
         if len(bad) < max(FEWEST, len(looked) // 100):
             right = replace(rows, bearoff=wanted)
-            found = tuple(_finding(table, work, int(x), 1, rows, right) for x in bad[:KEPT])
+            found = tuple(_finding(table, request, int(x), 1, rows, right) for x in bad[:KEPT])
             worst = float(off.max())
             return Outcome(table.positions, len(looked), failing=len(bad), largest=worst, findings=found)
     return None
 
 
-def _remade(table: OneSided, rows: Rows, names: tuple[str, ...] = ()) -> str:
+def _remade(table: OneSided, rows: Distributions, names: tuple[str, ...] = ()) -> str:
     """The name of a rule without a recurrence, one of these if any are given, that gives just this table, or ""."""
     if table.gammon is not None or table.positions > SETTLE_MOST:
         return ""
@@ -179,7 +324,7 @@ def _differs(n: int, fit: Fit) -> Outcome:
     )
 
 
-def _damaged(table: OneSided, fit: Fit, checked: int, work: Work, *, told_apart: bool) -> Outcome:
+def _damaged(table: OneSided, fit: Fit, checked: int, request: Request, *, told_apart: bool) -> Outcome:
     fails, largest = fit.fails, fit.largest
     bad = np.flatnonzero(fails)
     wrong, inherited, right = bad, np.zeros(0, np.int64), None
@@ -198,11 +343,15 @@ def _damaged(table: OneSided, fit: Fit, checked: int, work: Work, *, told_apart:
         inherited=len(inherited),
         largest=float(largest.max()),
         differences={str(k): int(v) for k, v in enumerate(counts) if v} if len(counts) < 40 else {},
-        findings=tuple(_finding(table, work, int(x), int(fails[x]), fit.rows, right) for x in wrong[:KEPT]),
+        findings=tuple(
+            _finding(table, request, int(x), int(fails[x]), fit.rows, right) for x in wrong[:KEPT]
+        ),
     )
 
 
-def _finding(table: OneSided, work: Work, x: int, fails: int, rows: Rows, right: Rows | None) -> Finding:
+def _finding(
+    table: OneSided, request: Request, x: int, fails: int, rows: Distributions, right: Distributions | None
+) -> Finding:
     part = 0 if fails & 1 else 1
     name = ("bearoff", "gammon")[part]
     if part and x < rows.first_full:
@@ -216,9 +365,30 @@ def _finding(table: OneSided, work: Work, x: int, fails: int, rows: Rows, right:
     return Finding(
         Rule.ENTRY,
         entry=x,
-        offset=work.locate(x, name, roll),
+        offset=request.locate(x, name, roll),
         expected=wanted or None,
         found=stored,
         field=name,
-        sides=(Side.from_number(x, table.points),),
+        sides=sides_of(table, x),
     )
+
+
+# -- causes ------------------------------------------------------------------------------------------------------
+
+
+def _turned_or_shifted(source: Source, start: int, end: int, width: int) -> Likely | None:
+    """Uncompressed distributions that add up only when turned round or shifted."""
+
+    def fits(at: int, order: str) -> bool:
+        size = min(end - start, 64 * width) // width * width
+        if at < 0 or at + size > source.size or size == 0:
+            return False
+        rows = np.frombuffer(source.buffer[at : at + size], f"{order}u2").reshape(-1, recurrence.ROLLS)
+        return float((rows.sum(axis=1, dtype=np.int64) == recurrence.WHOLE).mean()) > 1 - FITS
+
+    if fits(start, "<"):
+        return None
+    if fits(start, ">"):
+        return Likely(Cause.BYTE_ORDER)
+    shift = next((shift for shift in shifts() if fits(start + shift, "<")), None)
+    return None if shift is None else Likely(Cause.SHIFTED, f"{shift:+d}")

@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, cast
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bgfmt.game.board import Side
-from bgfmt.tables import TwoSided
+from bgfmt.errors import FormatError, VerificationError
+from bgfmt.game import board
+from bgfmt.storage import Source
+from bgfmt.tables import Table, TwoSided
 from bgfmt.verifier.findings import KEPT, Cause, Finding, Likely, Outcome, Rule
-from bgfmt.verifier.proofs import Work
-from bgfmt.verifier.recurrence import contact, rules
+from bgfmt.verifier.proofs import KnownRecipe, Progress, Proof, Request, shifts
+from bgfmt.verifier.proofs.bits import prove_pairs, sides_of
+from bgfmt.verifier.recurrence import contact, floats
 from bgfmt.verifier.recurrence import two_sided as recurrence
+from bgfmt.verifier.recurrence.plays import pips
 from bgfmt.verifier.spreading import Opening
+
+if TYPE_CHECKING:
+    from bgfmt.files.database import Database
 
 Array = NDArray[Any]
 SETTLE_MOST = 400_000_000
@@ -23,22 +31,102 @@ SMALL = 210  # positions a side up to which that is done even for few entries th
 SMALL_UNITS = 16
 COLUMNS = ("cubeless", "owned", "centered", "opponent")
 CLUSTER = 100  # entries of one row that a sample takes together
+LAST_BITS = 1e-12
+CORNER = 3  # chequers of the corner that is tried
+FITS = 0.15  # part of a corner's entries that may fail
+PUT_RIGHT_MOST = 160_000_000  # entries
+LEAST_READ = 0.5
+SMALLEST = 4  # rows and columns of a part that is not halved further
 
 
-def prove(table: TwoSided, work: Work) -> Outcome:
+class TwoSidedProof(Proof[TwoSided]):
+    """gnubg's rule, float64, and the arithmetic of other programs."""
+
+    recipes = (
+        KnownRecipe("gnubg", "GNU Backgammon's makebearoff", "files of makebearoff 1.07", plain=True),
+        KnownRecipe(
+            "gnubg-2001", "GNU Backgammon before November 2002: chances to win, in float64, truncated",
+            "MD5 ffbb2108abe1fd1a79c6d9d3eadf56cf of gnubg.bd",
+        ),
+        KnownRecipe(
+            "gnubg-2002", "equities kept in float32, truncated when stored, as GNU Backgammon did in late 2002",
+            "documented; no file was seen",
+        ),
+        KnownRecipe("float32", "equities kept in float32, rounded when stored", "plain arithmetic"),
+        KnownRecipe("float64", "equities kept in float64, rounded when stored", "plain arithmetic"),
+        KnownRecipe("float64-truncated", "equities kept in float64, truncated when stored", "plain arithmetic"),
+        KnownRecipe(
+            "exact", "float64 throughout, nothing rounded", "bgfmt solve --recipe exact", plain=True
+        ),
+    )  # fmt: skip
+
+    def prove(self, table: TwoSided, request: Request) -> Outcome:
+        return _exact(table, request) if table.exact else _rounded(table, request)
+
+    def in_parts(self, table: TwoSided) -> bool:
+        return not table.exact
+
+    def cause(self, db: Database, outcome: Outcome | None, start: int, end: int) -> Likely | None:
+        wrong = 0 if outcome is None else outcome.failing if outcome.wrong is None else outcome.wrong
+        few = outcome is None or wrong < max(8, outcome.entries // 50)
+        return None if few else _other_layout(cast(TwoSided, db.table), db.source, start, end)
+
+    def put_right(self, table: TwoSided, threads: int) -> tuple[Table, int]:
+        if table.exact:
+            made = floats.remade(table.points, table.chequers, table.equities.shape[2], "f8")
+            stored = np.ascontiguousarray(table.equities)
+            differ = (made.view(np.int64) != stored.view(np.int64)).any(axis=2)
+            return replace(table, equities=made), int(differ.sum())
+        if table.entries > PUT_RIGHT_MOST:
+            raise VerificationError("a table of this size is not repaired in memory")
+        table = _unpacked(table)
+        found = recurrence.check(table, threads=threads)
+        complete = len(found.numbers) == found.failing
+        settled = contact.settle(table, found.numbers if complete else None)
+        return replace(table, equities=settled.work), len(settled.wrong)
+
+    def solve(self, table: TwoSided, recipe: str, threads: int, progress: Progress | None) -> Table | None:
+        from bgfmt import solver
+
+        if recipe not in ("gnubg", "exact"):
+            return None
+        return solver.two_sided(
+            table.points,
+            table.chequers,
+            cubeful=table.cubeful,
+            recipe=recipe,
+            threads=threads,
+            progress=progress,
+        )
+
+    def measure(self, table: TwoSided, threads: int) -> dict[str, Any]:
+        from bgfmt.verifier import truth
+
+        return truth.of_equities(table, threads)
+
+
+def _exact(table: TwoSided, request: Request) -> Outcome:
+    def finding(number: int, stored: Array, right: Array) -> Finding:
+        sides = sides_of(table, number)
+        return Finding(Rule.ENTRY, entry=number, expected=right.tolist(), found=stored.tolist(), sides=sides)
+
+    return prove_pairs(table, request, "exact", LAST_BITS, finding)
+
+
+def _rounded(table: TwoSided, request: Request) -> Outcome:
     """Every entry under recipe gnubg; where they differ slightly and everywhere, under its rivals."""
-    if work.sample is not None:
-        return _sampled(table, work)
+    if request.sample is not None:
+        return _sampled(table, request)
     if table.recipe == "gnubg-2001" and _of_2001(table):  # a small one may be the same by gnubg's rule
         return Outcome(table.entries, table.entries, table.recipe)
-    if work.spread is None:
-        found = recurrence.check(table, threads=work.threads, progress=work.progress)
+    if request.spread is None:
+        found = recurrence.check(table, threads=request.threads, progress=request.progress)
     else:
         parts = recurrence.bands(table)
-        found, *others = work.spread.run(check_band, parts, work.progress)
+        found, *others = request.spread.run(check_band, parts, request.progress)
         found.joined(others)
     if table.points > contact.PLAIN_POINTS:
-        found = _with_contact(table, work, found)
+        found = _with_contact(table, request, found)
     if found.failing == 0:
         return Outcome(found.entries, found.entries, "gnubg")
     small = found.largest <= SMALL_UNITS and found.failing > max(64, found.entries // 500)
@@ -57,7 +145,7 @@ def prove(table: TwoSided, work: Work) -> Outcome:
             found.entries, found.entries, failing=found.failing, largest=float(found.largest), systematic=True,
             differences=differences, likely=Likely(_rounding_of(found)),
         )  # fmt: skip
-    return _damaged(table, work, found, differences)
+    return _damaged(table, request, found, differences)
 
 
 def check_band(opening: Opening, band: tuple[int, int]) -> recurrence.Pass:
@@ -65,18 +153,20 @@ def check_band(opening: Opening, band: tuple[int, int]) -> recurrence.Pass:
     return recurrence.check(cast(TwoSided, opening.table()), only=[band])
 
 
-def _damaged(table: TwoSided, work: Work, found: recurrence.Pass, differences: dict[str, float]) -> Outcome:
+def _damaged(
+    table: TwoSided, request: Request, found: recurrence.Pass, differences: dict[str, float]
+) -> Outcome:
     n, numbers = table.positions, found.numbers
-    pips = rules.pips(table.points, table.chequers)
-    numbers = numbers[np.lexsort((numbers, pips[numbers // n] + pips[numbers % n]))]
+    depth = pips(table.points, table.chequers)
+    numbers = numbers[np.lexsort((numbers, depth[numbers // n] + depth[numbers % n]))]
     wrong, inherited, right = numbers, 0, None
     massive = found.failing > max(2000, found.entries // 5)
     if found.entries <= SETTLE_MOST and len(numbers) == found.failing and not massive:
-        settled = recurrence.settle(table, numbers)
+        settled = contact.settle(table, numbers)
         failing = np.isin(settled.wrong, numbers)
         wrong, inherited, right = settled.wrong[failing], int((~failing).sum()), settled.work
     some = wrong[:KEPT]
-    values = recurrence.expected_at(table, some) if right is None else right.reshape(n * n, -1)[some]
+    values = contact.expected_at(table, some) if right is None else right.reshape(n * n, -1)[some]
     return Outcome(
         found.entries,
         found.entries,
@@ -86,30 +176,30 @@ def _damaged(table: TwoSided, work: Work, found: recurrence.Pass, differences: d
         largest=float(found.largest),
         differences=differences,
         findings=tuple(
-            _finding(table, work, int(number), value) for number, value in zip(some, values, strict=True)
+            _finding(table, request, int(number), value) for number, value in zip(some, values, strict=True)
         ),
     )
 
 
-def _finding(table: TwoSided, work: Work, number: int, right: Array) -> Finding:
+def _finding(table: TwoSided, request: Request, number: int, right: Array) -> Finding:
     us, them = divmod(number, table.positions)
     stored = [int(v) for v in table.equities[us, them]]
     wanted = [int(v) for v in right]
     return Finding(
         Rule.ENTRY,
         entry=number,
-        offset=work.locate(number),
+        offset=request.locate(number),
         expected=wanted,
         found=stored,
         field=", ".join(COLUMNS[c] for c in range(len(stored)) if stored[c] != wanted[c]),
-        sides=(Side.from_number(us, table.points), Side.from_number(them, table.points)),
+        sides=sides_of(table, number),
     )
 
 
-def _sampled(table: TwoSided, work: Work) -> Outcome:
+def _sampled(table: TwoSided, request: Request) -> Outcome:
     """Entries at random, some of each of many rows: what they follow from lies in one row of the file."""
     n = table.positions
-    rng, sample = work.rng(), min(work.sample or 0, n * n)
+    rng, sample = request.rng(), min(request.sample or 0, n * n)
     rows = rng.integers(0, n, -(-sample // min(CLUSTER, n)))
     them = np.repeat(rows, min(CLUSTER, n))[:sample]
     numbers = np.unique(rng.integers(0, n, sample) * n + them)
@@ -117,10 +207,10 @@ def _sampled(table: TwoSided, work: Work) -> Outcome:
     order = np.argsort(numbers % n, kind="stable")
     done = 0
     for part in np.array_split(order, max(1, len(order) // (32 * CLUSTER))):
-        right[part] = recurrence.expected_at(table, numbers[part])
+        right[part] = contact.expected_at(table, numbers[part])
         done += len(part)
-        if work.progress is not None:
-            work.progress(done, len(numbers))
+        if request.progress is not None:
+            request.progress(done, len(numbers))
     stored = np.asarray(table.equities[numbers // n, numbers % n])
     off = np.abs(stored.astype(np.int64) - right)
     bad = np.flatnonzero(off.any(axis=1))
@@ -133,7 +223,7 @@ def _sampled(table: TwoSided, work: Work) -> Outcome:
         failing=len(bad),
         largest=float(off.max()),
         systematic=small,
-        findings=tuple(_finding(table, work, int(numbers[k]), right[k]) for k in bad[:KEPT]),
+        findings=tuple(_finding(table, request, int(numbers[k]), right[k]) for k in bad[:KEPT]),
     )
 
 
@@ -152,26 +242,26 @@ def _rivals(table: TwoSided) -> Iterator[tuple[str, Array]]:
     """Tables of other programs' arithmetic, as they store it."""
     size = (table.points, table.chequers, table.equities.shape[2])
     if not table.cubeful:
-        chances = recurrence.remade_in_floats(*size, "f8", chances=True)
+        chances = floats.remade(*size, "f8", chances=True)
         yield "gnubg-2001", np.trunc(chances * 65535.5).astype(np.uint16)
     for width, truncated, rounded in (
         ("f4", "gnubg-2002", "float32"),
         ("f8", "float64-truncated", "float64"),
     ):
         for divide in (True, False):
-            made = recurrence.remade_in_floats(*size, width, divide=divide)
+            made = floats.remade(*size, width, divide=divide)
             for stored in ((made.astype(np.float64) + 1) * 32767.5, (made + 1) * made.dtype.type(32767.5)):
                 yield truncated, np.trunc(stored).astype(np.uint16)
                 yield rounded, np.floor(stored + made.dtype.type(0.5)).astype(np.uint16)
 
 
-def _with_contact(table: TwoSided, work: Work, found: recurrence.Pass) -> recurrence.Pass:
+def _with_contact(table: TwoSided, request: Request, found: recurrence.Pass) -> recurrence.Pass:
     """The pass with pairs in contact held against the rule of their own, see `recurrence.contact`."""
-    numbers, off = contact.check(table, work.threads)
+    numbers, off = contact.check(table, request.threads)
     if len(found.numbers) < found.failing:  # too many to tell which are in contact
         return found
     passed = found.numbers[~contact.Contact(table.points, table.chequers).among(found.numbers)]
-    apart = recurrence.differences(table, passed)
+    apart = contact.differences(table, passed)
     every = np.concatenate([off, apart])
     return recurrence.Pass(
         found.entries, found.columns, len(every), np.sort(np.concatenate([numbers, passed])),
@@ -186,3 +276,80 @@ def _rounding_of(found: recurrence.Pass) -> Cause:
     if above > 20 * max(1, below):
         return Cause.ROUNDED
     return Cause.ROUNDED_DOWN if below > 20 * max(1, above) else Cause.OTHER_ROUNDING
+
+
+# -- damage ------------------------------------------------------------------------------------------------------
+
+
+def _unpacked(table: TwoSided) -> TwoSided:
+    """A compressed table with its equities in memory; what a damaged block held is 0, which the recurrence mends.
+
+    What cannot be read is halved, until 1/256 of the rows and columns is left of it.
+    """
+    grid = recurrence.PairReader(table)
+    if grid.order is None:
+        return table
+    n, order, lost = grid.n, grid.order, 0
+    equities = np.zeros((n, n, grid.columns), np.uint16)
+    step = max(1, recurrence.UNPACKED_BYTES // (n * grid.columns * 2))
+    parts = [(start, min(n, start + step), 0, n) for start in range(0, n, step)]
+    while parts:
+        a, b, first, last = parts.pop()
+        try:
+            found = grid.piece(a, b, first, last).reshape(b - a, last - first, grid.columns)
+        except FormatError:
+            rows, columns = b - a, last - first
+            if max(rows, columns) <= max(SMALLEST, n // 256):
+                lost += rows * columns
+            elif rows >= columns:
+                parts += [(a, a + rows // 2, first, last), (a + rows // 2, b, first, last)]
+            else:
+                parts += [(a, b, first, first + columns // 2), (a, b, first + columns // 2, last)]
+        else:
+            equities[np.ix_(order[a:b], order[first:last])] = found
+        if lost > n * n * LEAST_READ:
+            raise VerificationError("less than half of it can be read")
+    return replace(table, equities=equities)
+
+
+def _other_layout(table: TwoSided, source: Source, start: int, end: int) -> Likely | None:
+    """Numbers that obey the recurrence in the other byte order, shifted, or as a table of another size."""
+    n, columns, points = table.positions, table.equities.shape[2], table.points
+    chequers = min(CORNER, table.chequers)
+    if _corner_fits(source, start, end, points, chequers, n, columns):
+        return None
+    if _corner_fits(source, start, end, points, chequers, n, columns, order=">"):
+        return Likely(Cause.BYTE_ORDER)
+    for shift in shifts():
+        if _corner_fits(source, start + shift, end + min(0, shift), points, chequers, n, columns):
+            return Likely(Cause.SHIFTED, f"{shift:+d}")
+    for wide in (columns, 1 if columns == 4 else 4):
+        for other_points in range(1, 13):
+            for other in range(1, 16):
+                m = board.count(other_points, other)
+                if (m, wide) == (n, columns) or m * m * wide * 2 > 4 * (end - start):
+                    continue
+                if _corner_fits(source, start, end, other_points, min(CORNER, other), m, wide):
+                    size = f"{other_points}x{other}{' cubeless' if wide == 1 else ''}"
+                    return Likely(Cause.OTHER_SIZE, f"it begins like {size}")
+    return None
+
+
+def _corner_fits(
+    source: Source, start: int, end: int, points: int, chequers: int, n: int, columns: int, order: str = "<"
+) -> bool:
+    """Whether the corner of few chequers of an n x n table at `start` obeys the recurrence: it is a table itself."""
+    m = board.count(points, chequers)
+    row = n * columns * 2
+    last = start + (m - 1) * row + m * columns * 2
+    if start < 0 or last > min(end, source.size):
+        return False
+    first = np.frombuffer(source.buffer[start : start + m * columns * 2], "u1")
+    if (first == 255).mean() < 0.75:  # a side without chequers has won, in either byte order
+        return False
+    corner = np.empty((m, m, columns), np.uint16)
+    for us in range(m):
+        at = start + us * row
+        corner[us] = np.frombuffer(source.buffer[at : at + m * columns * 2], f"{order}u2").reshape(m, columns)
+    found = recurrence.check(TwoSided(points=points, chequers=chequers, equities=corner))
+    return found.failing <= FITS * found.entries

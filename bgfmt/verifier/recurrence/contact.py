@@ -17,12 +17,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgfmt.game import board
+from bgfmt.jit import njit
 from bgfmt.tables import TwoSided
-from bgfmt.verifier.recurrence import rules
+from bgfmt.verifier.recurrence import two_sided
+from bgfmt.verifier.recurrence.plays import NOWHERE, WEIGHTS, landing, numbering, pips, plays
+from bgfmt.verifier.recurrence.two_sided import Settled, store, values_of, weigh
 
 Array = NDArray[Any]
 PLAIN_POINTS = 12  # beyond, the two sides' points overlap
 PASSED = 24  # points of both sides' last chequers together, up to which they have
+STUCK = -65535  # what a roll without a play counts
 
 
 class Contact:
@@ -45,10 +49,8 @@ class Contact:
 
     def values(self, equities: Any, us: Array, them: Array) -> Array:
         """(m, columns) int64 as stored: what follows for pairs in contact from the stored entries of row `them`."""
-        from bgfmt.verifier.recurrence import kernels_contact as kernels
-
         out = np.zeros((len(us), equities.shape[2]), np.int64)
-        terms, _ = rules.terms_of(self.points)
+        terms = numbering(self.points).terms
         wanted, at = np.unique(them, return_inverse=True)
         for part in np.array_split(np.arange(len(wanted)), -(-len(wanted) // 64) or 1):
             mine = np.flatnonzero(np.isin(at, part))
@@ -56,7 +58,7 @@ class Contact:
                 stored = np.ascontiguousarray(equities[wanted[part]], np.uint16)
                 found = np.zeros((len(mine), out.shape[1]), np.int64)
                 sides = self.counts[us[mine]], self.counts[them[mine]]
-                kernels.values(stored, *sides, at[mine] - part[0], terms, found)
+                values_in_contact(stored, *sides, at[mine] - part[0], terms, found)
                 out[mine] = found
         return out
 
@@ -85,16 +87,35 @@ def histogram_of(differences: Array) -> Array:
     return out
 
 
-def settle(table: TwoSided) -> tuple[Array, Array]:
-    """(the whole table put right, in order of pips; the numbers of the entries that were wrong, in order)."""
-    from bgfmt.verifier.recurrence import kernels_two_sided as kernels
+def differences(table: TwoSided, numbers: Array) -> Array:
+    """(m, columns) int64: the entries `numbers` of any two-sided table as stored, less what the rule gives."""
+    us, them = np.divmod(numbers, table.positions)
+    stored = np.asarray(table.equities[us, them]).reshape(len(numbers), table.equities.shape[2])
+    return stored.astype(np.int64) - expected_at(table, numbers)
 
+
+def expected_at(table: TwoSided, numbers: Array) -> Array:
+    """(m, columns) int64: what the rule gives for the entries `numbers` of any two-sided table."""
+    if table.points <= PLAIN_POINTS:
+        return two_sided.expected_at(table, numbers)
+    met = Contact(table.points, table.chequers)
+    here = met.among(numbers)
+    out = np.zeros((len(numbers), table.equities.shape[2]), np.int64)
+    out[here] = met.values(table.equities, *np.divmod(numbers[here], table.positions))
+    out[~here] = two_sided.expected_at(table, numbers[~here])
+    return out
+
+
+def settle(table: TwoSided, failing: Array | None) -> Settled:
+    """Any two-sided table put right; failing : as of `two_sided.settle`."""
+    if table.points <= PLAIN_POINTS:
+        return two_sided.settle(table, failing)
     n, met = table.positions, Contact(table.points, table.chequers)
-    starts, results = rules.plays(table.points, table.chequers)
-    pips = rules.pips(table.points, table.chequers)
+    starts, results = plays(table.points, table.chequers)
+    depth = pips(table.points, table.chequers)
     work = np.array(np.asarray(table.equities), np.uint16)
     flat = work.reshape(n * n, -1)
-    totals = (pips[:, None] + pips).reshape(-1)
+    totals = (depth[:, None] + depth).reshape(-1)
     order = np.argsort(totals, kind="stable")
     wrong = []
     for some in np.split(order, np.flatnonzero(np.diff(totals[order])) + 1):
@@ -102,9 +123,149 @@ def settle(table: TwoSided) -> tuple[Array, Array]:
         right = np.empty((len(some), flat.shape[1]), np.int64)
         right[here] = met.values(work, us[here], them[here])
         passed = np.empty((int((~here).sum()), flat.shape[1]), np.int64)
-        kernels.values_of(work, us[~here], them[~here], starts, results, passed)
+        values_of(work, us[~here], them[~here], starts, results, passed)
         right[~here] = passed
         bad = (flat[some] != right).any(axis=1)
         flat[some[bad]] = right[bad]
         wrong.append(np.sort(some[bad]))
-    return work, np.concatenate(wrong)
+    return Settled(work, np.concatenate(wrong))
+
+
+# -- compiled ----------------------------------------------------------------------------------------------------
+
+
+@njit()
+def moved(us: Array, them: Array, source: int, die: int, after: Array, met: Array) -> bool:
+    """Move a chequer of ours from `source` (0 is point 1): the sides after it in `after` and `met`, or False."""
+    points = len(us)
+    if us[source] == 0:
+        return False
+    top = points - 1
+    while us[top] == 0:
+        top -= 1
+    to = landing(source, die, top)
+    if to == NOWHERE:
+        return False
+    place = 23 - to  # of the point it lands on, as they count
+    if to >= 0 and place < points and them[place] > 1:
+        return False
+    after[:] = us
+    met[:] = them
+    after[source] -= 1
+    if to >= 0:
+        if place < points and them[place] == 1:
+            after[to] = 1
+            met[place] = 0
+        else:
+            after[to] += 1
+    return True
+
+
+@njit()
+def consider(row: Array, after: Array, terms: Array, best: Array) -> None:
+    """Take the values of a play that leads to `after` where they are greater; row : (n, columns) of the others."""
+    points = len(after)
+    number, above = 0, 0
+    for k in range(points):
+        above += after[points - 1 - k]
+        number += terms[k, above]
+    weigh(row, number, best)
+
+
+@njit()
+def singles(
+    us: Array,
+    them: Array,
+    row: Array,
+    terms: Array,
+    one: int,
+    two: int,
+    boards: Array,
+    met: Array,
+    best: Array,
+) -> int:
+    """The plays of two different dice, `one` first, that use both; how many there are."""
+    points, found = len(us), 0
+    for a in range(points):
+        if moved(us, them, a, one, boards[0], met[0]):
+            for b in range(points):
+                if moved(boards[0], met[0], b, two, boards[1], met[1]):
+                    consider(row, boards[1], terms, best)
+                    found += 1
+    return found
+
+
+@njit()
+def only(
+    us: Array, them: Array, row: Array, terms: Array, die: int, boards: Array, met: Array, best: Array
+) -> int:
+    """The plays of one die; how many there are."""
+    found = 0
+    for a in range(len(us)):
+        if moved(us, them, a, die, boards[0], met[0]):
+            consider(row, boards[0], terms, best)
+            found += 1
+    return found
+
+
+@njit()
+def doubles(
+    us: Array, them: Array, row: Array, terms: Array, die: int, boards: Array, met: Array, best: Array
+) -> None:
+    """The plays of a double that use as many dice as can be used, the highest chequers first."""
+    points = len(us)
+    next_source = np.zeros(5, np.int64)
+    any_here = np.zeros(5, np.bool_)
+    depth, most = 0, 0
+    boards[0] = us
+    met[0] = them
+    next_source[0] = points - 1
+    while depth >= 0:
+        deeper = False
+        while next_source[depth] >= 0:
+            source = next_source[depth]
+            next_source[depth] -= 1
+            if moved(boards[depth], met[depth], source, die, boards[depth + 1], met[depth + 1]):
+                any_here[depth] = True
+                depth += 1
+                next_source[depth] = source if depth < 4 else -1
+                any_here[depth] = False
+                deeper = True
+                break
+        if deeper:
+            continue
+        if depth and not any_here[depth] and depth >= most:
+            if depth > most:
+                best[:] = STUCK
+                most = depth
+            consider(row, boards[depth], terms, best)
+        depth -= 1
+
+
+@njit()
+def values_in_contact(rows: Array, us: Array, them: Array, at: Array, terms: Array, out: Array) -> None:
+    """out[i] = what makebearoff gives for sides us[i] and them[i], (m, points) int8, from row at[i] of `rows`.
+
+    rows : (r, n, columns) uint16, those of the other side on roll. out : (m, columns) int64, as stored.
+    """
+    points, columns = us.shape[1], rows.shape[2]
+    boards, met = np.zeros((5, points), np.int8), np.zeros((5, points), np.int8)
+    best, total = np.empty(4, np.int64), np.empty(4, np.int64)
+    for i in range(len(us)):
+        row = rows[at[i]]
+        total[:] = 0
+        roll = 0
+        for a in range(1, 7):
+            for b in range(1, a + 1):
+                best[:] = STUCK
+                if a == b:
+                    doubles(us[i], them[i], row, terms, a, boards, met, best)
+                else:
+                    found = singles(us[i], them[i], row, terms, a, b, boards, met, best)
+                    found += singles(us[i], them[i], row, terms, b, a, boards, met, best)
+                    if found == 0 and only(us[i], them[i], row, terms, a, boards, met, best) == 0:
+                        only(us[i], them[i], row, terms, b, boards, met, best)
+                for c in range(columns):
+                    total[c] += WEIGHTS[roll] * best[c]
+                roll += 1
+        store(total, out[i])

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import pairwise
 from math import comb
 from typing import Any
 
@@ -16,18 +17,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgfmt.game import board
-from bgfmt.verifier.recurrence import hypergammon_lists as listed
-from bgfmt.verifier.recurrence.hypergammon_lists import PLACES, SOME
 
 Array = NDArray[Any]
 Progress = Callable[[int, int], None]
 WHOLE = 16777215
 DECODE = np.float32(1 / WHOLE)
+PLACES = 25  # points and the bar
 PART = 4096  # records a thread takes at once
-PARTS = 3  # of their columns, for each thread
+SOME = 64  # rows made at once
 SETTLING = 200  # steps after which records settle in any case
 APART = 20  # times the limit by which what is wrong in itself differs, where anything does
-EQUITIES = 5
 WHILE = 1 << 17  # records compared at once
 #: classes of records
 ILLEGAL, OVER, CONTACT, RACE = 0, 1, 2, 3
@@ -78,18 +77,38 @@ def boards_of(chequers: int) -> Array:
     return board.unrank_array(np.arange(board.count(PLACES, chequers)), PLACES).astype(np.int64)
 
 
-def terms_of() -> Array:
-    """Terms of position numbers on 25 places."""
-    return np.array([[comb(s + k - 1, k) for s in range(16)] for k in range(1, PLACES + 1)], np.int64)
+def terms_of(most: int = 16) -> Array:
+    """Terms of position numbers on 25 places, of fewer than `most` chequers."""
+    return np.array([[comb(s + k - 1, k) for s in range(most)] for k in range(1, PLACES + 1)], np.int64)
+
+
+def lists(boards: Array, threads: int) -> Any:
+    """The plays of all sides, as `kernels_hypergammon.Lists`."""
+    from bgfmt.verifier.recurrence import kernels_hypergammon as kernels
+
+    n = len(boards)
+    wide = terms_of(kernels.WIDE)
+    blocked, blots = np.zeros(n, np.int64), np.zeros(n, np.int64)
+    met, hit = np.zeros((n, 3), np.int64), np.zeros((n, 8), np.int64)
+    kernels.others(boards, wide, blocked, blots, met, hit)
+    cuts = np.linspace(0, n, 4 * threads + 1).astype(int).tolist()
+    ends = [np.zeros((b - a) * PLACES * kernels.ROLLS, np.int64) for a, b in pairwise(cuts)]
+    with ThreadPoolExecutor(threads) as pool:
+        plays = list(
+            pool.map(lambda a, b, of: kernels.list_sides(boards, a, b, wide, of), cuts, cuts[1:], ends)
+        )
+    before = np.cumsum([0] + [len(after) for after, _ in plays])
+    starts = np.concatenate([[0], *(some + at for some, at in zip(ends, before[:-1], strict=True))])
+    after, landed = (np.concatenate(parts) for parts in zip(*plays, strict=True))
+    return kernels.Lists(starts, after, landed, blocked, blots, met, hit)
 
 
 class Iteration:
-    """makehyper's iteration in memory: renewal in place, record by record, row by row, whatever the threads.
+    """makehyper's iteration in memory: renewal in place, record by record, row by row.
 
     A record [us, them] looks at rows of `them` or, where blots are hit, of sides of a greater number, and there at
     sides that `us` may become, whose numbers are smaller. So with us < them all it looks at comes after its turn, and
-    is as it was; a sweep makes those records first, all at once. Then it takes the others some rows at a time, in
-    order: those that look at none of these rows, all at once, and the rest record by record.
+    is as it was; a sweep makes those records first, on all threads. Then it takes the others, one after the other.
 
     values (n * n, 10) : the numbers. live, races : numbers of the records that are iterated, and of those of them
     in which all contact is over: they look at races alone. divide : sums are divided by 36 instead of multiplied by
@@ -105,12 +124,9 @@ class Iteration:
         self.boards = boards_of(chequers)
         n = len(self.boards)
         width = np.float64 if exact else np.float32
-        self.values, self._old = np.zeros((n * n, 10), width), np.zeros((n * n, 10), width)
-        self._turned, self._later = np.zeros((2 * n * n, 10), width), False
+        self.values, self._turned = np.zeros((n * n, 10), width), np.zeros((n * n, 10), width)
         self.kinds = np.zeros(n * n, np.uint8)
-        self._lists = listed.lists(self.boards, threads)
-        self._tiles, self._least = listed.tiles(self._lists), listed.least(self._lists)
-        self._told = np.zeros(len(self._tiles.sides) * n * EQUITIES, width)
+        self._lists = lists(self.boards, threads)
         self.begin_again(divide=divide)
         self.live, self.races = np.flatnonzero(self.kinds >= CONTACT), np.flatnonzero(self.kinds == RACE)
         self._without_contact = np.where(self.kinds == CONTACT, ILLEGAL, self.kinds).astype(np.uint8)
@@ -122,7 +138,7 @@ class Iteration:
         self.divide = divide
         kernels.start_values(self.boards, self.chequers, self.values, self.kinds)
         self._renewed = self.kinds
-        self.go_on(self.values)
+        kernels.turn_all(len(self.boards), self.values, self._turned)
 
     def leave_races(self) -> None:
         """Races are settled: sweeps leave them as they are."""
@@ -130,56 +146,27 @@ class Iteration:
 
     def restart(self, records: Array) -> None:
         """Go on from the records of a file, as makehyper -r does."""
-        self._renewed = self.kinds
-        self.go_on(decode(records.reshape(-1, 28)))
-
-    def go_on(self, values: Array) -> None:
-        """Go on from values that were kept."""
-        from bgfmt.verifier.recurrence import kernels_hyper_lanes as lanes
         from bgfmt.verifier.recurrence import kernels_hypergammon as kernels
 
-        self.values[:] = values
-        self._old[:] = values
-        many = len(values)
-        kernels.turn_all(len(self.boards), self.values, self._turned[:many])
-        self._turned[many:] = self._turned[:many]
-        lanes.spread_all(len(self.boards), self._tiles, self._turned, self._told)
+        self._renewed = self.kinds
+        self.values[:] = decode(records.reshape(-1, 28))
+        kernels.turn_all(len(self.boards), self.values, self._turned)
 
     def sweep(self, *, races: bool = False) -> float:
         """One sweep, of races alone if so asked; the greatest change of a number."""
-        from bgfmt.verifier.recurrence import kernels_hyper_lanes as lanes
-        from bgfmt.verifier.recurrence import kernels_hyper_rows as kernels
+        from bgfmt.verifier.recurrence import kernels_hypergammon as kernels
 
-        n, tiles = len(self.boards), len(self._tiles.blocked)
-        self.values, self._old = self._old, self.values
-        self._later = not self._later
-        kinds = self._without_contact if races else self._renewed
-        constant = (self._lists, self._tiles, kinds, self.divide, self.exact)
-        arrays = (self._old, self.values, self._turned, self._told, self._later)
+        n, kinds = len(self.boards), self._without_contact if races else self._renewed
+        known = (self._lists, self.boards, self.chequers, kinds, self.divide, self.exact)
+        arrays, starts = (self.values, self._turned), range(0, n, SOME)
 
-        def make(first: int, from_: int, to: int, own: bool) -> float:
-            least = self._least[first // SOME]
-            return float(
-                lanes.rows_by_tiles(first, min(n, first + SOME), from_, to, own, least, *constant, *arrays)
-            )
+        def beyond(first: int) -> float:
+            return float(kernels.rows(first, min(n, first + SOME), True, *known, *arrays))
 
-        def over(first: int, own: bool) -> None:
-            there = (self._lists, self._tiles, self.boards, self.chequers, kinds, *arrays[1:])
-            kernels.over(first, min(n, first + SOME), own, *there)
-
-        def begin(first: int) -> float:
-            over(first, False)
-            return make(first, 0, tiles, False)
-
-        parts = 1 if self.threads == 1 or races else PARTS * self.threads
-        cuts = np.linspace(0, tiles, min(parts, tiles) + 1).astype(int).tolist()
         with ThreadPoolExecutor(self.threads) as pool:
-            changes = list(pool.map(begin, range(0, n, SOME)))
-            for first in range(0, n, SOME):
-                changes += pool.map(lambda a, b: make(first, a, b, True), cuts, cuts[1:])  # noqa: B023
-                over(first, True)
-                last, least = min(n, first + SOME), self._least[first // SOME]
-                changes.append(float(kernels.rows_in_order(first, last, least, *constant, *arrays)))
+            changes = list(pool.map(beyond, starts))
+        for first in starts:
+            changes.append(float(kernels.rows_in_order(first, min(n, first + SOME), *known, *arrays)))
         return max(changes)
 
     def records(self) -> Array:
@@ -231,7 +218,7 @@ def steps(
     Plays whose cubeless values are within `slack` of each other count as equally good. `exact` : the records are
     (n, n, 10) float64, and the step is that of recipe exact.
     """
-    from bgfmt.verifier.recurrence import kernels_hyper_steps, kernels_hypergammon
+    from bgfmt.verifier.recurrence import kernels_hypergammon as kernels
 
     boards, terms = boards_of(chequers), terms_of()
     n = len(boards)
@@ -242,14 +229,14 @@ def steps(
         rows = np.asarray(stored[start:stop])
         values[start * n : stop * n] = (rows if exact else decode(rows)).reshape(-1, 10)
     kinds = np.zeros(n * n, np.uint8)
-    kernels_hypergammon.classes(boards, kinds)
+    kernels.classes(boards, kinds)
     total = n * n if which is None else len(which)
 
     def work(start: int) -> Steps:
         stop = min(total, start + PART)
         some = np.arange(start, stop) if which is None else which[start:stop]
         right, off = np.zeros((len(some), 10), width), np.zeros(len(some), width)
-        kernels_hyper_steps.residual(
+        kernels.residual(
             values, kinds, boards, terms, chequers, some, width(slack), exact, divide, right, off
         )
         return Steps(some, right, off, kinds[some])
@@ -268,18 +255,16 @@ def settled(stored: Array, chequers: int, which: Array, limit: float) -> tuple[A
 
     stored (n * n, 10) float64. The records are iterated among themselves until none changes by more than `limit`.
     """
-    from bgfmt.verifier.recurrence import kernels_hyper_steps, kernels_hypergammon
+    from bgfmt.verifier.recurrence import kernels_hypergammon as kernels
 
     boards, terms = boards_of(chequers), terms_of()
     kinds = np.zeros(len(stored), np.uint8)
-    kernels_hypergammon.classes(boards, kinds)
+    kernels.classes(boards, kinds)
     values = np.nan_to_num(stored, posinf=0, neginf=0)
     right, off = np.zeros((len(which), 10)), np.zeros(len(which))
 
     def step(some: Array) -> None:
-        kernels_hyper_steps.residual(
-            values, kinds, boards, terms, chequers, some, 2 * limit, True, False, right, off
-        )
+        kernels.residual(values, kinds, boards, terms, chequers, some, 2 * limit, True, False, right, off)
 
     for _ in range(SETTLING):
         step(which)

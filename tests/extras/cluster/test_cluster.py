@@ -153,7 +153,9 @@ def test_no_worker_is_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
         with pytest.raises(ClusterError, match="no worker came in 1 seconds"):
             solve_stored("two-sided", 3, 2, **how)
         alone.scale(1)
+        monkeypatch.setattr("bgfmt.extras.cluster.dask_workers.STARTING", 120)
         with DaskWorkers(alone.scheduler_address) as workers:
+            monkeypatch.setattr("bgfmt.extras.cluster.dask_workers.STARTING", 1)
             alone.scale(0)
             with pytest.raises(ClusterError, match="no worker has been there for 1 seconds"):
                 list(workers.run(time.sleep, [600]))

@@ -21,11 +21,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgfmt.errors import CapabilityError, CorruptError, HeaderError, TruncatedError
-from bgfmt.extras.lab.tables.gillogly import CHEQUERS, POINTS, ROLLS, Domain, domain_ids
+from bgfmt.extras.lab.tables.gillogly import CHEQUERS, POINTS, ROLLS, Domain, Gillogly, domain_ids
 from bgfmt.formats.base import Extent, Format, Head, Layout, Options, Outlet, Reading, Region
 from bgfmt.game import board
 from bgfmt.storage import Source
-from bgfmt.tables import Gillogly
 
 Bytes = NDArray[np.uint8]
 MAGIC, BINARY_MAGIC = b"bkg-bearoff ", b"bkg-T-"

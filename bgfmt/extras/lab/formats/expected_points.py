@@ -18,10 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgfmt.errors import CorruptError, HeaderError, TruncatedError
+from bgfmt.extras.lab.tables.expected_points import ExpectedPoints
 from bgfmt.formats.base import Extent, Format, Head, Layout, Options, Outlet, Reading, Region
 from bgfmt.game import board
 from bgfmt.storage import Source
-from bgfmt.tables import ExpectedPoints, LazyRows
+from bgfmt.tables import LazyRows
 
 Bytes = NDArray[np.uint8]
 MAGIC = b"bearoff-2s "

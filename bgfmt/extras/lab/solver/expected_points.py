@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from bgfmt.extras.lab.tables.expected_points import millionths
+from bgfmt.extras.lab.tables.expected_points import ExpectedPoints, millionths
 from bgfmt.game import board
 from bgfmt.solver import Plan, Recipe, Solver, plan, two_sided
 from bgfmt.solver.recipe import recipe as find_recipe
-from bgfmt.tables import ExpectedPoints
 
 
 def expected_points(
@@ -47,6 +46,7 @@ class ExpectedPointsSolver(Solver):
 
     name = kind = "expected-points"
     unit = " pairs"
+    function = staticmethod(expected_points)
 
     def plan(self, threads: int | None = None, memory: int | None = None) -> Plan:
         size = self.points, self.chequers

@@ -13,13 +13,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgfmt.errors import SolverError
-from bgfmt.extras.lab.tables.gillogly import CHEQUERS, POINTS, Domain, domain_ids, domain_of, millionths
+from bgfmt.extras.lab.tables.gillogly import (
+    CHEQUERS,
+    POINTS,
+    Domain,
+    Gillogly,
+    domain_ids,
+    domain_of,
+    millionths,
+)
 from bgfmt.extras.lab.tables.gillogly import ROLLS as COLUMNS
 from bgfmt.game import board
 from bgfmt.game.moves import ROLLS, race_plays
 from bgfmt.solver import Plan, Recipe, Solver, mean_rolls, plan
 from bgfmt.solver.recipe import recipe as find_recipe
-from bgfmt.tables import Gillogly
 
 Array = NDArray[Any]
 Progress = Callable[[int, int], None]
@@ -82,6 +89,7 @@ class GilloglySolver(Solver):
     """The union of the two conditions of the domain by 15 chequers, the intersection by 8."""
 
     name = kind = "bkg"
+    function = staticmethod(gillogly)
 
     def plan(self, threads: int | None = None, memory: int | None = None) -> Plan:
         if self.points != POINTS or self.chequers not in CHEQUERS.values():

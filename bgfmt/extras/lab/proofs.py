@@ -1,0 +1,152 @@
+"""The proofs of the lab's kinds of tables: BKG's table and expected points, which the rules give at once.
+
+Every number is held against the rule's, in float64 or rounded to millionths.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgfmt.extras.lab.tables.expected_points import ExpectedPoints
+from bgfmt.extras.lab.tables.gillogly import MILLION, POINTS, ROLLS, Gillogly, domain_ids
+from bgfmt.game import board
+from bgfmt.game.board import Position, Side
+from bgfmt.tables import Table
+from bgfmt.verifier.findings import KEPT, Cause, Finding, Likely, Outcome, Rule
+from bgfmt.verifier.proofs import KnownRecipe, Progress, Proof, Request
+from bgfmt.verifier.recurrence import floats, means, plays
+
+Array = NDArray[Any]
+LONGEST = 16  # rolls of the longest bear-off in BKG's table
+EXACT = "float64 throughout, nothing rounded"
+
+
+def compare(table: Table, request: Request, recipe: str, stored: Array, right: Array) -> Outcome:
+    """Compare rows (entries, numbers) with float64 ones: to the last bit, or to the last decimal of millionths."""
+    which = request.some(len(stored))
+    numbers = np.arange(len(stored)) if which is None else which
+    if request.progress is not None:
+        request.progress(len(numbers), len(numbers))
+    ours, rule = stored[numbers], right[numbers]
+    if not table.exact:
+        rule = np.copysign(np.floor(np.abs(rule) * MILLION + 0.5), rule)
+    with np.errstate(invalid="ignore"):
+        gap = np.nan_to_num(np.abs(ours - rule), nan=np.inf)
+    differ = gap > 0
+    if table.exact:  # minus nought is not nought
+        differ = np.ascontiguousarray(ours).view(np.int64) != np.ascontiguousarray(rule).view(np.int64)
+    bad = np.flatnonzero(differ.any(axis=1))
+    if not len(bad):
+        return Outcome(len(stored), len(numbers), "exact" if table.exact else recipe)
+    largest, scale = float(gap.max()), 1 if table.exact else MILLION
+    systematic = largest <= 1 and not table.exact and len(bad) > max(20, len(numbers) // 50)
+    findings = []
+    for k in bad[:KEPT]:
+        number, column = int(numbers[k]), int(gap[k].argmax())
+        entry = table.asked(number)
+        sides: tuple[Side, ...] = (entry.us, entry.them) if isinstance(entry, Position) else (entry,)
+        findings.append(
+            Finding(
+                Rule.ENTRY, entry=number, offset=request.locate(number, "", column),
+                expected=float(rule[k, column]) / scale, found=float(ours[k, column]) / scale,
+                field=table.columns[-1].unit, sides=sides,
+            )
+        )  # fmt: skip
+    return Outcome(
+        len(stored), len(numbers), failing=len(bad), largest=largest / scale, unit="apart", systematic=systematic,
+        likely=Likely(Cause.OTHER_ROUNDING) if systematic else None, findings=() if systematic else tuple(findings),
+    )  # fmt: skip
+
+
+class ExpectedPointsProof(Proof[ExpectedPoints]):
+    """Expected points: the cubeless equities of both sides."""
+
+    recipes = (
+        KnownRecipe(
+            "points", "the 2011 blog's expected points, to six decimals", "bgfmt solve expected-points", plain=True
+        ),
+        KnownRecipe("exact", EXACT, "bgfmt solve expected-points --recipe exact", plain=True),
+    )  # fmt: skip
+
+    def prove(self, table: ExpectedPoints, request: Request) -> Outcome:
+        right = floats.remade(table.points, table.chequers, 1, "f8")[1:, 1:, 0]
+        stored = np.asarray(table.worth, np.float64).reshape(-1, 1)
+        return compare(table, request, "points", stored, right.reshape(-1, 1))
+
+    def solve(
+        self, table: ExpectedPoints, recipe: str, threads: int, progress: Progress | None
+    ) -> Table | None:
+        from bgfmt.solver import expected_points
+
+        return expected_points(  # type: ignore[no-any-return]
+            table.points, table.chequers, recipe=recipe, threads=threads, progress=progress
+        )
+
+
+class GilloglyProof(Proof[Gillogly]):
+    """BKG's table: least expected rolls, and the chances that follow from their plays."""
+
+    recipes = (
+        KnownRecipe("bkg", "Gillogly's table for BKG, to six decimals", "bgfmt solve bkg", plain=True),
+        KnownRecipe("exact", EXACT, "bgfmt solve bkg --recipe exact", plain=True),
+    )
+
+    def prove(self, table: Gillogly, request: Request) -> Outcome:
+        rows_of = nearest_rows_of if table.exact else rows_of_millionths
+        right = np.ascontiguousarray(rows_of(domain_ids(table.domain)))
+        return compare(table, request, "bkg", np.asarray(table.rows, np.float64), right)
+
+    def solve(self, table: Gillogly, recipe: str, threads: int, progress: Progress | None) -> Table | None:
+        from bgfmt.solver import gillogly
+
+        return gillogly(  # type: ignore[no-any-return]
+            table.domain, recipe=recipe, threads=threads, progress=progress
+        )
+
+
+def rows_of_millionths(ids: Array) -> Array:
+    """(m, 9) float64, ENR and P(1)..P(8) of the sides with these gnubg position numbers."""
+    n = board.count(POINTS, board.MAX_CHEQUERS)
+    mean = means.means_of(POINTS, board.MAX_CHEQUERS)
+    keys = np.zeros((n, 2))
+    keys[:, 0] = mean
+    chances = np.zeros((n, 1 + ROLLS))
+    chances[0, 0] = 1
+    none = np.zeros((0, 1 + ROLLS))
+    _, order, begins = plays.pip_order(POINTS, board.MAX_CHEQUERS)
+    for left in range(1, len(begins) - 1):
+        some = np.sort(order[begins[left] : begins[left + 1]])
+        out, unused = np.zeros((len(some), 1 + ROLLS)), np.zeros((len(some), 1 + ROLLS))
+        means.float64_rows(plays.numbering(POINTS), some, keys, chances, none, n, out, unused)
+        chances[some] = out
+    return np.concatenate([mean[ids, None], chances[ids, 1:]], axis=1)
+
+
+def nearest_rows_of(ids: Array) -> Array:
+    """The same, every number the double nearest to the exact one: ways are counted in whole numbers, divided once."""
+    mean = means.means_of(POINTS, board.MAX_CHEQUERS)
+    starts, results = plays.plays(POINTS, board.MAX_CHEQUERS)
+
+    def best(roll: int) -> int:
+        reached = results[starts[roll] : starts[roll + 1]]
+        return int(reached[mean[reached].argmin()]) if len(reached) else 0
+
+    row_of = np.full(len(mean), -1)
+    row_of[ids] = np.arange(len(ids))
+    pips = plays.pips(POINTS, board.MAX_CHEQUERS)[ids]
+    chosen = np.array([[best(plays.ROLLS * x + roll) for roll in range(plays.ROLLS)] for x in ids.tolist()])
+    ways = np.zeros((len(ids), LONGEST + 1), object)  # of 36^n, Python's integers
+    ways[pips == 0, 0] = 1
+    weights = plays.WEIGHTS.astype(object)[None, :, None]
+    for left in range(1, int(pips.max()) + 1):
+        some = np.flatnonzero(pips == left)
+        if len(some):
+            ways[some, 1:] = (ways[row_of[chosen[some]], :-1] * weights).sum(axis=1)
+    whole = sum(n * 36 ** (LONGEST - n) * ways[:, n] for n in range(LONGEST + 1))
+    columns = [whole, *(ways[:, n] for n in range(1, ROLLS + 1))]
+    parts = [36**LONGEST, *(36**n for n in range(1, ROLLS + 1))]
+    quotients = zip(columns, parts, strict=True)
+    return np.array([(column / part).astype(np.float64) for column, part in quotients]).T

@@ -1,0 +1,78 @@
+"""Tables of floats, whose numbers follow to the last bit or do not: what their proofs share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgfmt.game.board import Side
+from bgfmt.tables import Table
+from bgfmt.verifier.findings import KEPT, Cause, Finding, Likely, Outcome
+from bgfmt.verifier.proofs import Request
+from bgfmt.verifier.recurrence import floats
+
+Array = NDArray[Any]
+
+
+def sides_of(table: Table, number: int) -> tuple[Side, ...]:
+    """The sides of an entry, the one on roll first."""
+    if table.sides == 1:
+        return (Side.from_number(number, table.points),)
+    return tuple(Side.from_number(n, table.points) for n in divmod(number, table.positions))
+
+
+def apart(stored: Array, right: Array) -> float:
+    """The greatest difference of numbers, infinite for what is no number."""
+    with np.errstate(invalid="ignore"):
+        gap = np.abs(stored.astype(np.float64) - right)
+    return float(np.nan_to_num(gap, nan=np.inf).max(initial=0.0))
+
+
+def outcome(
+    table: Table, checked: int, recipe: str, failing: int, largest: float, findings: list[Finding], last_bits: float
+) -> Outcome:  # fmt: skip
+    """The outcome of a pass; last_bits : by which another order of additions, or other rounding, differs."""
+    if not failing:
+        return Outcome(table.entries, checked, recipe)
+    systematic = largest <= last_bits and failing > max(20, checked // 50)
+    return Outcome(
+        table.entries, checked, failing=failing, largest=largest, unit="apart", systematic=systematic,
+        likely=Likely(Cause.ADDITIONS) if systematic else None, findings=() if systematic else tuple(findings[:KEPT]),
+    )  # fmt: skip
+
+
+def prove_pairs(
+    table: Any,
+    request: Request,
+    recipe: str,
+    last_bits: float,
+    finding: Callable[[int, Array, Array], Finding],
+    order: Callable[[Array], Array] | None = None,
+) -> Outcome:
+    """Hold every entry of a two-sided table of floats against its own smaller ones.
+
+    finding : of an entry's number, stored and right numbers. order : by what the first findings are chosen; by
+    default they are the first that are met.
+    """
+    numbers = request.some(table.entries)
+    failing, largest = 0, 0.0
+    kept: list[tuple[int, int, Finding]] = []
+    for some, stored, right in floats.differing(
+        floats.rule_of(table), numbers, threads=request.threads, progress=request.progress
+    ):
+        failing += len(some)
+        largest = max(largest, apart(stored, right))
+        keys = np.zeros(len(some), np.int64) if order is None else order(some)
+        room = KEPT - len(kept) if order is None else len(some)
+        kept += [
+            (int(keys[k]), int(some[k]), finding(int(some[k]), stored[k], right[k]))
+            for k in range(min(room, len(some)))
+        ]
+        if order is not None:
+            kept = sorted(kept, key=lambda entry: entry[:2])[:KEPT]
+    kept.sort(key=lambda entry: entry[:2])
+    checked = table.entries if numbers is None else len(numbers)
+    return outcome(table, checked, recipe, failing, largest, [entry[2] for entry in kept], last_bits)

@@ -1,0 +1,221 @@
+"""The lower rungs of the ladder: structure, digest and sense; and what is wrong with a file that cannot be read."""
+
+from __future__ import annotations
+
+import hashlib
+import tomllib
+from collections.abc import Callable, Iterator
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+
+from bgfmt import formats
+from bgfmt.errors import (
+    BgfmtError,
+    CapabilityError,
+    FormatError,
+    HeaderError,
+    TruncatedError,
+    UnknownFormatError,
+)
+from bgfmt.files.database import Database, read_source
+from bgfmt.formats.base import Apart
+from bgfmt.storage import Source
+from bgfmt.tables import Table
+from bgfmt.verifier.findings import Cause, Finding, Likely, Outcome, Rule
+from bgfmt.verifier.proofs import Locate, nowhere, proof_of
+
+CHUNK = 8 << 20
+LEAST = 4  # rows below which a table may well be one number
+LITTLE = 64  # bytes of which a file is hardly more than a header
+LOOKED = 1 << 22  # bytes that are looked at for one value throughout
+
+
+# -- structure -----------------------------------------------------------------------------------------------
+
+
+def structure(db: Database, run: Apart | None = None) -> Iterator[Finding]:
+    """Bytes that the format does not write for the very same numbers, and bytes that belong to no table.
+
+    run : who else may look; see `Database.audit`.
+    """
+    faults = list(db.audit(run))
+    for carried in (False, True):
+        kept = [fault for fault in faults if fault.carried is carried]
+        if kept:
+            first = kept[0]
+            yield Finding(
+                Rule.CARRIED if carried else Rule.LAYOUT,
+                offset=first.offset,
+                expected=first.expected,
+                found=first.found,
+                field=first.rule,
+                count=sum(fault.size for fault in kept),
+            )
+    if db.rest:
+        yield Finding(Rule.LEFT_OVER, offset=db.source.size - db.rest, count=db.rest)
+
+
+def locator(db: Database) -> Locate:
+    """(entry, column, item) -> byte offset in the file; None where the format does not tell."""
+    try:
+        layout = db.format.layout(db.table)
+    except CapabilityError:
+        return nowhere
+
+    def locate(entry: int, column: str = "", item: int = 0) -> int | None:
+        return db.extent.offset + layout.offset_of(entry, column, item)
+
+    return locate
+
+
+# -- digest --------------------------------------------------------------------------------------------------
+
+
+@cache
+def published() -> tuple[dict[str, Any], ...]:
+    """The entries of data/digests.toml."""
+    text = (files("bgfmt") / "data" / "digests.toml").read_text("utf-8")
+    return tuple(tomllib.loads(text)["file"])
+
+
+def digests_of(source: Source, kinds: set[str]) -> dict[str, str]:
+    """Hexadecimal digests of a whole file by kind, read once."""
+    hashes = {kind: hashlib.new(kind, usedforsecurity=False) for kind in kinds}
+    for start in range(0, source.size, CHUNK):
+        piece = source.buffer[start : start + CHUNK]
+        for digest in hashes.values():
+            digest.update(piece)
+        source.release()
+    return {kind: digest.hexdigest() for kind, digest in hashes.items()}
+
+
+def digest(source: Source) -> Iterator[Finding]:
+    """The published file that has this file's digest; or the published files of its size and beginning.
+
+    Of a file whose size was never published the beginning alone counts.
+    """
+    head = bytes(source.buffer[:20]).decode("latin-1")
+    alike = [
+        entry
+        for entry in published()
+        if head.startswith(entry.get("header", "")) and entry["size"] in (0, source.size)
+    ]
+    if not alike:
+        return
+    digests = digests_of(source, {entry["kind"] for entry in alike})
+    for entry in alike:
+        if digests[entry["kind"]] == entry["sum"]:
+            text = f"{entry['name']} ({entry['kind']} published by: {entry['published_by']})"
+            yield Finding(Rule.KNOWN, found=text, expected=entry["sum"])
+            return
+    first = next((entry for entry in alike if entry["size"]), None)
+    if first is not None:
+        names = "; ".join(sorted({entry["name"] for entry in alike}))
+        kind = first["kind"]
+        expected, found = f"{kind} {first['sum']}", f"{kind} {digests[kind]}"
+        yield Finding(Rule.DIGEST, field=names, expected=expected, found=found)
+
+
+# -- sense ---------------------------------------------------------------------------------------------------
+
+
+def sense(table: Table, progress: Callable[[int, int], None] | None = None) -> Iterator[Finding]:
+    """One pass; the first breach of each rule."""
+    named: set[str] = set()
+    alike: dict[str, bool] = {}
+    for rows, block in table.blocks():
+        for breach in table.breaches(rows.start, block):
+            if breach.rule not in named and breach.bad.any():
+                named.add(breach.rule)
+                yield Finding(Rule.SENSE, entry=rows.start + int(breach.bad.argmax()), field=breach.what)
+        for name, numbers in block.items():
+            if alike.get(name, True):
+                later = numbers[1:] if rows.start == 0 else numbers
+                alike[name] = bool((later == later.reshape(-1)[:1]).all()) if later.size else True
+        if progress is not None:
+            progress(rows.stop, table.positions)
+    for name, same in alike.items():
+        # the gammon part of a table of few chequers is "off already" throughout
+        if same and len(table.arrays()[name]) >= LEAST and len(alike) == 1:
+            yield Finding(Rule.SENSE, entry=1, field=f"its {name} are one number throughout")
+
+
+# -- what cannot be read -------------------------------------------------------------------------------------
+
+
+def readings(source: Source, error: FormatError) -> Iterator[tuple[Database, Finding]]:
+    """Every way to read a file without header that its content allows, each with the note that says so."""
+    for text in error.readings if isinstance(error, UnknownFormatError) else ():
+        try:
+            db = read_source(source, format=text)
+        except (FormatError, CapabilityError):
+            continue
+        yield db, Finding(Rule.READ_AS, expected="it has no header", found=text)
+
+
+def unreadable(source: Source, error: FormatError) -> tuple[Finding, Likely | None]:
+    """What is wrong with a file that is of a known format and yet cannot be read, and why."""
+    offset = source.size if isinstance(error, TruncatedError) else getattr(error, "offset", None)
+    finding = Finding(
+        Rule.BROKEN,
+        entry=getattr(error, "position_number", None),
+        offset=offset,
+        expected=getattr(error, "expected", None),
+        found=plain(error, source.name),
+    )
+    likely = size_cause(source)
+    sized = isinstance(error, (TruncatedError, HeaderError))
+    if likely is not None and likely.cause is Cause.OTHER_SIZE and not sized:
+        likely = Likely(Cause.CUT, likely.detail)
+    return finding, likely
+
+
+def broken(error: Exception, name: str) -> Finding:
+    """The finding for an error that reading numbers ended with."""
+    text = plain(error, name) if isinstance(error, BgfmtError) else f"its numbers make no table: {error}"
+    entry, offset = getattr(error, "position_number", None), getattr(error, "offset", None)
+    return Finding(Rule.BROKEN, entry=entry, offset=offset, found=text)
+
+
+def plain(error: BgfmtError, name: str) -> str:
+    """An error in one line, without the file's name."""
+    return " ".join(str(error).split()).removeprefix(f"{name}: ")
+
+
+# -- causes --------------------------------------------------------------------------------------------------
+
+
+def size_cause(source: Source) -> Likely | None:
+    """Why a file's size does not fit its header: cut short, or made for other numbers than the header says."""
+    head = formats.head_of(source)
+    claims = [form for form in formats.known().values() if form.recognise(head)]
+    if not claims:
+        return None
+    if source.size <= LITTLE:
+        return Likely(Cause.BARE_HEADER)
+    fits = [text for form in claims for text in form.fitting(source)]
+    if fits:
+        return Likely(Cause.OTHER_SIZE, f"its size fits {' or '.join(dict.fromkeys(fits))}")
+    return Likely(Cause.CUT)
+
+
+def damage_cause(db: Database, outcome: Outcome | None) -> Likely | None:
+    """The likely cause of damage."""
+    table, source = db.table, db.source
+    try:
+        regions = [region for region in db.format.layout(table).regions if region.numbers]
+    except CapabilityError:
+        return None
+    if len(regions) != 1:
+        return None
+    start = db.extent.offset + regions[0].offset
+    end = min(start + regions[0].size, source.size)
+    body = np.frombuffer(source.buffer[start : min(end, start + LOOKED)], np.uint8)
+    if not body.any():
+        return Likely(Cause.ZEROS)
+    if (body == 255).all():
+        return Likely(Cause.ONES)
+    return None if table.exact else proof_of(table).cause(db, outcome, start, end)
