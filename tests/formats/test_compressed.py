@@ -15,7 +15,6 @@ from bgfmt.cli import run
 from bgfmt.errors import BgfmtError, CapabilityError
 from bgfmt.files.database import read_source
 from bgfmt.formats.compressed import kernels_model, kernels_records, layout, model, reader
-from bgfmt.formats.compressed.classes import edges, ladder
 from bgfmt.game import board
 from bgfmt.storage import RangeSource, Source
 from bgfmt.tables import TwoSided
@@ -130,9 +129,9 @@ def test_predictions_are_exact_whatever_the_factors() -> None:
 
 
 def test_the_classes_are_sound() -> None:
-    assert ladder().sound()
-    assert (np.diff(edges()) > 0).all()
-    assert (ladder().frequencies[1:, 63] > 0).all()
+    assert model.ladder().sound()
+    assert (np.diff(model.class_edges()) > 0).all()
+    assert (model.ladder().frequencies[1:, 63] > 0).all()
 
 
 def test_facts_travel(tmp_path: Path) -> None:

@@ -100,6 +100,20 @@ def test_a_guests_kind_of_table_is_verified_as_far_as_sense(fewest: Path, tmp_pa
     assert run("verify", "--until", "sense", str(path)).returncode in (1, 2)
 
 
+def test_a_guests_kind_of_table_is_proved_by_the_guests_proof(fewest: Path, tmp_path: Path) -> None:
+    text = fine("verify", "--until", "regenerate", str(fewest))
+    assert text.startswith("proved: every one of 3,003 entries follows from the rules (recipe sixes)")
+    assert "solved again by recipe sixes: the same numbers throughout" in text
+    changed = bytearray(fewest.read_bytes())
+    changed[8 + 2000] += 1
+    path = tmp_path / "wrong.few"
+    path.write_bytes(changed)
+    done = run("verify", str(path))
+    assert done.returncode == 1
+    assert done.stdout.startswith("damaged: 1 entry wrong in itself; first: position 2,000 (")
+    assert f"byte {8 + 2000:,}" in done.stdout
+
+
 def test_a_guest_is_held_to_the_laws() -> None:
     done = python(
         "-m",

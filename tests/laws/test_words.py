@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tests.conftest import ROOT
-from tests.laws.test_house import nothing, soon
+from tests.laws.test_house import nothing
 
 VOCABULARY = ROOT / "docs" / "vocabulary.md"
 #: phrases that cost a reader a second reading
@@ -60,7 +60,6 @@ def pages() -> Iterator[Path]:
                     yield path
 
 
-@soon
 def test_words_are_those_of_the_vocabulary() -> None:
     words = forbidden()
     assert {"checker", "probability", "whoever"} <= set(words)

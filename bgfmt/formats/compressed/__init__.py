@@ -32,8 +32,6 @@ class BgfmtTwoSided(Format[TwoSided]):
     carries = (TwoSided,)
     by_range = True
 
-    # -- reading ----------------------------------------------------------------------------------------
-
     def recognise(self, head: Head) -> bool:
         return head.bytes.startswith(MAGIC)
 
@@ -67,8 +65,6 @@ class BgfmtTwoSided(Format[TwoSided]):
         share = 8 * reading.extent.size / reading.table.entries
         return {"compressed": True, "level": VERSION, "unpacked": plain, "bits_a_record": round(share, 2)}
 
-    # -- writing ----------------------------------------------------------------------------------------
-
     def refusal(self, table: TwoSided, options: Options) -> str | None:
         if table.exact:
             return f"{self.name} holds 16-bit integers, not exact float64 equities; npz holds those"
@@ -88,13 +84,9 @@ class BgfmtTwoSided(Format[TwoSided]):
 
             writer.write(table, sink)
 
-    # -- every byte -------------------------------------------------------------------------------------
-
     def audit(self, source: Source, table: TwoSided, extent: Extent) -> Iterator[Fault]:
         """Every checksum of the file, none of which leaves a byte out; and facts that no program writes."""
-        reader = as_read(table, Reader)
-        if reader is None:
-            reader = as_read(self.read(source, extent.offset).table, Reader)
+        reader = as_read(table, Reader) or as_read(self.read(source, extent.offset).table, Reader)
         assert reader is not None
         reader.check_all()
         for fact in records.unknown(table):

@@ -22,9 +22,6 @@ _NONE = np.uint64(0)
 I16, I32, I64, F64 = ir.IntType(16), ir.IntType(32), ir.IntType(64), ir.DoubleType()
 
 
-# -- products of matrices ---------------------------------------------------------------------------------------
-
-
 def _shuffled(builder: Any, value: Any, order: Any) -> Any:
     mask = ir.Constant(ir.VectorType(I32, len(order)), list(order))
     return builder.shuffle_vector(value, ir.Constant(value.type, ir.Undefined), mask)
@@ -61,12 +58,8 @@ def _block(number: Any, lanes: int, panel: int, step: Any) -> Any:
             def place(array: Any, at: Any) -> Any:
                 return builder.bitcast(builder.gep(array, [at]), kind.as_pointer())
 
-            totals = [
-                cgutils.alloca_once_value(builder, ir.Constant(kind, None), zfill=True)
-                for _ in range(ROWS * many)
-            ]
-            for total in totals:
-                builder.store(ir.Constant(kind, None), total)
+            zero = ir.Constant(kind, None)
+            totals = [cgutils.alloca_once_value(builder, zero) for _ in range(ROWS * many)]
             with cgutils.for_range(builder, steps) as loop:
                 first = builder.add(begin, builder.mul(loop.index, I64(panel)))
                 parts = [
@@ -168,9 +161,6 @@ def products(
                 for i in range(min(LANES, w - first)):
                     value = np.floor((total[r, i] + 8192.0) * (1.0 / 16384.0)) + 32768.0
                     out[row + r, first + i] = np.int32(min(max(value, 0.0), 65535.0))
-
-
-# -- single records ---------------------------------------------------------------------------------------------
 
 
 @intrinsic

@@ -1,4 +1,12 @@
-"""Compiled: records, whole rows or single ones, from the residuals in their blocks and from predictions."""
+"""Compiled: records, whole rows or single ones, from predictions and from residuals, which an entropy coder packs.
+
+The coder is rANS with a 32-bit state, 12-bit frequencies and 16-bit units.
+
+A block is two streams, one from its beginning forwards, one from its end backwards; both end with the state they were
+started from, and where they meet. Streams are decoded four at a time, each in its *lane*, so that the processor need
+not wait for any one of them: that is three times as fast. Numbers of the decoder are unsigned: Numba then needs no
+test for indices below zero.
+"""
 
 from __future__ import annotations
 
@@ -6,30 +14,184 @@ from typing import Any
 
 import numpy as np
 
-from bgfmt.formats.compressed.kernels_coder import (
-    END_AT,
-    END_X,
-    LANES,
-    LEAST,
-    LEFT,
-    MOST,
-    STARTED,
-    TO,
-    WORDS,
-    U,
-    decode,
-    decode_one,
-    open_stream,
-    set_classes,
-)
 from bgfmt.formats.compressed.kernels_model import add_prediction, fetch, raise_row
-from bgfmt.formats.compressed.layout import MOST_NARROW, MOST_PAIRS, MOST_WIDE, PLAIN
+from bgfmt.formats.compressed.layout import ESCAPE, MIDDLE, MOST_NARROW, MOST_PAIRS, MOST_WIDE, PLAIN
 from bgfmt.jit import njit
+
+U = np.uint64
+STARTED = U(1 << 16)
+LANES, NEVER = 4, 1 << 40
+#: a lane: state, where its next unit is, step to the unit after, least and greatest place of a unit of its block,
+#: records left, where its next record goes; state and place when it had none left; first slots of four columns
+X, AT, STEP, LEAST, MOST, LEFT, TO, END_X, END_AT, SLOTS, WORDS = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 13
 
 AT_ONCE = 4096  # records that are located before they are decoded
 SOON = 4  # records before it is needed the memory is asked for a column's factors
 MOST_LENGTH = 4096  # records of a stream
 MOST_FACTORS = 4 * (MOST_WIDE + MOST_NARROW + 2 * MOST_PAIRS)
+
+_NONE, _ONE, _TWO, _FOUR, _ESCAPE, _MIDDLE = U(0), U(1), U(2), U(4), U(ESCAPE), U(MIDDLE)
+_8, _12, _16, _25, _31, _63 = U(8), U(12), U(16), U(25), U(31), U(63)
+_SLOT, _MANY = U(4095), U(8191)
+
+
+# -- decoding ---------------------------------------------------------------------------------------------------
+
+
+@njit()
+def _unit_at(data: Any, at: Any) -> Any:
+    return U(data[at]) | U(data[at + _ONE]) << _8
+
+
+@njit()
+def open_stream(data: Any, start: Any, units: Any, second: bool, lanes: Any, k: Any) -> bool:
+    """Set lane k to the first or the second stream of a block of `units` units at `start`; False if it is none."""
+    if units < 4:
+        return False
+    first, end = U(start), U(start + 2 * units)
+    if second:
+        x = _unit_at(data, end - _TWO) | _unit_at(data, end - _FOUR) << _16
+        lanes[k, AT], lanes[k, STEP] = end - U(6), _NONE - _TWO
+    else:
+        x = _unit_at(data, first) | _unit_at(data, first + _TWO) << _16
+        lanes[k, AT], lanes[k, STEP] = first + _FOUR, _TWO
+    lanes[k, X], lanes[k, LEAST], lanes[k, MOST] = x, first + _TWO, end - _FOUR
+    return bool(x >= STARTED)
+
+
+@njit()
+def set_classes(data: Any, at: Any, columns: int, lanes: Any, k: Any) -> bool:
+    """Give lane k the classes of a block, which are at `at`; False where all are 0."""
+    some = False
+    for c in range(columns):
+        kind = U(data[at + c // 2] >> 4 * (c % 2) & 15)
+        lanes[k, SLOTS + c] = kind << _12
+        some |= kind != _NONE
+    return some
+
+
+@njit()
+def _rest(lanes: Any, k: Any, spare: Any) -> None:
+    """Give lane k nothing to do but to write zeros from `spare` on; it reads where it has read already."""
+    at = min(max(lanes[k, AT], lanes[k, LEAST]), lanes[k, MOST])
+    lanes[k, X], lanes[k, STEP], lanes[k, AT], lanes[k, LEAST], lanes[k, MOST] = STARTED, _NONE, at, at, at
+    lanes[k, TO], lanes[k, LEFT] = spare, NEVER
+    for c in range(4):
+        lanes[k, SLOTS + c] = _NONE
+
+
+@njit()
+def _symbol(data: Any, x: Any, at: Any, step: Any, slot: Any) -> Any:
+    """State and place after a symbol has been taken; no branch, since which way is never known before."""
+    unit = _unit_at(data, at)
+    x = (slot >> _12 & _MANY) * (x >> _12) + (slot & _SLOT)
+    short = _NONE - (x - STARTED >> _63)  # all ones where a unit is needed
+    return x << (short & _16) | unit & short, at + (step & short)
+
+
+@njit()
+def _low_bits(data: Any, x: Any, at: Any, lanes: Any, k: Any, value: Any, shift: Any) -> Any:
+    """State, place and value after the low bits of a symbol have been taken."""
+    at = min(max(at, lanes[k, LEAST]), lanes[k, MOST])
+    if value == _ESCAPE - _MIDDLE:
+        value, shift = _NONE, _16
+    value = (value << shift) + (x & ((_ONE << shift) - _ONE))
+    x >>= shift
+    if x < STARTED:
+        x = x << _16 | _unit_at(data, at)
+        at += lanes[k, STEP]
+    return x, at, value
+
+
+@njit()
+def _decode_steps(
+    data: Any, lanes: Any, steps: int, columns: int, slots: Any, shifts: Any, stride: int, out: Any
+) -> None:
+    """`steps` records of each of four lanes. A damaged stream is kept within its block and the four bytes behind it,
+    where every segment has its sum: the caller sees afterwards that it did not end as it should."""
+    x0, a0, s0 = lanes[0, X], lanes[0, AT], lanes[0, STEP]
+    x1, a1, s1 = lanes[1, X], lanes[1, AT], lanes[1, STEP]
+    x2, a2, s2 = lanes[2, X], lanes[2, AT], lanes[2, STEP]
+    x3, a3, s3 = lanes[3, X], lanes[3, AT], lanes[3, STEP]
+    t0, t1, t2, t3 = lanes[0, TO], lanes[1, TO], lanes[2, TO], lanes[3, TO]
+    for _ in range(steps):
+        a0, a1 = min(max(a0, lanes[0, LEAST]), lanes[0, MOST]), min(max(a1, lanes[1, LEAST]), lanes[1, MOST])
+        a2, a3 = min(max(a2, lanes[2, LEAST]), lanes[2, MOST]), min(max(a3, lanes[3, LEAST]), lanes[3, MOST])
+        for c in range(U(columns)):
+            k = U(SLOTS) + c
+            b0, b1, b2, b3 = lanes[0, k], lanes[1, k], lanes[2, k], lanes[3, k]
+            q0, q1 = U(slots[b0 | x0 & _SLOT]), U(slots[b1 | x1 & _SLOT])
+            q2, q3 = U(slots[b2 | x2 & _SLOT]), U(slots[b3 | x3 & _SLOT])
+            x0, a0 = _symbol(data, x0, a0, s0, q0)
+            x1, a1 = _symbol(data, x1, a1, s1, q1)
+            x2, a2 = _symbol(data, x2, a2, s2, q2)
+            x3, a3 = _symbol(data, x3, a3, s3, q3)
+            v0, v1 = (q0 >> _25 & _63) - _MIDDLE, (q1 >> _25 & _63) - _MIDDLE
+            v2, v3 = (q2 >> _25 & _63) - _MIDDLE, (q3 >> _25 & _63) - _MIDDLE
+            if (q0 | q1 | q2 | q3) >> _31:
+                if q0 >> _31:
+                    x0, a0, v0 = _low_bits(data, x0, a0, lanes, 0, v0, U(shifts[b0 >> _12]))
+                if q1 >> _31:
+                    x1, a1, v1 = _low_bits(data, x1, a1, lanes, 1, v1, U(shifts[b1 >> _12]))
+                if q2 >> _31:
+                    x2, a2, v2 = _low_bits(data, x2, a2, lanes, 2, v2, U(shifts[b2 >> _12]))
+                if q3 >> _31:
+                    x3, a3, v3 = _low_bits(data, x3, a3, lanes, 3, v3, U(shifts[b3 >> _12]))
+            out[t0 + c], out[t1 + c], out[t2 + c], out[t3 + c] = v0, v1, v2, v3
+        t0, t1, t2, t3 = t0 + U(stride), t1 + U(stride), t2 + U(stride), t3 + U(stride)
+    lanes[0, X], lanes[0, AT], lanes[0, TO] = x0, a0, t0
+    lanes[1, X], lanes[1, AT], lanes[1, TO] = x1, a1, t1
+    lanes[2, X], lanes[2, AT], lanes[2, TO] = x2, a2, t2
+    lanes[3, X], lanes[3, AT], lanes[3, TO] = x3, a3, t3
+
+
+@njit()
+def decode(
+    data: Any, lanes: Any, busy: int, columns: int, slots: Any, shifts: Any, stride: int, spare: int, out: Any
+) -> None:
+    """All records that the first `busy` lanes have left: residuals modulo 65536 into `out`, from TO on.
+
+    slots : (16 * 4096,) uint32 as `Classes.slots` has them. stride : numbers from one record to the next. spare :
+    where in `out` lanes without work may write. END_X and END_AT of every lane say how its stream ended.
+    """
+    for k in range(busy, LANES):
+        _rest(lanes, k, spare)
+    while True:
+        steps: Any = NEVER
+        for k in range(LANES):
+            if lanes[k, LEFT] == 0:
+                lanes[k, END_X], lanes[k, END_AT] = lanes[k, X], lanes[k, AT]
+                _rest(lanes, k, spare)
+            elif lanes[k, STEP] == 0:
+                lanes[k, TO] = spare
+            else:
+                steps = min(steps, np.int64(lanes[k, LEFT]))
+        if steps == NEVER:
+            return
+        _decode_steps(data, lanes, steps, columns, slots, shifts, stride, out)
+        for k in range(LANES):
+            if lanes[k, STEP]:
+                lanes[k, LEFT] -= U(steps)
+
+
+@njit()
+def decode_one(data: Any, lanes: Any, columns: int, slots: Any, shifts: Any, out: Any) -> None:
+    """All that lane 0 has left, of which the last record remains in out[0:columns]."""
+    x, at = lanes[0, X], lanes[0, AT]
+    for _ in range(lanes[0, LEFT]):
+        at = min(max(at, lanes[0, LEAST]), lanes[0, MOST])
+        for c in range(U(columns)):
+            base = lanes[0, U(SLOTS) + c]
+            slot = U(slots[base | x & _SLOT])
+            x, at = _symbol(data, x, at, lanes[0, STEP], slot)
+            value = (slot >> _25 & _63) - _MIDDLE
+            if slot >> _31:
+                x, at, value = _low_bits(data, x, at, lanes, 0, value, U(shifts[base >> _12]))
+            out[c] = value
+    lanes[0, END_X], lanes[0, END_AT] = x, at
+
+
+# -- rows ------------------------------------------------------------------------------------------------------
 
 
 @njit()
@@ -47,71 +209,6 @@ def _sizes(data: Any, lengths: Any, blocks: Any, width: Any, columns: Any, block
     return size
 
 
-# -- rows -------------------------------------------------------------------------------------------------------
-
-
-@njit()
-def _finish(
-    data: Any, lanes: Any, busy: int, columns: int, slots: Any, shifts: Any, spare: Any, out: Any
-) -> bool:
-    """Decode what the first `busy` lanes have left, two lanes a block; False if a block does not end as it should."""
-    decode(data, lanes, busy, columns, slots, shifts, columns, spare, out)
-    for k in range(0, busy, 2):
-        if lanes[k, END_X] != STARTED or lanes[k + 1, END_X] != STARTED:
-            return False
-        if lanes[k, END_AT] != lanes[k + 1, END_AT] + U(2):
-            return False
-    return True
-
-
-@njit()
-def _row_residuals(
-    data: Any, start: Any, stop: Any, width: Any, factors: Any, columns: int, block: int, first: Any, last: Any,
-    slots: Any, shifts: Any, stored: Any, lanes: Any, residual: Any,
-) -> bool:  # fmt: skip
-    """Residuals of blocks first..last-1 of a row segment, of a plain block the records: False where it is bad.
-
-    stored : (last - first,) takes whether each block is plain. residual : flat, with room for a block more.
-    """
-    kept, blocks = 2 if columns == 4 else 1, (width + block - 1) // block
-    spare = (last - first) * block * columns
-    lengths = start + blocks * kept
-    at = lengths + blocks + factors
-    if at + _sizes(data, lengths, blocks, width, columns, block) != stop - 4:
-        return False
-    at += _sizes(data, lengths, first, width, columns, block)
-    busy = 0
-    for b in range(first, last):
-        count = min(block, width - b * block)
-        units = np.int64(data[lengths + b])
-        to = (b - first) * block * columns
-        stored[b - first] = units == PLAIN
-        if units == PLAIN:
-            for r in range(count * columns):
-                residual[to + r] = np.int64(data[at + 2 * r]) | np.int64(data[at + 2 * r + 1]) << 8
-            at += 2 * count * columns
-        elif units == 0:
-            for c in range(kept):
-                if data[start + b * kept + c]:
-                    return False
-            residual[to : to + count * columns] = 0
-        else:
-            half = (count + 1) // 2
-            for second in range(2):
-                if not open_stream(data, at, units, second == 1, lanes, busy + second):
-                    return False
-                set_classes(data, start + b * kept, columns, lanes, busy + second)
-                lanes[busy + second, LEFT] = half if second == 0 else count - half
-                lanes[busy + second, TO] = to + second * half * columns
-            busy += 2
-            at += 2 * units
-        if busy == LANES or (busy and b == last - 1):
-            if not _finish(data, lanes, busy, columns, slots, shifts, spare, residual):
-                return False
-            busy = 0
-    return True
-
-
 @njit()
 def rows(
     data: Any, starts: Any, stops: Any, width: int, factors: int, columns: int, block: int, first: int, last: int,
@@ -122,19 +219,49 @@ def rows(
     predicted : (columns, m, records) uint16. out : (m, any) uint64, or uint16 where there is one column: record
     first * block + i of segment k goes to out[into[k], target[i]], unless that is negative.
     """
-    many = predicted.shape[2]
-    residual = np.zeros((last - first + 1) * block * columns, np.uint16)
-    stored = np.zeros(last - first, np.bool_)
+    kept, blocks, many = 2 if columns == 4 else 1, (width + block - 1) // block, predicted.shape[2]
+    spare = (last - first) * block * columns  # behind the residuals, room for those of a block
+    residual = np.zeros(spare + block * columns, np.uint16)
     lanes = np.zeros((LANES, WORDS), np.uint64)
     for k in range(len(starts)):
-        if not _row_residuals(
-            data, starts[k], stops[k], width, factors, columns, block, first, last, slots, shifts, stored, lanes,
-            residual,
-        ):  # fmt: skip
+        lengths = starts[k] + blocks * kept
+        at = lengths + blocks + factors
+        if at + _sizes(data, lengths, blocks, width, columns, block) != stops[k] - 4:
             return k
-        for b in range(last - first):
-            if stored[b]:
-                predicted[:, k, b * block : (b + 1) * block] = 0
+        at += _sizes(data, lengths, first, width, columns, block)
+        busy = 0
+        for b in range(first, last):
+            count = min(block, width - b * block)
+            units = np.int64(data[lengths + b])
+            to = (b - first) * block * columns
+            if units == PLAIN:
+                for r in range(count * columns):
+                    residual[to + r] = np.int64(data[at + 2 * r]) | np.int64(data[at + 2 * r + 1]) << 8
+                predicted[:, k, (b - first) * block :][:, :count] = 0
+                at += 2 * count * columns
+            elif units == 0:
+                for c in range(kept):
+                    if data[starts[k] + b * kept + c]:
+                        return k
+                residual[to : to + count * columns] = 0
+            else:
+                half = (count + 1) // 2
+                for second in range(2):
+                    if not open_stream(data, at, units, second == 1, lanes, busy + second):
+                        return k
+                    set_classes(data, starts[k] + b * kept, columns, lanes, busy + second)
+                    lanes[busy + second, LEFT] = half if second == 0 else count - half
+                    lanes[busy + second, TO] = to + second * half * columns
+                busy += 2
+                at += 2 * units
+            if busy == LANES or (busy and b == last - 1):
+                decode(data, lanes, busy, columns, slots, shifts, columns, spare, residual)
+                for x in range(0, busy, 2):  # a block has been decoded where its streams meet
+                    if lanes[x, END_X] != STARTED or lanes[x + 1, END_X] != STARTED:
+                        return k
+                    if lanes[x, END_AT] != lanes[x + 1, END_AT] + U(2):
+                        return k
+                busy = 0
         if columns == 4:
             for i in range(many):
                 if target[i] >= 0:
@@ -152,29 +279,6 @@ def rows(
 
 
 # -- single records ---------------------------------------------------------------------------------------------
-
-
-@njit()
-def locate_records(
-    ours: Any, theirs: Any, order: Any, group: Any, edges: Any, begins: Any, beside: Any, factors: Any,
-    rows_checked: Any, beside_checked: Any, out: Any,
-) -> bool:  # fmt: skip
-    """Where records are, by the places of their sides, the i-th for pair order[i]; whether any is unchecked.
-
-    group : (n,) of every place. edges : of the groups. begins : (n * groups + groups,) of the row segments, each
-    strip's end behind its own. beside, factors : (tiles,) where column factors begin, and their size. out : (5, m)
-    int64 tile, start and end of the row segment, place in the tile, where the factors of the column are.
-    """
-    groups = len(edges) - 1
-    unchecked = False
-    for i in range(len(ours)):
-        row, column = ours[order[i]], theirs[order[i]]
-        g, j = group[row], group[column]
-        t, at = g * groups + j, row * groups + j + g
-        unchecked |= not (rows_checked[row, j] and beside_checked[g, column])
-        out[0, i], out[1, i], out[2, i], out[3, i] = t, begins[at], begins[at + 1], column - edges[j]
-        out[4, i] = beside[t] + (column - edges[j]) * (factors[t] + 4)
-    return unchecked
 
 
 @njit()
@@ -229,22 +333,23 @@ def _by_length(states: Any, many: Any, order: Any) -> Any:
 
 
 @njit()
-def residuals(
-    data: Any, starts: Any, stops: Any, places: Any, tiles: Any, widths: Any, factors: Any, block: int, slots: Any,
-    shifts: Any, order: Any, out: Any, stored: Any,
+def records(
+    data: Any, starts: Any, stops: Any, side: Any, beside: Any, places: Any, tiles: Any, widths: Any, factors: Any,
+    parts: Any, model_shifts: Any, block: int, slots: Any, shifts: Any, order: Any, out: Any,
 ) -> Any:  # fmt: skip
-    """Residuals of single records, the i-th into row order[i] of out (m, columns) uint16; -1, or an i that is bad.
+    """Single records, sorted by tile and row, the i-th into row order[i] of out (m, columns) uint16; -1, or an i that
+    is bad.
 
-    starts, stops : row segments in data. places : of the records in their tile. tiles : which tile. widths, factors :
-    of every tile. stored : (m,) True where `out` has the i-th record itself, not what is to be added to a prediction.
+    starts, stops : row segments in data. beside : factors of the record's column, in side. places : of the records in
+    their tile. tiles : which tile. widths, factors, parts : of every tile, see `TileModel.parts`.
 
     Many are located first, and then decoded four at a time, those that are as long together.
     """
     columns = out.shape[1]
     many = min(len(starts), AT_ONCE)
     lanes, states = np.zeros((LANES, WORDS), np.uint64), np.zeros((many, WORDS), np.uint64)
-    by_length = np.empty(many, np.int64)
-    last = np.zeros((LANES + 1, 4), np.uint16)
+    by_length, stored = np.empty(many, np.int64), np.zeros(len(starts), np.bool_)
+    decoded = np.zeros((LANES + 1, 4), np.uint16)
     for first in range(0, len(starts), many):
         count = min(many, len(starts) - first)
         for k in range(count):
@@ -264,40 +369,28 @@ def residuals(
             for k in range(busy):
                 lanes[k] = states[by_length[at + k]]
                 lanes[k, TO] = 4 * k
-            decode(data, lanes, busy, columns, slots, shifts, 0, 4 * LANES, last.reshape(-1))
+            decode(data, lanes, busy, columns, slots, shifts, 0, 4 * LANES, decoded.reshape(-1))
             for k in range(busy):
                 i, state = first + by_length[at + k], states[by_length[at + k]]
                 if not state[LEAST] <= lanes[k, END_AT] <= state[MOST]:
                     return i
                 for c in range(columns):
-                    out[order[i], c] = last[k, c]
-    return -1
-
-
-@njit()
-def add_predictions(
-    data: Any, starts: Any, beside: Any, where: Any, tiles: Any, widths: Any, factors: Any, parts: Any, shifts: Any,
-    block: int, order: Any, stored: Any, out: Any,
-) -> None:  # fmt: skip
-    """Add to each row of out (m, columns) its prediction, unless it is stored: to row order[i] the i-th.
-
-    where : factors of the record's column in `beside`. widths, factors : of every tile. parts : (tiles, columns,
-    PARTS), see `TileModel.parts`.
-    """
-    each = 3 if out.shape[1] == 4 else 2
+                    out[order[i], c] = decoded[k, c]
+    each = 3 if columns == 4 else 2
     row = np.empty(MOST_FACTORS, np.int32)
-    mine, theirs = data.view(np.int8), beside.view(np.int8)
+    mine, theirs = data.view(np.int8), side.view(np.int8)
     last = np.int64(-1)
     for i in range(len(starts)):
         if i + SOON < len(starts):
-            fetch(beside, where[i + SOON], where[i + SOON] + factors[tiles[i + SOON]])
+            fetch(side, beside[i + SOON], beside[i + SOON] + factors[tiles[i + SOON]])
         if stored[i]:
             continue
         t = tiles[i]
         if starts[i] != last:
             last = starts[i]
-            raise_row(mine, last + (widths[t] + block - 1) // block * each, parts[t], shifts, row)
-        add_prediction(row, theirs, where[i], parts[t], out[order[i]])
+            raise_row(mine, last + (widths[t] + block - 1) // block * each, parts[t], model_shifts, row)
+        add_prediction(row, theirs, beside[i], parts[t], out[order[i]])
+    return -1
 
 
 @njit()
@@ -321,3 +414,120 @@ def record(
         raise_row(signed, at, parts, model_shifts, row)
         add_prediction(row, signed, where, parts, out)
     return True
+
+
+# -- encoding ---------------------------------------------------------------------------------------------------
+
+
+@njit()
+def _put(out: Any, at: Any, unit: Any) -> Any:
+    """A unit, low half first; where the next one goes."""
+    out[at] = unit & 255
+    out[at + 1] = unit >> 8
+    return at + 2
+
+
+@njit()
+def _encode_stream(
+    residual: Any, first: int, last: int, kinds: Any, frequencies: Any, begins: Any, shifts: Any, units: Any
+) -> Any:
+    """Code records first..last-1 of a block, the last one first: units, then the state's two; how many in all."""
+    columns = len(kinds)
+    many = 0
+    x: Any = np.int64(STARTED)
+    for r in range(last * columns - 1, first * columns - 1, -1):
+        kind = kinds[r % columns]
+        if kind == 0:
+            continue
+        shift = shifts[kind]
+        symbol = (residual[r] >> shift) + MIDDLE
+        low = residual[r] & ((1 << shift) - 1)
+        if symbol < 0 or symbol >= ESCAPE or frequencies[kind, symbol] == 0:
+            symbol, shift, low = ESCAPE, 16, residual[r] & 65535
+        if shift:
+            if x >= np.int64(1) << (32 - shift):
+                units[many] = x & 65535
+                many += 1
+                x >>= 16
+            x = x << shift | low
+        f = frequencies[kind, symbol]
+        if x >= f << 20:
+            units[many] = x & 65535
+            many += 1
+            x >>= 16
+        x = (x // f << 12) + x % f + begins[kind, symbol]
+    units[many] = x >> 16
+    units[many + 1] = x & 65535
+    return many + 2
+
+
+@njit()
+def _choose_classes(
+    stored: Any, predicted: Any, i: int, first: int, count: int, edges: Any, residual: Any, kinds: Any
+) -> None:
+    """Residuals of `count` records of row i, from `first` on, and the class of each column, by their mean size."""
+    columns = len(kinds)
+    for c in range(columns):
+        total = np.int64(0)
+        for k in range(count):
+            r: Any = np.int64(stored[i, first + k, c]) - np.int64(predicted[c, i, first + k])
+            r = ((r + 32768) & 65535) - 32768
+            residual[k * columns + c] = r
+            total += abs(r)
+        kinds[c] = 15 if total else 0
+        for k in range(14, 0, -1):
+            if total and total / count < edges[k]:
+                kinds[c] = k
+
+
+@njit()
+def encode(
+    stored: Any, predicted: Any, factors: Any, block: int, edges: Any, frequencies: Any, begins: Any, shifts: Any,
+    out: Any, sizes: Any,
+) -> Any:  # fmt: skip
+    """Row segments, room for their sums left: bytes into `out`, sizes of each; bytes in all.
+
+    stored : (m, w, columns) uint16. predicted : (columns, m, w) uint16. factors : (m, f) uint8. edges : (15,) of mean
+    absolute residuals between classes 1..15, the first 0. frequencies, begins : (16, 64).
+    """
+    m, width, columns = stored.shape
+    kept = 2 if columns == 4 else 1
+    units = np.empty((2, 2 * block * columns + 8), np.uint16)
+    residual = np.empty(block * columns, np.int64)
+    kinds = np.zeros(columns, np.int64)
+    blocks = (width + block - 1) // block
+    at: Any = 0
+    for i in range(m):
+        begin: Any = at
+        lengths = at + blocks * kept
+        at = lengths + blocks
+        for f in range(factors.shape[1]):
+            out[at + f] = factors[i, f]
+        at += factors.shape[1]
+        for b in range(blocks):
+            count = min(block, width - b * block)
+            _choose_classes(stored, predicted, i, b * block, count, edges, residual, kinds)
+            for c in range(kept):
+                out[begin + b * kept + c] = kinds[2 * c] | (kinds[2 * c + 1] << 4 if columns == 4 else 0)
+            if not kinds.any():
+                out[lengths + b] = 0
+                continue
+            half = (count + 1) // 2
+            one = _encode_stream(residual, 0, half, kinds, frequencies, begins, shifts, units[0])
+            two = _encode_stream(residual, half, count, kinds, frequencies, begins, shifts, units[1])
+            if one + two < PLAIN and one + two <= count * columns:
+                out[lengths + b] = one + two
+                for k in range(one - 1, -1, -1):
+                    at = _put(out, at, units[0, k])
+                for k in range(two):
+                    at = _put(out, at, units[1, k])
+            else:
+                out[lengths + b] = PLAIN
+                for c in range(kept):
+                    out[begin + b * kept + c] = 0
+                for k in range(count):
+                    for c in range(columns):
+                        at = _put(out, at, stored[i, b * block + k, c])
+        at += 4
+        sizes[i] = at - begin
+    return at

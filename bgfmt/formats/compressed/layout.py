@@ -26,14 +26,13 @@ import zlib
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from construct import Bytes, Const, Int8ul, Int16ul, Int32ul, Int64ul, Struct
 from numpy.typing import NDArray
 
 from bgfmt.errors import CapabilityError, CorruptError, HeaderError, TruncatedError
-from bgfmt.formats.compressed.classes import Classes
 from bgfmt.game import board
 from bgfmt.storage import Source
 
@@ -47,6 +46,12 @@ MOST_GROUP = 8192
 MOST_FACTS = 1 << 16
 MOST_WIDE, MOST_NARROW, MOST_PAIRS = 256, 1024, 1024
 CLASS_BYTES = 16 * 65 * 2
+SYMBOLS, MIDDLE, ESCAPE, WHOLE = (
+    64,
+    31,
+    63,
+    4096,
+)  # of residuals: how many, of 0, of all others, sum of frequencies
 HEADER = Struct(
     "magic" / Const(MAGIC),
     "version" / Const(VERSION, Int16ul),
@@ -173,6 +178,38 @@ def read_shape(source: Source, offset: int) -> Shape:
     if offset + shape.size > source.size:
         raise TruncatedError(source.name, offset + shape.size, source.size, "table")
     return shape
+
+
+class Classes(NamedTuple):
+    """Shift (16,) and frequency (16, 64) of every class, int64; class 0 is all zeros and has none."""
+
+    shifts: NDArray[np.int64]
+    frequencies: NDArray[np.int64]
+
+    @property
+    def begins(self) -> NDArray[np.int64]:
+        """Where each symbol's slots begin, (16, 64)."""
+        return np.cumsum(self.frequencies, axis=1) - self.frequencies
+
+    @property
+    def slots(self) -> NDArray[np.uint32]:
+        """(16, 4096): distance in the symbol's slots, frequency << 12, symbol << 25, low bits << 31.
+
+        Those of class 0 leave a stream as it is and say "residual 0".
+        """
+        out = np.empty((16, WHOLE), np.uint32)
+        out[0] = np.arange(WHOLE) | WHOLE << 12 | MIDDLE << 25
+        for kind in range(1, 16):
+            many, begins = self.frequencies[kind], self.begins[kind]
+            symbols = np.repeat(np.arange(SYMBOLS), many)
+            low = (symbols == ESCAPE) | (self.shifts[kind] > 0)
+            out[kind] = low << 31 | symbols << 25 | many[symbols] << 12 | np.arange(WHOLE) - begins[symbols]
+        return out
+
+    def sound(self) -> bool:
+        """Whether a coder can work with them."""
+        whole = (self.frequencies[1:].sum(axis=1) == WHOLE).all()
+        return bool(whole and (self.shifts <= 15).all() and (self.frequencies[0] == 0).all())
 
 
 @dataclass(frozen=True, eq=False)

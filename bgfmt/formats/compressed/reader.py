@@ -53,7 +53,7 @@ class Reader:
         #: where the row segments begin, row by row, behind each strip its end
         self._begins = np.zeros(n * groups + groups, np.int64)
         #: of every tile: its model, where the factors of its columns begin, their bytes, their parts, its width
-        self._models: list[TileModel | None] = [None] * groups**2
+        self._models: dict[int, TileModel] = {}
         self._beside, self._factors = np.zeros((2, groups**2), np.int64)
         self._parts = np.zeros((groups**2, shape.columns, PARTS), np.int64)
         self._shifts = np.zeros(0, np.uint8)
@@ -61,6 +61,7 @@ class Reader:
         self._rows_checked = np.zeros((n, groups), bool)
         self._beside_checked = np.zeros((groups, n), bool)
         self._lock = threading.Lock()
+        self._record: Any = None
         whole = source.buffer
         #: all bytes of the file, where they are at hand
         self._mapped: Bytes | None = np.frombuffer(whole, np.uint8) if isinstance(whole, memoryview) else None
@@ -70,9 +71,7 @@ class Reader:
     def model(self, g: int, j: int) -> TileModel:
         """How the factors of a tile are stored."""
         self._need(g)
-        tile = self._models[g * self.shape.groups + j]
-        assert tile is not None
-        return tile
+        return self._models[g * self.shape.groups + j]
 
     def _need(self, g: int) -> None:
         """Read what stands before the row segments of a strip, once."""
@@ -103,9 +102,10 @@ class Reader:
         place = self._edges[g] * groups + g
         self._begins[place : place + many] = index
         mine = slice(g * groups, (g + 1) * groups)
-        self._beside[mine], self._factors[mine], self._models[mine] = beside, factors, models
+        self._beside[mine], self._factors[mine] = beside, factors
         shifts = [self._shifts]
         for t, tile in enumerate(models, mine.start):
+            self._models[t] = tile
             self._parts[t] = tile.parts(sum(map(len, shifts)))
             shifts.append(tile.shifts)
         self._shifts = np.concatenate(shifts)
@@ -174,10 +174,6 @@ class Reader:
 
     # -- rows --------------------------------------------------------------------------------------------
 
-    def ahead(self, size: int) -> int:
-        """How many rows of `size` bytes to make at once where they are read one behind the other."""
-        return max(1, min(MOST_AHEAD, max(LEAST_AHEAD, AHEAD * self.shape.groups * size)) // size)
-
     def piece(self, places: Numbers, first: int, last: int) -> Records:
         """Records of rows and columns by their place in the file's order: (m, last - first, columns) uint16.
 
@@ -234,38 +230,32 @@ class Reader:
         if not len(us):
             return np.empty((0, shape.columns), np.uint16)
         ours, theirs = self.places[us], self.places[them]
-        rows, columns = self._group[ours], self._group[theirs]
-        for g in np.flatnonzero(np.bincount(rows, minlength=shape.groups)).tolist():
-            self._need(g)
-        order = np.argsort(((rows * shape.groups + columns) << 32) + ours)
-        where = np.empty((5, len(us)), np.int64)
-        unchecked = kernels.locate_records(
-            ours, theirs, order, self._group, self.edges, self._begins, self._beside, self._factors,
-            self._rows_checked, self._beside_checked, where,
-        )  # fmt: skip
-        tiles, starts, ends, places, beside = where
+        groups, group = shape.groups, self._group
+        for strip in np.flatnonzero(np.bincount(group[ours], minlength=groups)).tolist():
+            self._need(strip)
+        order = np.argsort(((group[ours] * groups + group[theirs]) << 32) + ours)
+        ours, theirs = ours[order], theirs[order]
+        g, j = group[ours], group[theirs]
+        tiles, at = g * groups + j, ours * groups + j + g
+        starts, ends, places = self._begins[at], self._begins[at + 1], theirs - self.edges[j]
+        beside = self._beside[tiles] + places * (self._factors[tiles] + 4)
         data, at, side, side_at = self._mapped, starts, self._mapped, beside
-        if data is None or side is None or unchecked:
+        checked = self._rows_checked[ours, j].all() and self._beside_checked[g, theirs].all()
+        if data is None or not checked:
+            beside_ends = beside + self._factors[tiles] + 4
             if len(us) <= FEW:
-                for part in (starts, ends), (beside, beside + self._factors[tiles] + 4):
-                    for a, b in zip(*(each.tolist() for each in part), strict=True):
-                        self.source.soon(a, b - a)
+                for a, b in np.concatenate([[starts, ends], [beside, beside_ends]], axis=1).T.tolist():
+                    self.source.soon(a, b - a)
             data, at = self._checked(starts, ends)
-            side, side_at = self._checked(beside, beside + self._factors[tiles] + 4)
-            self._rows_checked[ours, columns] = True
-            self._beside_checked[rows, theirs] = True
+            side, side_at = self._checked(beside, beside_ends)
+            self._rows_checked[ours, j] = self._beside_checked[g, theirs] = True
         out = np.empty((len(us), shape.columns), np.uint16)
-        stored = np.zeros(len(us), bool)
-        bad = kernels.residuals(
-            data, at, at + (ends - starts), places, tiles, self._tile_widths, self._factors, shape.block,
-            self._slots, self._low_bits, order, out, stored,
+        bad = kernels.records(
+            data, at, at + (ends - starts), side, side_at, places, tiles, self._tile_widths, self._factors,
+            self._parts, self._shifts, shape.block, self._slots, self._low_bits, order, out,
         )  # fmt: skip
         if bad >= 0:
             raise self._bad_blocks(int(starts[bad]))
-        kernels.add_predictions(
-            data, at, side, side_at, tiles, self._tile_widths, self._factors, self._parts, self._shifts,
-            shape.block, order, stored, out,
-        )  # fmt: skip
         return out
 
     def _checked(self, starts: Numbers, ends: Numbers) -> tuple[Bytes, Numbers]:
@@ -285,11 +275,12 @@ class Reader:
             low, high, tile = self._edges[j], self._edges[j + 1], g * self.shape.groups + j
             at, factors = place * self.shape.groups + j + g, self._factors.item(tile)
             out = np.empty(self.shape.columns, np.uint16)
-            if kernels.record(
+            if (self._record or kernels.record)(
                 self._mapped, self._begins.item(at), self._begins.item(at + 1),
                 self._beside.item(tile) + (beside - low) * (factors + 4), beside - low, high - low, factors,
                 self._parts[tile], self._shifts, self.shape.block, self._slots, self._low_bits, out,
             ):  # fmt: skip
+                self._record = vars(kernels)["record"].dispatcher  # a call of it takes half of the time
                 return out
         record: Records = self.records(np.array([us]), np.array([them]))[0]
         return record
@@ -299,20 +290,12 @@ class PackedRows(LazyRows):
     """The equities of a compressed table, as an array whose rows and records are made when asked for."""
 
     def __init__(self, reader: Reader) -> None:
-        self.reader = reader
+        #: position numbers in the order in which rows and columns lie in the file; rows and columns by that order
+        self.reader, self.order, self.piece = reader, reader.directory.order, reader.piece
         n = reader.shape.positions
         super().__init__((n, n, reader.shape.columns), "<u2", self._some, reader.rows)
         self._kept: tuple[int, Records] = (0, np.empty((0, n, reader.shape.columns), np.uint16))
         self._next = -1
-
-    @property
-    def order(self) -> Numbers:
-        """Position numbers in the order in which rows and columns lie together in the file."""
-        return self.reader.directory.order
-
-    def piece(self, places: Numbers, first: int, last: int) -> Records:
-        """Rows and columns by their place in that order; see `Reader.piece`."""
-        return self.reader.piece(places, first, last)
 
     def __getitem__(self, key: Any, /) -> Any:
         if isinstance(key, tuple) and len(key) == 2:
@@ -325,16 +308,16 @@ class PackedRows(LazyRows):
 
     def _some(self, start: int, stop: int) -> Records:
         """Rows start..stop-1; where rows are read one behind the other, more of them are made at once."""
-        first, kept = self._kept
-        if first <= start and stop <= first + len(kept) and start < stop:
-            self._next = stop
-            return kept[start - first : stop - first]
-        if start and start == self._next:
-            stop_ahead = max(stop, min(len(self), start + self.reader.ahead(len(self) * self.shape[2] * 2)))
-            self._kept = (0, kept[:0])  # its memory, before more is taken
-            del kept
-            rows = self.reader.rows(np.arange(start, stop_ahead))
-            self._kept, self._next = (start, rows), stop
-            return rows[: stop - start]
+        first, rows = self._kept
+        if start < first or stop > first + len(rows) or start >= stop:
+            more, size, end = 0 < start == self._next, len(self) * self.shape[2] * 2, stop
+            if more:
+                some = min(MOST_AHEAD, max(LEAST_AHEAD, AHEAD * self.reader.shape.groups * size)) // size
+                end = max(stop, min(len(self), start + some))
+                self._kept = (0, rows[:0])  # its memory, before more is taken
+                del rows
+            first, rows = start, self.reader.rows(np.arange(start, end))
+            if more:
+                self._kept = (first, rows)
         self._next = stop
-        return self.reader.rows(np.arange(start, stop))
+        return rows[start - first : stop - first]

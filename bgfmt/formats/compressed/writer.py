@@ -6,7 +6,6 @@ import json
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 
 from bgfmt.formats import records
 from bgfmt.formats.base import Outlet
-from bgfmt.formats.compressed import classes, model
+from bgfmt.formats.compressed import model
 from bgfmt.formats.compressed.layout import Directory, Shape, TileModel, crc, sealed, strip_head
 from bgfmt.tables import Rows, TwoSided
 
@@ -27,13 +26,6 @@ Bytes = NDArray[np.uint8]
 Numbers = NDArray[np.int64]
 #: held while BLAS is kept to one thread: another writer would otherwise set the threads back too early
 _one_thread = threading.Lock()
-
-
-@cache
-def _blas() -> Any:
-    from threadpoolctl import ThreadpoolController  # looks through the libraries that are loaded
-
-    return ThreadpoolController()
 
 
 def facts_of(table: TwoSided) -> bytes:
@@ -75,7 +67,7 @@ def write(table: TwoSided, sink: Outlet) -> None:
         del strip
         strips.append(sink.written - begin)
     shape = Shape.of(*size, strips[-1])
-    directory = Directory(classes.ladder(), strips, numbers, facts)
+    directory = Directory(model.ladder(), strips, numbers, facts)
     sink.sink.write_at(begin, shape.build() + directory.build())
 
 
@@ -96,6 +88,8 @@ def _strip(
 
     BLAS keeps to one thread: two tiles at once are quicker, and the factors do not depend on the processors.
     """
+    from threadpoolctl import threadpool_limits
+
     edges = shape.edges()
     models, beside, segments, sizes = [], [], [], []
 
@@ -104,7 +98,7 @@ def _strip(
         left, right, tile_model = model.fit(tile, g * shape.groups + j)
         return tile_model, _sealed(right), *_segments(tile, left, right, tile_model, shape)
 
-    with _one_thread, _blas().limit(limits=1, user_api="blas"), ThreadPoolExecutor(AT_ONCE) as pool:
+    with _one_thread, threadpool_limits(1, "blas"), ThreadPoolExecutor(AT_ONCE) as pool:
         for j, (tile_model, factors, data, lengths) in enumerate(pool.map(packed, range(shape.groups))):
             models.append(tile_model)
             beside.append(factors)
@@ -137,9 +131,9 @@ def _segments(
     tile: NDArray[np.uint16], left: Bytes, right: Bytes, tile_model: TileModel, shape: Shape
 ) -> tuple[memoryview, Numbers]:
     """Row segments of a tile, one behind the other, and their sizes."""
-    from bgfmt.formats.compressed import kernels_coder
+    from bgfmt.formats.compressed import kernels_records
 
-    ladder, edges = classes.ladder(), classes.edges()
+    ladder, edges = model.ladder(), model.class_edges()
     m, width, columns = tile.shape
     most = shape.entry_bytes(width) + left.shape[1] + 4 + width * columns * 2 + 8
     predicted = np.empty((columns, min(m, ROWS), width), np.uint16)
@@ -150,7 +144,7 @@ def _segments(
         rows = slice(start, min(m, start + ROWS))
         part = tile[rows]
         model.predict(left[rows], right, tile_model, predicted[:, : len(part)])
-        size = kernels_coder.encode(
+        size = kernels_records.encode(
             part, predicted[:, : len(part)], left[rows], shape.block, edges, ladder.frequencies, ladder.begins,
             ladder.shifts, room, sizes[rows],
         )  # fmt: skip

@@ -82,9 +82,6 @@ class Request:
         return np.unique(self.rng().integers(0, count, self.sample))
 
 
-Work = Request
-
-
 class Proof(Generic[T]):
     """What is known of a kind of table; this class itself stands for kinds of which no rule is known."""
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from bgfmt.tables import ExactHypergammon
 from bgfmt.verifier.findings import KEPT, Cause, Finding, Likely, Outcome, Rule
-from bgfmt.verifier.proofs import KnownRecipe, Progress, Proof, Request, Work
+from bgfmt.verifier.proofs import KnownRecipe, Progress, Proof, Request
 from bgfmt.verifier.proofs.hypergammon import FIELDS, regenerated
 from bgfmt.verifier.proofs.hypergammon_states import Search, many, tell
 from bgfmt.verifier.recurrence import hypergammon as recurrence
@@ -31,7 +31,7 @@ SETTLED = 5000  # wrong records that are told apart from those that follow from 
 NUMBERS = (*FIELDS[:5], "cubeless", *FIELDS[5:])
 
 
-def prove(table: ExactHypergammon, work: Work) -> Outcome:
+def prove(table: ExactHypergammon, work: Request) -> Outcome:
     """The table as where the iteration leads, or what is not."""
     n = table.positions
     which = work.some(n * n)
@@ -51,7 +51,7 @@ def prove(table: ExactHypergammon, work: Work) -> Outcome:
     return _run_again(table, work, stored)
 
 
-def _one_step(table: ExactHypergammon, work: Work, stored: Array, which: Array | None) -> Outcome:
+def _one_step(table: ExactHypergammon, work: Request, stored: Array, which: Array | None) -> Outcome:
     n = table.positions
     bad: list[Array] = []
     rights: list[Array] = []
@@ -80,7 +80,7 @@ def _one_step(table: ExactHypergammon, work: Work, stored: Array, which: Array |
     return _outcome(table, work, checked, failing, largest, where, right, own)
 
 
-def _run_again(table: ExactHypergammon, work: Work, stored: Array) -> Outcome:
+def _run_again(table: ExactHypergammon, work: Request, stored: Array) -> Outcome:
     iteration = recurrence.Iteration(table.chequers, exact=True, threads=work.threads)
     bits = stored.view(np.int64)
     told = tell(iteration, bits)
@@ -111,7 +111,7 @@ def _run_again(table: ExactHypergammon, work: Work, stored: Array) -> Outcome:
 
 
 def _outcome(
-    table: ExactHypergammon, work: Work, checked: int, failing: int, largest: float, where: Array, right: Array,
+    table: ExactHypergammon, work: Request, checked: int, failing: int, largest: float, where: Array, right: Array,
     own: int | None,
 ) -> Outcome:  # fmt: skip
     """The outcome for a table whose records `where` ought to be `right`; own : how many are wrong in themselves."""
@@ -125,7 +125,7 @@ def _outcome(
     )  # fmt: skip
 
 
-def _finding(table: ExactHypergammon, work: Work, number: int, right: Array) -> Finding:
+def _finding(table: ExactHypergammon, work: Request, number: int, right: Array) -> Finding:
     record = np.asarray(table.float64[number // table.positions])[number % table.positions]
     wrong = record.view(np.int64) != np.ascontiguousarray(right).view(np.int64)
     position = table.asked(number)

@@ -20,7 +20,7 @@ from bgfmt.game import board
 from bgfmt.game.board import Side
 from bgfmt.tables import Hypergammon, Table
 from bgfmt.verifier.findings import KEPT, Cause, Finding, Likely, Outcome, Rule
-from bgfmt.verifier.proofs import KnownRecipe, Progress, Proof, Request, Work
+from bgfmt.verifier.proofs import KnownRecipe, Progress, Proof, Request
 from bgfmt.verifier.proofs.hypergammon_states import Search, Told, tell
 from bgfmt.verifier.recurrence import hypergammon as recurrence
 from bgfmt.verifier.recurrence.hypergammon import PLACES
@@ -42,7 +42,7 @@ FEW = 20  # one wrong record in this number, and this number in any case, are da
 SMALL = 0.05  # an equity that nearly all records of another build or threshold differ less by
 
 
-def prove(table: Hypergammon, work: Work) -> Outcome:
+def prove(table: Hypergammon, work: Request) -> Outcome:
     """The file as a state of the iteration, or what is not."""
     n = table.positions
     which = work.some(n * n)
@@ -85,14 +85,14 @@ def mended(table: Hypergammon, threads: int) -> tuple[Array, int]:
     return records, len(search.differ)
 
 
-def _described(table: Hypergammon, work: Work) -> Outcome:
+def _described(table: Hypergammon, work: Request) -> Outcome:
     """How far a file that no state equals is from one step of its own: whole, where the user lets something pass."""
     entries = table.positions**2
     some = np.arange(0, entries, max(1, entries // GLANCED))
     return _one_step(table, work, None if work.tolerance is not None else some, proof=True)
 
 
-def _from_nearest(table: Hypergammon, work: Work, where: Array, right: Array, systematic: bool) -> Outcome:
+def _from_nearest(table: Hypergammon, work: Request, where: Array, right: Array, systematic: bool) -> Outcome:
     """The outcome for a copy of some state that differs from it in the records `where`.
 
     systematic : as after a restart, and not as damaged.
@@ -108,7 +108,7 @@ def _from_nearest(table: Hypergammon, work: Work, where: Array, right: Array, sy
     )  # fmt: skip
 
 
-def _hopeless(table: Hypergammon, work: Work, told: Told) -> Outcome:
+def _hopeless(table: Hypergammon, work: Request, told: Told) -> Outcome:
     """The outcome for a file that differs from finished games and races throughout."""
     if work.tolerance is not None:
         return _described(table, work)
@@ -123,7 +123,7 @@ def _hopeless(table: Hypergammon, work: Work, told: Told) -> Outcome:
     )  # fmt: skip
 
 
-def _one_step(table: Hypergammon, work: Work, which: Array | None, *, proof: bool = False) -> Outcome:
+def _one_step(table: Hypergammon, work: Request, which: Array | None, *, proof: bool = False) -> Outcome:
     """One step from the file's own entries. `proof` : a proof was asked for, which none of this is."""
     n, stored = table.positions, np.asarray(table.records)
     limit = THRESHOLD + TRUNCATION
@@ -176,7 +176,7 @@ def _spread(off: Array) -> dict[str, float]:
     return {f"{q:.1%} within": float(np.quantile(off, q)) for q in (0.5, 0.99, 0.999)} if len(off) else {}
 
 
-def _findings(table: Hypergammon, work: Work, numbers: Array, rights: Array) -> tuple[Finding, ...]:
+def _findings(table: Hypergammon, work: Request, numbers: Array, rights: Array) -> tuple[Finding, ...]:
     out = []
     for number, right in list(zip(numbers, rights, strict=True))[:KEPT]:
         us, them = divmod(int(number), table.positions)

@@ -68,8 +68,8 @@ class Told:
     """What a file's finished games, impossible records and races tell.
 
     courses : those that agree best with them. fixed : how many records differ that are the same in every table.
-    where, right : numbers of all that differ, and their values. known : how many were compared. hopeless : so many
-    differ that no sweep need be made.
+    where, right : numbers of all that differ, and their values. known : how many were compared. hopeless : too many
+    differ for a sweep to tell more.
     """
 
     courses: tuple[Course, ...]
