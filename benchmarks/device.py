@@ -16,7 +16,7 @@ from pathlib import Path
 
 from bgfmt.extras.cluster.device import device_name
 from bgfmt.files.solve import solve_stored
-from bgfmt.files.stores import Solved
+from bgfmt.files.stores import StoreReport
 
 MEGABYTE = 1 << 20
 
@@ -30,7 +30,7 @@ def digest(path: Path) -> str:
     return seen.hexdigest()
 
 
-def made(size: str, folder: Path, device: str | None, memory: int) -> tuple[Solved, list[float]]:
+def made(size: str, folder: Path, device: str | None, memory: int) -> tuple[StoreReport, list[float]]:
     """Solve into a store and then a file; seconds of both."""
     points, chequers = map(int, size.split("x"))
     store, out = folder / f"{size}.store", folder / f"{size}.bd"

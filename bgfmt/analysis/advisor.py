@@ -15,7 +15,9 @@ import numpy as np
 
 from bgfmt.analysis import approximate, bulk, choose, races, rule
 from bgfmt.analysis.answers import (
+    CALCULATION,
     COLUMNS,
+    TABLE_OF_PAIRS,
     Decision,
     PositionEquities,
     RankedPlay,
@@ -42,7 +44,7 @@ if TYPE_CHECKING:
 
 EQUAL = 1e-11  # values nearer than this are not told apart
 SURE_LOSS = -1.0 + 1e-6  # a stored cubeless equity of 0 reads as -1 exactly
-Outside = Literal["refuse", "rule"] | rule.Engine
+Outside = Literal["refuse", "rule"] | rule.OutsideEngine
 
 
 class Advisor:
@@ -334,7 +336,7 @@ class Advisor:
                 source, table, worth = equities.source, equities.table, equities.cubeless
         except NotCoveredError:
             return none
-        if source not in ("two-sided", "calculation") or worth is None or worth > SURE_LOSS:
+        if source not in (TABLE_OF_PAIRS, CALCULATION) or worth is None or worth > SURE_LOSS:
             return none
         return Resignation(source=source, table=table, position=position, offer=1, worth=-1.0)
 
@@ -358,7 +360,7 @@ class Advisor:
         except NotCoveredError:
             if outside == "refuse":
                 raise
-            doubles, takes = outside.double(state) if isinstance(outside, rule.Engine) else rule.cube(state)
+            doubles, takes = outside.double(state) if isinstance(outside, rule.OutsideEngine) else rule.cube(state)
             word = ("take" if takes else "pass") if state.doubled else ("double" if doubles else "roll")
             return Decision(word, self._outside_source)
         if not state.doubled:
@@ -391,7 +393,7 @@ class Advisor:
         plays = legal_plays(state.position, *state.dice)
         results = [play.result for play in plays]
         choice = 0
-        if len(plays) > 1 and isinstance(self.outside, rule.Engine):
+        if len(plays) > 1 and isinstance(self.outside, rule.OutsideEngine):
             choice = int(np.argmax(self.outside.values(state, results)))
         elif len(plays) > 1:
             choice = rule.best_play(self.library.tables, results)

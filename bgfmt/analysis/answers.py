@@ -25,6 +25,9 @@ from bgfmt.tables.scales import PIPS_PER_ROLL
 
 #: what answered: a kind of table, a calculation on demand, the only legal play, the rule or engine outside the tables
 Source = Literal["two-sided", "one-sided", "match-score", "calculation", "forced", "rule", "engine"]
+#: an answer from a two-sided table, and one calculated from the rules
+TABLE_OF_PAIRS: Source = "two-sided"
+CALCULATION: Source = "calculation"
 Gammons = Literal["none", "counted", "ignored"]
 Floats = NDArray[np.float64]
 CHANCE = "a number from 0 to 1"  # marks the type of a field
@@ -105,7 +108,7 @@ def plain(value: Any) -> Any:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Answer(Plain):
+class SourcedAnswer(Plain):
     """What all answers share."""
 
     FIELDS = ORIGIN
@@ -124,7 +127,7 @@ class Answer(Plain):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class SideRace(Answer):
+class SideRace(SourcedAnswer):
     """One side's race. What the table does not say is None, and left out in JSON."""
 
     FIELDS = (
@@ -193,7 +196,7 @@ def _within(chances: Floats | None, rolls: int) -> float:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PositionEquities(Answer):
+class PositionEquities(SourcedAnswer):
     """Chances and money equities of the side on roll: the values of rolling without doubling, cube at 1."""
 
     FIELDS = "position win win_gammon lose_gammon cubeless owned centered opponent gammons" + ORIGIN
@@ -254,7 +257,7 @@ class MetName(Plain):
 
 
 @dataclass(frozen=True, kw_only=True)
-class RankedPlays(Answer):
+class RankedPlays(SourcedAnswer):
     """All different results of a roll, best first; empty where no chequer can move.
 
     met, met_digest : the match equity table, in a match.
@@ -289,7 +292,7 @@ class RankedPlays(Answer):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Resignation(Answer):
+class Resignation(SourcedAnswer):
     """Whether to resign, or to accept a resignation."""
 
     FIELDS = "position offer accept worth" + ORIGIN

@@ -48,7 +48,7 @@ _POINTS = "(?:0?[1-9]|[1-5][0-9]|6[0-4])"
 
 
 @dataclass(frozen=True)
-class Option:
+class QuestionOption:
     """One thing that a question may say.
 
     about : one sentence. kind : str, int or bool. choices : the texts or numbers allowed. pattern : what a text
@@ -98,16 +98,16 @@ class Question:
 
     position: Annotated[
         str,
-        Option(
+        QuestionOption(
             "Counts of one or two sides from the ace point up, the side on roll first, or any identifier."
         ),
     ] = ""
     table: Annotated[
-        str | None, Option("Ask this table only; #N as position (a position number) needs it.")
+        str | None, QuestionOption("Ask this table only; #N as position (a position number) needs it.")
     ] = None
     roll: Annotated[
         str | None,
-        Option(
+        QuestionOption(
             "The dice, or all; by default the identifier's.",
             pattern="[1-6][-, /]?[1-6]|[aA][lL][lL]",
             says="a roll is two dice such as 61 or 6-1, or all",
@@ -115,14 +115,14 @@ class Question:
     ] = None
     cube: Annotated[
         Owner | None,
-        Option(
+        QuestionOption(
             "Where the cube lies for the side on roll (default: the identifier's, else centered).",
             choices=OWNERS,
         ),
     ] = None
     cube_value: Annotated[
         int | None,
-        Option(
+        QuestionOption(
             "What the cube shows (default: the identifier's, else 1).",
             int,
             tuple(1 << k for k in range(11)),
@@ -131,41 +131,41 @@ class Question:
     ] = None
     away: Annotated[
         str | None,
-        Option(
+        QuestionOption(
             "Match score: points that the side on roll and the other still need.",
             pattern=f"{_POINTS}-{_POINTS}",
             says=f"away is what both sides need, such as 3-5, each from 1 to {MOST_SCORE}",
             metavar="A-B",
         ),
     ] = None
-    crawford: Annotated[bool | None, Option("This is the Crawford game.", bool)] = None
+    crawford: Annotated[bool | None, QuestionOption("This is the Crawford game.", bool)] = None
     jacoby: Annotated[
         bool | None,
-        Option(
+        QuestionOption(
             "Money: whether gammons count only once the cube is turned (default: the identifier's, else not).",
             bool,
         ),
     ] = None
     beavers: Annotated[
         bool | None,
-        Option("Money: whether a double may be beavered (default: the identifier's, else it may).", bool),
+        QuestionOption("Money: whether a double may be beavered (default: the identifier's, else it may).", bool),
     ] = None
-    met: Annotated[str | None, Option("Match equity table (default: Kazaross-XG2).", metavar="NAME|FILE")] = (
+    met: Annotated[str | None, QuestionOption("Match equity table (default: Kazaross-XG2).", metavar="NAME|FILE")] = (
         None
     )
     met_player: Annotated[
         int | None,
-        Option("Which player of an uneven match equity table is on roll.", int, most=1, metavar="0|1"),
+        QuestionOption("Which player of an uneven match equity table is on roll.", int, most=1, metavar="0|1"),
     ] = None
     extend_met: Annotated[
         bool | None,
-        Option(
+        QuestionOption(
             "Answer scores beyond the match equity table too, up to 64-away, by a normal approximation.", bool
         ),
     ] = None
     measure: Annotated[
         str | None,
-        Option(
+        QuestionOption(
             "What plays are ranked by: money (default for two sides), match (default at a score), cubeless, mean "
             "(default for one side) or off:N (chance off in N more rolls).",
             pattern="money|match|cubeless|mean|off:[0-9]{1,3}",
@@ -174,15 +174,15 @@ class Question:
         ),
     ] = None
     top: Annotated[
-        int | None, Option("At most this many plays of each roll.", int, least=1, most=MOST_TOP, metavar="N")
+        int | None, QuestionOption("At most this many plays of each roll.", int, least=1, most=MOST_TOP, metavar="N")
     ] = None
     scores: Annotated[
         int | None,
-        Option("The cube action at all scores up to N-away.", int, least=1, most=MOST_SCORE, metavar="N"),
+        QuestionOption("The cube action at all scores up to N-away.", int, least=1, most=MOST_SCORE, metavar="N"),
     ] = None
     settle: Annotated[
         bool | None,
-        Option("Calculate exactly what no table covers or a table leaves too close.", bool),
+        QuestionOption("Calculate exactly what no table covers or a table leaves too close.", bool),
     ] = None
 
     def about(self, position: str) -> Question:
@@ -216,7 +216,7 @@ QUESTIONS: Mapping[str, tuple[str, ...]] = {
 
 
 @cache
-def options() -> dict[str, Option]:
+def options() -> dict[str, QuestionOption]:
     """The options of a question by name."""
     hints = get_type_hints(Question, include_extras=True)
     return {one.name: hints[one.name].__metadata__[0] for one in fields(Question)}

@@ -22,7 +22,7 @@ from bgfmt.tables import Table
 
 
 @runtime_checkable
-class Engine(Protocol):
+class OutsideEngine(Protocol):
     """A second engine, asked where no table covers the position."""
 
     def values(self, state: GameState, results: Sequence[Position]) -> Sequence[float]:

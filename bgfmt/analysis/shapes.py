@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from bgfmt.analysis import questions
-from bgfmt.analysis.answers import CHANCE, Answer, MetName, Plain, RankedPlay, SideRace
+from bgfmt.analysis.answers import CHANCE, SourcedAnswer, MetName, Plain, RankedPlay, SideRace
 from bgfmt.analysis.approximate import TwoSidedEstimate
 from bgfmt.analysis.cube import CubeAction
 from bgfmt.analysis.match import Cell, Losses, MatchCube, Numbers
@@ -28,7 +28,7 @@ ROOT = Path(__file__).resolve().parents[2]
 Schema = dict[str, Any]
 #: the answers that have a name of their own in JSON Schema, TypeScript and the docs
 SHAPES: dict[type[Plain], str] = {
-    Answer: "Origin",
+    SourcedAnswer: "Origin",
     SideRace: "SideRace",
     TwoSidedEstimate: "Estimate",
     questions.TwoRaces: "TwoRaces",
@@ -237,7 +237,7 @@ def option_table(names: Iterable[str], *, http: bool = False) -> str:
     return "\n".join(rows)
 
 
-def _switch(name: str, one: questions.Option) -> str:
+def _switch(name: str, one: questions.QuestionOption) -> str:
     switch = "--" + name.replace("_", "-")
     if one.kind is bool:
         return f"`{switch}`, `--no-{switch[2:]}`"

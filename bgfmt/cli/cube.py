@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bgfmt.analysis import questions
+from bgfmt.analysis.answers import TABLE_OF_PAIRS
 from bgfmt.cli import asking, options
 
 if TYPE_CHECKING:
@@ -117,7 +118,7 @@ def money_lines(advisor: Advisor, state: GameState) -> list[str]:
         lines.append(f"  win {about}{asking.percent(found.win).strip()}")
     if found.approximate:
         lines.append(f"  cubeless {found.cubeless:+.4f}, cube actions by Janowski's formula: approximate")
-        if found.source == "two-sided":
+        if found.source == TABLE_OF_PAIRS:
             lines.append("  the table holds cubeless equities only")
     else:
         columns = ", ".join(f"{name} {getattr(found, name):+.4f}" for name in COLUMNS)

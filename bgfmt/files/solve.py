@@ -16,7 +16,7 @@ from typing import Any
 
 from bgfmt.errors import CapabilityError, SolverError
 from bgfmt.files.convert import save
-from bgfmt.files.stores import OutputFile, Solved, fill_store, store_of
+from bgfmt.files.stores import OutputFile, StoreReport, fill_store, store_of
 from bgfmt.solver import registry
 from bgfmt.solver.machine import check_disk
 from bgfmt.solver.one_sided import mapped_disk
@@ -127,7 +127,7 @@ def solve_table(
     tiles: bool = False,
     announce: Callable[[str], None] | None = None,
     **options: Any,
-) -> Solved | None:
+) -> StoreReport | None:
     """As `solve`, of a single table; what was done where it went through a store.
 
     tiles : go through a store tile by tile, whatever the size. announce : called with the address of a cluster's
@@ -171,7 +171,7 @@ def solve_stored(
     *,
     cluster: str | None = None,
     **options: Any,
-) -> Solved:
+) -> StoreReport:
     """Solve through a store tile by tile; `cluster` is the address of workers, options are those of `solve_table`."""
     solved = solve_table(what, points, chequers, path, workers=cluster, tiles=True, **options)
     assert solved is not None

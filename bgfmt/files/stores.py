@@ -24,11 +24,11 @@ from bgfmt.errors import CapabilityError, OutputExistsError, ScratchError, Solve
 from bgfmt.files.convert import whole_target
 from bgfmt.files.database import read_source
 from bgfmt.formats import Format, promised
-from bgfmt.formats.zarr import MAIN, NUMBERS, Described, described, in_pips, sizes
+from bgfmt.formats.zarr import MAIN, NUMBERS, StoreDescription, described, in_pips, sizes
 from bgfmt.solver.machine import available_memory, check_disk, check_memory, thread_count
 from bgfmt.solver.registry import Solver
 from bgfmt.solver.stored import Made, Making, plays_bytes, room, solve_layers
-from bgfmt.solver.tiles import WORK_BYTES, Grid, grid_of
+from bgfmt.solver.tiles import WORK_BYTES, TileGrid, grid_of
 from bgfmt.solver.workers import ThreadWorkers, Workers, device_named, workers_at
 from bgfmt.storage import PathLike, check_output, create, open_source
 from bgfmt.storage.chunks import ROOT, SUM, ChunkStore, chunks_of, is_address
@@ -42,11 +42,11 @@ ROWS_BYTES = 128 << 20  # of rows that a thread puts in order at a time
 
 
 @dataclass
-class Solved:
+class StoreReport:
     """What a solve through a store did: tiles made and found, bytes read and written, seconds of work and of the
     kernels in it."""
 
-    grid: Grid
+    grid: TileGrid
     made: int = 0
     found: int = 0
     read: int = 0
@@ -69,7 +69,7 @@ class StoredPlan:
     """What a solve through a store will take, in bytes: `memory` of a worker, the store and the output, what is
     `read` from the store and `written` to it."""
 
-    grid: Grid
+    grid: TileGrid
     workers: int
     memory: int
     store: int
@@ -80,7 +80,7 @@ class StoredPlan:
 
 
 def plan_stored(
-    solver: Solver, *, workers: int, memory: int | None = None, grid: Grid | None = None
+    solver: Solver, *, workers: int, memory: int | None = None, grid: TileGrid | None = None
 ) -> StoredPlan:
     """The plan for this many workers of this much memory each, 2.4 GB or what it takes at least when None.
 
@@ -114,7 +114,7 @@ def fill_store(
     threads: int | None = None,
     progress: Progress | None = None,
     announce: Callable[[str], None] | None = None,
-) -> Solved:
+) -> StoreReport:
     """Make a table in a store, and a file of the store; arguments as `bgfmt.solve` has them.
 
     layers : solve by layers where memory allows, by tiles otherwise.
@@ -181,7 +181,7 @@ def remove(path: str) -> None:
     places.remove_one(ROOT)
 
 
-def _known(solver: Solver, path: str, resume: bool) -> Described | None:
+def _known(solver: Solver, path: str, resume: bool) -> StoreDescription | None:
     """What a store that is there says of itself; None where there is none; ScratchError if it is not for us."""
     try:
         text = ChunkStore(path).meta(ROOT)
@@ -218,17 +218,17 @@ def _is_old_scratch(path: str) -> bool:
         return file.read(16) == b'{"bgfmt scratch"'
 
 
-def _begun(solver: Solver, path: str, grid: Grid) -> Described:
+def _begun(solver: Solver, path: str, grid: TileGrid) -> StoreDescription:
     """A new store."""
     store = ChunkStore(path)
-    facts = Described(
+    facts = StoreDescription(
         solver.kind, grid.points, grid.chequers, grid.columns, solver.recipe.name, grid.side, grid.chunk
     )
     store.places.write(ROOT, [facts.group()])
     return facts
 
 
-def _check_room(path: str, grid: Grid, file: OutputFile | None) -> None:
+def _check_room(path: str, grid: TileGrid, file: OutputFile | None) -> None:
     """SolverError where the disk has no room for what is left to make of the store, and for the file beside it."""
     left = 0
     if not is_address(path):
@@ -243,8 +243,8 @@ class Filling:
     def __init__(
         self,
         path: str,
-        facts: Described,
-        grid: Grid,
+        facts: StoreDescription,
+        grid: TileGrid,
         device: str,
         resume: bool,
         progress: Progress | None,
@@ -254,7 +254,7 @@ class Filling:
         self.progress, self.file = progress, file
         name = path if is_address(path) else os.path.abspath(path)
         self.making = Making(name, MAIN, grid, device, check=resume)
-        self.solved = Solved(grid)
+        self.solved = StoreReport(grid)
         self.pairs = self.reported = 0
         self.whole: Callable[[int, int], None] = lambda first, past: None
 

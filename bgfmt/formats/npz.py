@@ -28,7 +28,7 @@ from bgfmt.formats import archive, described, records
 from bgfmt.formats.base import Extent, Fault, Head, Layout, Options, Outlet, Reading, Region, size_of
 from bgfmt.formats.described import AnyTable
 from bgfmt.storage import MemorySink, Sink, Source
-from bgfmt.tables import Rows, Table
+from bgfmt.tables import MeanRolls, Rows, Table
 
 META = "bgfmt.json"
 NPY = re.compile(
@@ -59,7 +59,7 @@ class Npz(AnyTable):
     # -- writing ----------------------------------------------------------------------------------------
 
     def home_of(self, table: Table) -> bool:
-        return bool(table.arrays()) and table.exact and table.kind != "mean-rolls"
+        return bool(table.arrays()) and table.exact and not isinstance(table, MeanRolls)
 
     def emit(self, table: Table, sink: Outlet, options: Options) -> None:
         with zipfile.ZipFile(archive.Tail(sink), "w", zipfile.ZIP_STORED) as out:  # type: ignore[call-overload]

@@ -38,7 +38,7 @@ MAIN, NUMBERS = "equities", "numbers"
 
 
 @dataclass(frozen=True)
-class Described:
+class StoreDescription:
     """What a store says of itself, under attributes.bgfmt."""
 
     kind: str
@@ -81,7 +81,7 @@ class Described:
         return _array((self.n,), (self.n,), "int64", ("place",))
 
 
-def described(text: bytes, name: str) -> Described:
+def described(text: bytes, name: str) -> StoreDescription:
     """What the zarr.json of a store's group says; HeaderError where it is not one of ours."""
 
     def refuse(field: str, expected: object, found: object) -> HeaderError:
@@ -110,7 +110,7 @@ def described(text: bytes, name: str) -> Described:
         raise refuse("state", "solving or whole", said.get("state"))
     if not isinstance(said.get("recipe"), str) or not isinstance(said.get("sum"), str):
         raise refuse("recipe and sum", "two words", (said.get("recipe"), said.get("sum")))
-    return Described(**{name: said[name] for name in Described.__dataclass_fields__})
+    return StoreDescription(**{name: said[name] for name in StoreDescription.__dataclass_fields__})
 
 
 def in_pips(points: int, chequers: int) -> NDArray[np.int64]:
@@ -120,7 +120,7 @@ def in_pips(points: int, chequers: int) -> NDArray[np.int64]:
     return np.argsort(pips, kind="stable")
 
 
-def sizes(store: ChunkStore, said: Described) -> tuple[int, int]:
+def sizes(store: ChunkStore, said: StoreDescription) -> tuple[int, int]:
     """(bytes that all chunks take, bytes that are there)."""
     each = int(np.prod(said.chunk_shape)) * 2 + SUM
     wanted = {store.key(MAIN, (*at, 0)) for at in chunks_of(said.shape[:2], said.chunk_shape[:2])}
@@ -218,7 +218,7 @@ def audit_row(source: Source, row: int) -> AuditedRow:
     return AuditedRow(row, tuple(fault for fault in found if fault is not None), bytes(sums))
 
 
-def _audit(source: Source, said: Described, extent: Extent, rows: Iterable[AuditedRow]) -> Iterator[Fault]:
+def _audit(source: Source, said: StoreDescription, extent: Extent, rows: Iterable[AuditedRow]) -> Iterator[Fault]:
     store: ChunkStore = source.store  # type: ignore[attr-defined]
     yield from _odd(store, said)
     try:
@@ -237,7 +237,7 @@ def _audit(source: Source, said: Described, extent: Extent, rows: Iterable[Audit
         yield Fault(0, extent.size, "sum of the chunks", said.sum, seen.hexdigest())
 
 
-def _odd(store: ChunkStore, said: Described) -> Iterator[Fault]:
+def _odd(store: ChunkStore, said: StoreDescription) -> Iterator[Fault]:
     """Descriptions that are not as a solve writes them, and pieces that belong to no part of the table."""
     descriptions = {
         ROOT: said.group(),
@@ -258,7 +258,7 @@ def _odd(store: ChunkStore, said: Described) -> Iterator[Fault]:
         yield Fault(0, there[key], repr(key)[:60], "no such piece", f"{there[key]:,} bytes")
 
 
-def chunk_fault(store: ChunkStore, said: Described, place: tuple[int, ...], sums: bytearray) -> Fault | None:
+def chunk_fault(store: ChunkStore, said: StoreDescription, place: tuple[int, ...], sums: bytearray) -> Fault | None:
     """What is wrong with a chunk, or None; its checksum goes behind `sums`."""
     key = store.key(MAIN, (*place, 0))
     try:
@@ -272,7 +272,7 @@ def chunk_fault(store: ChunkStore, said: Described, place: tuple[int, ...], sums
     return None
 
 
-def rows_of(store: ChunkStore, said: Described) -> PlacedPairs:
+def rows_of(store: ChunkStore, said: StoreDescription) -> PlacedPairs:
     """The numbers of a whole store, read and checked by the chunk when they are asked for."""
     return PlacedPairs(
         said.shape, "<u2", in_pips(said.points, said.chequers), said.chunk, _Chunks(store, said)
@@ -282,7 +282,7 @@ def rows_of(store: ChunkStore, said: Described) -> PlacedPairs:
 class _Chunks:
     """Chunks read so far: those read last, and which ones were checked."""
 
-    def __init__(self, store: ChunkStore, said: Described) -> None:
+    def __init__(self, store: ChunkStore, said: StoreDescription) -> None:
         self.store, self.said = store, said
         self._kept: OrderedDict[tuple[int, int], Array] = OrderedDict()
         self._checked: set[tuple[int, int]] = set()

@@ -15,7 +15,7 @@ from bgfmt.jit.lanes import LANES, add_best
 ROLLS = 21
 
 
-class Rolls(NamedTuple):
+class RollResults(NamedTuple):
     """Results j of every roll of a position u: results[ends[21 u + r] : ends[21 u + r + 1]]; weights 1 or 2."""
 
     ends: Any
@@ -56,7 +56,7 @@ def record(stored: Any, out: Any, lines: Any, at: Any, window: int, rolls: Any, 
     There are 64 or 128 lanes.
 
     lines (m, lanes) int16, at int32 : line at[j - window] holds the turned values of all t against u's result j.
-    rolls : `Rolls`.
+    rolls : `RollResults`.
     """
     sums = np.zeros(stored.size, np.int32)
     wide = 2 * stored.size

@@ -26,7 +26,7 @@ from bgfmt.game import board
 from bgfmt.game.results import WEIGHTS
 from bgfmt.solver.layers import REACH, PipOrder, Pool, pip_order
 from bgfmt.solver.plan import results_a_position
-from bgfmt.solver.tiles import Grid, Strip, Tile
+from bgfmt.solver.tiles import TileGrid, Strip, Tile
 from bgfmt.solver.two_sided import Pairs, Squares, Taker, done_after, record_type
 from bgfmt.solver.workers import Workers, device_named
 from bgfmt.storage.chunks import ROOT, ChunkStore
@@ -97,7 +97,7 @@ class Making:
 
     path: str
     array: str
-    grid: Grid
+    grid: TileGrid
     device: str = ""
     check: bool = False
 

@@ -51,7 +51,7 @@ class Strip(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Grid:
+class TileGrid:
     """The tiles of a table of `columns` numbers a pair: `cuts` of its pip layers, `side` and `chunk` in places."""
 
     points: int
@@ -178,7 +178,7 @@ def grid_of(
     memory: int | None = None,
     side: int | None = None,
     chunk: int | None = None,
-) -> Grid:
+) -> TileGrid:
     """The grid for `workers` workers of `memory` each (bytes; None: what the best side takes).
 
     Small tiles keep many workers busy, large ones read less: without `side` it is the one with which the work is done
@@ -189,16 +189,16 @@ def grid_of(
     if chunk is None:
         chunk = _chunk_for(n)
     if side is not None:
-        return Grid(points, chequers, columns, cuts, side, chunk)
+        return TileGrid(points, chequers, columns, cuts, side, chunk)
     results = results_a_position(points, chequers)
     most = max(1, -(-n // (3 * chunk)))
     sides = sorted({max(1, round(most / 1.1**k)) * chunk for k in range(80)})
-    grids = [Grid(points, chequers, columns, cuts, size, chunk) for size in sides]
+    grids = [TileGrid(points, chequers, columns, cuts, size, chunk) for size in sides]
     fitting = [g for g in grids if memory is None or g.memory <= memory] or grids[:1]
     return min(fitting, key=lambda g: work(g, results).seconds(workers))
 
 
-class Work(NamedTuple):
+class TileWork(NamedTuple):
     """Seconds of one core that all tiles take, and those of the longest chain of tiles that wait for each other."""
 
     total: float
@@ -209,7 +209,7 @@ class Work(NamedTuple):
         return max(self.total / workers, self.chain) + 0.5 * min(self.total / workers, self.chain)
 
 
-def work(grid: Grid, results: float, *, lanes: float = LANES) -> Work:
+def work(grid: TileGrid, results: float, *, lanes: float = LANES) -> TileWork:
     """The work of a grid, of positions with `results` (roll, result) pairs, on cores of `lanes` maxima a second."""
     rows, windows = grid.spans
     sides = np.minimum(grid.n - np.arange(grid.size) * grid.side, grid.side).astype(np.float64)
@@ -228,7 +228,7 @@ def work(grid: Grid, results: float, *, lanes: float = LANES) -> Work:
     chain = seconds(np.zeros_like(down), down).sum() + seconds(down[1:], np.full(last, last)).sum()
     read, written = grid.moved
     total = float(grid.n) ** 2 * each + read / READ_RATE + written / WRITE_RATE
-    return Work(total, float(chain))
+    return TileWork(total, float(chain))
 
 
 def _chunk_for(n: int) -> int:

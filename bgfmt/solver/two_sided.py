@@ -218,7 +218,7 @@ class Pairs:
     """A solve's state: the turned values of the last layers, and where records go."""
 
     def __init__(self, order: PipOrder, pool: Pool, taker: Taker) -> None:
-        from bgfmt.game.kernels_vectors import Rolls
+        from bgfmt.game.kernels_vectors import RollResults
         from bgfmt.solver.kernels import two_sided as kernels
 
         self.order, self.pool, self.taker = order, pool, taker
@@ -227,7 +227,7 @@ class Pairs:
         records = numbers.view(record_type(self.columns))
         base, step = np.zeros(order.n, np.int64), np.zeros(order.n, np.int64)
         self.lines = kernels.Lines(numbers, records, base, step)
-        self.rolls = Rolls(order.ends, order.results, WEIGHTS)
+        self.rolls = RollResults(order.ends, order.results, WEIGHTS)
         self._rooms: SimpleQueue[Array] = SimpleQueue()
         # the side that is off has won: what leads there is worth +1 in every column
         numbers[pool.offsets[0] : pool.offsets[0] + len(pool.starts) - 1 - pool.first[1]] = 32767

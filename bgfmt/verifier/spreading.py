@@ -20,7 +20,7 @@ Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
-class Opening:
+class TableAddress:
     """How a worker opens a table: path, format, part, and description as items; `asked` tells one check from another,
     between which the file may have changed."""
 
@@ -40,7 +40,7 @@ class Opening:
 
 
 @lru_cache(maxsize=1)
-def _opened(opening: Opening) -> Database:
+def _opened(opening: TableAddress) -> Database:
     return open_database(opening.path, format=opening.format, part=opening.part, **dict(opening.described))
 
 
@@ -49,13 +49,13 @@ class Spread:
     """The workers that check a table, and how they open it."""
 
     workers: Workers
-    opening: Opening = field(default_factory=lambda: Opening(""))
+    opening: TableAddress = field(default_factory=lambda: TableAddress(""))
 
     def of(self, path: str, part: int, asked: Mapping[str, Any]) -> Spread:
         """The same workers for a table; `asked`: format and description."""
         described = {name: value for name, value in asked.items() if name != "format"}
         return Spread(
-            self.workers, Opening(path, asked.get("format"), part, tuple(described.items()), time_ns())
+            self.workers, TableAddress(path, asked.get("format"), part, tuple(described.items()), time_ns())
         )
 
     def of_sources(self, progress: Progress | None) -> Apart:
@@ -67,7 +67,7 @@ class Spread:
         return run
 
     def run(
-        self, function: Callable[[Opening, K], R], parts: Sequence[K], progress: Progress | None
+        self, function: Callable[[TableAddress, K], R], parts: Sequence[K], progress: Progress | None
     ) -> list[R]:
         """What the function gives of each part, in any order; it must be one that pickles by name."""
         found: list[R] = []
@@ -78,6 +78,6 @@ class Spread:
         return found
 
 
-def _of_source(function: Callable[[Source, K], R], opening: Opening, part: K) -> R:
+def _of_source(function: Callable[[Source, K], R], opening: TableAddress, part: K) -> R:
     """On a worker."""
     return function(opening.source(), part)

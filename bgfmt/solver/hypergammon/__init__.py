@@ -220,7 +220,7 @@ class _Solve:
         won = self.values[0, 1:]
         won[:] = 0
         won[:, 0], won[:, 1:3], won[:, 5:] = 1, lost[1:, 3:5], -lost[1:, 5:]
-        self._state = sweep.State(
+        self._state = sweep.SweepState(
             self.values, np.empty_like(self.values), self._kinds.copy(), lost, recipe == "gnubg"
         )
         self._block = np.empty((BLOCK, n, 10), kind)

@@ -27,7 +27,7 @@ LEAST = -8  # less than any equity
 FIXED, OVER, CONTACT, RACE = 0, 1, 2, 3  # classes of records: FIXED is not renewed, OVER has its known values
 
 
-class State(NamedTuple):
+class SweepState(NamedTuple):
     """The numbers of the iteration, float32 or float64.
 
     values (n, n, 10) of [us, them] : win, win gammon, win backgammon, lose gammon, lose backgammon; equities
@@ -54,7 +54,7 @@ def after_cube(one: Any, centered: Any, doubled: Any) -> Any:
 
 
 @njit()
-def answer(state: State, us: int, them: int) -> None:
+def answer(state: SweepState, us: int, them: int) -> None:
     """Bring `replies` up to record [us, them]."""
     record, reply = state.values[us, them], state.replies[them, us]
     one = record.dtype.type(1)
@@ -72,7 +72,7 @@ def answer(state: State, us: int, them: int) -> None:
 
 
 @njit()
-def answer_all(state: State, first: int, last: int) -> None:
+def answer_all(state: SweepState, first: int, last: int) -> None:
     """Bring `replies` up to the rows first to last - 1."""
     for us in range(first, last):
         for them in range(len(state.values)):
@@ -80,7 +80,7 @@ def answer_all(state: State, first: int, last: int) -> None:
 
 
 @njit()
-def renewed(state: State, plays: Plays, sides: Sides, us: int, them: int, out: Array) -> None:
+def renewed(state: SweepState, plays: Plays, sides: Sides, us: int, them: int, out: Array) -> None:
     """Write the ten numbers of record [us, them], from those of the replies to it, to `out`."""
     replies, after, landed, hit = state.replies, plays.after, plays.landed, sides.hit[them]
     first, last = plays.first[us, sides.blocked[them]], plays.last[us, sides.blocked[them]]
@@ -124,7 +124,7 @@ def renewed(state: State, plays: Plays, sides: Sides, us: int, them: int, out: A
 
 
 @njit()
-def store(state: State, us: int, them: int, numbers: Array, changes: Array) -> None:
+def store(state: SweepState, us: int, them: int, numbers: Array, changes: Array) -> None:
     """Put a record in place. changes (4,) : the greatest change of a number so far, by class."""
     record, kind = state.values[us, them], state.kinds[us, them]
     greatest = changes[kind]
@@ -136,7 +136,7 @@ def store(state: State, us: int, them: int, numbers: Array, changes: Array) -> N
 
 
 @njit()
-def beyond(state: State, plays: Plays, sides: Sides, first: int, last: int) -> Array:
+def beyond(state: SweepState, plays: Plays, sides: Sides, first: int, last: int) -> Array:
     """Renew the records [us, them] of the rows first to last - 1 with us < them; returns the changes."""
     n, changes = len(state.values), np.zeros(4, state.values.dtype)
     out = np.empty(NUMBERS, state.values.dtype)
@@ -151,7 +151,7 @@ def beyond(state: State, plays: Plays, sides: Sides, first: int, last: int) -> A
 
 @njit()
 def up_to(
-    state: State, plays: Plays, sides: Sides, first: int, last: int, inward: Array, part: int, parts: int,
+    state: SweepState, plays: Plays, sides: Sides, first: int, last: int, inward: Array, part: int, parts: int,
     block: Array,
 ) -> None:  # fmt: skip
     """Make the records [us, them] of the rows first to last - 1 with us >= them, but those that are `inward`.
@@ -168,7 +168,7 @@ def up_to(
 
 @njit()
 def in_order(
-    state: State, plays: Plays, sides: Sides, first: int, last: int, inward: Array, block: Array
+    state: SweepState, plays: Plays, sides: Sides, first: int, last: int, inward: Array, block: Array
 ) -> Array:
     """Store the rows first to last - 1 up to the diagonal, in order, and make what `up_to` has left out."""
     changes = np.zeros(4, state.values.dtype)

@@ -58,7 +58,7 @@ class Slots(NamedTuple):
     scale: int
 
 
-class Space(NamedTuple):
+class SearchSpace(NamedTuple):
     """Working space of one thread: where the walk is, and the moves from there."""
 
     above: Any
@@ -72,7 +72,7 @@ class Space(NamedTuple):
 @njit()
 def space_for(points: int, signs: Array) -> Any:
     """Working space for positions of `points` points and keys of the dtype of `signs`."""
-    return Space(
+    return SearchSpace(
         np.zeros(points + 2, np.int64),
         np.zeros(points + 2, np.int64),
         np.zeros(points + 1, np.int64),
@@ -149,7 +149,7 @@ def merge(
 
 
 @njit()
-def search(points: int, x: int, found: int, space: Space, records: Records, slots: Slots) -> None:
+def search(points: int, x: int, found: int, space: SearchSpace, records: Records, slots: Slots) -> None:
     """Position after the best play of each of the 21 rolls from x (space.best), and x's lanes 1..6 and doubles."""
     _, drop, sources, pair, landing, best = space
     signs, keys, doubles, lanes = records

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from bgfmt.game import kernels_vectors as vectors
-from bgfmt.game.kernels_vectors import Rolls, turned
+from bgfmt.game.kernels_vectors import RollResults, turned
 from bgfmt.jit import njit
 
 RUN = 128  # places turned together: their lanes stay in the processor's cache
@@ -51,7 +51,7 @@ def best(
     at = np.arange(near.shape[0]).astype(np.int32)
     stored = np.empty(lanes, np.uint16)
     turned = np.empty(lanes, np.int16)
-    rolls = Rolls(ends, results, weights)
+    rolls = RollResults(ends, results, weights)
     for u in range(first, last):
         vectors.record(stored, turned, near, at, window, rolls, u, columns)
         made = out[row + u - first]

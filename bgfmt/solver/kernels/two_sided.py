@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bgfmt.game import kernels_vectors as vectors
-from bgfmt.game.kernels_vectors import Rolls
+from bgfmt.game.kernels_vectors import RollResults
 from bgfmt.jit import njit
 
 
@@ -34,7 +34,7 @@ def squares(
     reach: Any,
     starts: Any,
     lines: Lines,
-    rolls: Rolls,
+    rolls: RollResults,
     columns: int,
     made: Any,
     target: Any,

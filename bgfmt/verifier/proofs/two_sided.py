@@ -19,7 +19,7 @@ from bgfmt.verifier.proofs.bits import prove_pairs, sides_of
 from bgfmt.verifier.recurrence import contact, floats
 from bgfmt.verifier.recurrence import two_sided as recurrence
 from bgfmt.verifier.recurrence.plays import pips
-from bgfmt.verifier.spreading import Opening
+from bgfmt.verifier.spreading import TableAddress
 
 if TYPE_CHECKING:
     from bgfmt.files.database import Database
@@ -148,7 +148,7 @@ def _rounded(table: TwoSided, request: Request) -> Outcome:
     return _damaged(table, request, found, differences)
 
 
-def check_band(opening: Opening, band: tuple[int, int]) -> recurrence.Pass:
+def check_band(opening: TableAddress, band: tuple[int, int]) -> recurrence.Pass:
     """On a worker: one band of the table."""
     return recurrence.check(cast(TwoSided, opening.table()), only=[band])
 

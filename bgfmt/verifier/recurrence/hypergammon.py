@@ -103,7 +103,7 @@ def lists(boards: Array, threads: int) -> Any:
     return kernels.Lists(starts, after, landed, blocked, blots, met, hit)
 
 
-class Iteration:
+class CheckedIteration:
     """makehyper's iteration in memory: renewal in place, record by record, row by row.
 
     A record [us, them] looks at rows of `them` or, where blots are hit, of sides of a greater number, and there at
