@@ -360,7 +360,9 @@ class Advisor:
         except NotCoveredError:
             if outside == "refuse":
                 raise
-            doubles, takes = outside.double(state) if isinstance(outside, rule.OutsideEngine) else rule.cube(state)
+            doubles, takes = (
+                outside.double(state) if isinstance(outside, rule.OutsideEngine) else rule.cube(state)
+            )
             word = ("take" if takes else "pass") if state.doubled else ("double" if doubles else "roll")
             return Decision(word, self._outside_source)
         if not state.doubled:

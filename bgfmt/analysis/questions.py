@@ -148,14 +148,18 @@ class Question:
     ] = None
     beavers: Annotated[
         bool | None,
-        QuestionOption("Money: whether a double may be beavered (default: the identifier's, else it may).", bool),
+        QuestionOption(
+            "Money: whether a double may be beavered (default: the identifier's, else it may).", bool
+        ),
     ] = None
-    met: Annotated[str | None, QuestionOption("Match equity table (default: Kazaross-XG2).", metavar="NAME|FILE")] = (
-        None
-    )
+    met: Annotated[
+        str | None, QuestionOption("Match equity table (default: Kazaross-XG2).", metavar="NAME|FILE")
+    ] = None
     met_player: Annotated[
         int | None,
-        QuestionOption("Which player of an uneven match equity table is on roll.", int, most=1, metavar="0|1"),
+        QuestionOption(
+            "Which player of an uneven match equity table is on roll.", int, most=1, metavar="0|1"
+        ),
     ] = None
     extend_met: Annotated[
         bool | None,
@@ -174,11 +178,14 @@ class Question:
         ),
     ] = None
     top: Annotated[
-        int | None, QuestionOption("At most this many plays of each roll.", int, least=1, most=MOST_TOP, metavar="N")
+        int | None,
+        QuestionOption("At most this many plays of each roll.", int, least=1, most=MOST_TOP, metavar="N"),
     ] = None
     scores: Annotated[
         int | None,
-        QuestionOption("The cube action at all scores up to N-away.", int, least=1, most=MOST_SCORE, metavar="N"),
+        QuestionOption(
+            "The cube action at all scores up to N-away.", int, least=1, most=MOST_SCORE, metavar="N"
+        ),
     ] = None
     settle: Annotated[
         bool | None,

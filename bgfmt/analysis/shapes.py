@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from bgfmt.analysis import questions
-from bgfmt.analysis.answers import CHANCE, SourcedAnswer, MetName, Plain, RankedPlay, SideRace
+from bgfmt.analysis.answers import CHANCE, MetName, Plain, RankedPlay, SideRace, SourcedAnswer
 from bgfmt.analysis.approximate import TwoSidedEstimate
 from bgfmt.analysis.cube import CubeAction
 from bgfmt.analysis.match import Cell, Losses, MatchCube, Numbers

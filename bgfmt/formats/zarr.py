@@ -218,7 +218,9 @@ def audit_row(source: Source, row: int) -> AuditedRow:
     return AuditedRow(row, tuple(fault for fault in found if fault is not None), bytes(sums))
 
 
-def _audit(source: Source, said: StoreDescription, extent: Extent, rows: Iterable[AuditedRow]) -> Iterator[Fault]:
+def _audit(
+    source: Source, said: StoreDescription, extent: Extent, rows: Iterable[AuditedRow]
+) -> Iterator[Fault]:
     store: ChunkStore = source.store  # type: ignore[attr-defined]
     yield from _odd(store, said)
     try:
@@ -258,7 +260,9 @@ def _odd(store: ChunkStore, said: StoreDescription) -> Iterator[Fault]:
         yield Fault(0, there[key], repr(key)[:60], "no such piece", f"{there[key]:,} bytes")
 
 
-def chunk_fault(store: ChunkStore, said: StoreDescription, place: tuple[int, ...], sums: bytearray) -> Fault | None:
+def chunk_fault(
+    store: ChunkStore, said: StoreDescription, place: tuple[int, ...], sums: bytearray
+) -> Fault | None:
     """What is wrong with a chunk, or None; its checksum goes behind `sums`."""
     key = store.key(MAIN, (*place, 0))
     try:

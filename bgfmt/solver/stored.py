@@ -26,7 +26,7 @@ from bgfmt.game import board
 from bgfmt.game.results import WEIGHTS
 from bgfmt.solver.layers import REACH, PipOrder, Pool, pip_order
 from bgfmt.solver.plan import results_a_position
-from bgfmt.solver.tiles import TileGrid, Strip, Tile
+from bgfmt.solver.tiles import Strip, Tile, TileGrid
 from bgfmt.solver.two_sided import Pairs, Squares, Taker, done_after, record_type
 from bgfmt.solver.workers import Workers, device_named
 from bgfmt.storage.chunks import ROOT, ChunkStore

@@ -50,14 +50,14 @@ def two() -> Hypergammon:
 def sweeps(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Grows by an entry for each sweep over positions in contact."""
     made: list[int] = []
-    plain = recurrence.Iteration.sweep
+    plain = recurrence.CheckedIteration.sweep
 
-    def counted(self: recurrence.Iteration, *, races: bool = False) -> float:
+    def counted(self: recurrence.CheckedIteration, *, races: bool = False) -> float:
         if not races:
             made.append(len(made) + 1)
         return plain(self, races=races)
 
-    monkeypatch.setattr(recurrence.Iteration, "sweep", counted)
+    monkeypatch.setattr(recurrence.CheckedIteration, "sweep", counted)
     return made
 
 
@@ -93,7 +93,7 @@ def test_a_sweep_is_a_step_of_each_record_in_turn(exact: bool) -> None:
     """With plays found anew for each record, by the full rules."""
     from bgfmt.verifier.recurrence import kernels_hypergammon as kernels
 
-    iteration = recurrence.Iteration(1, exact=exact, threads=2)
+    iteration = recurrence.CheckedIteration(1, exact=exact, threads=2)
     values = iteration.values.copy()
     right, off = np.zeros((1, 10), values.dtype), np.zeros(1, values.dtype)
     for _ in range(4):
@@ -110,7 +110,7 @@ def test_a_sweep_is_a_step_of_each_record_in_turn(exact: bool) -> None:
 @pytest.mark.parametrize("recipe", ["gnubg", "exact"])
 def test_sweeps_are_those_of_the_solver(recipe: Any) -> None:
     """Of which they share nothing."""
-    iteration = recurrence.Iteration(2, exact=recipe == "exact", threads=2)
+    iteration = recurrence.CheckedIteration(2, exact=recipe == "exact", threads=2)
     for state in solved(2, recipe=recipe, most_sweeps=9):
         iteration.sweep()
         assert np.array_equal(state.values.reshape(-1, 10), iteration.values)
@@ -148,7 +148,7 @@ def test_restarts_are_proved_and_what_is_damaged_after_one_is_named(
 
 
 def test_races_are_swept_alone_to_the_same_numbers() -> None:
-    whole, alone = recurrence.Iteration(1), recurrence.Iteration(1)
+    whole, alone = recurrence.CheckedIteration(1), recurrence.CheckedIteration(1)
     races = whole.kinds == recurrence.RACE
     for _ in range(4):
         whole.sweep()

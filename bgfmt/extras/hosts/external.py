@@ -29,7 +29,7 @@ VERSION = "Interface: 2\nRFBF: 0\nEngine: bgfmt\nSoftware: bgfmt"
 class Reply:
     """An answer and where it came from.
 
-    text : the line to send. source : as of `bgfmt.analysis.answers.SourcedAnswer`. value : equity of the choice for the
+    text : the line to send. source : as of an answer of the adviser. value : equity of the choice for the
     player asked, where one is known. left : after a play, the side of the player who made it.
     """
 

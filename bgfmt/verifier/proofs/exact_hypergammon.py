@@ -81,7 +81,7 @@ def _one_step(table: ExactHypergammon, work: Request, stored: Array, which: Arra
 
 
 def _run_again(table: ExactHypergammon, work: Request, stored: Array) -> Outcome:
-    iteration = recurrence.Iteration(table.chequers, exact=True, threads=work.threads)
+    iteration = recurrence.CheckedIteration(table.chequers, exact=True, threads=work.threads)
     bits = stored.view(np.int64)
     told = tell(iteration, bits)
     if told.hopeless and work.tolerance is None:

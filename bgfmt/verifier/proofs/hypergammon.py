@@ -51,7 +51,7 @@ def prove(table: Hypergammon, work: Request) -> Outcome:
     stored = np.asarray(table.records).reshape(-1, 28)
     if work.progress is not None:
         work.progress(0, 1)  # before what takes half a minute with three chequers
-    iteration = recurrence.Iteration(table.chequers, threads=work.threads)
+    iteration = recurrence.CheckedIteration(table.chequers, threads=work.threads)
     told = tell(iteration, stored)
     if told.hopeless:
         return _hopeless(table, work, told)
@@ -73,7 +73,7 @@ def mended(table: Hypergammon, threads: int) -> tuple[Array, int]:
     """The records of the state that a damaged file is nearest to, and how many of its own differ; all, if of none."""
     n, records = table.positions, np.array(table.records)
     stored = records.reshape(-1, 28)
-    iteration = recurrence.Iteration(table.chequers, threads=threads)
+    iteration = recurrence.CheckedIteration(table.chequers, threads=threads)
     told = tell(iteration, stored)
     search = Search(iteration, stored)
     for course in () if told.hopeless else told.courses:

@@ -80,7 +80,7 @@ class Told:
     hopeless: bool
 
 
-def tell(iteration: recurrence.Iteration, stored: Array) -> Told:
+def tell(iteration: recurrence.CheckedIteration, stored: Array) -> Told:
     """Hold what is known beforehand against a file's records, as `Iteration.differ` takes them."""
     where, rights, hopeless, known, fixed = [], [], False, 0, 0
     for kind in (recurrence.ILLEGAL, recurrence.OVER):
@@ -124,7 +124,7 @@ def many(wrong: int, of: int) -> bool:
     return wrong > max(LEAST_FEW, of // PART)
 
 
-def _courses(iteration: recurrence.Iteration) -> Iterator[tuple[Course, Array]]:
+def _courses(iteration: recurrence.CheckedIteration) -> Iterator[tuple[Course, Array]]:
     """Every course that races tell from others, and the values of all races at its end."""
     first: list[tuple[Course, Array]] = []
     for divide in (False,) if iteration.exact else (False, True):
@@ -155,7 +155,7 @@ class Search:
     differ, right : numbers of the records in which the file differs from it, and their values; None at first.
     """
 
-    iteration: recurrence.Iteration
+    iteration: recurrence.CheckedIteration
     stored: Array
     progress: Progress | None = None
     differ: Array | None = None
