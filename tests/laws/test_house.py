@@ -13,8 +13,6 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any, NamedTuple
 
-import pytest
-
 from bgfmt import formats
 from bgfmt.tables import KINDS
 from tests.conftest import ROOT
@@ -99,14 +97,9 @@ def nothing(found: Any) -> None:
     assert not found, "\n".join(["", *lines])
 
 
-# laws that the house does not keep yet: `pytest tests/laws/test_house.py --runxfail` lists who breaks them
-soon = pytest.mark.xfail(reason="the house is being rebuilt")
-
-
 # -- budgets ---------------------------------------------------------------------------------------------
 
 
-@soon
 def test_every_room_keeps_to_its_budget() -> None:
     """A change that needs more lines changes the number in pyproject.toml in the same commit."""
     budgets = dict(CONFIGURED["tool"]["bgfmt"]["budgets"])
