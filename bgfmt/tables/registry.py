@@ -11,6 +11,8 @@ from functools import cache
 from importlib.metadata import EntryPoint, EntryPoints, entry_points
 from typing import Generic, TypeVar, cast
 
+from bgfmt.errors import MissingExtraError
+
 T = TypeVar("T")
 
 
@@ -47,6 +49,8 @@ class Registry(Mapping[str, T], Generic[T]):
                 raise KeyError(name)
             try:
                 self._loaded[name] = self.points[name].load()
+            except MissingExtraError:  # the user can install it
+                raise
             except Exception as error:  # a guest may fail in any way
                 self.broken[name] = f"{type(error).__name__}: {error}"
                 raise KeyError(name) from error

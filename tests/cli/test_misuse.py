@@ -178,7 +178,7 @@ def calls(name: str) -> Iterator[list[str]]:
 
 #: (command, option or file) -> values that are no misuse, with what they do
 FINE: dict[tuple[str, str], tuple[str, ...]] = {
-    ("solve two-sided", "--scratch"): ("none.bd",),  # made
+    ("solve two-sided", "--scratch"): ("none.bd", "FOLDER"),  # made; an empty folder takes the store
     ("solve two-sided", "--store"): ("nope", "\x1b[31m\n"),  # made
     ("verify", "--seed"): ("-9" + "9" * 20,),  # any whole number
     ("engine", "--seed"): ("-9" + "9" * 20,),

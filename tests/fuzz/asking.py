@@ -11,6 +11,7 @@ from typing import Any
 from bgfmt.extras.serve import bulk
 from bgfmt.extras.serve.app import Service, Settings
 from bgfmt.extras.serve.holdings import Holdings
+from bgfmt.extras.serve.parameters import question
 from tests.fuzz.corpus import FIXTURES
 
 BODIES = (
@@ -67,7 +68,7 @@ def body(data: bytes) -> None:
             found.block(start)
         return
     route = word.decode("ascii", "replace") if word in (b"lookup", b"race", b"cube", b"play") else "lookup"
-    service()._many(route, rest, bulk.common_of_query(route, {}), not rest.startswith(b"{"), "gzip")
+    service()._many(route, rest, question({}), not rest.startswith(b"{"), "gzip")
 
 
 def request(data: bytes) -> str:

@@ -65,13 +65,13 @@ def changed(path: Path, to: Path, at: int, by: int = 1) -> Path:
     return to
 
 
-EVERY = "every entry must follow, by the recipe of a known program, from the file's own smaller entries"
-NONE = (
-    "(hypergammon, which has none, from the iteration that makes it; moments and rounded decimals from the rules "
-    "alone)."
+EVERY = (
+    "bgfmt calculates every entry anew from the smaller entries of the same file, by the recipe of a known program, "
+    "and compares."
 )
-PROOF = "That is a proof."
-NAMED = "Where it fails, the entries that are wrong are named, a hundred at most,"
+NONE = "([How it is done](docs/verify.md) for tables in which no entry is smaller than another.)"
+PROOF = "When all agree, the file is proved."
+NAMED = "When some differ, the report names the wrong entries,"
 CORRECTED = "and `repair` corrects them as long as most others are right."
 
 
