@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from bgfmt.verifier import verify
     from bgfmt.verifier.repair import repair
 
-__version__ = "0.2.0"
+__version__ = "0.3.0.dev0"
 
 #: name -> module it lives in; ":" and another name where it is called otherwise there, ":" alone for the module
 _HOME = {
