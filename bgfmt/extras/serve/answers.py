@@ -189,6 +189,11 @@ class Answers:
 
         self._one.prepare(compiling)
 
+    @property
+    def compiling(self) -> bool:
+        """Whether the thread of `warm` is still at work."""
+        return self._one.preparing
+
     # -- which adviser, and when it calculates -----------------------------------------------------------
 
     def calculated(

@@ -282,9 +282,11 @@ def serve(
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-        working = service.workers.under_way > 0
+        working = service.workers.under_way > 0 or service.answers.compiling
         service.close()
-        if working:  # a calculation cannot be stopped half-way, and none may keep the process
+        if (
+            working
+        ):  # neither a calculation nor a compiler can be stopped half-way, and none may keep the process
             sys.stdout.flush()
             sys.stderr.flush()
             os._exit(0)

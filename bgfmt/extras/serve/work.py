@@ -69,6 +69,11 @@ class OneAtATime:
         threading.Thread(target=run, daemon=True).start()
 
     @property
+    def preparing(self) -> bool:
+        """Whether the thread of `prepare` is still at work."""
+        return not self._ready.is_set()
+
+    @property
     def busy(self) -> bool:
         """Whether one is under way."""
         return self._lock.locked()

@@ -275,3 +275,11 @@ def test_without_databases_those_of_the_machine(monkeypatch: pytest.MonkeyPatch)
         assert [one["name"] for one in found["tables"]] == [TS.name]
         exact = Client(base).json("/v1/cube", position="0,0,1,1,1/1,0,2,1,1")
         assert exact["source"] == "calculation"
+
+
+@pytest.mark.parametrize("wait", [0.0, 0.5, 1.0, 1.5])
+def test_it_ends_while_it_compiles(wait: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The compiler works in a thread, which must not outlive what Python takes down."""
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    with served(str(TS)):
+        time.sleep(wait)
