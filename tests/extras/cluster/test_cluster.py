@@ -10,6 +10,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from importlib import import_module
@@ -279,7 +280,8 @@ def test_starting_workers_leaves_interrupts_as_they_were() -> None:
             heard = pytest.raises(KeyboardInterrupt) if callable(own) else contextlib.nullcontext()
             finished = False
             with heard, _interrupts_later():
-                os.kill(os.getpid(), signal.SIGINT)
+                # to this thread: other tests may have left threads behind, which a signal may choose
+                signal.pthread_kill(threading.get_ident(), signal.SIGINT)
                 finished = True
             assert finished
             assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, ())
