@@ -78,7 +78,7 @@ class _Blocks:
     def faults(self) -> Iterator[Fault]:
         """What is wrong in each."""
         file, head = self.file, self.file.header
-        first = int(file.blocks(self.free)[0, 0])
+        first = _header_area(int(file.blocks(self.free)[0, 0]))
         if self.calls != self.usual:
             yield Fault(0, 1, "header: calls", f"{self.usual} calls", f"{self.calls}", self.calls > 0)
         if head.items == 6:
@@ -154,8 +154,8 @@ class _Blocks:
         if not len(wrong) or rest.tobytes() in known:
             return
         # what an older noun leaves begins where the newer ends, but for text with a word of blanks just there
-        sound = not self.grown or (self.calls > 1 and not known and wrong[0] < self.file.header.form.word)
         first, last = int(wrong[0]), int(wrong[-1]) + 1
+        sound = not self.grown or (self.calls > 1 and not known and first < self.file.header.form.word)
         text = REMAINS if sound else shown(rest[first:last].tobytes())
         yield Fault(start + first, last - first, what, "blanks", text, sound)
 
@@ -163,9 +163,7 @@ class _Blocks:
 def _cover(file: Container, free: list[tuple[int, int]], length: int) -> Iterator[Fault]:
     """Blocks cover the file without overlap; free blocks, and those that the library lost, may hold anything."""
     blocks = file.blocks(free)
-    at = int(blocks[0, 0])
-    if at not in (256, HEAD, AREA):
-        yield Fault(0, 1, "header area", f"a first block at {AREA}", f"one at {at}")
+    at = _header_area(int(blocks[0, 0]))
     for position, size in [*blocks.tolist(), [length, 0]]:
         if position != at:
             lost = position > at and (position - at) % LOST == 0
@@ -175,6 +173,11 @@ def _cover(file: Container, free: list[tuple[int, int]], length: int) -> Iterato
         at = position + size
     for position, size in free:
         yield Fault(position, size, "free block", "nothing", REMAINS, True)
+
+
+def _header_area(first: int) -> int:
+    """Bytes of the header area of a file whose first other block is there."""
+    return next((size for size in (AREA, HEAD, 256) if size <= first), 256)
 
 
 def _differences(at: int, sink: ComparingSink, rule: str) -> Iterator[Fault]:

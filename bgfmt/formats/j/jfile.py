@@ -193,9 +193,7 @@ class JFile(Format[Kind]):
         if file is None:
             file = Container(source.buffer[:], source.name)
         yield from audit.container(file, extent.size)
-        if (
-            "bearoff" in table.arrays()
-        ):  # whole tables hold what follows from their numbers, and a description
+        if "bearoff" in table.arrays():  # a whole table: some components follow from its numbers
             yield from audit.derived(file, layout.nouns_of(table))
             for fact in records.unknown(table):
                 at, size = map(int, file.entries[4])
