@@ -90,7 +90,7 @@ class Service:
             if "position" not in given:
                 raise Refusal("bad_parameter", "position is missing", "position")
             asked = question(given)
-            tag = self.tag(route, f"{given['position']}\0{asked.key()}")
+            tag = self.tag(route, f"{given['position']}\0{asked!r}")
             if matches(request.headers.get("if-none-match"), tag):
                 return Response(status_code=304, headers=self._kept(tag))
             answer, settled = await self._answer(route, asked, given["position"])

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from bgfmt import __version__
-from bgfmt.analysis.questions import MOST_TEXT, QUESTIONS, options
-from bgfmt.analysis.shapes import SHAPES, Schema, option_schema, ref, schema_of
+from bgfmt.analysis.questions import MOST_TEXT, QUESTIONS
+from bgfmt.analysis.shapes import Schema, options, ref, schema_of, shapes
 from bgfmt.extras.serve.refusals import STATUSES
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ _TABLE: Schema = dict.fromkeys(("name", "title", "format", "kind"), TEXT)
 _TABLE |= dict.fromkeys(("points", "chequers", "positions", "size"), WHOLE)
 _TABLE |= {"max_error": _SOURCED["max_error"], "fingerprint": {**TEXT, "pattern": "^[0-9a-f]{32}$"}}
 _TABLE |= dict.fromkeys(("sha256", "url"), or_null(TEXT))
-SCHEMAS: dict[str, Schema] = {name: schema_of(one) for one, name in SHAPES.items()} | {
+SCHEMAS: dict[str, Schema] = {name: schema_of(one) for name, one in shapes().items()} | {
     "Error": shape({"error": _ERROR}),
     "Lookup": shape(
         {
@@ -134,7 +134,7 @@ def _parameter(name: str, *, path: bool = False) -> Schema:
         "in": "path" if path else "query",
         "required": path,
         "description": options()[name].about,
-        "schema": option_schema(name),
+        "schema": options()[name].schema,
     }
 
 
@@ -167,7 +167,7 @@ def _many(route: str, settings: Settings) -> Schema:
             TEXT,
             {
                 "type": "object",
-                "properties": {n: option_schema(n) for n in QUESTIONS[route]},
+                "properties": {n: options()[n].schema for n in QUESTIONS[route]},
                 "required": ["position"],
             },
         ]
@@ -179,7 +179,7 @@ def _many(route: str, settings: Settings) -> Schema:
             "required": ["positions"],
             "properties": {
                 "positions": {"type": "array", "maxItems": settings.max_rows, "items": one},
-                **{n: option_schema(n) for n in names},
+                **{n: options()[n].schema for n in names},
             },
         },
     )
