@@ -41,7 +41,7 @@ class Holding:
     @cached_property
     def max_error(self) -> dict[str, float] | None:
         """The greatest error of its numbers by name, None where it is not known."""
-        return max_error(self.table)
+        return self.table.errors() or None
 
     def entry(self, url: str | None) -> dict[str, Any]:
         """What a list of tables says of it."""
@@ -63,11 +63,6 @@ class Holding:
             "sha256": None,
             "url": url,
         }
-
-
-def max_error(table: Table) -> dict[str, float] | None:
-    """The greatest error of a table's numbers by name, None where it is not known."""
-    return table.errors() or None
 
 
 class Holdings(Sequence[Holding]):
