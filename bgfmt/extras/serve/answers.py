@@ -107,8 +107,7 @@ class Answers:
     def play(self, asked: Question) -> tuple[Plain, bool]:
         """The plays of a roll, or of all rolls, best first, and whether they are settled."""
         text = asked.position
-        one = questions.one_or_two(text)
-        if asked.roll is None and (isinstance(one, Side) or (_state_in(text) or GameState()).dice is None):
+        if asked.roll is None and getattr(_state_in(text), "dice", None) is None:
             raise Refusal("bad_parameter", "say the roll to play: 61, or all", "roll")
         about, rolls = questions.rolls_of(text, asked.roll, asked.around)
         return self.calculated(

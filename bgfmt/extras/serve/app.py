@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from typing import Any
 from urllib.parse import quote
 
@@ -17,11 +17,11 @@ from bgfmt import __version__, met
 from bgfmt.analysis.questions import QUESTIONS, Question
 from bgfmt.extras.serve import bulk, openapi, page, wildbg
 from bgfmt.extras.serve.answers import Answers
-from bgfmt.extras.serve.door import Door, Metrics, packed, to_json
+from bgfmt.extras.serve.door import Door, Metrics, packed
 from bgfmt.extras.serve.holdings import Holding, Holdings
 from bgfmt.extras.serve.openapi import BYTES, JSON, LINES
 from bgfmt.extras.serve.parameters import Settings, from_query, question
-from bgfmt.extras.serve.refusals import Refusal
+from bgfmt.extras.serve.refusals import Refusal, to_json
 from bgfmt.extras.serve.work import Workers
 from bgfmt.storage import system
 
@@ -174,7 +174,7 @@ class Service:
         held = self.holdings.by_name.get(request.path_params["name"])
         if held is None or not self._handed_out(held):
             raise Refusal("no_such_table", "there is no table of that name; /v1/tables lists them")
-        return send(request, held, self.workers)
+        return send(request, held)
 
     def foreign(self, answer: Callable[..., Any], known: tuple[str, ...]) -> Ask:
         """`/eval` and `/move`."""
@@ -282,7 +282,7 @@ def _packed(request: Request, data: bytes, kind: str, headers: dict[str, str]) -
 # -- the tables themselves: whole, or one byte range, in pieces, whatever the size --------------------------
 
 
-def send(request: Request, held: Holding, workers: Workers) -> Response:
+def send(request: Request, held: Holding) -> Response:
     """The answer to a request for a table's file."""
     tag = f'"{held.fingerprint}"'
     headers = {
@@ -303,7 +303,7 @@ def send(request: Request, held: Holding, workers: Workers) -> Response:
         headers["Content-Range"] = f"bytes {first}-{last}/{held.size}"
     headers["Content-Length"] = str(last - first + 1)
     return StreamingResponse(
-        _pieces(held, first, last, workers), status, headers, media_type="application/octet-stream"
+        _pieces(held, first, last), status, headers, media_type="application/octet-stream"
     )
 
 
@@ -349,11 +349,12 @@ def _ascii(name: str) -> str:
     return "".join(c if c.isascii() and c.isprintable() and c not in '"\\' else "_" for c in name)
 
 
-async def _pieces(held: Holding, first: int, last: int, workers: Workers) -> AsyncIterator[bytes]:
+def _pieces(held: Holding, first: int, last: int) -> Iterator[bytes]:
+    """The bytes of a file, which Starlette reads in threads of its own."""
     at, fd = first, held.fd
     assert fd is not None
     while at <= last:
-        piece = await workers.read(system.read_at, fd, min(PIECE, last - at + 1), at)
+        piece = system.read_at(fd, min(PIECE, last - at + 1), at)
         if not piece:
             raise OSError(f"{held.name} was cut short while it was sent")
         yield piece

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import gzip
-import json
 import secrets
 import sys
 import time
 import traceback
 from collections.abc import Callable, Iterable
-from typing import Any
 
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -169,25 +167,8 @@ class _Answer:
         await self({"type": "http.response.start", "status": status, "headers": list(headers)})
         await self({"type": "http.response.body", "body": body})
 
-    async def error(self, refusal: Refusal, body: dict[str, Any] | None = None) -> None:
-        data = to_json(body or refusal.body())
-        headers = [(b"content-type", b"application/json"), (b"cache-control", b"no-store")]
-        headers.append((b"content-length", str(len(data)).encode()))
-        headers += [(name.lower().encode(), value.encode()) for name, value in refusal.headers]
-        await self.plain(refusal.status, headers, data)
-
-
-def to_json(value: Any) -> bytes:
-    """A value as JSON; numbers as Python writes them, so that they come back unchanged."""
-    return json.dumps(
-        value, ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=_plain
-    ).encode()
-
-
-def _plain(value: Any) -> Any:
-    if hasattr(value, "tolist"):
-        return value.tolist()
-    return value.as_dict() if hasattr(value, "as_dict") else str(value)
+    async def error(self, refusal: Refusal) -> None:
+        await self.plain(refusal.status, *refusal.response())
 
 
 def packed(data: bytes, accepted: str | None) -> bytes | None:

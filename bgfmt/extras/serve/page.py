@@ -92,9 +92,7 @@ class Link:
     def origin(self) -> str:
         """Scheme, host and port."""
         parts = urlsplit(self.url)
-        host = parts.hostname or ""
-        shown = f"[{host}]" if ":" in host else host
-        return f"{parts.scheme}://{shown}" + (f":{parts.port}" if parts.port else "")
+        return f"{parts.scheme}://{parts.netloc}"
 
 
 def write(

@@ -24,7 +24,7 @@ import uvicorn
 
 from bgfmt.extras.serve.app import Service
 from bgfmt.extras.serve.bulk import BODY_SECONDS
-from bgfmt.extras.serve.door import LOOPBACK, to_json
+from bgfmt.extras.serve.door import LOOPBACK
 from bgfmt.extras.serve.holdings import Holdings
 from bgfmt.extras.serve.parameters import Settings
 from bgfmt.extras.serve.refusals import Refusal
@@ -142,8 +142,9 @@ class Connection(asyncio.Protocol):
         self._stop()
         self.watch.waiting.pop(self, None)
         if self.inner is None:
-            most, retry = self.watch.most, (("Retry-After", "1"),)
-            self._refuse("busy", f"{most:,} connections are open (--connections)", retry)
+            self._refuse(
+                "busy", f"{self.watch.most:,} connections are open (--connections)", ("Retry-After", "1")
+            )
             return
         if not HEAD.fullmatch(head):
             self._refuse("bad_request", "this is no HTTP request")
@@ -172,19 +173,14 @@ class Connection(asyncio.Protocol):
         else:
             self.transport.abort()
 
-    def _refuse(self, code: str, message: str, more: tuple[tuple[str, str], ...] = ()) -> None:
+    def _refuse(self, code: str, message: str, *more: tuple[str, str]) -> None:
         """Answer by an error and close."""
-        refusal = Refusal(code, message)
-        body = to_json(refusal.body())
-        headers = [("content-type", "application/json"), ("content-length", str(len(body)))]
-        headers += [
-            ("cache-control", "no-store"),
-            ("x-content-type-options", "nosniff"),
-            ("connection", "close"),
-        ]
-        lines = "".join(f"{name}: {value}\r\n" for name, value in (*headers, *more))
+        usual = ("x-content-type-options", "nosniff"), ("connection", "close")
+        refusal = Refusal(code, message, headers=(*more, *usual))
+        headers, body = refusal.response()
         status = HTTPStatus(refusal.status)
-        self.transport.write(f"HTTP/1.1 {status} {status.phrase}\r\n{lines}\r\n".encode() + body)
+        lines = b"".join(name + b": " + value + b"\r\n" for name, value in headers)
+        self.transport.write(f"HTTP/1.1 {status} {status.phrase}\r\n".encode() + lines + b"\r\n" + body)
         self.transport.close()
 
 
