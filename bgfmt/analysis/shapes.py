@@ -375,10 +375,9 @@ _JS = {
     "ProbeAnswer.cube": "CubeAnswer | null",
     "Estimate.approximate": "true",
 }
-_NOT_JS = (
-    "Choices Losses Met MatchCubeAnswer Cell ScoresAnswer RankedPlay.mwc RankedPlay.loss_mwc RankedPlay.loss_emg "
-    "PlayAnswer.away PlayAnswer.crawford PlayAnswer.met"
-).split()
+_NOT_JS = {"Choices", "Losses", "Met", "MatchCubeAnswer", "Cell", "ScoresAnswer"}
+_NOT_JS |= {"RankedPlay.mwc", "RankedPlay.loss_mwc", "RankedPlay.loss_emg"}
+_NOT_JS |= {"PlayAnswer.away", "PlayAnswer.crawford", "PlayAnswer.met"}
 
 
 def typescript(shape: type[Plain]) -> str:
