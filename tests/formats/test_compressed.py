@@ -68,7 +68,7 @@ def test_numbers_that_are_no_equities_come_back(how: str, columns: int) -> None:
 def test_numbers_that_nothing_predicts_take_little_more_than_their_own_size(
     points: int, chequers: int, columns: int, most: float
 ) -> None:
-    """Where factors make a tile no smaller, they are left out; any reader, that of the page too, reads such a file."""
+    """Where factors make a tile no smaller, they are left out; the reader made from the page agrees."""
     n = board.count(points, chequers)
     one = of(points, chequers, rng.integers(0, 65536, (n, n, columns)))
     data = packed(one)
