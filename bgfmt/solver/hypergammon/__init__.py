@@ -25,8 +25,7 @@ from bgfmt.errors import SolverError
 from bgfmt.game import board
 from bgfmt.solver.machine import thread_count
 from bgfmt.tables import ExactHypergammon, Hypergammon
-from bgfmt.tables.hypergammon import RECORD
-from bgfmt.tables.scales import hyper_values
+from bgfmt.tables.hypergammon import RECORD, hyper_values
 
 Array = NDArray[Any]
 Sweeping = Callable[[int, float], None]
