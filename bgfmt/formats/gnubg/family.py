@@ -268,7 +268,7 @@ class GnubgFormat(Format[T]):
     suffixes = (".bd",)
     by_range = True
     records: ClassVar[tuple[type[Record], ...]] = (GnubgHeader,)
-    options = (HEADER_OPTION,)
+    options: ClassVar[tuple[Option, ...]] = (HEADER_OPTION,)
 
     @abstractmethod
     def facts_of(self, table: T, options: Options) -> HeaderFacts:

@@ -101,6 +101,7 @@ class GnubgOneSided(GnubgFormat[OneSided]):
         facts, raw = self.opening(source, offset, described)
         n, gammon, start = board.count(facts.points, facts.chequers), facts.gammon, offset + len(raw)
         carried: tuple[object, ...]
+        arrays: list[Rows]
         if facts.compressed:
             # position 1's values always begin at 1; only one of the two entry sizes finds that number there
             old = source.size >= start + 12 and _old(source.bytes(start, 12), n)
