@@ -104,7 +104,8 @@ class HeaderFacts:
     @property
     def size(self) -> int | None:
         """Bytes of the numbers; None for a compressed file, whose index has to be read."""
-        return None if self.compressed else prod(self.shape) * np.dtype(DTYPES[self.kind]).itemsize
+        packed = self.compressed and self.kind == "OS"
+        return None if packed else prod(self.shape) * np.dtype(DTYPES[self.kind]).itemsize
 
     @property
     def title(self) -> str:
