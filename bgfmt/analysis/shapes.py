@@ -290,11 +290,6 @@ def typescript(shape: type[Plain]) -> str:
         kind = _JS.get(f"{name}.{one.name}") or _JS.get(one.name) or _typed(one.type)
         optional = one.optional and f"{name}.{one.name}" not in _JS
         lines += [f"  /** {one.about} */", f"  {one.name}{'?' * optional}: {kind};"]
-    if name in ("CubeAnswer", "PlayAnswer"):
-        lines += [
-            "  /** The identifier says a match score, and the answer is for money. */",
-            "  score_ignored?: true;",
-        ]
     return "\n".join([*lines, "}"])
 
 
