@@ -10,9 +10,9 @@ from typing import Any, TypeVar
 from bgfmt import met as mets
 from bgfmt.analysis import choose, questions
 from bgfmt.analysis.advisor import Advisor
-from bgfmt.analysis.answers import Plain
 from bgfmt.analysis.library import Library
-from bgfmt.analysis.questions import CubeAnswer, Described, ProbeAnswer, ProbeQuestion, Question
+from bgfmt.analysis.questions import CubeAnswer, ProbeAnswer, ProbeQuestion, Question
+from bgfmt.analysis.shapes import Plain
 from bgfmt.errors import BgfmtError, NotCoveredError, PositionError, TooMuchWorkError
 from bgfmt.extras.serve.holdings import Holding, Holdings
 from bgfmt.extras.serve.refusals import Refusal, refusal_of
@@ -157,7 +157,7 @@ class Answers:
         )
         probe = ProbeAnswer(
             question=question,
-            position=Described(one),
+            position=questions.describe(one),
             cube=answers.get("cube"),
             race=answers.get("race"),
             play=answers.get("play"),

@@ -159,12 +159,6 @@ def answer_all(answers: Answers, route: str, items: list[Any], common: Question)
             yield asked | refusal.body()
 
 
-def refused(answer: Mapping[str, Any]) -> str | None:
-    """The code of an item that was refused; an answer's own "error", of the cube, is a number or nothing."""
-    error = answer.get("error")
-    return error["code"] if isinstance(error, dict) else None
-
-
 # -- look-ups as bytes -----------------------------------------------------------------------------------
 
 

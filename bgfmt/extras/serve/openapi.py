@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from bgfmt import __version__
-from bgfmt.analysis.questions import MOST_TEXT, QUESTIONS, options
-from bgfmt.analysis.shapes import SHAPES, Schema, option_schema, ref, schema_of
+from bgfmt.analysis.questions import MOST_TEXT, QUESTIONS
+from bgfmt.analysis.shapes import Schema, options, ref, schema_of, shapes
 from bgfmt.extras.serve.refusals import STATUSES
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ _TABLE |= {"max_error": _SOURCED["max_error"], "fingerprint": {**TEXT, "pattern"
 _TABLE |= dict.fromkeys(("sha256", "url"), or_null(TEXT))
 _ERROR: Schema = {"status": WHOLE, "code": {**TEXT, "enum": list(STATUSES)}, "message": TEXT}
 _STEPS = array(shape({"from": WHOLE, "to": WHOLE}))
-SCHEMAS: dict[str, Schema] = {name: schema_of(one) for one, name in SHAPES.items()} | {
+SCHEMAS: dict[str, Schema] = {name: schema_of(one) for name, one in shapes().items()} | {
     "Error": shape({"error": shape(_ERROR, {"parameter": TEXT, "row": WHOLE})}),
     "Lookup": shape({**_SOURCED, "asked": TEXT, "answers": {**array(_LOOKED_UP), "minItems": 1}}),
     "Tables": shape(
@@ -125,7 +125,7 @@ def _parameters(names: Iterable[str], place: str = "query") -> list[Schema]:
     for name in names:
         path = name == "position" and place == "path"
         one = {"name": name, "in": "path" if path else "query", "required": name == "position"}
-        out.append(one | {"description": options()[name].about, "schema": option_schema(name)})
+        out.append(one | {"description": options()[name].about, "schema": options()[name].schema})
     return out
 
 
@@ -148,7 +148,7 @@ def _question(route: str, settings: Settings, place: str) -> Schema:
 
 def _many(route: str, settings: Settings) -> Schema:
     names = [n for n in QUESTIONS[route] if n != "position"]
-    one = {"type": "object", "properties": {n: option_schema(n) for n in QUESTIONS[route]}}
+    one = {"type": "object", "properties": {n: options()[n].schema for n in QUESTIONS[route]}}
     items = {"anyOf": [TEXT, {**one, "required": ["position"]}]}
     positions = {"positions": {**array(items), "maxItems": settings.max_rows}}
     entry = {"anyOf": [_answer(route), shape({"asked": or_null(TEXT), "error": {"type": "object"}})]}
@@ -162,7 +162,7 @@ def _many(route: str, settings: Settings) -> Schema:
             parameters += [
                 {**one, "description": about} for one in _more(**{name: {**TEXT, "enum": words.split()}})
             ]
-    one_body = shape(positions, {n: option_schema(n) for n in names})
+    one_body = shape(positions, {n: options()[n].schema for n in names})
     content = _content({JSON: shape({"results": array(entry)}), LINES: TEXT, **binary})
     return {
         "summary": f"{SUMMARIES[route]}, many at once",

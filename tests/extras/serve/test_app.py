@@ -267,6 +267,19 @@ def test_bulk_json(client: Client) -> None:
         assert json.loads(data)["results"] == [client.json(f"/v1/{route}", position=TEXT, **query)]
 
 
+def test_an_error_is_a_failure_and_nothing_else(client: Client) -> None:
+    items = [TEXT, "1,1/2", "0,0,0,0,0,0,1/1", "x"]
+    for query in ({}, {"away": "3-5"}, {"away": "3-5", "settle": True}, {"settle": True}):
+        for route in ("cube", "play", "race"):
+            more = {} if route == "race" else query | ({"roll": "61"} if route == "play" else {})
+            _, _, data = client.post(f"/v1/{route}", {"positions": items, **more})
+            for one in json.loads(data)["results"]:
+                assert not isinstance(one.get("error", {}), (int, float)), (route, query, one)
+                assert ("error" in one) != ("source" in one or "on_roll" in one), (route, query, one)
+    answer = client.json("/v1/cube", position=TEXT, away="3-5", settle="true")
+    assert answer["max_error"]["mwc"] < 1e-6
+
+
 def test_bulk_lines(client: Client) -> None:
     body = f'"{TEXT}"\n\n  \n{{"position": "1/1"}}\n"x"'.encode()
     status, headers, data = client.post("/v1/cube?settle=false", body, "application/x-ndjson")
