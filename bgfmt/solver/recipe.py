@@ -45,12 +45,12 @@ class Recipe:
 _ALL = (
     Recipe(
         "gnubg",
-        ("one-sided", "normal-distribution", "two-sided"),
+        ("one-sided", "normal-distribution", "two-sided", "hypergammon"),
         "first",
         "rounded",
         "save",
         True,
-        "GNU Backgammon's makebearoff, to the byte",
+        "GNU Backgammon's makebearoff and makehyper, to the byte",
     ),
     Recipe(
         "bgsage",
@@ -90,7 +90,7 @@ _ALL = (
     ),
     Recipe(
         "exact",
-        ("one-sided", "two-sided", "mean-rolls", "match", "bkg", "expected-points"),
+        ("one-sided", "two-sided", "mean-rolls", "match", "bkg", "expected-points", "hypergammon"),
         "first",
         "none",
         "save",
