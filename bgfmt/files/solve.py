@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 from bgfmt.errors import CapabilityError, SolverError
-from bgfmt.files.convert import save
 from bgfmt.files.stores import OutputFile, StoreReport, fill_store, store_of
 from bgfmt.solver import registry
 from bgfmt.solver.machine import check_disk
@@ -185,10 +184,13 @@ def _in_memory(solver: Solver, file: OutputFile, memory: int | None, how: dict[s
     check_disk(planned.output, path, disk - planned.output, path)
     if solver.fills and file.takes_body:
         with file.sink() as sink, file.target.body(sink, file.blank, **file.options) as arrays:
-            solver.solve(out=next(iter(arrays.values())), **how)
+            how["out"] = next(iter(arrays.values()))
+            solver.solve(**how)
         return
     with _room(planned, path) as room:
-        table = solver.solve(**how) if room is None else solver.solve(room=room, **how)
+        if room is not None:
+            how["room"] = room
+        table = solver.solve(**how)
         with file.sink() as sink:
             file.target.write(table, sink, **file.options)
 
@@ -240,24 +242,3 @@ def hypergammon_met(
 def _check_places(points: int) -> None:
     if points != PLACES:
         raise SolverError(f"hypergammon has {PLACES} points, with the bar, not {points}")
-
-
-def gnubg_2001(
-    path: PathLike,
-    points: int = 6,
-    chequers: int = 15,
-    *,
-    force: bool = False,
-    threads: int | None = None,
-    progress: Progress | None = None,
-) -> None:
-    """Make gnubg's `gnubg.bd` of May 2001 to November 2002: two tables, 5,180,448 bytes, no header.
-
-    OutputExistsError for an existing file unless `force`; OSError.
-    """
-    from bgfmt.solver import gnubg2001
-
-    if (points, chequers) != (6, 15):
-        raise SolverError(f"gnubg's file of 2001 has 6 points and 15 chequers, not {points} and {chequers}")
-    check_output(path, force=force)
-    save(list(gnubg2001.solve()), path, format=gnubg2001.NAME, force=force)
