@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bgfmt.analysis import choose
-from bgfmt.analysis.answers import Chance, Plain
 from bgfmt.analysis.choose import Databases
+from bgfmt.analysis.shapes import Chance, Plain
 from bgfmt.game import board
 from bgfmt.game.board import Position, Side
 from bgfmt.tables import OneSided, of_kind

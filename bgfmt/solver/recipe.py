@@ -46,14 +46,14 @@ class Recipe:
 
 
 _ONE = ("one-sided",)
-_EXACT = ("one-sided", "two-sided", "mean-rolls", "match", "bkg", "expected-points")
+_EXACT = ("one-sided", "two-sided", "mean-rolls", "match", "bkg", "expected-points", "hypergammon")
 _RULE = "what GNU Backgammon plays by where it finds no database: a fixed rule; 6 points"
 _OLD_RULE = "the same of releases from 2009 to 1.00, which did not look ahead"
 _ALL = (
     Recipe(
         "gnubg",
-        ("one-sided", "normal-distribution", "two-sided"),
-        "GNU Backgammon's makebearoff, to the byte",
+        ("one-sided", "normal-distribution", "two-sided", "hypergammon"),
+        "GNU Backgammon's makebearoff and makehyper, to the byte",
     ),
     Recipe(
         "bgsage", _ONE, "the one-sided file that bgsage ships, to the byte", "lexicographic", "sums", "race"

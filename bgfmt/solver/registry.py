@@ -32,7 +32,10 @@ class Solver(ABC):
     """The solve of one table of `points` points and up to `chequers` chequers: what it takes, and how it is made.
 
     name : as in the door. kind : of its tables. unit : what `progress` counts. options : names of the keyword
-    arguments of the class that `bgfmt.solve` hands on, besides `recipe`; all others are the format's.
+    arguments of the class that `bgfmt.solve` hands on, besides `recipe`; all others are the format's. opens : those
+    of them that are paths of databases, of which the class takes the table.
+    beside : suffix of what an ended solve leaves beside its file; keeps_state : whether that is a file that `solve`
+    takes as `state`, with `resume`.
     fills : whether `solve` takes `out`, the arrays to fill. stores : whether this table can be made tile by tile in
     a store of chunks, and `large` whether it is made so unless it is asked otherwise. maps : whether its arrays may
     lie in mapped files, of which `solve` takes the `room`.
@@ -42,6 +45,9 @@ class Solver(ABC):
     kind: ClassVar[str]
     unit: ClassVar[str] = " positions"
     options: ClassVar[frozenset[str]] = frozenset()
+    opens: ClassVar[frozenset[str]] = frozenset()
+    beside: ClassVar[str] = ""
+    keeps_state: ClassVar[bool] = False
     fills: ClassVar[bool] = False
     recipe: Recipe
 

@@ -91,6 +91,7 @@ class TwoSidedSolver(Solver):
     name = kind = "two-sided"
     unit = " pairs"
     options = frozenset({"cubeful"})
+    beside = ".store"
 
     def __init__(
         self, points: int, chequers: int, *, recipe: str | Recipe | None = None, cubeful: bool = True

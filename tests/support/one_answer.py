@@ -32,8 +32,9 @@ from bgfmt.extras.matches.annotate import Judgement, judge
 from bgfmt.extras.matches.annotate.judging import ERROR
 from bgfmt.extras.matches.decisions import Decision
 from bgfmt.extras.serve import page
-from bgfmt.extras.serve.app import Service, Settings
+from bgfmt.extras.serve.app import Service
 from bgfmt.extras.serve.holdings import Holdings
+from bgfmt.extras.serve.parameters import Settings
 from bgfmt.game.identifiers import fibs, from_fibs, gnubg_id, parse, xgid
 from bgfmt.game.moves import Play, legal_plays
 
