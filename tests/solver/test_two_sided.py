@@ -208,9 +208,12 @@ def test_workers_given_stay_open() -> None:
 # -- long work is safe (see test_stores.py as well) ----------------------------------------------------
 
 
-def test_exact_tables_are_made_in_memory() -> None:
-    with pytest.raises(SolverError, match="made in memory only"):
-        solver.two_sided(2, 2, recipe="exact", out=np.zeros((6, 6, 4)))
+def test_exact_tables_fill_an_array_that_is_given() -> None:
+    out = np.zeros((6, 6, 4))
+    assert solver.two_sided(2, 2, recipe="exact", out=out).equities is out
+    assert np.array_equal(out, solver.two_sided(2, 2, recipe="exact").equities)
+    with pytest.raises(SolverError, match="out must be"):
+        solver.two_sided(2, 2, recipe="exact", out=np.zeros((6, 6, 4), np.uint16))
 
 
 def test_killed_and_resumed_on_the_command_line(tmp_path: Path) -> None:
