@@ -121,7 +121,9 @@ class PairRows(LazyRows):
 
 
 def _is_number(key: Any) -> bool:
-    return isinstance(key, (int, np.integer)) or (isinstance(key, np.ndarray) and key.dtype.kind in "iu")
+    if isinstance(key, (np.ndarray, list)):
+        return np.asarray(key).dtype.kind in "iu"
+    return isinstance(key, (int, np.integer))
 
 
 def wrapped(key: Any, size: int) -> NDArray[np.int64]:
