@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from bgfmt.errors import CorruptError, MissingExtraError, TruncatedError
 from bgfmt.storage import system
-from bgfmt.storage.source import MemorySource
+from bgfmt.storage.source import MemorySource, open_regular
 from bgfmt.storage.system import PathLike
 
 Array = NDArray[Any]
@@ -43,7 +43,7 @@ class Folder:
 
     def parts(self, key: str, starts: list[int], size: int) -> list[bytes]:
         """`size` bytes of a piece from each start."""
-        fd = system.open_regular(self._name(key))
+        fd = open_regular(self._name(key))
         try:
             return [system.read_at(fd, size, start) for start in starts]
         finally:
@@ -51,7 +51,7 @@ class Folder:
 
     def fill(self, key: str, out: memoryview) -> int:
         """Read the first bytes of a piece into `out`; how many they are."""
-        fd = system.open_regular(self._name(key))
+        fd = open_regular(self._name(key))
         try:
             return system.read_into(fd, out, 0)
         finally:

@@ -21,7 +21,7 @@ import bgfmt
 from bgfmt import solver
 from bgfmt.cli import run as command
 from bgfmt.errors import SolverError
-from bgfmt.formats.gnubg.header import canonical_two_sided
+from bgfmt.formats.gnubg import HeaderFacts
 from bgfmt.game.board import count, rank, unrank
 from bgfmt.game.moves import ROLLS, race_plays
 from bgfmt.solver.layers import layer_cuts, pip_order
@@ -42,7 +42,8 @@ FILES = sorted(f for f in (GOLDEN / "gnubg").glob("ts_*[0-9].bd") if f.name < "t
 def file_bytes(points: int, chequers: int, **options: object) -> bytes:
     table = solver.two_sided(points, chequers, **options)  # type: ignore[arg-type]
     cubeful = table.equities.shape[2] == 4
-    return canonical_two_sided(points, chequers, cubeful=cubeful) + np.asarray(table.equities).tobytes()
+    header = HeaderFacts("TS", points, chequers, cubeful=cubeful).canonical
+    return header + np.asarray(table.equities).tobytes()
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda p: p.stem)
