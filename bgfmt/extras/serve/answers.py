@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Callable
 from dataclasses import replace
@@ -45,11 +46,13 @@ class Answers:
     ----------
     settle
         Most pairs of boards that are calculated for one question, 0 for never, None for as many as the commands do.
+    calculation
+        Seconds of calculation a minute for one client, as `OneAtATime` has it.
     """
 
-    def __init__(self, holdings: Holdings, settle: int | None = None) -> None:
+    def __init__(self, holdings: Holdings, settle: int | None = None, calculation: int | None = None) -> None:
         self.holdings, self.settle = holdings, settle
-        self._one = OneAtATime()
+        self._one = OneAtATime(calculation)
         self._by_size: dict[tuple[tuple[int, int], ...], Holding] = {}
         self._advisers: dict[tuple[Any, ...], Advisor] = {}
 
@@ -166,17 +169,22 @@ class Answers:
         return probe, settled
 
     def warm(self) -> None:
-        """Compile in a thread what exact calculations need; questions that need it wait until then."""
-        if self.settle == 0:
-            return
+        """Compile in a thread what the tables and exact calculations need."""
+        self._one.prepare(self._compile)
 
-        def compiling() -> None:
-            from bgfmt.analysis import exact_equities
+    def _compile(self) -> None:
+        from bgfmt.analysis import exact_equities
 
+        for held in self.holdings:
+            with contextlib.suppress(Exception):
+                position = str(held.table.asked(1))
+                for route in ("lookup", "race", "play"):
+                    asked = Question(position=position, table=held.name, roll="61", settle=False)
+                    with contextlib.suppress(Refusal):
+                        self.answer(route, asked)
+        if self.settle != 0:
             for them in (Side(1, 1), Side(1)):  # sides alike have a kernel of their own
                 exact_equities(Position(Side(1, 1), them))
-
-        self._one.prepare(compiling)
 
     @property
     def compiling(self) -> bool:
@@ -208,13 +216,18 @@ class Answers:
                     raise
                 refused = error
         try:
-            return self._one.do(lambda: answer(self._adviser(asked, calculate=True, match=match)), quick)
+            exact = self._one.do(lambda: answer(self._adviser(asked, calculate=True, match=match)))
+            return exact, True
+        except Refusal as refusal:
+            if refusal.code != "busy":
+                raise
+            try:
+                return quick(), False
+            except NotCoveredError:
+                raise refusal from None
         except TooMuchWorkError:  # which names the work and the limit
             raise
         except NotCoveredError as error:
-            if self._one.busy:
-                retry = (("Retry-After", "1"),)
-                raise Refusal("busy", "another calculation is under way", headers=retry) from None
             raise refused or error from None
 
     def _adviser(self, asked: Question, *, calculate: bool = False, match: bool = False) -> Advisor:
