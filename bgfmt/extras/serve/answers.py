@@ -122,9 +122,13 @@ class Answers:
 
     def probe(self, asked: Question) -> tuple[ProbeAnswer, bool]:
         """All of it for one position, and why a section is missing; and whether it is settled."""
-        one, state = questions.one_or_two(asked.position), _state_in(asked.position)
-        dice = None if isinstance(one, Side) or state is None else state.dice
-        roll = asked.roll or (dice and f"{max(dice)}{min(dice)}") or None
+        one = questions.one_or_two(asked.position)
+        if isinstance(one, Side):
+            state = _state_in(asked.position) or GameState.of(Position(one, Side()))
+            roll = asked.roll
+        else:
+            state = questions.state_of(asked.position, **asked.around)
+            roll = asked.roll or (state.dice and "{}{}".format(*state.dice)) or None
         over = f"{one}: the game is over, one side has no chequers left"
         missing: dict[str, str] = {}
         sections: dict[str, Callable[[Question], Any]] = {"race": self.race}
@@ -149,18 +153,28 @@ class Answers:
                 missing[name] = " ".join(str(error).split())
         if not answers:
             raise NotCoveredError(missing["cube" if isinstance(one, Position) else "race"])
-        match = asked.away or (state is not None and not state.money)
-        usual = "mean" if isinstance(one, Side) else "match" if match else "money"
+        usual = "mean" if isinstance(one, Side) else "money" if state.money else "match"
+        roll = _roll(roll)
         question = ProbeQuestion(
             position=asked.position,
-            roll=_roll(roll),
-            cube=asked.cube or (state.owner if state else "centered"),
+            roll=roll,
+            cube=asked.cube or state.owner,
             measure=asked.measure or usual,
             table=asked.table,
         )
+        told = GameState.of(
+            state.position,
+            None if roll in (None, "all") else (int(roll[0]), int(roll[1])),
+            cube=question.cube,
+            cube_value=state.cube_value,
+            away=state.away,
+            crawford=state.crawford,
+            jacoby=state.jacoby,
+            beavers=state.beavers is not False,  # as they are played where nothing is said
+        )
         probe = ProbeAnswer(
             question=question,
-            position=questions.describe(one),
+            position=questions.describe(one, told),
             cube=answers.get("cube"),
             race=answers.get("race"),
             play=answers.get("play"),

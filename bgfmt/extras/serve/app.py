@@ -117,6 +117,8 @@ class Service:
         """The answers to a body of many questions, as lines of JSON or one object."""
         read = bulk.items_of_lines if lines else bulk.items_of_object
         items, common = await self.workers.run(read, route, data, common, self.settings.max_rows)
+        if common.table is not None:
+            self.answers.named(common.table)
         answers = bulk.answer_all(self.answers, route, items, common)
         parts: list[bytes] = []
         while len(parts) < len(items):

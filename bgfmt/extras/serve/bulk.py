@@ -147,8 +147,6 @@ def answer_all(answers: Answers, route: str, items: list[Any], common: Question)
     """An answer or an error for each item, in order."""
     if common.settle is None:
         common = replace(common, settle=False)
-    if common.table is not None:
-        answers.named(common.table)
     for row, item in enumerate(items):
         text = item.get("position") if isinstance(item, dict) else item
         asked = {"asked": text if isinstance(text, str) else None}
