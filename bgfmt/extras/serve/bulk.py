@@ -22,7 +22,7 @@ from bgfmt.extras.serve.parameters import from_object, question
 from bgfmt.extras.serve.refusals import Refusal, to_json
 from bgfmt.game import board
 from bgfmt.tables import Table
-from bgfmt.tables.numbering import CHUNK, Numbered
+from bgfmt.tables.base import CHUNK, Numbered
 
 DEEPEST = 20
 BODY_SECONDS = 30.0
