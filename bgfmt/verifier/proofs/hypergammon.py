@@ -76,7 +76,7 @@ class Check:
     def _run_again(self) -> Outcome:
         told, entries = tell(self.iteration, self.stored), len(self.stored)
         if told.hopeless and self.work.tolerance is None:
-            off = self._off(told.where, told.right)
+            off = recurrence.off(self.stored[told.where], self.iteration.written(told.right))
             small = not told.fixed and bool(np.quantile(off, 0.99) < SMALL)
             return self._outcome(told.known, told.where, told.right, off, small, own=None, spread=True)
         search = Search(self.iteration, self.stored, self.work.progress)
