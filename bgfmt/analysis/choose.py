@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from bgfmt.errors import NotCoveredError, PositionError
@@ -19,16 +18,6 @@ Databases = Asked | Sequence[Asked]
 
 #: which kinds of one-sided tables answer questions, the best first
 RANK = {OneSided.kind: 0, MeanRolls.kind: 1, NormalOneSided.kind: 2}
-
-
-def known_error(table: TwoSided) -> NDArray[np.float64]:
-    """Greatest error of the four equities of a two-sided table, float64 of shape (4,)."""
-    return table.known_errors
-
-
-def known_error_of_rolls(table: OfRolls) -> float:
-    """Greatest error of the mean rolls of a one-sided table."""
-    return table.rolls_error
 
 
 def tables_of(databases: Databases) -> list[Table]:
@@ -58,7 +47,7 @@ def two_sided_for(
         for table in of_kind(tables_of(databases), TwoSided)
         if (table.cubeful or not cubeful) and not any(table.covers_side(side) for side in sides)
     ]
-    return min(fitting, key=lambda t: (not t.cubeful, not t.exact, float(known_error(t).max())), default=None)
+    return min(fitting, key=lambda t: (not t.cubeful, not t.exact, float(t.known_errors.max())), default=None)
 
 
 def one_sided_for(databases: Databases, *sides: Side) -> OfRolls | None:

@@ -19,7 +19,7 @@ from bgfmt.tables.rolls import rolls_of
 from bgfmt.tables.scales import PIPS_PER_ROLL
 
 if TYPE_CHECKING:
-    from bgfmt.analysis.ondemand import SideRolls
+    from bgfmt.analysis.solving import SideRolls
 
 Floats = NDArray[Any]
 EXACT = 1e-12

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bgfmt import met
-from bgfmt.analysis.ondemand import plan_money, solve_match, solve_money, solving
-from bgfmt.analysis.ondemand.answers import Games, match_columns
+from bgfmt.analysis import solving
+from bgfmt.analysis.ondemand import Games, match_columns, plan_money, solve_match, solve_money
 from bgfmt.game.board import Position, Side
 from bgfmt.game.moves import ROLLS, legal_plays
 from bgfmt.met.score import Score

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bgfmt.analysis.choose import check_race
 from bgfmt.errors import NotCoveredError, PositionError, SolverError, TooMuchWorkError
 from bgfmt.game import board
 from bgfmt.game.board import MAX_CHEQUERS, Position, Side
@@ -108,7 +109,7 @@ def family(
 
     None when they are too many for `limit`, or more than `most`, about.
     """
-    from bgfmt.analysis.ondemand import kernels
+    from bgfmt.analysis import kernels
 
     most, most_results = max(1000, min(most, limit // BOARD_COST)), max(1_000_000, limit // RESULT_COST)
     points, bound = max(6, side.highest), no_farther(side)
@@ -208,8 +209,6 @@ class Work:
 
     def check(self, limit: int | None = None) -> None:
         """NotCoveredError when this is more than `limit` (by default `DEFAULT_LIMIT`), SolverError without memory."""
-        from bgfmt.solver.machine import check_memory
-
         self.check_size(limit)
         check_memory(self.memory, f"{self.position}: exact play")
 
@@ -218,16 +217,6 @@ class Work:
         most = DEFAULT_LIMIT if limit is None else limit
         if self.size > most:
             raise TooMuchWorkError(f"{self.position}", self.size, most)
-
-
-def check_race(position: Position) -> None:
-    """PositionError when the game is over, NotCoveredError for contact or a chequer on the bar."""
-    from bgfmt.errors import PositionError
-
-    if not position.us.chequers or not position.them.chequers:
-        raise PositionError(f"{position}: the game is over, one side has no chequers left")
-    if position.us.bar or position.them.bar or position.contact:
-        raise NotCoveredError(f"{position}: the sides have not passed each other")
 
 
 def plan(position: Position, columns: int, *, limit: int | None = None) -> Work:
@@ -378,7 +367,7 @@ def solve(
     work: Work, columns: Columns, *, threads: int | None = None, progress: Progress | None = None
 ) -> Game:
     """Calculate what `work` plans; `progress(done, total)` counts pairs."""
-    from bgfmt.analysis.ondemand import kernels
+    from bgfmt.analysis import kernels
 
     if len(columns) != work.columns:
         raise SolverError(f"planned for {work.columns} columns, not {len(columns)}")
@@ -467,7 +456,7 @@ def solve_side(side: Side, *, limit: int | None = None) -> SideRolls:
 
 
 def _chances(boards: Family, done: Array, rolls: int) -> Array:
-    from bgfmt.analysis.ondemand import kernels
+    from bgfmt.analysis import kernels
 
     chances = np.zeros((len(boards), rolls))
     kernels.roll_chances(boards.ends, boards.results, done, np.zeros(len(boards)), chances)
