@@ -472,22 +472,12 @@ def judge_cube(
 ) -> CubeAction:
     """The cube action of one position, for money.
 
-    Parameters
-    ----------
-    asked
-        Equities of a position, or the databases to ask (then `position` is needed).
-    cube
-        "centered", "owned" (by the side on roll) or "opponent".
-    error
-        Greatest error of bare equities, by default that of a 6x8 table of gnubg's.
-    settle
-        Where the error could turn the decision, calculate the position exactly, so that ties are proved and near
-        ties decided.
+    asked : equities of a position, or the databases to ask (then `position` is needed). cube : "centered", "owned"
+    (by the side on roll) or "opponent". error : the greatest of bare equities, by default that of gnubg's 6x8 table.
+    settle : where the error could turn the decision, calculate exactly, so that ties are proved and near ties
+    decided.
 
-    Raises
-    ------
-    NotCoveredError
-        No table covers the position, or bare equities are cubeless only.
+    Raises NotCoveredError where no table covers the position, or bare equities are cubeless only.
     """
     owner = cube_owner(cube)
     calculate: Calculate = "close" if settle else "nothing"
@@ -512,16 +502,8 @@ def rank_plays(
 ) -> list[RankedPlay]:
     """All plays of a roll, best first: `Advisor.plays` for two sides, `Advisor.side_plays` for one.
 
-    Parameters
-    ----------
-    position
-        The side on roll first, or one side alone for the measures that look at one side.
-    roll
-        "61", "6-1" or (6, 1).
-    cube
-        "centered", "owned" or "opponent", seen by the side that plays; used by "money" only.
-    measure
-        "money" (the default for two sides), "cubeless", "mean" (the default for one) or "off:n".
+    roll : "61", "6-1" or (6, 1). cube : "centered", "owned" or "opponent", seen by the side that plays; used by
+    "money" only. measure : "money" (the default for two sides), "cubeless", "mean" (the default for one) or "off:n".
     """
     advisor, dice = Advisor(databases, calculate="nothing"), parse_roll(roll)
     if isinstance(position, Side):

@@ -172,7 +172,7 @@ class RankedPlay(Plain):
     ) -> RankedPlay:
         """A play of known worth; `error` is the greatest of a value, None where none is known."""
         close = error is not None and loss <= 2 * error
-        known = {"approximate": error is None, "close": close, "result": play.result} | at
+        known: dict[str, Any] = {"approximate": error is None, "close": close, "result": play.result} | at
         return cls(str(play), value=value, loss=loss, moves=play.moves, measure=measure, **known)
 
     @classmethod

@@ -318,62 +318,6 @@ def solve_rows(
 
 
 @njit()
-def solve_alike(
-    first: int,
-    last: int,
-    start: int,
-    stop: int,
-    rolling: Any,
-    waiting: Any,
-    ends: Any,
-    results: Any,
-    doubling_a: Any,
-    doubling_b: Any,
-    mirror: Any,
-    after: Any,
-    space: Any,
-) -> None:
-    """As `solve_rows` where both sides have the same boards and chances: each pair serves both ways round.
-
-    What a pair is worth to B when A is on roll is what the pair the other way round is worth to A when B is, with
-    columns `mirror` (K,). So a board of A is taken against boards of no fewer pips, those before `stop`, alone, and
-    rows before `start`, which come later, are given what is then known of them.
-    """
-    many, k = after.shape[1], after.shape[2]
-    width = last - first
-    rows = after.reshape(after.shape[0], many * k)
-    flat = space[0][: many * width * k].reshape(many, width * k)
-    near = flat.reshape(many, width, k)
-    total, best = space[1], space[2]
-    begin, end = many, 0
-    for u in range(first, last):
-        begin, end = min(begin, waiting[u, 0]), max(end, waiting[u, 1])
-    for t in range(stop, many):
-        for u in range(width):
-            for c in range(k):
-                near[t, u, c] = after[t, first + u, mirror[c]]
-    step = max(1, TILE // k)
-    for tile in range(0, stop, step):
-        for u in range(first, last):
-            low, high = max(tile, rolling[u, 0]), min(min(tile + step, stop), rolling[u, 1])  # noqa: PLW3301
-            if high > low:
-                lanes = (high - low) * k
-                best_rolls(total[:lanes], best[:lanes], rows, ends, results, u, low * k, high * k)
-                turned(near[low:high, u - first], total[:lanes].reshape(high - low, k), *doubling_a)
-    lanes = width * k
-    none: Any = np.int64(0)
-    for t in range(begin, min(end, stop)):
-        if ends[21 * t] == ends[21 * t + 1]:
-            continue
-        best_rolls(total[:lanes], best[:lanes], flat, ends, results, t, none, lanes)
-        turned(after[first:last, t], total[:lanes].reshape(width, k), *doubling_b)
-    for t in range(start):
-        for u in range(width):
-            for c in range(k):
-                after[t, first + u, c] = near[t, u, mirror[c]]
-
-
-@njit()
 def roll_chances(ends: Any, results: Any, done: Any, means: Any, chances: Any) -> None:
     """The chance of each board to be done in exactly 0, 1, 2, ... rolls, when play makes the mean least.
 
