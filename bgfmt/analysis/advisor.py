@@ -33,7 +33,7 @@ from bgfmt.analysis.sources import Calculate, Limits, Progress, Sources
 from bgfmt.errors import NotCoveredError, PositionError
 from bgfmt.game.board import Position, Side
 from bgfmt.game.moves import ROLLS, Play, legal_plays, parse_roll
-from bgfmt.game.state import GameState, cube_owner
+from bgfmt.game.state import GameState, as_state, cube_owner
 from bgfmt.storage import PathLike
 from bgfmt.tables import Equities, bounds
 
@@ -183,9 +183,7 @@ class Advisor:
 
     def equities(self, state: GameState | Position) -> PositionEquities:
         """Chances and money equities before the roll, whatever the score, by the first source that has them."""
-        if isinstance(state, Position):
-            return self.sources.equities(state)
-        return self.sources.equities(state.position, jacoby=bool(state.jacoby))
+        return self.sources.equities(as_state(state))
 
     def cube(self, state: GameState) -> CubeAction:
         """Whether to double and what to answer, for the cube as it lies; in a match at the score.
@@ -193,16 +191,18 @@ class Advisor:
         Dice are not looked at: the question is that before the roll. With a double pending it is about that double.
         What the rounding of a table could turn is calculated, up to the limit.
         """
-        choose.check_race(state.position)
+        hyper = self.sources.hypergammon(state)
+        if hyper is None:
+            choose.check_race(state.position)
         if not state.money:
             from bgfmt.analysis import at_score
 
             return at_score.cube(self.sources, state, self.score(state))
         found = self.equities(state)
         action = _action(found, state)
-        if action.approximate or action.exact or action.sure:
+        if hyper is not None or action.approximate or action.exact or action.sure:
             return action
-        better = self.sources.calculated(state.position, jacoby=bool(state.jacoby))
+        better = self.sources.calculated(state)
         return action if better is None else _action(better, state, settled=True)
 
     def scores(self, state: GameState, upto: int = 7) -> Grid:
@@ -234,8 +234,7 @@ class Advisor:
         position = state.position.check()
         if state.dice is None:
             raise PositionError("no dice: say which roll to play")
-        if not position.us.chequers or not position.them.chequers:
-            raise PositionError(f"{position}: the game is over, one side has no chequers left")
+        choose.check_going_on(position)
         measure = measure or ("match" if not state.money else "money" if state.cube_in_use else "cubeless")
         plays = legal_plays(position, *state.dice)
         if measure not in ("match", "money", "cubeless") and plays:
@@ -253,8 +252,8 @@ class Advisor:
         common: dict[str, Any] = {"asked": position, "dice": state.dice, "measure": measure, "cube": cube}
         if not plays:
             return RankedPlays(**common, source="forced", max_error={})
-        results, jacoby = [play.result for play in plays], bool(state.jacoby)
-        worths = self.sources.worths(position, state.dice, results, cube or "cubeless", jacoby=jacoby)
+        results = [play.result for play in plays]
+        worths = self.sources.worths(state, results, cube or "cubeless")
         if worths is None:
             choose.check_race(position)
             raise self.sources.refusal(position)
@@ -281,7 +280,7 @@ class Advisor:
             if not play.result.us.chequers:
                 worth.append(1.0)
                 continue
-            after = self.sources.calculated(play.result.swapped())
+            after = self.sources.calculated(GameState.of(play.result.swapped()))
             if after is None:
                 return None
             equities = np.array([[getattr(after, name) for name in COLUMNS]])
@@ -346,8 +345,7 @@ class Advisor:
             answer = self.resignation(state)
             word = "accept" if answer.accept else "reject"
             return Decision(word, answer.source, answer.table, answer.worth)
-        if not position.us.chequers or not position.them.chequers:
-            raise PositionError(f"{position}: the game is over, one side has no chequers left")
+        choose.check_going_on(position)
         if state.kind == "cube" and not state.may_double:
             return Decision("roll", "rule")
         try:
@@ -459,7 +457,9 @@ def exact_equities(position: Position, *, limit: int | None = None) -> PositionE
     from bgfmt.analysis.solving import DEFAULT_LIMIT
 
     choose.check_race(position)
-    return Sources(Library(), limit=DEFAULT_LIMIT if limit is None else limit).calculated(position)
+    return Sources(Library(), limit=DEFAULT_LIMIT if limit is None else limit).calculated(
+        GameState.of(position)
+    )
 
 
 def judge_cube(

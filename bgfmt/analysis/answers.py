@@ -23,10 +23,13 @@ from bgfmt.game.state import Owner
 from bgfmt.tables.rolls import PIPS_PER_ROLL
 
 #: what answered: a kind of table, a calculation on demand, the only legal play, the rule or engine outside the tables
-Source = Literal["two-sided", "one-sided", "match-score", "calculation", "forced", "rule", "engine"]
+Source = Literal[
+    "two-sided", "one-sided", "hypergammon", "match-score", "calculation", "forced", "rule", "engine"
+]
 #: an answer from a two-sided table, and one calculated from the rules
 TABLE_OF_PAIRS: Source = "two-sided"
 CALCULATION: Source = "calculation"
+HYPERGAMMON: Source = "hypergammon"
 Gammons = Literal["none", "counted", "ignored"]
 Floats = NDArray[np.float64]
 Chances = Annotated[Floats, CHANCE]

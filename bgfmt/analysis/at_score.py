@@ -45,7 +45,7 @@ def cube(sources: Sources, state: GameState, score: Score) -> CubeAction:
     if exact is not None:
         decision, _, source, table = exact
         return CubeAction.at_score(decision, state, source, table, approximate=False)
-    position, equities = state.position, sources.equities(state.position)
+    position, equities = state.position, sources.equities(state)
     win = (equities.cubeless + 1) / 2 if equities.win is None else equities.win
     rolling, taken = chances(win, score, life_of(equities))
     gammons = equities.gammons != "none"
@@ -93,7 +93,7 @@ def _estimated(
     """Plays by their cubeless chances: exact but for the table's rounding where the cube is dead, else estimated."""
     position = state.position
     assert state.dice is not None
-    worths = sources.worths(position, state.dice, [p.result for p in legal], "cubeless", jacoby=False)
+    worths = sources.worths(state, [p.result for p in legal], "cubeless")
     if worths is None:
         return None
     lose, win = score.after(0, -score.cube), score.after(0, score.cube)

@@ -26,10 +26,15 @@ def tables_of(databases: Databases) -> list[Table]:
     return [one.table if isinstance(one, Database) else one for one in asked]
 
 
-def check_race(position: Position) -> None:
-    """Refuse what no table is about: PositionError when the game is over, NotCoveredError for contact."""
+def check_going_on(position: Position) -> None:
+    """PositionError when the game is over."""
     if not position.us.chequers or not position.them.chequers:
         raise PositionError(f"{position}: the game is over, one side has no chequers left")
+
+
+def check_race(position: Position) -> None:
+    """Refuse what no table is about: PositionError when the game is over, NotCoveredError for contact."""
+    check_going_on(position)
     if position.contact:
         raise NotCoveredError(f"{position}: the sides have not passed each other")
 

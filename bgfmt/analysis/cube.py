@@ -148,7 +148,7 @@ class CubeAction(Plain):
     @cached_property
     def proves_ties(self) -> bool:
         """Whether equal numbers prove an exact tie, see `few_rolls`."""
-        return self.exact and self.match is None and few_rolls(self.position)
+        return self.exact and self.match is None and not self.position.contact and few_rolls(self.position)
 
     @property
     def tie_double(self) -> bool:

@@ -18,10 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgfmt.analysis import approximate, choose
-from bgfmt.analysis.answers import COLUMNS, Gammons, PositionEquities, Source
+from bgfmt.analysis.answers import COLUMNS, HYPERGAMMON, Gammons, PositionEquities, Source
 from bgfmt.errors import NotCoveredError, SolverError, TooMuchWorkError
 from bgfmt.game.board import MAX_CHEQUERS, Position, Side
-from bgfmt.tables import OneSided, Table, TwoSided
+from bgfmt.game.state import GameState
+from bgfmt.tables import OneSided, Table, TwoSided, of_kind
+from bgfmt.tables.hypergammon import HyperSides
 
 if TYPE_CHECKING:
     from bgfmt.analysis.library import Library
@@ -108,15 +110,62 @@ class Sources:
         beyond = self._beyond.get(asked)
         return reason if beyond is None else TooMuchWorkError(str(reason), beyond.work, beyond.limit)
 
+    # -- hypergammon --------------------------------------------------------------------------------------
+
+    def hypergammon(self, state: GameState) -> HyperSides | None:
+        """The table of hypergammon that a question is about, None where it is about another game.
+
+        Each game is hypergammon where no other tables are asked, and one that began with one to three chequers.
+        NotCoveredError where no table answers for it; a race after which nobody loses a gammon is like any other.
+        """
+        position, began = state.position, state.chequers
+        tables = of_kind(self.tables, HyperSides)  # type: ignore[type-abstract]
+        alone = len(tables) == len(self.tables) > 0
+        if began == MAX_CHEQUERS and not alone:
+            return None
+        choose.check_going_on(position.check())
+        fitting = [t for t in tables if began in (t.chequers, MAX_CHEQUERS) and t.covers(position) is None]
+        fewer = max(position.us.chequers, position.them.chequers) < began
+        if not fitting and not alone and fewer and not position.contact:
+            return None
+        if not fitting:
+            wanted = f"a game of {began} chequers" if began < MAX_CHEQUERS else ""
+            raise choose.not_covered(self.tables, position.us, position.them, wanted=wanted)
+        table = max(fitting, key=lambda t: (t.chequers, t.exact))
+        if not state.money:
+            raise NotCoveredError(
+                f"{self.library.name(table)} is of hypergammon for money, and this is a match"
+            )
+        return table
+
+    def _of_hypergammon(self, table: HyperSides, state: GameState) -> PositionEquities:
+        equities, chances = _hyper_numbers(table, [state.position], bool(state.jacoby))
+        error = table.max_error
+        full = table.chequers in (state.position.us.chequers, state.position.them.chequers)
+        return PositionEquities(
+            source=HYPERGAMMON,
+            table=self.library.name(table),
+            max_error=None if error is None else dict.fromkeys(("win", *COLUMNS), error),
+            position=state.position,
+            win=float(chances[0, 0]),
+            win_gammon=float(chances[0, 1]),
+            lose_gammon=float(chances[0, 2]),
+            **_columns(*equities[0]),
+            gammons="counted" if full else "none",
+        )
+
     # -- money -------------------------------------------------------------------------------------------
 
-    def equities(self, position: Position, *, jacoby: bool = False) -> PositionEquities:
-        """Chances and money equities of a race by the first source that has them."""
+    def equities(self, state: GameState) -> PositionEquities:
+        """Chances and money equities before the roll by the first source that has them; of contact in hypergammon."""
+        position, hyper = state.position, self.hypergammon(state)
+        if hyper is not None:
+            return self._of_hypergammon(hyper, state)
         choose.check_race(position)
         table = choose.two_sided_for(self.tables, position, cubeful=True)
         if table is not None:
             return self._stored(table, position)
-        exact = self._calculated(self._on_demand(position, jacoby))
+        exact = self._calculated(self._on_demand(position, bool(state.jacoby)))
         if exact is not None:
             return exact
         table = choose.two_sided_for(self.tables, position)
@@ -158,9 +207,9 @@ class Sources:
             gammons=_gammons(position, counted=None not in (won, lost)),
         )
 
-    def calculated(self, position: Position, *, jacoby: bool = False) -> PositionEquities | None:
+    def calculated(self, state: GameState) -> PositionEquities | None:
         """The exact equities of a race whose stored ones are too close, None beyond the limit."""
-        return self._calculated(self._money(position, jacoby, self.limits.close))
+        return self._calculated(self._money(state.position, bool(state.jacoby), self.limits.close))
 
     def _calculated(self, answer: MoneyAnswer | None) -> PositionEquities | None:
         if answer is None:
@@ -197,19 +246,19 @@ class Sources:
 
         return self._once((position, jacoby, limit), solve)
 
-    def worths(
-        self,
-        position: Position,
-        dice: tuple[int, int],
-        results: Sequence[Position],
-        cube: str,
-        *,
-        jacoby: bool,
-    ) -> Worths | None:
-        """What each result of a roll is worth, by the first source that has all of them, or None.
+    def worths(self, state: GameState, results: Sequence[Position], cube: str) -> Worths | None:
+        """What each result of the state's roll is worth, by the first source that has all of them, or None.
 
         cube : "centered", "owned", "opponent" as the side that plays sees it, or "cubeless".
         """
+        position, jacoby, dice = state.position, bool(state.jacoby), state.dice or (0, 0)
+        hyper = self.hypergammon(state)
+        if hyper is not None:
+            results = [result.swapped() for result in results]
+            equities, _ = _hyper_numbers(hyper, results, jacoby)
+            error = None if hyper.max_error is None else 2 * hyper.max_error
+            values, cubeless = (approximate.turned(equities, owner) for owner in (cube, "cubeless"))
+            return Worths(values, cubeless, error, HYPERGAMMON, self.library.name(hyper))
         if any(result.contact for result in results):
             return None
         sides = [result.us for result in results]
@@ -329,6 +378,21 @@ def _keep(kept: dict[Any, Any], key: Any, value: Any) -> None:
     while len(kept) >= KEPT:
         del kept[next(iter(kept))]
     kept[key] = value
+
+
+def _hyper_numbers(table: HyperSides, positions: Sequence[Position], jacoby: bool) -> tuple[Floats, Floats]:
+    """(N, 4) money equities in the order of `COLUMNS`, and (N, 3) chances: win, win gammon, lose gammon."""
+    rows = table.lookup_many([one.us for one in positions], [one.them for one in positions]).astype(
+        np.float64
+    )
+    column = {one.name: rows[:, k] for k, one in enumerate(table.columns)}
+    gained = column["win_gammon"] + column["win_backgammon"]
+    cubeless = 2 * column["win"] - 1 + gained - column["lose_gammon"] - column["lose_backgammon"]
+    column = {"equity_cubeless": cubeless} | column
+    if jacoby:
+        column["equity_centered"] = column["equity_centered_jacoby"]
+    chances = [column[name] for name in ("win", "win_gammon", "lose_gammon")]
+    return np.stack([column[f"equity_{name}"] for name in COLUMNS], axis=1), np.stack(chances, axis=1)
 
 
 def _columns(*numbers: Any) -> dict[str, Any]:
