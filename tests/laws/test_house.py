@@ -121,6 +121,7 @@ SHORT = {
     "bgfmt/jit/compiler.py": "llvmlite's types for those who check them",
     "bgfmt/jit/lanes.py": "all of LLVM's IR",
     "bgfmt/met/ini.py": "one form of file",
+    "bgfmt/solver/hypergammon/state.py": "one form of file",
     "bgfmt/verifier/recurrence/lanes.py": "the verifier's own vectors, which share nothing with the solver's",
 }
 
