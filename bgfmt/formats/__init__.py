@@ -114,7 +114,7 @@ def head_of(source: Source, offset: int = 0) -> Head:
 def recognise(source: Source, offset: int = 0) -> Format[Any]:
     """The one format that recognises the bytes at `offset`."""
     head = head_of(source, offset)
-    names = _listed(lambda sign, _: bool(head.files) or re.match(sign, head.bytes, re.DOTALL) is not None)
+    signed = _listed(lambda sign, _: bool(head.files) or re.match(sign, head.bytes, re.DOTALL) is not None)
     claims = [form for form in signed if form.recognise(head)]
     if len(claims) == 1:
         return claims[0]
