@@ -332,7 +332,7 @@ class Table:
         n = board.count(p, c)
         numbers = None if p == self.points else board.corner_numbers(p, c, self.points)
         arrays: dict[str, Any] = {name: self.corner(rows, n, numbers) for name, rows in self.arrays().items()}
-        return replace(self, points=p, chequers=c, **self._kept(), **arrays)
+        return replace(self, points=p, chequers=c, **self.rearranged(), **arrays)
 
     def corner(self, rows: Rows, n: int, numbers: NDArray[np.int64] | None) -> Rows:
         """The first `n` rows, or those with these numbers, of one of its arrays."""
@@ -342,10 +342,20 @@ class Table:
         """The kinds it can be made into, each with what is lost."""
         return ()
 
-    def _kept(self) -> dict[str, Any]:
-        """Of what a file said beyond the numbers, the part that stays true when they are rearranged."""
-        kept = [getattr(record, "rearranged", lambda: None)() for record in self.carried]
-        return {"carried": tuple(record for record in kept if record is not None)}
+    def made_into(self, kind: type[K], **fields: Any) -> K:
+        """A table of the same size and source, of another kind."""
+        return kind(
+            points=self.points,
+            chequers=self.chequers,
+            provenance=self.provenance,
+            release=self.release,
+            **fields,
+        )
+
+    def rearranged(self) -> dict[str, Any]:
+        """`carried`: of what a file said beyond the numbers, the part that stays true when they are rearranged."""
+        records = [getattr(record, "rearranged", lambda: None)() for record in self.carried]
+        return {"carried": tuple(record for record in records if record is not None)}
 
 
 # -- entries by number: gnubg's position numbers, of two sides us * positions + them with the side on roll first ---
@@ -363,6 +373,14 @@ class Numbered(Table):
         if side.highest > self.points:
             return f"{side} has a chequer on point {side.highest}, the table covers points 1 to {self.points}"
         return None
+
+    def number(self, asked: Side | Position) -> int:
+        reason = self.covers(asked)
+        if reason is not None:
+            raise (NotCoveredError if isinstance(asked, Side) == (self.sides == 1) else PositionError)(reason)
+        if isinstance(asked, Side):
+            return self.side_number(asked)
+        return self.side_number(asked.us) * self.positions + self.side_number(asked.them)
 
     def side_number(self, side: Side) -> int:
         """Position number of a covered side."""
@@ -481,11 +499,6 @@ class OfOneSide(Numbered):
             return f"a {self.kind} table answers for one side at a time"
         return self.covers_side(asked)
 
-    def number(self, asked: Side | Position) -> int:
-        if not isinstance(asked, Side):
-            raise PositionError(f"a {self.kind} table answers for one side at a time")
-        return self._number_of(asked)
-
     def asked(self, number: int) -> Side:
         return self.side(self._within(number))
 
@@ -509,16 +522,8 @@ class OfBothSides(Numbered):
 
     def covers(self, asked: Side | Position) -> str | None:
         if not isinstance(asked, Position):
-            return f"a {self.kind} table needs both sides, the one on roll first"
+            return f"a {self.kind} table needs both sides, the one on roll first (side / side)"
         return self.covers_side(asked.us) or self.covers_side(asked.them)
-
-    def number(self, asked: Side | Position) -> int:
-        if not isinstance(asked, Position):
-            raise PositionError(f"a {self.kind} table needs both sides, the one on roll first (side / side)")
-        reason = self.covers(asked)
-        if reason:
-            raise NotCoveredError(reason)
-        return self.side_number(asked.us) * self.positions + self.side_number(asked.them)
 
     def asked(self, number: int) -> Position:
         us, them = divmod(self._within(number), self.positions)

@@ -73,18 +73,23 @@ def test_dice_that_are_said() -> None:
     assert "a roll is two dice" in told[0]
 
 
+def played(players: referee.Players, dice: Seeded, setting: referee.Setting, games: int) -> series.Series:
+    """A series by the referee."""
+    return series.of_games(referee.play_match(players, dice, setting, games=games).games)
+
+
 # -- referee and series --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("cube", [False, True])
 def test_the_compiled_series_is_the_referees(cube: bool) -> None:
     setting = referee.Setting(cube=cube)
-    slow = series.played((BKG, BKG), Seeded(3), setting, 4)
+    slow = played((BKG, BKG), Seeded(3), setting, 4)
     fast = series.compiled(BKG, setting, 4, 3)
     assert slow.points.tolist() == fast.points.tolist()
     assert (slow.gammons, slow.backgammons) == (fast.gammons, fast.backgammons)
     bearoff = referee.Setting(position=BEAROFF, first=0, cube=cube)
-    slow, fast = series.played((BKG, BKG), Seeded(8), bearoff, 30), series.compiled(BKG, bearoff, 30, 8)
+    slow, fast = played((BKG, BKG), Seeded(8), bearoff, 30), series.compiled(BKG, bearoff, 30, 8)
     assert slow.points.tolist() == fast.points.tolist()
 
 
@@ -140,7 +145,7 @@ def test_an_engine_that_breaks_the_rules_is_stopped() -> None:
 
 
 def test_bkg_beats_the_random_mover() -> None:
-    found = series.played((BKG, RandomMover({"seed": "4"})), Seeded(4), referee.Setting(cube=False), 5)
+    found = played((BKG, RandomMover({"seed": "4"})), Seeded(4), referee.Setting(cube=False), 5)
     assert found.wins == 5
 
 
