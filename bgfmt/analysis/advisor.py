@@ -244,6 +244,7 @@ class Advisor:
                 raise PositionError("there is no score in money play")
             from bgfmt.analysis import at_score
 
+            self.sources.hypergammon(state)  # which answers for money alone
             ranked = at_score.plays(self.sources, state, self.score(state), plays)
             if ranked is not None:
                 return ranked

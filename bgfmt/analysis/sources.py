@@ -122,6 +122,9 @@ class Sources:
         tables = of_kind(self.tables, HyperSides)  # type: ignore[type-abstract]
         alone = len(tables) == len(self.tables) > 0
         if began == MAX_CHEQUERS and not alone:
+            if tables and position.contact:
+                why = "the sides have not passed each other; a table of hypergammon answers where it is named alone"
+                raise NotCoveredError(f"{position}: {why}")
             return None
         choose.check_going_on(position.check())
         fitting = [t for t in tables if began in (t.chequers, MAX_CHEQUERS) and t.covers(position) is None]
