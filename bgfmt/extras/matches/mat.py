@@ -12,7 +12,16 @@ from dataclasses import dataclass, field
 
 from bgfmt.errors import FormatError, PositionError
 from bgfmt.extras.matches import plays
-from bgfmt.extras.matches.model import MOST_RECORDS, STARTS, Game, Match, Result, Rules, checked
+from bgfmt.extras.matches.model import (
+    MOST_RECORDS,
+    STARTS,
+    Game,
+    Match,
+    Result,
+    Rules,
+    checked,
+    one_point_away,
+)
 from bgfmt.extras.matches.plays import read_play
 from bgfmt.extras.matches.walk import GameWalk
 from bgfmt.game.board import Position
@@ -132,9 +141,7 @@ def _match(text: _Text, name: str) -> Match:
             heading = (players or ("", "")), (games[-1].scores if games else (0, 0)), USUAL_COLUMN
         names, scores, column = heading
         players = players or names
-        crawford = (
-            bool(text.length) and not crawford_seen and (text.length - 1 in scores) and scores[0] != scores[1]
-        )
+        crawford = not crawford_seen and one_point_away(text.length, scores)
         crawford_seen = crawford_seen or crawford
         walk = GameWalk(
             players, text.length, rules, number=number, scores=scores, crawford=crawford, unit="line"
@@ -186,16 +193,10 @@ def _heading(
     for at, (_, line) in enumerate(lines):
         if not line.strip():
             continue
-        names = {
-            n.lower() for n in players or (headers.get("player 1", ""), headers.get("player 2", "")) if n
-        }
-        heading = _names(line, names)
-        if (
-            heading is None
-            and not _ROW.match(line)
-            and (pair := re.split(r"\s{2,}+|\t", line.strip()))
-            and len(pair) == 2
-        ):
+        known = players or (headers.get("player 1", ""), headers.get("player 2", ""))
+        heading = _names(line, {name.lower() for name in known if name})
+        pair = re.split(r"\s{2,}+|\t", line.strip())
+        if heading is None and not _ROW.match(line) and len(pair) == 2:
             heading = (pair[0], pair[1]), (0, 0), line.rindex(pair[1])
         return (at, None) if heading is None else (at + 1, heading)
     return 0, None
@@ -210,12 +211,10 @@ def _names(line: str, names: set[str]) -> _Heading | None:
     best: tuple[int, _Heading] | None = None
     for mark in marks[:-1][-8:]:
         left, right = _name(line[: mark.start()]), _name(line[mark.end() : last.start()])
-        worth = 2 * sum(n.lower() in names for n in (left, right)) + line[mark.end() :].startswith(
-            ("  ", "\t")
-        )
+        rest = line[mark.end() :]
+        worth = 2 * sum(name.lower() in names for name in (left, right)) + rest.startswith(("  ", "\t"))
         if best is None or worth >= best[0]:
-            rest = line[mark.end() :]
-            column = mark.end() + len(rest) - len(rest.lstrip())
+            column = len(line) - len(rest.lstrip())
             best = worth, ((left, right), (int(mark[1]), int(last[1])), column)
     return best[1] if best else None
 
@@ -237,22 +236,18 @@ def _game(walk: GameWalk, lines: list[tuple[int, str]], column: int) -> Game:
         if head or cells:
             rows.append((number, cells))
         elif line.strip():
-            walk.problem(
-                number, f"a line that is neither a row nor a result: {printable(line.strip(), 60)!r}"
-            )
+            what = printable(line.strip(), 60)
+            walk.problem(number, f"a line that is neither a row nor a result: {what!r}")
     won = next((cell for _, row in reversed(rows) for cell in row if cell.kind == "wins"), None)
     loser = None if won is None else 1 - int(won.column >= column // 2)
     for k, (number, cells) in enumerate(rows):
         if len(cells) > MOST_CELLS:
             walk.problem(number, f"{len(cells)} cells in a row, of which {MOST_CELLS} are read")
             del cells[MOST_CELLS:]
+        players = [0, 1, *(int(cell.column >= column // 2) for cell in cells[2:])][: len(cells)]
         if len(cells) == 1:
             more = k + 1 < len(rows) and any(cell.kind != "wins" for cell in rows[k + 1][1])
             players = [_whose(walk, cells[0], more, column, loser)]
-        else:
-            players = [i % 2 for i in range(len(cells))]
-        if len(cells) > 2:
-            players[2:] = [int(cell.column >= column // 2) for cell in cells[2:]]
         for cell, player in zip(cells, players, strict=True):
             _tell(walk, cell, player, number)
     return walk.finish()
@@ -263,7 +258,7 @@ def _whose(walk: GameWalk, cell: _Cell, more: bool, column: int, loser: int | No
     by_column = int(cell.column >= column // 2)
     if cell.kind == "wins":
         return by_column
-    if cell.kind == "resign" and loser is not None:
+    if cell.kind == "resign" and cell.dice is None and loser is not None:
         return loser  # a line of its own may begin anywhere
     if walk.offers and cell.kind in ("take", "drop", "double"):
         return 1 - walk.offers[-1]
@@ -288,7 +283,7 @@ def _cells(line: str, begin: int) -> list[_Cell]:
         kind = _KINDS[token["word"][:3].lower()]
         before = cells[-1] if cells else None
         if kind == "resign" and before and before.kind == "dice" and before.text in (" ", "  "):
-            before.kind, before.text = "dice, resign", text  # rolled and conceded in one cell
+            before.kind, before.text = "resign", text  # rolled and conceded in one cell
         else:
             cells.append(_Cell(kind, begin + token.start(), None, text))
     return cells
@@ -296,37 +291,36 @@ def _cells(line: str, begin: int) -> list[_Cell]:
 
 def _tell(walk: GameWalk, cell: _Cell, player: int, at: int) -> None:
     number = _NUMBER.search(cell.text)
+    points = int(number[0]) if number else 0
     if cell.kind == "wins":
-        walk.result = Result(player, int(number[0]) if number else 0)
+        walk.result = Result(player, points)
     elif cell.kind == "double":
-        walk.double(player, at, int(number[0]) if number else None)
+        walk.double(player, at, points if number else None)
     elif cell.kind == "take":
         walk.take(player, at)
     elif cell.kind == "drop":
         walk.drop(player, at)
-    elif cell.kind == "resign":
-        walk.resign(player, at, int(number[0]) if number else 0)
     else:
-        _roll(walk, cell, player, at)
-        if cell.kind == "dice, resign":
-            walk.resign(player, at, int(number[0]) if number else 0)
+        if cell.dice is not None:
+            _roll(walk, cell, cell.dice, player, at)
+        if cell.kind != "dice":
+            walk.resign(player, at, points)
 
 
-def _roll(walk: GameWalk, cell: _Cell, player: int, at: int) -> None:
-    assert cell.dice is not None
+def _roll(walk: GameWalk, cell: _Cell, dice: tuple[int, int], player: int, at: int) -> None:
     text = cell.text.strip()
-    if 0 in cell.dice or "???" in text or cell.kind == "dice, resign":
-        walk.unplayed(player, None if 0 in cell.dice else cell.dice, at)
+    if 0 in dice or "???" in text or cell.kind == "resign":
+        walk.unplayed(player, None if 0 in dice else dice, at)
     elif text[:12].lower() == "illegal play":
         try:
-            walk.played_to(player, cell.dice, _fibs_board(text, walk.position(player)), at)
+            walk.played_to(player, dice, _fibs_board(text, walk.position(player)), at)
         except PositionError as error:
             walk.stop(at, str(error))
     else:
         hops, marks, rest = read_play(text)
         if rest and rest.lower() not in ("cannot move", "can't move", "no play", "no move"):
             walk.problem(at, f"words that are no play: {printable(rest, 60)!r}")
-        walk.roll(player, cell.dice, hops, at, marks=marks)
+        walk.roll(player, dice, hops, at, marks=marks)
 
 
 # -- the board that GridGammon writes in place of a play ----------------------------------------------
@@ -377,6 +371,3 @@ def _sides(points: list[int]) -> tuple[plays.Board, plays.Board]:
     mine = [0, *(max(0, n) for n in points[1:])]
     theirs = [0, *(max(0, -n) for n in points[-2::-1])]
     return mine, theirs
-
-
-__all__ = ["NAME", "read", "recognise"]

@@ -269,6 +269,3 @@ def _action(value: str, player: int, walk: GameWalk, at: int) -> None:
             raise ValueError(value)
         points = [_point(letter, player) for letter in letters[:200]]
         walk.roll(player, dice, list(zip(points[::2], points[1::2], strict=True)), at)
-
-
-__all__ = ["NAME", "Node", "parse", "read", "recognise"]

@@ -100,6 +100,3 @@ def _cell(record: Record, cube: int) -> str:
     mine, theirs = plays.board(record.after.us), plays.board(record.after.them)
     board = [-theirs[BAR], *(mine[p] - theirs[BAR - p] for p in range(1, BAR)), mine[BAR]]
     return f"{dice}: Illegal play (" + ";".join(map(str, [0, 0, 0, *board])) + ")"
-
-
-__all__ = ["write_mat"]

@@ -148,6 +148,3 @@ def _letter(point: int, player: int) -> str:
     if point == BAR:
         return "y"
     return chr(96 + (point if player == 0 else 25 - point))
-
-
-__all__ = ["MARK", "with_comments", "write_sgf"]
