@@ -165,7 +165,7 @@ def test_doubling_a_dead_cube() -> None:
 def test_gammons_are_counted_or_said_to_be_ignored(judge: Judge) -> None:
     state = GameState.of(Position(Side(2), Side(6, 5, 4)), (2, 1), away=(4, 4))
     played = legal_plays(state.position, 2, 1)[0]
-    found = judge_one(Decision(0, 0, "play", 1, state, played), judge._advisors[1])
+    found = judge_one(Decision(0, 0, "play", 1, state, played), judge.advisor)
     assert found.gammons == "counted"
     assert found.mwc == pytest.approx(judge.met.mwc((2, 4)))
 
@@ -174,15 +174,15 @@ def test_a_match_without_cube(judge: Judge, at_scores: MatchPrices) -> None:
     """Plays are those of the game without one, as in the Crawford game, and not doubling is no decision."""
     state = GameState.of(Position(Side(0, 1, 2, 2), Side(1, 2, 2)), (6, 1), away=(3, 3))
     bare = replace(state, cube_in_use=False)
-    with_cube, without = (judge._advisors[1].plays(one) for one in (state, bare))
-    cubeless = judge._advisors[1].plays(state, measure="cubeless")
+    with_cube, without = (judge.advisor.plays(one) for one in (state, bare))
+    cubeless = judge.advisor.plays(state, measure="cubeless")
     met = judge.met
     low, high = met.mwc((3, 2)), met.mwc((2, 3))
     for play in without.plays:
         (same,) = (p for p in cubeless.plays if p.result == play.result)
         assert play.mwc == pytest.approx(low + (high - low) * (1 + same.value) / 2, abs=2e-4)
     assert [p.mwc for p in without.plays] != [p.mwc for p in with_cube.plays]
-    action = judge._advisors[1].cube(replace(bare, dice=None))
+    action = judge.advisor.cube(replace(bare, dice=None))
     assert (action.may_double, action.action) == (False, "No cube")
     assert action.match is not None
     assert action.match.notes[0] == "No cube is in use."

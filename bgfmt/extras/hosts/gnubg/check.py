@@ -16,6 +16,7 @@ from bgfmt.errors import BgfmtError, FormatError
 from bgfmt.files.gnubg_folders import HOSTS
 from bgfmt.formats import gnubg
 from bgfmt.formats.gnubg import FOUR_GIB
+from bgfmt.game.drawing import many
 from bgfmt.storage import system
 
 PURE_POINTS = 12  # beyond, the two sides' points overlap
@@ -66,32 +67,16 @@ class Examination:
         """The file in a few words."""
         if not self.kind:
             return "not a file of gnubg's"
-        named = [name for name, on in self.options.items() if on]
-        size = (
-            f"{self.points} points x {self.chequers} chequers"
-            if self.kind != "H"
-            else f"{self.chequers} chequer{'s' * (self.chequers > 1)}"
-        )
-        return ", ".join([f"{KINDS[self.kind]}, {size}", *named])
+        size = f"{self.points} points x {self.chequers} chequers"
+        if self.kind == "H":
+            size = many(self.chequers, "chequer")
+        return ", ".join([f"{KINDS[self.kind]}, {size}", *(name for name, on in self.options.items() if on)])
 
     def as_dict(self) -> dict[str, Any]:
         """All of it as plain values; `kind` is the kind of table, as `bgfmt info` names it."""
-        names = (
-            "file",
-            "size",
-            "kind",
-            "title",
-            "points",
-            "chequers",
-            "options",
-            "slots",
-            "refusals",
-            "warnings",
-        )
-        kind = {"kind": TABLES.get(self.kind, "")}
-        return (
-            {"ok": self.ok} | {n: getattr(self, n) for n in (*names, "hosts", "verified", "verdict")} | kind
-        )
+        names = "file size kind title points chequers options slots refusals warnings hosts verified verdict"
+        facts = {name: getattr(self, name) for name in names.split()}
+        return {"ok": self.ok} | facts | {"kind": TABLES.get(self.kind, "")}
 
 
 def examine(path: str | os.PathLike[str], *, until: str | None = "recurrence") -> Examination:
@@ -240,46 +225,34 @@ def _slots(exam: Examination) -> tuple[tuple[str, ...], list[str]]:
         notes.append("match play uses its cubeless value only; the cubeful ones are money values")
         if points > PURE_POINTS:
             notes.append(f"{points} points are more than a pure race; gnubg asks it for races only")
+        if (points, chequers) == (6, 6):
+            return ("ts0", "ts"), notes
         if points <= 6 and chequers <= 6:
-            if (points, chequers) == (6, 6):
-                return ("ts0", "ts"), notes
             notes.append("as gnubg_ts.bd it is never asked while gnubg_ts0.bd (6x6) covers all of it")
-            return ("ts", "ts0"), notes
         return ("ts", "ts0"), notes
     if not exam.options["gammon"]:
-        wrong = (
-            "gnubg's gammon chances are simply wrong with it"
-            if points != 6
-            else "gnubg estimates gammon chances"
+        simply = "gnubg's gammon chances are simply wrong with it"
+        notes.append(
+            f"it has no gammon distributions: {simply if points != 6 else 'gnubg estimates gammon chances'}"
         )
-        notes.append(f"it has no gammon distributions: {wrong}")
-    if points <= 6:
-        if (points, chequers) != (6, 15):
-            notes.append(
-                "as gnubg_os0.bd it leaves more positions to the race net than the stock 6-point table"
-            )
-            notes.append("as gnubg_os.bd it is never asked while gnubg_os0.bd (6 points) covers all of it")
-            return ("os", "os0"), notes
+    if (points, chequers) == (6, 15):
         return ("os0", "os"), notes
-    notes.append("as gnubg_os.bd it is asked only for what has a chequer beyond point 6")
+    if points <= 6:
+        notes.append("as gnubg_os0.bd it leaves more positions to the race net than the stock 6-point table")
+        notes.append("as gnubg_os.bd it is never asked while gnubg_os0.bd (6 points) covers all of it")
+    else:
+        notes.append("as gnubg_os.bd it is asked only for what has a chequer beyond point 6")
     return ("os", "os0"), notes
 
 
 def _host(exam: Examination, host: str) -> str:
     """What one program makes of the file."""
     if exam.refusals:
-        if exam.kind == "ND":
-            return "no: gnubg 1.07 crashes on it, the others were not tried"
-        return "no"
-    if host != "gnubg-nn":
-        return "reads it rightly"
-    if exam.kind == "H" or (exam.kind == "OS" and (exam.points, exam.chequers) != (6, 15)):
-        wrong = (
-            "has no such slot"
-            if exam.kind == "H"
-            else "takes every one-sided file for 6 points: wrong numbers"
-        )
-        return f"no: it {wrong}"
-    if exam.kind == "TS" and (exam.points, exam.chequers) != (6, 6):
+        return "no: gnubg 1.07 crashes on it, the others were not tried" if exam.kind == "ND" else "no"
+    if host == "gnubg-nn" and exam.kind == "H":
+        return "no: it has no such slot"
+    if host == "gnubg-nn" and exam.kind == "OS" and (exam.points, exam.chequers) != (6, 15):
+        return "no: it takes every one-sided file for 6 points: wrong numbers"
+    if host == "gnubg-nn" and exam.kind == "TS" and (exam.points, exam.chequers) != (6, 6):
         return "not tried with a two-sided table that is not 6x6"
     return "reads it rightly"

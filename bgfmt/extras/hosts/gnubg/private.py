@@ -5,21 +5,19 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-import stat
-from collections.abc import Callable
 from pathlib import Path
 
-from bgfmt.extras.hosts.gnubg.installed import KEPT, copy_new, read_record
+from bgfmt.extras.hosts.gnubg.folder import KEPT, copy_new, read_record, write_small
 from bgfmt.files.gnubg_folders import DEBIAN_STATE, PACKAGES, SLOTS, InstallError, Place, own_folders, program
 
 LAUNCHER, WINDOWS_LAUNCHER = "start-gnubg", "start-gnubg.cmd"
 
 
-def prepare(where: Place, made: list[Path]) -> None:
+def prepare(where: Place, new: list[Path]) -> None:
     """Fill a private folder with what the program needs beside our files: links to its own data.
 
     Debian's program gets a copy of its two-sided table: the folder is mounted over the one the table lives in. The
-    folder exists and is locked. What is new there is added to `made`, for `withdraw`.
+    folder exists and is locked. What is new there is added to `new`, for `withdraw`.
     """
     try:
         data, rest = own_folders(where.host)
@@ -30,30 +28,23 @@ def prepare(where: Place, made: list[Path]) -> None:
         for item in sorted(data.iterdir()):
             here = where.data / item.name
             if not os.path.lexists(here) and not item.name.startswith(".bgfmt") and KEPT not in item.name:
-                made.append(here)
+                new.append(here)
                 _bring(item.resolve(), here)
     table, here = rest / SLOTS["ts0"], where.rest / SLOTS["ts0"]
-    if (
-        rest != data
-        and table.exists()
-        and not os.path.lexists(here)
-        and SLOTS["ts0"] not in read_record(where.data)
-    ):
-        made.append(here)
-        _whole(here, lambda path: copy_new(table, path))
+    ours = SLOTS["ts0"] in read_record(where.data)
+    if rest != data and table.exists() and not ours and not os.path.lexists(here):
+        new.append(here)
+        copy_new(table, here)
     if where.host in ("debian", "upstream"):
         launcher = where.data / _launcher(where)[0]
         if not os.path.lexists(launcher):
-            made.append(launcher)
+            new.append(launcher)
         _write_launcher(where)
 
 
-def withdraw(where: Place, made: list[Path]) -> None:
-    """Take out again what was made in a private folder, where nothing came of the installing.
-
-    The folder itself goes only when nothing else is in it.
-    """
-    for path in reversed(made):
+def withdraw(where: Place, new: list[Path]) -> None:
+    """Remove from a private folder what a failed install has put there, and the folder where it is then empty."""
+    for path in reversed(new):
         with contextlib.suppress(OSError):
             where.data.rmdir() if path == where.data else _clear(path)
 
@@ -63,21 +54,18 @@ def _bring(item: Path, here: Path) -> None:
     try:
         here.symlink_to(item, target_is_directory=item.is_dir())
     except (OSError, NotImplementedError):
-        if item.is_dir():
-            _whole(here, lambda path: shutil.copytree(item, path))
-        else:
-            _whole(here, lambda path: copy_new(item, path))
+        _tree(item, here) if item.is_dir() else copy_new(item, here)
 
 
-def _whole(here: Path, make: Callable[[Path], object]) -> None:
-    """Let `make` write under a hidden name, then give it its own: what has the name is complete.
+def _tree(source: Path, here: Path) -> None:
+    """Copy a folder under a hidden name, then give it its own: what has the name is complete.
 
-    The folder is locked; a hidden file that a killed process left is made again.
+    The folder around it is locked; a hidden one that a killed process left is made again.
     """
     beside = here.with_name(f".{here.name}.bgfmt-part")
     _clear(beside)
     try:
-        make(beside)
+        shutil.copytree(source, beside)
         os.replace(beside, here)
     except BaseException:
         _clear(beside)
@@ -96,20 +84,14 @@ def _write_launcher(where: Place) -> None:
         if path.read_text() == text:
             return
 
-    def write(beside: Path) -> None:
-        beside.write_text(text)
-        beside.chmod(beside.stat().st_mode | stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH)
-
-    _whole(path, write)
+    write_small(path, text.encode(), 0o755)
 
 
 def _launcher(where: Place) -> tuple[str, str]:
     if os.name == "nt":
         command = program() or own_folders(where.host)[0] / "gnubg-cli.exe"
-        return (
-            WINDOWS_LAUNCHER,
-            f'@rem starts gnubg with the bearoff files of this folder\n@"{command}" -P "%~dp0." %*\n',
-        )
+        text = f'@rem starts gnubg with the bearoff files of this folder\n@"{command}" -P "%~dp0." %*\n'
+        return WINDOWS_LAUNCHER, text
     command = program() or Path("/usr/games/gnubg")
     if where.host == "debian":
         inner = f'mount --bind "$0" {DEBIAN_STATE} && exec {command} -P "$0" "$@"'

@@ -12,10 +12,9 @@ from typing import Any
 from bgfmt.errors import UnknownFormatError, VerificationError
 from bgfmt.extras.hosts.gnubg import check as gnubg_check
 from bgfmt.extras.hosts.gnubg.check import Examination
-from bgfmt.extras.hosts.gnubg.installed import (
+from bgfmt.extras.hosts.gnubg.folder import (
     SECOND_COPY,
     Entry,
-    NotAllowedError,
     allowed,
     changing,
     copy_new,
@@ -24,35 +23,9 @@ from bgfmt.extras.hosts.gnubg.installed import (
     read_record,
     take_out,
     unfinished,
-)
+)  # fmt: skip
 from bgfmt.extras.hosts.gnubg.private import how_to_start, prepare, withdraw
-from bgfmt.files.gnubg_folders import (
-    HOST_SLOTS,
-    HOSTS,
-    SLOTS,
-    InstallError,
-    PathLike,
-    Place,
-    detect,
-    place,
-    stock,
-)
-
-__all__ = [
-    "InstallError",
-    "Installed",
-    "NotAllowedError",
-    "Place",
-    "detect",
-    "finish",
-    "how_to_start",
-    "install",
-    "installed",
-    "place",
-    "read_record",
-    "stock",
-    "uninstall",
-]
+from bgfmt.files.gnubg_folders import HOST_SLOTS, HOSTS, SLOTS, InstallError, PathLike, Place
 
 
 @dataclass(frozen=True)
@@ -70,14 +43,9 @@ class Installed:
     finished: list[str] = field(default_factory=list)
 
     def as_dict(self) -> dict[str, Any]:
-        return {
-            "path": str(self.path),
-            "slot": self.slot,
-            "replaced": self.replaced,
-            "start": self.start,
-            "finished": self.finished,
-            "check": self.examination.as_dict(),
-        }
+        """As plain values."""
+        facts = {name: getattr(self, name) for name in ("slot", "replaced", "start", "finished")}
+        return {"path": str(self.path)} | facts | {"check": self.examination.as_dict()}
 
 
 def install(
@@ -106,21 +74,21 @@ def install(
         reasons = f"{examined.file}: not installed: {'; '.join(examined.refusals)}"
         raise VerificationError(reasons, examined) if examined.readable else UnknownFormatError(reasons)
     slot = _slot(examined, slot, where.host)
-    made: list[Path] = []
+    new: list[Path] = []
     try:
-        finished, kept = _put(source, sha256, examined, where, slot, link, made)
+        finished, kept = _put(source, sha256, examined, where, slot, link, new)
     except BaseException:
-        withdraw(where, made)
+        withdraw(where, new)
         raise
     return Installed(where.path(slot), slot, kept, examined, how_to_start(where), finished)
 
 
 def _put(
-    source: Path, sha256: str, examined: Examination, where: Place, slot: str, link: bool, made: list[Path]
+    source: Path, sha256: str, examined: Examination, where: Place, slot: str, link: bool, new: list[Path]
 ) -> tuple[list[str], str | None]:
     """(lines about what a killed process left, name under which the file from before is kept).
 
-    What is made in a private folder beside the file is added to `made`.
+    Every other path that is made in a private folder is added to `new`.
     """
     target = where.path(slot)
     folder = target.parent
@@ -128,11 +96,11 @@ def _put(
     if where.private:
         with allowed(where.data):
             if not where.data.is_dir():
-                made.append(where.data)
+                new.append(where.data)
             where.data.mkdir(parents=True, exist_ok=True)
         with changing(where.data) as lines:
             finished += lines
-            prepare(where, made)
+            prepare(where, new)
     if not folder.is_dir():
         raise InstallError(f"{folder}: no such folder; is {HOSTS[where.host]} installed?")
     with changing(folder) as lines:
@@ -159,15 +127,20 @@ def _slot(examined: Examination, slot: str | None, host: str) -> str:
         if not fitting:
             raise InstallError(f"{examined.file}: {HOSTS[host]} has no slot for it")
         return fitting[0]
+    slot = _known(slot)
+    if slot not in examined.slots:
+        kind = gnubg_check.KINDS[examined.kind]
+        wrong = f"a {kind} file in {SLOTS[slot]} is the wrong type, gnubg would ignore it"
+        raise InstallError(f"{examined.file}: not installed: {wrong}")
+    return slot
+
+
+def _known(slot: str) -> str:
+    """A slot by its own name or by that of its file."""
     slot_of = {name: key for key, name in SLOTS.items()} | {f"gnubg_{key}": key for key in SLOTS}
     slot = slot_of.get(slot, slot)
     if slot not in SLOTS:
         raise InstallError(f"there is no slot {slot!r} (there are: {', '.join(SLOTS)})")
-    if slot not in examined.slots:
-        kind = gnubg_check.KINDS[examined.kind]
-        raise InstallError(
-            f"{examined.file}: not installed: a {kind} file in {SLOTS[slot]} is the wrong type, gnubg would ignore it"
-        )
     return slot
 
 
@@ -182,21 +155,18 @@ def uninstall(where: Place, slot: str | None = None, *, force: bool = False) -> 
     InstallError
         Nothing was installed there, or the file has been changed since (unless `force`).
     """
-    names = {name: key for key, name in SLOTS.items()}
-    chosen_slot = None if slot is None else names.get(slot, slot)
-    if chosen_slot is not None and chosen_slot not in SLOTS:
-        raise InstallError(f"there is no slot {slot!r} (there are: {', '.join(SLOTS)})")
+    slot = None if slot is None else _known(slot)
+    slot_of = {name: key for key, name in SLOTS.items()} | {SECOND_COPY: "os0"}
     lines: list[str] = []
     for folder in where.folders:
         if folder.is_dir() and (unfinished(folder) or read_record(folder)):
             with changing(folder) as settled:
                 lines += settled
-                slot_of = names | {SECOND_COPY: "os0"}
-                chosen = [name for name in read_record(folder) if chosen_slot in (None, slot_of[name])]
+                chosen = [name for name in read_record(folder) if slot in (None, slot_of[name])]
                 if chosen:
                     lines += take_out(folder, chosen, force=force)
     if not lines:
-        what = "nothing" if chosen_slot is None else f"nothing in slot {chosen_slot}"
+        what = "nothing" if slot is None else f"nothing in slot {slot}"
         raise InstallError(f"{what} was installed by bgfmt in {where.rest}")
     return lines
 

@@ -26,6 +26,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from bgfmt import storage
 from bgfmt.errors import FormatError
 from bgfmt.files.gnubg_folders import SLOTS, InstallError
 from bgfmt.storage import system
@@ -103,36 +104,31 @@ def free_name(folder: Path, name: str) -> str:
     return other
 
 
-def write_new(path: Path, blocks: Iterator[bytes]) -> None:
-    """Write a new file that others may read; it is on the disk when this returns, and gone when it fails."""
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
-    handle = os.open(path, flags, 0o644)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            for block in blocks:
-                file.write(block)
-            file.flush()
-            if hasattr(os, "fchmod"):
-                os.fchmod(handle, 0o644)  # gnubg may run as another user
-            os.fsync(handle)
-    except BaseException:
-        path.unlink(missing_ok=True)
-        raise
-
-
 def copy_new(source: Path, target: Path, sha256: str | None = None) -> None:
     """Copy a file to a new name; ReplacedError where the bytes copied do not have the digest `sha256`."""
     digest = hashlib.sha256()
-
-    def blocks() -> Iterator[bytes]:
-        with source.open("rb") as file:
-            while block := file.read(CHUNK):
-                digest.update(block)
-                yield block
+    with source.open("rb") as file, storage.create(target) as sink:
+        while block := file.read(CHUNK):
+            digest.update(block)
+            sink.write(block)
         if sha256 is not None and digest.hexdigest() != sha256:
             raise ReplacedError(f"{source}: changed while it was being installed; nothing was changed there")
+    target.chmod(0o644)  # gnubg may run as another user
 
-    write_new(target, blocks())
+
+def write_small(path: Path, data: bytes, mode: int = 0o644) -> None:
+    """Write a small file in the place of an old one, by one rename; a kill leaves its hidden name at most."""
+    new = hidden(path)
+    new.unlink(missing_ok=True)
+    try:
+        with storage.create(new) as sink:
+            sink.write(data)
+        new.chmod(mode)
+        os.replace(new, path)
+    except BaseException:
+        new.unlink(missing_ok=True)
+        raise
+    system.sync_folder(path.parent)
 
 
 # -- the record ----------------------------------------------------------------------------------------------
@@ -173,36 +169,28 @@ def _entry(name: str, value: Any, path: Path, *, nested: bool = False) -> Entry:
         raise _refused(path, "a file name", name)
     if not isinstance(value, dict):
         raise _refused(path, "an entry", value)
-    source, sha256, size, older = (value.get(key) for key in ("source", "sha256", "size", "older"))
-    if not isinstance(source, str) or "\0" in source:
-        raise _refused(path, "a source", source)
-    if not isinstance(sha256, str) or not re.fullmatch(r"[0-9a-f]{64}", sha256):
-        raise _refused(path, "a digest", sha256)
-    if not isinstance(size, int) or size < 0:
-        raise _refused(path, "a size", size)
-    if not isinstance(older, list | None):
-        raise _refused(path, "names of files kept", older)
 
-    def kept(value: Any) -> str:
-        if not isinstance(value, str) or not re.fullmatch(
-            rf"{re.escape(name + KEPT)}(-[0-9]{{1,6}})?", value
-        ):
-            raise _refused(path, f"a name beside {name}", value)
-        return value
+    def text(value: Any, pattern: str) -> bool:
+        return isinstance(value, str) and re.fullmatch(pattern, value) is not None
 
+    kept = rf"{re.escape(name + KEPT)}(-[0-9]{{1,6}})?"
+    size, older = value.get("size"), value.get("older") or []
+    sound = {
+        "source": text(value.get("source"), r"[^\0]*"),
+        "sha256": text(value.get("sha256"), "[0-9a-f]{64}"),
+        "size": isinstance(size, int) and size >= 0,
+        "older": isinstance(older, list) and all(text(one, kept) for one in older),
+        "kept": value.get("kept") is None or text(value["kept"], kept),
+        "aside": value.get("aside") is None or text(value["aside"], kept),
+    }
+    for key, good in sound.items():
+        if not good:
+            raise _refused(path, f"a value of {key!r}", value.get(key))
     before = None if nested else value.get("before")
-    return Entry(
-        source,
-        sha256,
-        size,
-        link=value.get("link") is True,
-        kept=None if value.get("kept") is None else kept(value["kept"]),
-        older=tuple(map(kept, older or ())),
-        before=None if before is None else _entry(name, before, path, nested=True),
-        leaving=value.get("leaving") is True,
-        back=value.get("back") is True,
-        aside=None if value.get("aside") is None else kept(value["aside"]),
-    )
+    facts = {key: value.get(key) for key in ("source", "sha256", "size", "kept", "aside")}
+    switches = {key: value.get(key) is True for key in ("link", "leaving", "back")}
+    before = None if before is None else _entry(name, before, path, nested=True)
+    return Entry(**facts, **switches, older=tuple(older), before=before)  # type: ignore[arg-type]
 
 
 def _refused(path: Path, what: str, value: Any) -> InstallError:
@@ -211,20 +199,12 @@ def _refused(path: Path, what: str, value: Any) -> InstallError:
 
 def write_record(folder: Path, record: Record) -> None:
     """Put a record in the place of the old one, by one rename."""
-    path = folder / RECORD
     if record:
         plain = {name: asdict(entry) for name, entry in record.items()}
-        hidden(path).unlink(missing_ok=True)
-        write_new(hidden(path), iter([json.dumps(plain, indent=1).encode() + b"\n"]))
-        try:
-            system.sync_folder(folder)
-            os.replace(hidden(path), path)
-        except BaseException:
-            hidden(path).unlink(missing_ok=True)
-            raise
+        write_small(folder / RECORD, json.dumps(plain, indent=1).encode() + b"\n")
     else:
-        path.unlink(missing_ok=True)
-    system.sync_folder(folder)
+        (folder / RECORD).unlink(missing_ok=True)
+        system.sync_folder(folder)
 
 
 # -- changing a folder ---------------------------------------------------------------------------------------
