@@ -22,27 +22,25 @@ RUNGS = ("structure", "digest", "sense", "recurrence", "regenerate")
 
 
 def _where_options(function: F) -> F:
-    for option in (
-        click.option("--user", is_flag=True, help="A private folder of yours; needs no root."),
-        click.option(
-            "--dir", "folder", metavar="DIR", type=click.Path(file_okay=False), help="This folder instead."
-        ),
-        click.option(
-            "--host", type=click.Choice(list(HOSTS)), help="Which program (default: the one found here)."
-        ),
-    ):
-        function = option(function)
-    return function
+    """`--user`, `--dir`, `--host`, as `where`."""
+
+    def options(function: F) -> F:
+        text = "Which program (default: the one found here)."
+        function = click.option("--host", type=click.Choice(list(HOSTS)), help=text)(function)
+        folder = click.Path(file_okay=False)
+        function = click.option("--dir", "folder", metavar="DIR", type=folder, help="This folder instead.")(
+            function
+        )
+        return click.option("--user", is_flag=True, help="A private folder of yours; needs no root.")(
+            function
+        )
+
+    return asking.together("where", options, "host", "folder", "user")(function)
 
 
 def _until_option(default: str) -> Callable[[F], F]:
-    return click.option(
-        "--until",
-        type=click.Choice(RUNGS),
-        default=default,
-        show_default=True,
-        help="How far the verification goes.",
-    )
+    text = "How far the verification goes."
+    return click.option("--until", type=click.Choice(RUNGS), default=default, show_default=True, help=text)
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -94,16 +92,7 @@ def check(file: str, until: str, as_json: bool) -> int:
 @click.option("--link", is_flag=True, help="Put a link there instead of a copy.")
 @_until_option("recurrence")
 @options.json_option
-def install(
-    file: str,
-    slot: str | None,
-    folder: str | None,
-    user: bool,
-    host: str | None,
-    link: bool,
-    until: str,
-    as_json: bool,
-) -> int:
+def install(file: str, slot: str | None, where: dict[str, Any], link: bool, until: str, as_json: bool) -> int:
     """Verify FILE, then put it where gnubg looks, under the right name. `uninstall` undoes it.
 
     \b
@@ -113,8 +102,8 @@ def install(
     """
     from bgfmt.extras.hosts.gnubg import slots as gnubg_slots
 
-    with _hints(folder, user):
-        done = gnubg_slots.install(file, _place(host, folder, user), slot, until=until, link=link)
+    with _hints(where):
+        done = gnubg_slots.install(file, _place(**where), slot, until=until, link=link)
     _tell_finished(done.finished)
     if as_json:
         options.echo_json(done.as_dict())
@@ -126,8 +115,8 @@ def install(
         click.echo(f"  note: {note}")
     for command in done.start:
         click.echo(f"  start with: {command}")
-    where = f" --dir {folder}" if folder else " --user" * user
-    click.echo(f"  undo with: bgfmt gnubg uninstall {done.slot}{where}")
+    place = f" --dir {where['folder']}" if where["folder"] else " --user" * where["user"]
+    click.echo(f"  undo with: bgfmt gnubg uninstall {done.slot}{place}")
     return 0
 
 
@@ -135,7 +124,7 @@ def install(
 @click.argument("slot", required=False)
 @_where_options
 @click.option("--force", is_flag=True, help="Even if the file has been changed since.")
-def uninstall(slot: str | None, folder: str | None, user: bool, host: str | None, force: bool) -> int:
+def uninstall(slot: str | None, where: dict[str, Any], force: bool) -> int:
     """Take out what `install` has put in, and put back what was there before. Without SLOT: everything.
 
     \b
@@ -144,18 +133,18 @@ def uninstall(slot: str | None, folder: str | None, user: bool, host: str | None
     """
     from bgfmt.extras.hosts.gnubg import slots as gnubg_slots
 
-    with _hints(folder, user):
-        lines = gnubg_slots.uninstall(_place(host, folder, user), slot, force=force)
+    with _hints(where):
+        lines = gnubg_slots.uninstall(_place(**where), slot, force=force)
     for line in lines:
         click.echo(printable(line, 1000))
     return 0
 
 
-@gnubg.command()
+@gnubg.command(name="where")
 @_where_options
 @_until_option("digest")
 @options.json_option
-def where(folder: str | None, user: bool, host: str | None, until: str, as_json: bool) -> int:
+def list_slots(where: dict[str, Any], until: str, as_json: bool) -> int:
     """What lies in each slot now, with verdicts. Exit code 1 when gnubg would misread one of them.
 
     \b
@@ -165,7 +154,7 @@ def where(folder: str | None, user: bool, host: str | None, until: str, as_json:
     from bgfmt.extras.hosts.gnubg import slots as gnubg_slots
     from bgfmt.extras.hosts.gnubg.private import how_to_start
 
-    place = _place(host, folder, user)
+    place = _place(**where)
     waiting = _finish(place)
     rows = list(gnubg_slots.installed(place, until=until))
     wrong = {slot: bool(exam and exam.slots) and slot not in exam.slots for slot, _, exam, _ in rows}
@@ -219,7 +208,7 @@ def _tell_finished(lines: list[str]) -> None:
 
 
 @contextlib.contextmanager
-def _hints(folder: str | None, user: bool) -> Iterator[None]:
+def _hints(where: dict[str, Any]) -> Iterator[None]:
     """Add to a refusal which option helps."""
     from bgfmt.extras.hosts.gnubg.folder import NotAllowedError
 
@@ -227,7 +216,7 @@ def _hints(folder: str | None, user: bool) -> Iterator[None]:
         yield
     except gnubg_folders.InstallError as error:
         hint = ""
-        if isinstance(error, NotAllowedError) and not (folder or user):
+        if isinstance(error, NotAllowedError) and not (where["folder"] or where["user"]):
             hint = "; that needs root (sudo), or --user for a private folder without root"
         elif "has been changed since" in str(error):
             hint = " (--force takes it out)"

@@ -26,7 +26,7 @@ from typing import IO
 from bgfmt import __version__
 from bgfmt.analysis.engines import Decider, Outside
 from bgfmt.errors import BgfmtError, NotCoveredError
-from bgfmt.extras.hosts.external import format_play
+from bgfmt.extras.hosts.external import spoken
 from bgfmt.game.identifiers import from_gnubg_id, from_xgid, parse
 from bgfmt.game.state import GameState
 
@@ -85,14 +85,8 @@ class Engine:
             "ubgiok",
         ]
 
-    def _isready(self, words: list[str]) -> list[str]:
-        return ["readyok"]
-
     def _newgame(self, words: list[str]) -> list[str]:
         self.state = None
-        return []
-
-    def _nothing(self, words: list[str]) -> list[str]:
         return []
 
     def _quit(self, words: list[str]) -> list[str]:
@@ -142,8 +136,7 @@ class Engine:
             raise Refused("bad_position the game is over")
         if role == "chequer" or (role == "turn" and state.kind == "play"):
             return f"{'bestmove' if role == 'chequer' else 'bestturn'} {self._play(state)}"
-        act = self._decide(replace(state, dice=None, resigned=0))
-        text = {"pass": "drop"}.get(act, act)
+        text = self._decide(replace(state, dice=None, resigned=0))
         if role == "turn":
             return f"bestturn {text}"
         return f"bestcube {'nodouble' if text == 'roll' else text}"
@@ -161,21 +154,18 @@ class Engine:
             raise Refused(f"not_covered {where}") from None
         except BgfmtError as error:
             raise Refused(f"bad_position {_plain(str(error))}") from None
-        if decision.act != "play":
-            return decision.act
-        moves = decision.play.moves if decision.play else ()
-        return format_play((move.start, move.end) for move in moves)
+        return spoken(decision)
 
 
 _COMMANDS: dict[str, Callable[[Engine, list[str]], list[str]]] = {
     "ubgi": Engine._ubgi,
-    "isready": Engine._isready,
+    "isready": lambda engine, words: ["readyok"],
     "newgame": Engine._newgame,
     "position": Engine._position,
     "dice": Engine._dice,
     "go": Engine._go,
     "setoption": Engine._setoption,
-    "stop": Engine._nothing,
+    "stop": lambda engine, words: [],
     "quit": Engine._quit,
 }
 

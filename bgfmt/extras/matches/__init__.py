@@ -53,12 +53,7 @@ def __getattr__(name: str) -> tuple[str, ...]:
 
 
 def reader(data: bytes, name: str = "<bytes>") -> Reader:
-    """The reader that recognises the bytes.
-
-    Raises
-    ------
-    UnknownFormatError where none does.
-    """
+    """The reader that recognises the bytes; UnknownFormatError where none does."""
     broken = ""
     for entry in _readers().values():
         try:
@@ -78,12 +73,7 @@ def reader(data: bytes, name: str = "<bytes>") -> Reader:
 
 
 def content(path: str | os.PathLike[str]) -> bytes:
-    """All of a file that may be a match.
-
-    Raises
-    ------
-    FormatError where it is no ordinary file, or too large.
-    """
+    """All of a file that may be a match; FormatError where it is no ordinary file, or too large."""
     name = printable(os.path.basename(os.fspath(path)))
     if os.path.isdir(path):
         raise FormatError(f"{name}: is a folder, not a regular file")
@@ -102,8 +92,6 @@ def content(path: str | os.PathLike[str]) -> bytes:
 def each(source: str | os.PathLike[str] | bytes, name: str | None = None) -> Iterator[Match]:
     """The matches of a file, or of its bytes, one after another: for streams that are too large to hold.
 
-    Raises
-    ------
     FormatError, in one line, where it is not a match.
     """
     if isinstance(source, bytes):
@@ -117,8 +105,6 @@ def each(source: str | os.PathLike[str] | bytes, name: str | None = None) -> Ite
 def read(source: str | os.PathLike[str] | bytes, name: str | None = None) -> list[Match]:
     """All matches of a file, or of its bytes.
 
-    Raises
-    ------
     FormatError, in one line, where it is not a match, or holds more than can be held.
     """
     matches: list[Match] = []

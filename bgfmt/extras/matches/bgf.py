@@ -37,8 +37,6 @@ def recognise(data: bytes) -> bool:
 def read(data: bytes, name: str = "<bgf>") -> Iterator[Match]:
     """The match of a file; a record's `at` is the number of its move in the game, from 1.
 
-    Raises
-    ------
     FormatError where it cannot be unpacked, or is not such a document.
     """
     document = _Fields(_document(data, name), name, "the match")
@@ -329,8 +327,6 @@ class _Smile:
 def read_smile(data: bytes, members: frozenset[str], name: str = "<smile>") -> Any:
     """The document, with only the members of these keys kept at any depth; the rest is stepped over.
 
-    Raises
-    ------
     FormatError with the byte where it cannot be read.
     """
     reader = _Smile(data, members, name)

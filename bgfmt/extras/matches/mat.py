@@ -78,12 +78,7 @@ class _Cell:
 
 
 def read(data: bytes, name: str = "<text>") -> Iterator[Match]:
-    """The matches of a text, in order.
-
-    Raises
-    ------
-    FormatError where it holds no game, or one of another variation.
-    """
+    """The matches of a text, in order; FormatError where it holds no game, or one of another variation."""
     if len(data) > LARGEST:
         raise FormatError(f"{name}: a text larger than {LARGEST >> 20} MiB")
     any_match = False

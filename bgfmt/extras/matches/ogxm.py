@@ -132,8 +132,6 @@ def recognise(data: bytes) -> bool:
 def read(data: bytes, name: str = "<ogxm>") -> Iterator[Match]:
     """The matches of a file or a stream; a record's `at` is the number of its ply in the game, from 1.
 
-    Raises
-    ------
     FormatError where it cannot be read, or needs a newer reader.
     """
     last: Match | None = None

@@ -45,8 +45,6 @@ def position(mine: Board, theirs: Board) -> Position:
 def signed_position(counts: Sequence[int]) -> Position:
     """The position of 26 signed counts by point, as the side counts whose numbers are positive and who comes first.
 
-    Raises
-    ------
     PositionError where no such board can be.
     """
     mine = [0, *(max(0, n) for n in counts[1:])]

@@ -49,8 +49,6 @@ def recognise(data: bytes) -> bool:
 def parse(data: bytes, name: str = "<sgf>") -> list[list[Node]]:
     """The game trees of a file, each a list of nodes; of variations the first is followed.
 
-    Raises
-    ------
     FormatError with the byte where the text stops being SGF.
     """
     trees: list[list[Node]] = []
@@ -106,8 +104,6 @@ def parse(data: bytes, name: str = "<sgf>") -> list[list[Node]]:
 def read(data: bytes, name: str = "<sgf>") -> Iterator[Match]:
     """The matches of a file; a record's `at` is the byte at which its node begins.
 
-    Raises
-    ------
     FormatError where it is not SGF, or not of backgammon.
     """
     if len(data) > LARGEST:

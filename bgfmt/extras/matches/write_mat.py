@@ -15,8 +15,6 @@ COLUMN = 33
 def write_mat(match: Match) -> str:
     """A match as .mat text.
 
-    Raises
-    ------
     CapabilityError where a board, a cube or a turn was set by hand, or a game does not begin as usual: the form has
     no words for that.
     """

@@ -63,8 +63,6 @@ def recognise(data: bytes) -> bool:
 def read(data: bytes, name: str = "<xg>") -> Iterator[Match]:
     """The match of a file; a record's `at` is the number of its record, from 0.
 
-    Raises
-    ------
     FormatError where the archive or a record cannot be.
     """
     walks: list[GameWalk] = []

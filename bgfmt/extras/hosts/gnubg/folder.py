@@ -137,8 +137,6 @@ def write_small(path: Path, data: bytes, mode: int = 0o644) -> None:
 def read_record(folder: Path) -> Record:
     """What bgfmt has installed in a folder, by file name.
 
-    Raises
-    ------
     InstallError where the record is no record, or names anything but a file that bgfmt would have put into this
     folder; OSError where it is no regular file.
     """
@@ -165,32 +163,23 @@ def parse_record(data: bytes, path: Path) -> Record:
 
 
 def _entry(name: str, value: Any, path: Path, *, nested: bool = False) -> Entry:
-    if name not in NAMES:
-        raise _refused(path, "a file name", name)
-    if not isinstance(value, dict):
-        raise _refused(path, "an entry", value)
+    if name not in NAMES or not isinstance(value, dict):
+        raise _refused(path, f"an entry {name[:60]!r}", value)
 
     def text(value: Any, pattern: str) -> bool:
         return isinstance(value, str) and re.fullmatch(pattern, value) is not None
 
-    kept = rf"{re.escape(name + KEPT)}(-[0-9]{{1,6}})?"
-    size, older = value.get("size"), value.get("older") or []
-    sound = {
-        "source": text(value.get("source"), r"[^\0]*"),
-        "sha256": text(value.get("sha256"), "[0-9a-f]{64}"),
-        "size": isinstance(size, int) and size >= 0,
-        "older": isinstance(older, list) and all(text(one, kept) for one in older),
-        "kept": value.get("kept") is None or text(value["kept"], kept),
-        "aside": value.get("aside") is None or text(value["aside"], kept),
-    }
-    for key, good in sound.items():
-        if not good:
-            raise _refused(path, f"a value of {key!r}", value.get(key))
+    names = rf"{re.escape(name + KEPT)}(-[0-9]{{1,6}})?"
+    source, sha256, size, kept, aside = (value.get(k) for k in ("source", "sha256", "size", "kept", "aside"))
+    older = value.get("older") or []
+    sound = text(source, r"[^\0]*") and text(sha256, "[0-9a-f]{64}") and isinstance(size, int) and size >= 0
+    sound = sound and isinstance(older, list) and all(text(one, names) for one in older)
+    if not sound or not all(one is None or text(one, names) for one in (kept, aside)):
+        raise _refused(path, f"an entry {name!r}", value)
     before = None if nested else value.get("before")
-    facts = {key: value.get(key) for key in ("source", "sha256", "size", "kept", "aside")}
-    switches = {key: value.get(key) is True for key in ("link", "leaving", "back")}
     before = None if before is None else _entry(name, before, path, nested=True)
-    return Entry(**facts, **switches, older=tuple(older), before=before)  # type: ignore[arg-type]
+    link, leaving, back = (value.get(key) is True for key in ("link", "leaving", "back"))
+    return Entry(source, sha256, size, link, kept, tuple(older), before, leaving, back, aside)
 
 
 def _refused(path: Path, what: str, value: Any) -> InstallError:
@@ -214,28 +203,17 @@ def write_record(folder: Path, record: Record) -> None:
 def changing(folder: Path) -> Iterator[list[str]]:
     """Lock a folder and settle what a killed process left there: a line for each file.
 
-    Raises
-    ------
     InstallError where another process is changing the folder, or its record names what it must not;
     NotAllowedError where the folder may not be written.
     """
-    with _locked(folder), allowed(folder):
-        yield settle(folder)
-
-
-@contextlib.contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    """One process at a time, where the system can lock a folder (Windows opens none)."""
-    if os.name == "nt":
-        yield
-        return
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        if system.lock(handle) is False:
-            raise InstallError(f"{folder}: another process is changing it")
-        yield
-    finally:
-        os.close(handle)
+    with contextlib.ExitStack() as stack:
+        if os.name != "nt":  # Windows opens no folder
+            handle = os.open(folder, os.O_RDONLY)
+            stack.callback(os.close, handle)
+            if system.lock(handle) is False:
+                raise InstallError(f"{folder}: another process is changing it")
+        with allowed(folder):
+            yield settle(folder)
 
 
 @contextlib.contextmanager
@@ -325,15 +303,13 @@ def put_in(folder: Path, names: list[str], entry: Entry, make: Callable[[Path], 
     record = read_record(folder)
     after = dict(record)
     for name in names:
-        old, keep = record.get(name), None
-        if os.path.lexists(folder / name):
-            need_file(folder / name)
-            if old is None or not old.describes(folder / name):
-                keep = free_name(folder, name)
-        older = old.older if old else ()
-        if old and old.kept and keep:
-            older = (*older, old.kept)
-        kept = keep or (old.kept if old else None)
+        old, path = record.get(name), folder / name
+        kept, older = (None, ()) if old is None else (old.kept, old.older)
+        if os.path.lexists(path):
+            _need_file(path)
+            if old is None or not old.describes(path):
+                older = (*older, kept) if kept else older
+                kept = free_name(folder, name)
         before = None if old is None else replace(old, before=None)
         after[name] = replace(entry, kept=kept, older=older, before=before)
     try:
@@ -360,7 +336,7 @@ def take_out(folder: Path, names: list[str], *, force: bool) -> list[str]:
         if os.path.lexists(path) and not entry.describes(path):
             if not force:
                 raise InstallError(f"{path}: has been changed since bgfmt installed it")
-            need_file(path)
+            _need_file(path)
             aside = free_name(folder, name)
         back = entry.kept is not None and os.path.lexists(folder / entry.kept)
         after[name] = replace(entry, leaving=True, back=back, aside=aside)
@@ -374,7 +350,7 @@ def take_out(folder: Path, names: list[str], *, force: bool) -> list[str]:
     return lines
 
 
-def need_file(path: Path) -> None:
+def _need_file(path: Path) -> None:
     """InstallError where something other than a file or a link is in the way."""
     if not path.is_symlink() and not path.is_file():
         raise InstallError(f"{path}: is not a file; nothing was changed")

@@ -177,8 +177,6 @@ class Judge:
 def judge(decision: Decision, advisor: Advisor) -> Judgement:
     """The judgement of one decision as an adviser answers it.
 
-    Raises
-    ------
     NotCoveredError for a position with contact, and where neither tables nor the limit reach; PositionError for what
     cannot be.
     """
@@ -213,7 +211,11 @@ def _play(decision: Decision, advisor: Advisor) -> Judgement:
         if close and not ranked.approximate:
             settled = advisor.exact_loss(did, best, ranked.cube or "cubeless")
             close = settled is None or settled <= ERROR
-    words: dict[str, Any] = {"did": did.notation, "best": best.notation if wrong else did.notation, "close": close}
+    words: dict[str, Any] = {
+        "did": did.notation,
+        "best": best.notation if wrong else did.notation,
+        "close": close,
+    }
     losses = {"loss": did.loss, "loss_mwc": did.loss_mwc, "cubeless_loss": cubeless}
     return Judgement(decision, equity=did.value, mwc=did.mwc, **words, **losses, **common)
 
