@@ -42,7 +42,8 @@ def _bytes(size: str, folder: str) -> None:
         client = workers._client
         before = client.run(_moved)
         address = str(client.scheduler.address)
-        solved = solve_stored("two-sided", points, chequers, store=f"{folder}/s", cluster=address)
+        solved = solve_stored("two-sided", points, chequers, store=f"{folder}/s", workers=address)
+        assert solved is not None
         after = client.run(_moved)
     read, written = (sum(after[w][k] - before[w][k] for w in after) for k in (0, 1))
     for what, reckoned, counted, really in zip(

@@ -37,6 +37,7 @@ def made(size: str, folder: Path, device: str | None, memory: int) -> tuple[Stor
     took = []
     began = time.perf_counter()
     solved = solve_stored("two-sided", points, chequers, store=store, device=device, memory=memory)
+    assert solved is not None
     took.append(time.perf_counter() - began)
     began = time.perf_counter()
     solve_stored(

@@ -3,25 +3,24 @@
 Equities are points for a cube at 1, seen by the side on roll (of plays: by the side that plays). Chances run from 0
 to 1, rolls are rolls, EPC, wastage and pips are pips. None is "not known", never 0.
 
-The JSON of an answer is said once, by its class: `FIELDS` names what `as_dict` gives; the type and one sentence of
-each field stand in its annotation, or in the signature and docstring of its property. `bgfmt.analysis.shapes` makes
-JSON Schema, the tables of docs/json.md and the types of plugins/js from them.
+What `FIELDS` and the sentences beside the types are for is said in `bgfmt.analysis.shapes`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from operator import attrgetter
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple
+from typing import Annotated, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bgfmt.analysis.shapes import CHANCE, Chance, Plain
 from bgfmt.errors import NotCoveredError
 from bgfmt.game.board import Position, Side
 from bgfmt.game.moves import Move
-from bgfmt.tables.scales import PIPS_PER_ROLL
+from bgfmt.game.state import Owner
+from bgfmt.tables.rolls import PIPS_PER_ROLL
 
 #: what answered: a kind of table, a calculation on demand, the only legal play, the rule or engine outside the tables
 Source = Literal["two-sided", "one-sided", "match-score", "calculation", "forced", "rule", "engine"]
@@ -30,81 +29,9 @@ TABLE_OF_PAIRS: Source = "two-sided"
 CALCULATION: Source = "calculation"
 Gammons = Literal["none", "counted", "ignored"]
 Floats = NDArray[np.float64]
-CHANCE = "a number from 0 to 1"  # marks the type of a field
-Chance = Annotated[float, CHANCE]
 Chances = Annotated[Floats, CHANCE]
 COLUMNS = ("cubeless", "owned", "centered", "opponent")
 ORIGIN = " source table approximate max_error"
-
-
-# -- plain values ----------------------------------------------------------------------------------------
-
-
-class Field(NamedTuple):
-    """One field of an answer in JSON: its name, the path of its attribute, whether it may be left out."""
-
-    name: str
-    path: str
-    optional: bool
-    get: Callable[[Any], Any]
-
-
-class Plain:
-    """An object with a form as plain values, which `--json` and the HTTP service print.
-
-    FIELDS : names of the fields, separated by blanks. ``name=path`` takes an attribute of another name, or of
-    another object; a name with "?" is left out where its value is None. TITLE : the heading on docs/json.md.
-    """
-
-    FIELDS: ClassVar[str] = ""
-    TITLE: ClassVar[str] = ""
-    fields: ClassVar[tuple[Field, ...]] = ()
-
-    def __init_subclass__(cls) -> None:
-        cls.fields = tuple(map(_field, cls.FIELDS.split()))
-
-    def as_dict(self) -> dict[str, Any]:
-        """The fields as plain values."""
-        out = {}
-        for name, _, optional, get in self.fields:
-            value = get(self)
-            if value is not None or not optional:
-                out[name] = plain(value)
-        return out
-
-
-def _field(word: str) -> Field:
-    name, _, path = word.partition("=")
-    bare = name.rstrip("?")
-    return Field(bare, path or bare, bare != name, attrgetter(path or bare))
-
-
-def fields_at(path: str, names: str, but: str = "") -> str:
-    """The `FIELDS` of an attribute at `path`, to stand among those of the object that has it."""
-    left_out = but.split()
-    out = []
-    for word in names.split():
-        name, _, attribute = word.partition("=")
-        bare = name.rstrip("?")
-        if bare not in left_out:
-            out.append(f"{name}={path}.{attribute or bare}")
-    return " " + " ".join(out)
-
-
-def plain(value: Any) -> Any:
-    """A value as JSON has it: positions as text, arrays and tuples as lists."""
-    if value is None or isinstance(value, (str, int, float)):
-        return value
-    if isinstance(value, Plain):
-        return value.as_dict()
-    if isinstance(value, Mapping):
-        return {key: plain(one) for key, one in value.items()}
-    if isinstance(value, (tuple, list)):
-        return [plain(one) for one in value]
-    return value.tolist() if hasattr(value, "tolist") else str(value)
-
-
-# -- answers ---------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -269,7 +196,7 @@ class RankedPlays(SourcedAnswer):
     dice: tuple[int, int]
     measure: Annotated[str, "What the plays are ranked by: `money`, `match`, `cubeless`, `mean` or `off:N`."]
     cube: Annotated[
-        str | None, "Where the cube lies for the side on roll, for a measure that looks at it."
+        Owner | None, "Where the cube lies for the side on roll, for a measure that looks at it."
     ] = None
     plays: Annotated[tuple[RankedPlay, ...], "The plays, best first."] = field(default=())
     met: str | None = None

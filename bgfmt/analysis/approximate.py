@@ -15,12 +15,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bgfmt.analysis import choose
-from bgfmt.analysis.answers import Chance, Plain
 from bgfmt.analysis.choose import Databases
+from bgfmt.analysis.shapes import Chance, Plain
 from bgfmt.game import board
 from bgfmt.game.board import Position, Side
 from bgfmt.tables import OneSided, of_kind
-from bgfmt.tables.scales import CHANCE_WHOLE
+from bgfmt.tables.rolls import CHANCE_WHOLE
 
 if TYPE_CHECKING:
     from bgfmt.analysis.ondemand import SideRolls

@@ -23,8 +23,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bgfmt.analysis import choose
-from bgfmt.analysis.answers import Plain, Source, fields_at
+from bgfmt.analysis.answers import Source
 from bgfmt.analysis.choose import Databases
+from bgfmt.analysis.shapes import Plain, fields_at
 from bgfmt.errors import NotCoveredError, PositionError
 from bgfmt.game.board import Position, Side
 from bgfmt.game.moves import ROLLS, race_plays

@@ -10,7 +10,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from bgfmt.analysis.answers import Chance, MetName, Plain, fields_at
+from bgfmt.analysis.answers import MetName
+from bgfmt.analysis.shapes import Chance, Plain, fields_at
 from bgfmt.game.board import Position, Side
 from bgfmt.met.score import Score
 

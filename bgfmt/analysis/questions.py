@@ -1,31 +1,27 @@
 """Questions and the answers to them, as the command line, the HTTP service and the page put them.
 
-`Question` says once what a question may say: each field has one sentence, a type and a range. The options of the
-commands, the parameters of HTTP, the tables of the docs and the types of plugins/js come from it, so that an option
-is everywhere or nowhere. `cube`, `race`, `play` and `scores` answer a question by an adviser; what they return
-has `as_dict`, which is what `--json` prints and HTTP sends.
+`Question` says once what a question may say. `cube`, `race`, `play` and `scores` answer a question by an adviser, and
+what they return has `as_dict`, which is what `--json` prints and HTTP sends.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields, replace
-from functools import cache
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Annotated, Any
 
 from bgfmt.analysis.answers import (
     ORIGIN,
     MetName,
-    Plain,
     PositionEquities,
     RankedPlay,
     RankedPlays,
     SideRace,
     Source,
-    fields_at,
 )
 from bgfmt.analysis.cube import LABELS, CubeAction, MatchAction, label_of
+from bgfmt.analysis.shapes import Plain, fields_at, option, options
 from bgfmt.errors import NotCoveredError, PositionError
 from bgfmt.game.board import Position, Side
 from bgfmt.game.state import OWNERS, GameState, Owner
@@ -39,174 +35,72 @@ if TYPE_CHECKING:
 Dice = tuple[int, int]
 COUNTS = re.compile(r"[\d,/]+|bar")  # a part of counts written without quotes
 MOST_TEXT = 400  # characters of a text sent by HTTP
-MOST_TOP = 1_000_000
 MOST_SCORE = 64
-_POINTS = "(?:0?[1-9]|[1-5][0-9]|6[0-4])"
+POINTS = "(?:0?[1-9]|[1-5][0-9]|6[0-4])"
 
 
 # -- what a question may say -------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class QuestionOption:
-    """One thing that a question may say.
-
-    about : one sentence. kind : str, int or bool. choices : the texts or numbers allowed. pattern : what a text
-    matches, and `says` how that is put in words. least, most : the range of a number. switch : how the command
-    line spells it, where that is not ``--name``. metavar : what the command line's help calls the value.
-    """
-
-    about: str
-    kind: type = str
-    choices: tuple[Any, ...] = ()
-    pattern: str = ""
-    says: str = ""
-    least: int = 0
-    most: int = 0
-    switch: str = ""
-    metavar: str | None = None
-
-    def read(self, name: str, text: str) -> Any:
-        """The value that a text stands for; ValueError in words for a text out of range."""
-        if self.kind is bool:
-            if text not in ("true", "false"):
-                raise ValueError(f"{name} is true or false, not {text[:40]!r}")
-            return text == "true"
-        if self.kind is int:
-            value = int(text) if re.fullmatch(r"\d{1,9}", text) else None
-            if value is None or (
-                value not in self.choices if self.choices else not self.least <= value <= self.most
-            ):
-                raise ValueError(f"{name} is {self._range}, not {text[:40]!r}")
-            return value
-        if self.choices and text not in self.choices:
-            raise ValueError(f"the {name} is {', '.join(self.choices)}, not {text[:40]!r}")
-        if self.pattern and not re.fullmatch(self.pattern, text):
-            raise ValueError(f"{self.says}, not {text[:40]!r}")
-        return text
-
-    @property
-    def _range(self) -> str:
-        if self.choices:
-            return f"{', '.join(map(str, self.choices[:3]))}, ... up to {self.choices[-1]}"
-        return f"a whole number from {self.least} to {self.most:,}"
-
-
-@dataclass(frozen=True)
 class Question:
     """What is asked; None where nothing is said, so that the identifier or the usual value stands."""
 
-    position: Annotated[
-        str,
-        QuestionOption(
-            "Counts of one or two sides from the ace point up, the side on roll first, or any identifier."
-        ),
-    ] = ""
-    table: Annotated[
-        str | None, QuestionOption("Ask this table only; #N as position (a position number) needs it.")
-    ] = None
-    roll: Annotated[
-        str | None,
-        QuestionOption(
-            "The dice, or all; by default the identifier's.",
-            pattern="[1-6][-, /]?[1-6]|[aA][lL][lL]",
-            says="a roll is two dice such as 61 or 6-1, or all",
-        ),
-    ] = None
-    cube: Annotated[
-        Owner | None,
-        QuestionOption(
-            "Where the cube lies for the side on roll (default: the identifier's, else centered).",
-            choices=OWNERS,
-        ),
-    ] = None
-    cube_value: Annotated[
-        int | None,
-        QuestionOption(
-            "What the cube shows (default: the identifier's, else 1).",
-            int,
-            tuple(1 << k for k in range(11)),
-            metavar="N",
-        ),
-    ] = None
-    away: Annotated[
-        str | None,
-        QuestionOption(
-            "Match score: points that the side on roll and the other still need.",
-            pattern=f"{_POINTS}-{_POINTS}",
-            says=f"away is what both sides need, such as 3-5, each from 1 to {MOST_SCORE}",
-            metavar="A-B",
-        ),
-    ] = None
-    crawford: Annotated[bool | None, QuestionOption("This is the Crawford game.", bool)] = None
-    jacoby: Annotated[
-        bool | None,
-        QuestionOption(
-            "Money: whether gammons count only once the cube is turned (default: the identifier's, else not).",
-            bool,
-        ),
-    ] = None
-    beavers: Annotated[
-        bool | None,
-        QuestionOption(
-            "Money: whether a double may be beavered (default: the identifier's, else it may).", bool
-        ),
-    ] = None
-    met: Annotated[
-        str | None, QuestionOption("Match equity table (default: Kazaross-XG2).", metavar="NAME|FILE")
-    ] = None
-    met_player: Annotated[
-        int | None,
-        QuestionOption(
-            "Which player of an uneven match equity table is on roll.", int, most=1, metavar="0|1"
-        ),
-    ] = None
-    extend_met: Annotated[
-        bool | None,
-        QuestionOption(
-            "Answer scores beyond the match equity table too, up to 64-away, by a normal approximation.", bool
-        ),
-    ] = None
-    measure: Annotated[
-        str | None,
-        QuestionOption(
-            "What plays are ranked by: money (default for two sides), match (default at a score), cubeless, mean "
-            "(default for one side) or off:N (chance off in N more rolls).",
-            pattern="money|match|cubeless|mean|off:[0-9]{1,3}",
-            says="a measure is money, match, cubeless, mean or off:N",
-            metavar="MEASURE",
-        ),
-    ] = None
-    top: Annotated[
-        int | None,
-        QuestionOption("At most this many plays of each roll.", int, least=1, most=MOST_TOP, metavar="N"),
-    ] = None
-    scores: Annotated[
-        int | None,
-        QuestionOption(
-            "The cube action at all scores up to N-away.", int, least=1, most=MOST_SCORE, metavar="N"
-        ),
-    ] = None
-    settle: Annotated[
-        bool | None,
-        QuestionOption("Calculate exactly what no table covers or a table leaves too close.", bool),
-    ] = None
-
-    def about(self, position: str) -> Question:
-        """The same question of another position."""
-        same = dict(self.__dict__, position=position)
-        other = object.__new__(Question)
-        other.__dict__.update(same)
-        return other
+    position: str = option(
+        "Counts of one or two sides from the ace point up, the side on roll first, or any identifier.",
+        usual="",
+    )
+    table: str | None = option("Ask this table only; #N as position (a position number) needs it.")
+    roll: str | None = option(
+        "The dice, or all; by default the identifier's.",
+        pattern="[1-6][-, /]?[1-6]|[aA][lL][lL]",
+        words="a roll is two dice such as 61 or 6-1, or all",
+    )
+    cube: Owner | None = option(  # noqa: RUF009
+        "Where the cube lies for the side on roll (default: the identifier's, else centered).", choices=OWNERS
+    )
+    cube_value: int | None = option(
+        "What the cube shows (default: the identifier's, else 1).",
+        choices=tuple(1 << k for k in range(11)),
+        metavar="N",
+    )
+    away: str | None = option(
+        "Match score: points that the side on roll and the other still need.",
+        pattern=f"{POINTS}-{POINTS}",
+        words=f"away is what both sides need, such as 3-5, each from 1 to {MOST_SCORE}",
+        metavar="A-B",
+    )
+    crawford: bool | None = option("This is the Crawford game.")
+    jacoby: bool | None = option(
+        "Money: whether gammons count only once the cube is turned (default: the identifier's, else not)."
+    )
+    beavers: bool | None = option(
+        "Money: whether a double may be beavered (default: the identifier's, else it may)."
+    )
+    met: str | None = option("Match equity table (default: Kazaross-XG2).", metavar="NAME|FILE")
+    met_player: int | None = option(
+        "Which player of an uneven match equity table is on roll.", range=(0, 1), metavar="0|1"
+    )
+    extend_met: bool | None = option(
+        "Answer scores beyond the match equity table too, up to 64-away, by a normal approximation."
+    )
+    measure: str | None = option(
+        "What plays are ranked by: money (default for two sides), match (default at a score), cubeless, mean "
+        "(default for one side) or off:N (chance off in N more rolls).",
+        pattern="money|match|cubeless|mean|off:[0-9]{1,3}",
+        words="a measure is money, match, cubeless, mean or off:N",
+        metavar="MEASURE",
+    )
+    top: int | None = option("At most this many plays of each roll.", range=(1, 1_000_000), metavar="N")
+    scores: int | None = option(
+        "The cube action at all scores up to N-away.", range=(1, MOST_SCORE), metavar="N"
+    )
+    settle: bool | None = option("Calculate exactly what no table covers or a table leaves too close.")
 
     @property
     def around(self) -> dict[str, Any]:
         """What it says of the state beside the position, for `state_of`."""
         return {name: getattr(self, name) for name in STATE}
-
-    def key(self) -> str:
-        """The question as one text, for an ETag."""
-        return repr(self)
 
 
 #: the state beside the position, and which match equity table
@@ -222,16 +116,8 @@ QUESTIONS: Mapping[str, tuple[str, ...]] = {
 }
 
 
-@cache
-def options() -> dict[str, QuestionOption]:
-    """The options of a question by name."""
-    hints = get_type_hints(Question, include_extras=True)
-    return {one.name: hints[one.name].__metadata__[0] for one in fields(Question)}
-
-
 def read(given: Mapping[str, str], base: Question | None = None) -> Question:
     """The question that texts stand for, on top of another; ValueError(name, message) for one out of range."""
-    base, known = base or Question(), options()
     changes: dict[str, Any] = {}
     for name, text in given.items():
         if not text.strip():
@@ -239,12 +125,10 @@ def read(given: Mapping[str, str], base: Question | None = None) -> Question:
         if len(text) > MOST_TEXT:
             raise ValueError(name, f"{name} has more than {MOST_TEXT} characters")
         try:
-            changes[name] = known[name].read(name, text.strip())
+            changes[name] = options()[name].read(name, text.strip())
         except ValueError as error:
             raise ValueError(name, str(error)) from None
-    if changes.keys() == {"position"}:
-        return base.about(changes["position"])
-    return replace(base, **changes)
+    return replace(base or Question(), **changes)
 
 
 # -- text to a side, a position or a state ------------------------------------------------------------------
@@ -288,36 +172,29 @@ def state_of(
     """The state that a text and the options stand for; options replace what the text says."""
     from bgfmt.game.identifiers import parse
 
-    asked = one_or_two(text)
-    if isinstance(asked, Side):
+    if isinstance(one_or_two(text), Side):
         raise PositionError(f"{text!r} is one side; give both, the side on roll first: side / side")
     state = parse(text)
+    changes: dict[str, Any] = {}
     if cube is not None:
-        owner = {"centered": None, "owned": state.turn, "opponent": 1 - state.turn}[cube]
-        state = replace(state, cube_owner=owner)
+        changes["cube_owner"] = {"centered": None, "owned": state.turn, "opponent": 1 - state.turn}[cube]
     if cube_value is not None:
-        state = replace(state, cube_value=cube_value)
+        changes["cube_value"] = cube_value
     if away is not None:
         mine, other = parse_away(away)
         if min(mine, other) < 1:
             raise PositionError(f"both sides need at least one point, not {away}")
         length = max(mine, other)
-        scores = (length - other, length - mine)
-        state = replace(state, length=length, scores=scores if state.turn else scores[::-1], crawford=False)
-    if crawford:
-        if state.away is None or 1 not in state.away:
-            raise PositionError("in the Crawford game one side needs one point; say the score")
-        state = replace(state, crawford=True)
-    if crawford is False:
-        state = replace(state, crawford=False)
+        scores = (length - other, length - mine)[:: 1 if state.turn else -1]
+        changes |= {"length": length, "scores": scores, "crawford": False}
+    state = replace(state, **changes)
+    if crawford and (state.away is None or 1 not in state.away):
+        raise PositionError("in the Crawford game one side needs one point; say the score")
     for name, rule in (("jacoby", jacoby), ("beavers", beavers)):
         if rule and not state.money:
             raise PositionError(f"{name} is a rule of money play, and this is a match")
-    return replace(
-        state,
-        jacoby=state.jacoby if jacoby is None else jacoby,
-        beavers=state.beavers if beavers is None else beavers,
-    )
+    rules: dict[str, Any] = {"crawford": crawford, "jacoby": jacoby, "beavers": beavers}
+    return replace(state, **{name: rule for name, rule in rules.items() if rule is not None})
 
 
 def rolls_of(text: str, roll: str | None, around: Mapping[str, Any]) -> tuple[Side | GameState, list[Dice]]:
@@ -328,9 +205,7 @@ def rolls_of(text: str, roll: str | None, around: Mapping[str, Any]) -> tuple[Si
     asked: Side | GameState = side if isinstance(side, Side) else state_of(text, **around)
     if roll is not None and roll.lower() == "all":
         return asked, [(high, low) for high, low, _ in ROLLS]
-    if roll is not None:
-        return asked, [parse_roll(roll)]
-    dice = asked.dice if isinstance(asked, GameState) else None
+    dice = parse_roll(roll) if roll is not None else asked.dice if isinstance(asked, GameState) else None
     if dice is None:
         raise PositionError(f"{text!r} says no dice; say the roll to play")
     return asked, [(max(dice), min(dice))]
@@ -338,51 +213,22 @@ def rolls_of(text: str, roll: str | None, around: Mapping[str, Any]) -> tuple[Si
 
 # -- answers ------------------------------------------------------------------------------------------------
 
-
-@dataclass(frozen=True, kw_only=True)
-class Stated(Plain):
-    """An answer about a state: the position, where the cube lies and, in a match, the score."""
-
-    state: GameState
-
-    @property
-    def position(self) -> Position:
-        """Both sides, the side on roll first."""
-        return self.state.position
-
-    @property
-    def cube(self) -> Owner:
-        """Where the cube lies for the side on roll: `centered`, `owned` or `opponent`."""
-        return self.state.owner
-
-    @property
-    def cube_value(self) -> int:
-        """What the cube shows."""
-        return self.state.cube_value
-
-    @property
-    def away(self) -> tuple[int, int] | None:
-        """The points that the side on roll and the other need."""
-        return self.state.away
-
-    @property
-    def crawford(self) -> bool | None:
-        """Whether this is the Crawford game."""
-        return None if self.state.away is None else self.state.crawford
+STATED = "position=state.position cube=state.owner cube_value=state.cube_value "
 
 
 @dataclass(frozen=True, kw_only=True)
-class CubeAnswer(Stated):
+class CubeAnswer(Plain):
     """The cube for money."""
 
     FIELDS = (
-        "position cube cube_value"
+        STATED
         + fields_at("equities", PositionEquities.FIELDS, but="position")
         + fields_at("action", "action doubles takes beavers sure settled certainty")
         + " centered_cube owned_cube label label_text"
     )
     TITLE = "Cube"
 
+    state: GameState
     equities: PositionEquities
     action: CubeAction
     centered_cube: Annotated[CubeAction, "The action with a centered cube."]
@@ -400,14 +246,14 @@ class CubeAnswer(Stated):
 
 
 @dataclass(frozen=True, kw_only=True)
-class MatchCubeAnswer(Stated, MatchAction):
+class MatchCubeAnswer(MatchAction):
     """The cube at a score."""
 
-    FIELDS = "position cube cube_value away crawford " + " ".join(
-        one for one in MatchAction.FIELDS.split() if not one.startswith("cube=")
-    )
-    FIELDS += " max_error"
+    FIELDS = f"{STATED} away=state.away crawford=state.crawford_game {MatchAction.FIELDS} max_error"
+    FIELDS = FIELDS.replace("cube=action.cube ", "").replace(" error ", " ")  # it is `max_error`
     TITLE = "Match cube"
+
+    state: GameState
 
     @property
     def max_error(self) -> Mapping[str, float] | None:
@@ -416,52 +262,21 @@ class MatchCubeAnswer(Stated, MatchAction):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ScoresAnswer(Stated):
+class ScoresAnswer(Plain):
     """The cube at all scores."""
 
-    FIELDS = "position cube cube_value away? crawford? scores cells met" + ORIGIN
+    FIELDS = f"{STATED} away?=state.away crawford?=state.crawford_game scores cells met {ORIGIN}"
     TITLE = "Scores"
 
+    state: GameState
     grid: Grid
-
-    @property
-    def scores(self) -> int:
-        """How many points away the scores go."""
-        return self.grid.upto
-
-    @property
-    def cells(self) -> list[Cell]:
-        """The decisions, one for each score."""
-        from bgfmt.analysis.match import Cell
-
-        return [
-            Cell((mine, other), crawford, cell) for (mine, other, crawford), cell in self.grid.cells.items()
-        ]
-
-    @property
-    def met(self) -> MetName:
-        """The match equity table."""
-        return MetName(self.grid.met.name, self.grid.met.digest)
-
-    @property
-    def source(self) -> Source:
-        """The kind of table, or what else, that answered."""
-        return "calculation"
-
-    @property
-    def table(self) -> str | None:
-        """The name of the table; null for a calculation."""
-        return None
-
-    @property
-    def approximate(self) -> bool:
-        """Whether a formula that is not exact was used."""
-        return False
-
-    @property
-    def max_error(self) -> Mapping[str, float] | None:
-        """The greatest error of each number, by name."""
-        return {"mwc": max(cell.error for cell in self.grid.cells.values())}
+    scores: Annotated[int, "How many points away the scores go."]
+    cells: Annotated[list[Cell], "The decisions, one for each score."]
+    met: Annotated[MetName, "The match equity table."]
+    source: Annotated[Source, "The kind of table, or what else, that answered."] = "calculation"
+    table: Annotated[str | None, "The name of the table; null for a calculation."] = None
+    approximate: Annotated[bool, "Whether a formula that is not exact was used."] = False
+    max_error: Annotated[Mapping[str, float] | None, "The greatest error of each number, by name."]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -484,102 +299,36 @@ class RankedRoll(Plain):
     FIELDS = "roll count? plays"
     TITLE = "Roll"
 
-    ranked: RankedPlays
-    top: int | None = None
-
-    @property
-    def roll(self) -> str:
-        """The dice, the larger first."""
-        return self.ranked.roll
-
-    @property
-    def count(self) -> int | None:
-        """With `top`: how many plays there are in all."""
-        return None if self.top is None else len(self.ranked.plays)
-
-    @property
-    def plays(self) -> tuple[RankedPlay, ...]:
-        """The plays, best first."""
-        return self.ranked.plays[: self.top]
+    roll: Annotated[str, "The dice, the larger first."]
+    count: Annotated[int | None, "With `top`: how many plays there are in all."]
+    plays: Annotated[tuple[RankedPlay, ...], "The plays, best first."]
 
 
 @dataclass(frozen=True, kw_only=True)
 class PlayAnswer(Plain):
     """The plays of one roll, or of all rolls.
 
-    asked : the side or state. ranked : the plays of each roll. top : most plays of a roll that are told.
+    state : None where one side is asked about. ranked : the plays of each roll. one : the only roll.
     """
 
     FIELDS = (
-        "position measure roll? count? plays? rolls? cube? cube_value? away? crawford? met?=first.met_name"
-        + fields_at("first", ORIGIN)
-    )
+        "position measure=first.measure roll?=one.roll count?=one.count plays?=one.plays rolls? cube?=first.cube "
+        "cube_value?=state.cube_value away?=state.away crawford?=state.crawford_game met?=first.met_name"
+    ) + fields_at("first", ORIGIN)
     TITLE = "Plays"
 
-    asked: Side | GameState
+    position: Annotated[Position | Side, "A side or both, the side on roll first."]
+    state: GameState | None
     ranked: Mapping[Dice, RankedPlays]
-    top: int | None = None
+    one: RankedRoll | None
+    rolls: Annotated[
+        list[RankedRoll] | None, "With `all` for the roll, in place of `roll` and `plays`: the 21 rolls."
+    ]
 
     @property
     def first(self) -> RankedPlays:
         """The plays of the first roll."""
         return next(iter(self.ranked.values()))
-
-    @property
-    def position(self) -> Position | Side:
-        """A side or both, the side on roll first."""
-        return self.asked.position if isinstance(self.asked, GameState) else self.asked
-
-    @property
-    def measure(self) -> str:
-        """What the plays are ranked by: `money`, `match`, `cubeless`, `mean` or `off:N`."""
-        return self.first.measure
-
-    @property
-    def _single(self) -> RankedRoll | None:
-        return RankedRoll(ranked=self.first, top=self.top) if len(self.ranked) == 1 else None
-
-    @property
-    def roll(self) -> str | None:
-        """The dice, the larger first."""
-        return self._single.roll if self._single else None
-
-    @property
-    def count(self) -> int | None:
-        """With `top`: how many plays there are in all."""
-        return self._single.count if self._single else None
-
-    @property
-    def plays(self) -> tuple[RankedPlay, ...] | None:
-        """The plays, best first."""
-        return None if self._single is None else self._single.plays
-
-    @property
-    def rolls(self) -> list[RankedRoll] | None:
-        """With `all` for the roll, in place of `roll` and `plays`: the 21 rolls."""
-        if self._single is not None:
-            return None
-        return [RankedRoll(ranked=one, top=self.top) for one in self.ranked.values()]
-
-    @property
-    def cube(self) -> Owner | None:
-        """Where the cube lies for the side on roll, for a measure that looks at it."""
-        return self.asked.owner if isinstance(self.asked, GameState) and self.first.cube else None
-
-    @property
-    def cube_value(self) -> int | None:
-        """What the cube shows."""
-        return self.asked.cube_value if isinstance(self.asked, GameState) else None
-
-    @property
-    def away(self) -> tuple[int, int] | None:
-        """The points that the side on roll and the other need."""
-        return self.asked.away if isinstance(self.asked, GameState) else None
-
-    @property
-    def crawford(self) -> bool | None:
-        """Whether this is the Crawford game."""
-        return None if not isinstance(self.asked, GameState) or self.asked.money else self.asked.crawford
 
 
 def cube(advisor: Advisor, state: GameState) -> CubeAnswer | MatchCubeAnswer:
@@ -595,7 +344,17 @@ def cube(advisor: Advisor, state: GameState) -> CubeAnswer | MatchCubeAnswer:
 
 def scores(advisor: Advisor, state: GameState, upto: int) -> ScoresAnswer:
     """The cube action of a position at all scores up to `upto`-away."""
-    return ScoresAnswer(state=state, grid=advisor.scores(state, upto))
+    from bgfmt.analysis.match import Cell
+
+    grid = advisor.scores(state, upto)
+    return ScoresAnswer(
+        state=state,
+        grid=grid,
+        scores=upto,
+        cells=[Cell((mine, other), crawford, cube) for (mine, other, crawford), cube in grid.cells.items()],
+        met=MetName(grid.met.name, grid.met.digest),
+        max_error={"mwc": max(cell.error for cell in grid.cells.values())},
+    )
 
 
 def race(advisor: Advisor, asked: Side | Position) -> SideRace | TwoRaces:
@@ -617,74 +376,61 @@ def play(
     measure: str | None = None,
     top: int | None = None,
 ) -> PlayAnswer:
-    """The plays of each roll, best first."""
-    ranked = {}
-    for dice in rolls:
-        if isinstance(asked, Side):
-            ranked[dice] = advisor.side_plays(asked, dice, measure or "mean")
-        else:
-            ranked[dice] = advisor.plays(asked.rolled(dice), measure=measure)
-    return PlayAnswer(asked=asked, ranked=ranked, top=top)
+    """The plays of each roll, best first, `top` at most of each."""
+    if isinstance(asked, Side):
+        ranked = {dice: advisor.side_plays(asked, dice, measure or "mean") for dice in rolls}
+    else:
+        ranked = {dice: advisor.plays(asked.rolled(dice), measure=measure) for dice in rolls}
+    several = [
+        RankedRoll(roll=one.roll, count=top and len(one.plays), plays=one.plays[:top])
+        for one in ranked.values()
+    ]
+    return PlayAnswer(
+        position=asked if isinstance(asked, Side) else asked.position,
+        state=None if isinstance(asked, Side) else asked,
+        ranked=ranked,
+        one=several[0] if len(several) == 1 else None,
+        rolls=several if len(several) > 1 else None,
+    )
 
 
 # -- all of it for one position -----------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Described(Plain):
     """A position as programs need it."""
 
-    FIELDS = "us them counts=asked position_id xgid pips chequers contact"
+    FIELDS = "us them counts position_id xgid pips chequers contact"
     TITLE = "Position"
 
-    asked: Annotated[Side | Position, "The counts as text."]
-
-    @property
-    def both(self) -> Position:
-        """The position, with an empty other side where one side is asked about."""
-        return Position(self.asked, Side()) if isinstance(self.asked, Side) else self.asked
-
-    @property
-    def us(self) -> list[int]:
-        """The counts of the side on roll from the ace point up; a 25th count is the bar."""
-        return _counts(self.both.us)
-
-    @property
-    def them(self) -> list[int] | None:
-        """The counts of the other side; null where one side is asked about."""
-        return None if isinstance(self.asked, Side) else _counts(self.both.them)
-
-    @property
-    def position_id(self) -> str:
-        """gnubg's Position ID."""
-        from bgfmt.game.identifiers import position_id
-
-        return position_id(self.both)
-
-    @property
-    def xgid(self) -> str:
-        """eXtreme Gammon's identifier."""
-        return GameState.of(self.both).xgid
-
-    @property
-    def pips(self) -> list[int]:
-        """The pip counts of the side on roll and of the other."""
-        return [self.both.us.pips, self.both.them.pips]
-
-    @property
-    def chequers(self) -> list[int]:
-        """How many chequers the side on roll and the other have."""
-        return [self.both.us.chequers, self.both.them.chequers]
-
-    @property
-    def contact(self) -> bool:
-        """Whether the sides have not passed each other."""
-        return self.both.contact
+    us: Annotated[list[int], "The counts of the side on roll from the ace point up; a 25th count is the bar."]
+    them: Annotated[list[int] | None, "The counts of the other side; null where one side is asked about."]
+    counts: Annotated[Side | Position, "The counts as text."]
+    position_id: Annotated[str, "gnubg's Position ID."]
+    xgid: Annotated[str, "eXtreme Gammon's identifier."]
+    pips: Annotated[list[int], "The pip counts of the side on roll and of the other."]
+    chequers: Annotated[list[int], "How many chequers the side on roll and the other have."]
+    contact: Annotated[bool, "Whether the sides have not passed each other."]
 
 
-def _counts(side: Side) -> list[int]:
-    counts = [*side.counts, *(0,) * (6 - len(side.counts))]
-    return [*counts, *(0,) * (24 - len(counts)), side.bar] if side.bar else counts
+def describe(asked: Side | Position) -> Described:
+    """A position, or a side as a position without the other, described."""
+    both = Position(asked, Side()) if isinstance(asked, Side) else asked
+
+    def counts(side: Side) -> list[int]:
+        return list(side.padded(25 if side.bar else max(6, side.highest)))
+
+    return Described(
+        us=counts(both.us),
+        them=None if isinstance(asked, Side) else counts(both.them),
+        counts=asked,
+        position_id=both.id,
+        xgid=both.xgid,
+        pips=[both.us.pips, both.them.pips],
+        chequers=[both.us.chequers, both.them.chequers],
+        contact=both.contact,
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,66 +1,205 @@
-"""The shapes of questions and answers, as programs and people read them: JSON Schema, Markdown, TypeScript.
+"""The shapes of questions and answers: an answer as JSON, an option as text, and what describes both.
 
     python -m bgfmt.analysis.shapes        writes them into docs and plugins/js
 
-Each comes from the classes of `bgfmt.analysis.answers` and `bgfmt.analysis.questions`, whose fields have a type and a
-sentence. Generated text stands between ``shapes:begin NAME`` and ``shapes:end`` in docs/json.md, docs/ask.md,
-docs/web/serve.md and plugins/js/ask.d.ts; a test compares it.
+The class of an answer says its JSON once: `FIELDS` names the fields; the type and one sentence of each stand in its
+annotation, or in the signature and docstring of its property. Generated text stands between ``shapes:begin NAME`` and
+``shapes:end`` in docs/json.md, docs/ask.md, docs/web/serve.md and plugins/js/ask.d.ts; a test compares it.
 """
 
 from __future__ import annotations
 
 import re
 import types
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from functools import cache
+from operator import attrgetter
 from pathlib import Path
-from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
 
-from bgfmt.analysis import questions
-from bgfmt.analysis.answers import CHANCE, MetName, Plain, RankedPlay, SideRace, SourcedAnswer
-from bgfmt.analysis.approximate import TwoSidedEstimate
-from bgfmt.analysis.cube import CubeAction
-from bgfmt.analysis.match import Cell, Losses, MatchCube, Numbers
-from bgfmt.analysis.ondemand import Grid
-from bgfmt.game.board import Position, Side
-
-ROOT = Path(__file__).resolve().parents[2]
+CHANCE = "a number from 0 to 1"  # marks the type of a field
+Chance = Annotated[float, CHANCE]
 Schema = dict[str, Any]
-#: the answers that have a name of their own in JSON Schema, TypeScript and the docs
-SHAPES: dict[type[Plain], str] = {
-    SourcedAnswer: "Origin",
-    SideRace: "SideRace",
-    TwoSidedEstimate: "Estimate",
-    questions.TwoRaces: "TwoRaces",
-    CubeAction: "CubeAction",
-    questions.CubeAnswer: "CubeAnswer",
-    Numbers: "Choices",
-    Losses: "Losses",
-    MetName: "Met",
-    questions.MatchCubeAnswer: "MatchCubeAnswer",
-    Cell: "Cell",
-    questions.ScoresAnswer: "ScoresAnswer",
-    RankedPlay: "RankedPlay",
-    questions.RankedRoll: "RankedRoll",
-    questions.PlayAnswer: "PlayAnswer",
-    questions.Described: "Described",
-    questions.ProbeQuestion: "ProbeQuestion",
-    questions.ProbeAnswer: "ProbeAnswer",
-}
-#: those that commands and routes give by themselves, with the text of the question beside them
-ASKED = (
-    SideRace,
-    questions.TwoRaces,
-    questions.CubeAnswer,
-    questions.MatchCubeAnswer,
-    questions.ScoresAnswer,
-    questions.PlayAnswer,
-)
-_LATER = {"Grid": Grid, "MatchCube": MatchCube, "Cell": Cell, "TwoSidedEstimate": TwoSidedEstimate}
+
+
+# -- an answer as plain values -------------------------------------------------------------------------------
+
+
+class Field(NamedTuple):
+    """One field of an answer in JSON: its name, the path of its attribute, whether it may be left out."""
+
+    name: str
+    path: str
+    optional: bool
+    get: Callable[[Any], Any]
+
+
+class Plain:
+    """An object with a form as plain values, which `--json` and the HTTP service print.
+
+    FIELDS : names of the fields, separated by blanks. ``name=path`` takes an attribute of another name, or of
+    another object; a name with "?" is left out where its value is None. TITLE : the heading on docs/json.md.
+    """
+
+    FIELDS: ClassVar[str] = ""
+    TITLE: ClassVar[str] = ""
+    fields: ClassVar[tuple[Field, ...]] = ()
+
+    def __init_subclass__(cls) -> None:
+        cls.fields = tuple(map(_field, cls.FIELDS.split()))
+
+    def as_dict(self) -> dict[str, Any]:
+        """The fields as plain values."""
+        out = {}
+        for name, _, optional, get in self.fields:
+            value = get(self)
+            if value is not None or not optional:
+                out[name] = plain(value)
+        return out
+
+
+def _field(word: str) -> Field:
+    name, _, path = word.partition("=")
+    bare = name.rstrip("?")
+    path = path or bare
+
+    def of_any(owner: Any) -> Any:
+        """The attribute at the path, None where an object on the way there is None."""
+        for part in path.split("."):
+            owner = None if owner is None else getattr(owner, part)
+        return owner
+
+    optional = bare != name
+    return Field(bare, path, optional, of_any if optional and "." in path else attrgetter(path))
+
+
+def fields_at(path: str, names: str, but: str = "") -> str:
+    """The `FIELDS` of an attribute at `path`, to stand among those of the object that has it."""
+    words = [word.partition("=") for word in names.split()]
+    return "".join(
+        f" {name}={path}.{attribute or name.rstrip('?')}" for name, _, attribute in words if name != but
+    )
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON has it: positions as text, arrays and tuples as lists."""
+    if value is None or isinstance(value, (str, int, float)):
+        return value
+    if isinstance(value, Plain):
+        return value.as_dict()
+    if isinstance(value, Mapping):
+        return {key: plain(one) for key, one in value.items()}
+    if isinstance(value, (tuple, list)):
+        return [plain(one) for one in value]
+    return value.tolist() if hasattr(value, "tolist") else str(value)
+
+
+# -- an option of a question ---------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class Type:
+class QuestionOption:
+    """One thing that a question may say.
+
+    about : one sentence. choices : the texts or numbers allowed. range : of a number. pattern : what a text matches,
+    and `words` how that is put. metavar : what the command line's help calls the value. kind : str, int or bool.
+    """
+
+    about: str
+    choices: tuple[Any, ...] = ()
+    range: tuple[int, int] = (0, 0)
+    pattern: str = ""
+    words: str = ""
+    metavar: str | None = None
+    kind: type = str
+
+    def read(self, name: str, text: str) -> Any:
+        """The value that a text stands for; ValueError in words for a text out of range."""
+        other = f"not {text[:40]!r}"
+        if self.kind is bool:
+            if text not in ("true", "false"):
+                raise ValueError(f"{name} is true or false, {other}")
+            return text == "true"
+        if self.kind is int:
+            value = int(text) if re.fullmatch(r"\d{1,9}", text) else -1
+            if self.choices and value not in self.choices:
+                raise ValueError(
+                    f"{name} is {', '.join(map(str, self.choices[:3]))}, ... up to {self.choices[-1]}, {other}"
+                )
+            least, most = self.range
+            if not self.choices and not least <= value <= most:
+                raise ValueError(f"{name} is a whole number from {least} to {most:,}, {other}")
+            return value
+        if self.choices and text not in self.choices:
+            raise ValueError(f"the {name} is {', '.join(self.choices)}, {other}")
+        if self.pattern and not re.fullmatch(self.pattern, text):
+            raise ValueError(f"{self.words}, {other}")
+        return text
+
+    @property
+    def schema(self) -> Schema:
+        """The JSON Schema of its value."""
+        from bgfmt.analysis.questions import MOST_TEXT
+
+        out: Schema = {"type": {str: "string", int: "integer", bool: "boolean"}[self.kind]}
+        if self.choices:
+            out["enum"] = list(self.choices)
+        elif self.kind is int:
+            out |= {"minimum": self.range[0], "maximum": self.range[1]}
+        elif self.pattern:
+            out["pattern"] = f"^({self.pattern})$"
+        elif self.kind is str:
+            out["maxLength"] = MOST_TEXT
+        return out
+
+
+def option(about: str, *, usual: Any = None, **more: Any) -> Any:
+    """A field of `bgfmt.analysis.questions.Question`, with what `QuestionOption` takes."""
+    return field(default=usual, metadata={"about": about, **more})
+
+
+@cache
+def options() -> dict[str, QuestionOption]:
+    """The options of a question by name."""
+    from bgfmt.analysis.questions import Question
+
+    kinds = {"int": int, "bool": bool}  # the annotation "int | None" is still text
+    return {
+        one.name: QuestionOption(**one.metadata, kind=kinds.get(str(one.type).split()[0], str))
+        for one in fields(Question)
+    }
+
+
+# -- the fields of the answers -------------------------------------------------------------------------------
+
+
+@cache
+def shapes() -> dict[str, type[Plain]]:
+    """The answers that have a name of their own in JSON Schema, TypeScript and the docs."""
+    names = {
+        "Origin": "SourcedAnswer",
+        "Estimate": "TwoSidedEstimate",
+        "Choices": "Numbers",
+        "Met": "MetName",
+    }
+    order = (
+        "Origin SideRace Estimate TwoRaces CubeAction CubeAnswer Choices Losses Met MatchCubeAnswer Cell "
+        "ScoresAnswer RankedPlay RankedRoll PlayAnswer Described ProbeQuestion ProbeAnswer"
+    )
+    return {name: _everything()[names.get(name, name)] for name in order.split()}
+
+
+@cache
+def _everything() -> dict[str, Any]:
+    """What stands in the modules that the types of answers come from."""
+    from bgfmt.analysis import answers, approximate, cube, match, ondemand, questions
+
+    modules = (answers, approximate, cube, match, ondemand, questions)
+    return {name: value for module in modules for name, value in vars(module).items()} | {"Cell": match.Cell}
+
+
+class Type(NamedTuple):
     """The type of a value in JSON.
 
     kind : "text", "whole", "number", "chance", "yes", "list", "names" (an object by names) or "shape".
@@ -68,14 +207,13 @@ class Type:
     """
 
     kind: str
-    nullable: bool = False
-    of: Type | None = None
+    of: Any = None
     shapes: tuple[type[Plain], ...] = ()
     choices: tuple[str, ...] = ()
+    nullable: bool = False
 
 
-@dataclass(frozen=True)
-class Entry:
+class Entry(NamedTuple):
     """A field of a shape: its type and its sentence."""
 
     name: str
@@ -84,61 +222,59 @@ class Entry:
     about: str
 
 
-def entries(shape: type[Plain]) -> tuple[Entry, ...]:
+def entries(shape: type[Plain]) -> list[Entry]:
     """The fields of a shape, in order."""
     out = []
     for name, path, optional, _ in shape.fields:
-        kind, about = _resolved(shape, path)
-        if optional:
-            kind = Type(kind.kind, False, kind.of, kind.shapes, kind.choices)
-        out.append(Entry(name, optional, kind, about))
-    return tuple(out)
+        hint, about = _hint(shape, path)
+        kind = _type(hint)
+        out.append(Entry(name, optional, kind._replace(nullable=kind.nullable and not optional), about))
+    return out
 
 
-def _resolved(owner: type[Any], path: str) -> tuple[Type, str]:
-    """The type and the sentence of the attribute at a path."""
+def _hint(owner: Any, path: str) -> tuple[Any, str]:
+    """The annotation and the sentence of the attribute at a path."""
     first, _, rest = path.partition(".")
     attribute: Any = getattr(owner, first, None)
-    if isinstance(attribute, property) or hasattr(attribute, "func"):
-        function = attribute.fget if isinstance(attribute, property) else attribute.func
-        hint = get_type_hints(function, localns=_LATER, include_extras=True)["return"]
-        about = (function.__doc__ or "").partition("\n\n")[0]
-    else:
-        hint = get_type_hints(owner, localns=_LATER, include_extras=True)[first]
-        about = next((m for m in getattr(hint, "__metadata__", ()) if m != CHANCE), "")
-    if not rest:
-        return _type(hint), " ".join(about.split())
-    if get_origin(hint) is Annotated:
-        hint = get_args(hint)[0]
-    inner = [one for one in (get_args(hint) or (hint,)) if one is not type(None)]
-    return _resolved(inner[0], rest)
+    function = getattr(attribute, "fget", None) or getattr(attribute, "func", None)
+    hints = get_type_hints(function or owner, localns=_everything(), include_extras=True)
+    hint = hints["return" if function else first]
+    if rest:
+        bare = get_args(hint)[0] if get_origin(hint) is Annotated else hint
+        return _hint(next(one for one in (*get_args(bare), bare) if one is not type(None)), rest)
+    if function:
+        return hint, " ".join((function.__doc__ or "").partition("\n\n")[0].split())
+    return hint, next((one for one in getattr(hint, "__metadata__", ()) if one != CHANCE), "")
 
 
-def _type(hint: Any, *, chance: bool = False) -> Type:
+def _type(hint: Any, chance: bool = False) -> Type:
     """The type that an annotation stands for."""
-    if get_origin(hint) is Annotated:
-        return _type(get_args(hint)[0], chance=chance or CHANCE in hint.__metadata__)
-    if get_origin(hint) in (Union, types.UnionType):
-        several = [_type(one, chance=chance) for one in get_args(hint) if one is not type(None)]
-        first, nullable = several[0], type(None) in get_args(hint)
-        return Type(
-            first.kind, nullable, first.of, tuple(s for one in several for s in one.shapes), first.choices
-        )
-    if get_origin(hint) is Literal:
-        return Type("text", choices=get_args(hint))
-    plain = {str: "text", Position: "text", Side: "text", bool: "yes", int: "whole"}
-    if hint in plain:
-        return Type(plain[hint])
-    if hint is float:
-        return Type("chance" if chance else "number")
+    from bgfmt.game.board import Position, Side
+
     origin, arguments = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        return _type(arguments[0], chance or CHANCE in hint.__metadata__)
+    if origin in (Union, types.UnionType):
+        several = [_type(one, chance) for one in arguments if one is not type(None)]
+        shapes = tuple(shape for one in several for shape in one.shapes)
+        return several[0]._replace(shapes=shapes, nullable=type(None) in arguments)
+    number = Type("chance" if chance else "number")
+    simple = {str: "text", Position: "text", Side: "text", bool: "yes", int: "whole", float: number.kind}
+    if hint in simple:
+        return Type(simple[hint])
+    if origin is Literal:
+        return Type("text", choices=arguments)
     if origin is Mapping:
         return Type("names", of=_type(arguments[1]))
     if origin in (list, tuple, Sequence):
         return Type("list", of=_type(arguments[0]))
     if isinstance(hint, type) and issubclass(hint, Plain):
         return Type("shape", shapes=(hint,))
-    return Type("list", of=Type("chance" if chance else "number"))  # an array
+    return Type("list", of=number)  # an array
+
+
+def _name(shape: type[Plain]) -> str:
+    return next(name for name, one in shapes().items() if one is shape)
 
 
 # -- JSON Schema ---------------------------------------------------------------------------------------------
@@ -146,12 +282,11 @@ def _type(hint: Any, *, chance: bool = False) -> Type:
 
 def schema_of(shape: type[Plain]) -> Schema:
     """The JSON Schema of a shape; other shapes in it are references."""
-    fields = entries(shape)
     return {
         "type": "object",
         "description": (shape.__doc__ or "").partition("\n\n")[0],
-        "properties": {one.name: _schema(one.type) | {"description": one.about} for one in fields},
-        "required": [one.name for one in fields if not one.optional],
+        "properties": {one.name: _schema(one.type) | {"description": one.about} for one in entries(shape)},
+        "required": [one.name for one in entries(shape) if not one.optional],
     }
 
 
@@ -161,91 +296,66 @@ def ref(name: str) -> Schema:
 
 
 def _schema(of: Type) -> Schema:
-    simple = {"text": "string", "whole": "integer", "number": "number", "chance": "number", "yes": "boolean"}
-    if of.kind in simple:
-        out: Schema = {"type": simple[of.kind]}
-        if of.choices:
-            out["enum"] = [*of.choices, *([None] if of.nullable else [])]
-    elif of.kind == "shape":
-        several: list[Schema] = [ref(SHAPES[one]) for one in of.shapes]
-        if of.nullable:
-            several.append({"type": "null"})
+    if of.kind == "shape":
+        several: list[Schema] = [*(ref(_name(one)) for one in of.shapes), *[{"type": "null"}] * of.nullable]
         return several[0] if len(several) == 1 else {"anyOf": several}
+    if of.kind == "list":
+        out: Schema = {"type": "array", "items": _schema(of.of)}
+    elif of.kind == "names":
+        out = {"type": "object", "additionalProperties": _schema(of.of)}
     else:
-        assert of.of is not None
-        inside = _schema(of.of)
-        out = {"type": "array", "items": inside} if of.kind == "list" else {
-            "type": "object", "additionalProperties": inside
-        }  # fmt: skip
+        out = {"type": {"text": "string", "whole": "integer", "yes": "boolean"}.get(of.kind, "number")}
+    if of.choices:
+        out["enum"] = [*of.choices, *[None] * of.nullable]
     return {**out, "type": [out["type"], "null"]} if of.nullable else out
-
-
-def option_schema(name: str) -> Schema:
-    """The JSON Schema of an option of a question."""
-    one = questions.options()[name]
-    out: Schema = {"type": {str: "string", int: "integer", bool: "boolean"}[one.kind]}
-    if one.choices:
-        out["enum"] = list(one.choices)
-    elif one.kind is int:
-        out |= {"minimum": one.least, "maximum": one.most}
-    elif one.pattern:
-        out["pattern"] = f"^({one.pattern})$"
-    elif one.kind is str:
-        out["maxLength"] = questions.MOST_TEXT
-    return out
 
 
 # -- Markdown ------------------------------------------------------------------------------------------------
 
 
 def markdown(shape: type[Plain]) -> str:
-    """A shape as a table of docs/json.md."""
+    """A shape as a table of docs/json.md; those of whole answers have the text of the question, too."""
     rows = ["| field | type | meaning |", "| --- | --- | --- |"]
-    if shape in ASKED:
+    if _name(shape) in (
+        "SideRace",
+        "TwoRaces",
+        "CubeAnswer",
+        "MatchCubeAnswer",
+        "ScoresAnswer",
+        "PlayAnswer",
+    ):
         rows.append("| `asked`? | `text` | As typed or sent; not in a part of another answer |")
     for one in entries(shape):
-        rows.append(f"| `{one.name}`{'?' * one.optional} | `{_words(one.type)}` | {_cell(one.about)} |")
+        about = one.about.removesuffix(".")  # a single sentence in a table needs none
+        rows.append(f"| `{one.name}`{'?' * one.optional} | `{_words(one.type)}` | {about} |")
     return "\n".join(rows)
 
 
 def _words(of: Type) -> str:
     if of.kind == "shape":
-        text = " or ".join(one.TITLE or SHAPES[one] for one in of.shapes)
-    elif of.of is not None:
+        text = " or ".join(one.TITLE or _name(one) for one in of.shapes)
+    elif of.of:
         text = f"[{_words(of.of)}]" if of.kind == "list" else f"{{{_words(of.of)}}}"
     else:
         text = of.kind
     return text + " or null" * of.nullable
 
 
-def _cell(sentence: str) -> str:
-    """A sentence in a table, where a single one needs no full stop."""
-    return sentence.removesuffix(".")
-
-
 def option_table(names: Iterable[str], *, http: bool = False) -> str:
     """Options of a question as a table: of the command line, or of HTTP."""
     rows = [f"| {'parameter' if http else 'option'} | meaning |", "| --- | --- |"]
     for name in names:
-        one = questions.options()[name]
-        spelled = f"`{name}`" if http else _switch(name, one)
-        if http and one.kind is bool:
-            spelled += " `true`, `false`"
-        elif one.choices and one.kind is str:
-            spelled += " " + ", ".join(f"`{choice}`" for choice in one.choices)
-        rows.append(f"| {spelled} | {_cell(one.about)} |")
+        one, switch = options()[name], name.replace("_", "-")
+        choices = " ".join(["", *[f"`{choice}`," for choice in one.choices]]).rstrip(",") * (one.kind is str)
+        if http:
+            spelled = f"`{name}`{' `true`, `false`' * (one.kind is bool)}{choices}"
+        elif one.kind is bool:
+            spelled = f"`--{switch}`, `--no-{switch}`"
+        else:
+            value = "" if choices else f" {one.metavar or 'N'}".replace("|", " or ")
+            spelled = f"`--{switch}{value}`{choices}"
+        rows.append(f"| {spelled} | {one.about.removesuffix('.')} |")
     return "\n".join(rows)
-
-
-def _switch(name: str, one: questions.QuestionOption) -> str:
-    switch = "--" + name.replace("_", "-")
-    if one.kind is bool:
-        return f"`{switch}`, `--no-{switch[2:]}`"
-    return (
-        f"`{switch}`"
-        if one.choices and one.kind is str
-        else f"`{switch} {one.metavar or 'N'}`".replace("|", " or ")
-    )
 
 
 # -- TypeScript ----------------------------------------------------------------------------------------------
@@ -256,52 +366,37 @@ _JS = {
     "table": "string",
     "measure": "string",
     "label": "1 | 2 | 3 | 4 | 5",
-}
-_JS |= {"RankedPlay.value": "number", "RankedPlay.loss": "number", "ProbeQuestion.table": "null"}
-_JS |= {
+    "RankedPlay.value": "number",
+    "RankedPlay.loss": "number",
+    "ProbeQuestion.table": "null",
     "SideRace.std_rolls": "number",
     "ProbeAnswer.not_covered": 'Partial<Record<"cube" | "race" | "play", string>>',
+    "CubeAnswer.win": "number",
+    "ProbeAnswer.cube": "CubeAnswer | null",
+    "Estimate.approximate": "true",
 }
-_JS |= {"CubeAnswer.win": "number", "ProbeAnswer.cube": "CubeAnswer | null", "Estimate.approximate": "true"}
-_NOT_JS = {"RankedPlay": {"mwc", "loss_mwc", "loss_emg"}, "PlayAnswer": {"away", "crawford", "met"}}
-JS_SHAPES = [
-    "Origin",
-    "SideRace",
-    "Estimate",
-    "TwoRaces",
-    "CubeAction",
-    "CubeAnswer",
-    "RankedPlay",
-    "RankedRoll",
-    "PlayAnswer",
-    "Described",
-    "ProbeQuestion",
-    "ProbeAnswer",
-]
+_NOT_JS = {"Choices", "Losses", "Met", "MatchCubeAnswer", "Cell", "ScoresAnswer"}
+_NOT_JS |= {"RankedPlay.mwc", "RankedPlay.loss_mwc", "RankedPlay.loss_emg"}
+_NOT_JS |= {"PlayAnswer.away", "PlayAnswer.crawford", "PlayAnswer.met"}
 
 
 def typescript(shape: type[Plain]) -> str:
     """A shape as an interface, as the answers of plugins/js have it."""
-    name = SHAPES[shape]
+    name = _name(shape)
     lines = [f"/** {(shape.__doc__ or '').partition(chr(10))[0]} */", f"export interface {name} {{"]
     for one in entries(shape):
-        if one.name in _NOT_JS.get(name, ()):
-            continue
-        kind = _JS.get(f"{name}.{one.name}") or _JS.get(one.name) or _typed(one.type)
-        optional = one.optional and f"{name}.{one.name}" not in _JS
-        lines += [f"  /** {one.about} */", f"  {one.name}{'?' * optional}: {kind};"]
-    if name in ("CubeAnswer", "PlayAnswer"):
-        lines += [
-            "  /** The identifier says a match score, and the answer is for money. */",
-            "  score_ignored?: true;",
-        ]
+        full = f"{name}.{one.name}"
+        if full not in _NOT_JS:
+            kind = _JS.get(full) or _JS.get(one.name) or _typed(one.type)
+            optional = one.optional and full not in _JS
+            lines += [f"  /** {one.about} */", f"  {one.name}{'?' * optional}: {kind};"]
     return "\n".join([*lines, "}"])
 
 
 def _typed(of: Type) -> str:
     if of.kind == "shape":
-        text = " | ".join(SHAPES[one] for one in of.shapes)
-    elif of.of is not None:
+        text = " | ".join(map(_name, of.shapes))
+    elif of.of:
         text = f"{_typed(of.of)}[]" if of.kind == "list" else f"Record<string, {_typed(of.of)}>"
     elif of.choices:
         text = " | ".join(f'"{choice}"' for choice in of.choices)
@@ -312,31 +407,30 @@ def _typed(of: Type) -> str:
 
 # -- the files -----------------------------------------------------------------------------------------------
 
-
-def texts() -> dict[str, str]:
-    """The generated texts, by the name that stands in their marks."""
-    out = {name: markdown(shape) for shape, name in SHAPES.items()}
-    out["options"] = option_table((*questions.STATE, *questions.MET))
-    asked = [name for name in questions.options() if name != "position"]
-    out["parameters"] = option_table(asked, http=True)
-    shapes = {name: shape for shape, name in SHAPES.items()}
-    out["typescript"] = "\n\n".join(typescript(shapes[name]) for name in JS_SHAPES)
-    return out
-
-
 FILES = ("docs/json.md", "docs/ask.md", "docs/web/serve.md", "plugins/js/ask.d.ts")
 _MARKED = re.compile(
     r"^(?P<begin>(?:<!--|//) shapes:begin (?P<name>\w+)[^\n]*\n).*?(?=^(?:<!--|//) shapes:end)", re.M | re.S
 )
 
 
+def texts() -> dict[str, str]:
+    """The generated texts, by the name that stands in their marks."""
+    from bgfmt.analysis.questions import MET, STATE
+
+    return {
+        **{name: markdown(shape) for name, shape in shapes().items()},
+        "options": option_table((*STATE, *MET)),
+        "parameters": option_table([name for name in options() if name != "position"], http=True),
+        "typescript": "\n\n".join(typescript(one) for name, one in shapes().items() if name not in _NOT_JS),
+    }
+
+
 def filled(text: str) -> str:
     """The text of a file with what stands between its marks made anew."""
-    made = texts()
 
     def fill(match: re.Match[str]) -> str:
         apart = "\n" if match["begin"].startswith("<") else ""
-        return f"{match['begin']}{apart}{made[match['name']]}\n{apart}"
+        return f"{match['begin']}{apart}{texts()[match['name']]}\n{apart}"
 
     return _MARKED.sub(fill, text)
 
@@ -344,13 +438,14 @@ def filled(text: str) -> str:
 def main() -> None:
     """Write the generated texts into their files."""
     for name in FILES:
-        path = ROOT / name
+        path = Path(__file__).resolve().parents[2] / name
         before = path.read_text(encoding="utf-8")
-        after = filled(before)
-        if after != before:
-            path.write_text(after, encoding="utf-8")
+        if filled(before) != before:
+            path.write_text(filled(before), encoding="utf-8")
             print(name)
 
 
 if __name__ == "__main__":
-    main()
+    from bgfmt.analysis.shapes import main as write  # `Plain` of this module is not that of the answers
+
+    write()

@@ -12,15 +12,17 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from bgfmt.analysis.questions import COUNTS, MET, STATE, one_or_two, options, parse_away, state_of
+from bgfmt.analysis.questions import COUNTS, MET, STATE, one_or_two, parse_away, state_of
+from bgfmt.analysis.shapes import options
 from bgfmt.errors import CapabilityError
 from bgfmt.game.board import Position, Side
-from bgfmt.game.state import GameState
 
 if TYPE_CHECKING:
     from bgfmt.analysis.advisor import Advisor, Outside
-    from bgfmt.analysis.answers import Plain
     from bgfmt.analysis.library import Library
+    from bgfmt.analysis.shapes import Plain
+    from bgfmt.analysis.sources import Limits, Progress
+    from bgfmt.game.state import GameState
     from bgfmt.met import Met
 
 __all__ = ["one_or_two", "parse_away", "state_of"]  # of `bgfmt.analysis.questions`, for the commands
@@ -90,19 +92,20 @@ def opened(
     from bgfmt.analysis import library
     from bgfmt.cli.options import reading
 
-    if paths:
-        found = library.named(paths, part=part or 0, guard=guard, **reading(described))
-    else:
-        if described or part:
-            raise click.UsageError("which file is meant? name the database")
-        found = library.standing()
-    with found:
-        for note in found.notes:
-            click.echo(f"bgfmt: {note}", err=True)
-        yield found
+    if (described or part) and not paths:
+        raise click.UsageError("which file is meant? name the database")
+    databases = (
+        library.named(paths, part=part or 0, guard=guard, **reading(described))
+        if paths
+        else library.standing()
+    )
+    with databases:
+        for line in databases.notes:
+            note(line)
+        yield databases
 
 
-# -- how the cube lies, and the score --------------------------------------------------------------------
+# -- options -----------------------------------------------------------------------------------------------
 
 
 def together(name: str, options: Callable[[F], F], *parts: str) -> Callable[[F], F]:
@@ -124,22 +127,25 @@ def question_options(*names: str, **about: str) -> Callable[[F], F]:
 
     def decorate(function: F) -> F:
         for name in reversed(names):
-            one = options()[name]
-            switch = "--" + name.replace("_", "-")
+            one, switch = options()[name], "--" + name.replace("_", "-")
             typed: dict[str, Any] = {}
             if one.kind is bool:
                 switch += f"/--no-{switch[2:]}"
             elif one.kind is int:
-                typed["type"] = click.IntRange(one.least, one.most) if one.most else int
+                typed["type"] = int if one.choices else click.IntRange(*one.range)
             elif one.choices:
                 typed["type"] = click.Choice(one.choices)
             text = about.get(name, one.about)
-            function = click.option(switch, name, default=None, metavar=one.metavar, help=text, **typed)(
-                function
-            )
+            add = click.option(switch, name, default=None, metavar=one.metavar, help=text, **typed)
+            function = add(function)
         return function
 
     return decorate
+
+
+def state_options(function: F) -> F:
+    """The state beside the position, as `around`: the cube, the score, the rules of money play."""
+    return together("around", question_options(*STATE), *STATE)(function)
 
 
 def calculation_options(function: F) -> F:
@@ -168,27 +174,7 @@ def engine_options(function: F) -> F:
     return limit_options("about a second")(question_options("met", "extend_met")(function))
 
 
-def engine_adviser(
-    library: Library,
-    *,
-    limit: int | None,
-    settle: bool | None,
-    met: str | None,
-    extend_met: bool | None,
-    outside: Outside = "refuse",
-) -> Advisor:
-    """The adviser of an engine. Players of an uneven match equity table are numbered as in the questions."""
-    from bgfmt.analysis.advisor import Advisor
-    from bgfmt.analysis.sources import PLAYING
-
-    return Advisor(
-        library,
-        met=equity_table(met, extend_met),
-        met_player=None,
-        calculate="nothing" if settle is False else "all",
-        limit=PLAYING if limit is None else limit,
-        outside=outside,
-    )
+# -- the adviser -------------------------------------------------------------------------------------------
 
 
 def equity_table(met: str | None, extend: bool | None) -> Met | None:
@@ -203,9 +189,34 @@ def equity_table(met: str | None, extend: bool | None) -> Met | None:
         raise click.BadParameter(str(error), param_hint="--met") from None
 
 
-def state_options(function: F) -> F:
-    """The state beside the position, as `around`: the cube, the score, the rules of money play."""
-    return together("around", question_options(*STATE), *STATE)(function)
+def engine_adviser(
+    library: Library,
+    *,
+    limit: int | None = None,
+    settle: bool | None = None,
+    met: str | None = None,
+    extend_met: bool | None = None,
+    met_player: int | None = None,
+    usual: Limits | None = None,
+    outside: Outside = "refuse",
+    progress: Progress | None = None,
+) -> Advisor:
+    """The adviser of these options, by default of an engine.
+
+    Its players of an uneven match equity table are numbered as in the questions.
+    """
+    from bgfmt.analysis.advisor import Advisor
+    from bgfmt.analysis.sources import PLAYING
+
+    return Advisor(
+        library,
+        met=equity_table(met, extend_met),
+        met_player=met_player,
+        calculate="nothing" if settle is False else "all",
+        limit=(usual or PLAYING) if limit is None else limit,
+        outside=outside,
+        progress=progress,
+    )
 
 
 @contextmanager
@@ -214,29 +225,25 @@ def adviser(
     described: str | None,
     part: int | None,
     *,
-    limit: int | None = None,
-    settle: bool | None = None,
-    met: str | None = None,
-    extend_met: bool | None = None,
-    met_player: int | None = None,
     many: bool = False,
+    met_player: int | None = None,
+    **calculation: Any,
 ) -> Iterator[Advisor]:
     """An adviser over the databases named, or those of this machine, with progress on a terminal.
 
     many : many questions come, none of which may keep the others waiting for long.
     """
-    from bgfmt.analysis.advisor import Advisor
     from bgfmt.analysis.sources import ASKED, Limits
     from bgfmt.cli.terminal import Progress
 
+    usual = Limits() if many else replace(ASKED, beside=Limits.beside, rolls=0) if paths else ASKED
     with opened(paths, described, part) as library, Progress("calculating", " pairs") as progress:
-        calculate: Any = "nothing" if settle is False else "all"
-        table = equity_table(met, extend_met)
-        usual = Limits() if many else replace(ASKED, beside=Limits.beside, rolls=0) if paths else ASKED
-        most = usual if limit is None else limit
-        yield Advisor(
-            library, met=table, met_player=met_player or 0, calculate=calculate, limit=most, progress=progress
+        yield engine_adviser(
+            library, met_player=met_player or 0, usual=usual, progress=progress, **calculation
         )
+
+
+# -- answers ---------------------------------------------------------------------------------------------
 
 
 def title(state: GameState) -> str:
@@ -255,9 +262,6 @@ def title(state: GameState) -> str:
     if state.money and state.beavers is False:
         words.append("no beavers")
     return ", ".join(words)
-
-
-# -- answers ---------------------------------------------------------------------------------------------
 
 
 def one_by_one(answer: Callable[[str], Plain]) -> int:

@@ -58,6 +58,20 @@ def threads_option(function: F) -> F:
     )(function)
 
 
+def address_options(port: int) -> Callable[[F], F]:
+    """`--host` and `--port` of a service, by default at this machine's own address."""
+
+    def decorated(function: F) -> F:
+        about = "Port; 0 picks a free one."
+        ports = click.IntRange(0, 65535)
+        function = click.option("--port", type=ports, default=port, show_default=True, help=about)(function)
+        return click.option(
+            "--host", default="127.0.0.1", show_default=True, callback=plain, help="Address to listen on."
+        )(function)
+
+    return decorated
+
+
 def plain(_: click.Context, option: click.Parameter, value: Any) -> Any:
     """Refuse names of hosts with blanks or signs that no name has, and empty ones."""
     for name in (value,) if isinstance(value, str) else value:

@@ -8,7 +8,6 @@ import click
 
 from bgfmt.analysis import questions
 from bgfmt.cli import asking, options
-from bgfmt.game.state import GameState
 
 if TYPE_CHECKING:
     from bgfmt.analysis.answers import RankedPlay
@@ -72,7 +71,7 @@ def _parts(line: str, roll: str | None) -> tuple[str, str | None]:
 
 
 def _lines(answer: questions.PlayAnswer) -> list[str]:
-    first, where, asked = answer.first, answer.position, answer.asked
+    first, where = answer.first, answer.position
     titles = {
         "money": f"money equity, cube {first.cube}",
         "match": f"equity at the score, match winning chance, {first.met}",
@@ -82,19 +81,19 @@ def _lines(answer: questions.PlayAnswer) -> list[str]:
     title = titles.get(first.measure, f"chance to be off within {first.measure.partition(':')[2]} more rolls")
     about = " (approximate)" if first.approximate else ""
     lines = [asking.board_of(where), "", f"{where}: {title}{about}"]
-    more = asking.title(asked) if isinstance(asked, GameState) else ""
+    more = asking.title(answer.state) if answer.state else ""
     lines += [more] if more else []
     for (high, low), one in answer.ranked.items():
         if not one.plays:
             lines.append(f"  {high}{low}  no chequer can move")
-        elif len(answer.ranked) > 1:
+        elif answer.one:
+            lines += [_line(place, play) for place, play in enumerate(answer.one.plays, 1)]
+        else:
             best = one.plays[0]
             rivals = [p for p in one.plays[1:] if (p.loss or 0.0) <= 5e-7]
             names = ", ".join(p.notation for p in rivals[:3]) + ", ..." * (len(rivals) > 3)
             equal = f"   (as good: {names})" if rivals else ""
             lines.append(f"  {high}{low}  {best.notation:<28} {_value(best)}{equal}")
-        else:
-            lines += [_line(place, one_play) for place, one_play in enumerate(one.plays[: answer.top], 1)]
     return [*lines, f"  {asking.source_line(first.source, first.table, first.max_error)}"]
 
 

@@ -8,12 +8,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from bgfmt import formats
+from bgfmt import formats, storage
 from bgfmt.errors import CapabilityError, FormatNeededError, LossError
-from bgfmt.files.database import Database, read_source
+from bgfmt.files.database import Database, open_source, read_source
 from bgfmt.formats import Format
-from bgfmt.formats.opening import create, fitting, open_source
-from bgfmt.storage import PathLike
+from bgfmt.storage import PathLike, Sink, Source
 from bgfmt.tables import Coarser, Table
 
 Progress = Callable[[int, int], None]
@@ -45,7 +44,7 @@ def save(
     reason = target.together(tables)
     if reason is not None:
         raise CapabilityError(reason)
-    with create(path, target, tables[0], options, force=force) as sink:
+    with _created(path, target, tables[0], options, force=force) as sink:
         for one in tables:
             target.write(one, sink, progress=progress, **options)
 
@@ -97,7 +96,7 @@ def convert(
             and not force
         ):
             raise CapabilityError(f"{os.fspath(destination)}: source and destination are one file")
-        with create(destination, target, table, options, force=force) as sink:
+        with _created(destination, target, table, options, force=force) as sink:
             target.write(table, sink, progress=progress, **options)
             if whole:
                 for piece in _rest(db):
@@ -218,9 +217,32 @@ def _opened(
     sizes: Mapping[str, int | None],
 ) -> Iterator[Database]:
     with open_source(path) as source:
-        said = dict(described) if described else fitting(source, format, sizes)
+        said = dict(described) if described else _description(source, format, sizes)
         with read_source(source, format=format, part=part or 0, **said) as db:
             yield db
+
+
+def _description(source: Source, name: str | None, sizes: Mapping[str, Any]) -> dict[str, Any]:
+    """Of sizes, those that describe a file without header; none where it has one or they fit no reading."""
+    if name is None or ":" in name:
+        return {}
+    chosen = formats.get(name)
+    if chosen.recognise(formats.head_of(source)):
+        return {}
+    given = {k: v for k, v in sizes.items() if k in chosen.headerless and v is not None}
+    guesses = chosen.guess(source)
+    return given if not guesses or any(given.items() <= guess.items() for guess in guesses) else {}
+
+
+@contextlib.contextmanager
+def _created(
+    path: PathLike, form: Format[Any], table: Table, options: Mapping[str, Any], *, force: bool
+) -> Iterator[Sink]:
+    """A new file, or folder of files, for a table in a format; it appears whole or not at all."""
+    files = form.files(table, options)
+    new = storage.create_folder(path, files, force=force) if files else storage.create(path, force=force)
+    with new as sink:
+        yield sink
 
 
 def _rest(db: Database) -> Iterator[memoryview]:

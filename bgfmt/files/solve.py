@@ -10,24 +10,22 @@ import errno
 import inspect
 import os
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from bgfmt.errors import CapabilityError, SolverError
-from bgfmt.files.convert import save
-from bgfmt.files.stores import OutputFile, StoreReport, fill_store, store_of
+from bgfmt.errors import CapabilityError
+from bgfmt.files.database import load
+from bgfmt.files.stores import OutputFile, StoreReport, fill_store, remove
 from bgfmt.solver import registry
 from bgfmt.solver.machine import check_disk
 from bgfmt.solver.one_sided import mapped_disk
-from bgfmt.solver.plan import Plan
-from bgfmt.solver.registry import Solver, solver_of
+from bgfmt.solver.registry import Solver
 from bgfmt.solver.workers import Workers
 from bgfmt.storage import PathLike, check_output
 from bgfmt.storage.mapped import MappedRoom
 
 Progress = Callable[[int, int], None]
-PLACES = 25  # of hypergammon: 24 points and the bar
 SLACK_BYTES = 150_000_000  # that a process may take before the pages of mapped arrays go
 
 
@@ -72,8 +70,8 @@ def solve(
         * one-sided: `gammon`, also gammon distributions. two-sided: `cubeful`, all four equities;
         * match: `away`, the points that both sides need, `met`, `player` (which player of `met` the first side is);
         * hypergammon: `threshold`, `restart`, `resume`, `sweeping`, called as ``sweeping(sweep, greatest change)``
-          instead of `progress` (`bgfmt.files.solve_hypergammon.solve_hypergammon`);
-        * hypergammon-met: `length`, `table`, `live`, `sweeping` (`bgfmt.files.solve_met.solve_hypergammon_met`);
+          instead of `progress` (`bgfmt.solver.hypergammon.hypergammon`);
+        * hypergammon-met: `length`, `table`, `live`, `sweeping` (`bgfmt.files.solve_met.hypergammon_met`);
         * those of the format; `bgfmt formats` lists them.
 
     Returns
@@ -86,15 +84,12 @@ def solve(
     or of another table; ClusterError; CapabilityError and FormatNeededError for a format that does not fit;
     OutputExistsError; OSError; TypeError for an option that this kind of solve does not take.
     """
-    made = registry.get(what)
-    for name, parameter in inspect.signature(made).parameters.items():
-        if (
-            parameter.kind is parameter.KEYWORD_ONLY
-            and parameter.default is parameter.empty
-            and name not in options
-        ):
+    solver = registry.get(what)
+    for name, parameter in inspect.signature(solver).parameters.items():
+        required = parameter.kind is parameter.KEYWORD_ONLY and parameter.default is parameter.empty
+        if required and name not in options:
             raise TypeError(f"solve({what!r}, ...) needs {name}=")
-    if isinstance(made, type):
+    if isinstance(solver, type):
         solve_table(
             what, points, chequers, path, recipe=recipe, format=format, force=force, threads=threads,
             progress=progress, **options,
@@ -103,7 +98,7 @@ def solve(
         named = {name: value for name, value in (("recipe", recipe), ("format", format)) if value is not None}
         if path is None:
             raise CapabilityError("a file to make has to be named")
-        made(path, points, chequers, force=force, threads=threads, progress=progress, **named, **options)
+        solver(path, points, chequers, force=force, threads=threads, progress=progress, **named, **options)
     return Path(path if path is not None else options["store"])
 
 
@@ -111,7 +106,7 @@ def solve_table(
     what: str,
     points: int,
     chequers: int,
-    path: PathLike | None,
+    path: PathLike | None = None,
     *,
     recipe: Any = None,
     format: str | None = None,
@@ -133,49 +128,43 @@ def solve_table(
     tiles : go through a store tile by tile, whatever the size. announce : called with the address of a cluster's
     dashboard, if it has one.
     """
-    solver_class = registry.get(what)
-    own = {name: options.pop(name) for name in getattr(solver_class, "options", frozenset()) & options.keys()}
-    solver = solver_of(what, points, chequers, recipe=recipe, **own)
-    if path is None and format is None and not options:
-        file = None
-    elif path is None:
-        raise CapabilityError("a format and its options are of a file to make, and none was named")
-    else:
+    known: Any = registry.get(what)
+    own = {name: options.pop(name) for name in known.options & options.keys()}
+    for name in known.opens & own.keys():
+        own[name] = own[name] if own[name] is None else load(own[name])
+    solver = registry.solver_of(what, points, chequers, recipe=recipe, **own)
+    file = None
+    if path is not None:
         file = OutputFile(solver, path, format, force, options)
+    elif format is not None or options:
+        raise CapabilityError("a format and its options are of a file to make, and none was named")
     tiles = tiles or store is not None or device is not None or isinstance(workers, str)
     tiles = tiles or (solver.stores and memory is not None)
     large = file is not None and file.takes_body and solver.large
-    if tiles or large or scratch is not None or resume:
+    if tiles or large or scratch is not None or (resume and not solver.keeps_state):
         if not solver.stores or (file is not None and not file.takes_body and not tiles):
             target = "a store" if file is None else f"format {file.target.name}"
             raise CapabilityError(
                 f"{solver.what} in {target} is solved in one go: it goes through no store and cannot be resumed"
             )
-        if file is not None and store is None:
-            scratch = _scratch_path(file.path, scratch)
-        return fill_store(
-            solver, file, store=store, scratch=scratch, workers=workers, device=device, memory=memory,
-            resume=resume, layers=not tiles, threads=threads, progress=progress, announce=announce,
+        place = _store(file, store, scratch, solver.beside)
+        report = fill_store(
+            solver, file, place, workers=workers, device=device, memory=memory, resume=resume, layers=not tiles,
+            threads=threads, progress=progress, announce=announce,
         )  # fmt: skip
+        if store is None:
+            remove(place)
+        return report
     if file is None:
         raise CapabilityError("a file to make or a store has to be named")
-    _in_memory(solver, file, memory, {"threads": threads, "workers": workers, "progress": progress})
+    how: dict[str, Any] = {"threads": threads, "workers": workers, "progress": progress}
+    if solver.keeps_state:
+        how |= {"state": Path(f"{os.fspath(file.path)}{solver.beside}"), "resume": resume}
+    _in_memory(solver, file, memory, how)
     return None
 
 
-def solve_stored(
-    what: str,
-    points: int,
-    chequers: int,
-    path: PathLike | None = None,
-    *,
-    cluster: str | None = None,
-    **options: Any,
-) -> StoreReport:
-    """Solve through a store tile by tile; `cluster` is the address of workers, options are those of `solve_table`."""
-    solved = solve_table(what, points, chequers, path, workers=cluster, tiles=True, **options)
-    assert solved is not None
-    return solved
+solve_stored = partial(solve_table, tiles=True)
 
 
 def _in_memory(solver: Solver, file: OutputFile, memory: int | None, how: dict[str, Any]) -> None:
@@ -184,26 +173,29 @@ def _in_memory(solver: Solver, file: OutputFile, memory: int | None, how: dict[s
     disk = mapped_disk(planned, 32 * len(solver.arrays())) if planned.scratch else planned.output
     check_disk(planned.output, path, disk - planned.output, path)
     if solver.fills and file.takes_body:
-        with file.sink() as sink, file.target.body(sink, file.blank, **file.options) as arrays:
-            solver.solve(out=next(iter(arrays.values())), **how)
-        return
-    with _room(planned, path) as room:
-        table = solver.solve(**how) if room is None else solver.solve(room=room, **how)
-        with file.sink() as sink:
-            file.target.write(table, sink, **file.options)
+        with file.body() as (_, arrays):
+            how["out"] = next(iter(arrays.values()))
+            solver.solve(**how)
+    elif planned.scratch:  # the arrays lie on the disk
+        with MappedRoom(path.resolve().parent, planned.memory - SLACK_BYTES) as room:
+            how["room"] = room
+            file.write(solver.solve(**how))
+    else:
+        file.write(solver.solve(**how))
+    if "state" in how:
+        how["state"].unlink(missing_ok=True)
 
 
-def _room(planned: Plan, path: Path) -> AbstractContextManager[MappedRoom | None]:
-    """Room on the disk for arrays that are not to be in memory."""
-    if not planned.scratch:
-        return nullcontext(None)
-    return MappedRoom(path.resolve().parent, planned.memory - SLACK_BYTES)
-
-
-def _scratch_path(path: PathLike, scratch: PathLike | None) -> Path:
-    """Where the store of a file is kept until the file is safe; what could keep it from being made is said now."""
-    beside = Path(store_of(path)) if scratch is None else Path(scratch)
-    if beside.resolve() == Path(path).resolve():
+def _store(file: OutputFile | None, store: PathLike | None, scratch: PathLike | None, suffix: str) -> str:
+    """Where the store is kept; what could keep one that goes when the file is safe from being made is said now."""
+    if store is not None or file is None:
+        if store is None:
+            raise CapabilityError("a file to make or a store has to be named")
+        if not os.fspath(store):
+            raise FileNotFoundError(errno.ENOENT, "an empty name is no name of a store", "")
+        return os.fspath(store)
+    beside = Path(f"{os.fspath(file.path)}{suffix}" if scratch is None else scratch)
+    if beside.resolve() == Path(file.path).resolve():
         raise CapabilityError(f"{beside}: the store cannot be the output itself")
     try:
         if not beside.is_dir():
@@ -211,53 +203,6 @@ def _scratch_path(path: PathLike, scratch: PathLike | None) -> Path:
     except OSError as error:
         if error.errno == errno.ENAMETOOLONG and scratch is None:
             text = "the name of its store would be too long; name another one"
-            raise OSError(error.errno, text, os.fspath(path)) from None
+            raise OSError(error.errno, text, os.fspath(file.path)) from None
         raise
-    return beside
-
-
-# -- solves that are no single table ---------------------------------------------------------------------
-
-
-def hypergammon(path: PathLike, points: int, chequers: int, *, progress: Any = None, **options: Any) -> None:
-    """See `bgfmt.files.solve_hypergammon.solve_hypergammon`."""
-    from bgfmt.files.solve_hypergammon import solve_hypergammon
-
-    _check_places(points)
-    solve_hypergammon(path, chequers, **options)
-
-
-def hypergammon_met(
-    path: PathLike, points: int, chequers: int, *, length: int, progress: Any = None, **options: Any
-) -> None:
-    """See `bgfmt.files.solve_met.solve_hypergammon_met`."""
-    from bgfmt.files.solve_met import solve_hypergammon_met
-
-    _check_places(points)
-    solve_hypergammon_met(path, length, chequers=chequers, **options)
-
-
-def _check_places(points: int) -> None:
-    if points != PLACES:
-        raise SolverError(f"hypergammon has {PLACES} points, with the bar, not {points}")
-
-
-def gnubg_2001(
-    path: PathLike,
-    points: int = 6,
-    chequers: int = 15,
-    *,
-    force: bool = False,
-    threads: int | None = None,
-    progress: Progress | None = None,
-) -> None:
-    """Make gnubg's `gnubg.bd` of May 2001 to November 2002: two tables, 5,180,448 bytes, no header.
-
-    OutputExistsError for an existing file unless `force`; OSError.
-    """
-    from bgfmt.solver import gnubg2001
-
-    if (points, chequers) != (6, 15):
-        raise SolverError(f"gnubg's file of 2001 has 6 points and 15 chequers, not {points} and {chequers}")
-    check_output(path, force=force)
-    save(list(gnubg2001.solve()), path, format=gnubg2001.NAME, force=force)
+    return str(beside)

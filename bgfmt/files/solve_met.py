@@ -7,7 +7,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -17,11 +16,18 @@ from bgfmt.game.board import Position, Side
 from bgfmt.game.moves import legal_plays
 from bgfmt.met import Met, gnubg_xml
 from bgfmt.met.making import LIVE, Wins, make
+from bgfmt.solver.hypergammon import HypergammonSolver
 from bgfmt.storage import PathLike, check_output, create
 from bgfmt.tables import ExactHypergammon, Hypergammon
 
-CHANCES = 5
 FARTHEST = 24
+POINTS_WON = (
+    2,
+    1,
+    1,
+    -1,
+    -1,
+)  # win, win gammon, win backgammon, lose gammon, lose backgammon: what each adds to -1
 
 
 @dataclass(frozen=True)
@@ -55,44 +61,36 @@ def start(chequers: int) -> Position:
 
 def opening(table: Hypergammon | ExactHypergammon) -> Opening:
     """The opening of a hypergammon table."""
-    total = np.zeros(CHANCES + 1)
+    total = np.zeros(len(POINTS_WON))
     rolls = list(combinations(range(1, 7), 2))
     for low, high in rolls:
-        results = [play.result for play in legal_plays(start(table.chequers), high, low)]
-        theirs = _chances(table, [(r.them, r.us) for r in results])
-        total += theirs[np.argmin(theirs[:, CHANCES])]
-    win, win_gammon, win_backgammon, lose_gammon, lose_backgammon, equity = (total / len(rolls)).tolist()
-    # the other side's numbers, turned
-    return Opening(-equity, (1 - win, lose_gammon, lose_backgammon, win_gammon, win_backgammon))
+        results = (play.result for play in legal_plays(start(table.chequers), high, low))
+        theirs = np.array([[*table.lookup(r.swapped()).outcomes.values()] for r in results])
+        total += theirs[np.argmin(theirs @ POINTS_WON)]
+    win, win_gammon, win_backgammon, lose_gammon, lose_backgammon = (total / len(rolls)).tolist()
+    # the other side's chances, turned
+    chances = (1 - win, lose_gammon, lose_backgammon, win_gammon, win_backgammon)
+    return Opening(float(np.dot(chances, POINTS_WON)) - 1, chances)
 
 
-def _chances(table: Hypergammon | ExactHypergammon, pairs: list[tuple[Side, Side]]) -> Any:
-    """(m, 6): chances and cubeless equity of the side on roll."""
-    numbers = np.array(
-        [table.side_number(us) * table.positions + table.side_number(them) for us, them in pairs]
-    )
-    rows = table.values(numbers)[:, : CHANCES + 1].copy()
-    if isinstance(table, Hypergammon):
-        win, win_gammon, win_backgammon, lose_gammon, lose_backgammon = rows[:, :CHANCES].T
-        rows[:, CHANCES] = 2 * win - 1 + win_gammon - lose_gammon + win_backgammon - lose_backgammon
-    return rows
-
-
-def solve_hypergammon_met(
+def hypergammon_met(
     path: PathLike,
-    length: int,
+    points: int,
+    chequers: int,
     *,
+    length: int,
     table: PathLike | None = None,
-    chequers: int = 3,
     live: float = LIVE,
     force: bool = False,
     threads: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
     sweeping: Callable[[int, float], None] | None = None,
 ) -> Met:
     """Make the match equity table of hypergammon, as gnubg's XML, in a file that appears whole or not at all.
 
     Parameters
     ----------
+    points : 25, the bar being one.
     length : points of the longest match, 1 to 64.
     table : a hypergammon table, best one of recipe ``exact``; without it that of `chequers` is solved, and not kept.
     live : the cube's efficiency; see `bgfmt.met.making`.
@@ -103,29 +101,19 @@ def solve_hypergammon_met(
     SolverError for a file of another kind; PositionError for a length or efficiency out of range;
     OutputExistsError for a file that is there, unless `force`.
     """
+    solver = HypergammonSolver(points, chequers, recipe="exact", sweeping=sweeping)
     check_output(path, force=force)
-    make(length, Wins(0, 0), name="", live=live)  # whatever is wrong with them is said before the work
-    known = _table(table, chequers, threads, sweeping)
-    begun = opening(known)
-    name = f"Hypergammon, {known.chequers} chequer{'s'[: known.chequers > 1]}"
-    met = make(length, begun.wins, name=Path(path).stem, title=name, live=live)
-    said = (
-        f"bgfmt, from a {known.kind} table: {begun.wins.gammon:.6f} of wins are gammons, "
-        f"{begun.wins.backgammon:.6f} backgammons; cube efficiency {live:.3f}"
+    make(length, Wins(0, 0), name="", live=live)  # an error in them comes before the work
+    known = solver.solve(threads=threads) if table is None else load(table)
+    if not isinstance(known, Hypergammon | ExactHypergammon):
+        raise SolverError(f"{os.fspath(table or '')}: a {known.kind} table, not a hypergammon one")
+    wins = opening(known).wins
+    title = f"Hypergammon, {known.chequers} chequer{'s'[: known.chequers > 1]}"
+    met = make(length, wins, name=Path(path).stem, title=title, live=live)
+    description = (
+        f"bgfmt, from a {known.kind} table: {wins.gammon:.6f} of wins are gammons, "
+        f"{wins.backgammon:.6f} backgammons; cube efficiency {live:.3f}"
     )
     with create(path, force=force) as sink:
-        sink.write(gnubg_xml.write(met, said))
+        sink.write(gnubg_xml.write(met, description))
     return met
-
-
-def _table(
-    path: PathLike | None, chequers: int, threads: int | None, sweeping: Callable[[int, float], None] | None
-) -> Hypergammon | ExactHypergammon:
-    if path is None:
-        from bgfmt.solver.hypergammon import hypergammon
-
-        return hypergammon(chequers, recipe="exact", threads=threads, sweeping=sweeping).table
-    table = load(path)
-    if not isinstance(table, Hypergammon | ExactHypergammon):
-        raise SolverError(f"{os.fspath(path)}: a {table.kind} table, not a hypergammon one")
-    return table

@@ -7,7 +7,7 @@ a question is about is relative, the player on roll first: `position`, `owner`, 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Annotated, Literal
 
 from bgfmt.errors import PositionError
 from bgfmt.game.board import Position, Side
@@ -40,7 +40,7 @@ class GameState:
     sides: tuple[Side, Side] = (START, START)
     turn: int = 1
     dice: tuple[int, int] | None = None
-    cube_value: int = 1
+    cube_value: Annotated[int, "What the cube shows."] = 1
     cube_owner: int | None = None
     doubled: bool = False
     resigned: int = 0
@@ -125,12 +125,12 @@ class GameState:
 
     @property
     def position(self) -> Position:
-        """The board, the player on roll first."""
+        """Both sides, the side on roll first."""
         return Position(self.sides[self.turn], self.sides[1 - self.turn])
 
     @property
     def owner(self) -> Owner:
-        """Where the cube lies for the player on roll: "centered", "owned" or "opponent"."""
+        """Where the cube lies for the side on roll: `centered`, `owned` or `opponent`."""
         if self.cube_owner is None:
             return "centered"
         return "owned" if self.cube_owner == self.turn else "opponent"
@@ -147,10 +147,15 @@ class GameState:
 
     @property
     def away(self) -> tuple[int, int] | None:
-        """Points that the player on roll and the other still need; None in money play."""
+        """The points that the side on roll and the other need."""
         if not self.length:
             return None
         return self.length - self.scores[self.turn], self.length - self.scores[1 - self.turn]
+
+    @property
+    def crawford_game(self) -> bool | None:
+        """Whether this is the Crawford game."""
+        return self.crawford if self.length else None
 
     @property
     def post_crawford(self) -> bool:

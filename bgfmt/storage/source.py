@@ -11,10 +11,12 @@ interpreter, while `mmap.close()` refuses.
 from __future__ import annotations
 
 import contextlib
+import errno
 import io
 import mmap
 import os
 import re
+import stat
 import tempfile
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
@@ -33,7 +35,38 @@ from bgfmt.storage.system import PathLike
 from bgfmt.tables.rows import LazyRows, Rows, wrapped
 
 Piece = bytes | bytearray | memoryview
+_KINDS = {
+    stat.S_IFIFO: "a FIFO",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+}
 Progress = Callable[[int, int], None]
+
+
+def require_regular(status: os.stat_result, name: str) -> None:
+    """OSError unless the status is that of a regular file."""
+    if stat.S_ISDIR(status.st_mode):
+        raise IsADirectoryError(errno.EISDIR, "is a folder, not a regular file", name)
+    if not stat.S_ISREG(status.st_mode):
+        kind = _KINDS.get(stat.S_IFMT(status.st_mode), "something else")
+        raise OSError(errno.EINVAL, f"is {kind}, not a regular file", name)
+
+
+def open_regular(path: PathLike, flags: int = os.O_RDONLY) -> int:
+    """Descriptor of an existing regular file. Anything else is refused at once: a FIFO does not make us wait."""
+    name = os.fspath(path)
+    require_regular(os.stat(name), name)
+    more = ("O_NONBLOCK", "O_NOCTTY", "O_CLOEXEC", "O_BINARY")
+    for flag in more:
+        flags |= getattr(os, flag, 0)
+    fd = os.open(name, flags)
+    try:
+        require_regular(os.fstat(fd), name)
+    except BaseException:
+        os.close(fd)
+        raise
+    return fd
 
 
 class Window(Protocol):
@@ -156,7 +189,7 @@ class MappedSource(_Whole):
     """A regular file, mapped: nothing is read until it is used. With `fd`, that file, which `path` only names."""
 
     def __init__(self, path: PathLike, fd: int | None = None) -> None:
-        at = system.open_regular(path) if fd is None else fd
+        at = open_regular(path) if fd is None else fd
         try:
             size = os.fstat(at).st_size
             self._map = mmap.mmap(at, 0, access=mmap.ACCESS_READ) if size else None
@@ -271,10 +304,6 @@ def open_source(path: PathLike | BinaryIO, *, guard: bool = False, **options: An
     that can seek is read where it is; a store of chunks gives its description. OSError for what is no regular file
     (a folder, a device, a FIFO), at once.
     """
-    from bgfmt.storage import chunks
-
-    if not options and chunks.is_store(path):
-        return chunks.StoreSource(path)  # type: ignore[arg-type]
     if is_url(path):
         from bgfmt.storage import remote
 
@@ -283,6 +312,11 @@ def open_source(path: PathLike | BinaryIO, *, guard: bool = False, **options: An
         raise CapabilityError(f"{', '.join(sorted(options))}: options of addresses on the network only")
     if not isinstance(path, (str, os.PathLike)):
         return ReadableSource(path)
+    if "://" in os.fspath(path) or os.path.isdir(path):
+        from bgfmt.storage import chunks
+
+        if chunks.is_store(path):
+            return chunks.StoreSource(path)
     return GuardedSource(path) if guard else MappedSource(path)
 
 
@@ -426,7 +460,7 @@ class GuardedSource(RangeSource):
     """A regular file read by `pread`: when someone cuts it short that is a TruncatedError, not the end of us."""
 
     def __init__(self, path: PathLike) -> None:
-        self._fd = fd = system.open_regular(path)
+        self._fd = fd = open_regular(path)
         super().__init__(
             os.fspath(path), os.fstat(fd).st_size, lambda at, size: system.read_at(fd, size, at), Path(path)
         )

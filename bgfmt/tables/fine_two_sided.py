@@ -10,72 +10,35 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgfmt.game import board
-from bgfmt.game.board import Position, Side
-from bgfmt.tables.base import ArrayRule, Breach, Coarser, Column
-from bgfmt.tables.numbering import OfRaces
+from bgfmt.tables.base import ArrayRule, Breach, Coarser
 from bgfmt.tables.rows import Array, PairRows, Rows
-from bgfmt.tables.scales import EQUITY_HALF, Floats
-from bgfmt.tables.two_sided import EQUITY_COLUMNS, Equities, TwoSided
+from bgfmt.tables.two_sided import EQUITY_HALF, PairEquities, TwoSided
 
 UNIT_24 = 4_194_000
 """Units of 24-bit integers in an equity of 1; the integer 0 is an equity of -2."""
 MOST = 3.0  # a backgammon; whether such tables count gammons is not known
 
 
-def fine_equities(rows: Array) -> Floats:
+def fine_equities(rows: Array) -> Array:
     """Equities of stored numbers: float32 as they stand, 24-bit integers as value / 4194000 - 2 in float64."""
     values = np.asarray(rows)
     return values if values.dtype.kind == "f" else values / UNIT_24 - 2
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class FineTwoSided(OfRaces):
-    """Equities of the side on roll: (n, n, 4), indexed [us, them]; columns cubeless, owned, centered, opponent.
-
-    float32, or uint32 with 24-bit integers, equity = value / 4194000 - 2.
-    """
+class FineTwoSided(PairEquities):
+    """Equities of the side on roll, always four: float32, or 24-bit integers in uint32, see `fine_equities`."""
 
     kind: ClassVar[str] = "two-sided-fine"
-    unit: ClassVar[str] = "equity"
-    equities: Rows
+    printed: ClassVar[str] = "%+10.7f"
 
     @classmethod
     def rules(cls, points: int, chequers: int) -> tuple[ArrayRule, ...]:
         n = board.count(points, chequers)
         return (ArrayRule("equities", ((n, n, 4),), ("f4", "u4")),)
 
-    def facts(self) -> dict[str, Any]:
-        return {"cubeful": True}
-
-    def lookup(self, asked: Side | Position) -> Equities:
-        number = self.number(asked)
-        assert isinstance(asked, Position)
-        us, them = divmod(number, self.positions)
-        return Equities(asked, number, *(float(x) for x in fine_equities(self.equities[us, them])))
-
-    def lookup_many(self, us: Any, them: Any = None, *, column: str | None = None) -> Floats:
-        """(N, 4) equities of many pairs of sides as `numbers` takes them; (N,) of one `column`."""
-        place = self._column(column, EQUITY_COLUMNS)
-        rows = fine_equities(np.asarray(self.equities[self.pairs(us, them)]))
-        return rows if place is None else rows[:, place]
-
-    def answers(self, column: str | None = None) -> list[str]:
-        place = self._column(column, EQUITY_COLUMNS)
-        return list(EQUITY_COLUMNS) if place is None else [EQUITY_COLUMNS[place]]
-
-    @property
-    def columns(self) -> tuple[Column, ...]:
-        shown = [
-            Column(c, "equity", ("  " if k == 0 else "") + " %+10.7f") for k, c in enumerate(EQUITY_COLUMNS)
-        ]
-        return (Column("win", "chance"), *shown)
-
-    def values(self, numbers: NDArray[np.int64]) -> NDArray[np.float64]:
-        found = fine_equities(self.at(self.equities, numbers)).astype(np.float64)
-        return np.concatenate([found[:, :1] / 2 + 0.5, found], axis=1)
-
-    def read(self, name: str, stored: Array) -> NDArray[np.float64]:
-        return np.asarray(fine_equities(stored), np.float64)
+    def decoded(self, stored: Array) -> Array:
+        return fine_equities(stored)
 
     def breaches(self, start: int, block: dict[str, Array]) -> Iterator[Breach]:
         equities = fine_equities(block["equities"])

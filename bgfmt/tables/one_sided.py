@@ -9,21 +9,25 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from bgfmt.errors import NotCoveredError
 from bgfmt.game import board
 from bgfmt.game.board import Position, Side
 from bgfmt.tables.base import ArrayRule, Breach, Coarser, Column
 from bgfmt.tables.mean_rolls import MeanRolls
 from bgfmt.tables.normal import NormalOneSided
-from bgfmt.tables.rolls import OfRolls, OneSideAnswer, Rolls, Which, rolls_columns, rolls_of, rolls_values
-from bgfmt.tables.rows import Array, LazyRows, Rows
-from bgfmt.tables.scales import (
+from bgfmt.tables.rolls import (
     CHANCE_WHOLE,
     PIPS_PER_ROLL,
-    Floats,
+    OfRolls,
+    OneSideAnswer,
+    Rolls,
+    Which,
     chances,
     moments,
+    rolls_columns,
+    rolls_of,
+    rolls_values,
 )
+from bgfmt.tables.rows import Array, LazyRows, Rows
 
 MOST_ROLLS = 256
 
@@ -41,16 +45,16 @@ class Race(OneSideAnswer):
 
     side: Side
     number: int
-    stored: Floats
-    stored_gammon: Floats | None
+    stored: Array
+    stored_gammon: Array | None
 
     @property
-    def bearoff(self) -> Floats:
+    def bearoff(self) -> Array:
         """(rolls,) chances of bearing the last chequer off in exactly i rolls, in the width of the host."""
         return chances(self.stored)
 
     @property
-    def gammon(self) -> Floats | None:
+    def gammon(self) -> Array | None:
         """The same for the first chequer, or None."""
         return None if self.stored_gammon is None else chances(self.stored_gammon)
 
@@ -154,13 +158,12 @@ class OneSided(OfRolls):
         gammon = None if self.gammon is None else np.asarray(self.gammon[number])
         return Race(asked, number, np.asarray(self.bearoff[number]), gammon)
 
-    def lookup_many(self, us: Any, them: Any = None, *, column: str | None = None) -> Floats:
-        """(N, rolls) chances of many sides, as `numbers` takes them: column "bearoff" (the default) or "gammon"."""
-        numbers = self.alone(us, them)
+    def lookup_many(self, us: Any, them: Any = None, *, column: str | None = None) -> Array:
+        """(N, rolls) chances of many sides: column "bearoff" (the default) or "gammon"; (N,) of any of `columns`."""
         rows = self.arrays().get(column or "bearoff")
         if rows is None:
-            raise NotCoveredError(f"the table has no {column} distributions")
-        return chances(rows[numbers])
+            return super().lookup_many(us, them, column=column)
+        return chances(rows[self.entry_numbers(us, them)[0]])
 
     def rolls(self, which: Which) -> Rolls:
         return rolls_of(np.asarray(self.bearoff[which]))
@@ -168,11 +171,13 @@ class OneSided(OfRolls):
     def first_rolls(self, which: Which) -> Rolls | None:
         return None if self.gammon is None else rolls_of(np.asarray(self.gammon[which]))
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(self.arrays())
+
     def answers(self, column: str | None = None) -> list[str]:
         rows = self.arrays().get(column or "bearoff")
-        if rows is None:
-            raise NotCoveredError(f"the table has no {column} distributions")
-        return [str(k) for k in range(rows.shape[1])]
+        return super().answers(column) if rows is None else [str(k) for k in range(rows.shape[1])]
 
     @property
     def columns(self) -> tuple[Column, ...]:

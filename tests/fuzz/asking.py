@@ -9,9 +9,9 @@ from functools import cache
 from typing import Any
 
 from bgfmt.extras.serve import bulk
-from bgfmt.extras.serve.app import Service, Settings
+from bgfmt.extras.serve.app import Service
 from bgfmt.extras.serve.holdings import Holdings
-from bgfmt.extras.serve.parameters import question
+from bgfmt.extras.serve.parameters import Settings, question
 from tests.fuzz.corpus import FIXTURES
 
 BODIES = (
@@ -68,7 +68,7 @@ def body(data: bytes) -> None:
             found.block(start)
         return
     route = word.decode("ascii", "replace") if word in (b"lookup", b"race", b"cube", b"play") else "lookup"
-    service()._many(route, rest, question({}), not rest.startswith(b"{"), "gzip")
+    service().many(route, rest, question({}), not rest.startswith(b"{"))
 
 
 def request(data: bytes) -> str:

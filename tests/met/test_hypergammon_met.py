@@ -14,7 +14,7 @@ import bgfmt
 from bgfmt import met as tables
 from bgfmt.cli import run
 from bgfmt.errors import BgfmtError, OutputExistsError, PositionError, SolverError
-from bgfmt.files.solve_met import opening, solve_hypergammon_met, start
+from bgfmt.files.solve_met import hypergammon_met, opening, start
 from bgfmt.game.moves import legal_plays
 from bgfmt.met import gnubg_xml
 from bgfmt.met.making import Wins, make
@@ -66,10 +66,10 @@ def test_refusals(tmp_path: Path, golden: Path) -> None:
             Wins(*parts)
     target = tmp_path / "x.xml"
     with pytest.raises(SolverError, match="not a hypergammon one"):
-        solve_hypergammon_met(target, 5, table=golden / "gnubg/ts_01x01.bd")
+        hypergammon_met(target, 25, 1, length=5, table=golden / "gnubg/ts_01x01.bd")
     target.write_text("mine")
     with pytest.raises(OutputExistsError):
-        solve_hypergammon_met(target, 5, chequers=1)
+        hypergammon_met(target, 25, 1, length=5)
     assert target.read_text() == "mine"
     assert run(["solve", "hypergammon-met", "0", "-o", str(tmp_path / "y.xml")]) == 2
     assert run(["solve", "hypergammon-met", "65", "-o", str(tmp_path / "y.xml")]) == 2
@@ -98,7 +98,7 @@ def test_opening_by_hand() -> None:
 def test_the_file(tmp_path: Path, golden: Path) -> None:
     path = tmp_path / "hypergammon.xml"
     table = golden / "gnubg/hyper1.bd"
-    made = solve_hypergammon_met(path, 9, table=table)
+    made = hypergammon_met(path, 25, 1, length=9, table=table)
     read = tables.load(path)
     assert (read.name, read.title, read.length) == ("hypergammon", "Hypergammon, 1 chequer", 9)
     assert np.abs(np.array(read.pre) - np.array(made.pre)).max() < 1e-12
@@ -119,7 +119,7 @@ def test_what_is_written_is_read() -> None:
 
 
 def test_gnubg_reads_it(oracle: Callable[[str], str], tmp_path: Path) -> None:
-    made = solve_hypergammon_met(tmp_path / "h.xml", 7, chequers=1)
+    made = hypergammon_met(tmp_path / "h.xml", 25, 1, length=7)
     said = subprocess.run(
         [oracle("gnubg"), "-t", "-q"], input="set met h.xml\nshow met\nquit\n", cwd=tmp_path,
         env={"HOME": str(tmp_path), "PATH": ""}, capture_output=True, text=True, timeout=280, check=True,

@@ -19,7 +19,6 @@ import bgfmt
 from bgfmt import Position
 from bgfmt.cli import run
 from bgfmt.errors import FormatNeededError, SolverError
-from bgfmt.files.solve_hypergammon import solve_hypergammon, state_of
 from bgfmt.game.moves import legal_plays
 from bgfmt.solver.hypergammon import Iteration, hypergammon, state, sweeps
 from bgfmt.tables import ExactHypergammon, Hypergammon
@@ -52,9 +51,11 @@ def test_one_chequer_to_the_byte(golden: Path, tmp_path: Path) -> None:
     folder = golden / "gnubg"
     cases = {"hyper1.bd": None, "hyper1_t1.bd": 1.0, "hyper1_t0.1.bd": 0.1, "hyper1_t0.bd": 0.0}
     for name, threshold in cases.items():
-        made = solve_hypergammon(tmp_path / name, 1, threshold=threshold)
+        made = bgfmt.solve("hypergammon", 25, 1, tmp_path / name, threshold=threshold)
         assert made.read_bytes() == (folder / name).read_bytes(), name
-    again = solve_hypergammon(tmp_path / "r.bd", 1, threshold=1.0, restart=folder / "hyper1_t0.1.bd")
+    again = bgfmt.solve(
+        "hypergammon", 25, 1, tmp_path / "r.bd", threshold=1.0, restart=folder / "hyper1_t0.1.bd"
+    )
     assert again.read_bytes() == (folder / "h1_restart.bd").read_bytes()
 
 
@@ -69,7 +70,7 @@ def test_two_chequers_to_the_byte() -> None:
 def test_as_the_real_makehyper(oracle: Callable[[str], str], tmp_path: Path, threshold: str) -> None:
     command = [oracle("makehyper"), "-c", "1", "-t", threshold, "-f", "h.bd"]
     subprocess.run(command, cwd=tmp_path, capture_output=True, check=True)
-    made = solve_hypergammon(tmp_path / "ours.bd", 1, threshold=float(threshold))
+    made = bgfmt.solve("hypergammon", 25, 1, tmp_path / "ours.bd", threshold=float(threshold))
     assert made.read_bytes() == (tmp_path / "h.bd").read_bytes()
 
 
@@ -182,7 +183,7 @@ def test_exact_is_near_gnubg_where_the_rules_agree() -> None:
 
 
 def test_an_exact_table_is_a_table(tmp_path: Path) -> None:
-    path = solve_hypergammon(tmp_path / "h.npz", 1, recipe="exact")
+    path = bgfmt.solve("hypergammon", 25, 1, tmp_path / "h.npz", recipe="exact")
     with bgfmt.open(path) as db:
         assert isinstance(db.table, ExactHypergammon)
         race = Position(bgfmt.Side(0, 1), bgfmt.Side(0, 0, 1))  # off with any roll, and a gammon
@@ -224,8 +225,8 @@ def test_a_solve_that_guesses_is_resumed_to_the_same_bytes(
 ) -> None:
     """States are kept between two cycles of sweeps alone, where nothing is remembered but the numbers."""
     monkeypatch.setattr("bgfmt.solver.hypergammon.LONG", 1)
-    monkeypatch.setattr("bgfmt.files.solve_hypergammon.KEEP_EVERY", -1.0)
-    solve_hypergammon(tmp_path / "whole.npz", 1, recipe="exact")
+    monkeypatch.setattr("bgfmt.solver.hypergammon.KEEP_EVERY", -1.0)
+    bgfmt.solve("hypergammon", 25, 1, tmp_path / "whole.npz", recipe="exact")
 
     def stop(sweep: int, change: float) -> None:
         if sweep == 16:
@@ -233,10 +234,16 @@ def test_a_solve_that_guesses_is_resumed_to_the_same_bytes(
 
     path = tmp_path / "cut.npz"
     with pytest.raises(KeyboardInterrupt):
-        solve_hypergammon(path, 1, recipe="exact", sweeping=stop)
+        bgfmt.solve("hypergammon", 25, 1, path, recipe="exact", sweeping=stop)
     begun: list[int] = []
-    solve_hypergammon(
-        path, 1, recipe="exact", resume=True, sweeping=lambda sweep, change: begun.append(sweep)
+    bgfmt.solve(
+        "hypergammon",
+        25,
+        1,
+        path,
+        recipe="exact",
+        resume=True,
+        sweeping=lambda sweep, change: begun.append(sweep),
     )
     assert begun[0] == 13
     assert path.read_bytes() == (tmp_path / "whole.npz").read_bytes()
@@ -246,11 +253,11 @@ def test_killed_between_states_and_resumed(tmp_path: Path) -> None:
     """kill -9 in the middle of a solve of recipe exact, and again while it goes on."""
     code = (
         "import os, sys\n"
-        "import bgfmt.solver.hypergammon as h, bgfmt.files.solve_hypergammon as s\n"
-        "h.LONG, s.KEEP_EVERY = 1, -1.0\n"
+        "import bgfmt, bgfmt.solver.hypergammon as h\n"
+        "h.LONG, h.KEEP_EVERY = 1, -1.0\n"
         "def tell(sweep, change):\n"
         "    if sweep == int(sys.argv[2]): os.kill(os.getpid(), 9)\n"
-        "s.solve_hypergammon(sys.argv[1], 1, recipe='exact', resume=sys.argv[3] == 'on', sweeping=tell)\n"
+        "bgfmt.solve('hypergammon', 25, 1, sys.argv[1], recipe='exact', resume=sys.argv[3] == 'on', sweeping=tell)\n"
     )
     whole, cut = tmp_path / "whole.npz", tmp_path / "cut.npz"
 
@@ -265,14 +272,14 @@ def test_killed_between_states_and_resumed(tmp_path: Path) -> None:
     assert not cut.exists()
     assert solve(cut, 0, "on") == 0
     assert cut.read_bytes() == whole.read_bytes()
-    assert not state_of(cut).exists()
+    assert not Path(f"{cut}.sweeps").exists()
 
 
 # -- states, refusals ------------------------------------------------------------------------------------------
 
 
 def test_resuming_gives_the_same_bytes(golden: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bgfmt.files.solve_hypergammon.KEEP_EVERY", -1.0)
+    monkeypatch.setattr("bgfmt.solver.hypergammon.KEEP_EVERY", -1.0)
     path = tmp_path / "hyper1.bd"
 
     def stop(sweep: int, change: float) -> None:
@@ -280,10 +287,10 @@ def test_resuming_gives_the_same_bytes(golden: Path, tmp_path: Path, monkeypatch
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        solve_hypergammon(path, 1, sweeping=stop)
+        bgfmt.solve("hypergammon", 25, 1, path, sweeping=stop)
     assert [p.name for p in tmp_path.iterdir()] == ["hyper1.bd.sweeps"]
     begun: list[int] = []
-    solve_hypergammon(path, 1, resume=True, sweeping=lambda sweep, change: begun.append(sweep))
+    bgfmt.solve("hypergammon", 25, 1, path, resume=True, sweeping=lambda sweep, change: begun.append(sweep))
     assert begun[0] == 7
     assert path.read_bytes() == (golden / "gnubg/hyper1.bd").read_bytes()
     assert [p.name for p in tmp_path.iterdir()] == ["hyper1.bd"]
@@ -312,12 +319,12 @@ def test_states_of_others_and_damaged_ones_are_refused(tmp_path: Path) -> None:
 
 def test_a_foreign_file_under_the_states_name_stays(tmp_path: Path) -> None:
     path = tmp_path / "h.bd"
-    state_of(path).write_bytes(b"precious")
+    Path(f"{path}.sweeps").write_bytes(b"precious")
     with pytest.raises(bgfmt.BgfmtError, match="exists already"):
-        solve_hypergammon(path, 1)
+        bgfmt.solve("hypergammon", 25, 1, path)
     with pytest.raises(SolverError, match="not the state"):
-        solve_hypergammon(path, 1, resume=True)
-    assert state_of(path).read_bytes() == b"precious"
+        bgfmt.solve("hypergammon", 25, 1, path, resume=True)
+    assert Path(f"{path}.sweeps").read_bytes() == b"precious"
     assert not path.exists()
 
 
@@ -346,7 +353,7 @@ def test_refusals(tmp_path: Path, golden: Path) -> None:
     with pytest.raises(SolverError, match="cannot go on"):
         hypergammon(1, recipe="exact", restart=hypergammon(1))
     with pytest.raises(SolverError, match="not a hypergammon one"):
-        solve_hypergammon(tmp_path / "x.bd", 1, restart=golden / "gnubg/ts_01x01.bd")
+        bgfmt.solve("hypergammon", 25, 1, tmp_path / "x.bd", restart=golden / "gnubg/ts_01x01.bd")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -365,10 +372,10 @@ def test_the_command(golden: Path, tmp_path: Path) -> None:
 def test_the_suffix_says_the_format(name: str, recipe: Any, tmp_path: Path) -> None:
     path, exact = tmp_path / name, recipe == "exact"
     if exact and name == "h.bd":
-        with pytest.raises(FormatNeededError, match="cannot hold a hypergammon-exact table"):
-            solve_hypergammon(path, 1, recipe=recipe)
+        with pytest.raises(FormatNeededError, match="cannot hold a hypergammon table of recipe exact"):
+            bgfmt.solve("hypergammon", 25, 1, path, recipe=recipe)
         return
-    solve_hypergammon(path, 1, recipe=recipe)
+    bgfmt.solve("hypergammon", 25, 1, path, recipe=recipe)
     with bgfmt.open(path) as db:
         own = "npz" if exact else "gnubg-hyper"
         assert db.format.name == {".parquet": "parquet", ".npz": "npz"}.get(path.suffix, own)

@@ -252,12 +252,7 @@ def _engine_of(text: str, databases: Sequence[str]) -> Decider:
 
 @click.command(name="gnubg-external")
 @click.argument("databases", nargs=-1, type=click.Path(), metavar="[DB...]")
-@click.option(
-    "--port", type=click.IntRange(0, 65535), default=1234, show_default=True, help="0 takes a free one."
-)
-@click.option(
-    "--host", default="127.0.0.1", show_default=True, callback=options.plain, help="Address to listen on."
-)
+@options.address_options(1234)
 @click.option("--resign", is_flag=True, help="Resign games that a two-sided table gives as certainly lost.")
 @click.option(
     "--fallback",

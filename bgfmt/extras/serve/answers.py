@@ -10,14 +10,15 @@ from typing import Any, TypeVar
 from bgfmt import met as mets
 from bgfmt.analysis import choose, questions
 from bgfmt.analysis.advisor import Advisor
-from bgfmt.analysis.answers import Plain
 from bgfmt.analysis.library import Library
-from bgfmt.analysis.questions import CubeAnswer, Described, ProbeAnswer, ProbeQuestion, Question
+from bgfmt.analysis.questions import CubeAnswer, ProbeAnswer, ProbeQuestion, Question
+from bgfmt.analysis.shapes import Plain
 from bgfmt.errors import BgfmtError, NotCoveredError, PositionError, TooMuchWorkError
 from bgfmt.extras.serve.holdings import Holding, Holdings
 from bgfmt.extras.serve.refusals import Refusal, refusal_of
 from bgfmt.extras.serve.work import OneAtATime
 from bgfmt.game.board import Position, Side
+from bgfmt.game.identifiers import parse, parse_position
 from bgfmt.game.state import GameState
 from bgfmt.tables import Table
 
@@ -58,16 +59,11 @@ class Answers:
         Refusal for everything that has no answer.
         """
         try:
-            asked = replace(asked, position=_mended(asked.position))
+            asked = replace(asked, position=self._text(asked))
             if route == "lookup":
-                return {"asked": asked.position} | self.lookup(asked), True
-            if route == "race":
-                return {"asked": asked.position} | self.race(asked).as_dict(), True
-            if route == "probe":
-                probe, settled = self.probe(asked)
-                return probe.as_dict(), settled
-            answer, settled = (self.cube if route == "cube" else self.play)(asked)
-            return {"asked": asked.position} | answer.as_dict(), settled
+                return self.lookup(asked), True
+            answer, settled = getattr(self, route)(asked)
+            return answer.as_dict(), settled
         except BgfmtError as error:
             raise refusal_of(error) from None
 
@@ -75,29 +71,24 @@ class Answers:
 
     def lookup(self, asked: Question) -> dict[str, Any]:
         """What the best table that covers the position, or the one named, says of it."""
-        text, holding = asked.position, self.holding(asked.table)
-        sides: list[tuple[str, Side | Position]]
-        if text.startswith("#"):
-            holding, entry = self._numbered(asked)
-            sides = [("", entry)]
-        else:
-            one = _side_or_position(text)
-            holding = holding or self._best(one)
-            sides = [("", one)]
-            if isinstance(one, Position) and holding.table.sides == 1:
-                sides = [("on roll", one.us), ("other side", one.them)]
-        answers = []
-        for player, entry in sides:
-            answers.append(({"player": player} if player else {}) | holding.table.lookup(entry).as_dict())
+        one = _side_or_position(asked.position)
+        holding = self._best(one) if asked.table is None else self.named(asked.table)
+        sides: dict[str, Side | Position] = {"": one}
+        if isinstance(one, Position) and holding.table.sides == 1:
+            sides = {"on roll": one.us, "other side": one.them}
+        answers = [
+            ({"player": player} if player else {}) | holding.table.lookup(side).as_dict()
+            for player, side in sides.items()
+        ]
         return {"table": holding.name, "max_error": holding.max_error, "answers": answers}
 
-    def race(self, asked: Question) -> Plain:
+    def race(self, asked: Question) -> tuple[Plain, bool]:
         """Rolls, effective pips and wastage of one side or two."""
-        return questions.race(self._adviser(asked), questions.one_or_two(self._text(asked)))
+        return questions.race(self._adviser(asked), questions.one_or_two(asked.position)), True
 
     def cube(self, asked: Question) -> tuple[Plain, bool]:
         """The cube action, or those at all scores, and whether it is settled."""
-        state = questions.state_of(self._text(asked), **asked.around)
+        state = questions.state_of(asked.position, **asked.around)
         return self.cube_of(state, asked)
 
     def cube_of(self, state: GameState, asked: Question) -> tuple[Plain, bool]:
@@ -115,9 +106,8 @@ class Answers:
 
     def play(self, asked: Question) -> tuple[Plain, bool]:
         """The plays of a roll, or of all rolls, best first, and whether they are settled."""
-        text = self._text(asked)
-        one = questions.one_or_two(text)
-        if asked.roll is None and (isinstance(one, Side) or (_state_in(text) or GameState()).dice is None):
+        text = asked.position
+        if asked.roll is None and getattr(_state_in(text), "dice", None) is None:
             raise Refusal("bad_parameter", "say the roll to play: 61, or all", "roll")
         about, rolls = questions.rolls_of(text, asked.roll, asked.around)
         return self.calculated(
@@ -129,13 +119,12 @@ class Answers:
 
     def probe(self, asked: Question) -> tuple[ProbeAnswer, bool]:
         """All of it for one position, and why a section is missing; and whether it is settled."""
-        text = self._text(asked)
-        one, state = questions.one_or_two(text), _state_in(text)
+        one, state = questions.one_or_two(asked.position), _state_in(asked.position)
         dice = None if isinstance(one, Side) or state is None else state.dice
         roll = asked.roll or (dice and f"{max(dice)}{min(dice)}") or None
         over = f"{one}: the game is over, one side has no chequers left"
         missing: dict[str, str] = {}
-        sections: dict[str, Callable[[Question], Any]] = {"race": lambda asked: (self.race(asked), True)}
+        sections: dict[str, Callable[[Question], Any]] = {"race": self.race}
         if isinstance(one, Side):
             if not one.chequers:
                 raise PositionError(over)
@@ -168,7 +157,7 @@ class Answers:
         )
         probe = ProbeAnswer(
             question=question,
-            position=Described(one),
+            position=questions.describe(one),
             cube=answers.get("cube"),
             race=answers.get("race"),
             play=answers.get("play"),
@@ -239,9 +228,8 @@ class Answers:
             table = asked.met and mets.load(asked.met)
             if asked.extend_met:
                 table = mets.load(asked.met or mets.DEFAULT, extend=True)
-            holding = self.holding(asked.table)
             self._advisers[key] = Advisor(
-                Named(list(self.holdings) if holding is None else [holding]),
+                Named(list(self.holdings) if asked.table is None else [self.named(asked.table)]),
                 met=table or None,
                 met_player=asked.met_player or 0,
                 calculate="all" if calculate else "nothing",
@@ -251,10 +239,8 @@ class Answers:
 
     # -- tables, and positions in text -------------------------------------------------------------------
 
-    def holding(self, name: str | None) -> Holding | None:
+    def named(self, name: str) -> Holding:
         """The table of a name; Refusal for a name that none has."""
-        if name is None:
-            return None
         if name not in self.holdings.by_name:
             raise Refusal("no_such_table", f"there is no table {name[:80]!r}", "table")
         return self.holdings.by_name[name]
@@ -282,18 +268,15 @@ class Answers:
         return next(one for one in self.holdings if one.table is best)
 
     def _text(self, asked: Question) -> str:
-        """The position as text, a position number replaced by the counts it stands for."""
-        return str(self._numbered(asked)[1]) if asked.position.startswith("#") else asked.position
-
-    def _numbered(self, asked: Question) -> tuple[Holding, Side | Position]:
-        """The table, and the side or position that a number such as #7407 stands for in it."""
-        holding = self.holding(asked.table)
-        if holding is None:
-            raise Refusal("bad_position", "a position number needs a table: say which with table", "position")
+        """The position as text: an identifier mended, a position number replaced by the counts it stands for."""
         text = asked.position
-        if not (text[1:].isascii() and text[1:].isdigit() and len(text) < 40):
+        if not text.startswith("#"):
+            return _mended(text)
+        if asked.table is None:
+            raise Refusal("bad_position", "a position number needs a table: say which with table", "position")
+        if not re.fullmatch(r"#[0-9]{1,38}", text):
             raise Refusal("bad_position", f"{text[:40]!r} is no position number such as #7407", "position")
-        return holding, holding.table.asked(int(text[1:]))
+        return str(self.named(asked.table).table.asked(int(text[1:])))
 
 
 def _sure_cube(answer: Plain) -> bool:
@@ -321,20 +304,14 @@ def _mended(text: str) -> str:
 
 
 def _side_or_position(text: str) -> Side | Position:
-    """A side, or a position even where its other side is empty."""
-    from bgfmt.game.identifiers import parse_position, parse_side
-
+    """A side, or a position, which may have an empty side."""
     one = questions.one_or_two(text)
-    if isinstance(one, Position):
-        return one
     two = "/" in text or not questions.COUNTS.fullmatch(text.replace(" ", ""))
-    return parse_position(text) if two else parse_side(text)
+    return parse_position(text) if two and isinstance(one, Side) else one
 
 
 def _state_in(text: str) -> GameState | None:
     """What an identifier of two sides says; None for a text that is none."""
-    from bgfmt.game.identifiers import parse
-
     try:
         return parse(text)
     except PositionError:

@@ -4,43 +4,33 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Iterator
 from typing import Any
+from urllib.parse import quote
 
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route, Router
 from starlette.types import ASGIApp
 
-from bgfmt import __version__
+from bgfmt import __version__, met
+from bgfmt.analysis.questions import QUESTIONS, Question
 from bgfmt.extras.serve import bulk, openapi, page, wildbg
 from bgfmt.extras.serve.answers import Answers
-from bgfmt.extras.serve.door import Door, Metrics, packed, to_json
+from bgfmt.extras.serve.door import Door, Metrics, packed
 from bgfmt.extras.serve.holdings import Holding, Holdings
-from bgfmt.extras.serve.parameters import BINARY, ROUTES, Question, from_query, question
-from bgfmt.extras.serve.refusals import Refusal
+from bgfmt.extras.serve.openapi import BYTES, JSON, LINES
+from bgfmt.extras.serve.parameters import Settings, from_query, question
+from bgfmt.extras.serve.refusals import Refusal, to_json
 from bgfmt.extras.serve.work import Workers
 from bgfmt.storage import system
 
 QUICK = ("lookup", "race")  # answered at once; the others in a thread
 PIECE = 256 << 10
 RANGE = re.compile(r"(\d*+)\s*+-\s*+(\d*+)")
-JSON, LINES, BYTES = "application/json", "application/x-ndjson", "application/octet-stream"
-
-
-@dataclass(frozen=True)
-class Settings:
-    """What `bgfmt serve` was told."""
-
-    hosts: tuple[str, ...] | None = None
-    origins: tuple[str, ...] = ()
-    download: bool = True
-    settle: int | None = None
-    max_rows: int = 10_000
-    max_body: int = 4 << 20
-    max_age: int = 3600
-    connections: int = 1000
+BINARY = ("table", "column", "rows")
+NOT_KEPT = {"Cache-Control": "no-store", "Vary": "Accept-Encoding"}
+Ask = Callable[[Request], Awaitable[Response]]
 
 
 class Service:
@@ -54,49 +44,38 @@ class Service:
         self.metrics = Metrics(__version__, [(one.name, one.size) for one in holdings])
         self._stamp = f"{__version__} {holdings.fingerprints} {settings.settle}"
 
-    def tag(self, route: str, asked: str) -> str:
-        """A strong ETag of tables, version, route and question."""
-        made = hashlib.sha256(f"{self._stamp}\0{route}\0{asked}".encode("utf-8", "surrogatepass")).hexdigest()
-        return f'"{made[:32]}"'
+    async def _reply(
+        self, request: Request, asked: str, answer: Callable[[], Awaitable[tuple[Any, bool]]]
+    ) -> Response:
+        """JSON under a strong ETag of tables, version, route and question.
 
-    def url(self, name: str) -> str | None:
-        """Where a table can be had."""
-        from urllib.parse import quote
-
-        return f"/tables/{quote(name)}" if self.settings.download else None
-
-    def tables(self) -> dict[str, Any]:
-        """The answer of `/v1/tables`."""
-        from bgfmt import met
-
-        features = ["match"] if self.settings.settle == 0 else ["settle", "match"]
-        entries = [one.entry(None if one.fd is None else self.url(one.name)) for one in self.holdings]
-        return {"version": __version__, "features": features, "mets": list(met.names()), "tables": entries}
+        answer : gives the value, and whether it is settled; one that is not can be better, and is not to be kept.
+        """
+        text = f"{self._stamp}\0{request.scope['bgfmt.route']}\0{asked}"
+        tag = f'"{hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]}"'
+        headers = {"ETag": tag, "Cache-Control": f"public, max-age={self.settings.max_age}"}
+        headers |= {"Vary": "Accept-Encoding"}
+        if matches(request.headers.get("if-none-match"), tag):
+            return Response(status_code=304, headers=headers)
+        value, settled = await answer()
+        return _packed(request, to_json(value), JSON, headers if settled else NOT_KEPT)
 
     # -- questions ---------------------------------------------------------------------------------------
 
-    def asking(self, route: str) -> Callable[[Request], Any]:
+    def asking(self, route: str) -> Ask:
         """GET of a question, the position as parameter or in the path."""
 
         async def ask(request: Request) -> Response:
-            _template(request, f"/v1/{route}" + ("/{position}" if "position" in request.path_params else ""))
-            given = from_query(request.scope["query_string"], ROUTES[route])
+            given = from_query(request.scope["query_string"], QUESTIONS[route])
             if "position" in request.path_params:
                 if "position" in given:
-                    raise Refusal(
-                        "bad_parameter", "position is given twice, in the path and as a parameter", "position"
-                    )
+                    twice = "position is given twice, in the path and as a parameter"
+                    raise Refusal("bad_parameter", twice, "position")
                 given["position"] = request.path_params["position"]
             if "position" not in given:
                 raise Refusal("bad_parameter", "position is missing", "position")
-            asked = question(given)
-            tag = self.tag(route, f"{given['position']}\0{asked.key()}")
-            if matches(request.headers.get("if-none-match"), tag):
-                return Response(status_code=304, headers=self._kept(tag))
-            answer, settled = await self._answer(route, asked, given["position"])
-            if not settled:  # not to be kept: it can be better
-                return _json(request, answer, {"Cache-Control": "no-store", "Vary": "Accept-Encoding"})
-            return _json(request, answer, self._kept(tag))
+            text, asked = given["position"], question(given)
+            return await self._reply(request, f"{text}\0{asked!r}", lambda: self._answer(route, asked, text))
 
         return ask
 
@@ -110,24 +89,15 @@ class Service:
             self.metrics.asked(f"/v1/{route}", 1, refusal.code == "not_covered")
             raise
         self.metrics.asked(f"/v1/{route}", 1)
-        if route == "probe":
-            answer["question"]["position"] = text
-        else:
-            answer["asked"] = text
+        if route != "probe":
+            return {"asked": text} | answer, settled
+        answer["question"]["position"] = text
         return answer, settled
 
-    def _kept(self, tag: str) -> dict[str, str]:
-        return {
-            "ETag": tag,
-            "Cache-Control": f"public, max-age={self.settings.max_age}",
-            "Vary": "Accept-Encoding",
-        }
-
-    def bulk(self, route: str) -> Callable[[Request], Any]:
+    def bulk(self, route: str) -> Ask:
         """POST of many questions."""
 
         async def ask(request: Request) -> Response:
-            _template(request, f"/v1/{route}")
             kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
             if kind == BYTES and route == "lookup":
                 return await self._binary(request)
@@ -135,139 +105,124 @@ class Service:
                 offered = f"{JSON}, {LINES}" + (f", {BYTES}" if route == "lookup" else "")
                 raise Refusal("unsupported_type", f"the body is one of {offered}")
             lines = kind == LINES
-            query = from_query(
-                request.scope["query_string"], [n for n in ROUTES[route] if n != "position"] if lines else []
-            )
-            common = question(query)
+            known = [n for n in QUESTIONS[route] if n != "position"] if lines else []
+            common = question(from_query(request.scope["query_string"], known))
             data = await bulk.body_of(request, self.settings.max_body)
-            accepted = request.headers.get("accept-encoding")
-            return await self.workers.run(self._many, route, data, common, lines, accepted)
+            body = await self.workers.run(self.many, route, data, common, lines)
+            return _packed(request, body, kind, NOT_KEPT)
 
         return ask
 
-    def _many(self, route: str, data: bytes, common: Question, lines: bool, accepted: str | None) -> Response:
+    def many(self, route: str, data: bytes, common: Question, lines: bool) -> bytes:
+        """The answers to a body of many questions, as lines of JSON or one object."""
         most = self.settings.max_rows
         if lines:
             items = bulk.items_of_lines(data, most)
         else:
             items, common = bulk.items_of_object(route, data, most)
-        found = list(bulk.answer_all(self.answers, route, items, common))
-        missing = sum(bulk.refused(one) == "not_covered" for one in found)
-        self.metrics.asked(f"/v1/{route}", len(found), missing)
-        body = b"".join(to_json(one) + b"\n" for one in found) if lines else to_json({"results": found})
-        return _packed(
-            body, LINES if lines else JSON, accepted, {"Cache-Control": "no-store", "Vary": "Accept-Encoding"}
-        )
+        answers = list(bulk.answer_all(self.answers, route, items, common))
+        missing = sum("error" in one and one["error"]["code"] == "not_covered" for one in answers)
+        self.metrics.asked(f"/v1/{route}", len(answers), missing)
+        return b"".join(to_json(one) + b"\n" for one in answers) if lines else to_json({"results": answers})
 
     async def _binary(self, request: Request) -> Response:
         given = from_query(request.scope["query_string"], BINARY)
         if "table" not in given:
             raise Refusal("bad_parameter", "table is needed: bytes say no size of a table", "table")
-        if any(not text for text in given.values()):
-            raise Refusal("bad_parameter", "a parameter is empty", next(k for k, v in given.items() if not v))
+        if empty := [name for name, text in given.items() if not text]:
+            raise Refusal("bad_parameter", "a parameter is empty", empty[0])
         if given.get("rows", "counts") not in ("counts", "numbers"):
             raise Refusal("bad_parameter", "rows is counts or numbers", "rows")
-        held = self.answers.holding(given["table"])
-        assert held is not None
-        data = await bulk.body_of(request, self.settings.max_body)
+        table, column = self.answers.named(given["table"]).table, given.get("column")
         numbers = given.get("rows") == "numbers"
-        found = await self.workers.run(
-            lambda: bulk.Binary(held.table, data, numbers=numbers, column=given.get("column"))
-        )
-        self.metrics.asked("/v1/lookup", found.rows, found.not_covered)
+        data = await bulk.body_of(request, self.settings.max_body)
+        rows = await self.workers.run(lambda: bulk.Binary(table, data, numbers=numbers, column=column))
+        self.metrics.asked("/v1/lookup", rows.rows, rows.not_covered)
         headers = {
-            "Content-Length": str(found.size),
+            "Content-Length": str(rows.size),
             "Cache-Control": "no-store",
-            "Bgfmt-Rows": str(found.rows),
-            "Bgfmt-Columns": ",".join(found.columns),
-            "Bgfmt-Not-Covered": str(found.not_covered),
+            "Bgfmt-Rows": str(rows.rows),
+            "Bgfmt-Columns": ",".join(rows.columns),
+            "Bgfmt-Not-Covered": str(rows.not_covered),
         }
-        return StreamingResponse(found.blocks(self.workers.run), 200, headers, media_type=BYTES)
+        return StreamingResponse(rows.blocks(self.workers.run), 200, headers, media_type=BYTES)
 
     # -- everything else ---------------------------------------------------------------------------------
 
     async def listed(self, request: Request) -> Response:
         """`/v1/tables`."""
-        _template(request, "/v1/tables")
         from_query(request.scope["query_string"], ())
-        tag = self.tag("tables", "")
-        if matches(request.headers.get("if-none-match"), tag):
-            return Response(status_code=304, headers=self._kept(tag))
-        return _json(request, self.tables(), self._kept(tag))
+
+        def url(held: Holding) -> str | None:
+            return f"/tables/{quote(held.name)}" if self._handed_out(held) else None
+
+        async def tables() -> tuple[dict[str, Any], bool]:
+            features = ["match"] if self.settings.settle == 0 else ["settle", "match"]
+            entries = [held.entry(url(held)) for held in self.holdings]
+            mets = list(met.names())
+            return {"version": __version__, "features": features, "mets": mets, "tables": entries}, True
+
+        return await self._reply(request, "", tables)
+
+    def _handed_out(self, held: Holding) -> bool:
+        return held.fd is not None and self.settings.download
 
     async def table(self, request: Request) -> Response:
         """`/tables/{name}`."""
-        _template(request, "/tables/{name}")
         held = self.holdings.by_name.get(request.path_params["name"])
-        if held is None or held.fd is None or not self.settings.download:
+        if held is None or not self._handed_out(held):
             raise Refusal("no_such_table", "there is no table of that name; /v1/tables lists them")
-        return send(request, held, self.workers)
+        return send(request, held)
 
-    def foreign(
-        self, route: str, answer: Callable[..., Any], known: tuple[str, ...]
-    ) -> Callable[[Request], Any]:
+    def foreign(self, answer: Callable[..., Any], known: tuple[str, ...]) -> Ask:
         """`/eval` and `/move`."""
 
         async def ask(request: Request) -> Response:
-            _template(request, route)
+            route = request.scope["bgfmt.route"]
             try:
                 given = from_query(request.scope["query_string"], known)
-                tag = self.tag(route, repr(sorted(given.items())))
-                if matches(request.headers.get("if-none-match"), tag):
-                    return Response(status_code=304, headers=self._kept(tag))
-                found = await self.workers.run(answer, self.answers, given)
-                self.metrics.asked(route, 1)
+
+                async def found() -> tuple[Any, bool]:
+                    value = await self.workers.run(answer, self.answers, given)
+                    self.metrics.asked(route, 1)
+                    return value, True
+
+                return await self._reply(request, repr(sorted(given.items())), found)
             except Refusal as refusal:
                 if refusal.code == "busy":
                     raise
                 self.metrics.asked(route, 1, refusal.code == "not_covered")
-                body = to_json(wildbg.refused(refusal))
-                return Response(body, refusal.status, {"Cache-Control": "no-store"}, JSON)
-            return _json(request, found, self._kept(tag))
+                return Response(to_json(wildbg.refused(refusal)), refusal.status, NOT_KEPT, JSON)
 
         return ask
 
-    async def health(self, request: Request) -> Response:
+    async def health(self, _: Request) -> Response:
         """`/healthz`."""
-        _template(request, "/healthz")
-        said = {"status": "ok", "version": __version__, "tables": len(self.holdings)}
-        return Response(to_json(said), 200, {"Cache-Control": "no-store"}, JSON)
+        state = {"status": "ok", "version": __version__, "tables": len(self.holdings)}
+        return Response(to_json(state), 200, {"Cache-Control": "no-store"}, JSON)
 
-    async def counters(self, request: Request) -> Response:
+    async def counters(self, _: Request) -> Response:
         """`/metrics`."""
-        _template(request, "/metrics")
         kind = "text/plain; version=0.0.4; charset=utf-8"
         return Response(self.metrics.text(), 200, {"Cache-Control": "no-store", "Content-Type": kind})
 
-    def _stored(self, request: Request, data: bytes, kind: str, caching: str, **more: str) -> Response:
-        """A document that changes with the version only."""
-        tag = f'"{hashlib.sha256(data).hexdigest()[:32]}"'
-        headers = {"ETag": tag, "Cache-Control": caching, "Vary": "Accept-Encoding", **more}
-        if matches(request.headers.get("if-none-match"), tag):
-            return Response(status_code=304, headers=headers)
-        return _packed(data, kind, request.headers.get("accept-encoding"), headers)
-
     async def description(self, request: Request) -> Response:
         """`/openapi.json`."""
-        _template(request, "/openapi.json")
         data = to_json(openapi.document(self.settings, [one.name for one in self.holdings]))
-        return self._stored(request, data, JSON, "no-cache")
+        return _stored(request, data, JSON)
 
     async def front(self, request: Request) -> Response:
         """`/`: the page."""
-        _template(request, "/")
         policy = {"Content-Security-Policy": page.POLICY_HEADER}
-        return self._stored(request, page.html("serve"), "text/html; charset=utf-8", "no-cache", **policy)
+        return _stored(request, page.html("serve"), "text/html; charset=utf-8", **policy)
 
     async def asset(self, request: Request) -> Response:
         """`/assets/HASH/NAME`."""
-        _template(request, "/assets/{hash}/{name}")
         name = request.path_params["name"]
         if request.path_params["hash"] != page.digest() or name not in page.assets():
             raise Refusal("no_such_route", "there is no such file of the page")
-        return self._stored(
-            request, page.assets()[name], page.media_type(name), "public, max-age=31536000, immutable"
-        )
+        caching = "public, max-age=31536000, immutable"
+        return _stored(request, page.assets()[name], page.media_type(name), caching)
 
     def close(self) -> None:
         """Let the threads end."""
@@ -276,54 +231,56 @@ class Service:
     def app(self, log: Callable[[str], None] | None = None) -> ASGIApp:
         """The application."""
         routes = []
-        for name in ROUTES:
+        for name in QUESTIONS:
             ask = self.asking(name)
-            many = {} if name == "probe" else {"POST": self.bulk(name)}
-            routes.append(Route(f"/v1/{name}", _by_method(ask, many), methods=["GET", *many]))
-            routes.append(Route(f"/v1/{name}/{{position:path}}", ask, methods=["GET"]))
-        for path, answer in (
-            ("/v1/tables", self.listed),
-            ("/tables/{name}", self.table),
-            ("/eval", self.foreign("/eval", wildbg.evaluate, wildbg.EVAL)),
-            ("/move", self.foreign("/move", wildbg.moves, wildbg.MOVE)),
-            ("/healthz", self.health),
-            ("/metrics", self.counters),
-            ("/openapi.json", self.description),
-            ("/", self.front),
-            ("/assets/{hash}/{name}", self.asset),
-        ):
-            routes.append(Route(path, answer, methods=["GET"]))
+            routes.append(_route(f"/v1/{name}", ask, None if name == "probe" else self.bulk(name)))
+            routes.append(_route(f"/v1/{name}/{{position:path}}", ask))
+        for path, answer in {
+            "/v1/tables": self.listed,
+            "/tables/{name}": self.table,
+            "/eval": self.foreign(wildbg.evaluate, wildbg.EVAL),
+            "/move": self.foreign(wildbg.moves, wildbg.MOVE),
+            "/healthz": self.health,
+            "/metrics": self.counters,
+            "/openapi.json": self.description,
+            "/": self.front,
+            "/assets/{hash}/{name}": self.asset,
+        }.items():
+            routes.append(_route(path, answer))
         inner = Router(routes, redirect_slashes=False)
         return Door(inner, self.metrics, hosts=self.settings.hosts, origins=self.settings.origins, log=log)
 
 
-def _by_method(ask: Callable[..., Any], many: dict[str, Callable[..., Any]]) -> Callable[[Request], Any]:
-    async def either(request: Request) -> Response:
-        answer: Response = await many.get(request.method, ask)(request)
-        return answer
+def _route(path: str, get: Ask, post: Ask | None = None) -> Route:
+    """A route whose template the counters know."""
+    template = path.replace(":path", "")
 
-    return either
+    async def ask(request: Request) -> Response:
+        request.scope["bgfmt.route"] = template
+        return await (post if post and request.method == "POST" else get)(request)
 
-
-def _template(request: Request, route: str) -> None:
-    request.scope["bgfmt.route"] = route
-
-
-def _json(request: Request, value: Any, headers: dict[str, str]) -> Response:
-    return _packed(to_json(value), JSON, request.headers.get("accept-encoding"), headers)
+    return Route(path, ask, methods=["GET", "POST"] if post else ["GET"])
 
 
-def _packed(data: bytes, kind: str, accepted: str | None, headers: dict[str, str]) -> Response:
-    small = packed(data, accepted)
-    if small is not None:
-        return Response(small, 200, {**headers, "Content-Encoding": "gzip", "Content-Type": kind})
-    return Response(data, 200, {**headers, "Content-Type": kind})
+def _stored(request: Request, data: bytes, kind: str, caching: str = "no-cache", **more: str) -> Response:
+    """A document that changes with the version only."""
+    tag = f'"{hashlib.sha256(data).hexdigest()[:32]}"'
+    headers = {"ETag": tag, "Cache-Control": caching, "Vary": "Accept-Encoding", **more}
+    if matches(request.headers.get("if-none-match"), tag):
+        return Response(status_code=304, headers=headers)
+    return _packed(request, data, kind, headers)
+
+
+def _packed(request: Request, data: bytes, kind: str, headers: dict[str, str]) -> Response:
+    small = packed(data, request.headers.get("accept-encoding"))
+    coding = {} if small is None else {"Content-Encoding": "gzip"}
+    return Response(data if small is None else small, 200, {**headers, **coding, "Content-Type": kind})
 
 
 # -- the tables themselves: whole, or one byte range, in pieces, whatever the size --------------------------
 
 
-def send(request: Request, held: Holding, workers: Workers) -> Response:
+def send(request: Request, held: Holding) -> Response:
     """The answer to a request for a table's file."""
     tag = f'"{held.fingerprint}"'
     headers = {
@@ -344,7 +301,7 @@ def send(request: Request, held: Holding, workers: Workers) -> Response:
         headers["Content-Range"] = f"bytes {first}-{last}/{held.size}"
     headers["Content-Length"] = str(last - first + 1)
     return StreamingResponse(
-        _pieces(held, first, last, workers), status, headers, media_type="application/octet-stream"
+        _pieces(held, first, last), status, headers, media_type="application/octet-stream"
     )
 
 
@@ -390,11 +347,12 @@ def _ascii(name: str) -> str:
     return "".join(c if c.isascii() and c.isprintable() and c not in '"\\' else "_" for c in name)
 
 
-async def _pieces(held: Holding, first: int, last: int, workers: Workers) -> AsyncIterator[bytes]:
+def _pieces(held: Holding, first: int, last: int) -> Iterator[bytes]:
+    """The bytes of a file, which Starlette reads in threads of its own."""
     at, fd = first, held.fd
     assert fd is not None
     while at <= last:
-        piece = await workers.read(system.read_at, fd, min(PIECE, last - at + 1), at)
+        piece = system.read_at(fd, min(PIECE, last - at + 1), at)
         if not piece:
             raise OSError(f"{held.name} was cut short while it was sent")
         yield piece

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import zlib
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -13,13 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 from starlette.requests import ClientDisconnect, Request
 
+from bgfmt.analysis.questions import QUESTIONS, Question
 from bgfmt.errors import NotCoveredError
 from bgfmt.extras.serve.answers import Answers
-from bgfmt.extras.serve.parameters import ROUTES, Question, from_object, question
+from bgfmt.extras.serve.parameters import from_object, question
 from bgfmt.extras.serve.refusals import Refusal
 from bgfmt.game import board
 from bgfmt.tables import Table
-from bgfmt.tables.numbering import CHUNK, Numbered
+from bgfmt.tables.base import CHUNK, Numbered
 
 DEEPEST = 20
 BODY_SECONDS = 30.0
@@ -36,8 +38,8 @@ async def body_of(request: Request, most: int) -> bytes:
     coding = request.headers.get("content-encoding", "identity").strip().lower()
     if coding not in ("identity", "gzip", "deflate", ""):
         raise Refusal("unsupported_type", "a body is sent plain, or packed as gzip or deflate")
-    said = request.headers.get("content-length", "")
-    expected = int(said[:20]) if said.isdigit() else 0
+    length_header = request.headers.get("content-length", "")
+    expected = int(length_header[:20]) if length_header.isdigit() else 0
     pieces: list[bytes] = []
     length = 0
     try:
@@ -75,15 +77,13 @@ async def body_of(request: Request, most: int) -> bytes:
     return out
 
 
-class _Twice(Exception):
-    pass
-
-
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of JSON, no name in it twice."""
     out = dict(pairs)
     if len(out) != len(pairs):
-        seen: set[str] = set()
-        raise _Twice(next(key for key, _ in pairs if key in seen or seen.add(key)))  # type: ignore[func-returns-value]
+        names = Counter(name for name, _ in pairs)
+        twice = next(name for name in names if names[name] > 1)[:40]
+        raise Refusal("bad_parameter", f"{twice!r} is given twice", twice)
     return out
 
 
@@ -95,33 +95,25 @@ def parsed(data: bytes, row: int | None = None) -> Any:
     """A value of JSON, at most `DEEPEST` deep, no name twice."""
     try:
         value = json.loads(data.decode("utf-8"), object_pairs_hook=_once, parse_constant=_no_constant)
-    except _Twice as error:
-        name = str(error)[:40]
-        raise Refusal("bad_parameter", f"{name!r} is given twice", name, row) from None
+        if _depth(value) <= DEEPEST:
+            return value
+        why = f"nested deeper than {DEEPEST}"
+    except Refusal as refusal:
+        refusal.row = row
+        raise
     except UnicodeDecodeError:
-        raise Refusal("bad_body", "the body is not UTF-8", row=row) from None
-    except (ValueError, RecursionError) as error:
-        what = "nested too deeply" if isinstance(error, RecursionError) else str(error)
-        raise Refusal("bad_body", f"no JSON: {what}", row=row) from None
-    if _depth(value) > DEEPEST:
-        raise Refusal("bad_body", f"nested deeper than {DEEPEST}", row=row)
-    return value
+        why = "the body is not UTF-8"
+    except RecursionError:
+        why = "no JSON: nested too deeply"
+    except ValueError as error:
+        why = f"no JSON: {error}"
+    raise Refusal("bad_body", why, row=row)
 
 
 def _depth(value: Any) -> int:
-    depth, level = 0, [value]
-    while level:
-        depth += 1
-        if depth > DEEPEST:
-            break
-        level = [
-            inner
-            for one in level
-            if isinstance(one, (dict, list))
-            for inner in (one.values() if isinstance(one, dict) else one)
-            if isinstance(inner, (dict, list))
-        ]
-    return depth
+    if not isinstance(value, (dict, list)):
+        return 0
+    return 1 + max(map(_depth, value.values() if isinstance(value, dict) else value), default=0)
 
 
 # -- JSON and lines of it --------------------------------------------------------------------------------
@@ -135,7 +127,7 @@ def items_of_object(route: str, data: bytes, most: int) -> tuple[list[Any], Ques
     items = body.pop("positions")
     if len(items) > most:
         raise Refusal("too_large", f"at most {most:,} positions a request (--max-rows)")
-    return items, _common(route, body)
+    return items, question(from_object(body, [name for name in QUESTIONS[route] if name != "position"]))
 
 
 def items_of_lines(data: bytes, most: int) -> list[Any]:
@@ -146,39 +138,25 @@ def items_of_lines(data: bytes, most: int) -> list[Any]:
     return [parsed(line, row) for row, line in enumerate(lines)]
 
 
-def _common(route: str, given: Mapping[str, Any]) -> Question:
-    known = [name for name in ROUTES[route] if name != "position"]
-    return question(from_object(given, known))
-
-
 def answer_all(answers: Answers, route: str, items: list[Any], common: Question) -> Iterator[dict[str, Any]]:
     """An answer or an error for each item, in order."""
     if common.settle is None:
         common = replace(common, settle=False)
-    answers.holding(common.table)
+    if common.table is not None:
+        answers.named(common.table)
     for row, item in enumerate(items):
-        text = item if isinstance(item, str) else item.get("position") if isinstance(item, dict) else None
-        asked = text if isinstance(text, str) else None
+        text = item.get("position") if isinstance(item, dict) else item
+        asked = {"asked": text if isinstance(text, str) else None}
         try:
-            if isinstance(item, str):
-                given: Mapping[str, str] = {"position": item}
-            elif isinstance(item, dict):
-                given = from_object(item, ROUTES[route])
-            else:
+            if not isinstance(item, (str, dict)):
                 raise Refusal("bad_body", "an item is a text or an object")
+            given = from_object({"position": item} if isinstance(item, str) else item, QUESTIONS[route])
             if "position" not in given:
                 raise Refusal("bad_parameter", "position is missing", "position")
-            one = question(given, common)
-            yield answers.answer(route, one)[0] | {"asked": asked}
+            yield asked | answers.answer(route, question(given, common))[0]
         except Refusal as refusal:
             refusal.row = row
-            yield {"asked": asked, **refusal.body()}
-
-
-def refused(answer: Mapping[str, Any]) -> str | None:
-    """The code of an item that was refused; an answer's own "error", of the cube, is a number or nothing."""
-    error = answer.get("error")
-    return error["code"] if isinstance(error, dict) else None
+            yield asked | refusal.body()
 
 
 # -- look-ups as bytes -----------------------------------------------------------------------------------
@@ -232,12 +210,10 @@ class Binary:
 
     def _part_contact(self) -> None:
         """On tables of more than twelve points sides may not have passed each other."""
-        high = []
-        for numbers in self.numbers:
-            counts = board.unrank_array(numbers, self.table.points) > 0
-            top = np.where(counts.any(axis=1), counts.shape[1] - counts[:, ::-1].argmax(axis=1), 0)
-            high.append(top)
-        self.good &= high[0] + high[1] <= 24
+        points = np.arange(1, self.table.points + 1)
+        boards = [board.unrank_array(numbers, self.table.points) for numbers in self.numbers]
+        us, them = (((counts > 0) * points).max(axis=1) for counts in boards)
+        self.good &= us + them <= 24
 
     @property
     def size(self) -> int:

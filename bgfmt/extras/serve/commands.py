@@ -3,10 +3,31 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import click
 
 from bgfmt.cli import options
+from bgfmt.extras.serve.parameters import Settings
+
+F = TypeVar("F", bound=Callable[..., Any])
+#: limits that are settings: the least number, what it limits
+LIMITS = {
+    "max_rows": (1, "Positions a request."),
+    "max_body": (1, "Bytes of a request's body."),
+    "max_age": (0, "Seconds that answers may be kept."),
+    "connections": (1, "Open connections."),
+}
+
+
+def _limits(function: F) -> F:
+    """An option for each of `LIMITS`."""
+    for name, (least, about) in reversed(LIMITS.items()):
+        switch, default = "--" + name.replace("_", "-"), getattr(Settings, name)
+        number = click.IntRange(least)
+        function = click.option(switch, type=number, default=default, show_default=True, help=about)(function)
+    return function
 
 
 def _origins(_: click.Context, option: click.Parameter, origins: tuple[str, ...]) -> tuple[str, ...]:
@@ -18,14 +39,10 @@ def _origins(_: click.Context, option: click.Parameter, origins: tuple[str, ...]
 
 @click.command()
 @click.argument("databases", nargs=-1, metavar="[DB...]")
-@click.option(
-    "--host", default="127.0.0.1", show_default=True, callback=options.plain, help="Address to listen on."
-)
-@click.option(
-    "--port", type=click.IntRange(0, 65535), default=8753, show_default=True, help="Port; 0 picks a free one."
-)
+@options.address_options(8753)
 @click.option(
     "--cors",
+    "origins",
     multiple=True,
     metavar="ORIGIN",
     callback=_origins,
@@ -38,7 +55,14 @@ def _origins(_: click.Context, option: click.Parameter, origins: tuple[str, ...]
     callback=options.plain,
     help="Name of this server to answer to (repeatable).",
 )
-@click.option("--no-download", is_flag=True, help="Do not hand out the tables themselves.")
+@click.option(
+    "--no-download",
+    "download",
+    is_flag=True,
+    flag_value=False,
+    default=True,
+    help="Do not hand out the tables themselves.",
+)
 @click.option(
     "--settle",
     type=click.IntRange(0),
@@ -47,42 +71,17 @@ def _origins(_: click.Context, option: click.Parameter, origins: tuple[str, ...]
     help="Most pairs of boards calculated for one question; 0 never (default: a million, 100,000 where a one-sided "
     "table has an answer).",
 )
-@click.option(
-    "--max-rows", type=click.IntRange(1), default=10_000, show_default=True, help="Positions a request."
-)
-@click.option(
-    "--max-body",
-    type=click.IntRange(1),
-    default=4 << 20,
-    show_default=True,
-    help="Bytes of a request's body.",
-)
-@click.option(
-    "--max-age",
-    type=click.IntRange(0),
-    default=3600,
-    show_default=True,
-    help="Seconds that answers may be kept.",
-)
-@click.option(
-    "--connections", type=click.IntRange(1), default=1000, show_default=True, help="Open connections."
-)
+@_limits
 @click.option("--quiet", is_flag=True, help="Do not log requests.")
 @options.as_option
 def serve(
     databases: tuple[str, ...],
     host: str,
     port: int,
-    cors: tuple[str, ...],
     allow_host: tuple[str, ...],
-    no_download: bool,
-    settle: int | None,
-    max_rows: int,
-    max_body: int,
-    max_age: int,
-    connections: int,
     quiet: bool,
     described: str | None,
+    **settings: Any,
 ) -> None:
     """Answer questions about the tables DB over HTTP, and show a page that asks them, until interrupted.
 
@@ -96,25 +95,16 @@ def serve(
     from bgfmt.errors import MissingExtraError
 
     try:
-        from bgfmt.extras.serve.app import Settings
-        from bgfmt.extras.serve.holdings import Holdings
-        from bgfmt.extras.serve.server import hosts_of
-        from bgfmt.extras.serve.server import serve as run
+        from bgfmt.extras.serve import server
     except ModuleNotFoundError as error:
         install = "pip install '.[serve]' in a checkout of bgfmt"
         raise MissingExtraError(f"serving needs {error.name}: {install}", install) from None
-    settings = Settings(
-        hosts=hosts_of(host, tuple(name.lower() for name in allow_host)),
-        origins=cors,
-        download=not no_download,
-        settle=settle,
-        max_rows=max_rows,
-        max_body=max_body,
-        max_age=max_age,
-        connections=connections,
-    )
+    from bgfmt.extras.serve.holdings import Holdings
+
+    hosts = server.hosts_of(host, tuple(name.lower() for name in allow_host))
     with Holdings.open(databases or _standing(), **options.reading(described)) as holdings:
-        run(holdings, settings, host=host, port=port, say=click.echo, quiet=quiet)
+        told = Settings(hosts=hosts, **settings)
+        server.serve(holdings, told, host=host, port=port, say=click.echo, quiet=quiet)
 
 
 def _standing() -> list[str]:
@@ -123,8 +113,8 @@ def _standing() -> list[str]:
     from bgfmt.errors import NotCoveredError
     from bgfmt.files.database import Database
 
-    with library.standing() as found:
-        files = [one.name for one in found.databases if isinstance(one, Database)]
+    with library.standing() as tables:
+        files = [one.name for one in tables.databases if isinstance(one, Database)]
     if not files:
         raise NotCoveredError("there is no table here, and none can be kept: name one")
     return files
@@ -149,7 +139,7 @@ def site(out: str, databases: tuple[str, ...], link: tuple[str, ...], title: str
     """
     from bgfmt.extras.serve import page
 
-    named = [page.Link.parse(text) for text in link]
-    written = page.write(out, databases, named, title=title, force=force)
-    many = f"{written.tables} table{'s' if written.tables != 1 else ''}"
-    click.echo(f"{out}: the page and {many}, {written.size:,} bytes")
+    links = [page.Link.parse(text) for text in link]
+    size = page.write(out, databases, links, title=title, force=force)
+    tables = len(databases) + len(links)
+    click.echo(f"{out}: the page and {tables} table{'s' if tables != 1 else ''}, {size:,} bytes")

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import gzip
-import json
 import secrets
 import sys
 import time
 import traceback
-from bisect import bisect_left
-from collections import defaultdict
 from collections.abc import Callable, Iterable
-from typing import Any
 
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -69,7 +65,7 @@ class Door:
         answer = _Answer(send, self._headers(scope))
         if any(name == b"transfer-encoding" for name, _ in scope["headers"]):
             answer.close()  # where such a body ends is not known to `Watch`
-        self.metrics.in_flight += 1
+        self.metrics.in_flight(1)
         try:
             early = self._refused(scope)
             if early is not None:
@@ -88,7 +84,7 @@ class Door:
         except Exception:
             await self._failed(answer)
         finally:
-            self.metrics.in_flight -= 1
+            self.metrics.in_flight(-1)
             seconds = time.perf_counter() - begun
             route = scope.get("bgfmt.route", "other")
             self.metrics.answered(route, _method(scope), answer.status, seconds, answer.sent)
@@ -171,25 +167,8 @@ class _Answer:
         await self({"type": "http.response.start", "status": status, "headers": list(headers)})
         await self({"type": "http.response.body", "body": body})
 
-    async def error(self, refusal: Refusal, body: dict[str, Any] | None = None) -> None:
-        data = to_json(body or refusal.body())
-        headers = [(b"content-type", b"application/json"), (b"cache-control", b"no-store")]
-        headers.append((b"content-length", str(len(data)).encode()))
-        headers += [(name.lower().encode(), value.encode()) for name, value in refusal.headers]
-        await self.plain(refusal.status, headers, data)
-
-
-def to_json(value: Any) -> bytes:
-    """A value as JSON; numbers as Python writes them, so that they come back unchanged."""
-    return json.dumps(
-        value, ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=_plain
-    ).encode()
-
-
-def _plain(value: Any) -> Any:
-    if hasattr(value, "tolist"):
-        return value.tolist()
-    return value.as_dict() if hasattr(value, "as_dict") else str(value)
+    async def error(self, refusal: Refusal) -> None:
+        await self.plain(refusal.status, *refusal.response())
 
 
 def packed(data: bytes, accepted: str | None) -> bytes | None:
@@ -197,13 +176,8 @@ def packed(data: bytes, accepted: str | None) -> bytes | None:
     if len(data) <= PACKED_FROM or accepted is None:
         return None
     for one in accepted.lower().split(","):
-        coding, _, weight = one.partition(";")
-        if coding.strip() in ("gzip", "*") and weight.replace(" ", "") not in (
-            "q=0",
-            "q=0.0",
-            "q=0.00",
-            "q=0.000",
-        ):
+        coding, _, weight = one.replace(" ", "").partition(";")
+        if coding in ("gzip", "*") and weight.rstrip("0") not in ("q=", "q=0."):
             return gzip.compress(data, 5, mtime=0)
     return None
 
@@ -223,69 +197,61 @@ def _line(scope: Scope, answer: _Answer, seconds: float) -> str:
     return f"{stamp} {who} {_method(scope)} {said} {answer.status} {answer.sent} {1000 * seconds:.1f} ms"
 
 
-# -- counters, in the text form that Prometheus reads ----------------------------------------------------
-
-
 BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+#: what is counted: the type for Prometheus, and a sentence
+FAMILIES = {
+    "bgfmt_build_info": ("gauge", "The version."),
+    "bgfmt_requests_total": ("counter", "Requests answered."),
+    "bgfmt_request_seconds": ("histogram", "Time from a request to the end of its answer."),
+    "bgfmt_positions_total": ("counter", "Positions asked, each of a bulk question."),
+    "bgfmt_not_covered_total": ("counter", "Of them not covered."),
+    "bgfmt_in_flight": ("gauge", "Requests under way."),
+    "bgfmt_sent_bytes_total": ("counter", "Bytes of bodies sent."),
+    "bgfmt_table_bytes": ("gauge", "Size of each table served."),
+}
 
 
 class Metrics:
     """What has been asked and answered since the start. Routes are templates, never text of a client."""
 
     def __init__(self, version: str, tables: Iterable[tuple[str, int]]) -> None:
-        self.version, self.tables = version, list(tables)
-        self.in_flight = 0
-        self.not_covered = 0
-        self.positions: dict[str, int] = defaultdict(int)
-        self._requests: dict[tuple[str, str, int], int] = defaultdict(int)
-        self._sent: dict[str, int] = defaultdict(int)
-        self._buckets: dict[str, list[int]] = defaultdict(lambda: [0] * (len(BOUNDS) + 1))
-        self._seconds: dict[str, float] = defaultdict(float)
+        self._values: dict[str, dict[str, float]] = {family: {} for family in FAMILIES}
+        self._add("bgfmt_build_info", 1, version=version)
+        self._add("bgfmt_not_covered_total", 0)
+        self.in_flight(0)
+        for name, size in tables:
+            self._add("bgfmt_table_bytes", size, table=name)
+
+    def _add(self, family: str, number: float, suffix: str = "", **labels: str | int) -> None:
+        text = ",".join(f'{name}="{_label(str(value))}"' for name, value in labels.items())
+        series = f"{family}{suffix}{{{text}}}" if labels else family
+        self._values[family][series] = self._values[family].get(series, 0) + number
+
+    def in_flight(self, change: int) -> None:
+        """Count a request that begins or ends."""
+        self._add("bgfmt_in_flight", change)
 
     def answered(self, route: str, method: str, status: int, seconds: float, sent: int) -> None:
         """Count one answer."""
-        self._requests[route, method, status] += 1
-        self._sent[route] += sent
-        self._seconds[route] += seconds
-        self._buckets[route][bisect_left(BOUNDS, seconds)] += 1
+        self._add("bgfmt_requests_total", 1, route=route, method=method, status=status)
+        self._add("bgfmt_sent_bytes_total", sent, route=route)
+        for bound in BOUNDS:
+            self._add("bgfmt_request_seconds", seconds <= bound, "_bucket", route=route, le=str(bound))
+        self._add("bgfmt_request_seconds", 1, "_bucket", route=route, le="+Inf")
+        self._add("bgfmt_request_seconds", seconds, "_sum", route=route)
+        self._add("bgfmt_request_seconds", 1, "_count", route=route)
 
     def asked(self, route: str, positions: int, not_covered: int = 0) -> None:
         """Count positions asked."""
-        self.positions[route] += positions
-        self.not_covered += not_covered
+        self._add("bgfmt_positions_total", positions, route=route)
+        self._add("bgfmt_not_covered_total", not_covered)
 
     def text(self) -> str:
-        """All of it."""
+        """All of it, in the text form that Prometheus reads."""
         out: list[str] = []
-
-        def family(name: str, kind: str, help: str, lines: Iterable[tuple[str, float]]) -> None:
-            out.append(f"# HELP {name} {help}")
-            out.append(f"# TYPE {name} {kind}")
-            out.extend(f"{name}{labels} {value}" for labels, value in lines)
-
-        family("bgfmt_build_info", "gauge", "The version.", [(f'{{version="{_label(self.version)}"}}', 1)])
-        requests = [
-            (f'{{route="{r}",method="{m}",status="{s}"}}', n)
-            for (r, m, s), n in sorted(self._requests.items())
-        ]
-        family("bgfmt_requests_total", "counter", "Requests answered.", requests)
-        out.append("# HELP bgfmt_request_seconds Time from a request to the end of its answer.")
-        out.append("# TYPE bgfmt_request_seconds histogram")
-        for route, counts in sorted(self._buckets.items()):
-            total = 0
-            for bound, n in zip((*map(str, BOUNDS), "+Inf"), counts, strict=True):
-                total += n
-                out.append(f'bgfmt_request_seconds_bucket{{route="{route}",le="{bound}"}} {total}')
-            out.append(f'bgfmt_request_seconds_sum{{route="{route}"}} {self._seconds[route]}')
-            out.append(f'bgfmt_request_seconds_count{{route="{route}"}} {total}')
-        by_route = [(f'{{route="{r}"}}', n) for r, n in sorted(self.positions.items())]
-        family("bgfmt_positions_total", "counter", "Positions asked, each of a bulk question.", by_route)
-        family("bgfmt_not_covered_total", "counter", "Of them not covered.", [("", self.not_covered)])
-        family("bgfmt_in_flight", "gauge", "Requests under way.", [("", self.in_flight)])
-        sent = [(f'{{route="{r}"}}', n) for r, n in sorted(self._sent.items())]
-        family("bgfmt_sent_bytes_total", "counter", "Bytes of bodies sent.", sent)
-        sizes = [(f'{{table="{_label(name)}"}}', size) for name, size in self.tables]
-        family("bgfmt_table_bytes", "gauge", "Size of each table served.", sizes)
+        for family, (kind, about) in FAMILIES.items():
+            out += [f"# HELP {family} {about}", f"# TYPE {family} {kind}"]
+            out += [f"{series} {value}" for series, value in self._values[family].items()]
         return "\n".join(out) + "\n"
 
 

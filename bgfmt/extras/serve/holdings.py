@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -41,20 +41,13 @@ class Holding:
     @cached_property
     def max_error(self) -> dict[str, float] | None:
         """The greatest error of its numbers by name, None where it is not known."""
-        return max_error(self.table)
+        return self.table.errors() or None
 
     def entry(self, url: str | None) -> dict[str, Any]:
         """What a list of tables says of it."""
         table, info = self.table, self.database.info()
-        out: dict[str, Any] = {
-            "name": self.name,
-            "title": info["title"],
-            "format": info["format"],
-            "kind": table.kind,
-            "points": table.points,
-            "chequers": table.chequers,
-            "positions": table.positions,
-        }
+        out: dict[str, Any] = {"name": self.name, "title": info["title"], "format": info["format"]}
+        out |= {key: getattr(table, key) for key in ("kind", "points", "chequers", "positions")}
         out |= {key: info[key] for key in ("cubeful", "gammon", "compressed") if key in info}
         return out | {
             "size": self.size,
@@ -65,17 +58,12 @@ class Holding:
         }
 
 
-def max_error(table: Table) -> dict[str, float] | None:
-    """The greatest error of a table's numbers by name, None where it is not known."""
-    return table.errors() or None
-
-
-class Holdings(Sequence[Holding]):
+class Holdings(list[Holding]):
     """The tables served, in the order in which they were given. A context manager."""
 
     def __init__(self, held: Iterable[Holding]) -> None:
-        self._held = list(held)
-        self.by_name = {one.name: one for one in self._held}
+        super().__init__(held)
+        self.by_name = {one.name: one for one in self}
 
     @classmethod
     def open(cls, named: Iterable[str], **reading: Any) -> Holdings:
@@ -89,30 +77,29 @@ class Holdings(Sequence[Holding]):
             raise
         return cls(held)
 
-    def __len__(self) -> int:
-        return len(self._held)
-
-    def __getitem__(self, key: Any) -> Any:
-        return self._held[key]
-
     @property
     def fingerprints(self) -> str:
         """All of them in one text, for ETags."""
-        return " ".join(one.name + ":" + one.fingerprint for one in self._held)
+        return " ".join(one.name + ":" + one.fingerprint for one in self)
 
     def close(self) -> None:
         """Close all files."""
-        for one in self._held:
+        for one in self:
             one.database.close()
             if one.fd is not None:
                 os.close(one.fd)
-        self._held.clear()
+        self.clear()
 
     def __enter__(self) -> Holdings:
         return self
 
     def __exit__(self, *error: object) -> None:
         self.close()
+
+
+def legible(name: str) -> str:
+    """A name from the command line or a folder as text that can be sent: bytes that are no UTF-8 become U+FFFD."""
+    return os.fsencode(name).decode("utf-8", "replace")
 
 
 def split_name(text: str) -> tuple[str, str]:
@@ -127,13 +114,14 @@ def split_name(text: str) -> tuple[str, str]:
 
 def _open(text: str, taken: set[str], reading: dict[str, Any]) -> Holding:
     wanted, path = split_name(text)
+    wanted = legible(wanted)
     name, k = wanted, 2
     while name in taken:
         name, k = f"{wanted}-{k}", k + 1
     database = open_database(path, guard=True, **reading)
     if is_url(path):
         size = database.source.size
-        made = hashlib.sha256(f"{database.format.name} {size} {database.name}".encode())
+        made = hashlib.sha256(f"{database.format.name} {size} {legible(database.name)}".encode())
         return Holding(name, database, None, size, made.hexdigest()[:32])
     if is_address(path) or os.path.isdir(path):
         return _of_many(name, database, path)
@@ -158,7 +146,11 @@ def _of_many(name: str, database: Database, path: str) -> Holding:
         for file in sorted(file for file in Path(path).rglob("*") if file.is_file()):
             status = file.stat()
             size += status.st_size
-            made.update(f"{file.relative_to(path)} {status.st_size} {status.st_mtime_ns}".encode())
+            made.update(
+                f"{file.relative_to(path)} {status.st_size} {status.st_mtime_ns}".encode(
+                    "utf-8", "surrogateescape"
+                )
+            )
     return Holding(name, database, None, size, made.hexdigest()[:32])
 
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from bgfmt import __version__
-from bgfmt.analysis.questions import MOST_TEXT, QUESTIONS, options
-from bgfmt.analysis.shapes import SHAPES, Schema, option_schema, ref, schema_of
+from bgfmt.analysis.questions import MOST_TEXT, QUESTIONS
+from bgfmt.analysis.shapes import Schema, options, ref, schema_of, shapes
 from bgfmt.extras.serve.refusals import STATUSES
 
 if TYPE_CHECKING:
-    from bgfmt.extras.serve.app import Settings
-
+    from bgfmt.extras.serve.parameters import Settings
 
 SUMMARIES = {
     "lookup": "What a table says of a position",
@@ -21,12 +20,26 @@ SUMMARIES = {
     "play": "The plays of a roll, ranked",
     "probe": "All of it for one position",
 }
-
+ERRORS = {
+    400: "Bad parameter, position or body",
+    404: "Not covered, or no such thing",
+    405: "Another method",
+    413: "Too large",
+    415: "Another type of body",
+    416: "Beyond the file",
+    421: "Another Host",
+    431: "Head too large",
+    500: "A bug",
+    503: "Too busy; see Retry-After",
+}
+EVERYWHERE = (405, 421, 431, 500, 503)  # what every route can answer by
+JSON, LINES, BYTES = "application/json", "application/x-ndjson", "application/octet-stream"
 
 NUMBER: Schema = {"type": "number"}
 WHOLE: Schema = {"type": "integer"}
 TEXT: Schema = {"type": "string"}
 TRUTH: Schema = {"type": "boolean"}
+BINARY: Schema = {**TEXT, "contentEncoding": "binary"}
 
 
 def or_null(schema: Schema) -> Schema:
@@ -48,25 +61,16 @@ _SOURCED: Schema = {
     "table": or_null(TEXT),
     "max_error": or_null({"type": "object", "additionalProperties": or_null(NUMBER)}),
 }
-_PLAYER = {**TEXT, "enum": ["on roll", "other side"]}
-_STEP = shape({"from": WHOLE, "to": WHOLE})
-_ERROR = shape(
-    {"status": WHOLE, "code": {**TEXT, "enum": list(STATUSES)}, "message": TEXT},
-    {"parameter": TEXT, "row": WHOLE},
-)
+_LOOKED_UP = shape({"position_number": WHOLE}, {"player": {**TEXT, "enum": ["on roll", "other side"]}})
 _TABLE: Schema = dict.fromkeys(("name", "title", "format", "kind"), TEXT)
 _TABLE |= dict.fromkeys(("points", "chequers", "positions", "size"), WHOLE)
 _TABLE |= {"max_error": _SOURCED["max_error"], "fingerprint": {**TEXT, "pattern": "^[0-9a-f]{32}$"}}
 _TABLE |= dict.fromkeys(("sha256", "url"), or_null(TEXT))
-SCHEMAS: dict[str, Schema] = {name: schema_of(one) for one, name in SHAPES.items()} | {
-    "Error": shape({"error": _ERROR}),
-    "Lookup": shape(
-        {
-            **_SOURCED,
-            "asked": TEXT,
-            "answers": {**array(shape({"position_number": WHOLE}, {"player": _PLAYER})), "minItems": 1},
-        }
-    ),
+_ERROR: Schema = {"status": WHOLE, "code": {**TEXT, "enum": list(STATUSES)}, "message": TEXT}
+_STEPS = array(shape({"from": WHOLE, "to": WHOLE}))
+SCHEMAS: dict[str, Schema] = {name: schema_of(one) for name, one in shapes().items()} | {
+    "Error": shape({"error": shape(_ERROR, {"parameter": TEXT, "row": WHOLE})}),
+    "Lookup": shape({**_SOURCED, "asked": TEXT, "answers": {**array(_LOOKED_UP), "minItems": 1}}),
     "Tables": shape(
         {"version": TEXT, "features": array(TEXT), "tables": array(ref("Table"))}, {"mets": array(TEXT)}
     ),
@@ -74,7 +78,7 @@ SCHEMAS: dict[str, Schema] = {name: schema_of(one) for one, name in SHAPES.items
     "Health": shape({"status": TEXT, "version": TEXT, "tables": WHOLE}),
     "Chances": shape(dict.fromkeys(("win", "winG", "winBg", "loseG", "loseBg"), NUMBER)),
     "Eval": shape({"cube": shape({"double": TRUTH, "accept": TRUTH}), "probabilities": ref("Chances")}),
-    "Moves": shape({"moves": array(shape({"play": array(_STEP), "probabilities": ref("Chances")}))}),
+    "Moves": shape({"moves": array(shape({"play": _STEPS, "probabilities": ref("Chances")}))}),
     "Foreign": shape({"message": TEXT, "error": {"type": "object"}}),
 }
 #: the shapes of the answers of each question, which all have `asked` beside them but that of a probe
@@ -93,193 +97,120 @@ def _answer(route: str) -> Schema:
     return one if route == "probe" else {"allOf": [one, shape({"asked": TEXT})]}
 
 
-def _body(kind: str, schema: Schema) -> Schema:
-    return {kind: {"schema": schema}}
+def _content(schemas: Schema) -> Schema:
+    """A body's content by its type."""
+    return {kind: {"schema": schema} for kind, schema in schemas.items()}
 
 
-def _statuses(*more: int, errors: str = "Error") -> Schema:
-    """Errors that a route can answer by; those of the connection are everywhere."""
-    said = {
-        400: "Bad parameter, position or body",
-        404: "Not covered, or no such thing",
-        405: "Another method",
-        413: "Too large",
-        415: "Another type of body",
-        416: "Beyond the file",
-        421: "Another Host",
-        431: "Head too large",
-        500: "A bug",
-        503: "Too busy; see Retry-After",
-    }
-    found = sorted({405, 421, 431, 500, 503, *more})
-    return {
-        str(s): {
-            "description": said[s],
-            "content": _body("application/json", ref(errors if s in (400, 404) else "Error")),
-        }
-        for s in found
-    }
-
-
-def _ok(kind: str, schema: Schema, *, kept: bool = False) -> Schema:
-    out: Schema = {"200": {"description": "The answer", "content": _body(kind, schema)}}
+def _responses(
+    content: Schema | None,
+    *statuses: int,
+    kept: bool = False,
+    about: str = "The answer",
+    errors: str = "Error",
+) -> Schema:
+    """An answer, whether 304 may stand for it, and the errors of a route."""
+    out: Schema = {"200": {"description": about} | ({"content": content} if content else {})}
     if kept:
         out["304"] = {"description": "Unchanged (If-None-Match)"}
+    for status in sorted({*EVERYWHERE, *statuses}):
+        said = ref(errors if status in (400, 404) else "Error")
+        out[str(status)] = {"description": ERRORS[status], "content": _content({JSON: said})}
     return out
 
 
-def _parameter(name: str, *, path: bool = False) -> Schema:
-    return {
-        "name": name,
-        "in": "path" if path else "query",
-        "required": path,
-        "description": options()[name].about,
-        "schema": option_schema(name),
-    }
+def _parameters(names: Iterable[str], place: str = "query") -> list[Schema]:
+    """The options of a question; `place` is where the position goes."""
+    out: list[Schema] = []
+    for name in names:
+        path = name == "position" and place == "path"
+        one = {"name": name, "in": "path" if path else "query", "required": name == "position"}
+        out.append(one | {"description": options()[name].about, "schema": options()[name].schema})
+    return out
 
 
-def _question(route: str, settings: Settings) -> tuple[Schema, Schema]:
-    """The path items of a question: with the position as parameter, and in the path."""
-    answer = _ok("application/json", _answer(route), kept=True)
-    names = QUESTIONS[route]
+def _more(**schemas: Schema) -> list[Schema]:
+    """Parameters of a query with schemas of their own."""
+    return [{"name": name, "in": "query", "schema": schema} for name, schema in schemas.items()]
+
+
+def _question(route: str, settings: Settings, place: str) -> Schema:
+    """The path item of a question whose position goes into the query or the path."""
+    in_path = place == "path"
     get: Schema = {
-        "summary": SUMMARIES[route],
-        "operationId": route,
-        "parameters": [{**_parameter(n), "required": n == "position"} for n in names],
-        "responses": answer | _statuses(400, 404),
+        "summary": SUMMARIES[route] + ", the position in the path (it may contain /)" * in_path,
+        "operationId": route + "_in_path" * in_path,
+        "parameters": _parameters(QUESTIONS[route], place),
+        "responses": _responses(_content({JSON: _answer(route)}), 400, 404, kept=True),
     }
-    second: Schema = {
-        "summary": f"{SUMMARIES[route]}, the position in the path (it may contain /)",
-        "operationId": f"{route}_in_path",
-        "parameters": [_parameter(n, path=n == "position") for n in names],
-        "responses": answer | _statuses(400, 404),
-    }
-    item: Schema = {"get": get}
-    if route != "probe":
-        item["post"] = _many(route, settings)
-    return item, {"get": second}
+    return {"get": get} if in_path or route == "probe" else {"get": get, "post": _many(route, settings)}
 
 
 def _many(route: str, settings: Settings) -> Schema:
     names = [n for n in QUESTIONS[route] if n != "position"]
-    one = {
-        "anyOf": [
-            TEXT,
-            {
-                "type": "object",
-                "properties": {n: option_schema(n) for n in QUESTIONS[route]},
-                "required": ["position"],
-            },
-        ]
-    }
-    body: Schema = _body(
-        "application/json",
-        {
-            "type": "object",
-            "required": ["positions"],
-            "properties": {
-                "positions": {"type": "array", "maxItems": settings.max_rows, "items": one},
-                **{n: option_schema(n) for n in names},
-            },
-        },
-    )
-    body |= _body(
-        "application/x-ndjson", {**TEXT, "description": f"An item a line, at most {settings.max_rows}."}
-    )
+    one = {"type": "object", "properties": {n: options()[n].schema for n in QUESTIONS[route]}}
+    items = {"anyOf": [TEXT, {**one, "required": ["position"]}]}
+    positions = {"positions": {**array(items), "maxItems": settings.max_rows}}
     entry = {"anyOf": [_answer(route), shape({"asked": or_null(TEXT), "error": {"type": "object"}})]}
-    content = _body("application/json", shape({"results": {"type": "array", "items": entry}}))
-    content |= _body("application/x-ndjson", TEXT)
-    parameters = [_parameter(n) for n in names]
-    if route == "lookup":
-        body |= _body("application/octet-stream", {**TEXT, "contentEncoding": "binary"})
-        content |= _body("application/octet-stream", {**TEXT, "contentEncoding": "binary"})
-        parameters += [
-            {
-                "name": "rows",
-                "in": "query",
-                "schema": {**TEXT, "enum": ["counts", "numbers"]},
-                "description": "What the bytes are.",
-            },
-            {
-                "name": "column",
-                "in": "query",
-                "schema": {**TEXT, "enum": ["bearoff", "gammon"]},
-                "description": "Which distribution.",
-            },
-        ]
+    lines = {**TEXT, "description": f"An item a line, at most {settings.max_rows}."}
+    binary = {BYTES: BINARY} if route == "lookup" else {}
+    parameters = _parameters(names)
+    if binary:
+        known = {"rows": ("What the bytes are.", "counts numbers")}
+        known["column"] = ("Which distribution.", "bearoff gammon")
+        for name, (about, words) in known.items():
+            parameters += [
+                {**one, "description": about} for one in _more(**{name: {**TEXT, "enum": words.split()}})
+            ]
+    one_body = shape(positions, {n: options()[n].schema for n in names})
+    content = _content({JSON: shape({"results": array(entry)}), LINES: TEXT, **binary})
     return {
         "summary": f"{SUMMARIES[route]}, many at once",
         "description": f"At most {settings.max_rows:,} items and {settings.max_body:,} bytes. Parameters in the "
         "query are for lines and bytes; an object of JSON has its own.",
         "operationId": f"{route}_many",
         "parameters": parameters,
-        "requestBody": {"required": True, "content": body},
-        "responses": {"200": {"description": "An entry an item, in order", "content": content}}
-        | _statuses(400, 404, 413, 415),
+        "requestBody": {
+            "required": True,
+            "content": _content({JSON: one_body, LINES: lines, **binary}),
+        },
+        "responses": _responses(content, 400, 404, 413, 415, about="An entry an item, in order"),
     }
 
 
 def document(settings: Settings, names: Sequence[str]) -> Schema:
     """The document."""
     paths: Schema = {}
+
+    def add(path: str, summary: str, responses: Schema, *parameters: Schema) -> None:
+        more = {"parameters": list(parameters)} if parameters else {}
+        paths[path] = {"get": {"summary": summary, **more, "responses": responses}}
+
     for route in QUESTIONS:
-        first, second = _question(route, settings)
-        paths[f"/v1/{route}"] = first
-        paths[f"/v1/{route}/{{position}}"] = second
-    plain = {
-        "/v1/tables": ("The tables", _ok("application/json", ref("Tables"), kept=True), (400,)),
-        "/healthz": ("Whether it serves", _ok("application/json", ref("Health")), ()),
-        "/metrics": ("Counters for Prometheus", _ok("text/plain", TEXT), ()),
-        "/openapi.json": ("This document", _ok("application/json", {"type": "object"}, kept=True), ()),
-        "/": ("The probe page", _ok("text/html", TEXT, kept=True), ()),
-    }
-    for path, (summary, answer, more) in plain.items():
-        paths[path] = {"get": {"summary": summary, "responses": answer | _statuses(*more)}}
-    binary = {"application/octet-stream": {"schema": {**TEXT, "contentEncoding": "binary"}}}
-    name: Schema = {
-        "name": "name",
-        "in": "path",
-        "required": True,
-        "schema": {**TEXT, "examples": list(names)},
-    }
-    paths["/tables/{name}"] = {
-        "get": {
-            "summary": "A table's file, whole or one byte range",
-            "parameters": [name, {"name": "Range", "in": "header", "schema": TEXT}],
-            "responses": {
-                "200": {"description": "The file", "content": binary},
-                "206": {"description": "The range", "content": binary},
-                "304": {"description": "Unchanged"},
-            }
-            | _statuses(404, 416),
-        }
-    }
-    paths["/assets/{hash}/{name}"] = {
-        "get": {
-            "summary": "A file of the page",
-            "parameters": [{**name, "name": "hash", "schema": TEXT}, {**name, "schema": TEXT}],
-            "responses": {"200": {"description": "The file"}} | _statuses(404),
-        }
-    }
-    points = [
-        {"name": f"p{k}", "in": "query", "schema": {**WHOLE, "minimum": -15, "maximum": 15}}
-        for k in range(26)
-    ]
-    away = [{"name": n, "in": "query", "schema": {**WHOLE, "enum": [0, 1]}} for n in ("x_away", "o_away")]
-    dice = [
-        {"name": n, "in": "query", "required": True, "schema": {**WHOLE, "minimum": 1, "maximum": 6}}
-        for n in ("die1", "die2")
-    ]
-    foreign: list[tuple[str, list[Schema], str]] = [("/eval", [], "Eval"), ("/move", dice, "Moves")]
-    for path, needed, schema in foreign:
-        answer = _ok("application/json", ref(schema), kept=True) | _statuses(400, 404, errors="Foreign")
-        paths[path] = {
-            "get": {
-                "summary": "wildbg's question of that name",
-                "parameters": [*needed, *away, *points],
-                "responses": answer,
-            }
-        }
+        paths[f"/v1/{route}"] = _question(route, settings, "query")
+        paths[f"/v1/{route}/{{position}}"] = _question(route, settings, "path")
+    add("/v1/tables", "The tables", _responses(_content({JSON: ref("Tables")}), 400, kept=True))
+    add("/healthz", "Whether it serves", _responses(_content({JSON: ref("Health")})))
+    add("/metrics", "Counters for Prometheus", _responses(_content({"text/plain": TEXT})))
+    add("/openapi.json", "This document", _responses(_content({JSON: {"type": "object"}}), kept=True))
+    add("/", "The probe page", _responses(_content({"text/html": TEXT}), kept=True))
+    named: Schema = {"name": "name", "in": "path", "required": True, "schema": TEXT}
+    file = _responses(_content({BYTES: BINARY}), 404, 416, kept=True, about="The file")
+    file["206"] = {**file["200"], "description": "The range"}
+    table = {**named, "schema": {**TEXT, "examples": list(names)}}
+    ranges = {"name": "Range", "in": "header", "schema": TEXT}
+    add("/tables/{name}", "A table's file, whole or one byte range", file, table, ranges)
+    asset = _responses(None, 404, about="The file")
+    add("/assets/{hash}/{name}", "A file of the page", asset, {**named, "name": "hash"}, named)
+    point = {**WHOLE, "minimum": -15, "maximum": 15}
+    board = {name: {**WHOLE, "enum": [0, 1]} for name in ("x_away", "o_away")}
+    board |= dict.fromkeys((f"p{k}" for k in range(26)), point)
+    die = {"in": "query", "required": True, "schema": {**WHOLE, "minimum": 1, "maximum": 6}}
+    dice = [{"name": one, **die} for one in ("die1", "die2")]
+    foreign: tuple[tuple[str, str, list[Schema]], ...] = (("/eval", "Eval", []), ("/move", "Moves", dice))
+    for path, answer, needed in foreign:
+        responses = _responses(_content({JSON: ref(answer)}), 400, 404, kept=True, errors="Foreign")
+        add(path, "wildbg's question of that name", responses, *needed, *_more(**board))
     limits = {
         "max_rows": settings.max_rows,
         "max_body": settings.max_body,

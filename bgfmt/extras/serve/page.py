@@ -9,28 +9,18 @@ import shutil
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
+from html import escape
 from pathlib import Path
 from urllib.parse import quote, urlsplit
 
 from bgfmt.errors import CapabilityError, OutputExistsError
-from bgfmt.extras.serve.holdings import Holdings
+from bgfmt.extras.serve.holdings import Holdings, legible
 from bgfmt.storage import is_url, system
 from bgfmt.storage.publish import new_folder, settle
 
 FOLDER = Path(__file__).resolve().parent / "web"
 CHECKOUT = FOLDER.parents[3] / "plugins" / "js"
 READER = ("bgfmt.js", "ask.js")  # those of plugins/js; a wheel carries them beside the page's own
-OWN = (
-    "app.js",
-    "board.js",
-    "chart.js",
-    "dom.js",
-    "limits.js",
-    "sections.js",
-    "source.js",
-    "state.js",
-    "style.css",
-)
 TYPES = {".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8"}
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'{connect}; "
@@ -42,11 +32,9 @@ POLICY_HEADER = POLICY.format(connect="") + "; frame-ancestors 'none'"
 @cache
 def assets() -> dict[str, bytes]:
     """The page's scripts and style sheet by name."""
-    found = {name: (FOLDER / name).read_bytes() for name in OWN}
-    for name in READER:
-        packed = FOLDER / name
-        found[name] = (packed if packed.exists() else CHECKOUT / name).read_bytes()
-    return found
+    files = [file for file in sorted(FOLDER.iterdir()) if file.suffix in TYPES]
+    files += [CHECKOUT / name for name in READER if not (FOLDER / name).exists()]
+    return {file.name: file.read_bytes() for file in files}
 
 
 @cache
@@ -65,8 +53,6 @@ def media_type(name: str) -> str:
 
 def html(mode: str, *, title: str = "", connect: tuple[str, ...] = ()) -> bytes:
     """The page: mode "serve" or "site"; `connect` are origins of tables that lie elsewhere."""
-    from html import escape
-
     text = (FOLDER / "index.html").read_text("utf-8")
     text = text.replace('content="serve"', f'content="{mode}"').replace("assets/", f"assets/{digest()}/")
     if title:
@@ -75,15 +61,10 @@ def html(mode: str, *, title: str = "", connect: tuple[str, ...] = ()) -> bytes:
         policy = POLICY.format(connect="".join(f" {origin}" for origin in connect))
         meta = f'<meta http-equiv="Content-Security-Policy" content="{escape(policy)}">'
         text = text.replace('<meta charset="utf-8">', f'<meta charset="utf-8">\n{meta}')
-        text = _without(text, "<noscript>", "</noscript>")
+        before, _, rest = text.partition("<noscript>")  # a static folder has no API to name
+        told = '<p class="notice">This page needs JavaScript. Its tables are in the folder tables/.</p>'
+        text = f"{before}<noscript>{told}</noscript>{rest.partition('</noscript>')[2]}"
     return text.encode()
-
-
-def _without(text: str, start: str, end: str) -> str:
-    """A static folder has no API to name where there is no JavaScript."""
-    first, last = text.index(start), text.index(end) + len(end)
-    said = '<p class="notice">This page needs JavaScript. Its tables are in the folder tables/.</p>'
-    return f"{text[:first]}<noscript>{said}</noscript>{text[last:]}"
 
 
 # -- the page and tables as a folder of files that any web server can send -------------------------------
@@ -105,23 +86,13 @@ class Link:
             raise CapabilityError(f"a link is NAME=URL with an http or https address, not {text!r}")
         if parts.username is not None:
             raise CapabilityError("a link for everyone to see cannot hold a user and password")
-        return cls(name, url)
+        return cls(legible(name), legible(url))
 
     @property
     def origin(self) -> str:
         """Scheme, host and port."""
         parts = urlsplit(self.url)
-        host = parts.hostname or ""
-        shown = f"[{host}]" if ":" in host else host
-        return f"{parts.scheme}://{shown}" + (f":{parts.port}" if parts.port else "")
-
-
-@dataclass(frozen=True)
-class Written:
-    """What was written: number of tables listed, bytes of the folder."""
-
-    tables: int
-    size: int
+        return f"{parts.scheme}://{parts.netloc}"
 
 
 def write(
@@ -131,21 +102,21 @@ def write(
     *,
     title: str = "",
     force: bool = False,
-) -> Written:
-    """Write the folder; it appears whole or not at all.
+) -> int:
+    """Write the folder, which appears whole or not at all; its size in bytes.
 
     Raises
     ------
-    OutputExistsError for an existing `out` without `force`; FormatError or OSError for a table that is none.
+    OutputExistsError for an existing `out` without `force`; FormatError or OSError for a file that holds no table.
     """
-    target, links = Path(out), list(links)
+    target, links, title = Path(out), list(links), legible(title)
     settle(target)
     if os.path.lexists(target) and not force:
         raise OutputExistsError(f"{target}: exists already")
     if os.path.lexists(target) and not target.is_dir():
         raise CapabilityError(f"{target}: is not a folder")
     if target.is_dir() and any(target.iterdir()) and not (target / "site.json").is_file():
-        raise CapabilityError(f"{target}: is no site, and is not replaced by one")
+        raise CapabilityError(f"{target}: the folder holds no site, and is not replaced by one")
     if not databases and not links:
         raise CapabilityError("a site needs a table, or a link to one")
     far = [text for text in databases if is_url(text)]
@@ -159,8 +130,7 @@ def write(
             taken.add(link.name)
         with new_folder(target, force=True) as made, system.said_of(target):
             _fill(made, holdings, databases, links, title)
-    size = sum(one.stat().st_size for one in target.rglob("*") if one.is_file())
-    return Written(len(databases) + len(links), size)
+    return sum(one.stat().st_size for one in target.rglob("*") if one.is_file())
 
 
 def _fill(made: Path, holdings: Holdings, databases: Sequence[str], links: list[Link], title: str) -> None:
@@ -183,16 +153,5 @@ def _fill(made: Path, holdings: Holdings, databases: Sequence[str], links: list[
 
 def _linked(link: Link) -> dict[str, object]:
     """The entry of a linked table: what it is, the page finds out by opening it."""
-    unknown = (
-        "title",
-        "format",
-        "kind",
-        "points",
-        "chequers",
-        "positions",
-        "size",
-        "max_error",
-        "fingerprint",
-        "sha256",
-    )
-    return {"name": link.name, **dict.fromkeys(unknown), "url": link.url}
+    known = "title format kind points chequers positions size max_error fingerprint sha256"
+    return {"name": link.name, **dict.fromkeys(known.split()), "url": link.url}

@@ -1,18 +1,29 @@
-"""The parameters of a question as HTTP carries them: known ones only, each once, all within their range."""
+"""What the service is told: its settings, and the parameters of a question, each known, once and within its range."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qsl
 
 from bgfmt.analysis import questions
-from bgfmt.analysis.questions import QUESTIONS as ROUTES
 from bgfmt.analysis.questions import Question
 from bgfmt.extras.serve.refusals import Refusal
 
-BINARY = ("table", "column", "rows")
-__all__ = ["BINARY", "ROUTES", "Question", "from_object", "from_query", "question"]
+
+@dataclass(frozen=True)
+class Settings:
+    """The options of `bgfmt serve`."""
+
+    hosts: tuple[str, ...] | None = None
+    origins: tuple[str, ...] = ()
+    download: bool = True
+    settle: int | None = None
+    max_rows: int = 10_000
+    max_body: int = 4 << 20
+    max_age: int = 3600
+    connections: int = 1000
 
 
 def from_query(query: bytes | str, known: Iterable[str]) -> dict[str, str]:
@@ -36,26 +47,17 @@ def from_object(item: Mapping[str, Any], known: Iterable[str]) -> dict[str, str]
     given = {}
     for name, value in item.items():
         _check_name(name, known)
-        if isinstance(value, bool):
-            given[name] = "true" if value else "false"
-        elif isinstance(value, (str, int)):
-            given[name] = str(value)
-        else:
-            text = f"{name} needs a text, a whole number, true or false"
-            raise Refusal("bad_parameter", text, _printable(name))
+        if not isinstance(value, (str, int)):
+            raise Refusal("bad_parameter", f"{name} needs a text, a whole number, true or false", name)
+        given[name] = str(value).lower() if isinstance(value, bool) else str(value)
     return given
 
 
 def _check_name(name: str, known: Iterable[str]) -> None:
-    known = tuple(known)
-    if name not in known:
-        printable = _printable(name)
+    if name not in (known := tuple(known)):
+        printable = "".join(c if c.isprintable() else "?" for c in name[:40])
         text = f"there is no parameter {printable!r} here (there are: {', '.join(known)})"
         raise Refusal("bad_parameter", text, printable)
-
-
-def _printable(name: str) -> str:
-    return "".join(c if c.isprintable() else "?" for c in name[:40])
 
 
 def question(given: Mapping[str, str], base: Question | None = None) -> Question:

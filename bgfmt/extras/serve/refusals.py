@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import Any
 
@@ -59,6 +60,25 @@ class Refusal(Exception):
     def body(self) -> dict[str, Any]:
         """The body."""
         return {"error": self.as_dict()}
+
+    def response(self) -> tuple[list[tuple[bytes, bytes]], bytes]:
+        """The headers and the body as bytes."""
+        data = to_json(self.body())
+        headers = {"content-type": "application/json", "content-length": str(len(data))}
+        headers |= {"cache-control": "no-store"} | {name.lower(): value for name, value in self.headers}
+        return [(name.encode(), value.encode()) for name, value in headers.items()], data
+
+
+def to_json(value: Any) -> bytes:
+    """A value as JSON: numbers come back unchanged, and half a surrogate pair as its escape."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=_plain)
+    return text.encode("utf-8", "backslashreplace")
+
+
+def _plain(value: Any) -> Any:
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    return value.as_dict() if hasattr(value, "as_dict") else str(value)
 
 
 def refusal_of(error: BgfmtError) -> Refusal:

@@ -22,10 +22,11 @@ from typing import Any
 
 import uvicorn
 
-from bgfmt.extras.serve.app import Service, Settings
+from bgfmt.extras.serve.app import Service
 from bgfmt.extras.serve.bulk import BODY_SECONDS
-from bgfmt.extras.serve.door import LOOPBACK, to_json
+from bgfmt.extras.serve.door import LOOPBACK
 from bgfmt.extras.serve.holdings import Holdings
+from bgfmt.extras.serve.parameters import Settings
 from bgfmt.extras.serve.refusals import Refusal
 
 GRACE = 5  # seconds for requests under way once the end is asked for
@@ -51,9 +52,8 @@ class Watch:
     def __init__(self, most: int, protocol: Callable[[], Any]) -> None:
         self.most, self.protocol = most, protocol
         self.open: set[Connection] = set()
-        self.waiting: dict[
-            Connection, float
-        ] = {}  # connections whose first head is not complete, oldest first
+        #: since when connections whose first head is not complete have been open, oldest first
+        self.waiting: dict[Connection, float] = {}
 
     def full(self, now: float) -> bool:
         """Whether a newcomer is one too many, and none of those before it has taken long with its head."""
@@ -142,8 +142,9 @@ class Connection(asyncio.Protocol):
         self._stop()
         self.watch.waiting.pop(self, None)
         if self.inner is None:
-            most, retry = self.watch.most, (("Retry-After", "1"),)
-            self._refuse("busy", f"{most:,} connections are open (--connections)", retry)
+            self._refuse(
+                "busy", f"{self.watch.most:,} connections are open (--connections)", ("Retry-After", "1")
+            )
             return
         if not HEAD.fullmatch(head):
             self._refuse("bad_request", "this is no HTTP request")
@@ -172,51 +173,33 @@ class Connection(asyncio.Protocol):
         else:
             self.transport.abort()
 
-    def _refuse(self, code: str, message: str, more: tuple[tuple[str, str], ...] = ()) -> None:
+    def _refuse(self, code: str, message: str, *more: tuple[str, str]) -> None:
         """Answer by an error and close."""
-        refusal = Refusal(code, message)
-        body = to_json(refusal.body())
-        headers = [("content-type", "application/json"), ("content-length", str(len(body)))]
-        headers += [
-            ("cache-control", "no-store"),
-            ("x-content-type-options", "nosniff"),
-            ("connection", "close"),
-        ]
-        lines = "".join(f"{name}: {value}\r\n" for name, value in (*headers, *more))
+        usual = ("x-content-type-options", "nosniff"), ("connection", "close")
+        refusal = Refusal(code, message, headers=(*more, *usual))
+        headers, body = refusal.response()
         status = HTTPStatus(refusal.status)
-        self.transport.write(f"HTTP/1.1 {status} {status.phrase}\r\n{lines}\r\n".encode() + body)
+        lines = b"".join(name + b": " + value + b"\r\n" for name, value in headers)
+        self.transport.write(f"HTTP/1.1 {status} {status.phrase}\r\n".encode() + lines + b"\r\n" + body)
         self.transport.close()
 
 
-def is_loopback(host: str) -> bool:
-    """Whether an address to bind is this machine's own."""
-    if host == "localhost":
-        return True
-    with contextlib.suppress(ValueError):
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
-    return False
-
-
 def listen(host: str, port: int) -> socket.socket:
-    """A listening socket. Made with IPPROTO_TCP, as asyncio turns Nagle's algorithm off for no other."""
+    """A listening socket, whose connections send small answers at once."""
     address = host.strip("[]")
+    both = ":" in address and socket.has_dualstack_ipv6()
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
-    made = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    try:
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        made.bind((address, port))
-        made.listen(1024)
-    except BaseException:
-        made.close()
-        raise
-    return made
+    listener = socket.create_server((address, port), family=family, backlog=1024, dualstack_ipv6=both)
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # connections inherit it
+    return listener
 
 
 def hosts_of(host: str, allowed: tuple[str, ...]) -> tuple[str, ...] | None:
     """Names that a Host header may say, None for every one."""
-    if is_loopback(host):
-        return (*LOOPBACK, *allowed)
-    return allowed or None
+    own = host == "localhost"
+    with contextlib.suppress(ValueError):
+        own = own or ipaddress.ip_address(host.strip("[]")).is_loopback
+    return (*LOOPBACK, *allowed) if own else allowed or None
 
 
 def _more_files(connections: int) -> None:
@@ -230,6 +213,18 @@ def _more_files(connections: int) -> None:
             resource.setrlimit(resource.RLIMIT_NOFILE, (min(wanted, hard) if hard > 0 else wanted, hard))
 
 
+class Server(uvicorn.Server):
+    """uvicorn's server; `ready` is called once connections are taken."""
+
+    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._ready = ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self._ready()
+
+
 def serve(
     holdings: Holdings,
     settings: Settings,
@@ -241,7 +236,7 @@ def serve(
 ) -> None:
     """Serve until SIGINT or SIGTERM; `say` is told the address once connections are taken."""
     _more_files(settings.connections)
-    made = listen(host, port)
+    listener = listen(host, port)
     service = Service(holdings, settings)
     for name in ("uvicorn.error", "asyncio"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
@@ -274,19 +269,20 @@ def serve(
         return Connection(watch)
 
     config.http_protocol_class = connection  # type: ignore[assignment]
-    server = uvicorn.Server(config)
+    shown = f"[{host.strip('[]')}]" if ":" in host else host
+    many = f"{len(holdings)} table{'s' if len(holdings) != 1 else ''}"
+    address = f"http://{shown}:{listener.getsockname()[1]}/"
+    server = Server(config, lambda: say(f"bgfmt serves {many} on {address}"))
     service.answers.warm()
     before = _end_by_signals(server)
     try:
-        asyncio.run(_run(server, made, holdings, host, say))
+        server.run(sockets=[listener])
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
         working = service.workers.under_way > 0 or service.answers.compiling
         service.close()
-        if (
-            working
-        ):  # neither a calculation nor a compiler can be stopped half-way, and none may keep the process
+        if working:  # a calculation or a compiler cannot be stopped half-way, and may not keep the process
             sys.stdout.flush()
             sys.stderr.flush()
             os._exit(0)
@@ -304,20 +300,3 @@ def _end_by_signals(server: uvicorn.Server) -> dict[signal.Signals, Any]:
         server.should_exit = True
 
     return {one: signal.signal(one, stop) for one in (signal.SIGINT, signal.SIGTERM)}
-
-
-async def _run(
-    server: uvicorn.Server, made: socket.socket, holdings: Holdings, host: str, say: Callable[[str], None]
-) -> None:
-    async def announce() -> None:
-        while not server.started:
-            await asyncio.sleep(0.005)
-        shown = f"[{host.strip('[]')}]" if ":" in host else host
-        many = f"{len(holdings)} table{'s' if len(holdings) != 1 else ''}"
-        say(f"bgfmt serves {many} on http://{shown}:{made.getsockname()[1]}/")
-
-    task = asyncio.get_running_loop().create_task(announce())
-    try:
-        await server.serve(sockets=[made])
-    finally:
-        task.cancel()

@@ -24,7 +24,6 @@ class Workers:
     def __init__(self, threads: int | None = None) -> None:
         self.threads = threads or system.cores()
         self._pool = ThreadPoolExecutor(self.threads, thread_name_prefix="bgfmt")
-        self._reading = ThreadPoolExecutor(4, thread_name_prefix="bgfmt-read")
         self.under_way = 0
 
     async def run(self, job: Callable[..., T], *arguments: Any) -> T:
@@ -39,14 +38,9 @@ class Workers:
         finally:
             self.under_way -= 1
 
-    async def read(self, job: Callable[..., T], *arguments: Any) -> T:
-        """The same for reading pieces of a file, which must not wait behind calculations."""
-        return await asyncio.get_running_loop().run_in_executor(self._reading, job, *arguments)
-
     def close(self) -> None:
         """Let the threads end."""
         self._pool.shutdown(wait=False, cancel_futures=True)
-        self._reading.shutdown(wait=False, cancel_futures=True)
 
 
 class OneAtATime:

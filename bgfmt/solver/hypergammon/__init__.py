@@ -12,27 +12,33 @@ rules of backgammon. See docs/theory/hypergammon.md.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import pairwise
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bgfmt.errors import SolverError
+from bgfmt.errors import OutputExistsError, SolverError
 from bgfmt.game import board
-from bgfmt.solver.machine import thread_count
-from bgfmt.tables import ExactHypergammon, Hypergammon
-from bgfmt.tables.hypergammon import RECORD
-from bgfmt.tables.scales import hyper_values
+from bgfmt.solver.machine import check_memory, thread_count
+from bgfmt.solver.plan import START_SECONDS, Plan
+from bgfmt.solver.recipe import Recipe
+from bgfmt.solver.registry import Solver
+from bgfmt.storage import check_output
+from bgfmt.tables import ExactHypergammon, Hypergammon, Table
+from bgfmt.tables.hypergammon import RECORD, hyper_values
 
 Array = NDArray[Any]
 Sweeping = Callable[[int, float], None]
 PLACES, FAR = 25, 18  # points and the bar; the first of the other side's home board
 THRESHOLDS = {"gnubg": 1e-5, "exact": 1e-12}
 MOST_SWEEPS = 1000
+KEEP_EVERY = 60.0  # seconds between two states of a long solve
 SCALE = 16777215
 #: recipe exact, this number of chequers: after every CYCLE sweeps the numbers go on by as much as they would in all
 #: further sweeps, if each sweep changed them by the same part of the one before, up to a part of STEADY
@@ -41,6 +47,7 @@ BLOCK, BEYOND = 16, 64  # rows made together: up to the diagonal, and beyond it
 FEW = 100  # rows up to which threads cost more than they save
 #: bytes a record takes in a solve: values and replies, under exact the values of an earlier sweep too, and the class
 COST = {"gnubg": 81, "exact": 241}
+SECONDS = {"gnubg": 4e-6, "exact": 1e-5}  # of one core, for a record and each chequer
 
 
 def memory_needed(chequers: int, recipe: str = "gnubg") -> int:
@@ -88,6 +95,86 @@ class Iteration:
             for k in range(3):
                 record[:, k : RECORD - 1 : 3] = whole >> 8 * k & 255
         return Hypergammon(records=records, **how)
+
+
+class HypergammonSolver(Solver):
+    """Tables of hypergammon. A long solve keeps its state in a file, from which another goes on."""
+
+    name = kind = "hypergammon"
+    options = frozenset({"threshold", "restart", "sweeping"})
+    opens = frozenset({"restart"})
+    beside = ".sweeps"
+    keeps_state = True
+
+    def __init__(
+        self,
+        points: int,
+        chequers: int,
+        *,
+        recipe: str | Recipe | None = None,
+        threshold: float | None = None,
+        restart: Table | None = None,
+        sweeping: Sweeping | None = None,
+    ) -> None:
+        """`threshold`, `restart` and `sweeping` as `hypergammon` has them."""
+        super().__init__(points, chequers, recipe=recipe)
+        if points != PLACES:
+            raise SolverError(f"hypergammon has {PLACES} points, with the bar, not {points}")
+        if not isinstance(restart, Hypergammon | None):
+            raise SolverError(f"numbers to begin with: a {restart.kind} table, not a hypergammon one")
+        check_solve(chequers, self.recipe.name, threshold)
+        self.threshold, self.restart, self.sweeping = threshold, restart, sweeping
+
+    def plan(self, threads: int | None = None, memory: int | None = None) -> Plan:
+        ((_, (shape, dtype)),) = self.arrays().items()
+        records, name = shape[0] * shape[1], self.recipe.name
+        seconds = START_SECONDS + SECONDS[name] * records * self.chequers / thread_count(threads)
+        needed = memory_needed(self.chequers, name)
+        what = f"hypergammon of {self.chequers} chequer{'s'[: self.chequers > 1]}, recipe {name}"
+        return self.in_memory(
+            Plan(what, records, seconds, needed, records * shape[2] * dtype.itemsize), memory
+        )
+
+    def arrays(self) -> dict[str, tuple[tuple[int, ...], np.dtype[Any]]]:
+        n = board.count(PLACES, self.chequers)
+        if self.recipe.rounded:
+            return {"records": ((n, n, RECORD), np.dtype(np.uint8))}
+        return {"float64": ((n, n, 10), np.dtype(np.float64))}
+
+    def table(self, arrays: Mapping[str, Any]) -> Table:
+        kind: Any = Hypergammon if self.recipe.rounded else ExactHypergammon
+        return kind(points=PLACES, chequers=self.chequers, **arrays)  # type: ignore[no-any-return]
+
+    def solve(
+        self, *, state: Path | None = None, resume: bool = False, threads: int | None = None, **_: Any
+    ) -> Table:
+        """Make the table. state : the file of the state; resume : go on from there, to the same numbers."""
+        from bgfmt.solver.hypergammon import state as states
+
+        recipe: Any = self.recipe.name
+        check_memory(memory_needed(self.chequers, recipe), "hypergammon")
+        begun = states.begun_with(self.restart)
+        begin: Hypergammon | Iteration | None = self.restart
+        if state is not None:
+            check_output(state, force=True)  # said now, not after the first minute
+            if resume:
+                begin = states.read(state, self.chequers, recipe, begun)
+            elif state.exists() and not states.is_state(state):
+                raise OutputExistsError(f"{state}: exists already and is no state of a solve")
+        how: dict[str, Any] = {"threshold": self.threshold, "restart": begin, "threads": threads}
+        written = time.monotonic()
+        for last in sweeps(self.chequers, recipe=recipe, **how):
+            if self.sweeping is not None:
+                self.sweeping(last.sweeps, last.change)
+            if (
+                state is not None
+                and time.monotonic() - written > KEEP_EVERY
+                and last.whole
+                and not last.converged
+            ):
+                states.write(last, state, begun)
+                written = time.monotonic()
+        return last.table
 
 
 def hypergammon(

@@ -58,7 +58,7 @@ def address_of(workers: DaskWorkers) -> str:
 
 def test_a_cluster_makes_the_same_bytes(two: DaskWorkers, tmp_path: Path, made: dict[str, Path]) -> None:
     path = tmp_path / "s"
-    solved = solve_stored("two-sided", 6, 7, tmp_path / "o.bd", store=path, cluster=address_of(two))
+    solved = solve_stored("two-sided", 6, 7, tmp_path / "o.bd", store=path, workers=address_of(two))
     assert digest(tmp_path / "o.bd") == digest(made["6x7"])
     assert (solved.read, solved.written) == solved.grid.moved
 
@@ -73,7 +73,7 @@ def test_workers_may_be_killed(two: DaskWorkers, tmp_path: Path, made: dict[str,
                 killed.append(rng.choice(pids))
                 os.kill(killed[-1], signal.SIGKILL)
 
-    solve_stored("two-sided", 6, 7, tmp_path / "o.bd", cluster=address_of(two), progress=kill)
+    solve_stored("two-sided", 6, 7, tmp_path / "o.bd", workers=address_of(two), progress=kill)
     assert killed
     assert digest(tmp_path / "o.bd") == digest(made["6x7"])
 
@@ -118,14 +118,14 @@ def test_a_scheduler_of_its_own(tmp_path: Path, made: dict[str, Path]) -> None:
 
 def test_no_cluster_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(CapabilityError, match=r"local:N or the address"):
-        solve_stored("two-sided", 3, 2, store=tmp_path / "s", cluster="somewhere")
+        solve_stored("two-sided", 3, 2, store=tmp_path / "s", workers="somewhere")
     pytest.importorskip("distributed")
     from bgfmt.extras.cluster import dask_workers
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(dask_workers, "LISTENING", 0.2)
         with pytest.raises(ClusterError, match="no cluster: Connection refused"):
-            solve_stored("two-sided", 3, 2, store=tmp_path / "s", cluster="tcp://127.0.0.1:9")
+            solve_stored("two-sided", 3, 2, store=tmp_path / "s", workers="tcp://127.0.0.1:9")
     lookups: list[object] = []
     with pytest.MonkeyPatch.context() as patch:
         lookup = socket.getaddrinfo
@@ -133,13 +133,13 @@ def test_no_cluster_is_one_line(tmp_path: Path) -> None:
             socket, "getaddrinfo", lambda *words, **more: (lookups.append(words), lookup(*words, **more))[1]
         )
         with pytest.raises(ClusterError, match=r"nobody\.invalid:1: no cluster: "):
-            solve_stored("two-sided", 3, 2, store=tmp_path / "s", cluster="tcp://nobody.invalid:1")
+            solve_stored("two-sided", 3, 2, store=tmp_path / "s", workers="tcp://nobody.invalid:1")
     assert len(lookups) < 5  # a name that nobody has is not looked up again and again
     with socket.create_server(("127.0.0.1", 0)) as silent, pytest.MonkeyPatch.context() as patch:
         patch.setattr(dask_workers, "LISTENING", 0.2)
         address = f"tcp://127.0.0.1:{silent.getsockname()[1]}"
         with pytest.raises(ClusterError, match="no cluster: what listens there is no Dask scheduler"):
-            solve_stored("two-sided", 3, 2, store=tmp_path / "s", cluster=address)
+            solve_stored("two-sided", 3, 2, store=tmp_path / "s", workers=address)
     assert not (tmp_path / "s").exists()
 
 
@@ -150,7 +150,7 @@ def test_no_worker_is_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
     with distributed.LocalCluster(
         n_workers=0, processes=True, host="127.0.0.1", dashboard_address="127.0.0.1:0", silence_logs=50
     ) as alone:
-        how: Any = {"store": tmp_path / "s", "cluster": alone.scheduler_address}
+        how: Any = {"store": tmp_path / "s", "workers": alone.scheduler_address}
         with pytest.raises(ClusterError, match="no worker came in 1 seconds"):
             solve_stored("two-sided", 3, 2, **how)
         alone.scale(1)
@@ -176,7 +176,7 @@ def test_a_worker_of_another_version_makes_nothing(
 ) -> None:
     monkeypatch.setattr("bgfmt.extras.cluster.dask_workers.VERSION", "0.0.9")
     with pytest.raises(ClusterError, match=r"a worker has bgfmt .*, not 0\.0\.9"):
-        solve_stored("two-sided", 3, 2, store=tmp_path / "s", cluster=address_of(two))
+        solve_stored("two-sided", 3, 2, store=tmp_path / "s", workers=address_of(two))
     assert not list(tmp_path.glob("s/equities/c.*"))
 
 
@@ -223,7 +223,7 @@ def test_a_disk_that_fills_up_is_one_line_and_no_loss(
                         file.write(bytes(1 << 16))
 
         for cluster in (None, address_of(two)):
-            how: dict[str, Any] = {"store": tmp_path / "s", "cluster": cluster}
+            how: dict[str, Any] = {"store": tmp_path / "s", "workers": cluster}
             with pytest.raises((OSError, ClusterError), match="No space left") as caught:
                 solve_stored("two-sided", 6, 7, progress=fill, **how)
             assert "\n" not in str(caught.value)
