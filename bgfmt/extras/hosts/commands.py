@@ -152,14 +152,13 @@ def list_slots(where: dict[str, Any], until: str, as_json: bool) -> int:
       bgfmt gnubg where
     """
     from bgfmt.extras.hosts.gnubg import slots as gnubg_slots
-    from bgfmt.extras.hosts.gnubg.private import how_to_start
 
     place = _place(**where)
     waiting = _finish(place)
     rows = list(gnubg_slots.installed(place, until=until))
-    wrong = {slot: bool(exam and exam.slots) and slot not in exam.slots for slot, _, exam, _ in rows}
+    wrong = {slot: exam is not None and slot not in (exam.slots or (slot,)) for slot, _, exam, _ in rows}
     bad = waiting or any(wrong[slot] or not (exam is None or exam.ok) for slot, _, exam, _ in rows)
-    start = how_to_start(place)
+    start = gnubg_slots.how_to_start(place)
     if as_json:
         slots = {
             slot: {

@@ -181,8 +181,8 @@ class GameWalk:
             self.problem(at, f"the file has the board {position_id(board)}, not {position_id(ours)}")
             self._put(turn, board)
         if cube is not None and not self.offers and (cube, owner) != (self.cube, self.owner):
-            ours, theirs = _cube(self.cube, self.owner), _cube(cube, owner)
-            self.problem(at, f"the file has the cube at {theirs}, not at {ours}")
+            before = _cube(self.cube, self.owner)
+            self.problem(at, f"the file has the cube at {_cube(cube, owner)}, not at {before}")
             self.cube, self.owner = cube, owner
 
     def setup(

@@ -24,7 +24,7 @@ import stat
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from bgfmt import storage
 from bgfmt.errors import FormatError
@@ -171,7 +171,8 @@ def _entry(name: str, value: Any, path: Path, *, nested: bool = False) -> Entry:
         return isinstance(value, str) and re.fullmatch(pattern, value) is not None
 
     names = rf"{re.escape(name + KEPT)}(-[0-9]{{1,6}})?"
-    source, sha256, size, kept, aside = (value.get(k) for k in ("source", "sha256", "size", "kept", "aside"))
+    keys = ("source", "sha256", "size", "kept", "aside")
+    source, sha256, size, kept, aside = map(cast(Callable[[str], Any], value.get), keys)
     older = value.get("older") or []
     sound = text(source, r"[^\0]*") and text(sha256, "[0-9a-f]{64}") and isinstance(size, int) and size >= 0
     sound = sound and isinstance(older, list) and all(text(one, names) for one in older)

@@ -216,7 +216,7 @@ def _play(decision: Decision, advisor: Advisor) -> Judgement:
         "best": best.notation if wrong else did.notation,
         "close": close,
     }
-    losses = {"loss": did.loss, "loss_mwc": did.loss_mwc, "cubeless_loss": cubeless}
+    losses: dict[str, Any] = {"loss": did.loss, "loss_mwc": did.loss_mwc, "cubeless_loss": cubeless}
     return Judgement(decision, equity=did.value, mwc=did.mwc, **words, **losses, **common)
 
 

@@ -194,8 +194,8 @@ def _x(point: int) -> float:
 
 
 def _definitions() -> str:
-    half, tray = LEFT + 6 * POINT, RIGHT + 6 * POINT
-    boxes = [("felt", LEFT, tray - LEFT), ("bar", half, POINT), ("felt", tray, POINT + 8)]
+    bar, tray = LEFT + 6 * POINT, RIGHT + 6 * POINT
+    boxes = [("felt", LEFT, tray - LEFT), ("bar", bar, POINT), ("felt", tray, POINT + 8)]
     out = [
         f'<rect class="{kind}" x="{x}" y="{TOP}" width="{width}" height="{BOTTOM - TOP}"/>'
         for kind, x, width in boxes
@@ -229,8 +229,8 @@ def board(state: GameState) -> str:
         out += [_stack(kind, BAR_AT, side.bar, up=kind == "o", middle=True), _off(kind, 15 - side.chequers)]
     out.append(_cube(state))
     if state.dice:
-        middle = RIGHT + 3 * POINT
-        out += [_square(middle + x, MIDDLE, die) for x, die in zip((-17, 17), state.dice, strict=True)]
+        places = (RIGHT + 3 * POINT - 17, RIGHT + 3 * POINT + 17)
+        out += [_square(x, MIDDLE, die) for x, die in zip(places, state.dice, strict=True)]
     return "".join([*out, "</svg>"])
 
 
