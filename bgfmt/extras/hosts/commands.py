@@ -104,7 +104,7 @@ def install(file: str, slot: str | None, where: dict[str, Any], link: bool, unti
 
     with _hints(where):
         done = gnubg_slots.install(file, _place(**where), slot, until=until, link=link)
-    _tell_finished(done.finished)
+    _note(done.finished)
     if as_json:
         options.echo_json(done.as_dict())
         return 0
@@ -160,15 +160,10 @@ def list_slots(where: dict[str, Any], until: str, as_json: bool) -> int:
     bad = waiting or any(wrong[slot] or not (exam is None or exam.ok) for slot, _, exam, _ in rows)
     start = gnubg_slots.how_to_start(place)
     if as_json:
-        slots = {
-            slot: {
-                "path": str(path),
-                "by_bgfmt": ours,
-                "wrong_slot": wrong[slot],
-                "check": exam.as_dict() if exam else None,
-            }
-            for slot, path, exam, ours in rows
-        }
+        slots = {}
+        for slot, path, exam, ours in rows:
+            facts = {"path": str(path), "by_bgfmt": ours, "wrong_slot": wrong[slot]}
+            slots[slot] = facts | {"check": exam.as_dict() if exam else None}
         options.echo_json({"host": place.host, "start": start, "slots": slots})
         return int(bad)
     click.echo(HOSTS[place.host])
@@ -177,10 +172,7 @@ def list_slots(where: dict[str, Any], until: str, as_json: bool) -> int:
         click.echo(f"  {slot:<7} {path}: {what}")
         more = ["wrong type for this slot: gnubg ignores it"] if wrong[slot] else []
         if exam is not None:
-            more += [
-                *(f"wrong: {reason}" for reason in exam.refusals),
-                *([exam.verdict] if exam.verified else []),
-            ]
+            more += [f"wrong: {reason}" for reason in exam.refusals] + [exam.verdict] * bool(exam.verified)
         for line in more:
             click.echo(f"          {line}")
     for command in start:
@@ -194,14 +186,14 @@ def _finish(place: Place) -> bool:
     from bgfmt.extras.hosts.gnubg.folder import NotAllowedError
 
     try:
-        _tell_finished(gnubg_slots.finish(place))
+        _note(gnubg_slots.finish(place))
     except NotAllowedError as error:
         asking.note(f"{printable(error)}; an install that was cut short waits there for root (sudo)")
         return True
     return False
 
 
-def _tell_finished(lines: list[str]) -> None:
+def _note(lines: list[str]) -> None:
     for line in lines:
         asking.note(printable(line, 1000))
 
@@ -312,13 +304,9 @@ def gnubg_external(
         from bgfmt.extras.hosts.external import GnubgEngine
 
         outside = GnubgEngine()
+    threads = THREADS if outside == "rule" else 0  # the gnubg package answers in the main thread alone
     with asking.opened(list(databases), described, None, guard=True) as library:
-        # the gnubg package answers in the main thread alone
-        serve(
-            asking.engine_adviser(library, outside=outside, **calculation),
-            THREADS if outside == "rule" else 0,
-            library.lines(),
-        )
+        serve(asking.engine_adviser(library, outside=outside, **calculation), threads, library.lines())
     click.echo("stopped", err=True)
     return 0
 

@@ -53,10 +53,10 @@ class Engine:
         try:
             if words[0].startswith(("board:", "XGID=")):
                 return [self._act(_state(parse, line), "turn").partition(" ")[2]]
-            command = _COMMANDS.get(words[0].lower())
+            command = getattr(self, f"do_{words[0].lower()}", None)
             if command is None:
                 raise Refused(f"unknown_command {_plain(words[0])}")
-            return command(self, words[1:])
+            return list(command(words[1:]))
         except Refused as error:
             return [f"error {error}"]
 
@@ -74,9 +74,9 @@ class Engine:
             for line in self.reply(data.decode("utf-8", "replace")):
                 write(line)
 
-    # -- commands ----------------------------------------------------------------------------------------
+    # -- commands, each a method `do_NAME` ------------------------------------------------------------------
 
-    def _ubgi(self, words: list[str]) -> list[str]:
+    def do_ubgi(self, words: list[str]) -> list[str]:
         return [
             f"id name {' '.join(filter(None, ('bgfmt', self.name)))}",
             "id author the bgfmt authors",
@@ -85,15 +85,21 @@ class Engine:
             "ubgiok",
         ]
 
-    def _newgame(self, words: list[str]) -> list[str]:
+    def do_isready(self, words: list[str]) -> list[str]:
+        return ["readyok"]
+
+    def do_stop(self, words: list[str]) -> list[str]:
+        return []
+
+    def do_newgame(self, words: list[str]) -> list[str]:
         self.state = None
         return []
 
-    def _quit(self, words: list[str]) -> list[str]:
+    def do_quit(self, words: list[str]) -> list[str]:
         self.over = True
         return []
 
-    def _position(self, words: list[str]) -> list[str]:
+    def do_position(self, words: list[str]) -> list[str]:
         readers = {"gnubgid": from_gnubg_id, "xgid": from_xgid, "fibs": parse}
         if len(words) < 2 or words[0].lower() not in readers:
             raise Refused("bad_argument expected position gnubgid ID or position xgid ID")
@@ -101,7 +107,7 @@ class Engine:
         self.state = _state(readers[words[0].lower()], " ".join(words[1:]))
         return []
 
-    def _dice(self, words: list[str]) -> list[str]:
+    def do_dice(self, words: list[str]) -> list[str]:
         dice = [int(word) for word in words if len(word) == 1 and word in "123456"]
         if len(words) != 2 or len(dice) != 2:
             raise Refused(f"bad_dice expected two numbers from 1 to 6, found {_plain(' '.join(words))}")
@@ -110,7 +116,7 @@ class Engine:
         self.state = self.state.rolled((dice[0], dice[1]))
         return []
 
-    def _setoption(self, words: list[str]) -> list[str]:
+    def do_setoption(self, words: list[str]) -> list[str]:
         lower = [word.lower() for word in words]
         wrong = lower[:3] != ["name", "outside", "value"] or lower[3:] not in (["rule"], ["refuse"])
         if wrong or not isinstance(self.advisor, Outside):
@@ -118,7 +124,7 @@ class Engine:
         self.advisor.outside = "rule" if lower[3] == "rule" else "refuse"
         return []
 
-    def _go(self, words: list[str]) -> list[str]:
+    def do_go(self, words: list[str]) -> list[str]:
         lower = [word.lower() for word in words]
         role = lower[lower.index("role") + 1] if "role" in lower[:-1] else "chequer"
         role = {"checker": "chequer"}.get(role, role)
@@ -155,19 +161,6 @@ class Engine:
         except BgfmtError as error:
             raise Refused(f"bad_position {_plain(str(error))}") from None
         return spoken(decision)
-
-
-_COMMANDS: dict[str, Callable[[Engine, list[str]], list[str]]] = {
-    "ubgi": Engine._ubgi,
-    "isready": lambda engine, words: ["readyok"],
-    "newgame": Engine._newgame,
-    "position": Engine._position,
-    "dice": Engine._dice,
-    "go": Engine._go,
-    "setoption": Engine._setoption,
-    "stop": lambda engine, words: [],
-    "quit": Engine._quit,
-}
 
 
 def _state(read: Callable[[str], GameState], text: str) -> GameState:

@@ -14,6 +14,7 @@ from typing import Any, Literal
 from bgfmt.game.board import Position, Side
 from bgfmt.game.identifiers import position_id
 from bgfmt.game.moves import Move, notation
+from bgfmt.game.state import START
 from bgfmt.game.text import printable
 
 Kind = Literal[
@@ -21,7 +22,6 @@ Kind = Literal[
 ]  # fmt: skip
 
 OFFERS = ("double", "beaver", "raccoon")  # records that turn the cube
-START = Side(0, 0, 0, 0, 0, 5, 0, 3, 0, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2)
 NACKGAMMON = Side(0, 0, 0, 0, 0, 4, 0, 3, 0, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 2)
 STARTS = {"backgammon": START, "nackgammon": NACKGAMMON}
 LARGEST_CUBE = 1 << 15
@@ -203,20 +203,11 @@ class Match:
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON: all of the match, positions as Position IDs of the side on roll."""
-        return {
-            "format": self.format,
-            "players": list(self.players),
-            "length": self.length,
-            "rules": asdict(self.rules),
-            "event": self.event,
-            "place": self.place,
-            "date": self.date,
-            "round": self.round,
-            "headers": dict(self.headers),
-            "unit": self.unit,
-            "games": [game.as_dict() for game in self.games],
-            "problems": list(self.problems),
-        }
+        out = {"format": self.format, "players": list(self.players), "length": self.length}
+        out |= {"rules": asdict(self.rules), "event": self.event, "place": self.place, "date": self.date}
+        out |= {"round": self.round, "headers": dict(self.headers), "unit": self.unit}
+        games = [game.as_dict() for game in self.games]
+        return out | {"games": games, "problems": list(self.problems)}
 
 
 # -- whether results, boards, cubes and scores agree --------------------------------------------------

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from bgfmt.errors import FormatError, PositionError
 from bgfmt.extras.matches import plays
-from bgfmt.extras.matches.model import LARGEST_CUBE, MOST_RECORDS, STARTS, Match, Result, Rules, checked
+from bgfmt.extras.matches.model import MOST_RECORDS, STARTS, Match, Result, Rules, checked, is_cube
 from bgfmt.extras.matches.walk import GameWalk
 from bgfmt.game.board import Position
 from bgfmt.game.moves import BAR, OFF
@@ -56,11 +56,8 @@ def parse(data: bytes, name: str = "<sgf>") -> list[list[Node]]:
     depth, key = 0, ""
     node: Node | None = None
     skipping = False  # what follows a closed variation of the same tree is another one, which was not played
-    while True:
-        token = _TOKEN.match(data, at)
-        if token is None:
-            break
-        mark, word, value = token[1], token[2], token[3]
+    while token := _TOKEN.match(data, at):
+        mark, word, value = token.groups()
         if mark == b"(":
             depth += 1
             node = None
@@ -174,9 +171,8 @@ def _walk(root: dict[str, list[bytes]], name: str) -> GameWalk:
     )  # fmt: skip
     result = _RESULT.match(root.get("RE", [b""])[0])
     if result:
-        walk.result = Result(
-            "WB".index(result[1].decode().upper()), int(result[2] or 0), resigned=result[3] is not None
-        )
+        winner = b"WB".index(result[1].upper())
+        walk.result = Result(winner, int(result[2] or 0), resigned=result[3] is not None)
     return walk
 
 
@@ -198,7 +194,7 @@ def _tell(node: Node, walk: GameWalk) -> None:
         turn = 0 if properties["PL"][0].strip().upper().startswith(b"W") else 1
     if "CV" in properties or "CP" in properties:
         value = int(properties["CV"][0]) if "CV" in properties else walk.cube
-        if not 1 <= value <= LARGEST_CUBE or value & (value - 1):
+        if not is_cube(value):
             raise ValueError(value)
         owner = walk.owner
         if "CP" in properties:
@@ -226,23 +222,17 @@ def _each(values: list[bytes]) -> list[str]:
     """Single points of a list of points and ranges such as a:y."""
     out: list[str] = []
     for value in values[:100]:
-        first, colon, last = value.decode("ascii").strip().partition(":")
-        if colon and len(first) == len(last) == 1:
-            out += [chr(c) for c in range(ord(first), min(ord(last), 122) + 1)]
-        else:
-            out.append(first)
+        first, _, last = value.decode("ascii").strip().partition(":")
+        several = len(first) == len(last) == 1
+        out += map(chr, range(ord(first), min(ord(last), 122) + 1)) if several else [first]
     return out
 
 
 def _point(letter: str, player: int) -> int:
     """The point a player counts: 1 to 24, 25 the bar, 0 off."""
-    if letter == "z":
-        return OFF
-    if len(letter) != 1:
-        raise ValueError(letter)
-    if letter == "y":
-        return BAR
-    number = ord(letter) - 96
+    if letter in ("y", "z"):
+        return BAR if letter == "y" else OFF
+    number = ord(letter) - 96 if len(letter) == 1 else 0
     if not 1 <= number <= 24:
         raise ValueError(letter)
     return number if player == 0 else 25 - number

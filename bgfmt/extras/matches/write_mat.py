@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bgfmt.errors import CapabilityError
 from bgfmt.extras.matches import plays
-from bgfmt.extras.matches.model import STARTS, Game, Match, Record, ending
+from bgfmt.extras.matches.model import OFFERS, STARTS, Game, Match, Record, ending
 from bgfmt.game.board import Position
 from bgfmt.game.moves import BAR, OFF
 from bgfmt.game.text import printable
@@ -27,15 +27,14 @@ def write_mat(match: Match) -> str:
 
 def _headers(match: Match) -> list[tuple[str, str]]:
     rules = match.rules
-    headers: list[tuple[str, str]] = [
+    switches = (("Crawford", rules.crawford), ("Jacoby", rules.jacoby), ("Beaver", rules.beavers))
+    return [
         ("Site", match.place), ("Event", match.event), ("Round", match.round),
         ("Player 1", match.players[0]), ("Player 2", match.players[1]), ("EventDate", match.date),
-        ("Variation", "Nackgammon" if rules.variation == "nackgammon" else "Backgammon"),
+        ("Variation", rules.variation.title()),
+        *((key, "" if value is None else "On" if value else "Off") for key, value in switches),
+        ("CubeLimit", "" if rules.cube_limit is None else str(rules.cube_limit)),
     ]  # fmt: skip
-    for key, value in (("Crawford", rules.crawford), ("Jacoby", rules.jacoby), ("Beaver", rules.beavers)):
-        headers.append((key, "" if value is None else "On" if value else "Off"))
-    headers.append(("CubeLimit", "" if rules.cube_limit is None else str(rules.cube_limit)))
-    return headers
 
 
 def _plain(text: str) -> str:
@@ -51,10 +50,9 @@ def _game(match: Match, game: Game) -> list[str]:
     turned = 0
     for record in game.records:
         if record.kind == "set" or game.start != Position(usual, usual):
-            raise CapabilityError(
-                f"game {game.number}: a board or cube set by hand cannot be written as .mat"
-            )
-        turned = turned + 1 if record.kind in ("double", "beaver", "raccoon") else 0
+            what = "a board or cube set by hand cannot be written as .mat"
+            raise CapabilityError(f"game {game.number}: {what}")
+        turned = turned + 1 if record.kind in OFFERS else 0
         if record.implied:
             continue
         if record.player == 0 or not rows or rows[-1][1]:
@@ -73,14 +71,10 @@ def _game(match: Match, game: Game) -> list[str]:
 
 
 def _cell(record: Record, cube: int) -> str:
-    if record.kind == "double":
-        return f" Doubles => {cube}"
-    if record.kind in ("beaver", "raccoon"):
-        return f" Beavers => {cube}"
-    if record.kind == "take":
-        return " Takes"
-    if record.kind == "drop":
-        return " Drops"
+    if record.kind in OFFERS:
+        return f" {'Doubles' if record.kind == 'double' else 'Beavers'} => {cube}"
+    if record.kind in ("take", "drop"):
+        return f" {record.kind.title()}s"
     if record.kind == "resign":
         return f" Losses {record.points} point" if record.points else " Resigns"
     dice = "00" if record.dice is None else f"{record.dice[0]}{record.dice[1]}"

@@ -33,16 +33,9 @@ def write_sgf(match: Match, comments: Mapping[tuple[int, int], Sequence[str]] | 
             if node and lines:
                 node += b"C[" + b"\n".join(_escaped(MARK + line) for line in lines) + b"]"
             out.append(b"\n;" + node if node else b"")
-            if (
-                record.kind == "play"
-                and not record.legal
-                and not record.moves
-                and record.after != record.position
-            ):
-                assert (
-                    record.after is not None
-                )  # a play that is not written down: the board it left stands instead
-                out.append(b"\n;" + _board(record.after, record.player) + b"PL[%c]" % b"BW"[record.player])
+            after, unwritten = record.after, not (record.legal or record.moves)
+            if unwritten and after is not None and after != record.position:  # its board stands in its place
+                out.append(b"\n;" + _board(after, record.player) + b"PL[%c]" % b"BW"[record.player])
         out.append(b")\n")
     return b"".join(out)
 
@@ -90,25 +83,19 @@ def _root(match: Match, number: int, game: Game) -> bytes:
         words.append("Nackgammon")
     if rules.cube_limit == 1:
         words.append("NoCube")
-    root = b"(;FF[4]GM[6]CA[UTF-8]AP[bgfmt]MI[length:%d][game:%d][ws:%d][bs:%d]" % (
-        match.length, number, *game.scores,
-    )  # fmt: skip
+    info = (match.length, number, *game.scores)
+    root = b"(;FF[4]GM[6]CA[UTF-8]AP[bgfmt]MI[length:%d][game:%d][ws:%d][bs:%d]" % info
     root += b"".join(
         b"%s[%s]" % (key.encode(), _escaped(text)) for key, text in facts if text or key[0] == "P"
     )
     if words:
         root += b"RU[" + ":".join(words).encode() + b"]"
-    return root + _result(game)
-
-
-def _result(game: Game) -> bytes:
-    """RE, as the file says it or else as the records do."""
     won = ending(game)
     if won is None:
-        return b""
+        return root
     resigned = game.result is not None and game.result.resigned
     resigned = resigned or any(record.kind == "resign" for record in game.records[-1:])
-    return b"RE[%c+%d%s]" % (b"WB"[won[0]], won[1], b"R" if resigned else b"")
+    return root + b"RE[%c+%d%s]" % (b"WB"[won[0]], won[1], b"R" if resigned else b"")
 
 
 def _node(record: Record) -> bytes:
@@ -116,10 +103,7 @@ def _node(record: Record) -> bytes:
     if record.kind in _WORDS:
         return key + b"[" + _WORDS[record.kind].encode() + b"]"
     if record.kind == "set":
-        cube = b"CV[%d]CP[%c]" % (
-            record.cube,
-            b"c" if record.owner is None else b"wb"[record.owner : record.owner + 1],
-        )
+        cube = b"CV[%d]CP[%c]" % (record.cube, b"wbc"[2 if record.owner is None else record.owner])
         return b"PL[%c]" % b"WB"[record.turn] + _board(record.position, record.turn) + cube
     if record.dice is None:  # a resignation, or a roll that never was
         return b""

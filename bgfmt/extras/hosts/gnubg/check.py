@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+import bgfmt
 from bgfmt.errors import BgfmtError, FormatError
 from bgfmt.files.gnubg_folders import HOSTS
 from bgfmt.formats import gnubg
@@ -101,7 +102,10 @@ def examine(path: str | os.PathLike[str], *, until: str | None = "recurrence") -
         exam.refusals += _using(exam)
         _add_size(exam)
         if not exam.refusals and until is not None:
-            _verify(exam, until)
+            report = bgfmt.verify(exam.file, until=until)
+            exam.verified, exam.verdict = bool(report.ok), str(report.verdict)
+            if not exam.verified:
+                exam.refusals.append(f"verification: {exam.verdict}; gnubg would use the wrong numbers")
     if exam.ok:
         exam.slots, notes = _slots(exam)
         exam.warnings += notes
@@ -112,7 +116,7 @@ def examine(path: str | os.PathLike[str], *, until: str | None = "recurrence") -
 def _loading(exam: Examination, head: bytes) -> Iterator[str]:
     """Why gnubg would not load the file at all; fills in what the header says."""
     if not exam.kind:
-        exam.readable = _readable(exam.file)
+        exam.readable = bgfmt.verify(exam.file, until="structure").exit_code != 2
         what = "gnubg ignores it ('Unknown bearoff database')"
         if exam.size == 0:
             yield f"the file is empty; {what}"
@@ -141,17 +145,8 @@ def _loading(exam: Examination, head: bytes) -> Iterator[str]:
         exam.options = {"gammon": header.gammon, "compressed": header.compressed}
 
 
-def _readable(name: str) -> bool:
-    """Whether the verifier has more to say of a file than that no format knows it."""
-    import bgfmt
-
-    return bgfmt.verify(name, until="structure").exit_code != 2
-
-
 def _other(name: str) -> str:
     """What to do with a file that is no gnubg file with a header."""
-    import bgfmt
-
     try:
         with bgfmt.open(name) as db:
             if db.info().get("header") is False:
@@ -190,30 +185,18 @@ def _expected_size(exam: Examination) -> int | None:
 
 def _add_size(exam: Examination) -> None:
     """Open the file as bgfmt does: a compressed table's size, and what lies after the table."""
-    import bgfmt
-
     try:
         with bgfmt.open(exam.file) as db:
             db.table  # noqa: B018 - being able to read it is all we ask here
             if db.others:
-                exam.warnings.append(
-                    f"{len(db.others)} more database(s) follow in the file; gnubg never sees them"
-                )
+                more = f"{len(db.others)} more database(s) follow in the file"
+                exam.warnings.append(f"{more}; gnubg never sees them")
             if db.rest:
                 exam.warnings.append(f"{db.rest:,} bytes at the end belong to no table; gnubg does not mind")
     except FormatError as error:
         if not exam.refusals:
             what = "gnubg would load it without a word and answer with wrong numbers"
             exam.refusals.append(f"{str(error).removeprefix(exam.file + ': ')}; {what}")
-
-
-def _verify(exam: Examination, until: str) -> None:
-    import bgfmt
-
-    report = bgfmt.verify(exam.file, until=until)
-    exam.verified, exam.verdict = bool(report.ok), str(report.verdict)
-    if not exam.verified:
-        exam.refusals.append(f"verification: {exam.verdict}; gnubg would use the wrong numbers")
 
 
 def _slots(exam: Examination) -> tuple[tuple[str, ...], list[str]]:
