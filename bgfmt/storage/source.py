@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 from bgfmt.errors import CapabilityError, ClosedError, HeaderError, TruncatedError
 from bgfmt.storage import system
 from bgfmt.storage.system import PathLike
-from bgfmt.tables.rows import LazyRows, Rows, wrapped
+from bgfmt.tables.rows import LazyRows, PairRows, Rows, wrapped
 
 Piece = bytes | bytearray | memoryview
 _KINDS = {
@@ -373,14 +373,14 @@ class RangeSource(Source):
         self._read = None
 
 
-class RangeRows(LazyRows):
+class RangeRows(PairRows):
     """An array of a source that is asked for ranges: rows and records are read when they are asked for."""
 
     def __init__(
         self, source: RangeSource, dtype: np.dtype[Any], shape: tuple[int, ...], offset: int
     ) -> None:
         self._source, self._offset = source, offset
-        row = length_of(shape[1:]) * dtype.itemsize
+        row, record = (length_of(shape[axes:]) * dtype.itemsize for axes in (1, 2))
 
         def fetch(start: int, stop: int) -> NDArray[Any]:
             data = source.read(offset + start * row, (stop - start) * row)
@@ -390,7 +390,10 @@ class RangeRows(LazyRows):
             data = source.pick(offset, row, np.asarray(numbers, np.int64))
             return data.view(dtype).reshape(len(numbers), *shape[1:])
 
-        super().__init__(shape, dtype, fetch, pick)
+        def pairs(us: NDArray[np.int64], them: NDArray[np.int64]) -> NDArray[Any]:
+            return source.pick(offset, record, us * shape[1] + them).view(dtype)
+
+        super().__init__(shape, dtype, fetch, pairs, pick)
 
     @property
     def nbytes(self) -> int:
@@ -399,41 +402,14 @@ class RangeRows(LazyRows):
 
     def __getitem__(self, key: Any, /) -> Any:
         """As of an ndarray; one entry, or arrays of entries, along the first two axes fetch these records alone."""
-        if (
-            isinstance(key, tuple)
-            and len(key) == 2
-            and len(self.shape) == 3
-            and type(key[0]) is type(key[1]) is int
-        ):
+        pair = isinstance(key, tuple) and len(key) == 2
+        if pair and len(self.shape) == 3 and type(key[0]) is type(key[1]) is int:
             us, them = key
-            if (
-                0 <= us < self.shape[0] and 0 <= them < self.shape[1]
-            ):  # a single look-up, without arrays of one
+            if 0 <= us < self.shape[0] and 0 <= them < self.shape[1]:  # one look-up, without arrays of one
                 width = self.shape[2] * self.dtype.itemsize
                 data = self._source.read(self._offset + (us * self.shape[1] + them) * width, width)
                 return np.frombuffer(data, self.dtype)
-        if (
-            isinstance(key, tuple)
-            and len(self.shape) > 2
-            and len(key) >= 2
-            and _numbers(key[0])
-            and _numbers(key[1])
-        ):
-            us, them = np.broadcast_arrays(
-                *(wrapped(k, n) for k, n in zip(key[:2], self.shape[:2], strict=True))
-            )
-            width = length_of(self.shape[2:]) * self.dtype.itemsize
-            flat = (us.astype(np.int64) * self.shape[1] + them).reshape(-1)
-            found = self._source.pick(self._offset, width, flat).view(self.dtype)
-            rows = found.reshape(*us.shape, *self.shape[2:])
-            return rows[(..., *key[2:])] if len(key) > 2 else rows
-        if (
-            isinstance(key, tuple)
-            and len(self.shape) == 2
-            and len(key) == 2
-            and key[0] == slice(None)
-            and isinstance(key[1], slice)
-        ):
+        if pair and len(self.shape) == 2 and key[0] == slice(None) and isinstance(key[1], slice):
             return _columns(self, key[1])
         if isinstance(key, np.ndarray) and key.dtype.kind in "iu":
             assert self._pick is not None
@@ -447,12 +423,6 @@ def _columns(rows: Rows, columns: slice) -> LazyRows:
     width = len(range(*columns.indices(rows.shape[1])))
     return LazyRows(
         (rows.shape[0], width), rows.dtype, lambda a, b: rows[a:b][:, columns], lambda k: rows[k][:, columns]
-    )
-
-
-def _numbers(key: Any) -> bool:
-    return isinstance(key, (int, np.integer)) or (
-        isinstance(key, (np.ndarray, list)) and np.asarray(key).dtype.kind in "iu"
     )
 
 

@@ -332,7 +332,7 @@ class Table:
         n = board.count(p, c)
         numbers = None if p == self.points else board.corner_numbers(p, c, self.points)
         arrays: dict[str, Any] = {name: self.corner(rows, n, numbers) for name, rows in self.arrays().items()}
-        return replace(self, points=p, chequers=c, **self._kept(), **arrays)
+        return replace(self, points=p, chequers=c, **self.rearranged(), **arrays)
 
     def corner(self, rows: Rows, n: int, numbers: NDArray[np.int64] | None) -> Rows:
         """The first `n` rows, or those with these numbers, of one of its arrays."""
@@ -342,10 +342,20 @@ class Table:
         """The kinds it can be made into, each with what is lost."""
         return ()
 
-    def _kept(self) -> dict[str, Any]:
-        """Of what a file said beyond the numbers, the part that stays true when they are rearranged."""
-        kept = [getattr(record, "rearranged", lambda: None)() for record in self.carried]
-        return {"carried": tuple(record for record in kept if record is not None)}
+    def made_into(self, kind: type[K], **fields: Any) -> K:
+        """A table of the same size and source, of another kind."""
+        return kind(
+            points=self.points,
+            chequers=self.chequers,
+            provenance=self.provenance,
+            release=self.release,
+            **fields,
+        )
+
+    def rearranged(self) -> dict[str, Any]:
+        """`carried`: of what a file said beyond the numbers, the part that stays true when they are rearranged."""
+        records = [getattr(record, "rearranged", lambda: None)() for record in self.carried]
+        return {"carried": tuple(record for record in records if record is not None)}
 
 
 # -- entries by number: gnubg's position numbers, of two sides us * positions + them with the side on roll first ---

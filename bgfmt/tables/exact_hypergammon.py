@@ -67,7 +67,7 @@ class ExactHypergammon(HyperSides):
         records = LazyRows(
             (n, n, RECORD), np.dtype("u1"), lambda a, b: _records(np.asarray(self.float64[a:b]))
         )
-        return Hypergammon(points=self.points, chequers=self.chequers, records=records, **self._kept())
+        return Hypergammon(points=self.points, chequers=self.chequers, records=records, **self.rearranged())
 
 
 def _records(rows: NDArray[np.float64]) -> NDArray[np.uint8]:

@@ -80,13 +80,5 @@ class NormalOneSided(OfRolls):
 
     def to_mean_rolls(self) -> MeanRolls:
         """Mean rolls, float64, of each position."""
-        rows = LazyRows(
-            (self.positions,), np.dtype("f8"), lambda a, b: np.asarray(self.moments[a:b, 0], np.float64)
-        )
-        return MeanRolls(
-            points=self.points,
-            chequers=self.chequers,
-            means=rows,
-            provenance=self.provenance,
-            release=self.release,
-        )
+        means = LazyRows((self.positions,), "f8", lambda a, b: np.asarray(self.moments[a:b, 0], np.float64))
+        return self.made_into(MeanRolls, means=means)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -58,34 +59,35 @@ class Race(OneSideAnswer):
         """The same for the first chequer, or None."""
         return None if self.stored_gammon is None else chances(self.stored_gammon)
 
+    @cached_property
+    def _moments(self) -> dict[str, float]:
+        """Means and standard deviations by name, in the width of the host."""
+        out: dict[str, float] = {}
+        for prefix, row in zip(("", "gammon_"), (self.bearoff, self.gammon), strict=True):
+            if row is not None:
+                mean, deviation = moments(row)
+                out |= {f"{prefix}mean_rolls": float(mean), f"{prefix}std_rolls": float(deviation)}
+        return out
+
     @property
     def mean_rolls(self) -> float:
         """Expected rolls to bear off all chequers."""
-        return float(moments(chances(self.stored))[0])
+        return self._moments["mean_rolls"]
 
     @property
     def std_rolls(self) -> float:
         """Standard deviation of the rolls to bear off all chequers."""
-        return float(moments(chances(self.stored))[1])
+        return self._moments["std_rolls"]
 
     @property
     def gammon_mean_rolls(self) -> float | None:
         """Expected rolls to bear off the first chequer."""
-        return None if self.stored_gammon is None else float(moments(chances(self.stored_gammon))[0])
+        return self._moments.get("gammon_mean_rolls")
 
     @property
     def gammon_std_rolls(self) -> float | None:
         """Standard deviation of the rolls to bear off the first chequer."""
-        return None if self.stored_gammon is None else float(moments(chances(self.stored_gammon))[1])
-
-    def in_float64(self) -> Race:
-        """The same answer calculated in float64 throughout, nearer to the truth than its host program reads it."""
-        wide = [
-            None if s is None else np.asarray(s if s.dtype == np.float64 else s / CHANCE_WHOLE, np.float64)
-            for s in (self.stored, self.stored_gammon)
-        ]
-        assert wide[0] is not None
-        return Race(self.side, self.number, wide[0], wide[1])
+        return self._moments.get("gammon_std_rolls")
 
     def off_within(self, rolls: int) -> float:
         """Chance to have borne off everything after `rolls` rolls."""
@@ -224,15 +226,11 @@ class OneSided(OfRolls):
         yield Breach("off at once", early, "chequers on the board cannot be off after 0 rolls")
 
     def coarser(self) -> tuple[Coarser, ...]:
-        ways = [
-            Coarser(
-                NormalOneSided,
-                self.to_normal,
-                "the distributions are replaced by their means and standard deviations",
-            ),
+        lost = "the distributions are replaced by their means and standard deviations"
+        return (
+            Coarser(NormalOneSided, self.to_normal, lost),
             Coarser(MeanRolls, self.to_mean_rolls, "only the mean rolls of each distribution are kept"),
-        ]
-        return tuple(ways)
+        )
 
     def to_normal(self) -> NormalOneSided:
         """Mean and standard deviation, float32, of each distribution.
@@ -243,21 +241,12 @@ class OneSided(OfRolls):
 
         def fetch(start: int, stop: int) -> Array:
             out = np.zeros((stop - start, 4), np.float32)
-            for k, rows in enumerate((self.bearoff, self.gammon)):
-                if rows is not None:
-                    out[:, 2 * k], out[:, 2 * k + 1] = moments(
-                        self.read("bearoff", np.asarray(rows[start:stop]))
-                    )
+            for k, rows in enumerate(self.arrays().values()):
+                found = moments(self.read("bearoff", np.asarray(rows[start:stop])))
+                out[:, 2 * k], out[:, 2 * k + 1] = found
             return out
 
-        rows = LazyRows((self.positions, 4), np.dtype("f4"), fetch)
-        return NormalOneSided(
-            points=self.points,
-            chequers=self.chequers,
-            moments=rows,
-            provenance=self.provenance,
-            release=self.release,
-        )
+        return self.made_into(NormalOneSided, moments=LazyRows((self.positions, 4), "f4", fetch))
 
     def to_mean_rolls(self) -> MeanRolls:
         """Mean rolls, float64, of each position."""
@@ -268,14 +257,7 @@ class OneSided(OfRolls):
                 return np.asarray(moments(rows)[0])
             return np.asarray((rows.astype(np.int64) @ np.arange(rows.shape[1])) / CHANCE_WHOLE)
 
-        rows = LazyRows((self.positions,), np.dtype("f8"), fetch)
-        return MeanRolls(
-            points=self.points,
-            chequers=self.chequers,
-            means=rows,
-            provenance=self.provenance,
-            release=self.release,
-        )
+        return self.made_into(MeanRolls, means=LazyRows((self.positions,), "f8", fetch))
 
 
 def _distribution(name: str, label: str, rolls: int) -> list[Column]:

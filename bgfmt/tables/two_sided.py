@@ -204,11 +204,10 @@ class TwoSided(PairEquities):
     def coarser(self) -> tuple[Coarser, ...]:
         if not self.cubeful:
             return ()
-        from bgfmt.tables import fine_two_sided as fine
+        from bgfmt.tables.fine_two_sided import finer
 
         lost = "the equities with a cube are dropped, the cubeless ones kept"
-        finer = () if self.exact else fine.made_of(self)
-        return (Coarser(TwoSided, self.cubeless, lost), *finer)
+        return (Coarser(TwoSided, self.cubeless, lost), *finer(self))
 
     def cubeless(self) -> TwoSided:
         """The cubeless column alone."""
@@ -219,4 +218,4 @@ class TwoSided(PairEquities):
             first: Rows = rows[..., :1]
         else:
             first = LazyRows((*rows.shape[:2], 1), rows.dtype, lambda a, b: rows[a:b][..., :1])
-        return replace(self, equities=first, **self._kept())
+        return replace(self, equities=first, **self.rearranged())

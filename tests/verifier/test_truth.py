@@ -74,7 +74,7 @@ def test_hypergammon_of_a_build_with_true_division(tmp_path: Path) -> None:
     while iteration.sweep() > 1e-5:
         pass
     path = tmp_path / "hyper1.bd"
-    path.write_bytes(b"gnubg-H1" + b"x" * 31 + b"\n" + iteration.records().tobytes())
+    path.write_bytes(b"gnubg-H1" + b"x" * 31 + b"\n" + recurrence.encode(iteration.values).tobytes())
     report = bgfmt.verify(path)
     assert (report.status, report.recipe) == ("proved", "gnubg-division")
 

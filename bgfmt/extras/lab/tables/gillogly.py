@@ -161,7 +161,7 @@ class Gillogly(OfOneSide):
         if (p, c) != (POINTS, CHEQUERS["intersection"]):
             raise CapabilityError(f"a {self.kind} table has no {p}x{c} corner; 6x8 is the intersection")
         places = np.searchsorted(domain_ids("union"), domain_ids("intersection"))
-        return replace(self, chequers=c, rows=np.asarray(self.rows)[places], **self._kept())
+        return replace(self, chequers=c, rows=np.asarray(self.rows)[places], **self.rearranged())
 
     # -- look-up -----------------------------------------------------------------------------------------
 
