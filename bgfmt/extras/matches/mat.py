@@ -1,4 +1,4 @@
-"""Reads matches written as text: Jellyfish's `.mat`, which every server and program writes in its own way.
+"""Reads and writes matches as text: Jellyfish's `.mat`, which every server and program writes in its own way.
 
 Cells are told apart by how they begin and a lone one by whose turn it is, never by columns. Every pattern looks at a
 character a bounded number of times, so reading takes time in proportion to the text.
@@ -10,22 +10,13 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from bgfmt.errors import FormatError, PositionError
-from bgfmt.extras.matches import plays
-from bgfmt.extras.matches.model import (
-    MOST_RECORDS,
-    STARTS,
-    Game,
-    Match,
-    Result,
-    Rules,
-    checked,
-    one_point_away,
-)
+from bgfmt.errors import CapabilityError, FormatError, PositionError
+from bgfmt.extras.matches import model, plays
+from bgfmt.extras.matches.model import Game, Match, Record, Result, Rules, checked, ending, one_point_away
 from bgfmt.extras.matches.plays import read_play
 from bgfmt.extras.matches.walk import GameWalk
 from bgfmt.game.board import Position
-from bgfmt.game.moves import BAR
+from bgfmt.game.moves import BAR, OFF
 from bgfmt.game.text import decoded, printable
 
 NAME = "mat"
@@ -143,8 +134,8 @@ def _match(text: _Text, name: str) -> Match:
         )
         games.append(_game(walk, lines[at:], column))
         records += len(games[-1].records)
-        if records > MOST_RECORDS:
-            raise FormatError(f"{name}: more than {MOST_RECORDS:,} records in a match")
+        if records > model.MOST_RECORDS:
+            raise FormatError(f"{name}: more than {model.MOST_RECORDS:,} records in a match")
     assert players is not None
     return checked(
         Match(
@@ -157,7 +148,7 @@ def _match(text: _Text, name: str) -> Match:
 
 def _rules(headers: dict[str, str], name: str) -> Rules:
     variation = headers.get("variation", "backgammon").lower() or "backgammon"
-    if variation not in STARTS:
+    if variation not in model.STARTS:
         raise FormatError(f"{name}: {printable(variation)} is neither backgammon nor Nackgammon")
     limit = headers.get("cubelimit", "")
     crawford = _switch(headers.get("crawford", headers.get("crawfordrule", "")))
@@ -366,3 +357,91 @@ def _sides(points: list[int]) -> tuple[plays.Board, plays.Board]:
     mine = [0, *(max(0, n) for n in points[1:])]
     theirs = [0, *(max(0, -n) for n in points[-2::-1])]
     return mine, theirs
+
+
+# -- writing ----------------------------------------------------------------------------------------------
+
+
+WRITTEN_COLUMN = 33
+
+
+def write_mat(match: Match) -> str:
+    """A match as .mat text.
+
+    CapabilityError where a board, a cube or a turn was set by hand, or a game does not begin as usual: the form has
+    no words for that.
+    """
+    out = [f'; [{key} "{_plain(value)}"]' for key, value in _headers(match) if value]
+    out += ["", f" {match.length} point match", ""]
+    for game in match.games:
+        out += _game_lines(match, game)
+    return "\n".join(out).lstrip("\n") + "\n"
+
+
+def _headers(match: Match) -> list[tuple[str, str]]:
+    rules = match.rules
+    switches = (("Crawford", rules.crawford), ("Jacoby", rules.jacoby), ("Beaver", rules.beavers))
+    return [
+        ("Site", match.place), ("Event", match.event), ("Round", match.round),
+        ("Player 1", match.players[0]), ("Player 2", match.players[1]), ("EventDate", match.date),
+        ("Variation", rules.variation.title()),
+        *((key, "" if value is None else "On" if value else "Off") for key, value in switches),
+        ("CubeLimit", "" if rules.cube_limit is None else str(rules.cube_limit)),
+    ]  # fmt: skip
+
+
+def _plain(text: str) -> str:
+    return printable(text, 500).replace('"', "'")
+
+
+def _game_lines(match: Match, game: Game) -> list[str]:
+    names = [f"{_plain(name)} : {score}" for name, score in zip(match.players, game.scores, strict=True)]
+    column = max(WRITTEN_COLUMN, len(names[0]) + 3)
+    out = [f" Game {game.number}", f" {names[0]:<{column - 1}}{names[1]}"]
+    rows: list[list[str]] = []
+    usual = model.STARTS[match.rules.variation]
+    turned = 0
+    for record in game.records:
+        if record.kind == "set" or game.start != Position(usual, usual):
+            what = "a board or cube set by hand cannot be written as .mat"
+            raise CapabilityError(f"game {game.number}: {what}")
+        turned = turned + 1 if record.kind in model.OFFERS else 0
+        if record.implied:
+            continue
+        if record.player == 0 or not rows or rows[-1][1]:
+            rows.append(["", ""])
+        rows[-1][record.player] = _cell(record, record.cube << turned)
+    won = ending(game)
+    last = won and (won[0], f" Wins {won[1]} point{'s' * (won[1] != 1)}" if won[1] else " Wins")
+    if last is not None and last[0] == 1 and rows and not rows[-1][1]:
+        rows[-1][1] = last[1]  # gnubg counts a pass twice where its result has a line of its own
+        last = None
+    for number, (left, right) in enumerate(rows, 1):
+        out.append(f"{number:3d}) {left:<{column - 7}}  {right}".rstrip())
+    if last is not None:
+        out.append(" " * (5 if last[0] == 0 else column) + last[1])
+    return [*out, ""]
+
+
+def _cell(record: Record, cube: int) -> str:
+    if record.kind in model.OFFERS:
+        return f" {'Doubles' if record.kind == 'double' else 'Beavers'} => {cube}"
+    if record.kind in ("take", "drop"):
+        return f" {record.kind.title()}s"
+    if record.kind == "resign":
+        return f" Losses {record.points} point" if record.points else " Resigns"
+    dice = "00" if record.dice is None else f"{record.dice[0]}{record.dice[1]}"
+    if record.kind == "unplayed":
+        return f"{dice}: ????"
+    if record.kind == "dance":
+        return f"{dice}: Cannot Move"
+    if record.moves:
+        return f"{dice}: " + " ".join(
+            f"{'bar' if m.start == BAR else m.start}/{'off' if m.end == OFF else m.end}{'*' * m.hit}"
+            for m in record.moves
+        )
+    if record.after == record.position or record.after is None:
+        return f"{dice}:"
+    mine, theirs = plays.board(record.after.us), plays.board(record.after.them)
+    board = [-theirs[BAR], *(mine[p] - theirs[BAR - p] for p in range(1, BAR)), mine[BAR]]
+    return f"{dice}: Illegal play (" + ";".join(map(str, [0, 0, 0, *board])) + ")"

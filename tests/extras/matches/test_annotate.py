@@ -326,37 +326,38 @@ def test_report_in_words(table: Any, path: Path, tmp_path: Path) -> None:
 def test_several_files_and_folders(
     table: Any, path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Twenty-four files, three of them bad, and what is no match at all."""
+    """A hundred files, three of them bad, and what is no match at all."""
     folder, inner = tmp_path / "matches", tmp_path / "matches" / "2026"
     inner.mkdir(parents=True)
     makers = [Maker(MoneyPrices(table), seed) for seed in range(6)]
     texts = [maker.mat(2) for maker in makers]
-    for k in range(21):
+    for k in range(97):
         (folder if k % 2 else inner).joinpath(f"m{k:02d}.mat").write_text(texts[k % 6])
     (folder / "empty.mat").write_bytes(b"")
     (folder / "broken.xg").write_bytes(b"RGMH" + bytes(40))
     (inner / "cut.sgf").write_bytes(b"(;FF[4]GM[6]PW[a")
     (folder / "notes.txt").write_text("nothing of the kind")
     (folder / ".hidden.mat").write_text("no")
-    code = run(["annotate", str(folder), str(path), "--json"])
+    asked = ["annotate", str(folder), str(path), "--no-settle"]  # the table alone: quick
+    code = run([*asked, "--json"])
     captured = capsys.readouterr()
     answer = json.loads(captured.out)
     assert code == 2
-    assert len(answer["matches"]) == 21
+    assert len(answer["matches"]) == 97
     assert sorted(Path(one["file"]).name for one in answer["unread"]) == ["broken.xg", "cut.sgf", "empty.mat"]
     assert all(set(one["error"]) == {"kind", "message"} for one in answer["unread"])
     assert len(captured.err.splitlines()) == 3
-    expected = sum(len(makers[k % 6].expected) for k in range(21))
+    expected = sum(len(makers[k % 6].expected) for k in range(97))
     assert answer["decisions_covered"] >= expected
     assert len(answer["totals"]) == 2
-    code = run(["annotate", str(folder), str(path), "-o", str(tmp_path / "judged") + "/"])
+    code = run([*asked, "-o", str(tmp_path / "judged") + "/"])
     captured = capsys.readouterr()
     assert code == 2
-    assert "written: 21 files" in captured.out
-    assert len(list((tmp_path / "judged").iterdir())) == 21
+    assert "written: 97 files" in captured.out
+    assert len(list((tmp_path / "judged").iterdir())) == 97
     done = read(tmp_path / "judged" / "m01.sgf")[0]
     assert done.players == ("Ann", "Bob")
-    assert run(["annotate", str(folder), str(path), "-o", str(tmp_path / "all.sgf")]) == 2
+    assert run([*asked, "-o", str(tmp_path / "all.sgf")]) == 2
     assert "one match" in capsys.readouterr().err
 
 

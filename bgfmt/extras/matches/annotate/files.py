@@ -16,7 +16,7 @@ from bgfmt.extras import matches
 from bgfmt.extras.matches.annotate import page, text
 from bgfmt.extras.matches.annotate.judging import Judge
 from bgfmt.extras.matches.annotate.report import WORST, MatchReport, Report, Unread, judge_match
-from bgfmt.extras.matches.write_sgf import with_comments, write_sgf
+from bgfmt.extras.matches.sgf import with_comments, write_sgf
 from bgfmt.game.identifiers import position_id
 from bgfmt.game.text import printable
 
