@@ -12,7 +12,7 @@ import click
 from bgfmt.cli import asking, options
 from bgfmt.files import gnubg_folders
 from bgfmt.files.gnubg_folders import HOSTS, SLOTS, Place
-from bgfmt.game.text import printable
+from bgfmt.game.drawing import printable
 
 if TYPE_CHECKING:
     from bgfmt.analysis.engines import Decider

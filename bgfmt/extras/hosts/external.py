@@ -16,10 +16,10 @@ from bgfmt.analysis.approximate import janowski
 from bgfmt.analysis.engines import Decider
 from bgfmt.errors import BgfmtError, MissingExtraError
 from bgfmt.game.board import Position, Side
+from bgfmt.game.drawing import printable
 from bgfmt.game.identifiers import from_fibs
 from bgfmt.game.moves import BAR, OFF, Move
 from bgfmt.game.state import GameState
-from bgfmt.game.text import printable
 
 RESIGNATIONS = ("normal", "gammon", "backgammon")
 VERSION = "Interface: 2\nRFBF: 0\nEngine: bgfmt\nSoftware: bgfmt"

@@ -83,7 +83,7 @@ def annotate(
     from bgfmt.cli.terminal import Progress
     from bgfmt.extras.matches.annotate import LIMIT, Judge, Report, annotate_all, annotate_file, find
     from bgfmt.extras.matches.annotate.files import ReportFolder, content, form_of
-    from bgfmt.game.text import printable
+    from bgfmt.game.drawing import printable
 
     more = [path for path in files if _is_database(path)]
     paths = [path for path in files if path not in more]

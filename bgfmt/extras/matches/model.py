@@ -12,10 +12,10 @@ from itertools import takewhile, zip_longest
 from typing import Any, Literal
 
 from bgfmt.game.board import Position, Side
+from bgfmt.game.drawing import printable
 from bgfmt.game.identifiers import position_id
 from bgfmt.game.moves import Move, notation
 from bgfmt.game.state import START
-from bgfmt.game.text import printable
 
 Kind = Literal[
     "play", "dance", "unplayed", "double", "beaver", "raccoon", "take", "drop", "resign", "set"

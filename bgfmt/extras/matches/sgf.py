@@ -15,8 +15,8 @@ from bgfmt.extras.matches import model, plays
 from bgfmt.extras.matches.model import Game, Match, Record, Result, Rules, checked, ending, is_cube
 from bgfmt.extras.matches.walk import GameWalk
 from bgfmt.game.board import Position
+from bgfmt.game.drawing import decoded
 from bgfmt.game.moves import BAR, OFF
-from bgfmt.game.text import decoded
 
 NAME = "sgf"
 LARGEST = 32 << 20  # with analyses, thousands of games
