@@ -11,7 +11,7 @@ import click
 
 from bgfmt.cli import asking, options
 from bgfmt.files.gnubg_folders import HOSTS, SLOTS
-from bgfmt.game.text import printable
+from bgfmt.game.drawing import printable
 
 if TYPE_CHECKING:
     from bgfmt.analysis.engines import Decider

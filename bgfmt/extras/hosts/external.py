@@ -16,9 +16,9 @@ from bgfmt.analysis.approximate import janowski
 from bgfmt.analysis.engines import Decider
 from bgfmt.errors import BgfmtError, MissingExtraError
 from bgfmt.game.board import Position, Side
+from bgfmt.game.drawing import printable
 from bgfmt.game.identifiers import from_fibs
 from bgfmt.game.state import GameState
-from bgfmt.game.text import printable
 
 BAR, OFF = 25, 0
 RESIGNATIONS = ("normal", "gammon", "backgammon")

@@ -19,7 +19,7 @@ from typing import Protocol, cast
 
 from bgfmt.errors import FormatError, UnknownFormatError
 from bgfmt.extras.matches.model import MOST_RECORDS, Game, Match, Record, Result, Rules
-from bgfmt.game.text import printable
+from bgfmt.game.drawing import printable
 
 READERS: tuple[str, ...]  #: the names of the readers, in the order in which they are asked
 LARGEST_FILE = 64 << 20

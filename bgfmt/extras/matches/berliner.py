@@ -21,7 +21,7 @@ from bgfmt.errors import FormatError
 from bgfmt.extras.matches.model import Match, Result, Rules, outcome
 from bgfmt.extras.matches.plays import Hop
 from bgfmt.extras.matches.walk import GameWalk
-from bgfmt.game.text import printable
+from bgfmt.game.drawing import printable
 
 NAME = "berliner"
 LARGEST = 1 << 20

@@ -85,7 +85,7 @@ def annotate(
     from bgfmt.cli.terminal import Progress
     from bgfmt.extras.matches.annotate import LIMIT, Judge, Report, annotate_all, annotate_file, find
     from bgfmt.extras.matches.annotate.files import ReportFolder, content, form_of
-    from bgfmt.game.text import printable
+    from bgfmt.game.drawing import printable
 
     paths, more = _told_apart(files)
     if not paths:

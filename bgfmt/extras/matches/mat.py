@@ -16,8 +16,8 @@ from bgfmt.extras.matches.model import MOST_RECORDS, STARTS, Game, Match, Result
 from bgfmt.extras.matches.plays import read_play
 from bgfmt.extras.matches.walk import GameWalk
 from bgfmt.game.board import Position
+from bgfmt.game.drawing import decoded, printable
 from bgfmt.game.moves import BAR
-from bgfmt.game.text import decoded, printable
 
 NAME = "mat"
 LARGEST = 16 << 20  # 100,000 games

@@ -11,9 +11,9 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
 from bgfmt.game.board import Position, Side
+from bgfmt.game.drawing import printable
 from bgfmt.game.identifiers import position_id
 from bgfmt.game.moves import Move, notation
-from bgfmt.game.text import printable
 
 Kind = Literal[
     "play", "dance", "unplayed", "double", "beaver", "raccoon", "take", "drop", "resign", "set"

@@ -15,8 +15,8 @@ from bgfmt.extras.matches import plays
 from bgfmt.extras.matches.model import LARGEST_CUBE, MOST_RECORDS, STARTS, Match, Result, Rules, checked
 from bgfmt.extras.matches.walk import GameWalk
 from bgfmt.game.board import Position
+from bgfmt.game.drawing import decoded
 from bgfmt.game.moves import BAR, OFF
-from bgfmt.game.text import decoded
 
 NAME = "sgf"
 LARGEST = 32 << 20  # with analyses, thousands of games

@@ -6,8 +6,8 @@ from bgfmt.errors import CapabilityError
 from bgfmt.extras.matches import plays
 from bgfmt.extras.matches.model import STARTS, Game, Match, Record, ending
 from bgfmt.game.board import Position
+from bgfmt.game.drawing import printable
 from bgfmt.game.moves import BAR, OFF
-from bgfmt.game.text import printable
 
 COLUMN = 33
 

@@ -17,8 +17,8 @@ from bgfmt.extras.matches.annotate import page, text
 from bgfmt.extras.matches.annotate.judging import Judge
 from bgfmt.extras.matches.annotate.report import WORST, MatchReport, Report, Unread, judge_match
 from bgfmt.extras.matches.write_sgf import with_comments, write_sgf
+from bgfmt.game.drawing import printable
 from bgfmt.game.identifiers import position_id
-from bgfmt.game.text import printable
 
 #: names by which files in a folder are known to be meant as matches
 SUFFIXES = frozenset([".mat", ".sgf", ".xg", ".bgf", ".ogxm", ".ogxma", ".ogxms", ".gvab", ".gam"])

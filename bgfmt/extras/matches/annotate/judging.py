@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from bgfmt.analysis.advisor import Advisor
-from bgfmt.analysis.answers import RankedPlay, Source
+from bgfmt.analysis.answers import HYPERGAMMON, RankedPlay, Source
 from bgfmt.analysis.choose import Asked
 from bgfmt.analysis.cube import CubeAction
 from bgfmt.analysis.library import Library
@@ -255,6 +255,8 @@ def _same(one: object, other: Position) -> bool:
 
 
 def _gammons(position: Position, source: Source) -> str:
+    if source == HYPERGAMMON:
+        return "counted"
     if 15 not in (position.us.chequers, position.them.chequers):
         return "none"
     return "ignored" if source == TwoSided.kind else "counted"

@@ -9,10 +9,9 @@ from bgfmt.extras.matches.annotate import text
 from bgfmt.extras.matches.annotate.judging import Judgement
 from bgfmt.extras.matches.annotate.report import WORST, MatchReport, Report, Total
 from bgfmt.game.board import Position, Side
-from bgfmt.game.drawing import many
+from bgfmt.game.drawing import many, printable
 from bgfmt.game.identifiers import gnubg_id
 from bgfmt.game.state import GameState
-from bgfmt.game.text import printable
 
 STYLE = """
 :root{color-scheme:light dark;--page:#fbfaf7;--card:#fff;--text:#1d1d1b;--soft:#63615b;--line:#dcd8ce;--bad:#a61b1b;

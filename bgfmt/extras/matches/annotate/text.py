@@ -6,9 +6,8 @@ from collections.abc import Iterator
 
 from bgfmt.extras.matches.annotate.judging import ERROR, Judgement
 from bgfmt.extras.matches.annotate.report import WORST, MatchReport, Report, Total
-from bgfmt.game.drawing import draw, many
+from bgfmt.game.drawing import draw, many, printable
 from bgfmt.game.identifiers import position_id
-from bgfmt.game.text import printable
 
 PLAYERS = 20  # whose sums an overview gives
 
