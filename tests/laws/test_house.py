@@ -121,7 +121,6 @@ SHORT = {
     "bgfmt/jit/lanes.py": "all of LLVM's IR",
     "bgfmt/met/ini.py": "one form of file",
     "bgfmt/solver/hypergammon/state.py": "one form of file",
-    "bgfmt/verifier/recurrence/lanes.py": "the verifier's own vectors, which share nothing with the solver's",
 }
 
 
