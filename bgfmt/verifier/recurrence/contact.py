@@ -20,8 +20,8 @@ from bgfmt.game import board
 from bgfmt.jit import njit
 from bgfmt.tables import TwoSided
 from bgfmt.verifier.recurrence import two_sided
-from bgfmt.verifier.recurrence.plays import NOWHERE, WEIGHTS, landing, numbering, pips, plays
-from bgfmt.verifier.recurrence.two_sided import Settled, store, values_of, weigh
+from bgfmt.verifier.recurrence.plays import NOWHERE, WEIGHTS, landing, numbering, plays
+from bgfmt.verifier.recurrence.two_sided import store, weigh
 
 Array = NDArray[Any]
 PLAIN_POINTS = 12  # beyond, the two sides' points overlap
@@ -79,14 +79,6 @@ def check(table: TwoSided, threads: int = 1) -> tuple[Array, Array]:
     return np.concatenate([f[0] for f in found]), np.concatenate([f[1] for f in found])
 
 
-def histogram_of(differences: Array) -> Array:
-    """(columns, 19): how often -9 or less .. 9 or more come, noughts left out, as in `Pass`."""
-    out = np.zeros((differences.shape[1], 19), np.int64)
-    for column, off in enumerate(differences.T):
-        np.add.at(out[column], np.clip(off[off != 0], -9, 9) + 9, 1)
-    return out
-
-
 def differences(table: TwoSided, numbers: Array) -> Array:
     """(m, columns) int64: the entries `numbers` of any two-sided table as stored, less what the rule gives."""
     us, them = np.divmod(numbers, table.positions)
@@ -106,29 +98,19 @@ def expected_at(table: TwoSided, numbers: Array) -> Array:
     return out
 
 
-def settle(table: TwoSided, failing: Array | None) -> Settled:
-    """Any two-sided table put right; failing : as of `two_sided.settle`."""
+def settle(table: TwoSided, failing: Array | None) -> tuple[Array, Array]:
+    """Any two-sided table put right; see `two_sided.settle`."""
     if table.points <= PLAIN_POINTS:
         return two_sided.settle(table, failing)
-    n, met = table.positions, Contact(table.points, table.chequers)
-    starts, results = plays(table.points, table.chequers)
-    depth = pips(table.points, table.chequers)
-    work = np.array(np.asarray(table.equities), np.uint16)
-    flat = work.reshape(n * n, -1)
-    totals = (depth[:, None] + depth).reshape(-1)
-    order = np.argsort(totals, kind="stable")
-    wrong = []
-    for some in np.split(order, np.flatnonzero(np.diff(totals[order])) + 1):
-        us, them, here = some // n, some % n, met.among(some)
-        right = np.empty((len(some), flat.shape[1]), np.int64)
-        right[here] = met.values(work, us[here], them[here])
-        passed = np.empty((int((~here).sum()), flat.shape[1]), np.int64)
-        values_of(work, us[~here], them[~here], starts, results, passed)
-        right[~here] = passed
-        bad = (flat[some] != right).any(axis=1)
-        flat[some[bad]] = right[bad]
-        wrong.append(np.sort(some[bad]))
-    return Settled(work, np.concatenate(wrong))
+    met, known = Contact(table.points, table.chequers), plays(table.points, table.chequers)
+
+    def follows(work: Array, numbers: Array) -> Array:
+        here = met.among(numbers)
+        right = two_sided.values_at(work, numbers, *known)
+        right[here] = met.values(work, *np.divmod(numbers[here], met.n))
+        return right
+
+    return two_sided.settle(table, None, follows)
 
 
 # -- compiled ----------------------------------------------------------------------------------------------------
