@@ -118,7 +118,6 @@ def test_every_room_keeps_to_its_budget() -> None:
 SHORT = {
     "bgfmt/cli/repair.py": "one command",
     "bgfmt/game/identifiers/ogid.py": "one identifier",
-    "bgfmt/game/text.py": "what a terminal may show, for every package",
     "bgfmt/jit/compiler.py": "llvmlite's types for those who check them",
     "bgfmt/jit/lanes.py": "all of LLVM's IR",
     "bgfmt/met/ini.py": "one form of file",
