@@ -157,7 +157,7 @@ def hint(error: BaseException) -> str:
         return "(--extend-met goes on to 64-away)"
     if isinstance(error, LossError):
         return "(--lossy allows it)"
-    if isinstance(error, OutputExistsError):
+    if isinstance(error, OutputExistsError) and error.replaceable:
         return "(--force replaces it)"
     if isinstance(error, ScratchError) and error.state == "unfinished":
         return "(--resume goes on from it)"
