@@ -445,5 +445,7 @@ def test_the_recorded_winner_is_compared_with_the_scores() -> None:
         match = read(text(wins, "", " Game 2", f" {score}"))[0]
         assert match.games[0].result is not None
         assert (not match.problems) is good, (score, match.problems)
-    resigned = read(text("  2) Resigns", wins, "", " Game 2", " A : 0      B : 2"))[0]
-    assert "its records that player 2 wins the game" in " ".join(resigned.problems)
+    resigned = read(
+        text("  2) 31: 24/23 24/21     Resigns", " " * 20 + wins, "", " Game 2", " A : 0      B : 2")
+    )[0]
+    assert "its records that player 1 wins the game" in " ".join(resigned.problems)
