@@ -446,6 +446,6 @@ def test_the_recorded_winner_is_compared_with_the_scores() -> None:
         assert match.games[0].result is not None
         assert (not match.problems) is good, (score, match.problems)
     resigned = read(
-        text("  2) 31: 24/23 24/21     Resigns", " " * 20 + wins, "", " Game 2", " A : 0      B : 2")
+        text("  2) 31: 13/10 6/5     Resigns", " " * 20 + wins, "", " Game 2", " A : 0      B : 2")
     )[0]
     assert "its records that player 1 wins the game" in " ".join(resigned.problems)
