@@ -20,7 +20,6 @@ import numpy as np
 from bgfmt import met as mets
 from bgfmt.met.model import Met
 from bgfmt.solver import plan
-from bgfmt.solver.match import plan_match_score
 from bgfmt.solver.one_sided import in_mapped_files, mapped_disk
 from bgfmt.solver.plan import LANES, Plan, results_a_position
 from bgfmt.solver.stored import plays_bytes
@@ -109,7 +108,7 @@ def one_sided(points: int, where: Machines) -> Cost | None:
 
 def match_score(where: Machines, met: Met) -> Cost | None:
     """The 6x15 table of 5-away, 7-away, in memory on one machine; None where it does not fit."""
-    planned = plan_match_score(6, 15, (5, 7), met, threads=where.cores)
+    planned = plan("match", 6, 15, away=(5, 7), met=met, threads=where.cores)
     if where.machines > 1 or where.lanes != LANES or planned.memory > where.memory:
         return None
     size = planned.output
@@ -143,7 +142,7 @@ def points() -> list[Point]:
     tiles = max(work(stored, results_a_position(7, 12)).seconds(2), sum(stored.moved) / DISK)
     held = 2 * stored.memory + WORK_BYTES + plays_bytes(7, 12)
     return [
-        Point("two-sided 6x10", 2.5, 0.46 * GB, plan("two-sided", 6, 10, threads=2)),
+        Point("two-sided 6x10", 2.3, 0.91 * GB, plan("two-sided", 6, 10, threads=2)),
         Point("two-sided 6x15", 121, 10.2 * GB, plan("two-sided", 6, 15, threads=2)),
         Point(
             "two-sided 7x12, `--store` and `--memory 2.8G`", 257, 5.04 * GB,

@@ -20,7 +20,7 @@ from bgfmt.errors import NotCoveredError
 from bgfmt.game.board import Position, Side
 from bgfmt.game.moves import Move
 from bgfmt.game.state import Owner
-from bgfmt.tables.scales import PIPS_PER_ROLL
+from bgfmt.tables.rolls import PIPS_PER_ROLL
 
 #: what answered: a kind of table, a calculation on demand, the only legal play, the rule or engine outside the tables
 Source = Literal["two-sided", "one-sided", "match-score", "calculation", "forced", "rule", "engine"]

@@ -20,7 +20,7 @@ from bgfmt.analysis.shapes import Chance, Plain
 from bgfmt.game import board
 from bgfmt.game.board import Position, Side
 from bgfmt.tables import OneSided, of_kind
-from bgfmt.tables.scales import CHANCE_WHOLE
+from bgfmt.tables.rolls import CHANCE_WHOLE
 
 if TYPE_CHECKING:
     from bgfmt.analysis.ondemand import SideRolls

@@ -16,7 +16,7 @@ from bgfmt.errors import NotCoveredError, PositionError
 from bgfmt.game import board
 from bgfmt.game.state import cube_owner
 from bgfmt.tables import OfRolls, TwoSided, of_kind
-from bgfmt.tables.numbering import Numbered
+from bgfmt.tables.base import Numbered
 
 Floats = NDArray[Any]
 ROOM = 1 << 20  # results the compiled loop may hold at once

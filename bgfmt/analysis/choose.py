@@ -12,7 +12,7 @@ from bgfmt.errors import NotCoveredError, PositionError
 from bgfmt.files.database import Database
 from bgfmt.game.board import Position, Side
 from bgfmt.tables import MeanRolls, NormalOneSided, OfRolls, OneSided, Table, TwoSided, of_kind
-from bgfmt.tables.numbering import Numbered
+from bgfmt.tables.base import Numbered
 
 Asked = Database | Table
 Databases = Asked | Sequence[Asked]

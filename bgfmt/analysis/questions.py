@@ -250,7 +250,7 @@ class MatchCubeAnswer(MatchAction):
     """The cube at a score."""
 
     FIELDS = f"{STATED} away=state.away crawford=state.crawford_game {MatchAction.FIELDS} max_error"
-    FIELDS = FIELDS.replace("cube=action.cube ", "")
+    FIELDS = FIELDS.replace("cube=action.cube ", "").replace(" error ", " ")  # it is `max_error`
     TITLE = "Match cube"
 
     state: GameState

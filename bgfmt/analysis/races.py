@@ -15,8 +15,7 @@ from bgfmt.errors import NotCoveredError
 from bgfmt.game import board
 from bgfmt.game.board import Side
 from bgfmt.tables import OfRolls, Rolls
-from bgfmt.tables.rolls import rolls_of
-from bgfmt.tables.scales import PIPS_PER_ROLL
+from bgfmt.tables.rolls import PIPS_PER_ROLL, rolls_of
 
 if TYPE_CHECKING:
     from bgfmt.analysis.ondemand import SideRolls

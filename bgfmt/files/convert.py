@@ -8,12 +8,11 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from bgfmt import formats
+from bgfmt import formats, storage
 from bgfmt.errors import CapabilityError, FormatNeededError, LossError
-from bgfmt.files.database import read_source
+from bgfmt.files.database import open_source, read_source
 from bgfmt.formats import Format
-from bgfmt.formats.opening import create, fitting, open_source
-from bgfmt.storage import PathLike
+from bgfmt.storage import PathLike, Sink, Source
 from bgfmt.tables import Table
 
 Progress = Callable[[int, int], None]
@@ -45,7 +44,7 @@ def save(
     reason = target.together(tables)
     if reason is not None:
         raise CapabilityError(reason)
-    with create(path, target, tables[0], options, force=force) as sink:
+    with _created(path, target, tables[0], options, force) as sink:
         for one in tables:
             target.write(one, sink, progress=progress, **options)
 
@@ -77,7 +76,9 @@ def convert(
     _no_stream(destination)
     with open_source(source) as file:
         sizes = {"points": points, "chequers": chequers}
-        db = read_source(file, format=format, part=part or 0, **(described or fitting(file, format, sizes)))
+        db = read_source(
+            file, format=format, part=part or 0, **(described or _description(file, format, sizes))
+        )
         target = target_of(destination, to, db.table, own=db.format)
         plain = target is db.format and not options and db.table.cut(points, chequers) is db.table
         table, lost = prepare(db.table, target, points=points, chequers=chequers, options=options)
@@ -96,7 +97,7 @@ def convert(
         with contextlib.suppress(OSError):
             if not force and os.path.samefile(source, destination):
                 raise CapabilityError(f"{os.fspath(destination)}: source and destination are one file")
-        with create(destination, target, table, options, force=force) as sink:
+        with _created(destination, target, table, options, force) as sink:
             target.write(table, sink, progress=progress, **options)
             # what follows the first table of a copied file: further databases, or unknown bytes
             for start in range(db.extent.end, db.source.size if whole else 0, STEP):
@@ -197,6 +198,26 @@ def whole_target(
     if lost:
         raise CapabilityError(f"{target.name} would lose something of this table: {'; '.join(lost)}")
     return target
+
+
+def _description(source: Source, name: str | None, sizes: Mapping[str, Any]) -> dict[str, Any]:
+    """Of sizes, those that describe a file without header; none where it has one or they fit no reading."""
+    if name is None or ":" in name:
+        return {}
+    chosen = formats.get(name)
+    if chosen.recognise(formats.head_of(source)):
+        return {}
+    given = {k: v for k, v in sizes.items() if k in chosen.headerless and v is not None}
+    guesses = chosen.guess(source)
+    return given if not guesses or any(given.items() <= guess.items() for guess in guesses) else {}
+
+
+def _created(
+    path: PathLike, form: Format[Any], table: Table, options: Mapping[str, Any], force: bool
+) -> contextlib.AbstractContextManager[Sink]:
+    """A new file, or folder of files, for a table in a format; it appears whole or not at all."""
+    files = form.files(table, options)
+    return storage.create_folder(path, files, force=force) if files else storage.create(path, force=force)
 
 
 def _no_stream(path: PathLike) -> None:

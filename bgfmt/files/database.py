@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from itertools import islice
 from typing import Any, BinaryIO
 
 import numpy as np
 
-from bgfmt import formats
+from bgfmt import formats, storage
 from bgfmt.errors import (
     AmbiguousFormatError,
     CapabilityError,
@@ -20,11 +22,12 @@ from bgfmt.errors import (
 )
 from bgfmt.formats import Extent, Fault, Format, Reading
 from bgfmt.formats.base import Apart
-from bgfmt.formats.opening import open_source, settle
 from bgfmt.formats.records import lasting
 from bgfmt.game.board import Position, Side
-from bgfmt.storage import REMOTE_OPTIONS, PathLike, Source
+from bgfmt.storage import REMOTE_OPTIONS, FolderSource, PathLike, Source
 from bgfmt.tables import Answer, Table
+
+MOST_NAMES = 10_000  # of a folder, that are looked at
 
 
 class Database:
@@ -203,13 +206,42 @@ def open_database(
         raise
 
 
+def open_source(path: PathLike | BinaryIO, *, guard: bool = False, **options: Any) -> Source:
+    """As `bgfmt.storage.open_source`; a folder is opened where its files make a table of some format.
+
+    FormatError where some of these files are missing, OSError for any other folder.
+    """
+    if isinstance(path, (str, os.PathLike)) and os.path.isdir(path):
+        parts = parts_of(path)
+        if parts:
+            return FolderSource(path, parts, guard=guard)
+    return storage.open_source(path, guard=guard, **options)
+
+
+def parts_of(folder: PathLike) -> list[str] | None:
+    """The files of a folder that make one table, in order; None where they make none.
+
+    FormatError where some of them are missing.
+    """
+    with os.scandir(folder) as entries:
+        names = [entry.name for entry in islice(entries, MOST_NAMES)]
+    each = (form.parts(os.fspath(folder), names) for form in formats.known().values())
+    return next((parts for parts in each if parts), None)
+
+
 def _again(path: PathLike, format: str | None, part: int, described: dict[str, Any]) -> Database:
     return open_database(path, format=format, part=part, **described)
 
 
 def read_source(source: Source, *, format: str | None = None, part: int = 0, **described: Any) -> Database:
     """The database in a source (a mapped file, or bytes in memory by `Source.from_bytes`)."""
-    source = _recognisable(source)
+    try:
+        formats.recognise(source)
+    except AmbiguousFormatError:
+        pass
+    except UnknownFormatError:  # what has no header is found out by its content
+        with contextlib.suppress(CapabilityError):
+            source = source.whole()
     chosen, described = settle(source, format, described)
     if not chosen.by_range:
         source = source.whole()
@@ -224,29 +256,14 @@ def read_source(source: Source, *, format: str | None = None, part: int = 0, **d
     while end < source.size:
         try:
             following = formats.recognise(source, end)
-            reading = following.read(source, end)
+            readings.append((following, following.read(source, end)))
         except FormatError:
             break
-        readings.append((following, reading))
-        end = reading.extent.end
+        end = readings[-1][1].extent.end
     if not 0 <= part < len(readings):
         raise CapabilityError(f"{source.name} holds {len(readings)} databases; there is no part {part}")
     others = [reading.extent for k, (_, reading) in enumerate(readings) if k != part]
     return Database(source, *readings[part], others, source.size - end)
-
-
-def _recognisable(source: Source) -> Source:
-    """A source whose header says what it is, or one at hand, since what has no header is found out by its content."""
-    try:
-        formats.recognise(source)
-    except AmbiguousFormatError:
-        return source
-    except UnknownFormatError:
-        try:
-            return source.whole()
-        except CapabilityError:
-            return source
-    return source
 
 
 def load(path: PathLike | BinaryIO, *, format: str | None = None, part: int = 0, **described: Any) -> Table:
@@ -254,3 +271,111 @@ def load(path: PathLike | BinaryIO, *, format: str | None = None, part: int = 0,
     with open_database(path, format=format, part=part, **described) as db:
         arrays: dict[str, Any] = {name: np.array(rows) for name, rows in db.table.arrays().items()}
         return replace(db.table, release=None, carried=lasting(db.table), **arrays)
+
+
+# -- which format a file is of, and what a file without header would have said -----------------------------------
+
+BOUNDS = {"points": 25, "chequers": 15}
+BLOCKS = 64  # of a table, that are held against theory
+WORDS = {
+    **dict.fromkeys(("1", "yes", "true", "on"), True),
+    **dict.fromkeys(("0", "no", "false", "off"), False),
+}
+
+
+def settle(
+    source: Source, name: str | None, described: Mapping[str, Any]
+) -> tuple[Format[Any], dict[str, Any]]:
+    """The format to read a source with, and the description that a file without header needs (empty for others).
+
+    name : of a format, perhaps with a description behind it ("gnubg-os:points=3"), or None to find it.
+
+    Raises
+    ------
+    UnknownFormatError
+        Nothing fits; or more than one table does, and its `readings` are listed.
+    CapabilityError
+        A description of a format that has no files without header, or one that no file can have.
+    """
+    if name is None:
+        if described:
+            raise CapabilityError("say which format the description is of")
+        try:
+            return formats.recognise(source), {}
+        except UnknownFormatError:
+            candidates = formats.guesses(source)
+            if not candidates:
+                raise
+        return _only(source, candidates)
+    plain, _, text = name.partition(":")
+    chosen = formats.get(plain)
+    pairs = (item.partition("=") for item in filter(None, text.split(",")))
+    given = _typed(chosen, {key.strip(): value.strip() or "yes" for key, _, value in pairs} | {**described})
+    if not given and (chosen.recognise(formats.head_of(source)) or not chosen.headerless):
+        return chosen, {}
+    guesses = chosen.guess(source)
+    candidates = [(chosen, guess) for guess in guesses if given.items() <= guess.items()]
+    if len(candidates) > 1 or (candidates and not given):
+        return _only(source, candidates)
+    if candidates:
+        return candidates[0]
+    if not given:
+        raise FormatError(
+            f"{source.name}: has no {plain} header, and its size and content fit no {plain} file without one"
+        )
+    missing = [key for key in ("points", "chequers") if key in chosen.headerless and key not in given]
+    if missing and not (missing == ["chequers"] and "cubeful" not in chosen.headerless and "points" in given):
+        raise CapabilityError(f"{source.name}: say also its {' and '.join(missing)}")
+    return chosen, given
+
+
+def _only(
+    source: Source, candidates: list[tuple[Format[Any], dict[str, Any]]]
+) -> tuple[Format[Any], dict[str, Any]]:
+    """The one candidate whose numbers make sense; UnknownFormatError where none or more than one does."""
+    if len(candidates) > 1:
+        candidates = [(f, d) for f, d in candidates if _sensible(source, f, d)] or candidates
+    if len(candidates) == 1:
+        return candidates[0]
+    texts = tuple(
+        f"{form.name}:{','.join(f'{key}={value:d}' for key, value in described.items())}"
+        for form, described in candidates
+    )
+    raise UnknownFormatError(
+        f"{source.name}: no header, and it fits more than one table; say which: {' or '.join(texts)}",
+        readings=texts,
+    )
+
+
+def _sensible(source: Source, form: Format[Any], described: Mapping[str, Any]) -> bool:
+    """Whether the first blocks of a table break no rule of theory."""
+    try:
+        table = form.read(source, **described).table
+        blocks = islice(table.blocks(), BLOCKS)
+        return not any(b.bad.any() for rows, block in blocks for b in table.breaches(rows.start, block))
+    except FormatError:
+        return False
+
+
+def _typed(form: Format[Any], described: Mapping[str, Any]) -> dict[str, Any]:
+    """A description in the types and bounds its format has; fields that are None are left out."""
+    unknown = sorted(set(described) - set(form.headerless))
+    if unknown:
+        raise CapabilityError(f"{form.name} files are not described by {', '.join(unknown)}")
+    out: dict[str, Any] = {}
+    for key, value in described.items():
+        if value is None:
+            continue
+        if form.headerless[key] is bool:
+            out[key] = WORDS.get(str(value).lower())
+            if out[key] is None:
+                raise CapabilityError(f"{form.name}: {key} is yes or no, not {value!r}")
+            continue
+        try:
+            out[key] = int(value)
+        except (TypeError, ValueError):
+            raise CapabilityError(f"{form.name}: {key} is a number, not {value!r}") from None
+        most = BOUNDS.get(key, out[key])
+        if isinstance(value, bool) or not 1 <= out[key] <= most:
+            raise CapabilityError(f"{form.name}: {key} is a number from 1 to {most}, not {value!r}")
+    return out

@@ -14,8 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from bgfmt.errors import CapabilityError, SolverError
-from bgfmt.files.convert import save
+from bgfmt.errors import CapabilityError
 from bgfmt.files.database import load
 from bgfmt.files.stores import OutputFile, StoreReport, fill_store, remove
 from bgfmt.solver import registry
@@ -175,10 +174,12 @@ def _in_memory(solver: Solver, file: OutputFile, memory: int | None, how: dict[s
     check_disk(planned.output, path, disk - planned.output, path)
     if solver.fills and file.takes_body:
         with file.body() as (_, arrays):
-            solver.solve(out=next(iter(arrays.values())), **how)
+            how["out"] = next(iter(arrays.values()))
+            solver.solve(**how)
     elif planned.scratch:  # the arrays lie on the disk
         with MappedRoom(path.resolve().parent, planned.memory - SLACK_BYTES) as room:
-            file.write(solver.solve(room=room, **how))
+            how["room"] = room
+            file.write(solver.solve(**how))
     else:
         file.write(solver.solve(**how))
     if "state" in how:
@@ -205,24 +206,3 @@ def _store(file: OutputFile | None, store: PathLike | None, scratch: PathLike | 
             raise OSError(error.errno, text, os.fspath(file.path)) from None
         raise
     return str(beside)
-
-
-def gnubg_2001(
-    path: PathLike,
-    points: int = 6,
-    chequers: int = 15,
-    *,
-    force: bool = False,
-    threads: int | None = None,
-    progress: Progress | None = None,
-) -> None:
-    """Make gnubg's `gnubg.bd` of May 2001 to November 2002: two tables, 5,180,448 bytes, no header.
-
-    OutputExistsError for an existing file unless `force`; OSError.
-    """
-    from bgfmt.solver import gnubg2001
-
-    if (points, chequers) != (6, 15):
-        raise SolverError(f"gnubg's file of 2001 has 6 points and 15 chequers, not {points} and {chequers}")
-    check_output(path, force=force)
-    save(list(gnubg2001.solve()), path, format=gnubg2001.NAME, force=force)

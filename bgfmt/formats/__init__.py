@@ -79,9 +79,9 @@ INDEX: dict[str, tuple[bytes, tuple[str, ...]]] = {
     "npz": (rb"PK", (".npz",)),
     "parquet": (rb"PAR1", (".parquet",)),
     "points-text": (rb"bearoff-2s ", (".points",)),
-    "sconyers": (b"", ()),
+    "sconyers": (rb"(?!)", ()),
     "sqlite": (rb"SQLite format 3", (".sqlite", ".sqlite3")),
-    "zarr": (b"", ()),
+    "zarr": (rb"\{", ()),
 }
 
 
@@ -132,7 +132,9 @@ def recognise(source: Source, offset: int = 0) -> Format[Any]:
     """The one format that recognises the bytes at `offset`."""
     head = head_of(source, offset)
     signed = [
-        name for name in _entries() if name not in INDEX or re.match(INDEX[name][0], head.bytes, re.DOTALL)
+        name
+        for name in _entries()
+        if head.files or name not in INDEX or re.match(INDEX[name][0], head.bytes, re.DOTALL)
     ]
     claims = [f for name in signed if not isinstance(f := _made(name), Broken) and f.recognise(head)]
     if len(claims) == 1:

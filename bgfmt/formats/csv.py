@@ -36,12 +36,9 @@ class Csv(AnyTable):
         columns = flat.columns(table)
         line = ",".join(map(_form, columns)) + "\n"
         sink.write((",".join(column.name for column in columns) + "\n").encode())
-        for rows, block, them in flat.pieces(table, AT_ONCE):
-            piece = flat.Piece(table, rows, block, them)
-            cells = zip(*flat.lists(piece, columns), strict=True)
+        for piece in flat.pieces(table, AT_ONCE):
+            cells = zip(*piece.lists(columns), strict=True)
             sink.write((line * piece.size % tuple(chain.from_iterable(cells))).encode())
-            if table.release is not None:
-                table.release()
 
 
 def _form(column: flat.Flat) -> str:

@@ -89,12 +89,9 @@ class Parquet(AnyTable):
             store_schema=False,
         )
         with writer:
-            for rows, block, them in flat.pieces(table, ENTRIES):
-                piece = flat.Piece(table, rows, block, them)
-                arrays = list(_arrow_arrays(pyarrow, piece, columns))
+            for piece in flat.pieces(table, ENTRIES):
+                arrays = _arrow_arrays(piece, columns)
                 writer.write_table(pyarrow.Table.from_arrays(arrays, schema=schema), piece.size)
-                if table.release is not None:
-                    table.release()
             writer.add_key_value_metadata({FACTS: described.text_of(table, arrays=True)})
 
     def audit(self, source: Source, table: Table, extent: Extent) -> Iterator[Fault]:
@@ -138,24 +135,18 @@ def _arrow_type(pyarrow: Any, column: Flat) -> Any:
     return pyarrow.string() if column.role == "id" else pyarrow.from_numpy_dtype(column.dtype)
 
 
-def _arrow_arrays(pyarrow: Any, piece: flat.Piece, columns: list[Flat]) -> Iterator[Any]:
+def _arrow_arrays(piece: flat.Piece, columns: list[Flat]) -> list[Any]:
     """The columns of some rows of a table, as pyarrow has them."""
-    values = piece.values()
-    for column in columns:
+    _, pyarrow = import_parquet()
+    arrays = []
+    for column, array in zip(columns, piece.arrays(columns), strict=True):
         if column.role == "id":
-            letters = np.empty((piece.size, ID_LENGTH), np.uint8)
-            piece.ids(letters)
-            ends = np.arange(0, letters.size + 1, ID_LENGTH, dtype=np.int32)
-            buffers = pyarrow.py_buffer(ends), pyarrow.py_buffer(letters)
-            yield pyarrow.StringArray.from_buffers(piece.size, *buffers)
-        elif column.role == "number":
-            yield pyarrow.array(piece.numbers)
+            ends = np.arange(0, array.size + 1, ID_LENGTH, dtype=np.int32)
+            buffers = pyarrow.py_buffer(ends), pyarrow.py_buffer(array)
+            arrays.append(pyarrow.StringArray.from_buffers(piece.size, *buffers))
         else:
-            if column.role == "count":
-                numbers: NDArray[Any] = piece.counts(column)
-            else:
-                numbers = piece.stored(column) if column.role == "stored" else next(values)
-            yield pyarrow.array(numbers.astype(column.dtype, copy=False))
+            arrays.append(pyarrow.array(array))
+    return arrays
 
 
 class Groups:
@@ -206,16 +197,14 @@ class Groups:
 
     def wrong_columns(self, table: Table) -> list[str]:
         """Names of the columns that hold anything else than what is written of the table."""
-        _, pyarrow = import_parquet()
         columns = flat.columns(table)
         if list(self.columns) != [column.name for column in columns]:
             return sorted(set(self.columns) ^ {column.name for column in columns}) or ["their order"]
         wrong: dict[str, None] = {}
-        for rows, block, them in flat.pieces(table, ENTRIES):
-            piece = flat.Piece(table, rows, block, them)
+        for piece in flat.pieces(table, ENTRIES):
             first = int(piece.numbers[0])
             found = self._entries(first, first + piece.size)
-            for column, array in zip(columns, _arrow_arrays(pyarrow, piece, columns), strict=True):
+            for column, array in zip(columns, _arrow_arrays(piece, columns), strict=True):
                 if _bytes_of(found.column(column.name).combine_chunks()) != _bytes_of(array):
                     wrong[column.name] = None
         return list(wrong)

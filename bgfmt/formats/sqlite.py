@@ -124,13 +124,12 @@ class Sqlite(AnyTable):
 def _rows(table: Table) -> Iterator[tuple[int, Iterator[tuple[Any, ...]]]]:
     """(rows, the rows) of the table `positions`, some at once."""
     columns = flat.columns(table)
-    for rows, block, them in flat.pieces(table, AT_ONCE):
-        for numbers in block.values():
-            _keepable(numbers)
-        piece = flat.Piece(table, rows, block, them)
-        yield piece.size, zip(*flat.lists(piece, columns), strict=True)
-        if table.release is not None:
-            table.release()
+    for piece in flat.pieces(table, AT_ONCE):
+        for numbers in piece.block.values():
+            odd = numbers.dtype.kind == "f" and np.isnan(numbers) | (np.signbit(numbers) & (numbers == 0))
+            if np.any(odd):
+                raise CapabilityError(NOT_KEPT)
+        yield piece.size, zip(*piece.lists(columns), strict=True)
 
 
 def _schema(table: Table) -> tuple[str, ...]:
@@ -158,13 +157,6 @@ def _make(table: Table, path: Path) -> None:
             db.executemany(line, rows)
         db.execute(INDEX)
         db.execute("COMMIT")
-
-
-def _keepable(numbers: NDArray[Any]) -> None:
-    if numbers.dtype.kind != "f":
-        return
-    if np.isnan(numbers).any() or (np.signbit(numbers) & (numbers == 0)).any():
-        raise CapabilityError(NOT_KEPT)
 
 
 # -- reading ---------------------------------------------------------------------------------------------

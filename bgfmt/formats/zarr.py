@@ -150,7 +150,7 @@ def _json(value: object) -> bytes:
 
 
 Array = NDArray[Any]
-KEPT_BYTES = 64 << 20  # of chunks read last that stay in memory
+RECENT_BYTES = 64 << 20  # of chunks read last that stay in memory
 FEW = 32  # records of one chunk that are read one by one, once the chunk was checked
 
 
@@ -284,45 +284,47 @@ def rows_of(store: ChunkStore, said: StoreDescription) -> PlacedPairs:
 
 
 class _Chunks:
-    """Chunks read so far: those read last, and which ones were checked."""
+    """Chunks of a store: those read last are in memory, and of those checked before parts alone can be read."""
 
-    def __init__(self, store: ChunkStore, said: StoreDescription) -> None:
-        self.store, self.said = store, said
-        self._kept: OrderedDict[tuple[int, int], Array] = OrderedDict()
+    def __init__(self, store: ChunkStore, description: StoreDescription) -> None:
+        self.store, self.description = store, description
+        self._recent: OrderedDict[tuple[int, int], Array] = OrderedDict()
         self._checked: set[tuple[int, int]] = set()
         self._lock = threading.Lock()
-        self._most = max(2, KEPT_BYTES // (int(np.prod(said.chunk_shape)) * 2))
+        self._most = max(2, RECENT_BYTES // (int(np.prod(description.chunk_shape)) * 2))
 
-    def square(self, a: int, b: int) -> Array:
+    def _square(self, a: int, b: int) -> Array:
         """A chunk, (chunk, chunk, columns)."""
         with self._lock:
-            if (a, b) in self._kept:
-                self._kept.move_to_end((a, b))
-                return self._kept[a, b]
-        values = self.store.get(MAIN, (a, b, 0), "<u2", self.said.chunk_shape)
+            if (a, b) in self._recent:
+                self._recent.move_to_end((a, b))
+                return self._recent[a, b]
+        values = self.store.get(MAIN, (a, b, 0), "<u2", self.description.chunk_shape)
         with self._lock:
             self._checked.add((a, b))
-            self._kept[a, b] = values
-            while len(self._kept) > self._most:
-                self._kept.popitem(last=False)
+            self._recent[a, b] = values
+            while len(self._recent) > self._most:
+                self._recent.popitem(last=False)
         return values
 
     def records(self, a: int, b: int, rows: Array, columns: Array) -> Array:
         """Some records of a chunk, (m, columns)."""
-        if (a, b) not in self._checked or (a, b) in self._kept or len(rows) > FEW:
-            found: Array = self.square(a, b)[rows, columns]
-            return found
-        return self._parts(a, b, rows * self.said.chunk + columns, 1)[:, 0]
+        if self._in_parts(a, b) and len(rows) <= FEW:
+            return self._parts(a, b, rows * self.description.chunk + columns, 1)[:, 0]
+        return np.asarray(self._square(a, b)[rows, columns])
 
     def lines(self, a: int, b: int, rows: Array) -> Array:
         """Some rows of a chunk, (m, chunk, columns)."""
-        if (a, b) not in self._checked or (a, b) in self._kept or 4 * len(rows) > self.said.chunk:
-            found: Array = self.square(a, b)
-            return found if len(rows) == len(found) else found[rows]
-        return self._parts(a, b, rows * self.said.chunk, self.said.chunk)
+        if self._in_parts(a, b) and 4 * len(rows) <= self.description.chunk:
+            return self._parts(a, b, rows * self.description.chunk, self.description.chunk)
+        square = self._square(a, b)
+        return square if len(rows) == len(square) else np.asarray(square[rows])
+
+    def _in_parts(self, a: int, b: int) -> bool:
+        return (a, b) in self._checked and (a, b) not in self._recent
 
     def _parts(self, a: int, b: int, records: Array, length: int) -> Array:
         """Stretches of `length` records of a chunk that was checked, (m, length, columns)."""
-        size = self.said.columns * 2
+        size = self.description.columns * 2
         data = self.store.parts(MAIN, (a, b, 0), [int(k) * size for k in records], length * size)
-        return np.frombuffer(data, "<u2").reshape(len(records), length, self.said.columns)
+        return np.frombuffer(data, "<u2").reshape(len(records), length, self.description.columns)

@@ -76,7 +76,8 @@ class Columns:
         return Columns(states, Doubling(*(array[::-1] for array in self.doubling)), self.won[::-1])
 
 
-def _blank(states: Sequence[CubeState | None]) -> Columns:
+def single_games(states: Sequence[CubeState | None]) -> Columns:
+    """Columns in which nobody doubles and every game is worth 1."""
     k = len(states)
     here = np.tile(np.arange(k, dtype=np.int64), (2, 1))
     doubling = Doubling(np.zeros((2, k), np.bool_), np.ones((2, k)), here, np.zeros((2, k)), np.ones((2, k)))
@@ -93,7 +94,7 @@ def for_match(score: Score, *, gammons: bool, worth: Worth | None = None) -> Col
     states: list[CubeState | None] = [s for s in score.states if gammons or score.live(s)]
     if not gammons:
         states.insert(0, CUBELESS)
-    columns = _blank(states)
+    columns = single_games(states)
     worth = worth or (lambda side, points: worth_of(score, side, points))
     may, passed, source, add, times = columns.doubling
     for k, state in enumerate(states):
@@ -132,16 +133,20 @@ def dead(score: Score, side: int, state: CubeState) -> tuple[float, float]:
     return between(worth_of(score, side, -state.value), worth_of(score, side, state.value))
 
 
-def for_money(*, jacoby: bool = False) -> Columns:
-    """Cubeless, centered, owned by the side on roll, by the other; equities per unit of the present cube."""
+def for_money(*, jacoby: bool = False, gammons: bool = True) -> Columns:
+    """Cubeless, centered, owned by the side on roll, by the other; equities per unit of the present cube.
+
+    gammons : whether a game won before the other side has a chequer off counts more than 1.
+    """
     states = (CUBELESS, CubeState(1, NOBODY), CubeState(1, 0), CubeState(1, 1))
-    columns = _blank(states)
+    columns = single_games(states)
     may, _, source, _, times = columns.doubling
     for side in (0, 1):
         for k in (1, 2 + side):
             may[side, k] = True
             source[side, k], times[side, k] = 2 + (1 - side), 2.0
-    columns.won[...] = np.arange(MOST_GAIN + 1.0)
+    if gammons:
+        columns.won[...] = np.arange(MOST_GAIN + 1.0)
     if jacoby:
         columns.won[:, 1] = 1.0
     return columns

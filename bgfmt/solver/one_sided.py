@@ -13,8 +13,7 @@ from bgfmt.game import board
 from bgfmt.solver.machine import check_memory, thread_count
 from bgfmt.solver.plan import INTERPRETER_BYTES, START_SECONDS, Plan
 from bgfmt.solver.recipe import Recipe
-from bgfmt.solver.recipe import recipe as find_recipe
-from bgfmt.solver.registry import Solver
+from bgfmt.solver.registry import Solver, check_size
 from bgfmt.solver.waves import Array, Layers, Progress, Sweep
 from bgfmt.solver.workers import Workers, threads_or
 from bgfmt.storage.mapped import MappedRoom
@@ -25,9 +24,7 @@ LANES = 8
 GAMMON_CHEQUERS = 15
 MAX_POINTS = 18
 LEAST_BYTES = 500_000_000  # of memory for a table whose arrays are mapped
-PAGED_RATE = (
-    0.4e9  # bytes a second that mapped arrays larger than memory come and go with, measured with 14 points
-)
+PAGED_RATE = 0.4e9  # bytes a second of mapped arrays larger than memory, measured with 14 points
 HOME = 6  # points of the recipes that are a fixed rule
 
 
@@ -40,37 +37,6 @@ class ExactMeans:
 
     means: Array
     gammon_means: Array | None
-
-
-def check_size(points: int, chequers: int) -> None:
-    """SolverError unless 1..18 points and 1..15 chequers."""
-    if not 1 <= points <= MAX_POINTS or not 1 <= chequers <= board.MAX_CHEQUERS:
-        raise SolverError(
-            f"one-sided tables have 1 to {MAX_POINTS} points and 1 to {board.MAX_CHEQUERS} chequers, "
-            f"not {points} and {chequers}"
-        )
-
-
-def memory_needed(points: int, chequers: int, *, gammon: bool, normal: bool, recipe: Recipe) -> int:
-    """Bytes of memory a solve takes at its height, beyond the interpreter's own."""
-    n = board.count(points, chequers)
-    records = Layers(points, chequers).records
-    if normal:
-        return 16 * n + 320 * records
-    if not recipe.rounded:
-        return (264 + 264 * gammon) * n + 228 * records
-    lexicographic = recipe.tie == "lexicographic"
-    rows = 64 + 64 * gammon + (84 if gammon and recipe.gammon == "race" else 0) + (24 if lexicographic else 0)
-    return rows * n + (320 if lexicographic else 160) * records
-
-
-def zeros_on_lines(shape: tuple[int, ...], dtype: Any) -> Array:
-    """A zeroed array whose rows of whole cache lines begin on cache lines."""
-    size = int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize
-    raw = np.zeros(size + 64, np.uint8)
-    skip = -raw.ctypes.data % 64
-    rows: Array = raw[skip : skip + size].view(dtype).reshape(shape)
-    return rows
 
 
 def one_sided(
@@ -109,35 +75,10 @@ def one_sided(
     ------
     SolverError for sizes out of range, an unknown recipe, or too little memory.
     """
-    chosen = find_recipe(recipe, "normal-distribution" if normal else "one-sided")
-    check_size(points, chequers)
-    if chosen.play != "best":
-        from bgfmt.solver.heuristic import heuristic
-
-        check_heuristic(points, chosen)
-        return heuristic(chequers, chosen)
-    if room is None:
-        check_memory(
-            memory_needed(points, chequers, gammon=gammon, normal=normal, recipe=chosen), "this table"
-        )
-    elif normal or not chosen.rounded:
-        raise SolverError(f"tables of recipe {chosen.name} without rows of integers are made in memory only")
-    layers = Layers(points, chequers)
-    whole = chequers == GAMMON_CHEQUERS and (gammon or normal) and chosen.gammon == "save"
-    total = board.count(points, chequers) - 1 + (layers.exactly(chequers) if whole else 0)
-    with threads_or(workers, threads) as team:
-        sweep = Sweep(team, total, progress)
-        if normal:
-            return _normal(layers, sweep, chosen)
-        if not chosen.rounded:
-            return _exact(layers, sweep, gammon, chosen)
-        return _rounded(layers, sweep, gammon, chosen, room)
-
-
-def check_heuristic(points: int, recipe: Recipe) -> None:
-    """SolverError where a recipe is a fixed rule, which is known for 6 points alone."""
-    if recipe.play != "best" and points != HOME:
-        raise SolverError(f"recipe {recipe.name} makes tables of {HOME} points, not {points}")
+    solver: OneSidedSolver = (NormalSolver if normal else OneSidedSolver)(
+        points, chequers, recipe=recipe, gammon=gammon or normal
+    )
+    return solver.solve(threads=threads, workers=workers, progress=progress, room=room)  # type: ignore[no-any-return]
 
 
 class OneSidedSolver(Solver):
@@ -145,6 +86,7 @@ class OneSidedSolver(Solver):
 
     name = kind = "one-sided"
     options = frozenset({"gammon"})
+    rows = True  # of chances, not their mean and deviation alone
 
     def __init__(
         self,
@@ -153,42 +95,50 @@ class OneSidedSolver(Solver):
         *,
         recipe: str | Recipe | None = None,
         gammon: bool = True,
-        normal: bool = False,
         compressed: bool = True,
     ) -> None:
-        """normal : means and deviations instead. compressed : whether `plan` reckons with a compressed file."""
+        """compressed : whether `plan` reckons with a compressed file."""
         super().__init__(points, chequers, recipe=recipe)
-        check_size(points, chequers)
-        check_heuristic(points, self.recipe)
-        self.gammon, self.normal = gammon and self.recipe.gammon != "none", normal
-        self.compressed = compressed
+        check_size("one-sided", MAX_POINTS, points, chequers)
+        if self.recipe.play != "best" and points != HOME:
+            raise SolverError(f"recipe {self.recipe.name} makes tables of {HOME} points, not {points}")
+        self.gammon, self.compressed = gammon and self.recipe.gammon != "none", compressed
+        self.positions = board.count(points, chequers)
+        #: number of the first position with all chequers on the board where a gammon can be lost, else `positions`
+        self.first = board.count(points, chequers - 1) if chequers == GAMMON_CHEQUERS else self.positions
 
     @property
     def maps(self) -> bool:
-        return self.recipe.rounded and not self.normal
+        return self.recipe.rounded and self.rows
+
+    @property
+    def held(self) -> int:
+        """Bytes of memory a solve takes at its height, beyond the interpreter's own."""
+        n, gammon, records = self.positions, self.gammon, Layers(self.points, self.chequers).records
+        if not self.recipe.rounded:
+            return (264 + 264 * gammon) * n + 228 * records
+        lexicographic = self.recipe.tie == "lexicographic"
+        race = 84 if gammon and self.recipe.gammon == "race" else 0
+        return (64 + 64 * gammon + race + 24 * lexicographic) * n + (320 if lexicographic else 160) * records
+
+    @property
+    def output(self) -> int:
+        """Bytes of the file, about."""
+        n = self.positions
+        if self.recipe.gammon == "race":  # means and survival rows
+            return 28 + 72 * n + 64 * (n - self.first if self.gammon else 0)
+        if self.compressed and self.recipe.rounded:
+            return int(40 + n * ((13.8 if self.gammon else 9.6) + 2.2 * self.points))
+        return 40 + n * (64 + 64 * self.gammon) * (1 if self.recipe.rounded else 4)
 
     def plan(self, threads: int | None = None, memory: int | None = None) -> Plan:
         """With less memory the arrays lie in mapped files: they go out, come in and go out once more."""
-        points, chequers = self.points, self.chequers
-        n, whole = board.count(points, chequers), 0
-        if chequers == GAMMON_CHEQUERS and (
-            self.gammon or self.normal
-        ):  # a second pass over those on the board
-            whole = n - board.count(points, chequers - 1)
+        n, again = self.positions, self.positions - self.first if self.gammon else 0
         # microseconds a position, measured with 6 to 13 points: more points, more sources and colder caches
-        each = max(0.6, 0.165 * points - 0.57) * (1.0 if self.recipe.rounded else 2.0)
-        seconds = START_SECONDS + each * 1e-6 * (n + whole) / thread_count(threads)
-        if self.normal:
-            output = 40 + 16 * n
-        elif self.recipe.gammon == "race":  # means and survival rows
-            output = 28 + 72 * n + 64 * whole
-        elif self.compressed and self.recipe.rounded:
-            output = int(40 + n * ((13.8 if self.gammon else 9.6) + 2.2 * points))
-        else:
-            output = 40 + n * (64 + 64 * self.gammon) * (1 if self.recipe.rounded else 4)
-        held = memory_needed(points, chequers, gammon=self.gammon, normal=self.normal, recipe=self.recipe)
-        what = f"one-sided, {points} points, {chequers} chequers, recipe {self.recipe.name}"
-        planned = Plan(what, n, seconds, INTERPRETER_BYTES + held, output)
+        each = max(0.6, 0.165 * self.points - 0.57) * (1.0 if self.recipe.rounded else 2.0)
+        seconds = START_SECONDS + each * 1e-6 * (n + again) / thread_count(threads)
+        what = f"one-sided, {self.points} points, {self.chequers} chequers, recipe {self.recipe.name}"
+        planned = Plan(what, n, seconds, INTERPRETER_BYTES + self.held, self.output)
         if memory is None or not self.maps:
             return self.in_memory(planned, memory)
         if memory < LEAST_BYTES:
@@ -198,31 +148,122 @@ class OneSidedSolver(Solver):
         return in_mapped_files(planned, memory)
 
     def arrays(self) -> dict[str, tuple[tuple[int, ...], np.dtype[Any]]]:
-        shape = board.count(self.points, self.chequers), ROLLS
         names = ("bearoff", "gammon") if self.gammon else ("bearoff",)
-        return dict.fromkeys(names, (shape, np.dtype("<u2" if self.recipe.rounded else "<f8")))
+        dtype = np.dtype("<u2" if self.recipe.rounded else "<f8")
+        return dict.fromkeys(names, ((self.positions, ROLLS), dtype))
 
     def table(self, arrays: Mapping[str, Any]) -> Table:
         policy = {"gammon_policy": "race"} if self.recipe.gammon == "race" else {}
         return super().table({**arrays, **policy})
 
-    def solve(self, **how: Any) -> OneSided | NormalOneSided:
-        return one_sided(self.points, chequers=self.chequers, gammon=self.gammon, recipe=self.recipe, **how)
+    def solve(
+        self,
+        *,
+        threads: int | None = None,
+        workers: Workers | None = None,
+        progress: Progress | None = None,
+        room: MappedRoom | None = None,
+    ) -> Any:
+        """room : where the arrays lie instead of in memory, for a solver that `maps`."""
+        if self.recipe.play != "best":
+            from bgfmt.solver.kernels.heuristic import heuristic
+
+            return self.table({"bearoff": heuristic(self.chequers, self.recipe)})
+        if room is None:
+            check_memory(self.held, "this table")
+        elif not self.maps:
+            raise SolverError(
+                f"tables of recipe {self.recipe.name} without rows of integers are made in memory only"
+            )
+        again = self.positions - self.first if self.gammon and self.recipe.gammon == "save" else 0
+        with threads_or(workers, threads) as team:
+            sweep = Sweep(team, self.positions - 1 + again, progress)
+            return self.table(self._made(Layers(self.points, self.chequers), sweep, room))
+
+    def _made(self, layers: Layers, sweep: Sweep, room: MappedRoom | None) -> dict[str, Any]:
+        """The arrays of the table."""
+        if not self.recipe.rounded:
+            return self._exact(layers, sweep)
+        from bgfmt.solver.kernels import one_sided as kernels
+
+        n, first, gammon, recipe = self.positions, self.first, self.gammon, self.recipe
+        zeros = zeros_on_lines if room is None else room.zeros
+        rows = zeros((n, 1 + gammon, ROLLS), np.uint16)
+        rows[0, :, 0] = 65535
+        ordered = recipe.tie == "lexicographic"
+        labels: Array = lexicographic(self.points, self.chequers) if ordered else np.zeros(0, np.uint32)
+        records = records_for(layers, np.int64 if ordered else np.uint32, zeros)
+        race = gammon and recipe.gammon == "race" and first < n
+        choices = np.zeros((n if race else 0, 21), np.uint32)
+        numbering = kernels.Board(self.points, layers.terms, layers.steps)
+
+        def kernel(ranges: Array, slots: Any) -> None:
+            kernels.distributions(
+                ranges, numbering, slots, records, rows, part, recipe.remainder == "sums", recipe.divisor,
+                labels, choices, ROLLS,
+            )  # fmt: skip
+
+        part = 0
+        _walk(layers, sweep, kernel)
+        if race:
+            survival = np.zeros((n - first, ROLLS), np.uint16)
+            kernels.race_survival(first, choices, survival)
+            rows[first:, 1, 0] = 65535 - survival[:, 0]
+            rows[first:, 1, 1:] = survival[:, :-1] - survival[:, 1:]
+        elif gammon and first < n:
+            part = 1
+            _walk(layers, sweep, kernel, all_on=True)
+        release = None if room is None else room.let_go
+        return {"bearoff": rows[:, 0], "gammon": rows[:, 1] if gammon else None, "release": release}
+
+    def _exact(self, layers: Layers, sweep: Sweep) -> dict[str, Any]:
+        chances = np.zeros((self.positions, ROLLS))
+        chances[0, 0] = 1
+        means = exact_means(layers, sweep, chances)
+        second: Array | None = None
+        gammon_means: Array | None = None
+        if self.gammon:
+            second, gammon_means = np.zeros_like(chances), np.zeros(self.positions)
+            second[: self.first, 0] = 1
+            if self.first < self.positions:
+                gammon_means = exact_means(layers, sweep, second, gammon=True)
+        return {"bearoff": chances, "gammon": second, "carried": (ExactMeans(means, gammon_means),)}
 
 
 class NormalSolver(OneSidedSolver):
     """Means and standard deviations of one-sided tables."""
 
     name = kind = "normal-distribution"
+    rows = False
 
-    def __init__(self, points: int, chequers: int, **options: Any) -> None:
-        super().__init__(points, chequers, normal=True, **options)
+    @property
+    def held(self) -> int:
+        return 16 * self.positions + 320 * Layers(self.points, self.chequers).records
+
+    @property
+    def output(self) -> int:
+        return 40 + 16 * self.positions
 
     def arrays(self) -> dict[str, tuple[tuple[int, ...], np.dtype[Any]]]:
-        return {"moments": ((board.count(self.points, self.chequers), 4), np.dtype("<f4"))}
+        return {"moments": ((self.positions, 4), np.dtype("<f4"))}
 
-    def solve(self, **how: Any) -> OneSided | NormalOneSided:
-        return one_sided(self.points, chequers=self.chequers, normal=True, recipe=self.recipe, **how)
+    def _made(self, layers: Layers, sweep: Sweep, room: MappedRoom | None) -> dict[str, Any]:
+        from bgfmt.solver.kernels import one_sided as kernels
+
+        moments = np.zeros((self.positions, 4), np.float32)
+        bits = moments.view(np.int32)
+        records = records_for(layers, np.int64)
+        numbering = kernels.Board(self.points, layers.terms, layers.steps)
+
+        def kernel(ranges: Array, slots: Any) -> None:
+            kernels.normal_moments(ranges, numbering, slots, records, moments, bits, column)
+
+        column = 0
+        _walk(layers, sweep, kernel)
+        if self.first < self.positions:
+            column = 2
+            _walk(layers, sweep, kernel, all_on=True)
+        return {"moments": moments}
 
 
 class MeanRollsSolver(Solver):
@@ -230,8 +271,11 @@ class MeanRollsSolver(Solver):
 
     name = kind = "mean-rolls"
 
+    def __init__(self, points: int, chequers: int, *, recipe: str | Recipe | None = None) -> None:
+        super().__init__(points, chequers, recipe=recipe)
+        check_size("one-sided", MAX_POINTS, points, chequers)
+
     def plan(self, threads: int | None = None, memory: int | None = None) -> Plan:
-        check_size(self.points, self.chequers)
         n = board.count(self.points, self.chequers)
         seconds = START_SECONDS + 8e-7 * n / thread_count(threads)
         planned = Plan(f"mean rolls, {self.points} points", n, seconds, INTERPRETER_BYTES + 236 * n, 16 * n)
@@ -240,137 +284,14 @@ class MeanRollsSolver(Solver):
     def arrays(self) -> dict[str, tuple[tuple[int, ...], np.dtype[Any]]]:
         return {"means": ((board.count(self.points, self.chequers),), np.dtype("<f8"))}
 
-    def solve(self, **how: Any) -> MeanRolls:
-        return mean_rolls(self.points, self.chequers, recipe=self.recipe, **how)
-
-
-def in_mapped_files(plan: Plan, memory: int) -> Plan:
-    """The plan of a table whose arrays lie in mapped files, so that a process takes `memory` bytes at most."""
-    arrays = plan.memory - INTERPRETER_BYTES
-    paged = 3 * arrays / PAGED_RATE if plan.memory > memory else 0.0
-    return replace(plan, memory=min(memory, plan.memory), scratch=arrays, seconds=plan.seconds + paged)
-
-
-def mapped_disk(plan: Plan, numbers: int = 64) -> int:
-    """Bytes of disk that the plan takes at its height: the arrays of the search are gone when the file is written."""
-    rows = 2 * numbers * plan.positions if plan.scratch else 0
-    return max(plan.scratch, rows + plan.output)
-
-
-def _rounded(
-    layers: Layers, sweep: Sweep, gammon: bool, chosen: Recipe, room: MappedRoom | None = None
-) -> OneSided:
-    from bgfmt.solver.kernels import one_sided as kernels
-
-    points, chequers = layers.points, layers.chequers
-    n = board.count(points, chequers)
-    zeros = zeros_on_lines if room is None else room.zeros
-    rows = zeros((n, 1 + gammon, ROLLS), np.uint16)
-    rows[0, :, 0] = 65535
-    ordered = chosen.tie == "lexicographic"
-    labels: Array = lexicographic(points, chequers) if ordered else np.zeros(0, np.uint32)
-    records = records_for(layers, np.int64 if ordered else np.uint32, zeros)
-    race = gammon and chosen.gammon == "race" and chequers == GAMMON_CHEQUERS
-    choices = np.zeros((n if race else 0, 21), np.uint32)
-    numbering = kernels.Board(points, layers.terms, layers.steps)
-
-    def kernel(ranges: Array) -> None:
-        kernels.distributions(
-            ranges, numbering, slots, records, rows, part, chosen.remainder == "sums", labels, choices, ROLLS
-        )
-
-    part = 0
-    for c in range(1, chequers + 1):
-        slots = kernels.Slots(*layers.places(c), 1)
-        sweep.run(kernel, layers.waves(c))
-    if gammon:
-        first = layers.first(GAMMON_CHEQUERS) if chequers == GAMMON_CHEQUERS else n
-        if race:
-            survival = np.zeros((n - first, ROLLS), np.uint16)
-            kernels.race_survival(first, choices, survival)
-            rows[first:, 1, 0] = 65535 - survival[:, 0]
-            rows[first:, 1, 1:] = survival[:, :-1] - survival[:, 1:]
-        elif first < n:
-            slots, part = kernels.Slots(layers.places(chequers)[0], layers.spare, 0), 1
-            sweep.run(kernel, layers.waves(chequers))
-    return OneSided(
-        points=points, chequers=chequers, bearoff=rows[:, 0], gammon=rows[:, 1] if gammon else None,
-        gammon_policy="race" if chosen.gammon == "race" else "", recipe=chosen.name,
-        provenance=f"solved by bgfmt, recipe {chosen.name}", release=None if room is None else room.let_go,
-    )  # fmt: skip
-
-
-def _normal(layers: Layers, sweep: Sweep, chosen: Recipe) -> NormalOneSided:
-    from bgfmt.solver.kernels import one_sided as kernels
-
-    points, chequers = layers.points, layers.chequers
-    moments = np.zeros((board.count(points, chequers), 4), np.float32)
-    bits = moments.view(np.int32)
-    records = records_for(layers, np.int64)
-    numbering = kernels.Board(points, layers.terms, layers.steps)
-
-    def kernel(ranges: Array) -> None:
-        kernels.normal_moments(ranges, numbering, slots, records, moments, bits, column)
-
-    column = 0
-    for c in range(1, chequers + 1):
-        slots = kernels.Slots(*layers.places(c), 1)
-        sweep.run(kernel, layers.waves(c))
-    if chequers == GAMMON_CHEQUERS:
-        slots, column = kernels.Slots(layers.places(chequers)[0], layers.spare, 0), 2
-        sweep.run(kernel, layers.waves(chequers))
-    return NormalOneSided(
-        points=points, chequers=chequers, moments=moments, recipe=chosen.name,
-        provenance=f"solved by bgfmt, recipe {chosen.name}",
-    )  # fmt: skip
-
-
-def _exact(layers: Layers, sweep: Sweep, gammon: bool, chosen: Recipe) -> OneSided:
-    points, chequers = layers.points, layers.chequers
-    n = board.count(points, chequers)
-    chances = np.zeros((n, ROLLS))
-    chances[0, 0] = 1
-    means = exact_means(layers, sweep, chances)
-    second: Array | None = None
-    gammon_means: Array | None = None
-    if gammon:
-        second = np.zeros((n, ROLLS))
-        first = layers.first(GAMMON_CHEQUERS) if chequers == GAMMON_CHEQUERS else n
-        second[:first, 0] = 1
-        gammon_means = np.zeros(n)
-        if first < n:
-            gammon_means = exact_means(layers, sweep, second, gammon=True)
-    return OneSided(
-        points=points, chequers=chequers, bearoff=chances, gammon=second, recipe=chosen.name,
-        carried=(ExactMeans(means, gammon_means),), provenance=f"solved by bgfmt, recipe {chosen.name}",
-    )  # fmt: skip
-
-
-def exact_means(
-    layers: Layers, sweep: Sweep, chances: Array, *, gammon: bool = False, choices: Array | None = None
-) -> Array:
-    """Mean rolls (n,) float64 of all positions; fills `chances`, (n, columns) float64, columns may be 0.
-
-    `gammon`: rolls to the first chequer off instead, for positions with all chequers on the board. `choices`,
-    (n, 21) uint32, takes the position number after each roll's play.
-    """
-    from bgfmt.solver.kernels import exact as kernels
-    from bgfmt.solver.kernels.one_sided import Board, Slots
-
-    points, chequers = layers.points, layers.chequers
-    means = np.zeros(board.count(points, chequers))
-    kept = kernels.Ranked(np.zeros((layers.records, 19)), np.zeros((layers.records, 19), np.uint32))
-    chosen = np.zeros((0, 21), np.uint32) if choices is None else choices
-    numbering = Board(points, layers.terms, layers.steps)
-
-    def kernel(ranges: Array) -> None:
-        kernels.exact_rolls(ranges, numbering, slots, kept, means, chances, chosen)
-
-    for c in range(chequers if gammon else 1, chequers + 1):
-        on, off = layers.places(c)
-        slots = Slots(on, layers.spare, 0) if gammon else Slots(on, off, 1)
-        sweep.run(kernel, layers.waves(c))
-    return means
+    def solve(
+        self, *, threads: int | None = None, workers: Workers | None = None, progress: Progress | None = None
+    ) -> MeanRolls:
+        n, layers = board.count(self.points, self.chequers), Layers(self.points, self.chequers)
+        check_memory(8 * n + 228 * layers.records, "this table")
+        with threads_or(workers, threads) as team:
+            means = exact_means(layers, Sweep(team, n - 1, progress), np.zeros((0, 0)))
+        return self.table({"means": means})  # type: ignore[return-value]
 
 
 def mean_rolls(
@@ -395,17 +316,66 @@ def mean_rolls(
     >>> mean_rolls(6, 1).means[6]
     np.float64(1.25)
     """
-    chosen = find_recipe(recipe, "mean-rolls")
-    check_size(points, chequers)
-    n = board.count(points, chequers)
-    layers = Layers(points, chequers)
-    check_memory(8 * n + 228 * layers.records, "this table")
-    with threads_or(workers, threads) as team:
-        means = exact_means(layers, Sweep(team, n - 1, progress), np.zeros((0, 0)))
-    return MeanRolls(
-        points=points, chequers=chequers, means=means, recipe=chosen.name,
-        provenance=f"solved by bgfmt, recipe {chosen.name}",
-    )  # fmt: skip
+    solver = MeanRollsSolver(points, chequers, recipe=recipe)
+    return solver.solve(threads=threads, workers=workers, progress=progress)
+
+
+def in_mapped_files(plan: Plan, memory: int) -> Plan:
+    """The plan of a table whose arrays lie in mapped files, so that a process takes `memory` bytes at most."""
+    arrays = plan.memory - INTERPRETER_BYTES
+    paged = 3 * arrays / PAGED_RATE if plan.memory > memory else 0.0
+    return replace(plan, memory=min(memory, plan.memory), scratch=arrays, seconds=plan.seconds + paged)
+
+
+def mapped_disk(plan: Plan, numbers: int = 64) -> int:
+    """Bytes of disk that the plan takes at its height: the arrays of the search are gone when the file is written."""
+    rows = 2 * numbers * plan.positions if plan.scratch else 0
+    return max(plan.scratch, rows + plan.output)
+
+
+def exact_means(
+    layers: Layers, sweep: Sweep, chances: Array, *, gammon: bool = False, choices: Array | None = None
+) -> Array:
+    """Mean rolls (n,) float64 of all positions; fills `chances`, (n, columns) float64, columns may be 0.
+
+    `gammon`: rolls to the first chequer off instead, for positions with all chequers on the board. `choices`,
+    (n, 21) uint32, takes the position number after each roll's play.
+    """
+    from bgfmt.solver.kernels import exact as kernels
+    from bgfmt.solver.kernels.one_sided import Board
+
+    means = np.zeros(board.count(layers.points, layers.chequers))
+    ranked = kernels.Ranked(np.zeros((layers.records, 19)), np.zeros((layers.records, 19), np.uint32))
+    plays = np.zeros((0, 21), np.uint32) if choices is None else choices
+    numbering = Board(layers.points, layers.terms, layers.steps)
+
+    def kernel(ranges: Array, slots: Any) -> None:
+        kernels.exact_rolls(ranges, numbering, slots, ranked, means, chances, plays)
+
+    _walk(layers, sweep, kernel, all_on=gammon)
+    return means
+
+
+def _walk(
+    layers: Layers, sweep: Sweep, kernel: Callable[[Array, Any], None], *, all_on: bool = False
+) -> None:
+    """Run ``kernel(ranges, slots)`` over all positions by rising number of chequers, or over those with all chequers
+    on the board alone, for which bearing off one chequer ends it."""
+    from bgfmt.solver.kernels.one_sided import Slots
+
+    for c in range(layers.chequers if all_on else 1, layers.chequers + 1):
+        on, off = layers.places(c)
+        slots = Slots(on, layers.spare, 0) if all_on else Slots(on, off, 1)
+        sweep.run(lambda ranges, slots=slots: kernel(ranges, slots), layers.waves(c))  # type: ignore[misc]
+
+
+def zeros_on_lines(shape: tuple[int, ...], dtype: Any) -> Array:
+    """A zeroed array whose rows of whole cache lines begin on cache lines."""
+    size = int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize
+    raw = np.zeros(size + 64, np.uint8)
+    skip = -raw.ctypes.data % 64
+    rows: Array = raw[skip : skip + size].view(dtype).reshape(shape)
+    return rows
 
 
 def records_for(

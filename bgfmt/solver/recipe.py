@@ -24,117 +24,64 @@ class Recipe:
     tie : which of equally good plays is taken: the one ``first`` met when the larger die is played first and the
         highest points first, or the ``lexicographic`` least by chequers on point 1, then point 2, ...
     remainder : what rounding leaves of 65535 goes to the first most likely roll: most likely among the rounded
-        numbers (``rounded``) or among the sums before the division by 36 (``sums``). ``none``: floats, no remainder.
+        numbers (``rounded``) or among the sums before the division by 36 (``sums``).
     gammon : the plays of the gammon distribution: those that ``save`` the gammon soonest, or those of the ``race``;
         ``none``: there is no such distribution.
     play : how a roll is played: for the fewest rolls (``best``), or by gnubg's fixed rule, in two versions; see
-        `bgfmt.solver.heuristic`.
+        `bgfmt.solver.kernels.heuristic`.
     rounded : numbers are rounded to integers at every position, as files hold them; False keeps float64.
+    divisor : the fewest rolls are those of the rounded numbers (0), or the sums of 36 rolls divided by this number,
+        truncated.
     """
 
     name: str
     kinds: tuple[str, ...]
-    tie: Literal["first", "lexicographic"]
-    remainder: Literal["rounded", "sums", "none"]
-    gammon: Literal["save", "race", "none"]
-    rounded: bool
     summary: str
+    tie: Literal["first", "lexicographic"] = "first"
+    remainder: Literal["rounded", "sums"] = "rounded"
+    gammon: Literal["save", "race", "none"] = "save"
     play: Literal["best", "look-ahead", "fixed"] = "best"
+    rounded: bool = True
+    divisor: int = 0
 
 
+_ONE = ("one-sided",)
+_EXACT = ("one-sided", "two-sided", "mean-rolls", "match", "bkg", "expected-points", "hypergammon")
+_RULE = "what GNU Backgammon plays by where it finds no database: a fixed rule; 6 points"
+_OLD_RULE = "the same of releases from 2009 to 1.00, which did not look ahead"
 _ALL = (
     Recipe(
         "gnubg",
         ("one-sided", "normal-distribution", "two-sided", "hypergammon"),
-        "first",
-        "rounded",
-        "save",
-        True,
         "GNU Backgammon's makebearoff and makehyper, to the byte",
     ),
     Recipe(
-        "bgsage",
-        ("one-sided",),
-        "lexicographic",
-        "sums",
-        "race",
-        True,
-        "the one-sided file that bgsage ships, to the byte",
+        "bgsage", _ONE, "the one-sided file that bgsage ships, to the byte", "lexicographic", "sums", "race"
     ),
-    Recipe(
-        "bkg",
-        ("bkg",),
-        "first",
-        "none",
-        "save",
-        True,
-        "Gillogly's table for BKG (1977), to six decimals",
-    ),
-    Recipe(
-        "points",
-        ("expected-points",),
-        "first",
-        "none",
-        "save",
-        True,
-        "the 2011 blog's expected points, to six decimals",
-    ),
-    Recipe(
-        "match",
-        ("match",),
-        "first",
-        "none",
-        "save",
-        True,
-        "match winning chances in float32, sums in float64",
-    ),
-    Recipe(
-        "exact",
-        ("one-sided", "two-sided", "mean-rolls", "match", "bkg", "expected-points", "hypergammon"),
-        "first",
-        "none",
-        "save",
-        False,
-        "float64 throughout, nothing rounded to a file's integers",
-    ),
-    Recipe(
-        "gnubg-heuristic",
-        ("one-sided",),
-        "first",
-        "none",
-        "none",
-        True,
-        "what GNU Backgammon plays by where it finds no database: a fixed rule; 6 points",
-        "look-ahead",
-    ),
-    Recipe(
-        "gnubg-heuristic-2009",
-        ("one-sided",),
-        "first",
-        "none",
-        "none",
-        True,
-        "the same of releases from 2009 to 1.00, which did not look ahead",
-        "fixed",
-    ),
+    Recipe("bkg", ("bkg",), "Gillogly's table for BKG (1977), to six decimals"),
+    Recipe("points", ("expected-points",), "the 2011 blog's expected points, to six decimals"),
+    Recipe("match", ("match",), "match winning chances in float32, sums in float64"),
+    Recipe("exact", _EXACT, "float64 throughout, nothing rounded to a file's integers", rounded=False),
+    Recipe("gnubg-heuristic", _ONE, _RULE, gammon="none", play="look-ahead"),
+    Recipe("gnubg-heuristic-2009", _ONE, _OLD_RULE, gammon="none", play="fixed"),
 )
 RECIPES = {r.name: r for r in _ALL}
 
 
 def first_recipe(kind: str) -> str:
     """The recipe that makes tables of a kind where none is named."""
-    return next((r.name for r in RECIPES.values() if kind in r.kinds), "gnubg")
+    return next((r.name for r in _ALL if kind in r.kinds), "gnubg")
 
 
 def recipe(name: str | Recipe, kind: str | None = None) -> Recipe:
     """The recipe of this name, for tables of this kind; SolverError names the known ones when there is none."""
-    found = RECIPES.get(name) if isinstance(name, str) else name
-    if found is None:
+    chosen = RECIPES.get(name) if isinstance(name, str) else name
+    if chosen is None:
         raise SolverError(f"no recipe named {name!r}; there are {', '.join(RECIPES)}")
-    if kind is not None and kind not in found.kinds:
-        makers = [r.name for r in RECIPES.values() if kind in r.kinds]
+    if kind is not None and kind not in chosen.kinds:
+        makers = [r.name for r in _ALL if kind in r.kinds]
         if not makers:
-            kinds = dict.fromkeys(kind for r in RECIPES.values() for kind in r.kinds)
+            kinds = dict.fromkeys(kind for r in _ALL for kind in r.kinds)
             raise SolverError(f"no recipe makes {kind!r} tables; they make {', '.join(kinds)}")
-        raise SolverError(f"{kind} tables are made by recipe {' or '.join(makers)}, not by {found.name}")
-    return found
+        raise SolverError(f"{kind} tables are made by recipe {' or '.join(makers)}, not by {chosen.name}")
+    return chosen

@@ -16,10 +16,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from bgfmt.errors import CapabilityError, SolverError
-from bgfmt.solver.machine import available_memory
+from bgfmt.game import board
+from bgfmt.solver.machine import available_memory, check_memory
 from bgfmt.solver.plan import Plan
 from bgfmt.solver.recipe import Recipe, first_recipe
 from bgfmt.solver.recipe import recipe as find_recipe
+from bgfmt.solver.waves import Progress
+from bgfmt.solver.workers import Workers
 from bgfmt.tables import KINDS, Table
 
 GROUP = "bgfmt.solvers"
@@ -100,14 +103,41 @@ class Solver(ABC):
         )  # fmt: skip
 
     @abstractmethod
-    def solve(self, **how: Any) -> Table:
-        """Make the table in memory. how : `threads`, `workers` and `progress`; `out` where `fills` says so."""
+    def solve(
+        self,
+        *,
+        threads: int | None = None,
+        workers: Workers | None = None,
+        progress: Progress | None = None,
+    ) -> Table:
+        """Make the table in memory; one that `fills` also takes `out`, one that `maps` also takes `room`."""
+
+    def room_for(self, out: Any, threads: int | None) -> Any:
+        """The one array to fill: `out`, or a new one; SolverError for another shape and for too little memory."""
+        ((shape, dtype),) = self.arrays().values()
+        planned = self.plan(threads)
+        beside = planned.memory - (0 if planned.scratch else planned.output)
+        check_memory(beside + (planned.output if out is None else 0), planned.what)
+        if out is None:
+            return np.empty(shape, dtype)
+        if out.shape != shape or out.dtype != dtype:
+            raise SolverError(f"out must be {dtype} of shape {shape}, not {out.dtype} {out.shape}")
+        return out
 
     def in_memory(self, planned: Plan, memory: int | None) -> Plan:
         """The plan of a solve that knows no other way; CapabilityError where its memory is chosen."""
         if memory is not None:
             raise CapabilityError(f"{self.name} tables of recipe {self.recipe.name} are made in memory only")
         return planned
+
+
+def check_size(what: str, most_points: int, points: int, chequers: int) -> None:
+    """SolverError for a size that no table of this name has."""
+    if not 1 <= points <= most_points or not 1 <= chequers <= board.MAX_CHEQUERS:
+        raise SolverError(
+            f"{what} tables have 1 to {most_points} points and 1 to {board.MAX_CHEQUERS} chequers, "
+            f"not {points} and {chequers}"
+        )
 
 
 @cache

@@ -26,15 +26,13 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from bgfmt.errors import SolverError
 from bgfmt.game import board
 from bgfmt.game.results import WEIGHTS
 from bgfmt.solver.layers import REACH, PipOrder, Pool, layer_cuts, pip_order
-from bgfmt.solver.machine import check_memory, thread_count
+from bgfmt.solver.machine import thread_count
 from bgfmt.solver.plan import INTERPRETER_BYTES, LANES, START_SECONDS, Plan, results_a_position
 from bgfmt.solver.recipe import Recipe
-from bgfmt.solver.recipe import recipe as find_recipe
-from bgfmt.solver.registry import Solver
+from bgfmt.solver.registry import Solver, check_size
 from bgfmt.solver.waves import Progress
 from bgfmt.solver.workers import Workers, threads_or
 from bgfmt.tables import TwoSided
@@ -45,7 +43,7 @@ MADE = (
 )
 FEW = 1000  # lines that are not worth dividing
 MAX_POINTS = 12
-HELD_PAIRS = 30_000_000  # tables of more pairs are made through a store of chunks; read anew at each solve
+HELD_PAIRS = 100_000_000  # tables of more pairs are made through a store of chunks; read anew at each solve
 STORE_RATE = 0.4e9  # bytes of table a second that checksums, the store, and the file in order take
 
 
@@ -72,74 +70,19 @@ def two_sided(
     threads : how many to use, all cores when None. The values do not depend on it.
     workers : threads to use instead, which stay open; see `bgfmt.solver.workers`.
     progress : called as ``progress(done, total)`` with pairs of positions.
-    out : (n, n, 4 or 1) uint16 to fill, such as the body of a mapped file; made when None.
+    out : (n, n, 4 or 1) uint16 (float64 for recipe exact) to fill; made when None.
 
     Returns
     -------
-    TwoSided, uint16 (float64 for recipe exact).
+    TwoSided over `out`.
 
     Raises
     ------
     SolverError for sizes out of range, an unknown recipe or too little memory; CapabilityError for workers that are
     not threads.
     """
-    chosen = find_recipe(recipe, "two-sided")
-    planned = plan_two_sided(points, chequers, cubeful=cubeful, recipe=chosen, threads=threads)
-    check_memory(planned.memory + (planned.output if out is None and planned.scratch else 0), planned.what)
-    n, columns = board.count(points, chequers), 4 if cubeful else 1
-    with threads_or(workers, threads) as team:
-        if not chosen.rounded:
-            from bgfmt.solver.exact_two_sided import exact_pairs
-
-            if out is not None:
-                raise SolverError(f"tables of recipe {chosen.name} are made in memory only")
-            out = exact_pairs(pip_order(points, chequers), columns, team, progress)
-        else:
-            if out is None:
-                out = np.empty((n, n, columns), np.uint16)
-            if out.shape != (n, n, columns) or out.dtype != np.uint16:
-                raise SolverError(
-                    f"out must be uint16 of shape {(n, n, columns)}, not {out.dtype} {out.shape}"
-                )
-            _in_place(pip_order(points, chequers), columns, out.reshape(n, n * columns), team, progress)
-    return TwoSided(
-        points=points, chequers=chequers, equities=out, recipe=chosen.name,
-        provenance=f"solved by bgfmt, recipe {chosen.name}",
-    )  # fmt: skip
-
-
-def plan_two_sided(
-    points: int,
-    chequers: int,
-    *,
-    cubeful: bool = True,
-    recipe: str | Recipe = "gnubg",
-    threads: int | None = None,
-) -> Plan:
-    """What solving this table will take, from a model checked on 6x6 to 6x15 and on other points.
-
-    SolverError unless 1..12 points and 1..15 chequers.
-    """
-    if not 1 <= points <= MAX_POINTS or not 1 <= chequers <= board.MAX_CHEQUERS:
-        raise SolverError(
-            f"two-sided tables have 1 to {MAX_POINTS} points and 1 to {board.MAX_CHEQUERS} chequers, "
-            f"not {points} and {chequers}"
-        )
-    chosen = find_recipe(recipe, "two-sided")
-    cuts = layer_cuts(points, chequers)
-    n, columns = int(cuts[-1]), 4 if cubeful else 1
-    pairs, results = n * n, results_a_position(points, chequers)
-    what = f"two-sided {points}x{chequers}, recipe {chosen.name}"
-    lanes, threads = pairs * results * columns, min(2, thread_count(threads))
-    if not chosen.rounded:
-        seconds = START_SECONDS + lanes / 1e9 / threads
-        memory = 2 * pairs * columns * 8 + 4 * n * results + INTERPRETER_BYTES
-        return Plan(what, pairs, seconds, memory, pairs * columns * 8)
-    body = pairs * columns * 2
-    large = pairs > HELD_PAIRS
-    seconds = START_SECONDS + lanes / LANES / threads + (body / STORE_RATE if large else 0)
-    memory = Pool(cuts, columns).bytes + 4 * n * results + INTERPRETER_BYTES + (0 if large else body)
-    return Plan(what, pairs, seconds, int(memory), 40 + body, body if large else 0)
+    solver = TwoSidedSolver(points, chequers, recipe=recipe, cubeful=cubeful)
+    return solver.solve(threads=threads, workers=workers, progress=progress, out=out)
 
 
 class TwoSidedSolver(Solver):
@@ -154,6 +97,7 @@ class TwoSidedSolver(Solver):
         self, points: int, chequers: int, *, recipe: str | Recipe | None = None, cubeful: bool = True
     ) -> None:
         super().__init__(points, chequers, recipe=recipe)
+        check_size("two-sided", MAX_POINTS, points, chequers)
         self.columns = 4 if cubeful else 1
 
     @property
@@ -162,21 +106,58 @@ class TwoSidedSolver(Solver):
 
     @property
     def large(self) -> bool:
-        return self.plan().scratch > 0
+        planned = self.plan()
+        return planned.scratch > 0 or not planned.fits
 
     def plan(self, threads: int | None = None, memory: int | None = None) -> Plan:
-        size = self.points, self.chequers
-        cubeful = self.columns == 4
-        return self.in_memory(
-            plan_two_sided(*size, cubeful=cubeful, recipe=self.recipe, threads=threads), memory
+        """From a model checked on 6x6 to 6x15 and on other points."""
+        what = f"two-sided {self.points}x{self.chequers}, recipe {self.recipe.name}"
+        if not self.recipe.rounded:
+            from bgfmt.solver.match import plan_pairs
+
+            return self.in_memory(plan_pairs(what, self, self.columns, threads), memory)
+        cuts = layer_cuts(self.points, self.chequers)
+        n, results = int(cuts[-1]), results_a_position(self.points, self.chequers)
+        lanes, body = n * n * results * self.columns, n * n * self.columns * 2
+        large = n * n > HELD_PAIRS
+        seconds = (
+            START_SECONDS
+            + lanes / LANES / min(2, thread_count(threads))
+            + (body / STORE_RATE if large else 0)
         )
+        needed = Pool(cuts, self.columns).bytes + 4 * n * results + INTERPRETER_BYTES + (0 if large else body)
+        return self.in_memory(Plan(what, n * n, seconds, needed, 40 + body, body if large else 0), memory)
 
     def arrays(self) -> dict[str, tuple[tuple[int, ...], np.dtype[Any]]]:
         n = board.count(self.points, self.chequers)
         return {"equities": ((n, n, self.columns), np.dtype("<u2" if self.recipe.rounded else "<f8"))}
 
-    def solve(self, **how: Any) -> TwoSided:
-        return two_sided(self.points, self.chequers, cubeful=self.columns == 4, recipe=self.recipe, **how)
+    def solve(
+        self,
+        *,
+        threads: int | None = None,
+        workers: Workers | None = None,
+        progress: Progress | None = None,
+        out: Array | None = None,
+    ) -> TwoSided:
+        out = self.room_for(out, threads)
+        with threads_or(workers, threads) as team:
+            if self.recipe.rounded:
+                _in_place(pip_order(self.points, self.chequers), out, team, progress)
+            else:
+                self._exactly(out, team, progress)
+        return self.table({"equities": out})  # type: ignore[return-value]
+
+    def _exactly(self, out: Array, workers: Workers, progress: Progress | None) -> None:
+        """As at a match score, with the cube of money games that are all worth 1."""
+        from bgfmt.solver import columns
+        from bgfmt.solver.match import solve_pairs
+
+        if self.columns == 1:
+            solve_pairs(self, columns.single_games([None]), np.array([[0], [-1]]), out, workers, progress)
+            return
+        places = np.array([[0, 2, 1, 3], [-1] * 4])  # of cubeless, centered, owned, opponent's, in a record
+        solve_pairs(self, columns.for_money(gammons=False), places, out, workers, progress)
 
 
 def done_after(cuts: Array, layer: int) -> int:
@@ -185,14 +166,12 @@ def done_after(cuts: Array, layer: int) -> int:
     return n * n - (n - end) ** 2
 
 
-def _in_place(
-    order: PipOrder, columns: int, flat: Array, workers: Workers, progress: Progress | None
-) -> None:
-    """Every record straight to its place in the table."""
-    flat[0] = 0xFFFF
-    flat[1:, :columns] = 0
-    pool = Pool(order.cuts, columns)
-    pairs = Pairs(order, pool, InPlace(pool, order, flat))
+def _in_place(order: PipOrder, out: Array, workers: Workers, progress: Progress | None) -> None:
+    """Every record of integers straight to its place in the table, (n, n, columns)."""
+    out[0] = 0xFFFF
+    out[1:, 0] = 0
+    pool = Pool(order.cuts, out.shape[2])
+    pairs = Pairs(order, pool, InPlace(pool, order, out.reshape(order.n, -1)))
     for layer in range(1, order.layers):
         pairs.layer(layer, workers)
         if progress is not None:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from bgfmt.errors import CorruptError, MissingExtraError, TruncatedError
 from bgfmt.storage import system
-from bgfmt.storage.source import MemorySource
+from bgfmt.storage.source import MemorySource, open_regular
 from bgfmt.storage.system import PathLike
 
 Array = NDArray[Any]
@@ -77,14 +77,14 @@ class Folder(Places):
         return self.parts(key, [0], size)[0]
 
     def parts(self, key: str, starts: list[int], size: int) -> list[bytes]:
-        fd = system.open_regular(self._name(key))
+        fd = open_regular(self._name(key))
         try:
             return [system.read_at(fd, size, start) for start in starts]
         finally:
             os.close(fd)
 
     def fill(self, key: str, out: memoryview) -> int:
-        fd = system.open_regular(self._name(key))
+        fd = open_regular(self._name(key))
         try:
             return system.read_into(fd, out, 0)
         finally:

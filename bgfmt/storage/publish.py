@@ -16,6 +16,7 @@ from pathlib import Path
 from bgfmt.errors import CapabilityError, OutputExistsError
 from bgfmt.storage import system
 from bgfmt.storage.sink import Data, FileSink, _Held, view_of
+from bgfmt.storage.source import open_regular, require_regular
 from bgfmt.storage.system import PathLike
 
 
@@ -36,7 +37,7 @@ def check_output(path: PathLike, *, force: bool = False) -> None:
     except FileNotFoundError:
         taken = os.path.islink(name)
     else:
-        system.require_regular(status, name)
+        require_regular(status, name)
         taken = True
     if taken and not force:
         raise OutputExistsError(f"{name}: exists already")
@@ -150,7 +151,7 @@ class Draft:
         assert self.beside is not None
         if force:
             with contextlib.suppress(FileNotFoundError):
-                system.require_regular(os.lstat(self.target), name)
+                require_regular(os.lstat(self.target), name)
             self._close()  # Windows renames no open file
             os.replace(self.beside, self.target)
             self.beside = None
@@ -175,7 +176,7 @@ class Draft:
             if not entry.name.startswith(self._prefix) or not entry.is_file(follow_symlinks=False):
                 continue
             with contextlib.suppress(OSError):
-                fd = system.open_regular(entry.path, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0))
+                fd = open_regular(entry.path, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0))
                 try:
                     stale = system.lock(fd)
                 finally:

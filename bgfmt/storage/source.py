@@ -11,10 +11,12 @@ interpreter, while `mmap.close()` refuses.
 from __future__ import annotations
 
 import contextlib
+import errno
 import io
 import mmap
 import os
 import re
+import stat
 import tempfile
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
@@ -30,10 +32,41 @@ from numpy.typing import NDArray
 from bgfmt.errors import CapabilityError, ClosedError, HeaderError, TruncatedError
 from bgfmt.storage import system
 from bgfmt.storage.system import PathLike
-from bgfmt.tables.rows import LazyRows, Rows, wrapped
+from bgfmt.tables.rows import LazyRows, PairRows, Rows, wrapped
 
 Piece = bytes | bytearray | memoryview
+_KINDS = {
+    stat.S_IFIFO: "a FIFO",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+}
 Progress = Callable[[int, int], None]
+
+
+def require_regular(status: os.stat_result, name: str) -> None:
+    """OSError unless the status is that of a regular file."""
+    if stat.S_ISDIR(status.st_mode):
+        raise IsADirectoryError(errno.EISDIR, "is a folder, not a regular file", name)
+    if not stat.S_ISREG(status.st_mode):
+        kind = _KINDS.get(stat.S_IFMT(status.st_mode), "something else")
+        raise OSError(errno.EINVAL, f"is {kind}, not a regular file", name)
+
+
+def open_regular(path: PathLike, flags: int = os.O_RDONLY) -> int:
+    """Descriptor of an existing regular file. Anything else is refused at once: a FIFO does not make us wait."""
+    name = os.fspath(path)
+    require_regular(os.stat(name), name)
+    more = ("O_NONBLOCK", "O_NOCTTY", "O_CLOEXEC", "O_BINARY")
+    for flag in more:
+        flags |= getattr(os, flag, 0)
+    fd = os.open(name, flags)
+    try:
+        require_regular(os.fstat(fd), name)
+    except BaseException:
+        os.close(fd)
+        raise
+    return fd
 
 
 class Window(Protocol):
@@ -156,7 +189,7 @@ class MappedSource(_Whole):
     """A regular file, mapped: nothing is read until it is used. With `fd`, that file, which `path` only names."""
 
     def __init__(self, path: PathLike, fd: int | None = None) -> None:
-        at = system.open_regular(path) if fd is None else fd
+        at = open_regular(path) if fd is None else fd
         try:
             size = os.fstat(at).st_size
             self._map = mmap.mmap(at, 0, access=mmap.ACCESS_READ) if size else None
@@ -271,10 +304,6 @@ def open_source(path: PathLike | BinaryIO, *, guard: bool = False, **options: An
     that can seek is read where it is; a store of chunks gives its description. OSError for what is no regular file
     (a folder, a device, a FIFO), at once.
     """
-    from bgfmt.storage import chunks
-
-    if not options and chunks.is_store(path):
-        return chunks.StoreSource(path)  # type: ignore[arg-type]
     if is_url(path):
         from bgfmt.storage import remote
 
@@ -283,6 +312,11 @@ def open_source(path: PathLike | BinaryIO, *, guard: bool = False, **options: An
         raise CapabilityError(f"{', '.join(sorted(options))}: options of addresses on the network only")
     if not isinstance(path, (str, os.PathLike)):
         return ReadableSource(path)
+    if "://" in os.fspath(path) or os.path.isdir(path):
+        from bgfmt.storage import chunks
+
+        if chunks.is_store(path):
+            return chunks.StoreSource(path)
     return GuardedSource(path) if guard else MappedSource(path)
 
 
@@ -339,14 +373,14 @@ class RangeSource(Source):
         self._read = None
 
 
-class RangeRows(LazyRows):
+class RangeRows(PairRows):
     """An array of a source that is asked for ranges: rows and records are read when they are asked for."""
 
     def __init__(
         self, source: RangeSource, dtype: np.dtype[Any], shape: tuple[int, ...], offset: int
     ) -> None:
         self._source, self._offset = source, offset
-        row = length_of(shape[1:]) * dtype.itemsize
+        row, record = (length_of(shape[axes:]) * dtype.itemsize for axes in (1, 2))
 
         def fetch(start: int, stop: int) -> NDArray[Any]:
             data = source.read(offset + start * row, (stop - start) * row)
@@ -356,7 +390,10 @@ class RangeRows(LazyRows):
             data = source.pick(offset, row, np.asarray(numbers, np.int64))
             return data.view(dtype).reshape(len(numbers), *shape[1:])
 
-        super().__init__(shape, dtype, fetch, pick)
+        def pairs(us: NDArray[np.int64], them: NDArray[np.int64]) -> NDArray[Any]:
+            return source.pick(offset, record, us * shape[1] + them).view(dtype)
+
+        super().__init__(shape, dtype, fetch, pairs, pick)
 
     @property
     def nbytes(self) -> int:
@@ -365,41 +402,14 @@ class RangeRows(LazyRows):
 
     def __getitem__(self, key: Any, /) -> Any:
         """As of an ndarray; one entry, or arrays of entries, along the first two axes fetch these records alone."""
-        if (
-            isinstance(key, tuple)
-            and len(key) == 2
-            and len(self.shape) == 3
-            and type(key[0]) is type(key[1]) is int
-        ):
+        pair = isinstance(key, tuple) and len(key) == 2
+        if pair and len(self.shape) == 3 and type(key[0]) is type(key[1]) is int:
             us, them = key
-            if (
-                0 <= us < self.shape[0] and 0 <= them < self.shape[1]
-            ):  # a single look-up, without arrays of one
+            if 0 <= us < self.shape[0] and 0 <= them < self.shape[1]:  # one look-up, without arrays of one
                 width = self.shape[2] * self.dtype.itemsize
                 data = self._source.read(self._offset + (us * self.shape[1] + them) * width, width)
                 return np.frombuffer(data, self.dtype)
-        if (
-            isinstance(key, tuple)
-            and len(self.shape) > 2
-            and len(key) >= 2
-            and _numbers(key[0])
-            and _numbers(key[1])
-        ):
-            us, them = np.broadcast_arrays(
-                *(wrapped(k, n) for k, n in zip(key[:2], self.shape[:2], strict=True))
-            )
-            width = length_of(self.shape[2:]) * self.dtype.itemsize
-            flat = (us.astype(np.int64) * self.shape[1] + them).reshape(-1)
-            found = self._source.pick(self._offset, width, flat).view(self.dtype)
-            rows = found.reshape(*us.shape, *self.shape[2:])
-            return rows[(..., *key[2:])] if len(key) > 2 else rows
-        if (
-            isinstance(key, tuple)
-            and len(self.shape) == 2
-            and len(key) == 2
-            and key[0] == slice(None)
-            and isinstance(key[1], slice)
-        ):
+        if pair and len(self.shape) == 2 and key[0] == slice(None) and isinstance(key[1], slice):
             return _columns(self, key[1])
         if isinstance(key, np.ndarray) and key.dtype.kind in "iu":
             assert self._pick is not None
@@ -416,17 +426,11 @@ def _columns(rows: Rows, columns: slice) -> LazyRows:
     )
 
 
-def _numbers(key: Any) -> bool:
-    return isinstance(key, (int, np.integer)) or (
-        isinstance(key, (np.ndarray, list)) and np.asarray(key).dtype.kind in "iu"
-    )
-
-
 class GuardedSource(RangeSource):
     """A regular file read by `pread`: when someone cuts it short that is a TruncatedError, not the end of us."""
 
     def __init__(self, path: PathLike) -> None:
-        self._fd = fd = system.open_regular(path)
+        self._fd = fd = open_regular(path)
         super().__init__(
             os.fspath(path), os.fstat(fd).st_size, lambda at, size: system.read_at(fd, size, at), Path(path)
         )

@@ -1,4 +1,4 @@
-"""System calls that not every system has, each with a plain fallback, and opening that takes regular files only.
+"""System calls that not every system has, each with a plain fallback.
 
 Linux has all of them; macOS lacks O_TMPFILE, /proc and posix_fallocate; Windows lacks most. Everything else in
 bgfmt calls these functions, so that what a system lacks is decided here and nowhere else.
@@ -10,7 +10,6 @@ import contextlib
 import errno
 import mmap
 import os
-import stat
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,37 +17,6 @@ from pathlib import Path
 PathLike = str | os.PathLike[str]
 _SEEKING = threading.Lock()  # where a read or write has to move the file's position first
 _LOCK_AT = 1 << 40  # the byte that Windows locks: beyond any content, since its locks keep readers out
-_KINDS = {
-    stat.S_IFIFO: "a FIFO",
-    stat.S_IFSOCK: "a socket",
-    stat.S_IFCHR: "a device",
-    stat.S_IFBLK: "a device",
-}
-
-
-def require_regular(status: os.stat_result, name: str) -> None:
-    """OSError unless the status is that of a regular file."""
-    if stat.S_ISDIR(status.st_mode):
-        raise IsADirectoryError(errno.EISDIR, "is a folder, not a regular file", name)
-    if not stat.S_ISREG(status.st_mode):
-        kind = _KINDS.get(stat.S_IFMT(status.st_mode), "something else")
-        raise OSError(errno.EINVAL, f"is {kind}, not a regular file", name)
-
-
-def open_regular(path: PathLike, flags: int = os.O_RDONLY) -> int:
-    """Descriptor of an existing regular file. Anything else is refused at once: a FIFO does not make us wait."""
-    name = os.fspath(path)
-    require_regular(os.stat(name), name)
-    more = ("O_NONBLOCK", "O_NOCTTY", "O_CLOEXEC", "O_BINARY")
-    for flag in more:
-        flags |= getattr(os, flag, 0)
-    fd = os.open(name, flags)
-    try:
-        require_regular(os.fstat(fd), name)
-    except BaseException:
-        os.close(fd)
-        raise
-    return fd
 
 
 def write_at(fd: int, data: memoryview, offset: int) -> None:

@@ -22,6 +22,9 @@ from bgfmt.tables.base import (
     Coarser,
     Column,
     Listing,
+    OfBothSides,
+    OfOneSide,
+    OfRaces,
     Table,
     of_kind,
     same_numbers,
@@ -36,7 +39,6 @@ if TYPE_CHECKING:
     from bgfmt.tables.match_score import MatchEntry, MatchScore
     from bgfmt.tables.mean_rolls import MeanRolls
     from bgfmt.tables.normal import NormalOneSided
-    from bgfmt.tables.numbering import OfBothSides, OfOneSide, OfRaces
     from bgfmt.tables.one_sided import OneSided, Race
     from bgfmt.tables.rolls import Estimate, OfRolls, OneSideAnswer, Rolls
     from bgfmt.tables.two_sided import EQUITY_COLUMNS, Equities, TwoSided
@@ -51,7 +53,6 @@ _NAMES = {
     "match_score": "MatchEntry MatchScore",
     "mean_rolls": "MeanRolls",
     "normal": "NormalOneSided",
-    "numbering": "OfBothSides OfOneSide OfRaces",
     "one_sided": "OneSided Race",
     "rolls": "Estimate OfRolls OneSideAnswer Rolls",
     "two_sided": "EQUITY_COLUMNS Equities TwoSided",

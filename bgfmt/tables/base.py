@@ -1,10 +1,10 @@
 """What every table is: stored numbers, exactly as a file holds them, and what they mean.
 
-A table keeps a file's own integers or floats; `bgfmt.tables.scales` reads them as chances and equities. Each kind
-is one module of this package and knows itself: its columns, its numbering, its look-up, what theory says of its
-entries, its corners and coarser kinds, and what proving it costs. Everything that walks tables (`dump`, `diff`,
-`lookup`, `info`, the checks of `verify`) is a loop over what is declared here, so a kind that a guest package
-brings gets all of it.
+A table keeps a file's own integers or floats. Its kind, one module of this package, reads them as chances and
+equities in the float width and the order of sums of its host program, so that they print as gnubg's `bearoffdump`
+prints them; exact float64 numbers stand as they are. A kind declares its columns, its numbering, its look-up, what
+theory says of its entries, its corners and coarser kinds, and what proving it costs. Everything that walks tables
+(`dump`, `diff`, `lookup`, `info`, the checks of `verify`) is a loop over what is declared here, for guests as well.
 """
 
 from __future__ import annotations
@@ -17,13 +17,14 @@ from typing import Any, ClassVar, NamedTuple, Protocol, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from bgfmt.errors import CapabilityError
+from bgfmt.errors import CapabilityError, NotCoveredError, PositionError
 from bgfmt.game import board
 from bgfmt.game.board import Position, Side
 from bgfmt.tables.registry import Registry
-from bgfmt.tables.rows import Array, Rows
+from bgfmt.tables.rows import Array, Rows, corner_of_pairs, corner_of_rows
 
 BLOCK_BYTES = 8 << 20
+CHUNK = 1 << 15  # positions handled together, so that what is in hand stays in the processor's cache
 R = TypeVar("R")
 K = TypeVar("K", bound="Table")
 
@@ -331,7 +332,7 @@ class Table:
         n = board.count(p, c)
         numbers = None if p == self.points else board.corner_numbers(p, c, self.points)
         arrays: dict[str, Any] = {name: self.corner(rows, n, numbers) for name, rows in self.arrays().items()}
-        return replace(self, points=p, chequers=c, **self._kept(), **arrays)
+        return replace(self, points=p, chequers=c, **self.rearranged(), **arrays)
 
     def corner(self, rows: Rows, n: int, numbers: NDArray[np.int64] | None) -> Rows:
         """The first `n` rows, or those with these numbers, of one of its arrays."""
@@ -341,10 +342,229 @@ class Table:
         """The kinds it can be made into, each with what is lost."""
         return ()
 
-    def _kept(self) -> dict[str, Any]:
-        """Of what a file said beyond the numbers, the part that stays true when they are rearranged."""
-        kept = [getattr(record, "rearranged", lambda: None)() for record in self.carried]
-        return {"carried": tuple(record for record in kept if record is not None)}
+    def made_into(self, kind: type[K], **fields: Any) -> K:
+        """A table of the same size and source, of another kind."""
+        return kind(
+            points=self.points,
+            chequers=self.chequers,
+            provenance=self.provenance,
+            release=self.release,
+            **fields,
+        )
+
+    def rearranged(self) -> dict[str, Any]:
+        """`carried`: of what a file said beyond the numbers, the part that stays true when they are rearranged."""
+        records = [getattr(record, "rearranged", lambda: None)() for record in self.carried]
+        return {"carried": tuple(record for record in records if record is not None)}
+
+
+# -- entries by number: gnubg's position numbers, of two sides us * positions + them with the side on roll first ---
+
+
+class Numbered(Table):
+    """Sides of up to `chequers` chequers on points 1 to `points`, numbered as gnubg does."""
+
+    def covers_side(self, side: Side) -> str | None:
+        """None when the table covers this side, else why not."""
+        if side.chequers > self.chequers:
+            return f"{side} has {side.chequers} chequers, the table covers {self.chequers}"
+        if side.bar:
+            return f"{side} has a chequer on the bar, the table covers points 1 to {self.points}"
+        if side.highest > self.points:
+            return f"{side} has a chequer on point {side.highest}, the table covers points 1 to {self.points}"
+        return None
+
+    def side_number(self, side: Side) -> int:
+        """Position number of a covered side."""
+        return side.number(self.points)
+
+    def side(self, number: int) -> Side:
+        """The side with this position number."""
+        return Side.from_number(number, self.points)
+
+    def numbers(self, sides: Any) -> NDArray[np.int64]:
+        """Position numbers of many sides: Side objects, counts of shape (N, points), or numbers of shape (N,).
+
+        Raises NotCoveredError naming the first row that lies outside the table.
+        """
+        if isinstance(sides, (list, tuple)) and (not sides or isinstance(sides[0], Side)):
+            return np.array([self._number_of(side) for side in sides], np.int64)
+        given = np.asarray(sides)
+        if given.ndim == 1 and given.dtype.kind in "iu":
+            numbers = given.astype(np.int64, copy=False)
+            if numbers.size and (numbers.min() < 0 or numbers.max() >= self.positions):
+                bad = int(((numbers < 0) | (numbers >= self.positions)).argmax())
+                raise NotCoveredError(
+                    f"row {bad}: position number {numbers[bad]} is not in 0..{self.positions - 1}"
+                )
+            return numbers
+        if given.ndim != 2 or given.dtype.kind not in "iu":
+            raise PositionError(
+                f"sides need counts of shape (N, points) or numbers of shape (N,), not {given.shape}"
+            )
+        return self._rank(given)
+
+    def _rank(self, given: NDArray[Any]) -> NDArray[np.int64]:
+        if given.shape[1] > self.points:
+            beyond = given[:, self.points :].any(axis=1)
+            if beyond.any():
+                row = int(beyond.argmax())
+                raise NotCoveredError(f"row {row} has a chequer beyond point {self.points}")
+            given = given[:, : self.points]
+        elif given.shape[1] < self.points:
+            given = np.pad(given, ((0, 0), (0, self.points - given.shape[1])))
+        numbers = np.empty(len(given), np.int64)
+        for start in range(0, len(given), CHUNK):
+            numbers[start : start + CHUNK] = board.rank_array(given[start : start + CHUNK])
+        if numbers.size and numbers.max() >= self.positions:
+            bad = int((numbers >= self.positions).argmax())
+            raise NotCoveredError(
+                f"row {bad} has {given[bad].sum()} chequers, the table covers {self.chequers}"
+            )
+        return numbers
+
+    def _number_of(self, side: Side) -> int:
+        reason = self.covers_side(side)
+        if reason:
+            raise NotCoveredError(reason)
+        return self.side_number(side)
+
+    def _within(self, number: int) -> int:
+        if not 0 <= number < self.entries:
+            raise NotCoveredError(f"position number {number} lies beyond the last, {self.entries - 1}")
+        return number
+
+    # -- many at once ------------------------------------------------------------------------------------
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The numbers that `lookup_many` gives of an entry where no column is named."""
+        return tuple(c.name for c in self.columns)
+
+    def answers(self, column: str | None = None) -> list[str]:
+        """Names of the numbers that `lookup_many` gives of an entry; CapabilityError for a column that it has not."""
+        offered = dict.fromkeys((*self.names, *(c.name for c in self.columns)))
+        if column is not None and column not in offered:
+            raise CapabilityError(
+                f"a {self.kind} table has no column {column!r} (it has: {', '.join(offered)})"
+            )
+        return list(self.names) if column is None else [column]
+
+    @abstractmethod
+    def entry_numbers(self, us: Any, them: Any) -> tuple[NDArray[np.int64], ...]:
+        """Position numbers, (N,) each, of many sides, or of those on roll and their opponents."""
+
+    def many(self, *numbers: NDArray[np.int64]) -> Array:
+        """The numbers of `names`, (N, len(names)), of entries by `entry_numbers`; (N,) where it is one name."""
+        return self._from_columns(numbers, [c.name for c in self.columns])
+
+    def lookup_many(self, us: Any, them: Any = None, *, column: str | None = None) -> NDArray[Any]:
+        """What the table says of many sides, or of pairs of them, given as `numbers` takes them.
+
+        (N, len(names)) numbers in the order of `names`, float32 of stored integers and float64 of exact numbers; or
+        (N,) of one `column`, which is any of `columns`.
+        """
+        self.answers(column)
+        numbers = self.entry_numbers(us, them)
+        if column is not None and column not in self.names:
+            return self._from_columns(numbers, [column])[:, 0]
+        rows = self.many(*numbers)
+        return rows if column is None or rows.ndim == 1 else rows[:, self.names.index(column)]
+
+    def _from_columns(self, numbers: tuple[NDArray[np.int64], ...], names: list[str]) -> NDArray[np.float64]:
+        """Some of `columns`, (N, len(names)) float64."""
+        entries = numbers[0] if len(numbers) == 1 else numbers[0] * self.positions + numbers[1]
+        places = [k for k, column in enumerate(self.columns) if column.name in names]
+        if not len(entries):
+            return np.zeros((0, len(places)))
+        ascending, back = np.unique(entries, return_inverse=True)
+        return self.values(ascending)[:, places][back]
+
+
+class OfOneSide(Numbered):
+    """Tables whose entries are about one side."""
+
+    sides = 1
+
+    def covers(self, asked: Side | Position) -> str | None:
+        if not isinstance(asked, Side):
+            return f"a {self.kind} table answers for one side at a time"
+        return self.covers_side(asked)
+
+    def number(self, asked: Side | Position) -> int:
+        if not isinstance(asked, Side):
+            raise PositionError(f"a {self.kind} table answers for one side at a time")
+        return self._number_of(asked)
+
+    def asked(self, number: int) -> Side:
+        return self.side(self._within(number))
+
+    def corner(self, rows: Rows, n: int, numbers: NDArray[np.int64] | None) -> Rows:
+        return corner_of_rows(rows, n, numbers)
+
+    def entry_numbers(self, us: Any, them: Any) -> tuple[NDArray[np.int64], ...]:
+        if them is not None:
+            raise PositionError(f"a {self.kind} table answers for one side at a time")
+        return (self.numbers(us),)
+
+    @property
+    def cost(self) -> float:
+        return 3 + self.positions * 2e-6 * self.points
+
+
+class OfBothSides(Numbered):
+    """Tables whose entries are about two sides, the one on roll first."""
+
+    sides = 2
+
+    def covers(self, asked: Side | Position) -> str | None:
+        if not isinstance(asked, Position):
+            return f"a {self.kind} table needs both sides, the one on roll first"
+        return self.covers_side(asked.us) or self.covers_side(asked.them)
+
+    def number(self, asked: Side | Position) -> int:
+        if not isinstance(asked, Position):
+            raise PositionError(f"a {self.kind} table needs both sides, the one on roll first (side / side)")
+        reason = self.covers(asked)
+        if reason:
+            raise NotCoveredError(reason)
+        return self.side_number(asked.us) * self.positions + self.side_number(asked.them)
+
+    def asked(self, number: int) -> Position:
+        us, them = divmod(self._within(number), self.positions)
+        return Position(self.side(us), self.side(them))
+
+    def entry_numbers(self, us: Any, them: Any) -> tuple[NDArray[np.int64], ...]:
+        if them is None:
+            raise PositionError(f"a {self.kind} table needs both sides")
+        ours, theirs = self.numbers(us), self.numbers(them)
+        if len(ours) != len(theirs):
+            raise PositionError(f"sides on roll: {len(ours)}, others: {len(theirs)}")
+        return ours, theirs
+
+    def corner(self, rows: Rows, n: int, numbers: NDArray[np.int64] | None) -> Rows:
+        return corner_of_pairs(rows, n, numbers)
+
+    def at(self, rows: Rows, numbers: NDArray[np.int64]) -> Array:
+        """Records of entries in ascending order, row by row, so that rows made on demand serve as well."""
+        n = self.positions
+        first, last = int(numbers[0]), int(numbers[-1])
+        if last - first == len(numbers) - 1 and first % n == 0 and (last + 1) % n == 0:  # whole rows
+            whole = np.asarray(rows[first // n : last // n + 1])
+            return whole.reshape(-1, *whole.shape[2:])
+        us, them = np.divmod(numbers, n)
+        pieces = [np.asarray(rows[int(u)])[them[us == u]] for u in np.unique(us)]
+        return np.concatenate(pieces)
+
+
+class OfRaces(OfBothSides):
+    """Tables of two sides that have passed each other."""
+
+    def covers(self, asked: Side | Position) -> str | None:
+        reason = super().covers(asked)
+        if reason is None and isinstance(asked, Position) and asked.contact:
+            return f"{asked}: the sides have not passed each other"
+        return reason
 
 
 def of_kind(tables: Iterable[Table], kind: type[K]) -> list[K]:

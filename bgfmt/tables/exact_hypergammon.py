@@ -13,7 +13,6 @@ from bgfmt.game import board
 from bgfmt.tables.base import ArrayRule, Breach, Coarser
 from bgfmt.tables.hypergammon import HYPER_EQUITIES, RECORD, Hypergammon, HyperSides
 from bgfmt.tables.rows import Array, LazyRows, Rows
-from bgfmt.tables.scales import Floats
 
 EXACT_EQUITIES = ("cubeless", *HYPER_EQUITIES)
 UNITS = 16777215
@@ -39,7 +38,7 @@ class ExactHypergammon(HyperSides):
         n = board.count(points, chequers)
         return (ArrayRule("float64", ((n, n, 10),), ("f8",)),)
 
-    def decoded(self, us: Any, them: Any) -> Floats:
+    def decoded(self, us: Any, them: Any) -> Array:
         return np.asarray(self.float64[us, them])
 
     def values(self, numbers: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -68,7 +67,7 @@ class ExactHypergammon(HyperSides):
         records = LazyRows(
             (n, n, RECORD), np.dtype("u1"), lambda a, b: _records(np.asarray(self.float64[a:b]))
         )
-        return Hypergammon(points=self.points, chequers=self.chequers, records=records, **self._kept())
+        return Hypergammon(points=self.points, chequers=self.chequers, records=records, **self.rearranged())
 
 
 def _records(rows: NDArray[np.float64]) -> NDArray[np.uint8]:

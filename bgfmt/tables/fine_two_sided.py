@@ -2,83 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bgfmt.game import board
-from bgfmt.game.board import Position, Side
-from bgfmt.tables.base import ArrayRule, Breach, Coarser, Column
-from bgfmt.tables.numbering import OfRaces
-from bgfmt.tables.rows import Array, PairRows, Rows
-from bgfmt.tables.scales import EQUITY_HALF, Floats
-from bgfmt.tables.two_sided import EQUITY_COLUMNS, Equities, TwoSided
+from bgfmt.tables.base import ArrayRule, Breach, Coarser
+from bgfmt.tables.rows import Array, PairRows
+from bgfmt.tables.two_sided import EQUITY_HALF, PairEquities, TwoSided
 
 UNIT_24 = 4_194_000
 """Units of 24-bit integers in an equity of 1; the integer 0 is an equity of -2."""
 MOST = 3.0  # a backgammon; whether such tables count gammons is not known
-
-
-def fine_equities(rows: Array) -> Floats:
-    """Equities of stored numbers: float32 as they stand, 24-bit integers as value / 4194000 - 2 in float64."""
-    values = np.asarray(rows)
-    return values if values.dtype.kind == "f" else values / UNIT_24 - 2
+NUMBERS = {"f4": "float32", "u4": "24 bits", "u2": "16 bits"}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class FineTwoSided(OfRaces):
-    """Equities of the side on roll: (n, n, 4), indexed [us, them]; columns cubeless, owned, centered, opponent.
-
-    float32, or uint32 with 24-bit integers, equity = value / 4194000 - 2.
-    """
+class FineTwoSided(PairEquities):
+    """Equities of the side on roll, always four: float32, or 24-bit integers in uint32, value / 4194000 - 2."""
 
     kind: ClassVar[str] = "two-sided-fine"
-    unit: ClassVar[str] = "equity"
-    equities: Rows
+    printed: ClassVar[str] = "%+10.7f"
 
     @classmethod
     def rules(cls, points: int, chequers: int) -> tuple[ArrayRule, ...]:
         n = board.count(points, chequers)
         return (ArrayRule("equities", ((n, n, 4),), ("f4", "u4")),)
 
-    def facts(self) -> dict[str, Any]:
-        return {"cubeful": True}
-
-    def lookup(self, asked: Side | Position) -> Equities:
-        number = self.number(asked)
-        assert isinstance(asked, Position)
-        us, them = divmod(number, self.positions)
-        return Equities(asked, number, *(float(x) for x in fine_equities(self.equities[us, them])))
-
-    def lookup_many(self, us: Any, them: Any = None, *, column: str | None = None) -> Floats:
-        """(N, 4) equities of many pairs of sides as `numbers` takes them; (N,) of one `column`."""
-        place = self._column(column, EQUITY_COLUMNS)
-        rows = fine_equities(np.asarray(self.equities[self.pairs(us, them)]))
-        return rows if place is None else rows[:, place]
-
-    def answers(self, column: str | None = None) -> list[str]:
-        place = self._column(column, EQUITY_COLUMNS)
-        return list(EQUITY_COLUMNS) if place is None else [EQUITY_COLUMNS[place]]
-
-    @property
-    def columns(self) -> tuple[Column, ...]:
-        shown = [
-            Column(c, "equity", ("  " if k == 0 else "") + " %+10.7f") for k, c in enumerate(EQUITY_COLUMNS)
-        ]
-        return (Column("win", "chance"), *shown)
-
-    def values(self, numbers: NDArray[np.int64]) -> NDArray[np.float64]:
-        found = fine_equities(self.at(self.equities, numbers)).astype(np.float64)
-        return np.concatenate([found[:, :1] / 2 + 0.5, found], axis=1)
-
-    def read(self, name: str, stored: Array) -> NDArray[np.float64]:
-        return np.asarray(fine_equities(stored), np.float64)
+    def decoded(self, stored: Array) -> Array:
+        """Equities: float32 as they stand, of 24-bit integers in float64."""
+        values = np.asarray(stored)
+        return values if values.dtype.kind == "f" else values / UNIT_24 - 2
 
     def breaches(self, start: int, block: dict[str, Array]) -> Iterator[Breach]:
-        equities = fine_equities(block["equities"])
+        equities = self.decoded(block["equities"])
         bad = ~(np.abs(equities) <= MOST).all(axis=(1, 2))
         yield Breach("bounds", np.asarray(bad), f"an equity is not a number from -{MOST:g} to {MOST:g}")
         first = np.arange(start, start + len(equities)) == 0
@@ -88,97 +48,55 @@ class FineTwoSided(OfRaces):
         yield Breach("lost", over, "a side whose opponent has no chequers left has lost")
 
     def coarser(self) -> tuple[Coarser, ...]:
-        lost = "the equities are rounded to 16 bits"
-        kind, what = ("u4", "24 bits") if self.equities.dtype.kind == "f" else ("f4", "float32")
-        other = Coarser(
-            FineTwoSided, lambda: self._as(kind), f"the equities are rounded to {what}", self._is_rounded
-        )
-        return other, Coarser(TwoSided, self.rounded, lost, self._is_rounded)
+        def other_numbers() -> PairEquities:
+            rounded = with_numbers(self, "u2")  # numbers that 16-bit ones have become those that these become
+            return with_numbers(rounded if self._is_rounded() else self, other)
 
-    def _as(self, dtype: str) -> FineTwoSided:
-        """The other numbers; those that 16-bit numbers have where these are such, else the nearest."""
-        kind = np.dtype(dtype)
-        if self._is_rounded():
-            rows = _through(self.rounded().equities, kind, _from_16(kind))
-        else:
-            rows = _through(self.equities, kind, _nearest(kind))
-        return replace(self, equities=rows, **self._kept())
-
-    def rounded(self) -> TwoSided:
-        """The nearest 16-bit numbers, as gnubg's files have them."""
-        rows = _through(self.equities, np.dtype(np.uint16), _to_16)
-        return TwoSided(
-            points=self.points,
-            chequers=self.chequers,
-            equities=rows,
-            provenance=self.provenance,
-            recipe=self.recipe,
-            release=self.release,
-            **self._kept(),
+        other = "u4" if self.equities.dtype.kind == "f" else "f4"
+        lost = {dtype: f"the equities are rounded to {NUMBERS[dtype]}" for dtype in (other, "u2")}
+        return (
+            Coarser(FineTwoSided, other_numbers, lost[other], self._is_rounded),
+            Coarser(TwoSided, lambda: with_numbers(self, "u2"), lost["u2"], self._is_rounded),
         )
 
     def _is_rounded(self) -> bool:
         """Whether every number is that of a 16-bit one, so that rounding loses nothing."""
-        back = _from_16(self.equities.dtype)
-        return all(
-            np.array_equal(back(_to_16(block["equities"])), block["equities"]) for _, block in self.blocks()
-        )
+        back = with_numbers(with_numbers(self, "u2"), self.equities.dtype.str[1:]).equities
+        return all(np.array_equal(back[rows], block["equities"]) for rows, block in self.blocks())
 
 
-def made_of(table: TwoSided) -> tuple[Coarser, ...]:
-    """The ways to make a table of 16-bit numbers into one of finer ones, from which it can be had back."""
-
-    def make(dtype: str) -> FineTwoSided:
-        kind = np.dtype(dtype)
-        return FineTwoSided(
-            points=table.points,
-            chequers=table.chequers,
-            equities=_through(table.equities, kind, _from_16(kind)),
-            provenance=table.provenance,
-            recipe=table.recipe,
-            release=table.release,
-            **table._kept(),
-        )
-
-    return (Coarser(FineTwoSided, lambda: make("f4"), ""), Coarser(FineTwoSided, lambda: make("u4"), ""))
+def finer(table: TwoSided) -> tuple[Coarser, ...]:
+    """The ways to make a table of four equities into one of finer numbers; 16-bit numbers can be had back from it."""
+    lost = "the equities are rounded to {}" if table.exact else ""
+    return (
+        Coarser(FineTwoSided, lambda: with_numbers(table, "f4"), lost.format(NUMBERS["f4"])),
+        Coarser(FineTwoSided, lambda: with_numbers(table, "u4"), lost.format(NUMBERS["u4"])),
+    )
 
 
-def _from_16(dtype: np.dtype[Any]) -> Any:
-    """What makes finer numbers of 16-bit ones."""
+def with_numbers(table: PairEquities, dtype: str) -> PairEquities:
+    """The table in the nearest numbers of "u2", "u4" or "f4", made when they are asked for."""
+    encode = _encoder(dtype)
 
-    def floats(rows: Array) -> Array:
-        return np.asarray(np.asarray(rows) / EQUITY_HALF - 1).astype(np.float32)
-
-    def integers(rows: Array) -> Array:
-        return np.asarray(np.rint((np.asarray(rows) / EQUITY_HALF + 1) * UNIT_24)).astype(np.uint32)
-
-    return floats if dtype.kind == "f" else integers
-
-
-def _nearest(dtype: np.dtype[Any]) -> Any:
-    """What makes the nearest finer numbers of others; what is no number counts as the least."""
-
-    def change(rows: Array) -> Array:
-        found = fine_equities(rows).astype(np.float64)
-        if dtype.kind == "f":
-            return found.astype(np.float32)
-        scaled = np.nan_to_num(np.rint((found + 2) * UNIT_24))
-        return np.asarray(np.clip(scaled, 0, (1 << 24) - 1)).astype(np.uint32)
-
-    return change
-
-
-def _to_16(rows: Array) -> Array:
-    """The nearest 16-bit numbers; what is no number counts as the least."""
-    scaled = np.nan_to_num(np.rint((fine_equities(rows).astype(np.float64) + 1) * EQUITY_HALF))
-    return np.asarray(np.clip(scaled, 0, 0xFFFF)).astype(np.uint16)
-
-
-def _through(rows: Rows, dtype: np.dtype[Any], change: Any) -> PairRows:
-    """Rows whose numbers are changed when they are asked for."""
+    def changed(rows: Any) -> Array:
+        return encode(table.read("equities", np.asarray(rows)))
 
     def pairs(us: NDArray[np.int64], them: NDArray[np.int64]) -> Array:
-        found: Array = change(np.asarray(rows[us, them]))
-        return found
+        return changed(table.equities[us, them])
 
-    return PairRows(tuple(rows.shape), dtype, lambda a, b: change(np.asarray(rows[a:b])), pairs)
+    shape = tuple(table.equities.shape)
+    rows = PairRows(shape, dtype, lambda start, stop: changed(table.equities[start:stop]), pairs)
+    kind = TwoSided if dtype == "u2" else FineTwoSided
+    return table.made_into(kind, equities=rows, recipe=table.recipe, **table.rearranged())
+
+
+def _encoder(dtype: str) -> Callable[[NDArray[np.float64]], Array]:
+    """What makes the nearest stored numbers of equities; of what is no number an integer is the least."""
+    if dtype == "f4":
+        return lambda equities: equities.astype(np.float32)
+    shift, unit, most = (1, EQUITY_HALF, 0xFFFF) if dtype == "u2" else (2, UNIT_24, (1 << 24) - 1)
+
+    def integers(equities: NDArray[np.float64]) -> Array:
+        return np.asarray(np.clip(np.nan_to_num(np.rint((equities + shift) * unit)), 0, most)).astype(dtype)
+
+    return integers

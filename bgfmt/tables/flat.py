@@ -82,59 +82,47 @@ class Piece:
         """Counts of the side on roll, (rows, points)."""
         return self.table.counts(np.arange(self.rows.start, self.rows.stop))
 
-    def ids(self, out: NDArray[np.uint8]) -> None:
-        """Position IDs into the last 14 bytes of each row of `out`."""
+    def arrays(self, columns: list[Flat]) -> Iterator[Array]:
+        """The columns, (size,) each in its own dtype; Position IDs as (size, 14) letters in uint8."""
+        values = self.table.flat_values(self.numbers, self.block)
+        for column in columns:
+            if column.role == "number":
+                yield self.numbers
+            elif column.role == "id":
+                yield self._ids()
+            elif column.role == "count" and column.of == "them":
+                counts = np.tile(self.them[:, column.place], self.rows.stop - self.rows.start)
+                yield counts.astype(column.dtype)
+            elif column.role == "count":
+                yield np.repeat(self.us[:, column.place], self.width).astype(column.dtype)
+            elif column.role == "stored":
+                rows = self.block[column.of]
+                flat = rows.reshape(*rows.shape[: self.table.sides], -1)[..., column.place]
+                yield np.ascontiguousarray(flat).reshape(-1).astype(column.dtype, copy=False)
+            else:
+                yield next(values).astype(column.dtype, copy=False)
+
+    def _ids(self) -> NDArray[np.uint8]:
         from bgfmt.game.identifiers.gnubg_id import write_pair_ids
 
-        if self.table.sides == 2:
-            write_pair_ids(self.us, self.them, out)
-        else:
-            write_pair_ids(self.us, np.zeros((1, 1), np.int8), out)
+        letters = np.empty((self.size, ID_LENGTH), np.uint8)
+        write_pair_ids(self.us, self.them if self.table.sides == 2 else np.zeros((1, 1), np.int8), letters)
+        return letters
 
-    def counts(self, column: Flat) -> NDArray[np.int8]:
-        """Chequers on a point, (size,)."""
-        if column.of == "them":
-            return np.tile(self.them[:, column.place], self.rows.stop - self.rows.start)
-        return np.repeat(self.us[:, column.place], self.width)
-
-    def stored(self, column: Flat) -> Array:
-        """A stored number, (size,), little-endian where that matters."""
-        rows = self.block[column.of]
-        flat = rows.reshape(*rows.shape[: self.table.sides], -1)[..., column.place]
-        return np.ascontiguousarray(flat).reshape(-1)
-
-    def values(self) -> Iterator[Array]:
-        """The numbers that the stored ones mean, (size,) each, in order of the table's columns."""
-        yield from self.table.flat_values(self.numbers, self.block)
+    def lists(self, columns: list[Flat]) -> Iterator[list[Any]]:
+        """The columns as lists of Python's own numbers and texts."""
+        for column, array in zip(columns, self.arrays(columns), strict=True):
+            text = column.role == "id"
+            yield (array.view(column.dtype).reshape(-1).astype(str) if text else array).tolist()
 
 
-def lists(piece: Piece, columns: list[Flat]) -> Iterator[list[Any]]:
-    """The columns as lists of Python's own numbers and texts."""
-    values = piece.values()
-    for column in columns:
-        if column.role == "number":
-            yield piece.numbers.tolist()
-        elif column.role == "id":
-            letters = np.empty((piece.size, ID_LENGTH), np.uint8)
-            piece.ids(letters)
-            yield letters.view(column.dtype).reshape(-1).astype(str).tolist()
-        elif column.role == "count":
-            yield piece.counts(column).tolist()
-        else:
-            numbers = piece.stored(column) if column.role == "stored" else next(values)
-            yield numbers.astype(column.dtype, copy=False).tolist()
-
-
-def pieces(table: Table, entries: int) -> Iterator[tuple[slice, dict[str, Array], NDArray[np.int8]]]:
-    """The table in whole rows of about `entries` entries, as `Piece` takes them; arrays keep their numbers."""
+def pieces(table: Table, entries: int) -> Iterator[Piece]:
+    """The table in whole rows of about `entries` entries; pages of a mapped file are let go after each piece."""
     n, arrays = table.positions, table.arrays()
     them = table.counts(np.arange(n)) if table.sides == 2 else np.zeros((1, 1), np.int8)
-    step = rows_of(table, entries)
+    step = max(1, entries // (n if table.sides == 2 else 1))
     for start in range(0, n, step):
         rows = slice(start, min(n, start + step))
-        yield rows, {name: np.asarray(array[rows]) for name, array in arrays.items()}, them
-
-
-def rows_of(table: Table, entries: int) -> int:
-    """Rows that have about `entries` entries."""
-    return max(1, entries // (table.positions if table.sides == 2 else 1))
+        yield Piece(table, rows, {name: np.asarray(array[rows]) for name, array in arrays.items()}, them)
+        if table.release is not None:
+            table.release()

@@ -13,15 +13,25 @@ from numpy.typing import NDArray
 from bgfmt.errors import CapabilityError
 from bgfmt.game import board
 from bgfmt.game.board import Position, Side
-from bgfmt.tables.base import ArrayRule, Breach, Column
-from bgfmt.tables.numbering import OfBothSides
+from bgfmt.tables.base import ArrayRule, Breach, Column, OfBothSides
 from bgfmt.tables.rows import Array, Rows
-from bgfmt.tables.scales import Floats, hyper_numbers, hyper_values
 
 OUTCOMES = ("win", "win_gammon", "win_backgammon", "lose_gammon", "lose_backgammon")
 HYPER_EQUITIES = ("owned", "centered", "centered_jacoby", "opponent")
 POINTS, MOST = 25, 3
 RECORD = 28
+
+
+def hyper_numbers(records: NDArray[np.uint8]) -> NDArray[np.uint32]:
+    """The nine 24-bit numbers, (..., 9) uint32, of (..., 28) hypergammon records."""
+    fields = np.asarray(records)[..., :27].reshape(*records.shape[:-1], 9, 3).astype(np.uint32)
+    return np.asarray(fields[..., 0] | fields[..., 1] << 8 | fields[..., 2] << 16)
+
+
+def hyper_values(records: NDArray[np.uint8]) -> tuple[Array, Array]:
+    """Outcomes (..., 5) and equities (..., 4), float32, of (..., 28) hypergammon records."""
+    parts = hyper_numbers(records).astype(np.float32) * np.uint32(0x33800001).view(np.float32)
+    return parts[..., :5], (parts[..., 5:] - np.float32(0.5)) * np.float32(6)
 
 
 @dataclass(frozen=True)
@@ -74,7 +84,7 @@ class HyperSides(OfBothSides):
         return Side(*counts[:-1], bar=counts[-1])
 
     @abstractmethod
-    def decoded(self, us: Any, them: Any) -> Floats:
+    def decoded(self, us: Any, them: Any) -> Array:
         """Chances and equities of pairs of side numbers, or of one pair: (..., 5 + equities) floats."""
 
     def lookup(self, asked: Side | Position) -> HyperOutcome:
@@ -89,14 +99,8 @@ class HyperSides(OfBothSides):
             dict(zip(self.money, money, strict=True)),
         )
 
-    def lookup_many(self, us: Any, them: Any = None, *, column: str | None = None) -> Floats:
-        """Chances and equities of many pairs of sides as `numbers` takes them; (N,) of one `column`.
-
-        (N, 9) float32, of exact tables (N, 10) float64. An equity's name has "equity_" before it.
-        """
-        place = self._column(column, tuple(c.name for c in self.columns))
-        rows = self.decoded(*self.pairs(us, them))
-        return rows if place is None else rows[:, place]
+    def many(self, *numbers: NDArray[np.int64]) -> Array:
+        return self.decoded(*numbers)
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -141,7 +145,7 @@ class Hypergammon(HyperSides):
         n = board.count(points, chequers)
         return (ArrayRule("records", ((n, n, RECORD),), ("u1",)),)
 
-    def decoded(self, us: Any, them: Any) -> Floats:
+    def decoded(self, us: Any, them: Any) -> Array:
         return np.concatenate(hyper_values(np.asarray(self.records[us, them])), axis=-1)
 
     def values(self, numbers: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -20,8 +20,7 @@ from numpy.typing import NDArray
 from bgfmt.errors import NotCoveredError
 from bgfmt.game import board
 from bgfmt.game.board import Position, Side
-from bgfmt.tables.base import ArrayRule, Breach, Column
-from bgfmt.tables.numbering import OfRaces
+from bgfmt.tables.base import ArrayRule, Breach, Column, OfRaces
 from bgfmt.tables.rows import Array, Rows
 
 A, B, NOBODY = 0, 1, 2
@@ -229,11 +228,8 @@ class MatchScore(OfRaces):
         chances = [(1 + float(v)) / 2 for v in self.balance[us, them]]
         return MatchEntry(asked, number, dict(zip(self.names, chances, strict=True)))
 
-    def lookup_many(self, us: Any, them: Any = None, *, column: str | None = None) -> NDArray[np.float64]:
-        """(N, columns) chances of many pairs of sides as `numbers` takes them; (N,) of one `column`."""
-        place = self._column(column, self.names)
-        rows = self.read("balance", np.asarray(self.balance[self.pairs(us, them)]))
-        return rows if place is None else rows[:, place]
+    def many(self, *numbers: NDArray[np.int64]) -> Array:
+        return self.read("balance", np.asarray(self.balance[numbers]))
 
     def mwc(self, position: Position, roller: int, cube: Cube) -> float:
         """Match winning chance of the side on roll, which is player a (0) or b (1), rolling without doubling.

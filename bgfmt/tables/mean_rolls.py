@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,6 @@ from bgfmt.game.board import Position, Side
 from bgfmt.tables.base import ArrayRule, Breach, Column
 from bgfmt.tables.rolls import Estimate, OfRolls, Rolls, Which, rolls_columns, rolls_values
 from bgfmt.tables.rows import Array, Rows
-from bgfmt.tables.scales import Floats
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -34,10 +33,8 @@ class MeanRolls(OfRolls):
         assert isinstance(asked, Side)
         return Estimate(asked, number, float(self.means[number]))
 
-    def lookup_many(self, us: Any, them: Any = None, *, column: str | None = None) -> Floats:
-        """(N,) mean rolls of many sides, as `numbers` takes them."""
-        self._column(column, ("mean_rolls",))
-        return np.asarray(self.means[self.alone(us, them)])
+    def many(self, *numbers: NDArray[np.int64]) -> Array:
+        return np.asarray(self.means[numbers[0]])
 
     def rolls(self, which: Which) -> Rolls:
         return Rolls(np.asarray(self.means[which]))
@@ -45,9 +42,9 @@ class MeanRolls(OfRolls):
     def to_mean_rolls(self) -> MeanRolls:
         return self
 
-    def answers(self, column: str | None = None) -> list[str]:
-        self._column(column, ("mean_rolls",))
-        return ["mean_rolls"]
+    @property
+    def names(self) -> tuple[str, ...]:
+        return ("mean_rolls",)
 
     @property
     def columns(self) -> tuple[Column, ...]:

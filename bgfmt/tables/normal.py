@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,6 @@ from bgfmt.tables.base import ArrayRule, Breach, Coarser, Column
 from bgfmt.tables.mean_rolls import MeanRolls
 from bgfmt.tables.rolls import Estimate, OfRolls, Rolls, Which, rolls_columns, rolls_values
 from bgfmt.tables.rows import Array, LazyRows, Rows
-from bgfmt.tables.scales import Floats
 
 NAMES = ("mean_rolls", "std_rolls", "gammon_mean_rolls", "gammon_std_rolls")
 
@@ -38,11 +37,8 @@ class NormalOneSided(OfRolls):
         assert isinstance(asked, Side)
         return Estimate(asked, number, *(float(x) for x in self.moments[number]))
 
-    def lookup_many(self, us: Any, them: Any = None, *, column: str | None = None) -> Floats:
-        """(N, 4) float32 moments of many sides, or (N,) of one `column`."""
-        place = self._column(column, NAMES)
-        rows = np.asarray(self.moments[self.alone(us, them)])
-        return rows if place is None else rows[:, place]
+    def many(self, *numbers: NDArray[np.int64]) -> Array:
+        return np.asarray(self.moments[numbers[0]])
 
     @property
     def rolls_error(self) -> float:
@@ -56,9 +52,9 @@ class NormalOneSided(OfRolls):
         rows = np.asarray(self.moments[which])
         return Rolls(rows[..., 2], rows[..., 3])
 
-    def answers(self, column: str | None = None) -> list[str]:
-        place = self._column(column, NAMES)
-        return list(NAMES) if place is None else [NAMES[place]]
+    @property
+    def names(self) -> tuple[str, ...]:
+        return NAMES
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -84,13 +80,5 @@ class NormalOneSided(OfRolls):
 
     def to_mean_rolls(self) -> MeanRolls:
         """Mean rolls, float64, of each position."""
-        rows = LazyRows(
-            (self.positions,), np.dtype("f8"), lambda a, b: np.asarray(self.moments[a:b, 0], np.float64)
-        )
-        return MeanRolls(
-            points=self.points,
-            chequers=self.chequers,
-            means=rows,
-            provenance=self.provenance,
-            release=self.release,
-        )
+        means = LazyRows((self.positions,), "f8", lambda a, b: np.asarray(self.moments[a:b, 0], np.float64))
+        return self.made_into(MeanRolls, means=means)

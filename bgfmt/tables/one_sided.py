@@ -4,26 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bgfmt.errors import NotCoveredError
 from bgfmt.game import board
 from bgfmt.game.board import Position, Side
 from bgfmt.tables.base import ArrayRule, Breach, Coarser, Column
 from bgfmt.tables.mean_rolls import MeanRolls
 from bgfmt.tables.normal import NormalOneSided
-from bgfmt.tables.rolls import OfRolls, OneSideAnswer, Rolls, Which, rolls_columns, rolls_of, rolls_values
-from bgfmt.tables.rows import Array, LazyRows, Rows
-from bgfmt.tables.scales import (
+from bgfmt.tables.rolls import (
     CHANCE_WHOLE,
     PIPS_PER_ROLL,
-    Floats,
+    OfRolls,
+    OneSideAnswer,
+    Rolls,
+    Which,
     chances,
     moments,
+    rolls_columns,
+    rolls_of,
+    rolls_values,
 )
+from bgfmt.tables.rows import Array, LazyRows, Rows
 
 MOST_ROLLS = 256
 
@@ -41,47 +46,48 @@ class Race(OneSideAnswer):
 
     side: Side
     number: int
-    stored: Floats
-    stored_gammon: Floats | None
+    stored: Array
+    stored_gammon: Array | None
 
     @property
-    def bearoff(self) -> Floats:
+    def bearoff(self) -> Array:
         """(rolls,) chances of bearing the last chequer off in exactly i rolls, in the width of the host."""
         return chances(self.stored)
 
     @property
-    def gammon(self) -> Floats | None:
+    def gammon(self) -> Array | None:
         """The same for the first chequer, or None."""
         return None if self.stored_gammon is None else chances(self.stored_gammon)
+
+    @cached_property
+    def _moments(self) -> dict[str, float]:
+        """Means and standard deviations by name, in the width of the host."""
+        out: dict[str, float] = {}
+        for prefix, row in zip(("", "gammon_"), (self.bearoff, self.gammon), strict=True):
+            if row is not None:
+                mean, deviation = moments(row)
+                out |= {f"{prefix}mean_rolls": float(mean), f"{prefix}std_rolls": float(deviation)}
+        return out
 
     @property
     def mean_rolls(self) -> float:
         """Expected rolls to bear off all chequers."""
-        return float(moments(chances(self.stored))[0])
+        return self._moments["mean_rolls"]
 
     @property
     def std_rolls(self) -> float:
         """Standard deviation of the rolls to bear off all chequers."""
-        return float(moments(chances(self.stored))[1])
+        return self._moments["std_rolls"]
 
     @property
     def gammon_mean_rolls(self) -> float | None:
         """Expected rolls to bear off the first chequer."""
-        return None if self.stored_gammon is None else float(moments(chances(self.stored_gammon))[0])
+        return self._moments.get("gammon_mean_rolls")
 
     @property
     def gammon_std_rolls(self) -> float | None:
         """Standard deviation of the rolls to bear off the first chequer."""
-        return None if self.stored_gammon is None else float(moments(chances(self.stored_gammon))[1])
-
-    def in_float64(self) -> Race:
-        """The same answer calculated in float64 throughout, nearer to the truth than its host program reads it."""
-        wide = [
-            None if s is None else np.asarray(s if s.dtype == np.float64 else s / CHANCE_WHOLE, np.float64)
-            for s in (self.stored, self.stored_gammon)
-        ]
-        assert wide[0] is not None
-        return Race(self.side, self.number, wide[0], wide[1])
+        return self._moments.get("gammon_std_rolls")
 
     def off_within(self, rolls: int) -> float:
         """Chance to have borne off everything after `rolls` rolls."""
@@ -154,13 +160,12 @@ class OneSided(OfRolls):
         gammon = None if self.gammon is None else np.asarray(self.gammon[number])
         return Race(asked, number, np.asarray(self.bearoff[number]), gammon)
 
-    def lookup_many(self, us: Any, them: Any = None, *, column: str | None = None) -> Floats:
-        """(N, rolls) chances of many sides, as `numbers` takes them: column "bearoff" (the default) or "gammon"."""
-        numbers = self.alone(us, them)
+    def lookup_many(self, us: Any, them: Any = None, *, column: str | None = None) -> Array:
+        """(N, rolls) chances of many sides: column "bearoff" (the default) or "gammon"; (N,) of any of `columns`."""
         rows = self.arrays().get(column or "bearoff")
         if rows is None:
-            raise NotCoveredError(f"the table has no {column} distributions")
-        return chances(rows[numbers])
+            return super().lookup_many(us, them, column=column)
+        return chances(rows[self.entry_numbers(us, them)[0]])
 
     def rolls(self, which: Which) -> Rolls:
         return rolls_of(np.asarray(self.bearoff[which]))
@@ -168,11 +173,13 @@ class OneSided(OfRolls):
     def first_rolls(self, which: Which) -> Rolls | None:
         return None if self.gammon is None else rolls_of(np.asarray(self.gammon[which]))
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(self.arrays())
+
     def answers(self, column: str | None = None) -> list[str]:
         rows = self.arrays().get(column or "bearoff")
-        if rows is None:
-            raise NotCoveredError(f"the table has no {column} distributions")
-        return [str(k) for k in range(rows.shape[1])]
+        return super().answers(column) if rows is None else [str(k) for k in range(rows.shape[1])]
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -219,15 +226,11 @@ class OneSided(OfRolls):
         yield Breach("off at once", early, "chequers on the board cannot be off after 0 rolls")
 
     def coarser(self) -> tuple[Coarser, ...]:
-        ways = [
-            Coarser(
-                NormalOneSided,
-                self.to_normal,
-                "the distributions are replaced by their means and standard deviations",
-            ),
+        lost = "the distributions are replaced by their means and standard deviations"
+        return (
+            Coarser(NormalOneSided, self.to_normal, lost),
             Coarser(MeanRolls, self.to_mean_rolls, "only the mean rolls of each distribution are kept"),
-        ]
-        return tuple(ways)
+        )
 
     def to_normal(self) -> NormalOneSided:
         """Mean and standard deviation, float32, of each distribution.
@@ -238,21 +241,12 @@ class OneSided(OfRolls):
 
         def fetch(start: int, stop: int) -> Array:
             out = np.zeros((stop - start, 4), np.float32)
-            for k, rows in enumerate((self.bearoff, self.gammon)):
-                if rows is not None:
-                    out[:, 2 * k], out[:, 2 * k + 1] = moments(
-                        self.read("bearoff", np.asarray(rows[start:stop]))
-                    )
+            for k, rows in enumerate(self.arrays().values()):
+                found = moments(self.read("bearoff", np.asarray(rows[start:stop])))
+                out[:, 2 * k], out[:, 2 * k + 1] = found
             return out
 
-        rows = LazyRows((self.positions, 4), np.dtype("f4"), fetch)
-        return NormalOneSided(
-            points=self.points,
-            chequers=self.chequers,
-            moments=rows,
-            provenance=self.provenance,
-            release=self.release,
-        )
+        return self.made_into(NormalOneSided, moments=LazyRows((self.positions, 4), "f4", fetch))
 
     def to_mean_rolls(self) -> MeanRolls:
         """Mean rolls, float64, of each position."""
@@ -263,14 +257,7 @@ class OneSided(OfRolls):
                 return np.asarray(moments(rows)[0])
             return np.asarray((rows.astype(np.int64) @ np.arange(rows.shape[1])) / CHANCE_WHOLE)
 
-        rows = LazyRows((self.positions,), np.dtype("f8"), fetch)
-        return MeanRolls(
-            points=self.points,
-            chequers=self.chequers,
-            means=rows,
-            provenance=self.provenance,
-            release=self.release,
-        )
+        return self.made_into(MeanRolls, means=LazyRows((self.positions,), "f8", fetch))
 
 
 def _distribution(name: str, label: str, rolls: int) -> list[Column]:

@@ -12,14 +12,34 @@ from numpy.typing import NDArray
 from bgfmt.game import board
 from bgfmt.game.board import Side
 from bgfmt.tables import bounds
-from bgfmt.tables.base import Column
-from bgfmt.tables.numbering import OfOneSide
-from bgfmt.tables.scales import CHANCE_WHOLE, PIPS_PER_ROLL, Floats
+from bgfmt.tables.base import Column, OfOneSide
+from bgfmt.tables.rows import Array
 
 if TYPE_CHECKING:
     from bgfmt.tables.mean_rolls import MeanRolls
 
 Which = int | NDArray[np.int64]
+PIPS_PER_ROLL = 49 / 6
+"""Pips of an average roll: what turns mean rolls into an effective pip count (EPC)."""
+CHANCE_WHOLE = 65535
+
+
+def chances(rows: Any) -> Array:
+    """Stored chances as floats: uint16 / 65535 in float32, or float64 as it stands."""
+    values = np.asarray(rows)
+    return values if values.dtype == np.float64 else values.astype(np.float32) / np.float32(CHANCE_WHOLE)
+
+
+def moments(distribution: Array) -> tuple[Array, Array]:
+    """Mean and standard deviation over the last axis, added roll by roll in the width of the chances."""
+    width = distribution.dtype.type
+    mean = np.zeros(distribution.shape[:-1], width)
+    square = np.zeros_like(mean)
+    for roll in range(1, distribution.shape[-1]):
+        part = width(roll) * distribution[..., roll]
+        mean += part
+        square += width(roll) * part
+    return mean, np.sqrt(np.maximum(square - mean * mean, width(0)))
 
 
 class Rolls(NamedTuple):
@@ -28,9 +48,9 @@ class Rolls(NamedTuple):
     None where a table does not say.
     """
 
-    mean: Floats
-    deviation: Floats | None = None
-    chances: Floats | None = None
+    mean: Array
+    deviation: Array | None = None
+    chances: Array | None = None
 
 
 class OfRolls(OfOneSide):
@@ -57,7 +77,7 @@ class OfRolls(OfOneSide):
         return {"mean_rolls": self.rolls_error}
 
 
-def rolls_of(rows: Floats) -> Rolls:
+def rolls_of(rows: Array) -> Rolls:
     """Rolls, in float64, of stored distributions (..., rolls).
 
     Sums of the stored integers are exact; each mean is divided once.
@@ -147,7 +167,7 @@ def rolls_columns() -> list[Column]:
     ]
 
 
-def rolls_values(table: OfOneSide, numbers: NDArray[np.int64], mean: Floats) -> NDArray[np.float64]:
+def rolls_values(table: OfOneSide, numbers: NDArray[np.int64], mean: Array) -> NDArray[np.float64]:
     """Their values, (m, 4)."""
     counts = board.unrank_array(numbers, table.points)
     pips = counts.astype(np.int64) @ np.arange(1, table.points + 1)

@@ -104,8 +104,9 @@ class PairRows(LazyRows):
         dtype: np.dtype[Any] | str,
         fetch: Callable[[int, int], Array],
         pairs: Callable[[NDArray[np.int64], NDArray[np.int64]], Array],
+        pick: Callable[[NDArray[np.int64]], Array] | None = None,
     ) -> None:
-        super().__init__(shape, dtype, fetch)
+        super().__init__(shape, dtype, fetch, pick)
         self._pairs = pairs
 
     def __getitem__(self, key: Any, /) -> Any:
@@ -121,7 +122,9 @@ class PairRows(LazyRows):
 
 
 def _is_number(key: Any) -> bool:
-    return isinstance(key, (int, np.integer)) or (isinstance(key, np.ndarray) and key.dtype.kind in "iu")
+    return isinstance(key, (int, np.integer)) or (
+        isinstance(key, (np.ndarray, list)) and np.asarray(key).dtype.kind in "iu"
+    )
 
 
 def wrapped(key: Any, size: int) -> NDArray[np.int64]:
@@ -135,15 +138,14 @@ def wrapped(key: Any, size: int) -> NDArray[np.int64]:
 
 def corner_of_rows(rows: Rows, n: int, numbers: NDArray[np.int64] | None) -> Rows:
     """The first `n` rows, or, made on demand, those with these numbers."""
-    if numbers is None:
-        if isinstance(rows, np.ndarray):
-            return rows[:n]
-        return LazyRows((n, *rows.shape[1:]), rows.dtype, lambda a, b: rows[a:b], lambda k: rows[k])
+    if numbers is None and isinstance(rows, np.ndarray):
+        return rows[:n]
+    chosen = np.arange(n) if numbers is None else numbers
     return LazyRows(
         (n, *rows.shape[1:]),
         rows.dtype,
-        lambda a, b: np.asarray(rows[numbers[a:b]]),
-        lambda k: rows[numbers[k]],
+        lambda a, b: np.asarray(rows[a:b] if numbers is None else rows[numbers[a:b]]),
+        lambda k: rows[chosen[k]],
     )
 
 
@@ -167,22 +169,16 @@ def corner_of_pairs(rows: Rows, n: int, numbers: NDArray[np.int64] | None) -> Ro
 
 
 class SquareReader(Protocol):
-    """SquareReader of records, (chunk, chunk, k) each, filled up at the edges."""
-
-    def square(self, a: int, b: int) -> Array:
-        """A whole square."""
-        ...
+    """Gives squares of records, (chunk, chunk, k) each, filled up at the edges."""
 
     def lines(self, a: int, b: int, rows: Array) -> Array:
-        """Some of its rows, (m, chunk, k)."""
-        ...
+        """Some rows of square (a, b), (m, chunk, k)."""
 
     def records(self, a: int, b: int, rows: Array, columns: Array) -> Array:
         """Some of its records, (m, k)."""
-        ...
 
 
-class PlacedPairs(LazyRows):
+class PlacedPairs(PairRows):
     """(n, n, k) records by position numbers, kept by places: place p is that of position `order[p]`.
 
     Read by `squares`, each the records of places a * chunk to (a + 1) * chunk against those of b.
@@ -199,11 +195,11 @@ class PlacedPairs(LazyRows):
         self.order, self.chunk, self.squares = order, chunk, squares
         self.place = np.empty(len(order), np.int64)
         self.place[order] = np.arange(len(order))
-        super().__init__(shape, dtype, lambda a, b: self._rows(np.arange(a, b)), self._rows)
+        super().__init__(shape, dtype, lambda a, b: self._rows(np.arange(a, b)), self._some, self._rows)
 
     @property
     def chunks(self) -> int:
-        """SquareReader along a side."""
+        """Squares along a side."""
         return -(-self.shape[0] // self.chunk)
 
     def placed(self, start: int, stop: int, first: int, last: int) -> Array:
@@ -231,23 +227,12 @@ class PlacedPairs(LazyRows):
             here = np.flatnonzero(place // self.chunk == a)
             for b in range(self.chunks):
                 columns = self.order[b * self.chunk : (b + 1) * self.chunk]
-                found = self.squares.lines(a, b, place[here] - a * self.chunk)[:, : len(columns)]
-                out[here[:, None], columns] = found
+                lines = self.squares.lines(a, b, place[here] - a * self.chunk)
+                out[here[:, None], columns] = lines[:, : len(columns)]
         return out
 
-    def __getitem__(self, key: Any, /) -> Any:
-        """As of an ndarray; two numbers, or arrays of numbers, read these records alone."""
-        if isinstance(key, tuple) and len(key) >= 2 and all(_whole(k) for k in key[:2]):
-            us, them = np.broadcast_arrays(*(np.asarray(k, np.int64) for k in key[:2]))
-            rows = self._some(us.reshape(-1), them.reshape(-1)).reshape(*us.shape, self.shape[2])
-            return rows[(..., *key[2:])] if len(key) > 2 else rows
-        return super().__getitem__(key)
-
     def _some(self, us: Array, them: Array) -> Array:
-        n = self.shape[0]
-        for numbers in (us, them):
-            if numbers.size and (numbers.min() < -n or numbers.max() >= n):
-                raise IndexError(f"an index lies outside 0 to {n - 1}")
+        """Records of these pairs of position numbers, square by square."""
         rows, columns = self.place[us], self.place[them]
         out = np.empty((len(us), self.shape[2]), self.dtype)
         squares = rows // self.chunk * self.chunks + columns // self.chunk
@@ -255,17 +240,10 @@ class PlacedPairs(LazyRows):
         for group in np.split(order, np.flatnonzero(np.diff(squares[order])) + 1):
             if len(group):
                 a, b = divmod(int(squares[group[0]]), self.chunks)
-                out[group] = self.squares.records(
-                    a, b, rows[group] - a * self.chunk, columns[group] - b * self.chunk
-                )
+                here = rows[group] - a * self.chunk, columns[group] - b * self.chunk
+                out[group] = self.squares.records(a, b, *here)
         return out
 
 
 def _common(begin: int, size: int, first: int, last: int) -> range:
     return range(max(begin, first), min(begin + size, last))
-
-
-def _whole(key: Any) -> bool:
-    return isinstance(key, (int, np.integer)) or (
-        isinstance(key, (np.ndarray, list)) and np.asarray(key).dtype.kind in "iu"
-    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
@@ -13,14 +14,24 @@ from bgfmt.errors import NotCoveredError
 from bgfmt.game import board
 from bgfmt.game.board import Position, Side
 from bgfmt.tables import bounds
-from bgfmt.tables.base import ArrayRule, Breach, Coarser, Column
-from bgfmt.tables.numbering import CHUNK, OfRaces
+from bgfmt.tables.base import CHUNK, ArrayRule, Breach, Coarser, Column, OfRaces
 from bgfmt.tables.rows import Array, LazyRows, Rows
-from bgfmt.tables.scales import EQUITY_HALF, Floats, equities
 
 EQUITY_COLUMNS = ("cubeless", "owned", "centered", "opponent")
 LABELS = ("Cubeless equity", "Owned cube", "Centered cube", "Opponent owns cube")
+EQUITY_HALF = 32767.5
 SLACK = 8  # units by which truncation may bend the order of the cubeful columns
+
+
+def equities(rows: Any) -> Array:
+    """Stored equities as gnubg's build reads them: uint16 times the float32 nearest 1/32767.5, less 1."""
+    values = np.asarray(rows)
+    if values.dtype == np.float64:
+        return values
+    out = values.astype(np.float32)
+    out *= np.uint32(0x38000080).view(np.float32)
+    out -= np.float32(1)
+    return out
 
 
 @dataclass(frozen=True)
@@ -60,20 +71,19 @@ class Equities:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class TwoSided(OfRaces):
-    """Equities of the side on roll: (n, n, 4) or, cubeless, (n, n, 1), indexed [us, them].
+class PairEquities(OfRaces):
+    """What tables of the four equities share: (n, n, 4) or, cubeless, (n, n, 1), indexed [us, them].
 
-    uint16, equity = value / 32767.5 - 1 (or float64 equities). Columns: cubeless, owned, centered, opponent.
+    Columns: cubeless, owned, centered, opponent. printed : an equity in a line of text, as printf writes it.
     """
 
-    kind: ClassVar[str] = "two-sided"
     unit: ClassVar[str] = "equity"
+    printed: ClassVar[str]
     equities: Rows
 
-    @classmethod
-    def rules(cls, points: int, chequers: int) -> tuple[ArrayRule, ...]:
-        n = board.count(points, chequers)
-        return (ArrayRule("equities", ((n, n, 1), (n, n, 4)), ("u2", "f8")),)
+    @abstractmethod
+    def decoded(self, stored: Array) -> Array:
+        """Stored numbers as equities."""
 
     @property
     def cubeful(self) -> bool:
@@ -87,22 +97,48 @@ class TwoSided(OfRaces):
         number = self.number(asked)
         assert isinstance(asked, Position)
         us, them = divmod(number, self.positions)
-        return Equities(asked, number, *(float(x) for x in equities(self.equities[us, them])))
+        return Equities(asked, number, *(float(x) for x in self.decoded(self.equities[us, them])))
 
-    def lookup_many(self, us: Any, them: Any = None, *, column: str | None = None) -> Floats:
-        """(N, 4) or, cubeless, (N, 1) equities of many pairs of sides as `numbers` takes them; (N,) of one `column`.
+    @property
+    def names(self) -> tuple[str, ...]:
+        return EQUITY_COLUMNS[: self.equities.shape[2]]
 
-        float32 from stored integers, float64 from exact tables.
-        """
-        place = self._column(column, EQUITY_COLUMNS[: self.equities.shape[2]])
-        rows = self._many(*self.pairs(us, them))
-        return rows if place is None else rows[:, place]
+    def many(self, *numbers: NDArray[np.int64]) -> Array:
+        return self.decoded(np.asarray(self.equities[numbers]))
 
-    def _many(self, ours: NDArray[np.int64], theirs: NDArray[np.int64]) -> Floats:
-        n, columns = self.positions, self.equities.shape[2]
-        stored = self.equities
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        shown = [Column(c, "equity", "  " * (k == 0) + f" {self.printed}") for k, c in enumerate(self.names)]
+        return (Column("win", "chance"), *shown)
+
+    def values(self, numbers: NDArray[np.int64]) -> NDArray[np.float64]:
+        found = self.decoded(self.at(self.equities, numbers)).astype(np.float64)
+        return np.concatenate([found[:, :1] / 2 + 0.5, found], axis=1)
+
+    def read(self, name: str, stored: Array) -> NDArray[np.float64]:
+        return np.asarray(self.decoded(stored), np.float64)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class TwoSided(PairEquities):
+    """Equities of the side on roll: uint16, equity = value / 32767.5 - 1, or float64 equities."""
+
+    kind: ClassVar[str] = "two-sided"
+    printed: ClassVar[str] = "%+7.4f"
+
+    @classmethod
+    def rules(cls, points: int, chequers: int) -> tuple[ArrayRule, ...]:
+        n = board.count(points, chequers)
+        return (ArrayRule("equities", ((n, n, 1), (n, n, 4)), ("u2", "f8")),)
+
+    def decoded(self, stored: Array) -> Array:
+        return equities(stored)
+
+    def many(self, *numbers: NDArray[np.int64]) -> Array:
+        (ours, theirs), stored = numbers, self.equities
         if not (isinstance(stored, np.ndarray) and stored.flags.c_contiguous and stored.dtype == np.uint16):
-            return equities(np.asarray(stored[ours, theirs]))
+            return super().many(ours, theirs)
+        n, columns = self.positions, stored.shape[2]
         record = np.uint64 if columns == 4 else np.uint16  # one load a record instead of one a column
         flat = stored.reshape(-1).view(record)
         out = np.empty((len(ours), columns), np.float32)
@@ -113,21 +149,6 @@ class TwoSided(OfRaces):
             out[part] = equities(flat.take(where, mode="clip").view(np.uint16).reshape(-1, columns))
         return out
 
-    def answers(self, column: str | None = None) -> list[str]:
-        names = EQUITY_COLUMNS[: self.equities.shape[2]]
-        place = self._column(column, names)
-        return list(names) if place is None else [names[place]]
-
-    @property
-    def columns(self) -> tuple[Column, ...]:
-        names = EQUITY_COLUMNS[: self.equities.shape[2]]
-        shown = [Column(c, "equity", ("  " if k == 0 else "") + " %+7.4f") for k, c in enumerate(names)]
-        return (Column("win", "chance"), *shown)
-
-    def values(self, numbers: NDArray[np.int64]) -> NDArray[np.float64]:
-        found = equities(self.at(self.equities, numbers)).astype(np.float64)
-        return np.concatenate([found[:, :1] / 2 + 0.5, found], axis=1)
-
     def flat_values(self, numbers: NDArray[np.int64], block: dict[str, Array]) -> Iterator[Array]:
         for k in range(self.equities.shape[2]):
             column = equities(np.ascontiguousarray(block["equities"][..., k]).reshape(-1))
@@ -135,7 +156,7 @@ class TwoSided(OfRaces):
                 yield column / column.dtype.type(2) + column.dtype.type(0.5)
             yield column
 
-    def value_tables(self) -> dict[int, tuple[str, int, Floats]]:
+    def value_tables(self) -> dict[int, tuple[str, int, Array]]:
         if self.exact:
             return {}
         means = equities(np.arange(1 << 16, dtype=np.uint16))
@@ -174,7 +195,7 @@ class TwoSided(OfRaces):
 
     def errors(self) -> dict[str, float]:
         known = self.known_errors.tolist()
-        return {"win": known[0] / 2} | dict(zip(self.answers(), known, strict=False))
+        return {"win": known[0] / 2} | dict(zip(self.names, known, strict=False))
 
     @property
     def cost(self) -> float:
@@ -183,11 +204,10 @@ class TwoSided(OfRaces):
     def coarser(self) -> tuple[Coarser, ...]:
         if not self.cubeful:
             return ()
-        from bgfmt.tables import fine_two_sided as fine
+        from bgfmt.tables.fine_two_sided import finer
 
         lost = "the equities with a cube are dropped, the cubeless ones kept"
-        finer = () if self.exact else fine.made_of(self)
-        return (Coarser(TwoSided, self.cubeless, lost), *finer)
+        return (Coarser(TwoSided, self.cubeless, lost), *finer(self))
 
     def cubeless(self) -> TwoSided:
         """The cubeless column alone."""
@@ -198,4 +218,4 @@ class TwoSided(OfRaces):
             first: Rows = rows[..., :1]
         else:
             first = LazyRows((*rows.shape[:2], 1), rows.dtype, lambda a, b: rows[a:b][..., :1])
-        return replace(self, equities=first, **self._kept())
+        return replace(self, equities=first, **self.rearranged())

@@ -20,8 +20,7 @@ from bgfmt.errors import (
     SolverError,
     UnknownFormatError,
 )
-from bgfmt.files.database import Database, open_database, read_source
-from bgfmt.formats.opening import open_source
+from bgfmt.files.database import Database, open_database, open_source, read_source
 from bgfmt.solver.workers import workers_at
 from bgfmt.storage import PathLike, Source, chunks, system
 from bgfmt.tables import Table

@@ -200,8 +200,6 @@ export interface CubeAnswer {
   label: 1 | 2 | 3 | 4 | 5;
   /** What the label means. */
   label_text: string;
-  /** The identifier says a match score, and the answer is for money. */
-  score_ignored?: true;
 }
 
 /** One play of a roll. */
@@ -254,8 +252,6 @@ export interface PlayAnswer {
   approximate: boolean;
   /** The greatest error of each number, by name; null where none is known. */
   max_error: Record<string, number> | null;
-  /** The identifier says a match score, and the answer is for money. */
-  score_ignored?: true;
 }
 
 /** A position as programs need it. */

@@ -182,14 +182,20 @@ function asPosition(asked) {
   return { ...said, us, them: them && chequers(them) ? them : null };
 }
 
-/** A refusal of all that a question says beyond what tables alone answer, such as a match score. */
+/** A refusal of every option that a question does not have. */
 function refuse(more) {
   const name = Object.keys(more).find((one) => more[one] !== undefined && more[one] !== null);
   if (name) throw new NotCoveredError(`'${name}' is not looked at here: tables alone answer for money`);
 }
 
-/** A position with the rules of money play that options say; stored tables hold no gammons, so Jacoby's changes nothing. */
-function ruled(position, { beavers, jacoby, cube_value, ...more }) {
+const MATCH = "a match score is not covered: these tables hold answers for money alone; bgfmt serve answers at a score";
+
+/**
+ * A position with the rules of money play that options say; stored tables hold no gammons, so Jacoby's changes nothing.
+ * NotCoveredError at a match score, whether the identifier or an option says it.
+ */
+function ruled(position, { beavers, jacoby, cube_value, away, ...more }) {
+  if (position.score || away) throw new NotCoveredError(MATCH);
   refuse(more);
   const rules = Object.entries({ beavers, jacoby, cube_value }).filter(([, value]) => value !== undefined && value !== null);
   return { ...position, ...Object.fromEntries(rules) };
@@ -204,8 +210,6 @@ function checkRace(position) {
 
 /** Where an answer comes from; `errors` is null where no bound is known. */
 const origin = (table, errors) => ({ source: table.kind === "two-sided" ? "two-sided" : "one-sided", table: table.name, approximate: errors === null, max_error: errors });
-
-const ignored = (position) => (position.score ? { score_ignored: true } : {});
 
 /** How the cube lies and what it shows, beside the position. */
 const facts = (position, owner) => ({ position: countsText(position), cube: owner, cube_value: position.cube_value ?? 1 });
@@ -436,7 +440,7 @@ export async function cube(tables, asked, { cube: where, signal, ...more } = {})
   const { action, doubles, takes, beavers, sure, settled, certainty } = now;
   return {
     ...facts(position, owner), ...found, action, doubles, takes, beavers, sure, settled, certainty,
-    centered_cube: centered, owned_cube: owned, label, label_text: LABELS[label], ...ignored(position),
+    centered_cube: centered, owned_cube: owned, label, label_text: LABELS[label],
   };
 }
 
@@ -544,7 +548,7 @@ export async function play(tables, asked, roll, { cube: where, measure, top, sig
   if (roll === "all") answer.rolls = ranked.map((list, k) => ({ roll: rolls[k], ...list }));
   else Object.assign(answer, { roll: rolls[0], ...ranked[0] });
   const { table, error } = valuers[0];
-  return { ...answer, ...origin(table, error === null ? null : { value: error }), ...ignored(position) };
+  return { ...answer, ...origin(table, error === null ? null : { value: error }) };
 }
 
 // -- all of it --------------------------------------------------------------------------------------------------
@@ -563,19 +567,19 @@ export function describe(asked) {
 /** Everything the tables know of a position: cube, race and, with a roll ("all" for each of the 21), plays. */
 export async function probe(tables, asked, { roll, cube: where, measure, top, signal, ...rules } = {}) {
   const all = listOf(tables);
-  const position = ruled(asPosition(asked), rules);
+  const position = asPosition(asked);
   if (!chequers(position.us)) throw new PositionError(`${countsText(position)}: the game is over, one side has no chequers left`);
   const dice = roll ?? position.roll ?? null;
   const sections = {
-    cube: position.them ? cube(all, position, { cube: where, signal }) : Promise.reject(new NotCoveredError("the cube needs both sides")),
+    cube: position.them ? cube(all, position, { cube: where, signal, ...rules }) : Promise.reject(new NotCoveredError("the cube needs both sides")),
     race: race(all, position, { signal }),
-    play: dice === null ? null : play(all, position, dice, { cube: where, measure, top, signal }),
+    play: dice === null ? null : play(all, position, dice, { cube: where, measure, top, signal, ...rules }),
   };
   const question = {
     position: typeof asked === "string" ? asked : countsText(position),
     roll: dice === null ? null : dice === "all" ? "all" : parseRoll(dice).join(""),
     cube: ownerOf(position, where),
-    measure: measure ?? (position.them ? "money" : "mean"),
+    measure: measure ?? (!position.them ? "mean" : position.score || rules.away ? "match" : "money"),
     table: null,
   };
   const out = { question, position: describe(position) };

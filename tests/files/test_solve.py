@@ -18,6 +18,8 @@ import pytest
 import bgfmt
 from bgfmt.cli import run as command
 from bgfmt.errors import CapabilityError, FormatNeededError, OptionError, OutputExistsError, SolverError
+from bgfmt.solver.one_sided import MeanRollsSolver, OneSidedSolver
+from bgfmt.solver.two_sided import TwoSidedSolver
 from tests.conftest import GOLDEN
 
 SIX_BY_SIX = (
@@ -31,12 +33,8 @@ def no_work(monkeypatch: pytest.MonkeyPatch) -> None:
     def never(*arguments: object, **options: object) -> None:
         raise AssertionError("work was begun")
 
-    for module, function in (
-        ("one_sided", "one_sided"),
-        ("two_sided", "two_sided"),
-        ("one_sided", "mean_rolls"),
-    ):
-        monkeypatch.setattr(import_module(f"bgfmt.solver.{module}"), function, never)
+    for solver in (OneSidedSolver, TwoSidedSolver, MeanRollsSolver):
+        monkeypatch.setattr(solver, "solve", never)
     monkeypatch.setattr("bgfmt.files.stores.Filling.run", never)
 
 

@@ -62,6 +62,29 @@ def test_numbers_that_are_no_equities_come_back(how: str, columns: int) -> None:
     assert np.array_equal(np.asarray(unpacked(packed(one)).equities), one.equities)
 
 
+@pytest.mark.parametrize(
+    ("points", "chequers", "columns", "most"), [(1, 1, 4, 2400), (4, 4, 1, 1.4), (6, 5, 4, 1.02)]
+)
+def test_numbers_that_nothing_predicts_take_little_more_than_their_own_size(
+    points: int, chequers: int, columns: int, most: float
+) -> None:
+    """Where factors make a tile no smaller, they are left out; the reader made from the page agrees."""
+    n = board.count(points, chequers)
+    one = of(points, chequers, rng.integers(0, 65536, (n, n, columns)))
+    data = packed(one)
+    assert len(data) < (most if most > 2 else most * np.asarray(one.equities).nbytes)
+    assert np.array_equal(np.asarray(unpacked(data).equities), one.equities)
+    if n < 100:
+        records = packed_reader.read(data)
+        assert all(tuple(one.equities[us, them].tolist()) == record for (us, them), record in records.items())
+
+
+def test_tiles_that_pack_well_keep_their_factors(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which bytes the factors have depends on the processor, so that these cannot be compared with stored ones."""
+    monkeypatch.setattr(model, "without_factors", lambda tile: pytest.fail("left out the factors"))
+    assert np.array_equal(unpacked(packed(table())).equities[5], np.asarray(table().equities)[5])
+
+
 def test_factors_are_found_and_pay() -> None:
     data = packed(solver.two_sided(6, 5))
     tile = unpacked(data).equities.reader.model(0, 0)  # type: ignore[attr-defined]

@@ -13,8 +13,8 @@ import bgfmt
 from bgfmt import Position, Side, formats
 from bgfmt.cli import run
 from bgfmt.errors import BgfmtError, CapabilityError, FormatError, LossError, SolverError
+from bgfmt.extras.lab.solver import gnubg_2001
 from bgfmt.files.database import read_source
-from bgfmt.solver import gnubg2001
 from bgfmt.storage import MemorySink, Source
 from bgfmt.tables import OneSided, TwoSided, same_numbers
 from tests.conftest import GOLDEN
@@ -23,8 +23,8 @@ MD5 = "ffbb2108abe1fd1a79c6d9d3eadf56cf"
 
 
 @cache
-def parts() -> gnubg2001.Parts:
-    return gnubg2001.solve()
+def parts() -> gnubg_2001.Parts:
+    return gnubg_2001.solve()
 
 
 @pytest.fixture

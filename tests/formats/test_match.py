@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import bgfmt
-from bgfmt import formats, met
+from bgfmt import formats, met, solver
 from bgfmt.analysis.at_score import judge_from, rank_from, refusal, roller_at
 from bgfmt.analysis.ondemand import solve_match
 from bgfmt.errors import (
@@ -28,7 +28,7 @@ from bgfmt.formats.match import BgfmtMatch, check_blocks
 from bgfmt.game.board import Position, Side
 from bgfmt.met import Met
 from bgfmt.met.score import Score
-from bgfmt.solver.match import match_score, plan_match_score
+from bgfmt.solver.match import match_score
 from bgfmt.storage import Source
 from bgfmt.tables import MatchScore
 from bgfmt.tables.match_score import Cube
@@ -232,7 +232,7 @@ def test_solve_to_file(tmp_path: Path) -> None:
     with pytest.raises(SolverError, match="recipe"):
         bgfmt.solve("match", 3, 2, tmp_path / "x.bgm", **how, recipe="gnubg")
     assert not (tmp_path / "x.bgm").exists()
-    planned = plan_match_score(6, 10, (5, 9), XG2)
+    planned = solver.plan("match", 6, 10, away=(5, 9), met=XG2)
     assert planned.memory < 6e9
     assert planned.output > 3.3e9
 

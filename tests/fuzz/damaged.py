@@ -27,8 +27,8 @@ from typing import Any
 
 import bgfmt
 from bgfmt import met, solver
+from bgfmt.extras.lab.solver import gnubg_2001
 from bgfmt.files.solve import solve_stored
-from bgfmt.solver import gnubg2001
 from bgfmt.solver.match import match_score
 from bgfmt.tables import flat
 from tests.support import damage
@@ -99,7 +99,7 @@ def seeds(folder: Path) -> Iterator[Seed]:
     fine = [way.make() for way in bgfmt.load(GOLDEN / "gnubg" / "ts_06x02.bd").coarser() if not way.lost]
     tables |= {f"fine-{table.arrays()['equities'].dtype}": table for table in fine}
     yield from stored(folder / "store")
-    yield written(folder, "2001", list(gnubg2001.solve()), "gnubg-2001")
+    yield written(folder, "2001", list(gnubg_2001.solve()), "gnubg-2001")
     yield written(folder, "six points", solver.one_sided(6, recipe="bgsage"), "bgsage")
     for kind, table in tables.items():
         for format in bgfmt.formats.known():

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from bgfmt.errors import BgfmtError, CapabilityError, NotCoveredError
-from bgfmt.formats.gnubg.header import GnubgHeader
+from bgfmt.formats.gnubg.family import GnubgHeader
 from bgfmt.formats.records import AsRead, facts_of
 from bgfmt.game.board import Position, Side
 from bgfmt.tables import KINDS, Table, same_numbers

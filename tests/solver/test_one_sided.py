@@ -286,7 +286,7 @@ def test_plans_grow_and_read_as_sentences() -> None:
     assert all(a.seconds < b.seconds and a.memory < b.memory for a, b in itertools.pairwise(plans))
     assert "37,442,160 positions" in str(plans[-1])
     assert plans[0].output == pytest.approx(1465788, rel=0.05)
-    assert plan("one-sided", 6, normal=True).output == 40 + 16 * 54264
+    assert plan("normal-distribution", 6).output == 40 + 16 * 54264
     assert plan("one-sided", 6, recipe="bgsage").output == 4_899_292
     assert plan("one-sided", 5, gammon=False).output == pytest.approx(319402, rel=0.05)
     assert plan("one-sided", 13).memory == pytest.approx(9.27e9, rel=0.05)

@@ -21,7 +21,7 @@ import bgfmt
 from bgfmt import solver
 from bgfmt.cli import run as command
 from bgfmt.errors import SolverError
-from bgfmt.formats.gnubg.header import canonical_two_sided
+from bgfmt.formats.gnubg import HeaderFacts
 from bgfmt.game.board import count, rank, unrank
 from bgfmt.game.moves import ROLLS, race_plays
 from bgfmt.solver.layers import layer_cuts, pip_order
@@ -42,7 +42,8 @@ FILES = sorted(f for f in (GOLDEN / "gnubg").glob("ts_*[0-9].bd") if f.name < "t
 def file_bytes(points: int, chequers: int, **options: object) -> bytes:
     table = solver.two_sided(points, chequers, **options)  # type: ignore[arg-type]
     cubeful = table.equities.shape[2] == 4
-    return canonical_two_sided(points, chequers, cubeful=cubeful) + np.asarray(table.equities).tobytes()
+    header = HeaderFacts("TS", points, chequers, cubeful=cubeful).canonical
+    return header + np.asarray(table.equities).tobytes()
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda p: p.stem)
@@ -207,9 +208,12 @@ def test_workers_given_stay_open() -> None:
 # -- long work is safe (see test_stores.py as well) ----------------------------------------------------
 
 
-def test_exact_tables_are_made_in_memory() -> None:
-    with pytest.raises(SolverError, match="made in memory only"):
-        solver.two_sided(2, 2, recipe="exact", out=np.zeros((6, 6, 4)))
+def test_exact_tables_fill_an_array_that_is_given() -> None:
+    out = np.zeros((6, 6, 4))
+    assert solver.two_sided(2, 2, recipe="exact", out=out).equities is out
+    assert np.array_equal(out, solver.two_sided(2, 2, recipe="exact").equities)
+    with pytest.raises(SolverError, match="out must be"):
+        solver.two_sided(2, 2, recipe="exact", out=np.zeros((6, 6, 4), np.uint16))
 
 
 def test_killed_and_resumed_on_the_command_line(tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ from bgfmt.storage import (
     open_source,
     system,
 )
+from bgfmt.storage.source import open_regular
 from bgfmt.tables import same_numbers
 
 
@@ -166,7 +167,7 @@ def test_a_fifo_that_takes_the_place_of_a_file_is_no_trap(
     os.mkfifo(tmp_path / "fifo")
     monkeypatch.setattr(system.os, "stat", lambda path: os.lstat(_file(tmp_path)))
     with pytest.raises(OSError, match="a FIFO"):
-        system.open_regular(tmp_path / "fifo")
+        open_regular(tmp_path / "fifo")
 
 
 def test_nothing_to_let_pages_go_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -312,6 +312,42 @@ async function drag(page, from, to) {
   await page.mouse.up();
 }
 
+const NO_BEAVERS = "XGID=-BCBB----------------abbc-:0:0:1:00:0:0:0:0:10";
+
+for (const [mode, base] of Object.entries(PAGES)) {
+  test(`an identifier's rules hold, ${mode}`, () =>
+    visit(base, "", async (page) => {
+      await set(page, NO_BEAVERS);
+      assert.match(search(page), /&beavers=false$/);
+      assert.equal(await page.locator("#action .verdict").textContent(), "No double, take");
+      const link = search(page);
+      await page.goto(base + link);
+      await settled(page);
+      assert.equal(await page.locator("#action .verdict").textContent(), "No double, take");
+      assert.equal(search(page), link);
+    }));
+}
+
+test("a static page answers no match question with numbers for money", async () => {
+  for (const text of ["?p=0,1,0,0,2/0,1,2&away=2-4&roll=61&met=g11&extend_met=true", "?p=XGID%3D--A--A----------------aa--%3A0%3A1%3A1%3A61%3A3%3A4%3A0%3A7%3A10"]) {
+    await visit(PAGES.static, text, async (page) => {
+      for (const name of ["Cube action", "Plays", "All rolls"]) {
+        assert.match(await region(page, name).textContent(), /Not covered: .*match score/, name);
+        assert.equal(await region(page, name).getByRole("table").count(), 0, name);
+      }
+      assert.equal((await cells(page, "Race")).length, 6);
+      assert.match(await status(page), /match score is not covered/);
+      const group = page.getByRole("group", { name: "Match score" });
+      assert.ok(await group.getByRole("checkbox", { name: "Match play" }).isChecked());
+      assert.equal(search(page), text, "the link is as it was");
+      await group.getByRole("checkbox", { name: "Match play" }).uncheck();
+      await settled(page);
+      assert.match(await region(page, "Cube action").textContent(), /ouble/);
+      assert.equal(await region(page, "Cube action").getByRole("table").count(), 1);
+    });
+  }
+});
+
 test("served and static say the same", async () => {
   const said = {};
   for (const [mode, base] of Object.entries(PAGES)) {

@@ -170,7 +170,7 @@ def _databases(path: str) -> bool:
     if not os.path.isdir(path):
         return asking.suffixed(path)
     from bgfmt.extras.matches.annotate.files import SUFFIXES
-    from bgfmt.formats.opening import parts_of
+    from bgfmt.files.database import parts_of
 
     if parts_of(path):
         return True

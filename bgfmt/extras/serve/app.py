@@ -121,7 +121,7 @@ class Service:
         else:
             items, common = bulk.items_of_object(route, data, most)
         answers = list(bulk.answer_all(self.answers, route, items, common))
-        missing = sum(bulk.refused(one) == "not_covered" for one in answers)
+        missing = sum("error" in one and one["error"]["code"] == "not_covered" for one in answers)
         self.metrics.asked(f"/v1/{route}", len(answers), missing)
         return b"".join(to_json(one) + b"\n" for one in answers) if lines else to_json({"results": answers})
 

@@ -6,7 +6,7 @@ import asyncio
 import json
 import zlib
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -21,7 +21,7 @@ from bgfmt.extras.serve.parameters import from_object, question
 from bgfmt.extras.serve.refusals import Refusal
 from bgfmt.game import board
 from bgfmt.tables import Table
-from bgfmt.tables.numbering import CHUNK, Numbered
+from bgfmt.tables.base import CHUNK, Numbered
 
 DEEPEST = 20
 BODY_SECONDS = 30.0
@@ -157,12 +157,6 @@ def answer_all(answers: Answers, route: str, items: list[Any], common: Question)
         except Refusal as refusal:
             refusal.row = row
             yield asked | refusal.body()
-
-
-def refused(answer: Mapping[str, Any]) -> str | None:
-    """The code of an item that was refused; an answer's own "error", of the cube, is a number or nothing."""
-    error = answer.get("error")
-    return error["code"] if isinstance(error, dict) else None
 
 
 # -- look-ups as bytes -----------------------------------------------------------------------------------

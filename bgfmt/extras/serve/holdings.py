@@ -97,6 +97,11 @@ class Holdings(list[Holding]):
         self.close()
 
 
+def legible(name: str) -> str:
+    """A name from the command line or a folder as text that can be sent: bytes that are no UTF-8 become U+FFFD."""
+    return os.fsencode(name).decode("utf-8", "replace")
+
+
 def split_name(text: str) -> tuple[str, str]:
     """(name, path) of "PATH" or "NAME=PATH"; a file whose own name has a "=" is taken as a path."""
     name, equals, path = text.partition("=")
@@ -109,13 +114,14 @@ def split_name(text: str) -> tuple[str, str]:
 
 def _open(text: str, taken: set[str], reading: dict[str, Any]) -> Holding:
     wanted, path = split_name(text)
+    wanted = legible(wanted)
     name, k = wanted, 2
     while name in taken:
         name, k = f"{wanted}-{k}", k + 1
     database = open_database(path, guard=True, **reading)
     if is_url(path):
         size = database.source.size
-        made = hashlib.sha256(f"{database.format.name} {size} {database.name}".encode())
+        made = hashlib.sha256(f"{database.format.name} {size} {legible(database.name)}".encode())
         return Holding(name, database, None, size, made.hexdigest()[:32])
     if is_address(path) or os.path.isdir(path):
         return _of_many(name, database, path)
@@ -140,7 +146,11 @@ def _of_many(name: str, database: Database, path: str) -> Holding:
         for file in sorted(file for file in Path(path).rglob("*") if file.is_file()):
             status = file.stat()
             size += status.st_size
-            made.update(f"{file.relative_to(path)} {status.st_size} {status.st_mtime_ns}".encode())
+            made.update(
+                f"{file.relative_to(path)} {status.st_size} {status.st_mtime_ns}".encode(
+                    "utf-8", "surrogateescape"
+                )
+            )
     return Holding(name, database, None, size, made.hexdigest()[:32])
 
 

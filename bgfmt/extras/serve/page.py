@@ -14,7 +14,7 @@ from pathlib import Path
 from urllib.parse import quote, urlsplit
 
 from bgfmt.errors import CapabilityError, OutputExistsError
-from bgfmt.extras.serve.holdings import Holdings
+from bgfmt.extras.serve.holdings import Holdings, legible
 from bgfmt.storage import is_url, system
 from bgfmt.storage.publish import new_folder, settle
 
@@ -86,7 +86,7 @@ class Link:
             raise CapabilityError(f"a link is NAME=URL with an http or https address, not {text!r}")
         if parts.username is not None:
             raise CapabilityError("a link for everyone to see cannot hold a user and password")
-        return cls(name, url)
+        return cls(legible(name), legible(url))
 
     @property
     def origin(self) -> str:
@@ -109,7 +109,7 @@ def write(
     ------
     OutputExistsError for an existing `out` without `force`; FormatError or OSError for a file that holds no table.
     """
-    target, links = Path(out), list(links)
+    target, links, title = Path(out), list(links), legible(title)
     settle(target)
     if os.path.lexists(target) and not force:
         raise OutputExistsError(f"{target}: exists already")

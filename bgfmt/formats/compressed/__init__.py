@@ -50,14 +50,9 @@ class BgfmtTwoSided(Format[TwoSided]):
         reader = Reader(source, offset, shape, directory)
         equities = PackedRows(reader)
         table = TwoSided(
-            points=shape.points,
-            chequers=shape.chequers,
-            equities=equities,
-            provenance=source.name,
-            carried=(*carried, AsRead((equities,), reader)),
-            release=source.release,
-            **fields,
-        )
+            points=shape.points, chequers=shape.chequers, equities=equities, provenance=source.name,
+            carried=(*carried, AsRead((equities,), reader)), release=source.release, **fields,
+        )  # fmt: skip
         return Reading(table, Extent(offset, shape.size))
 
     def info(self, reading: Reading[TwoSided]) -> dict[str, Any]:

@@ -18,7 +18,8 @@ from bgfmt.jit.compiler import cgutils, ir, types
 
 ROWS, LANES = 4, 32  # of a block of products
 HALF = LANES // 2
-_NONE = np.uint64(0)
+U = np.uint64
+_NONE = U(0)
 I16, I32, I64, F64 = ir.IntType(16), ir.IntType(32), ir.IntType(64), ir.DoubleType()
 
 
@@ -191,12 +192,8 @@ def raise_row(data: Any, at: Any, parts: Any, shifts: Any, out: Any) -> None:
     """
     to = _NONE
     for c in range(len(parts)):
-        wide, narrow, pairs = (
-            np.uint64(parts[c, WIDE]),
-            np.uint64(parts[c, NARROW]),
-            np.uint64(parts[c, PAIRS]),
-        )
-        a, s = np.uint64(at + parts[c, BEFORE]), np.uint64(parts[c, SHIFTS])
+        wide, narrow, pairs = U(parts[c, WIDE]), U(parts[c, NARROW]), U(parts[c, PAIRS])
+        a, s = U(at + parts[c, BEFORE]), U(parts[c, SHIFTS])
         for k in range(wide):
             value = np.int32(data[a + k]) << 8 | (np.int32(data[a + wide + k]) & 255)
             out[to + k] = np.int32(value) << np.int32(shifts[s + k])
@@ -217,12 +214,8 @@ def add_prediction(row: Any, data: Any, at: Any, parts: Any, out: Any) -> None:
     factors from data[at] (int8) on."""
     to = _NONE
     for c in range(len(parts)):
-        wide, narrow, pairs = (
-            np.uint64(parts[c, WIDE]),
-            np.uint64(parts[c, NARROW]),
-            np.uint64(parts[c, PAIRS]),
-        )
-        a = np.uint64(at + parts[c, BEFORE])
+        wide, narrow, pairs = U(parts[c, WIDE]), U(parts[c, NARROW]), U(parts[c, PAIRS])
+        a = U(at + parts[c, BEFORE])
         total: Any = np.int64(0)
         for k in range(wide):
             value = np.int32(data[a + k]) << 8 | (np.int32(data[a + wide + k]) & 255)

@@ -46,12 +46,8 @@ MOST_GROUP = 8192
 MOST_FACTS = 1 << 16
 MOST_WIDE, MOST_NARROW, MOST_PAIRS = 256, 1024, 1024
 CLASS_BYTES = 16 * 65 * 2
-SYMBOLS, MIDDLE, ESCAPE, WHOLE = (
-    64,
-    31,
-    63,
-    4096,
-)  # of residuals: how many, of 0, of all others, sum of frequencies
+#: symbols of residuals: how many, that of 0, that of all others; the sum of their frequencies
+SYMBOLS, MIDDLE, ESCAPE, WHOLE = 64, 31, 63, 4096
 HEADER = Struct(
     "magic" / Const(MAGIC),
     "version" / Const(VERSION, Int16ul),
@@ -164,14 +160,7 @@ def read_shape(source: Source, offset: int) -> Shape:
         if not right:
             raise HeaderError(source.name, field, offset + at, expected, found)
     shape = Shape(
-        header.points,
-        header.chequers,
-        header.columns,
-        1 << header.block,
-        groups,
-        n,
-        header.facts,
-        header.size,
+        **{name: header[name] for name in Shape.__dataclass_fields__} | {"block": 1 << header.block}
     )
     if shape.size < shape.first_strip:
         raise HeaderError(source.name, "size", offset + 24, f"at least {shape.first_strip}", shape.size)

@@ -92,7 +92,7 @@ WIDE, NARROW = (32767, 24), (127, 14)  # greatest factor, fractional bits
 FINE, FINE_STEPS = (
     7,
     0.335,
-)  # greatest factor, and the step in standard deviations (best for a Gaussian's 15 steps)
+)  # greatest factor, the step in standard deviations (best for a Gaussian's 15 steps)
 
 
 class Factors(NamedTuple):
@@ -111,6 +111,14 @@ def fit(tile: NDArray[np.uint16], seed: int) -> tuple[Bytes, Bytes, TileModel]:
     columns = [_as_bytes(wide.right.T, narrow.right.T, fine.right.T) for wide, narrow, fine in factors]
     shifts = [(wide.shifts, narrow.shifts, fine.shifts[::2]) for wide, narrow, fine in factors]
     return np.concatenate(rows, axis=1), np.concatenate(columns, axis=1), TileModel(shifts)
+
+
+def without_factors(tile: NDArray[np.uint16]) -> tuple[Bytes, Bytes, TileModel]:
+    """As `fit`, but no factors: every prediction is 32768."""
+    rows, columns, many = tile.shape
+    none = np.zeros(0, np.uint8)
+    bare = TileModel([(none, none, none)] * many)
+    return np.zeros((rows, 0), np.uint8), np.zeros((columns, 0), np.uint8), bare
 
 
 def _as_bytes(wide: Matrix, narrow: Matrix, fine: Matrix) -> Bytes:
@@ -213,9 +221,8 @@ def _worth(rest: Matrix, u: Matrix, b: Matrix, price: float, rng: np.random.Gene
     for before, k in zip([0, *steps], steps, strict=False):
         some -= u[sample, before:k] @ b[before:k]
         rounded = np.abs(np.rint(some[:, :width])).reshape(len(sample), width // min(BLOCK, width), -1)
-        costs.append(
-            float(_bits(rounded.mean(axis=2)).mean()) * rows * columns + price * k * (rows + columns)
-        )
+        bits = float(_bits(rounded.mean(axis=2)).mean())
+        costs.append(bits * rows * columns + price * k * (rows + columns))
     return int(steps[int(np.argmin(costs))])
 
 

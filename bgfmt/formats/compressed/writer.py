@@ -95,8 +95,11 @@ def _strip(
 
     def packed(j: int) -> tuple[TileModel, Bytes, memoryview, Numbers]:
         tile = strip[:, edges[j] : edges[j + 1]]
-        left, right, tile_model = model.fit(tile, g * shape.groups + j)
-        return tile_model, _sealed(right), *_segments(tile, left, right, tile_model, shape)
+        factored = _packed(tile, shape, *model.fit(tile, g * shape.groups + j))
+        if factored[1].nbytes + len(factored[2]) < tile.nbytes:
+            return factored
+        bare = _packed(tile, shape, *model.without_factors(tile))  # blocks by themselves, plain where need be
+        return min(factored, bare, key=lambda one: one[1].nbytes + len(one[2]))
 
     with _one_thread, threadpool_limits(1, "blas"), ThreadPoolExecutor(AT_ONCE) as pool:
         for j, (tile_model, factors, data, lengths) in enumerate(pool.map(packed, range(shape.groups))):
@@ -109,28 +112,20 @@ def _strip(
     lengths = np.array(sizes).T  # (rows, tiles)
     at = begin + len(head) + 8 * (lengths.size + 1) + 4 + sum(factors.nbytes for factors in beside)
     index = at + np.concatenate([[0], np.cumsum(lengths)])
-    pieces: list[Any] = [head, sealed(index.astype("<u8").tobytes()), *beside]
-    ends = np.cumsum(lengths, axis=0)
+    ends, pieces = np.cumsum(lengths, axis=0), list[Any]()
     for first in range(0, len(lengths), 1024):
         rows = range(first, min(len(lengths), first + 1024))
-        pieces.append(
-            b"".join(
-                data[ends[k, j] - lengths[k, j] : ends[k, j]] for k in rows for j, data in enumerate(segments)
-            )
+        parts = (
+            data[ends[k, j] - lengths[k, j] : ends[k, j]] for k in rows for j, data in enumerate(segments)
         )
-    return pieces
+        pieces.append(b"".join(parts))
+    return [head, sealed(index.astype("<u8").tobytes()), *beside, *pieces]
 
 
-def _sealed(factors: Bytes) -> Bytes:
-    """Factors, (m, bytes), with the checksum of each row of them behind it."""
-    sums = np.frombuffer(b"".join(crc(row) for row in np.ascontiguousarray(factors)), np.uint8)
-    return np.concatenate([factors, sums.reshape(-1, 4)], axis=1)
-
-
-def _segments(
-    tile: NDArray[np.uint16], left: Bytes, right: Bytes, tile_model: TileModel, shape: Shape
-) -> tuple[memoryview, Numbers]:
-    """Row segments of a tile, one behind the other, and their sizes."""
+def _packed(
+    tile: NDArray[np.uint16], shape: Shape, left: Bytes, right: Bytes, tile_model: TileModel
+) -> tuple[TileModel, Bytes, memoryview, Numbers]:
+    """A tile by the factors of its rows and columns: model, sealed factors of columns, row segments, their sizes."""
     from bgfmt.formats.compressed import kernels_records
 
     ladder, edges = model.ladder(), model.class_edges()
@@ -152,4 +147,5 @@ def _segments(
         for end, length in zip(np.cumsum(sizes[rows]).tolist(), sizes[rows].tolist(), strict=True):
             data[end - 4 : end] = crc(data[end - length : end - 4])
         out += data
-    return memoryview(out), sizes
+    sums = np.frombuffer(b"".join(crc(row) for row in np.ascontiguousarray(right)), np.uint8)
+    return tile_model, np.concatenate([right, sums.reshape(-1, 4)], axis=1), memoryview(out), sizes

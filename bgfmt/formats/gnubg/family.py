@@ -1,35 +1,218 @@
-"""What gnubg's formats share: a header of 40 bytes or none, and the numbers behind it."""
+"""GNU Backgammon's databases: 40 ASCII bytes of header, or none, and the numbers behind them.
+
+offset  one-sided                 two-sided            hypergammon       source
+0       "gnubg"                   "gnubg"              "gnubg"           files of makebearoff, makehyper 1.07
+5       "-"  (ignored)            "-"                  "-"
+6       "OS"                      "TS"                 "H"
+7       "-"                       "-"                  chequers, 1 digit
+9       points, 2 digits          points               "x" ...
+12      chequers, 2 digits        chequers
+15      1 = gammon distributions  1 = cubeful
+17      1 = compressed            "x" ...
+19      1 = normal distribution
+20..38  "x" filling, ignored
+39      line feed, ignored
+
+The reader takes each number as C's `atoi` does (blanks and a sign allowed, up to the first non-digit); any
+non-zero number is true. We read as liberally and write the canonical form, except that a copy repeats the
+header it was read with. makebearoff writes two-sided files of 24 points, which gnubg itself refuses.
+"""
 
 from __future__ import annotations
 
+import re
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any, ClassVar
+from math import prod
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bgfmt.errors import BgfmtError, CapabilityError
-from bgfmt.formats.base import Format, Head, Layout, Option, Options, Outlet, Reading, Region, Salvage, T
-from bgfmt.formats.gnubg import header
-from bgfmt.formats.gnubg.header import SIZE, GnubgHeader, Said
-from bgfmt.formats.records import Record
-from bgfmt.game import moves
+from bgfmt.errors import BgfmtError, CapabilityError, HeaderError
+from bgfmt.formats.base import (
+    Extent,
+    Format,
+    Head,
+    Layout,
+    Option,
+    Options,
+    Outlet,
+    Reading,
+    Region,
+    Salvage,
+    T,
+    shown,
+)
+from bgfmt.formats.records import Fact, Record, number, truth
+from bgfmt.game import board, moves
 from bgfmt.game.board import Side
 from bgfmt.storage import Source
 from bgfmt.tables import Table
+
+SIZE = 40
+FOUR_GIB = 1 << 32
+HYPER_POINTS, ROLLS = 25, 32
+KINDS = {"OS": "one-sided", "ND": "normal-distribution", "TS": "two-sided", "H": "hypergammon"}  # of tables
+DTYPES = {"OS": "<u2", "ND": "<f4", "TS": "<u2", "H": "u1"}
+#: the most points a header is read with: gnubg takes 23, and makebearoff writes two-sided files of 24
+MOST_POINTS = {"OS": 23, "ND": 23, "TS": 24, "H": HYPER_POINTS}
 
 LEAST_SAME = 30  # of 40 header bytes
 FOR_SIZE = 8
 MOST = 12  # headers of one kind that are tried
 MOST_BYTES = 2 << 30
 
+# ---- the header
+
+
+@dataclass(frozen=True)
+class HeaderFacts:
+    """What a header says, read as gnubg reads it. kind : "OS", "ND" (normal distribution), "TS" or "H"."""
+
+    kind: str
+    points: int
+    chequers: int
+    gammon: bool = False
+    compressed: bool = False
+    cubeful: bool = False
+
+    @property
+    def canonical(self) -> bytes:
+        """The header that gnubg's programs write to say it."""
+        size = f"{self.points:02d}-{self.chequers:02d}"
+        normal = self.kind == "ND"
+        text = {
+            "H": f"gnubg-H{self.chequers}",
+            "TS": f"gnubg-TS-{size}-{self.cubeful:d}",
+        }.get(
+            self.kind,
+            f"gnubg-OS-{size}-{self.gammon or normal:d}-{self.compressed and not normal:d}-{normal:d}",
+        )
+        return text.ljust(SIZE - 1, "x").encode() + b"\n"
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of the numbers behind the header, where they are not compressed; one row a position of the side on roll."""
+        n = board.count(self.points, self.chequers)
+        two = (n, n, 4 if self.cubeful else 1)
+        one = (n, 2 * ROLLS if self.gammon else ROLLS)
+        return {"TS": two, "H": (n, n, 28), "ND": (n, 4)}.get(self.kind, one)
+
+    @property
+    def size(self) -> int | None:
+        """Bytes of the numbers; None for a compressed file, whose index has to be read."""
+        packed = self.compressed and self.kind == "OS"
+        return None if packed else prod(self.shape) * np.dtype(DTYPES[self.kind]).itemsize
+
+    @property
+    def title(self) -> str:
+        """The table in a few words, as `6x6 two-sided`."""
+        size = {"TS": f"{self.points}x{self.chequers}", "H": f"{self.chequers}-chequer"}
+        return f"{size.get(self.kind, f'{self.points}-point')} {KINDS[self.kind]}"
+
+
+def kind_of(head: bytes) -> str:
+    """What a file that begins so is: "OS", "ND" (one-sided, normal distribution), "TS", "H", or "" for none."""
+    if head[:5] != b"gnubg":
+        return ""
+    if head[6:8] == b"OS":
+        return "ND" if len(head) >= SIZE and _atoi(head, 19) else "OS"
+    if head[6:8] == b"TS":
+        return "TS"
+    return "H" if head[6:7] == b"H" else ""
+
+
+def read_header(head: bytes) -> HeaderFacts | None:
+    """What 40 bytes say; None where they are no header of gnubg's. The numbers may be out of bounds."""
+    kind = kind_of(head)
+    if not kind or len(head) < SIZE:
+        return None
+    if kind == "H":
+        return HeaderFacts(kind, HYPER_POINTS, _atoi(head, 7))
+    points, chequers, flag = _atoi(head, 9), _atoi(head, 12), bool(_atoi(head, 15))
+    if kind == "TS":
+        return HeaderFacts(kind, points, chequers, cubeful=flag)
+    return HeaderFacts(kind, points, chequers, gammon=flag, compressed=bool(_atoi(head, 17)))
+
+
+def _atoi(head: bytes, at: int) -> int:
+    """The decimal number at a place of a header, as C's `atoi` reads it: 0 where there is no digit."""
+    match = re.match(rb"[ \t\n\v\f\r]*([+-]?\d+)", head[at:SIZE])
+    return int(match.group(1)) if match else 0
+
+
+@dataclass(frozen=True)
+class GnubgHeader(Record):
+    """The 40 header bytes of the file a table was read from, or none for a file without header."""
+
+    raw: bytes
+
+    def rearranged(self) -> Self | None:
+        return None if self.raw else self
+
+    def facts(self) -> Mapping[str, Fact]:
+        return {"gnubg_header": self.raw.hex()}
+
+    @classmethod
+    def from_facts(cls, facts: Mapping[str, Any]) -> Self | None:
+        if "gnubg_header" not in facts:
+            return None
+        text = facts["gnubg_header"]
+        if not isinstance(text, str) or len(text) not in (0, 2 * SIZE):
+            raise ValueError(f"gnubg_header: expected 80 hexadecimal digits or none, found {text!r}")
+        return cls(bytes.fromhex(text))
+
+    def odd(self, table: Table) -> str | None:
+        if not self.raw:
+            return None
+        facts = read_header(self.raw)
+        if facts is None or facts.canonical != self.raw:
+            return f"the header {shown(self.raw)} is not as gnubg's programs write it"
+        if (KINDS[facts.kind], facts.points, facts.chequers) != (table.kind, table.points, table.chequers):
+            return f"the header {shown(self.raw)} is that of another table"
+        return None
+
+
+@dataclass(frozen=True)
+class GnubgRows(Record):
+    """How a one-sided file keeps its rows: compressed or not, and the bytes of an index entry."""
+
+    compressed: bool
+    entry: int = 0
+
+    def facts(self) -> Mapping[str, Fact]:
+        return {"compressed": self.compressed} | ({"entry": self.entry} if self.entry else {})
+
+    @classmethod
+    def from_facts(cls, facts: Mapping[str, Any]) -> Self | None:
+        if "compressed" not in facts:
+            return None
+        entry = number(facts.get("entry", 0))
+        if entry not in (0, 6, 8):
+            raise ValueError(f"entry: expected 6 or 8 bytes, found {entry}")
+        return cls(truth(facts["compressed"]), entry)
+
+
+def _headed(table: Table) -> bool:
+    """Whether the file a table was read from has a header."""
+    record = table.record(GnubgHeader)
+    return record is not None and bool(record.raw)
+
+
+def header_regions(header: bytes) -> tuple[Region, ...]:
+    """The header as regions of a layout: what gnubg reads, and the filling it ignores."""
+    if not header:
+        return ()
+    read_to = {"TS": 16, "H": 8}.get(kind_of(header), 20)
+    return Region("header", 0, read_to), Region("header filling", read_to, SIZE - read_to)
+
+
 # ---- what the numbers of a file without header say of the table they belong to
 
 FEW = 40  # sides whose chance to bear off in one roll is compared
-OF = 36
 LOOKED_AT = 64  # rows of a two-sided table
 
 
@@ -42,10 +225,7 @@ def fits_two_sided(rows: NDArray[Any], points: int) -> bool:
     some = rows[np.unique(np.linspace(0, len(rows) - 1, LOOKED_AT, dtype=np.int64))]
     if not (some[0] == 0xFFFF).all() or some[1:, 0].any():
         return False
-    sides = min(len(rows), FEW)
-    wanted = np.array([one_roll(number, points) for number in range(1, sides)], np.int64)
-    found = rows[1:sides][:, 1, 0].astype(np.int64)
-    return bool((np.abs(found * OF - wanted * 65535) <= 2 * OF).all())
+    return _fits_one_roll(rows[1:FEW][:, 1, 0], points)
 
 
 def fits_distributions(rows: NDArray[Any], points: int) -> bool:
@@ -54,12 +234,15 @@ def fits_distributions(rows: NDArray[Any], points: int) -> bool:
     All add up to 65535, and the first number of rolls is 1 as often as a roll bears the whole side off.
     """
     some = rows[np.arange(0, len(rows), max(1, len(rows) // 1000))]
-    if not (some.sum(axis=2, dtype=np.int64) == 65535).all():
-        return False
-    sides = min(len(rows), FEW)
-    wanted = np.array([one_roll(number, points) for number in range(1, sides)], np.int64)
-    found = rows[1:sides][:, 0, 1].astype(np.int64)
-    return bool((np.abs(found * OF - wanted * 65535) <= 2 * OF).all())
+    return bool((some.sum(axis=2, dtype=np.int64) == 65535).all()) and _fits_one_roll(
+        rows[1:FEW][:, 0, 1], points
+    )
+
+
+def _fits_one_roll(stored: NDArray[Any], points: int) -> bool:
+    """Whether numbers of the positions from 1 on are 65535 times the chance to bear off in one roll."""
+    expected = np.array([one_roll(k, points) for k in range(1, 1 + len(stored))], np.int64)
+    return bool((np.abs(stored.astype(np.int64) * 36 - expected * 65535) <= 2 * 36).all())
 
 
 @cache
@@ -77,51 +260,72 @@ HEADER_OPTION = Option("header", bool, "write the 40 header bytes")
 
 
 class GnubgFormat(Format[T]):
-    """One of gnubg's kinds of file, by the letters its header says it with."""
+    """One of gnubg's kinds of file, by the letters its header says it with; `array` of the table is its numbers."""
 
     kind: ClassVar[str]
+    array: ClassVar[str]
+    #: what is true of a file without header where its description leaves it out
+    defaults: ClassVar[Mapping[str, Any]] = {}
     suffixes = (".bd",)
     by_range = True
     records: ClassVar[tuple[type[Record], ...]] = (GnubgHeader,)
+    options: ClassVar[tuple[Option, ...]] = (HEADER_OPTION,)
 
     @abstractmethod
-    def said_of(self, table: T, options: Options) -> Said:
+    def facts_of(self, table: T, options: Options) -> HeaderFacts:
         """What the header of this table's file says."""
-
-    @abstractmethod
-    def described(self, given: dict[str, Any]) -> Said:
-        """What the header of a file without one would have said."""
-
-    @abstractmethod
-    def numbers(self, said: Said) -> int | None:
-        """Bytes behind the header; None where that depends on the numbers."""
 
     # -- reading ----------------------------------------------------------------------------------------
 
     def recognise(self, head: Head) -> bool:
-        return header.kind(head.bytes) == self.kind
+        return kind_of(head.bytes) == self.kind
 
-    def opening(self, source: Source, offset: int, given: dict[str, Any]) -> tuple[Said, GnubgHeader, int]:
-        """What is said of the table at `offset`, the header it was said in, and where the numbers begin."""
-        if given:
-            return self.described(given), GnubgHeader(b""), offset
-        said, raw = header.checked(source, offset, self.kind)
-        return said, GnubgHeader(raw), offset + header.SIZE
+    def read(self, source: Source, offset: int = 0, **described: Any) -> Reading[T]:
+        facts, raw = self.opening(source, offset, described)
+        start = offset + len(raw)
+        rows = source.array(DTYPES[self.kind], facts.shape, start, f"{facts.title} table")
+        table = self.carries[0](
+            points=facts.points,
+            chequers=facts.chequers,
+            provenance=source.name,
+            carried=(GnubgHeader(raw),),
+            release=source.release,
+            **{self.array: rows},  # type: ignore[arg-type]
+        )
+        assert facts.size is not None
+        return Reading(table, Extent(offset, len(raw) + facts.size))  # type: ignore[arg-type]
+
+    def opening(self, source: Source, offset: int, described: dict[str, Any]) -> tuple[HeaderFacts, bytes]:
+        """What is said of the table at `offset`, its numbers within bounds, and the header that says it."""
+        if described:
+            return HeaderFacts(self.kind, **{**self.defaults, **described}), b""
+        raw = source.bytes(offset, SIZE, "header")
+        facts = read_header(raw)
+        if facts is None or facts.kind != self.kind:
+            raise HeaderError(source.name, "kind", offset, f"a header of kind {self.kind}", shown(raw[:20]))
+        if facts.kind == "H" and not 1 <= facts.chequers <= 3:
+            raise HeaderError(source.name, "chequers", offset + 7, "1, 2 or 3", facts.chequers)
+        if not 1 <= facts.points <= MOST_POINTS[self.kind]:
+            expected = f"a number from 1 to {MOST_POINTS[self.kind]}"
+            raise HeaderError(source.name, "points", offset + 9, expected, facts.points)
+        if not 1 <= facts.chequers <= 15:
+            raise HeaderError(source.name, "chequers", offset + 12, "a number from 1 to 15", facts.chequers)
+        return facts, raw
 
     def info(self, reading: Reading[T]) -> dict[str, Any]:
-        return {"header": header.headed(reading.table)}
+        return {"header": _headed(reading.table)}
 
     def host_facts(self, reading: Reading[T]) -> dict[str, Any]:
-        limit = header.slot_limits(reading.extent.size)
-        headed = header.headed(reading.table)
+        size, headed = reading.extent.size, _headed(reading.table)
         notes = [] if headed else ["it has no header"]
-        notes += [limit] if limit else []
-        return {"gnubg_name": None, "gnubg_reads": headed and limit is None, "notes": notes}
+        if size >= FOUR_GIB:
+            notes.append(f"{size:,} bytes lie beyond its 32-bit offsets (4 GiB)")
+        return {"gnubg_name": None, "gnubg_reads": headed and size < FOUR_GIB, "notes": notes}
 
     # -- writing ----------------------------------------------------------------------------------------
 
     def refusal(self, table: T, options: Options) -> str | None:
-        most = header.most_points(self.kind)
+        most = MOST_POINTS[self.kind]
         if not (1 <= table.points <= most and 1 <= table.chequers <= 15):
             return f"{self.name} holds up to {most} points and 15 chequers, not {table.points} and {table.chequers}"
         return None
@@ -130,52 +334,66 @@ class GnubgFormat(Format[T]):
         return None if tables else "no table was given"
 
     def header_of(self, table: T, options: Options) -> bytes:
-        """The header bytes to write for this table: its file's own, the canonical ones, or none."""
-        return header.choose(table, self.said_of(table, options).canonical, options)
+        """The header to write: none, that of the table's own file where it says the same, or the canonical one.
+
+        Without the option `header` there is none where the table's own file has none.
+        """
+        record, canonical = table.record(GnubgHeader), self.facts_of(table, options).canonical
+        raw, wanted = None if record is None else record.raw, options.get("header")
+        if not (raw != b"" if wanted is None else wanted):
+            return b""
+        return raw if raw and read_header(raw) == read_header(canonical) else canonical
 
     def emit(self, table: T, sink: Outlet, options: Options) -> None:
         sink.write(self.header_of(table, options))
         self.emit_numbers(table, sink, options)
 
-    @abstractmethod
     def emit_numbers(self, table: T, sink: Outlet, options: Options) -> None:
         """The bytes behind the header."""
+        for _, block in table.blocks():
+            sink.write(block[self.array].astype(DTYPES[self.kind], copy=False))
 
     # -- every byte -------------------------------------------------------------------------------------
 
     def as_written(self, table: T) -> tuple[T, Options]:
         record = table.record(GnubgHeader)
-        kept = tuple(r for r in table.carried if r is not record)
-        return replace(table, carried=kept), {"header": record is None or bool(record.raw)}
+        rest = tuple(r for r in table.carried if r is not record)
+        return replace(table, carried=rest), {"header": record is None or bool(record.raw)}
 
     def layout(self, table: T, **options: Any) -> Layout:
-        first = self.header_of(table, options)
-        size = self.numbers(self.said_of(table, options))
-        if size is None:
+        header, facts = self.header_of(table, options), self.facts_of(table, options)
+        if facts.size is None:
             raise CapabilityError(f"the layout of a compressed {self.name} file depends on its numbers")
+        item_size = np.dtype(DTYPES[self.kind]).itemsize
 
         def place(entry: int, column: str, item: int) -> int:
-            return len(first) + self.place(table, options, entry, column, item)
+            first = self.first_item(column)
+            return len(header) + item_size * (entry * facts.shape[-1] + first + item)
 
-        body = Region("numbers", len(first), size, numbers=True)
-        return Layout(first, (*header.regions(first), body), place)
+        body = Region("numbers", len(header), facts.size, numbers=True)
+        return Layout(header, (*header_regions(header), body), place)
+
+    def first_item(self, column: str) -> int:
+        """Where in a record the numbers of one of the table's arrays begin."""
+        return 0
+
+    def arrays_in(self, room: NDArray[np.uint8], table: T, options: Options) -> dict[str, NDArray[Any]]:
+        return {self.array: room.view(DTYPES[self.kind]).reshape(self.facts_of(table, options).shape)}
+
+    # -- damaged files ----------------------------------------------------------------------------------
 
     @abstractmethod
-    def place(self, table: T, options: Options, entry: int, column: str, item: int) -> int:
-        """Where a number lies behind the header; see `Layout.offset_of`."""
-
-    @abstractmethod
-    def every(self) -> Iterator[Said]:
+    def every(self) -> Iterator[HeaderFacts]:
         """Every header of this kind that gnubg's programs write."""
 
-    def in_words(self, said: Said) -> str:
+    def in_words(self, facts: HeaderFacts) -> str:
         """A table of this kind in a few words."""
-        return f"{said.points} points"
+        return f"{facts.points} points"
 
     def fitting(self, source: Source) -> list[str]:
-        sizes = ((said, self.numbers(said)) for said in self.every())
+        every = ((facts, facts.size) for facts in self.every())
         return [
-            self.in_words(said) for said, size in sizes if size is not None and SIZE + size == source.size
+            self.in_words(facts) for facts, size in every if size is not None and SIZE + size == source.size
         ]
 
     def resembles(self, head: bytes) -> bool:
@@ -192,41 +410,39 @@ class GnubgFormat(Format[T]):
             return
         own, body = source.bytes(0, SIZE), source.bytes(SIZE, source.size - SIZE)
         scored = sorted(self._near(own, source.size), key=lambda pair: -pair[0])[:MOST]
-        for near, said in scored:
-            yield from self._read(said, body, source.name, near, own)
+        for near, facts in scored:
+            yield from self._salvaged(facts, body, source.name, near, own)
         even = len(body) & ~1
         turned = np.frombuffer(body[:even], "<u2").byteswap().tobytes() + body[even:]
-        for near, said in scored[:2]:
-            later = near / 2
-            yield from self._read(said, turned, source.name, later, own, "its bytes were in the other order")
+        for near, facts in scored[:2]:
+            bodies = [(turned, "its bytes were in the other order")]
             for by in (1, 2, 8):
-                how = f"its body was shifted by {by} bytes"
-                yield from self._read(said, body[by:], source.name, later, own, how)
-                how = f"its body was shifted by -{by} bytes"
-                yield from self._read(said, bytes(by) + body, source.name, later, own, how)
+                bodies.append((body[by:], f"its body was shifted by {by} bytes"))
+                bodies.append((bytes(by) + body, f"its body was shifted by -{by} bytes"))
+            for other, how in bodies:
+                yield from self._salvaged(facts, other, source.name, near / 2, own, how)
 
-    def _near(self, own: bytes, size: int) -> Iterator[tuple[float, Said]]:
-        for said in self.every():
-            same = sum(a == b for a, b in zip(own, said.canonical, strict=True))
+    def _near(self, own: bytes, size: int) -> Iterator[tuple[float, HeaderFacts]]:
+        for facts in self.every():
+            same = sum(a == b for a, b in zip(own, facts.canonical, strict=True))
             if same >= LEAST_SAME:
-                numbers = self.numbers(said)
-                fits = numbers is not None and SIZE + numbers == size
-                yield (same + FOR_SIZE * fits) / (SIZE + FOR_SIZE), said
+                fits = facts.size is not None and SIZE + facts.size == size
+                yield (same + FOR_SIZE * fits) / (SIZE + FOR_SIZE), facts
 
-    def _read(
-        self, said: Said, body: bytes, name: str, near: float, own: bytes, how: str = ""
+    def _salvaged(
+        self, facts: HeaderFacts, body: bytes, name: str, near: float, own: bytes, how: str = ""
     ) -> Iterator[Salvage]:
         try:
-            found = self.from_body(said, body, name)
+            salvage = self.from_body(facts, body, name)
         except (BgfmtError, ValueError):
             return
-        if found is not None:
-            yield replace(found, near=near, sure=said.canonical[:20] == own[:20], how=how)
+        if salvage is not None:
+            yield replace(salvage, near=near, sure=facts.canonical[:20] == own[:20], how=how)
 
-    def from_body(self, said: Said, body: bytes, name: str) -> Salvage | None:
+    def from_body(self, facts: HeaderFacts, body: bytes, name: str) -> Salvage | None:
         """The table that a header promises, over what there is of its numbers; None when that is far too little."""
-        size = self.numbers(said)
+        size = facts.size
         if size is None or size > 2 * len(body) + 64:
             return None
-        image = said.canonical + body[:size] + bytes(max(0, size - len(body)))
+        image = facts.canonical + body[:size] + bytes(max(0, size - len(body)))
         return Salvage(self.read(Source.from_bytes(image, name)).table, 1.0)

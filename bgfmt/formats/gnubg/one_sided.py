@@ -1,7 +1,7 @@
 """GNU Backgammon one-sided database, exact distributions.
 
 offset  size        meaning                                               source
-0       40          header `gnubg-OS-PP-15-G-K-0`, see header             files of makebearoff 1.07
+0       40          header `gnubg-OS-PP-15-G-K-0`, see family             files of makebearoff 1.07
 
 uncompressed (K = 0)
 40      128*n, 64*n n records: 32 uint16 of the bearoff distribution and, where G = 1, 32 of the gammon one
@@ -14,6 +14,7 @@ compressed (K = 1)
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import product
 from typing import Any, ClassVar
 
 import numpy as np
@@ -21,7 +22,6 @@ from numpy.typing import NDArray
 
 from bgfmt.errors import CorruptError
 from bgfmt.formats.base import Extent, Layout, Option, Options, Outlet, Reading, Region, Salvage
-from bgfmt.formats.gnubg import header
 from bgfmt.formats.gnubg.compressed import (
     ROLLS,
     CompressedRows,
@@ -30,8 +30,17 @@ from bgfmt.formats.gnubg.compressed import (
     index_of,
     spans_of,
 )
-from bgfmt.formats.gnubg.family import FEW, HEADER_OPTION, GnubgFormat, fits_distributions
-from bgfmt.formats.gnubg.header import GnubgHeader, GnubgRows, Said
+from bgfmt.formats.gnubg.family import (
+    FEW,
+    HEADER_OPTION,
+    SIZE,
+    GnubgFormat,
+    GnubgHeader,
+    GnubgRows,
+    HeaderFacts,
+    fits_distributions,
+    header_regions,
+)
 from bgfmt.formats.records import AsRead, as_read
 from bgfmt.game import board
 from bgfmt.storage import Source
@@ -40,6 +49,7 @@ from bgfmt.tables import LazyRows, OneSided, Rows, Table
 
 class GnubgOneSided(GnubgFormat[OneSided]):
     kind = "OS"
+    array = "bearoff"
     name = "gnubg-os"
     title = "GNU Backgammon one-sided"
     carries = (OneSided,)
@@ -50,6 +60,7 @@ class GnubgOneSided(GnubgFormat[OneSided]):
         "gammon": bool,
         "compressed": bool,
     }
+    defaults: ClassVar[Mapping[str, Any]] = {"chequers": 15, "gammon": True, "compressed": True}
     options = (
         HEADER_OPTION,
         Option("compressed", bool, "leave out leading and trailing zeros"),
@@ -86,47 +97,31 @@ class GnubgOneSided(GnubgFormat[OneSided]):
         except (CorruptError, ValueError):
             return False
 
-    def described(self, given: dict[str, Any]) -> Said:
-        gammon, compressed = given.get("gammon", True), given.get("compressed", True)
-        return Said("OS", given["points"], given.get("chequers", 15), gammon, compressed)
-
     def read(self, source: Source, offset: int = 0, **described: Any) -> Reading[OneSided]:
-        said, record, start = self.opening(source, offset, described)
-        n, gammon = board.count(said.points, said.chequers), said.gammon
-        bearoff: Rows
-        second: Rows | None
-        carried: tuple[object, ...] = (record, GnubgRows(said.compressed))
-        if said.compressed:
-            entry = 8 if gammon or self._old_index(source, start, n) else 6
-            packed = CompressedRows(source, start, n, entry=entry, gammon=gammon)
-            bearoff, size = packed.rows(0), packed.size
-            second = packed.rows(1) if gammon else None
-            arrays = (bearoff,) if second is None else (bearoff, second)
-            carried = (record, GnubgRows(True, entry), AsRead(arrays, packed))
+        facts, raw = self.opening(source, offset, described)
+        n, gammon, start = board.count(facts.points, facts.chequers), facts.gammon, offset + len(raw)
+        carried: tuple[object, ...]
+        arrays: list[Rows]
+        if facts.compressed:
+            # position 1's values always begin at 1; only one of the two entry sizes finds that number there
+            old = source.size >= start + 12 and _old(source.bytes(start, 12), n)
+            packed = CompressedRows(source, start, n, entry=8 if gammon or old else 6, gammon=gammon)
+            arrays, size = [packed.rows(part) for part in range(1 + gammon)], packed.size
+            carried = (GnubgRows(True, packed.entry), AsRead(tuple(arrays), packed))
         else:
-            rows = source.array(
-                "<u2", (n, (1 + gammon) * ROLLS), start, f"{said.points}-point one-sided table"
-            )
-            bearoff, second = _half(rows, 0), _half(rows, 1) if gammon else None
-            size = n * (1 + gammon) * 2 * ROLLS
+            rows = source.array("<u2", facts.shape, start, f"{facts.title} table")
+            arrays, size = [_half(rows, part) for part in range(1 + gammon)], facts.size or 0
+            carried = (GnubgRows(False),)
         table = OneSided(
-            points=said.points,
-            chequers=said.chequers,
-            bearoff=bearoff,
-            gammon=second,
+            points=facts.points,
+            chequers=facts.chequers,
+            bearoff=arrays[0],
+            gammon=arrays[1] if gammon else None,
             provenance=source.name,
-            carried=carried,
+            carried=(GnubgHeader(raw), *carried),
             release=source.release,
         )
-        return Reading(table, Extent(offset, start - offset + size))
-
-    @staticmethod
-    def _old_index(source: Source, start: int, n: int) -> bool:
-        """Whether a gammonless file has the 8-byte entries of releases before March 2009.
-
-        Position 1's values always begin at 1; only one of the two entry sizes finds that number there.
-        """
-        return source.size >= start + 12 and _old(source.bytes(start, 12), n)
+        return Reading(table, Extent(offset, len(raw) + size))
 
     def info(self, reading: Reading[OneSided]) -> dict[str, Any]:
         return {"compressed": _compressed(reading.table, {})} | super().info(reading)
@@ -189,31 +184,25 @@ class GnubgOneSided(GnubgFormat[OneSided]):
 
     # -- every byte -------------------------------------------------------------------------------------
 
-    def said_of(self, table: OneSided, options: Options) -> Said:
+    def facts_of(self, table: OneSided, options: Options) -> HeaderFacts:
         gammon, compressed = _gammon(table, options), _compressed(table, options)
-        return Said("OS", table.points, table.chequers, gammon, compressed)
+        return HeaderFacts("OS", table.points, table.chequers, gammon, compressed)
 
-    def numbers(self, said: Said) -> int | None:
-        if said.compressed:
-            return None
-        return board.count(said.points, said.chequers) * (128 if said.gammon else 64)
-
-    def place(self, table: OneSided, options: Options, entry: int, column: str, item: int) -> int:
-        both = _gammon(table, options)
-        return (128 if both else 64) * entry + (64 if column == "gammon" else 0) + 2 * item
+    def first_item(self, column: str) -> int:
+        return ROLLS if column == "gammon" else 0
 
     def layout(self, table: OneSided, **options: Any) -> Layout:
         packed = as_read(table, CompressedRows)
         if packed is None or not _compressed(table, options) or options.get("gammon") is False:
             return super().layout(table, **options)
-        first = self.header_of(table, options)
-        head, index = len(first), len(packed.index) * packed.entry
+        header = self.header_of(table, options)
+        head, index = len(header), len(packed.index) * packed.entry
 
         def place(entry: int, column: str, item: int) -> int:
             return head + packed.place(entry, column == "gammon", item)
 
         body = Region("index", head, index), Region("values", head + index, packed.size - index)
-        return Layout(first, (*header.regions(first), *body), place)
+        return Layout(header, (*header_regions(header), *body), place)
 
     def arrays_in(
         self, room: NDArray[np.uint8], table: OneSided, options: Options
@@ -224,40 +213,37 @@ class GnubgOneSided(GnubgFormat[OneSided]):
 
     # -- damaged files ----------------------------------------------------------------------------------
 
-    def every(self) -> Iterator[Said]:
-        for points in range(1, 19):
-            for gammon in (True, False):
-                for compressed in (True, False):
-                    yield Said("OS", points, 15, gammon, compressed)
+    def every(self) -> Iterator[HeaderFacts]:
+        for points, gammon, compressed in product(range(1, 19), (True, False), (True, False)):
+            yield HeaderFacts("OS", points, 15, gammon, compressed)
 
-    def in_words(self, said: Said) -> str:
-        packed = " compressed" if said.compressed else ""
-        return f"{said.points} points {'with' if said.gammon else 'without'} gammons{packed}"
+    def in_words(self, facts: HeaderFacts) -> str:
+        packed = " compressed" if facts.compressed else ""
+        return f"{facts.points} points {'with' if facts.gammon else 'without'} gammons{packed}"
 
     def fitting(self, source: Source) -> list[str]:
-        found = super().fitting(source)
-        body = source.buffer[header.SIZE :]
-        for said in self.every():
-            n, entry = board.count(said.points, 15), 8 if said.gammon else 6
-            if said.compressed and index_ends(body, n, entry, said.gammon) == len(body):
-                found.append(self.in_words(said))
-        return found
+        body, fits = source.buffer[SIZE:], super().fitting(source)
+        for facts in self.every():
+            n, entry = board.count(facts.points, 15), 8 if facts.gammon else 6
+            if facts.compressed and index_ends(body, n, entry, facts.gammon) == len(body):
+                fits.append(self.in_words(facts))
+        return fits
 
-    def from_body(self, said: Said, body: bytes, name: str) -> Salvage | None:
-        if not said.compressed:
-            return super().from_body(said, body, name)
-        n = board.count(said.points, said.chequers)
+    def from_body(self, facts: HeaderFacts, body: bytes, name: str) -> Salvage | None:
+        if not facts.compressed:
+            return super().from_body(facts, body, name)
+        n = board.count(facts.points, facts.chequers)
         if n * 6 > 2 * len(body) + 64:
             return None
-        entry = 8 if said.gammon or _old(body[:12], n) else 6
-        rows = decode_damaged(body, n, entry, said.gammon)
+        entry = 8 if facts.gammon or _old(body[:12], n) else 6
+        rows = decode_damaged(body, n, entry, facts.gammon)
         table = OneSided(
-            points=said.points,
-            chequers=said.chequers,
+            points=facts.points,
+            chequers=facts.chequers,
             bearoff=rows[:, 0],
-            gammon=rows[:, 1] if said.gammon else None,
+            gammon=rows[:, 1] if facts.gammon else None,
             provenance=name,
-            carried=(GnubgHeader(said.canonical), GnubgRows(True, entry)),
+            carried=(GnubgHeader(facts.canonical), GnubgRows(True, entry)),
         )
         return Salvage(table, 1.0)
 

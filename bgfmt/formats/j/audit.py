@@ -3,7 +3,8 @@
 A file that only grew (`jcreate`, then `jappend`) has a header area, a directory, a free list and data blocks one
 behind the other, and every byte beside the nouns is known: blanks, and behind the header the end of the longer one
 that `jcreate` wrote. In a file that was changed (`jreplace`, a directory that moved, an upgrade) blocks are used
-again, and what stood in them before stays behind the new bytes: it is carried, not known.
+again, and what stood in them before stays behind the new bytes: it is carried, not known. Any number of calls can
+have made a file, so that only the number that `jdup` makes says that nothing was changed.
 """
 
 from __future__ import annotations
@@ -12,17 +13,18 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from bgfmt.errors import BgfmtError, CapabilityError
+from bgfmt.errors import BgfmtError
 from bgfmt.formats.base import Fault, shown
 from bgfmt.formats.j import noun as jn
-from bgfmt.formats.j.container import HEAD, VERSIONS, Container
+from bgfmt.formats.j.container import HEAD, Container
 from bgfmt.formats.j.noun import OFFSETS, Form, JType, Noun
-from bgfmt.formats.j.write import AREA, FREE, Writer, block_size, compact
+from bgfmt.formats.j.write import AREA, FREE, Writer, block_size, groups
 from bgfmt.storage import ComparingSink, MemorySink
 
-MOST_COMPARED = 64 << 20
 REMAINS = "what a reused block held before"
 OLD_FORM = "form of before J 6.01"
+LOST = 32  # bytes of the smallest block: `jreplace` of one number twice loses some of such sizes
+BLANK = ord(" ")
 
 
 def container(file: Container, length: int) -> Iterator[Fault]:
@@ -30,218 +32,155 @@ def container(file: Container, length: int) -> Iterator[Fault]:
 
     length : bytes of the file, without what follows it.
     """
-    grown = _grown(file)
-    if not grown and _compacted(file, length):
-        return
-    yield from _header(file, length, grown)
-    yield from _directory(file, grown)
-    yield from _free_list(file, grown)
-    yield from _cover(file, length)
-    for k, (at, size) in enumerate(file.entries.tolist()):
-        yield from _noun(file, file.noun(k), file.form(k), at, size, grown, f"component {k}")
+    if file.header.length != length:
+        yield Fault(0, 1, "header: length", f"{length:,}", f"{file.header.length:,}")
+    try:
+        free = file.free_rows
+    except BgfmtError as error:
+        free = []
+        yield Fault(max(0, file.header.free[0]), 1, "free list", "a readable free list", str(error))
+    else:
+        yield from _Blocks(file, free).faults()
+    yield from _cover(file, free, length)
 
 
 def derived(file: Container, nouns: Sequence[Noun]) -> Iterator[Fault]:
     """The components of a whole one-sided table that follow from the others: mean rolls and description."""
-    for k in (1, 4):
+    for k, rule in ((1, "mean rolls"), (4, "description")):
         form, at, stored = file.form(k), int(file.entries[k, 0]), file.noun(k)
         head = len(jn.head_of(stored, form))
         sink = ComparingSink(file.view[at + head : at + head + stored.count * form.size(stored.type)])
         for number, piece in enumerate(jn.pieces(nouns[k], form)):
             if number and len(piece) and not isinstance(piece, bytes):
                 sink.write(piece)
-        for offset, expected, found in sink.runs():
-            rule = "mean rolls" if k == 1 else "description"
-            yield Fault(
-                at + head + offset, max(len(expected), len(found)), rule, shown(expected), shown(found)
-            )
+        yield from _differences(at + head, sink, rule)
 
 
-# -- the whole -------------------------------------------------------------------------------------------
+class _Blocks:
+    """The blocks of one file that hold nouns, and its directory."""
+
+    def __init__(self, file: Container, free: list[tuple[int, int]]) -> None:
+        self.file, self.free = file, free
+        self.sizes = file.entries[:, 1].tolist()
+        self.calls = file.header.calls or 0
+        self.usual = sum(1 for _ in groups(self.sizes))
+        self.grown = self.calls in {min(1, len(file)), self.usual} and self._side_by_side()
+
+    def _side_by_side(self) -> bool:
+        """Whether the blocks lie as `jcreate` and `jappend` alone leave them."""
+        (start, size), starts = self.file.header.directory, self.file.entries[:, 0]
+        first = AREA + size + FREE
+        return (
+            (start, self.file.header.free, self.free) == (AREA, (AREA + size, FREE), [])
+            and starts.tolist() == np.cumsum([first, *self.sizes])[:-1].tolist()
+        )  # fmt: skip
+
+    def faults(self) -> Iterator[Fault]:
+        """What is wrong in each."""
+        file, head = self.file, self.file.header
+        first = _header_area(int(file.blocks(self.free)[0, 0]))
+        if self.calls != self.usual:
+            yield Fault(0, 1, "header: calls", f"{self.usual} calls", f"{self.calls}", self.calls > 0)
+        if head.items == 6:
+            yield Fault(0, HEAD, "header", "7 items", "6", True)
+        else:
+            store = MemorySink()
+            Writer.create(store, head.version, head.form)
+            noun = self._header()
+            end = jn.measure(noun, head.form).size
+            zeros = bytes(max(0, HEAD - end))  # as an upgrade leaves them
+            known = [bytes(store.data[end:AREA])[: max(0, first - end)], zeros + b" " * (first - HEAD)]
+            yield from self._block("header", noun, head.form, 0, first, known)
+        start, size = head.free
+        stored = jn.form_at(file.view, start, start + size, file.name)
+        form = head.form if stored.first else stored
+        table = jn.integers(np.array(self.free, np.int64).reshape(-1, 2))
+        yield from self._block("free list", table, form, start, size)
+        (start, size), entry = head.directory, 2 * head.version.word
+        if size % entry or size & (size - 1):
+            odd = f"{size:,} bytes"
+            yield Fault(start, size, "directory", "a block of a power of two", odd, not self.grown)
+        used = entry * len(file)
+        zeros = bytes(max(0, HEAD - used))
+        yield from self._rest("directory", start + used, start + size, [zeros + b" " * (size - HEAD)])
+        for k, (at, size) in enumerate(file.entries.tolist()):
+            noun, form = file.noun(k), file.form(k)
+            yield from self._block(f"component {k}", noun, form, at, size)
+            full = jn.measure(noun, form).size
+            bare = full - form.word * (noun.type is JType.LITERAL)  # J 9.8 reserves no terminating zero
+            if form.first and size not in (block_size(full), block_size(bare)):
+                rule = f"component {k}: block"
+                yield Fault(at, size, rule, f"{block_size(full):,} bytes", f"{size:,}")
+
+    def _header(self) -> Noun:
+        """The header noun of these values; what counts is a boolean until it is no longer zero."""
+        head, items = self.file.header, jn.decode(self.file.view, 0, HEAD).data
+        no = jn.boolean(False)
+
+        def number(k: int, value: object) -> Noun:
+            fresh = value == 0 and items[k].type is JType.BOOLEAN
+            return no if fresh else jn.integers(np.array(value, np.int64))
+
+        said = (head.version.number, 0, len(self.file), head.length, head.directory, head.free, self.calls, 0)
+        made = [no if k in (1, 7) else number(k, value) for k, value in enumerate(said[: head.items])]
+        return jn.boxes(made if not len(self.file) and not self.calls else made[:7])
+
+    def _block(
+        self, what: str, noun: Noun, form: Form, at: int, size: int, known: Sequence[bytes] = ()
+    ) -> Iterator[Fault]:
+        """A noun in its block: every byte of it but plain atoms, and what stands behind it, as in `_rest`."""
+        view, end = self.file.view, jn.measure(noun, form).size
+        if not form.first:
+            yield Fault(at, size, what, "a form byte", OLD_FORM, True)
+            return
+        if noun.type in OFFSETS or noun.at == 0:  # made here of what the file says, atoms and all
+            parts = {0: jn.encode(noun, form)}
+        else:
+            head = jn.head_of(noun, form)
+            data = len(head) + noun.count * form.size(noun.type)
+            if end - data == form.word and bytes(view[at + data : at + end]).strip(b"\0"):
+                end = data  # a literal of J 9.8, which reserves no terminating zero
+            parts = {0: head, data: bytes(end - data)}
+        for offset, expected in parts.items():
+            sink = ComparingSink(view[at + offset : min(at + offset + len(expected), at + size)])
+            sink.write(expected)
+            yield from _differences(at + offset, sink, what)
+        yield from self._rest(f"{what}: rest of the block", at + end, at + size, known)
+
+    def _rest(self, what: str, start: int, end: int, known: Sequence[bytes] = ()) -> Iterator[Fault]:
+        """Bytes behind a noun: blanks, one of `known`, or in a changed file what the block held before."""
+        rest = np.frombuffer(self.file.view[start : max(start, end)], np.uint8)
+        wrong = np.flatnonzero(rest != BLANK)
+        if not len(wrong) or rest.tobytes() in known:
+            return
+        # what an older noun leaves begins where the newer ends, but for text with a word of blanks just there
+        first, last = int(wrong[0]), int(wrong[-1]) + 1
+        sound = not self.grown or (self.calls > 1 and not known and first < self.file.header.form.word)
+        text = REMAINS if sound else shown(rest[first:last].tobytes())
+        yield Fault(start + first, last - first, what, "blanks", text, sound)
 
 
-def _grown(file: Container) -> bool:
-    """Whether the blocks lie as `jcreate` and `jappend` alone leave them."""
-    start, size = file.header.directory
-    if start != AREA or file.header.free != (AREA + size, FREE):
-        return False
-    try:
-        if file.free_rows:
-            return False
-    except BgfmtError:
-        return False
-    at = AREA + size + FREE
-    starts, ends = file.entries[:, 0], file.entries.sum(axis=1)
-    return bool(np.array_equal(starts, np.concatenate([[at], ends[:-1]])[: len(starts)]))
-
-
-def _compacted(file: Container, length: int) -> bool:
-    """Whether a file is just what `jdup` makes of its components, as it is for many of them."""
-    version = VERSIONS.get(file.header.version.name)
-    if length > MOST_COMPARED or version is None or not len(file):
-        return False
-    form, store = file.form(0), MemorySink()
-    if not form.first:
-        return False
-    try:
-        compact([file.noun(k) for k in range(len(file))], store, version, form)
-    except CapabilityError:
-        return False
-    return store.data == file.view[:length]
-
-
-def _cover(file: Container, length: int) -> Iterator[Fault]:
-    """Blocks cover the file without gap and without overlap; free blocks may hold anything."""
-    try:
-        free = file.free_rows
-    except BgfmtError:
-        free = []
+def _cover(file: Container, free: list[tuple[int, int]], length: int) -> Iterator[Fault]:
+    """Blocks cover the file without overlap; free blocks, and those that the library lost, may hold anything."""
     blocks = file.blocks(free)
-    at = int(blocks[0, 0])
-    if at not in (256, 512, AREA):
-        yield Fault(0, 1, "header area", f"a first block at {AREA}", f"one at {at}")
-    for position, size in blocks.tolist():
+    at = _header_area(int(blocks[0, 0]))
+    for position, size in [*blocks.tolist(), [length, 0]]:
         if position != at:
-            what = "a gap" if position > at else "an overlap"
-            yield Fault(min(at, position), max(1, abs(position - at)), "blocks", "blocks side by side", what)
+            lost = position > at and (position - at) % LOST == 0
+            what = "an overlap" if position < at else "a lost block" if lost else "a gap"
+            start = min(at, position, length)
+            yield Fault(start, max(1, abs(position - at)), "blocks", "blocks side by side", what, lost)
         at = position + size
-    if at != length:
-        yield Fault(min(at, length), max(1, abs(length - at)), "blocks", f"an end at {length:,}", f"{at:,}")
     for position, size in free:
         yield Fault(position, size, "free block", "nothing", REMAINS, True)
 
 
-# -- its parts -------------------------------------------------------------------------------------------
+def _header_area(first: int) -> int:
+    """Bytes of the header area of a file whose first other block is there."""
+    return next((size for size in (AREA, HEAD, 256) if size <= first), 256)
 
 
-def _header(file: Container, length: int, grown: bool) -> Iterator[Fault]:
-    """The header noun as the library writes it for what it says, and the area behind it."""
-    head = file.header
-    if head.length != length:
-        yield Fault(0, 1, "header: length", f"{length:,}", f"{head.length:,}")
-    if not head.form.first:
-        yield Fault(0, HEAD, "header", "a form byte", OLD_FORM, True)
-        return
-    calls, count = head.calls or 0, len(file)
-    if grown and not (calls == count == 0 or 1 <= calls <= count):
-        yield Fault(0, 1, "header: calls", f"1 to {count} calls", f"{calls}")
-    elif grown and count and calls != _groups(file):
-        yield Fault(0, 1, "header: calls", f"{_groups(file)} calls", f"{calls}", True)
-    noun = _header_noun(file)
-    if noun is None:
-        yield Fault(0, HEAD, "header", "7 items", f"{head.items}", True)
-        return
-    first = int(file.blocks([])[0, 0])
-    area = bytes(file.view[:first])
-    store = MemorySink()
-    Writer.create(store, head.version, head.form)
-    behind = bytes(store.data[len(noun) : AREA])[: max(0, first - len(noun))]
-    cleared = bytes(max(0, HEAD - len(noun))) + b" " * max(0, first - HEAD)
-    rest = area[len(noun) :]
-    same = rest == behind or (not grown and rest == cleared)
-    yield from _differences(0, noun, area[: len(noun)], "header")
-    if not same:
-        carried = not grown and first != AREA
-        for fault in _differences(len(noun), behind, rest, "header area"):
-            yield Fault(fault.offset, fault.size, fault.rule, fault.expected, fault.found, carried)
-
-
-def _header_noun(file: Container) -> bytes | None:
-    """The header noun of these values: of eight items in a file just created, else of seven."""
-    head = file.header
-    fresh = head.items == 8
-    if head.items < 7 or (fresh and (len(file) or head.calls)):
-        return None
-    no = jn.boolean(False)
-
-    def count(value: int) -> Noun:
-        return no if fresh else jn.integers(np.array(value, np.int64))
-
-    pairs = [jn.integers(np.array(row, np.int64)) for row in (head.directory, head.free)]
-    numbers = [jn.integers(np.array(v, np.int64)) for v in (head.version.number, head.length)]
-    items = [numbers[0], no, count(len(file)), numbers[1], *pairs, count(head.calls or 0)]
-    return jn.encode(jn.boxes([*items, no] if fresh else items), head.form)
-
-
-def _groups(file: Container) -> int:
-    """Calls that `jdup` takes for these blocks: groups of up to 1000 nouns and 100,000 bytes."""
-    groups = total = members = 0
-    for _, size in file.entries.tolist():
-        if not members or members >= 1000 or total + size > 100_000:
-            groups, total, members = groups + 1, 0, 0
-        total, members = total + size, members + 1
-    return groups
-
-
-def _directory(file: Container, grown: bool) -> Iterator[Fault]:
-    """What follows the entries; the entries themselves must cover the file."""
-    (start, size), entry = file.header.directory, 2 * file.header.version.word
-    if size % entry or size & (size - 1):
-        yield Fault(start, size, "directory", "a block of a power of two", f"{size:,} bytes", not grown)
-    used = start + entry * len(file)
-    rest = bytes(file.view[used : start + size])
-    cleared = max(0, HEAD - entry * len(file))
-    if rest.strip(b" ") and (grown or rest != bytes(cleared) + b" " * (len(rest) - cleared)):
-        yield Fault(used, len(rest), "directory", "blanks", REMAINS, not grown)
-
-
-def _free_list(file: Container, grown: bool) -> Iterator[Fault]:
-    start, size = file.header.free
-    try:
-        rows = file.free_rows
-    except BgfmtError as error:
-        yield Fault(max(0, start), 1, "free list", "a readable free list", str(error))
-        return
-    table = jn.integers(np.array(rows, np.int64).reshape(-1, 2))
-    stored = bytes(file.view[start : start + size])
-    form = Form(stored[0], file.header.form.word, file.header.form.order) if stored else file.header.form
-    if not form.first:
-        yield Fault(start, size, "free list", "a form byte", OLD_FORM, True)
-        return
-    wanted = jn.encode(table, file.header.form)
-    yield from _differences(start, wanted, stored[: len(wanted)], "free list")
-    yield from _behind(file, start + len(wanted), start + size, grown, "free list")
-
-
-def _noun(
-    file: Container, noun: Noun, form: Form, at: int, size: int, grown: bool, what: str
-) -> Iterator[Fault]:
-    """A component: the words before its atoms, the padding behind them, and the rest of its block."""
-    if not form.first:
-        yield Fault(at, size, what, "a form byte", OLD_FORM, True)
-        return
-    if noun.type in OFFSETS:
-        wanted = jn.encode(noun, form)
-        yield from _differences(at, wanted, bytes(file.view[at : at + len(wanted)]), what)
-        end = len(wanted)
-    else:
-        head = jn.head_of(noun, form)
-        yield from _differences(at, head, bytes(file.view[at : at + len(head)]), what)
-        data = len(head) + noun.count * form.size(noun.type)
-        end = jn.measure(noun, form).size
-        padding = bytes(file.view[at + data : min(at + end, at + size)])
-        bare = -data % form.word  # to the end of the word; J 9.8 leaves no room for a terminating zero
-        if padding != bytes(end - data) and (padding[:bare].strip(b"\0") or padding[bare:].strip(b" ")):
-            yield Fault(at + data, max(1, len(padding)), f"{what}: padding", "zeros", shown(padding))
-    if block_size(end) != size and not (noun.type is JType.LITERAL and block_size(end - form.word) == size):
-        yield Fault(at, size, f"{what}: block", f"{block_size(end):,} bytes", f"{size:,}")
-    yield from _behind(file, at + end, at + size, grown, what)
-
-
-def _behind(file: Container, start: int, end: int, grown: bool, what: str) -> Iterator[Fault]:
-    """The rest of a block: blanks, or in a changed file what it held before."""
-    if end <= start:
-        return
-    rest = np.frombuffer(file.view[start:end], np.uint8)
-    wrong = np.flatnonzero(rest != 32)
-    if len(wrong):
-        first, last = int(wrong[0]), int(wrong[-1])
-        found = REMAINS if not grown else shown(rest[first : last + 1].tobytes())
-        yield Fault(start + first, last - first + 1, f"{what}: rest of the block", "blanks", found, not grown)
-
-
-def _differences(at: int, wanted: bytes, found: bytes, rule: str) -> Iterator[Fault]:
-    sink = ComparingSink(memoryview(found))
-    sink.write(wanted)
-    for offset, expected, there in sink.runs():
-        yield Fault(at + offset, max(len(expected), len(there)), rule, shown(expected), shown(there))
+def _differences(at: int, sink: ComparingSink, rule: str) -> Iterator[Fault]:
+    """What differs of bytes that begin at `at`."""
+    for offset, expected, stored in sink.runs():
+        yield Fault(at + offset, max(len(expected), len(stored)), rule, shown(expected), shown(stored))

@@ -13,22 +13,22 @@ writer is `write`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-from construct import Array, Bytes, Const, Construct, Int32sb, Int32sl, Int64sb, Int64sl, Struct
 from numpy.typing import NDArray
 
 from bgfmt.errors import CorruptError, FormatError, HeaderError, TruncatedError
 from bgfmt.formats.j import noun as jn
-from bgfmt.formats.j.noun import FORMS, Form, JType, Noun
+from bgfmt.formats.j.noun import FORMS, OLD_FORMS, Form, JType, Noun
 
 #: the library reads this much to get at the header, so no file is shorter
 HEAD = 512
 MOST = 2.0**62  # no size or place is as large
-WORD = {(4, ">"): Int32sb, (4, "<"): Int32sl, (8, ">"): Int64sb, (8, "<"): Int64sl}
+PLAIN = (JType.BOOLEAN, JType.INTEGER, JType.FLOAT)  # types whose atoms may stand for whole numbers
 ITEMS = ("v", "s", "c", "l", "d", "f", "q")
 
 
@@ -40,12 +40,6 @@ class Version:
     number: int
     word: int
     order: str
-
-    @property
-    def entry(self) -> Construct[Any, Any]:
-        """One entry of the directory."""
-        word = WORD[self.word, self.order]
-        return Struct("position" / word, "size" / word)
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -63,31 +57,16 @@ VERSIONS = {v.name: v for v in (V64B, V64L, V32L, V32B)}
 NUMBERS = {v.number: v for v in (*VERSIONS.values(), FJ01L)}
 
 
-def first_block(form: Form) -> Construct[Any, Any]:
-    """The head of the header noun: a list of six to eight boxes."""
-    word = WORD[form.word, form.order]
-    kind = "type" / Const(int(JType.BOX), word)
-    flag = "flag" / Bytes(form.word)
-    start = (flag, kind) if form.first else (kind, flag)
-    return Struct(*start, "count" / word, "rank" / Const(1, word), "items" / word)
-
-
 def looks_like(head: bytes) -> bool:
-    """Whether a file's first bytes are those of a component file's header noun."""
-    if len(head) < 16:
+    """Whether a file's first bytes are those of a component file's header noun, a list of boxes."""
+    if len(head) < 32:
         return False
-    if head[0] in FORMS:
-        form = FORMS[head[0]]
-        return head[form.word : 2 * form.word] == _box(form)
-    if head[8:16] == b"\xff" * 8:
-        return head[:8] in (_box(Form(0, 8, "<")), _box(Form(0, 8, ">")))
-    little, big = Form(0, 4, "<"), Form(0, 4, ">")
-    one = {"<": b"\1\0\0\0", ">": b"\0\0\0\1"}
-    return any(head[:4] == _box(f) and head[12:16] == one[f.order] for f in (little, big))
-
-
-def _box(form: Form) -> bytes:
-    return form.words(1).pack(JType.BOX)
+    for form in (*FORMS.values(), *OLD_FORMS):
+        first, second, _, rank = form.words(4).unpack_from(head)
+        kind, flag = (second, True) if form.first else (first, form.word == 4 or second == -1)
+        if kind == JType.BOX and flag and (head[0] == form.first or (not form.first and rank == 1)):
+            return True
+    return False
 
 
 @dataclass(frozen=True)
@@ -105,9 +84,9 @@ class Header:
     items: int
 
 
-@dataclass
-class Container:
-    """A component file over its bytes.
+@dataclass(eq=False)
+class Container(Sequence[Noun]):
+    """A component file over its bytes: its components, decoded and checked when asked for.
 
     view : all bytes of the file.
     name : for messages.
@@ -121,16 +100,27 @@ class Container:
 
     def __post_init__(self) -> None:
         self.header = self._header()
-        head = self.header
-        start, size = head.directory
-        if head.version.number == FJ01L.number:
+        if self.header.version is FJ01L:
             self._guess_order()
         else:
-            self.entries = self._entries(head.version)
-        self._check(start, size)
+            self.entries = self._entries(self.header.version)
+        self._check(*self.header.directory)
 
     def __len__(self) -> int:
         return len(self.entries)
+
+    def __getitem__(self, k: Any) -> Any:
+        if isinstance(k, slice):
+            return [self[i] for i in range(*k.indices(len(self)))]
+        return self.noun(range(len(self))[k], whole=True)
+
+    def describe(self, k: int) -> str:
+        """One line on component k."""
+        return jn.describe(self.noun(k))
+
+    def as_json(self, k: int) -> dict[str, Any]:
+        """All of component k as plain values."""
+        return jn.as_json(self[k])
 
     def noun(self, k: int, whole: bool = False) -> Noun:
         """Component k; with `whole` everything inside it is checked now."""
@@ -149,8 +139,7 @@ class Container:
         if not (start >= 0 and size >= 0 and start + size <= len(self.view)):
             raise CorruptError(self.name, start, "a free list inside the file", f"{size} bytes there")
         noun = jn.decode(self.view, start, start + size, self.name)
-        plain = (JType.BOOLEAN, JType.INTEGER, JType.FLOAT)
-        if noun.type not in plain or len(noun.shape) != 2 or noun.shape[1] != 2:
+        if noun.type not in PLAIN or len(noun.shape) != 2 or noun.shape[1] != 2:
             raise CorruptError(self.name, start, "a free list, a table of two columns", str(noun))
         if noun.type is JType.FLOAT and not (np.abs(noun.data) < MOST).all():
             raise CorruptError(self.name, start, "a free list of whole numbers", "others")
@@ -166,22 +155,19 @@ class Container:
     def problems(self) -> list[str]:
         """Faults that reading survives and that J's library would run into when it changes the file."""
         head, size = self.header, len(self.view)
-        found = []
+        faults = []
         if head.length != size:
-            found.append(
+            faults.append(
                 f"the header says {head.length:,} bytes, the file has {size:,}: changing it would damage it"
             )
         if head.directory[1] % (2 * head.version.word):
-            found.append(f"the directory's {head.directory[1]} bytes are no whole number of entries")
+            faults.append(f"the directory's {head.directory[1]} bytes are no whole number of entries")
         try:
-            rows = self.free_rows
+            blocks = self.blocks(self.free_rows)
         except FormatError as error:
-            return [*found, f"no readable free list ({error}): it can be read but not changed"]
-        blocks = self.blocks(rows)
+            return [*faults, f"no readable free list ({error}): it can be read but not changed"]
         over = np.flatnonzero(blocks[1:, 0] < blocks[:-1].sum(axis=1))
-        if len(over):
-            found.append(f"two blocks overlap at byte {blocks[1 + int(over[0]), 0]}")
-        return found
+        return faults + [f"two blocks overlap at byte {blocks[1 + int(k), 0]}" for k in over[:1]]
 
     def blocks(self, free: list[tuple[int, int]]) -> NDArray[np.int64]:
         """All blocks behind the header area, (m, 2), sorted by position."""
@@ -196,11 +182,9 @@ class Container:
             blocks = self.blocks(self.free_rows)
         except FormatError:
             return False
-        ends = blocks.sum(axis=1)
-        begins = int(blocks[0, 0])
-        return bool(begins in (256, 512, 1024) and (blocks[1:, 0] == ends[:-1]).all()) and int(
-            ends[-1]
-        ) == len(self.view)
+        ends = [int(blocks[0, 0]), *blocks.sum(axis=1).tolist()]
+        side_by_side = blocks[:, 0].tolist() == ends[:-1]
+        return side_by_side and ends[0] in (256, 512, 1024) and ends[-1] == len(self.view)
 
     # -- reading the header and directory ---------------------------------------------------------------
 
@@ -223,18 +207,17 @@ class Container:
                 self.name, "c or d", noun.data.place(2), "no negative number", components + directory
             )
         calls = values[6][0] if len(values) > 6 else None
+        (d, size), (f, room) = directory, free
         return Header(
-            version, form, first[0], components[0], length[0], (directory[0], directory[1]), (free[0], free[1]),
-            calls, noun.count,
-        )  # fmt: skip
+            version, form, first[0], components[0], length[0], (d, size), (f, room), calls, noun.count
+        )
 
     def _item(self, noun: Noun, k: int, name: str) -> list[int]:
         """Item k of the header: one whole number, two for d and f; the library floors floats, so do we."""
-        item, wanted = noun.data[k], 2 if name in "df" else 1
-        plain = item.type in (JType.BOOLEAN, JType.INTEGER, JType.FLOAT) and item.count == wanted
-        values = np.asarray(item.data).reshape(-1).tolist() if plain else []
-        if not plain or not all(abs(value) < MOST for value in values):
-            what = "two whole numbers" if wanted == 2 else "a whole number"
+        item, count = noun.data[k], 2 if name in "df" else 1
+        values = np.asarray(item.data).reshape(-1).tolist() if item.type in PLAIN else []
+        if len(values) != count or not all(abs(value) < MOST for value in values):
+            what = "two whole numbers" if count == 2 else "a whole number"
             raise HeaderError(self.name, name, noun.data.place(k), what, str(item))
         return [int(value // 1) for value in values]
 
@@ -247,9 +230,7 @@ class Container:
             )
         if start + needed > len(self.view):
             raise TruncatedError(self.name, start + needed, len(self.view), "directory")
-        if count == 0:
-            return np.zeros((0, 2), np.int64)
-        flat = np.frombuffer(self.view, version.dtype, 2 * count, start)
+        flat = np.frombuffer(self.view[start : start + needed], version.dtype)
         return flat.astype(np.int64).reshape(-1, 2)
 
     def _guess_order(self) -> None:
@@ -258,7 +239,7 @@ class Container:
         positions = self.entries[:, 0]
         inside = len(self) and positions.min() >= 0 and positions.max() <= self.header.length
         if inside and self.tiles():
-            self.header = Header(**{**self.header.__dict__, "version": FJ01B})
+            self.header = replace(self.header, version=FJ01B)
         else:
             self.entries = self._entries(FJ01L)
 
@@ -284,7 +265,4 @@ class Container:
 
 def directory_bytes(version: Version, entries: list[tuple[int, int]]) -> bytes:
     """The entries of a directory as its version writes them."""
-    if len(entries) <= 64:
-        rows = [{"position": position, "size": size} for position, size in entries]
-        return bytes(Array(len(rows), version.entry).build(rows))
     return np.array(entries, version.dtype).tobytes()

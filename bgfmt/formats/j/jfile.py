@@ -21,8 +21,8 @@ from bgfmt.formats.j import noun as jn
 from bgfmt.formats.j import order as jo
 from bgfmt.formats.j.container import VERSIONS, Container, Version, looks_like
 from bgfmt.formats.j.layout import JLayout
-from bgfmt.formats.j.noun import Form, Noun, as_json, describe, form_of
-from bgfmt.formats.j.write import Nowhere, compact
+from bgfmt.formats.j.noun import Form, Noun, form_of
+from bgfmt.formats.j.write import compact
 from bgfmt.formats.records import AsRead, as_read
 from bgfmt.storage import Source
 from bgfmt.tables import Components, MeanRolls, OneSided
@@ -33,29 +33,6 @@ CHECKED = 4 << 20  # bytes of a file up to which every noun is walked when it is
 Kind = MeanRolls | OneSided | Components
 OWN = {MeanRolls.kind: 2, OneSided.kind: 5}  # components of a table
 NUMBERS = {"means": 1, "bearoff": 2, "gammon": 3}  # components of its arrays
-
-
-class JComponents(Sequence[Noun]):
-    """The nouns of a component file, decoded when asked for."""
-
-    def __init__(self, file: Container) -> None:
-        self.file = file
-
-    def __len__(self) -> int:
-        return len(self.file)
-
-    def __getitem__(self, k: Any) -> Any:
-        if isinstance(k, slice):
-            return [self[i] for i in range(*k.indices(len(self)))]
-        return self.file.noun(range(len(self))[k], whole=True)
-
-    def describe(self, k: int) -> str:
-        """One line on component k."""
-        return describe(self.file.noun(k))
-
-    def as_json(self, k: int) -> dict[str, Any]:
-        """All of component k as plain values."""
-        return as_json(self[k])
 
 
 class JFile(Format[Kind]):
@@ -73,7 +50,7 @@ class JFile(Format[Kind]):
     )
 
     def recognise(self, head: Head) -> bool:
-        return looks_like(head.bytes[:16])
+        return looks_like(head.bytes)
 
     # -- reading ----------------------------------------------------------------------------------------
 
@@ -90,7 +67,7 @@ class JFile(Format[Kind]):
         said = None if size is None else layout.description(file)
         table: Kind
         if size is None:
-            table = Components(points=0, chequers=0, nouns=JComponents(file), **more)
+            table = Components(points=0, chequers=0, nouns=file, **more)
         elif said is None:
             table = layout.mean_rolls(file, size, **more)
         else:
@@ -104,7 +81,7 @@ class JFile(Format[Kind]):
             return {}
         head, count = file.header, min(len(file), LISTED)
         forms = sorted({file.form(k).name for k in range(count)})
-        notes = file.problems()
+        notes = file.problems() + self.beside(reading)
         if len(file) > LISTED:
             notes.append(f"only the first {LISTED:,} of {len(file):,} components are described")
         try:
@@ -121,8 +98,8 @@ class JFile(Format[Kind]):
             "nouns": ", ".join(forms) or head.form.name,
             "calls": head.calls,
             "free_bytes": free,
-            "components": [describe(file.noun(k)) for k in range(count)],
-            "notes": notes + self.beside(reading),
+            "components": [file.describe(k) for k in range(count)],
+            "notes": notes,
         }
 
     def beside(self, reading: Reading[Kind]) -> list[str]:
@@ -157,50 +134,42 @@ class JFile(Format[Kind]):
         return table.kind != OneSided.kind
 
     def emit(self, table: Kind, sink: Outlet, options: Options) -> None:
-        file = as_read(table, Container)
         version, form = _layout(options, table.record(JLayout))
-        if file is not None and not _dropped(table, options) and _copied(file, options, version, form):
-            for start in range(0, file.end, STEP):
-                sink.write(file.view[start : min(start + STEP, file.end)])
-                if table.release is not None:
-                    table.release()
+        if (file := _copied(table, options, version, form)) is None:
+            compact(self._nouns(table, options), sink, version, form, table.release)
             return
-        compact(self._nouns(table, options), sink, version, form, table.release)
+        for start in range(0, file.end, STEP):
+            sink.write(file.view[start : min(start + STEP, file.end)])
+            if table.release is not None:
+                table.release()
 
     @staticmethod
     def _nouns(table: Kind, options: Options) -> Sequence[Noun]:
-        file = as_read(table, Container)
-        if file is not None and not _dropped(table, options):
-            return JComponents(file)
         if _dropped(table, options):
             without: dict[str, Any] = {"gammon": None, "gammon_policy": ""}
-            table = replace(table, **without)
-        return layout.nouns_of(table)
+            return layout.nouns_of(replace(table, **without))
+        return as_read(table, Container) or layout.nouns_of(table)
 
     # -- every byte -------------------------------------------------------------------------------------
 
     def layout(self, table: Kind, **options: Any) -> Layout:
         """Where the numbers of a file lie; all between them belongs to the container."""
-        file = as_read(table, Container)
         version, form = _layout(options, table.record(JLayout))
-        kept = file is not None and not _dropped(table, options) and _copied(file, options, version, form)
-        if kept:
-            assert file is not None
-            nouns: Sequence[Noun] = JComponents(file)
+        nouns: Sequence[Noun]
+        if (file := _copied(table, options, version, form)) is not None:
+            nouns, entries, end = file, file.entries.tolist(), file.end
             forms = [file.form(k) for k in range(len(file))]
-            starts, end = [int(at) for at, _ in file.entries], file.end
         else:
             nouns = self._nouns(table, options)
-            forms = [form] * len(nouns)
-            writer = compact(nouns, Nowhere(), version, form)
-            starts, end = [at for at, _ in writer.entries], writer.length
+            writer = compact(nouns, None, version, form)
+            entries, end, forms = writer.entries, writer.length, [form] * len(nouns)
         own = {name: k for name, k in NUMBERS.items() if name in table.arrays()}
         if _dropped(table, options):
             del own["gammon"]
         spans = {}
         for name, k in own.items():
             head = (4 + len(nouns[k].shape)) * forms[k].word
-            spans[name] = (starts[k] + head, nouns[k].count * forms[k].size(nouns[k].type))
+            spans[name] = (entries[k][0] + head, nouns[k].count * forms[k].size(nouns[k].type))
         regions, at = [], 0
         for name, (start, size) in sorted(spans.items(), key=lambda item: item[1]):
             regions += [Region("container", at, start - at), Region(name, start, size, numbers=True)]
@@ -224,13 +193,11 @@ class JFile(Format[Kind]):
         if file is None:
             file = Container(source.buffer[:], source.name)
         yield from audit.container(file, extent.size)
-        if (
-            "bearoff" in table.arrays()
-        ):  # whole tables hold what follows from their numbers, and a description
+        if "bearoff" in table.arrays():  # a whole table: some components follow from its numbers
             yield from audit.derived(file, layout.nouns_of(table))
-            for said in records.unknown(table):
+            for fact in records.unknown(table):
                 at, size = map(int, file.entries[4])
-                yield Fault(at, size, "description", "what a program writes", said)
+                yield Fault(at, size, "description", "what a program writes", fact)
         for k in range(OWN.get(table.kind, len(file)), len(file)):
             at, size = map(int, file.entries[k])
             noun = file.noun(k)
@@ -245,34 +212,35 @@ def _dropped(table: Kind, options: Options) -> bool:
     return "gammon" in table.arrays() and options.get("gammon") is False
 
 
-def _copied(file: Container, options: Options, version: Version, form: Form) -> bool:
-    """Whether a file already is as asked: nothing is asked, or it has this directory and these nouns throughout."""
+def _copied(table: Kind, options: Options, version: Version, form: Form) -> Container | None:
+    """The file a table was read from, if nothing is asked or all of it has this layout already."""
+    file = as_read(table, Container)
+    if file is None or _dropped(table, options):
+        return None
     if all(options.get(name) is None for name in ("word", "order", "container")):
-        return True
-    return file.header.version == version and all(file.form(k) == form for k in range(len(file)))
+        return file
+    same = file.header.version == version and all(file.form(k) == form for k in range(len(file)))
+    return file if same else None
 
 
 def _check(file: Container) -> None:
     """Walk all nouns; together they may not unfold to much more than the file."""
-    left = 4 * len(file.view) + (1 << 20)
+    left = jn.unfolded(len(file.view))
     for k in range(len(file)):
         left = jn.walk(file.noun(k), left, file.name)
         if left < 0:
-            at = int(file.entries[k, 0])
-            raise CorruptError(
-                file.name, at, "components of the file's own size", "many that share their bytes"
-            )
+            what = "components of the file's own size"
+            raise CorruptError(file.name, int(file.entries[k, 0]), what, "many that share their bytes")
 
 
 def _layout(options: Mapping[str, Any], own: JLayout | None) -> tuple[Version, Form]:
     """Directory and form of nouns to write: as asked, else as the table's file has them, else a 64-bit J's."""
-    container, order, word = options.get("container"), options.get("order"), options.get("word")
-    if container not in (None, *VERSIONS):
-        raise CapabilityError(f"container is one of {', '.join(VERSIONS)}, not {container}")
-    if order not in (None, "little", "big"):
-        raise CapabilityError(f"order is little or big, not {order}")
-    if word not in (None, 4, 8):
-        raise CapabilityError(f"word is 4 or 8, not {word}")
+    container, order, word = (options.get(name) for name in ("container", "order", "word"))
+    known = (("container", container, VERSIONS), ("order", order, ("little", "big")), ("word", word, (4, 8)))
+    for name, value, values in known:
+        if value is not None and value not in values:
+            *most, last = map(str, values)
+            raise CapabilityError(f"{name} is {', '.join(most)} or {last}, not {value}")
     if own is None:
         own = JLayout("", 8, "<")
     if container is None and word is None and order is None and own.container in VERSIONS:

@@ -24,20 +24,19 @@ from bgfmt.errors import CorruptError
 from bgfmt.formats import records
 from bgfmt.formats.j import noun as jn
 from bgfmt.formats.j import order as jo
-from bgfmt.formats.j.container import Container
+from bgfmt.formats.j.container import VERSIONS, Container
 from bgfmt.formats.j.noun import JType, Noun
 from bgfmt.formats.records import Fact, Record
 from bgfmt.tables import Components, LazyRows, MeanRolls, OneSided, Rows, Table
 
 TITLE = "bgfmt one-sided"
 ROLLS = 32
-BLOCK = 1 << 18
 SCATTERED = 256  # rows gathered together, so that they stay in the processor's cache
 LET_GO = 32  # times that this is done before the pages of a mapped file are let go
 SAMPLED, MOSTLY = 100, 0.9
 EAGER = (
     1 << 17
-)  # positions up to which every code is compared at once and mean rolls are put in order at once
+)  # positions of which every code is compared, and the mean rolls are put in order, when a file is opened
 
 
 @dataclass(frozen=True)
@@ -55,12 +54,16 @@ class JLayout(Record):
     def from_facts(cls, facts: Mapping[str, Any]) -> Self | None:
         if "j_container" not in facts:
             return None
-        found = cls(facts["j_container"], records.number(facts.get("j_word")), facts.get("j_order", ""))
-        if found.container not in ("v64b", "v64l", "v32l", "v32b", "fj01"):
-            raise ValueError(f"j_container: found {found.container!r}")
-        if found.word not in (4, 8) or found.order not in ("<", ">"):
-            raise ValueError(f"j_word and j_order: found {found.word!r} and {found.order!r}")
-        return found
+        container, word, order = (
+            facts["j_container"],
+            records.number(facts.get("j_word")),
+            facts.get("j_order"),
+        )
+        if container not in (*VERSIONS, "fj01"):
+            raise ValueError(f"j_container: found {container!r}")
+        if word not in (4, 8) or order not in ("<", ">"):
+            raise ValueError(f"j_word and j_order: found {word!r} and {order!r}")
+        return cls(container, word, order)
 
 
 # -- writing -----------------------------------------------------------------------------------------------
@@ -72,46 +75,61 @@ def nouns_of(table: Table) -> Sequence[Noun]:
     return nouns
 
 
-def _rows_of(table: Table, order: jo.Order) -> Callable[..., LazyRows]:
-    """Arrays made in J's order of positions: of this shape and dtype, by a function of position numbers."""
+def _reordered(
+    order: jo.Order,
+    rows: Any,
+    dtype: str,
+    release: Callable[[], None] | None,
+    of_file: bool,
+    take: Callable[[NDArray[np.int64]], Any] | None = None,
+) -> LazyRows:
+    """Rows in the other order: those of a table in J's, or, with `of_file`, those of a file by position number.
 
-    def rows(shape: tuple[int, ...], dtype: str, make: Callable[[NDArray[np.int64]], Any]) -> LazyRows:
-        def fetch(start: int, stop: int) -> NDArray[Any]:
-            numbers = order.span(start, stop, to_rows=False)
-            return _gathered(
-                lambda part: make(numbers[part]), stop - start, shape, np.dtype(dtype), table.release
-            )
+    `take`, where given, makes rows from their numbers in place of `rows[numbers]`.
+    """
+    shape = tuple(rows.shape[1:])
+    make = take or (lambda numbers: rows[numbers])
 
-        return LazyRows((order.count, *shape), np.dtype(dtype), fetch)
+    def gather(numbers: NDArray[np.int64]) -> NDArray[Any]:
+        """Made some hundred at a time: such rows lie far apart, and each maps its own pages."""
+        out = np.empty((len(numbers), *shape), dtype)
+        for start in range(0, len(numbers), SCATTERED):
+            part = slice(start, start + SCATTERED)
+            out[part] = make(numbers[part])
+            if release is not None and (start // SCATTERED + 1) % LET_GO == 0:
+                release()
+        return out
 
-    return rows
+    def fetch(start: int, stop: int) -> NDArray[Any]:
+        return gather(order.span(start, stop, to_rows=of_file))
+
+    def pick(numbers: NDArray[np.int64]) -> NDArray[Any]:
+        return gather(order.rows(numbers) if of_file else order.numbers(numbers))
+
+    return LazyRows((order.count, *shape), dtype, fetch, pick)
 
 
 def _codes(order: jo.Order) -> Noun:
-    return jn.integers(LazyRows((order.count,), np.dtype("i8"), lambda a, b: order.codes(np.arange(a, b))))
+    return jn.integers(LazyRows((order.count,), "i8", lambda a, b: order.codes(np.arange(a, b))))
 
 
 def _of_means(table: MeanRolls) -> Sequence[Noun]:
     order = jo.order(table.points, table.chequers)
-    return [_codes(order), jn.floats(_rows_of(table, order)((), "f8", lambda k: table.means[k]))]
+    return [_codes(order), jn.floats(_reordered(order, table.means, "f8", table.release, False))]
 
 
 def _of_distributions(table: OneSided) -> Sequence[Noun]:
     order = jo.order(table.points, table.chequers)
-    rows = _rows_of(table, order)
     bearoff, gammon = table.bearoff, table.gammon
+    rolls = LazyRows(
+        (order.count,), "f8", lambda a, b: means(bearoff[a:b]), lambda k: means(np.asarray(bearoff[k]))
+    )
     plain = jn.floats if table.exact else jn.integers
-    width = bearoff.shape[1:]
-    second = plain(np.zeros((0, *width), "f8" if table.exact else "i8"))
+    ns, first = (_reordered(order, rows, "f8", table.release, False) for rows in (rolls, bearoff))
+    second: Any = np.zeros((0, *bearoff.shape[1:]), "f8" if table.exact else "i8")
     if gammon is not None:
-        second = plain(rows(width, "f8", lambda k: gammon[k]))
-    return [
-        _codes(order),
-        jn.floats(rows((), "f8", lambda k: means(np.asarray(bearoff[k])))),
-        plain(rows(width, "f8", lambda k: bearoff[k])),
-        second,
-        jn.text(_describe(table)),
-    ]
+        second = _reordered(order, gammon, "f8", table.release, False)
+    return [_codes(order), jn.floats(ns), plain(first), plain(second), jn.text(_describe(table))]
 
 
 #: how the components of each kind of table are made
@@ -120,23 +138,6 @@ NOUNS: dict[str, Callable[[Any], Sequence[Noun]]] = {
     OneSided.kind: _of_distributions,
     Components.kind: lambda table: table.nouns,
 }
-
-
-def _gathered(
-    make: Callable[[slice], Any],
-    count: int,
-    shape: tuple[int, ...],
-    dtype: np.dtype[Any],
-    release: Callable[[], None] | None,
-) -> NDArray[Any]:
-    """`count` rows made some hundred at a time: rows lie far apart in the other order, and each maps its pages."""
-    out = np.empty((count, *shape), dtype)
-    for start in range(0, count, SCATTERED):
-        part = slice(start, min(start + SCATTERED, count))
-        out[part] = make(part)
-        if release is not None and (start // SCATTERED + 1) % LET_GO == 0:
-            release()
-    return out
 
 
 def means(rows: NDArray[Any]) -> NDArray[np.float64]:
@@ -178,9 +179,9 @@ def size_of(file: Container) -> tuple[int, int] | None:
     if len(file) < 2:
         return None
     codes, values = file.noun(0), file.noun(1)
-    if (codes.type, values.type) != (JType.INTEGER, JType.FLOAT) or len(codes.shape) != 1 or codes.count < 2:
+    if (codes.type, values.type) != (JType.INTEGER, JType.FLOAT) or codes.shape != values.shape:
         return None
-    if codes.shape != values.shape:
+    if len(codes.shape) != 1 or codes.count < 2:
         return None
     rows = np.arange(0, codes.count, max(1, codes.count // SAMPLED))
     rows[-1] = codes.count - 1
@@ -206,8 +207,7 @@ def description(file: Container) -> dict[str, str] | None:
 
 def mean_rolls(file: Container, size: tuple[int, int], **more: Any) -> MeanRolls:
     """The article's table."""
-    codes = Codes(file, size, more.get("release"))
-    rows: Rows = _ordered(file, codes, file.noun(1), np.dtype("f8"))
+    rows: Rows = _ordered(file, size, file.noun(1), more.get("release"))
     if len(rows) <= EAGER:
         rows = np.asarray(rows)
     return MeanRolls(points=size[0], chequers=size[1], means=rows, **more)
@@ -216,29 +216,20 @@ def mean_rolls(file: Container, size: tuple[int, int], **more: Any) -> MeanRolls
 def one_sided(file: Container, size: tuple[int, int], said: Mapping[str, str], **more: Any) -> OneSided:
     """The whole table; CorruptError when components and description do not belong together."""
     n, at = file.noun(0).count, int(file.entries[4, 0])
-    wanted = {
-        "points": size[0],
-        "chequers": size[1],
-        "scale": 1 if file.noun(2).type is JType.FLOAT else 65535,
-    }
-    for name, value in wanted.items():
+    kind = file.noun(2).type
+    scale = 1 if kind is JType.FLOAT else 65535
+    for name, value in (("points", size[0]), ("chequers", size[1]), ("scale", scale)):
         if said.get(name) != str(value):
             raise CorruptError(file.name, at, f"{name} {value} in the description", said.get(name, "nothing"))
-    codes = Codes(file, size, more.get("release"))
     columns: list[Rows | None] = []
     for k, name in ((2, "bearoff"), (3, "gammon")):
         noun = file.noun(k)
-        width = noun.shape[-1] if wanted["scale"] == 1 and noun.shape else ROLLS
+        width = noun.shape[-1] if scale == 1 and noun.shape else ROLLS
         shapes = [(n, width)] + [(0, width)] * (k == 3 and said.get("gammon") == "no")
-        if (
-            noun.type not in (JType.INTEGER, JType.FLOAT)
-            or noun.shape not in shapes
-            or noun.type != file.noun(2).type
-        ):
+        if noun.type not in (JType.INTEGER, JType.FLOAT) or noun.shape not in shapes or noun.type != kind:
             expected = f"{name} distributions, {n:,} by {width} numbers"
             raise CorruptError(file.name, int(file.entries[k, 0]), expected, str(noun))
-        dtype = np.dtype("f8" if noun.type is JType.FLOAT else "u2")
-        columns.append(_ordered(file, codes, noun, dtype) if noun.shape[0] else None)
+        columns.append(_ordered(file, size, noun, more.get("release")) if noun.shape[0] else None)
     bearoff, gammon = columns
     assert bearoff is not None
     facts: dict[str, Any] = {name: "" if value == "none" else value for name, value in said.items()}
@@ -254,65 +245,37 @@ def one_sided(file: Container, size: tuple[int, int], said: Mapping[str, str], *
     return OneSided(points=size[0], chequers=size[1], bearoff=bearoff, gammon=gammon, **fields, **more)
 
 
-class Codes:
-    """The ncodes of a file, compared with what they must be: all of a small table when it is opened.
+def _check_codes(file: Container, order: jo.Order, rows: NDArray[np.int64]) -> None:
+    """Compare the ncodes of some rows with what they must be."""
+    noun, expected = file.noun(0), order.codes(rows)
+    wrong = np.flatnonzero(expected != noun.data[rows])
+    if len(wrong):
+        k, row = wrong[0], int(rows[wrong[0]])
+        at, number = noun.at + row * noun.data.dtype.itemsize, int(order.numbers(rows[k : k + 1])[0])
+        raise CorruptError(file.name, at, f"ncode {expected[k]}", int(noun.data[row]), number)
 
-    Of a large table a thousand are compared when it is opened, then those that are looked up, and all of them
-    once when it is walked.
+
+def _ordered(
+    file: Container, size: tuple[int, int], noun: Noun, release: Callable[[], None] | None
+) -> LazyRows:
+    """The rows of a component in order of position number: floats, or parts of 65535 in 16 bits.
+
+    All ncodes of a small table are compared now; of a large one a thousand, and those of all rows that are read.
     """
-
-    def __init__(self, file: Container, size: tuple[int, int], release: Callable[[], None] | None) -> None:
-        self.file, self.order, self.noun, self.release = file, jo.order(*size), file.noun(0), release
-        self.whole = self.order.count <= EAGER
-        self.check(np.arange(0, self.order.count, 1 if self.whole else self.order.count // 1000))
-
-    def check(self, rows: NDArray[np.int64]) -> None:
-        """Compare the codes of some rows."""
-        expected, found = self.order.codes(rows), self.noun.data[rows]
-        if not np.array_equal(expected, found):
-            k = int((expected != found).argmax())
-            at = self.noun.at + int(rows[k]) * self.noun.data.dtype.itemsize
-            number = int(self.order.numbers(rows[k : k + 1])[0])
-            raise CorruptError(self.file.name, at, f"ncode {expected[k]}", int(found[k]), number)
-
-    def check_all(self) -> None:
-        """Compare all codes, once."""
-        if self.whole:
-            return
-        for start in range(0, self.order.count, BLOCK):
-            self.check(np.arange(start, min(start + BLOCK, self.order.count)))
-            if self.release is not None:
-                self.release()
-        self.whole = True
-
-
-def _ordered(file: Container, codes: Codes, noun: Noun, dtype: np.dtype[Any]) -> LazyRows:
-    """The rows of a component in order of position number; the ncodes are compared on the way."""
-    order, data, release = codes.order, noun.data, codes.release
-    shape = data.shape[1:]
-    per_row = data.dtype.itemsize * int(np.prod(shape, dtype=np.int64))
-
-    def pick(numbers: NDArray[np.int64]) -> NDArray[Any]:
-        rows = order.rows(numbers)
-        if not codes.whole:
-            codes.check(rows)
-        return _gathered(lambda part: take(rows[part]), len(rows), shape, dtype, release)
-
-    def fetch(start: int, stop: int) -> NDArray[Any]:
-        if stop - start < jo.FEW:
-            return pick(np.arange(start, stop))
-        codes.check_all()
-        rows = order.span(start, stop, to_rows=True)
-        return _gathered(lambda part: take(rows[part]), stop - start, shape, dtype, release)
+    order, data = jo.order(*size), noun.data
+    small = order.count <= EAGER
+    _check_codes(file, order, np.arange(0, order.count, 1 if small else order.count // 1000))
 
     def take(rows: NDArray[np.int64]) -> NDArray[Any]:
+        if not small:
+            _check_codes(file, order, rows)
         values = data[rows]
-        if dtype == np.uint16 and values.size and (values.min() < 0 or values.max() > 65535):
+        if noun.type is JType.INTEGER and values.size and (values.min() < 0 or values.max() > 65535):
             wrong = (values < 0) | (values > 65535)
             k = int(wrong.any(axis=1).argmax())
-            where = noun.at + int(rows[k]) * per_row
+            where = noun.at + int(rows[k]) * values[0].nbytes
             number = int(order.numbers(rows[k : k + 1])[0])
             raise CorruptError(file.name, where, "parts of 65535", int(values[k][wrong[k]][0]), number)
         return np.asarray(values)
 
-    return LazyRows((order.count, *shape), dtype, fetch, pick)
+    return _reordered(order, data, "f8" if noun.type is JType.FLOAT else "u2", release, True, take)

@@ -1,7 +1,7 @@
-"""J's nouns in the binary form that `3!:1` writes and `3!:2` reads. Writing them is `encode`'s business.
+"""J's nouns in the binary form that `3!:1` writes and `3!:2` reads.
 
 A block is a head of words (flag, type, count, rank, shape) and the atoms in row-major order, in one of the forms of
-`form`. Boxes hold offsets from their own first byte to the blocks of their contents; the form of the outermost block
+`Form`. Boxes hold offsets from their own first byte to the blocks of their contents; the form of the outermost block
 governs all levels. Extended and rational numbers hold offsets to limb blocks, one for each whole number.
 
 Arrays are views of the bytes they were read from, and boxes open their contents when asked, so that a noun of any
@@ -21,8 +21,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgfmt.errors import CapabilityError, CorruptError, TruncatedError
-
-# ---- the forms of J's nouns: types, word sizes, byte orders
 
 
 class JType(IntEnum):
@@ -89,6 +87,7 @@ class Form:
 
 FORMS = {b: Form(b, w, o) for b, w, o in ((0xE0, 4, ">"), (0xE1, 4, "<"), (0xE2, 8, ">"), (0xE3, 8, "<"))}
 E3 = FORMS[0xE3]
+OLD_FORMS = [Form(0, word, order) for word in (8, 4) for order in "<>"]
 
 
 def form_of(word: int, order: str) -> Form:
@@ -167,10 +166,8 @@ class _Reader:
         try:
             kind = JType(number)
         except ValueError:
-            found = REFUSED.get(number, number)
-            raise self.wrong(
-                at + word * bool(form.first), "a type of noun that a file can hold", found
-            ) from None
+            text, where = REFUSED.get(number, number), at + word * bool(form.first)
+            raise self.wrong(where, "a type of noun that a file can hold", text) from None
         if min(shape, default=0) < 0:
             raise self.wrong(at + 4 * word, "axes of 0 and more", _axes(shape))
         if prod(shape) != count:
@@ -183,8 +180,8 @@ class _Reader:
         if depth >= MAX_DEPTH:
             raise self.wrong(at, f"boxes nested up to {MAX_DEPTH} deep", "deeper nesting")
         offsets = self.array(form.integer, (size // word,), size // word, data)
-        inner = Boxes if kind is JType.BOX else Wholes
-        return Noun(kind, shape, inner(self, at, data + size, offsets, depth), data, data - at + size)
+        inner = Contents(self, at, data + size, offsets, depth, kind is JType.BOX)
+        return Noun(kind, shape, inner, data, data - at + size)
 
     def array(self, dtype: np.dtype[Any], shape: tuple[int, ...], count: int, at: int) -> NDArray[Any]:
         """A view of the atoms; flat where numpy cannot have the shape: over 31 axes, huge empty ones."""
@@ -220,49 +217,45 @@ class _Reader:
         return sign * int.from_bytes(data.tobytes(), "little")
 
 
-class _Inner(Sequence[Any]):
-    """Contents reached by offsets, decoded when asked for."""
+class Contents(Sequence[Any]):
+    """What a noun reaches by offsets, decoded when asked for: nouns in boxes, or whole numbers."""
 
-    def __init__(self, reader: _Reader, at: int, first: int, offsets: NDArray[Any], depth: int) -> None:
-        self._reader, self._at, self._first, self._offsets, self._depth = reader, at, first, offsets, depth
+    def __init__(
+        self, reader: _Reader, at: int, first: int, offsets: NDArray[Any], depth: int, boxes: bool
+    ) -> None:
+        self._reader, self._at, self._first, self._offsets = reader, at, first, offsets
+        self._depth, self._boxes = depth, boxes
 
     def __len__(self) -> int:
         return len(self._offsets)
 
+    def __getitem__(self, k: Any) -> Any:
+        if isinstance(k, slice):
+            return [self[i] for i in range(*k.indices(len(self)))]
+        at = self.place(range(len(self))[k])
+        return self._reader.block(at, self._depth + 1) if self._boxes else self._reader.whole(at)
+
     def place(self, k: int) -> int:
         """Where block k begins: behind all offsets, and so never before its own box, and inside the noun."""
-        at = self._at + int(self._offsets[k])
-        if not self._first <= at < self._reader.end:
-            where = self._first - len(self) * self._reader.form.word + k * self._reader.form.word
-            span = f"{self._first - self._at}..{self._reader.end - self._at - 1}"
-            raise self._reader.wrong(where, f"an offset of {span}", int(self._offsets[k]))
+        reader, at = self._reader, self._at + int(self._offsets[k])
+        if not self._first <= at < reader.end:
+            where = self._first - (len(self) - k) * reader.form.word
+            span = f"{self._first - self._at}..{reader.end - self._at - 1}"
+            raise reader.wrong(where, f"an offset of {span}", int(self._offsets[k]))
         return at
 
-    def wrong(self, expected: object, found: object) -> CorruptError:
-        """The error of this block."""
-        return self._reader.wrong(self._at, expected, found)
-
-
-class Boxes(_Inner):
-    """The nouns inside a box noun, in ravel order."""
-
-    def __getitem__(self, k: Any) -> Any:
-        if isinstance(k, slice):
-            return [self[i] for i in range(*k.indices(len(self)))]
-        return self._reader.block(self.place(range(len(self))[k]), self._depth + 1)
-
-
-class Wholes(_Inner):
-    """The whole numbers of an extended or rational noun."""
-
-    def __getitem__(self, k: Any) -> Any:
-        if isinstance(k, slice):
-            return [self[i] for i in range(*k.indices(len(self)))]
-        return self._reader.whole(self.place(range(len(self))[k]))
-
-    def weight(self, k: int) -> int:
-        """Bytes that number k takes; its block is checked, but not yet turned into a number."""
-        return 40 + int(self._reader.limbs(self.place(k))[2].nbytes)
+    def walk(self, left: int) -> int:
+        """Check all contents, as `walk`, and every block of a number before it is turned into one."""
+        for k in range(len(self)):
+            if not self._boxes:
+                left -= 40 + int(self._reader.limbs(self.place(k))[2].nbytes)
+            if left < 0:
+                short = "shared contents that unfold beyond it"
+                raise self._reader.wrong(self._at, "contents of the noun's own size", short)
+            item = self[k]
+            if self._boxes:
+                left = walk(item, left, self._reader.name)
+        return left
 
 
 def _axes(shape: tuple[int, ...]) -> str:
@@ -288,8 +281,7 @@ def form_at(view: memoryview, at: int, end: int, name: str) -> Form:
     if first in FORMS:
         return FORMS[first]
     word = 8 if bytes(view[at + 8 : min(end, at + 16)]) == b"\xff" * 8 else 4
-    for order in "<>":
-        form = Form(0, word, order)
+    for form in (old for old in OLD_FORMS if old.word == word):
         try:
             _Reader(view, end, form, name).block(at)
         except (CorruptError, TruncatedError):
@@ -313,48 +305,31 @@ def decode(
     stop = len(view) if end is None else end
     noun = _Reader(view, stop, form_at(view, at, stop, name), name).block(at)
     if whole:
-        check(noun, stop - at, name)
+        walk(noun, unfolded(stop - at), name)
     return noun
 
 
-def check(noun: Noun, span: int, name: str = "noun") -> None:
-    """Walk a whole noun that was read from `span` bytes: every block, every boolean, every limb block.
-
-    J lets boxes share contents, and a chain of shared boxes unfolds without bound; what would take far more
-    than its own bytes is refused.
-    """
-    walk(noun, 4 * span + (1 << 20), name)
+def unfolded(span: int) -> int:
+    """Bytes to which nouns of `span` bytes may unfold: J lets boxes share contents, and a chain of them explodes."""
+    return 4 * span + (1 << 20)
 
 
 def walk(noun: Noun, left: int, name: str) -> int:
-    """Check a noun and all inside it; `left` bytes may be unfolded, and what remains of them is returned."""
+    """Check a noun and all inside it: every block, every boolean, every limb block.
+
+    `left` bytes may be unfolded, and what remains of them is returned.
+    """
     left -= 64 + noun.size
-    if noun.type is JType.BOOLEAN:
+    if noun.type in OFFSETS:
+        return int(noun.data.walk(left))
+    if noun.type is JType.BOOLEAN and noun.count and noun.data.max() > 1:
         flat = noun.data.reshape(-1)
-        for start in range(0, len(flat), STEP):
-            wrong = flat[start : start + STEP] > 1
-            if wrong.any():
-                k = start + int(wrong.argmax())
-                raise CorruptError(name, noun.at + k, "a boolean, 0 or 1", int(flat[k]))
-    elif noun.type is JType.BOX:
-        for item in noun.data:
-            if left < 0:
-                raise noun.data.wrong(
-                    "contents of the noun's own size", "shared contents that unfold beyond it"
-                )
-            left = walk(item, left, name)
-    elif noun.type in OFFSETS:
-        for k in range(len(noun.data)):
-            left -= noun.data.weight(k)
-            if left < 0:
-                raise noun.data.wrong(
-                    "numbers of the noun's own size", "shared numbers that unfold beyond it"
-                )
-            noun.data[k]
+        k = int((flat > 1).argmax())
+        raise CorruptError(name, noun.at + k, "a boolean, 0 or 1", int(flat[k]))
     return left
 
 
-# ---- writing J nouns in any of the four modern forms, piece by piece, as J 9.7.1 does it
+# ---- writing in any of the four modern forms, piece by piece, as J 9.7.1 does it
 
 TERMINATED = (JType.BOOLEAN, JType.LITERAL, JType.UNICODE, JType.UNICODE4)
 Piece = bytes | NDArray[Any]
@@ -367,9 +342,6 @@ class Measure(NamedTuple):
     inner: tuple[Measure, ...] = ()
 
 
-# -- making nouns ------------------------------------------------------------------------------------------
-
-
 def text(value: str) -> Noun:
     """A literal list, UTF-8."""
     data = np.frombuffer(value.encode(), np.uint8)
@@ -377,13 +349,13 @@ def text(value: str) -> Noun:
 
 
 def integers(values: Any) -> Noun:
-    """An integer noun of an array or of other rows of integers."""
+    """An integer noun of a number, an array or other rows of integers."""
     rows = values if hasattr(values, "shape") else np.array(values, np.int64)
     return Noun(JType.INTEGER, tuple(map(int, rows.shape)), rows)
 
 
 def floats(values: Any) -> Noun:
-    """A float noun of an array or of other rows of floats."""
+    """A float noun of a number, an array or other rows of floats."""
     rows = values if hasattr(values, "shape") else np.array(values, np.float64)
     return Noun(JType.FLOAT, tuple(map(int, rows.shape)), rows)
 
@@ -396,9 +368,6 @@ def boolean(value: bool) -> Noun:
 def boxes(items: Sequence[Noun]) -> Noun:
     """A list of boxes."""
     return Noun(JType.BOX, (len(items),), tuple(items))
-
-
-# -- writing them ------------------------------------------------------------------------------------------
 
 
 def measure(noun: Noun, form: Form) -> Measure:
@@ -492,9 +461,16 @@ def _converted(block: NDArray[Any], kind: JType, form: Form) -> NDArray[Any]:
     return np.ascontiguousarray(block.astype(target, copy=False))
 
 
-# ---- j nouns as words and as JSON, for people and programs without J
+# ---- nouns as words and as JSON, for people and programs without J
 
 SHOWN = 8
+ENCODINGS = {JType.LITERAL: "utf-8", JType.UNICODE: "utf-16-le", JType.UNICODE4: "utf-32-le"}
+NAMES = {
+    JType.UNICODE: "codeunits",
+    JType.UNICODE4: "codepoints",
+    JType.FLOAT: "hexfloat",
+    JType.COMPLEX: "hexfloat",
+}
 
 
 def as_json(noun: Noun) -> dict[str, Any]:
@@ -504,62 +480,48 @@ def as_json(noun: Noun) -> dict[str, Any]:
     hex: the bytes of literals and quad floats; codeunits, codepoints: unicode; items: nouns inside boxes.
     """
     out: dict[str, Any] = {"type": noun.type.name.lower(), "shape": list(noun.shape)}
-    kind, data = noun.type, noun.data
+    kind = noun.type
     if kind is JType.BOX:
-        out["items"] = [as_json(item) for item in data]
-    elif kind is JType.EXTENDED:
-        out["values"] = [_whole(number) for number in data]
-    elif kind is JType.RATIONAL:
-        out["values"] = [_ratio(data[k], data[k + 1]) for k in range(0, len(data), 2)]
-    else:
-        flat = np.asarray(data).reshape(-1)
-        if kind in (JType.LITERAL, JType.QUAD):
-            out["hex"] = flat.tobytes().hex()
-        elif kind is JType.FLOAT:
-            out["hexfloat"] = [_hex(x) for x in flat.tolist()]
-        elif kind is JType.COMPLEX:
-            out["hexfloat"] = [[_hex(z.real), _hex(z.imag)] for z in flat.tolist()]
-        else:
-            name = {JType.UNICODE: "codeunits", JType.UNICODE4: "codepoints"}.get(kind, "values")
-            out[name] = flat.tolist()
-    return out
+        return out | {"items": [as_json(item) for item in noun.data]}
+    if kind in OFFSETS:
+        return out | {"values": _wholes(noun, noun.count)}
+    flat = np.asarray(noun.data).reshape(-1)
+    if kind in (JType.LITERAL, JType.QUAD):
+        return out | {"hex": flat.tobytes().hex()}
+    values = flat.tolist()
+    if kind is JType.FLOAT:
+        values = [_hex(x) for x in values]
+    elif kind is JType.COMPLEX:
+        values = [[_hex(z.real), _hex(z.imag)] for z in values]
+    return out | {NAMES.get(kind, "values"): values}
 
 
 def describe(noun: Noun, shown: int = SHOWN) -> str:
     """One line: type, shape and the first atoms."""
-    first = _first(noun, shown)
-    return f"{noun}: {first}" if first else str(noun)
-
-
-def _first(noun: Noun, shown: int) -> str:
     kind = noun.type
     if kind is JType.BOX:
-        return "; ".join(str(item) for item in noun.data[:shown]) + _more(noun.count, shown)
-    if kind is JType.EXTENDED:
-        return " ".join(_whole(x) for x in noun.data[:shown]) + _more(noun.count, shown)
-    if kind is JType.RATIONAL:
-        pairs = [_ratio(noun.data[k], noun.data[k + 1]) for k in range(0, min(len(noun.data), 2 * shown), 2)]
-        return " ".join(pairs) + _more(noun.count, shown)
-    flat = noun.data.reshape(-1)
-    if kind is JType.QUAD:
-        return " ".join(f"{x:.6g}" for x in flat[: 2 * shown : 2].tolist()) + _more(noun.count, shown)
-    if kind in (JType.LITERAL, JType.UNICODE, JType.UNICODE4):
-        return repr(_text(noun, 10 * shown)) + _more(noun.count, 10 * shown)
-    head = flat[:shown].tolist()
-    real = kind in (JType.FLOAT, JType.COMPLEX)
-    words = [f"{x:.6g}" if real else str(x) for x in head]
-    return " ".join(words) + _more(noun.count, shown)
+        first = "; ".join(str(item) for item in noun.data[:shown])
+    elif kind in OFFSETS:
+        first = " ".join(_wholes(noun, shown))
+    elif kind in ENCODINGS:
+        shown *= 10
+        atoms = noun.data.reshape(-1)[:shown]
+        if kind is JType.UNICODE4:  # what is no code point would take more than its own four bytes
+            atoms = np.where(atoms < 0x110000, atoms, 0xFFFD).astype("<u4")
+        first = repr(atoms.tobytes().decode(ENCODINGS[kind], "replace"))
+    else:
+        flat = noun.data[..., 0] if kind is JType.QUAD and noun.count else noun.data
+        atoms = flat.reshape(-1)[:shown]
+        first = " ".join(f"{x:.6g}" if atoms.dtype.kind in "fc" else str(x) for x in atoms.tolist())
+    return f"{noun}: {first}{' ...' * (noun.count > shown)}" if first else str(noun)
 
 
-def _text(noun: Noun, shown: int) -> str:
-    data = noun.data.reshape(-1)[:shown]
-    if noun.type is JType.UNICODE4:
-        return "".join(chr(c) if c < 0x110000 else "\ufffd" for c in data.tolist())
-    return str(data.tobytes().decode("utf-8" if noun.type is JType.LITERAL else "utf-16-le", "replace"))
-
-
-def _more(count: int, shown: int) -> str:
-    return " ..." if count > shown else ""
+def _wholes(noun: Noun, shown: int) -> list[str]:
+    """The first numbers of an extended or rational noun, in words."""
+    if noun.type is JType.EXTENDED:
+        return [_whole(number) for number in noun.data[:shown]]
+    pairs = (noun.data[2 * k : 2 * k + 2] for k in range(min(noun.count, shown)))
+    return [_whole(top) if bottom == 1 else f"{_whole(top)}/{_whole(bottom)}" for top, bottom in pairs]
 
 
 def _hex(value: float) -> str:
@@ -569,7 +531,3 @@ def _hex(value: float) -> str:
 def _whole(number: int) -> str:
     """Decimal digits, or hexadecimal ones where decimal would take long."""
     return str(number) if number.bit_length() < 10_000 else hex(number)
-
-
-def _ratio(numerator: int, denominator: int) -> str:
-    return _whole(numerator) if denominator == 1 else f"{_whole(numerator)}/{_whole(denominator)}"

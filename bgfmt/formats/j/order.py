@@ -30,10 +30,7 @@ class Order:
 
     def rows(self, numbers: Numbers) -> Numbers:
         """Rows of position numbers."""
-        return self.rows_of(board.unrank_array(numbers, self.points))
-
-    def rows_of(self, counts: NDArray[np.int8]) -> Numbers:
-        """Rows of counts of shape (..., points)."""
+        counts = board.unrank_array(numbers, self.points)
         off = self.chequers - counts.sum(axis=-1, dtype=np.int8)
         shifted = np.concatenate([counts[..., 1:], off[..., None]], axis=-1)
         return self.count - 1 - board.rank_array(shifted)
@@ -50,7 +47,7 @@ class Order:
 
     def codes(self, rows: Numbers) -> Numbers:
         """Ncodes of rows: base-16 numbers of the counts."""
-        return ncodes(self.counts(rows))
+        return self.counts(rows).astype(np.int64) @ (1 << 4 * np.arange(self.points - 1, -1, -1))
 
     def span(self, start: int, stop: int, *, to_rows: bool) -> Numbers:
         """Rows of the position numbers start..stop-1, or position numbers of these rows; walked, so kept if small."""
@@ -70,14 +67,6 @@ class Order:
 def order(points: int, chequers: int) -> Order:
     """The order of one size of table."""
     return Order(points, chequers)
-
-
-def ncodes(counts: NDArray[np.int8]) -> Numbers:
-    """Peelle's ncodes, int64 of shape (...), of counts of shape (..., points)."""
-    out = np.zeros(counts.shape[:-1], np.int64)
-    for k in range(counts.shape[-1]):
-        out = (out << 4) + counts[..., k]
-    return out
 
 
 def holds(points: int, chequers: int) -> bool:

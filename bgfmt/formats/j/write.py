@@ -10,7 +10,7 @@ whole number of entries, an upgrade that gives back bytes still in use.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -18,7 +18,7 @@ import numpy as np
 from bgfmt.errors import CapabilityError
 from bgfmt.formats.j import noun as jn
 from bgfmt.formats.j.container import HEAD, V64B, Container, Version, directory_bytes
-from bgfmt.formats.j.noun import E3, Form, JType, Noun
+from bgfmt.formats.j.noun import E3, Form, Noun
 
 BLANKS = b" " * (1 << 20)
 AREA, DIRECTORY, FREE = 1024, 512, 256
@@ -34,19 +34,6 @@ class Store(Protocol):
     def flush(self) -> None: ...
 
 
-class Nowhere:
-    """A store that keeps nothing, for the layout of a file alone."""
-
-    def write_at(self, offset: int, data: jn.Piece, /) -> None:
-        """Nothing is kept."""
-
-    def skip(self, size: int, /) -> None:
-        """Nothing is kept."""
-
-    def flush(self) -> None:
-        """Nothing waits."""
-
-
 def block_size(size: int, least: int = 1) -> int:
     """The smallest power of two that is not below `size` (nor below `least`)."""
     return 1 << (max(size, least) - 1).bit_length()
@@ -60,9 +47,9 @@ class FreeList:
 
     def take(self, size: int) -> int | None:
         """Position of the front of the first block of at least `size` bytes; None when there is none."""
-        for k, (position, found) in enumerate(self.rows):
-            if found >= size:
-                self.rows[k : k + 1] = [(position + size, found - size)] if found > size else []
+        for k, (position, room) in enumerate(self.rows):
+            if room >= size:
+                self.rows[k : k + 1] = [(position + size, room - size)] if room > size else []
                 return position
         return None
 
@@ -82,17 +69,17 @@ class FreeList:
 
 
 class Writer:
-    """A component file being made or changed.
+    """A component file that is made or changed.
 
     Parameters
     ----------
     store
-        Where the bytes go; empty for `create`.
+        Where the bytes go, empty for `create`; None for the layout alone.
     version, form
         Directory and nouns: V64B and e3 are a 64-bit J's, V32L and e1 a 32-bit J's.
     """
 
-    def __init__(self, store: Store, version: Version = V64B, form: Form = E3) -> None:
+    def __init__(self, store: Store | None, version: Version = V64B, form: Form = E3) -> None:
         self.store, self.version, self.form = store, version, form
         self.entries: list[Row] = []
         self.free = FreeList()
@@ -105,26 +92,17 @@ class Writer:
     # -- the library's verbs ----------------------------------------------------------------------------
 
     @classmethod
-    def create(cls, store: Store, version: Version = V64B, form: Form = E3, room: int = 0) -> Writer:
+    def create(cls, store: Store | None, version: Version = V64B, form: Form = E3, room: int = 0) -> Writer:
         """`room jcreate`: a file without components, its directory sized for `room` of them."""
         writer = cls(store, version, form)
         size = block_size(max(DIRECTORY, 8 * room))
         writer.directory, writer.list_at = (AREA, size), (AREA + size, FREE)
         no, length = jn.boolean(False), AREA + size + FREE
-        items = [
-            _atom(version.number),
-            no,
-            no,
-            _atom(length),
-            _pair(writer.directory),
-            _pair(writer.list_at),
-            no,
-            no,
-        ]
-        writer._at_end(AREA, jn.encode(jn.boxes(items), form))
-        writer._at_end(size, b"")
-        writer._at_end(FREE, jn.encode(_table([]), form))
-        store.flush()  # what is written behind must not overtake what is later written over it
+        pairs = [jn.integers(row) for row in (writer.directory, writer.list_at)]
+        items = [jn.integers(version.number), no, no, jn.integers(length), *pairs, no, no]
+        for block, data in ((AREA, jn.encode(jn.boxes(items), form)), (size, b""), (FREE, writer._rows())):
+            writer._place(data, block)
+        writer._flush()  # what is written behind must not overtake what is later written over it
         return writer
 
     @classmethod
@@ -149,18 +127,18 @@ class Writer:
 
     def append(self, nouns: Sequence[Noun]) -> list[int]:
         """`nouns jappend`: new components at the end; their numbers."""
-        new = [self._write(noun) for noun in nouns]
-        self.entries += new
+        first = len(self.entries)
+        self.entries += [self._write(noun) for noun in nouns]
         entry = 2 * self.version.word
         if entry * (len(self.entries) - 1) < self.directory[1]:
-            start = self.directory[0] + entry * (len(self.entries) - len(new))
-            self.store.write_at(start, directory_bytes(self.version, new))
-            self.store.write_at(self.list_at[0], jn.encode(_table(self.free.rows), self.form))
+            rows = directory_bytes(self.version, self.entries[first:])
+            self._put(self.directory[0] + entry * first, rows)
+            self._put(self.list_at[0], self._rows())
         else:
             self.free.give([self.directory, self.list_at])
             self._new_directory(b"")
         self._finish()
-        return list(range(len(self.entries) - len(new), len(self.entries)))
+        return list(range(first, len(self.entries)))
 
     def replace(self, numbers: Sequence[int], nouns: Sequence[Noun]) -> None:
         """`nouns jreplace numbers`; nouns are repeated or cut to as many as there are numbers."""
@@ -171,91 +149,87 @@ class Writer:
         self.free.give([*(self.entries[k] for k in numbers), self.list_at])
         for i, k in enumerate(numbers):
             self.entries[k] = self._write(nouns[i % len(nouns)])
-        entry = 2 * self.version.word
-        for k in numbers:
             row = directory_bytes(self.version, [self.entries[k]])
-            self.store.write_at(self.directory[0] + entry * k, row)
+            self._put(self.directory[0] + 2 * self.version.word * k, row)
         self._new_list()
         self._finish()
 
     # -- inner procedures -------------------------------------------------------------------------------
 
+    def _put(self, at: int, data: jn.Piece) -> None:
+        if self.store is not None and len(data):
+            self.store.write_at(at, data)
+
+    def _flush(self) -> None:
+        if self.store is not None:
+            self.store.flush()
+
     def _allocate(self, size: int) -> tuple[int, bool]:
         """A block of `size` bytes: its position, and whether it is new at the end of the file."""
         position = self.free.take(size)
-        return (self.length, True) if position is None else (position, False)
-
-    def _at_end(self, size: int, data: bytes) -> None:
-        """A new block at the end, its rest blank."""
-        position = self.length
-        self._extend(size)
-        if data:
-            self.store.write_at(position, data)
-        self._blank(position + len(data), position + size)
-
-    def _extend(self, size: int) -> None:
+        if position is not None:
+            return position, False
         self.length += size
         if self.length >= 1 << (8 * self.version.word - 1):
             raise CapabilityError(f"{self.version.name} files end at 2 GiB; container=v64b has no such end")
-        self.store.skip(size)
+        if self.store is not None:
+            self.store.skip(size)
+        return self.length - size, True
+
+    def _place(self, data: bytes, size: int) -> Row:
+        """Bytes into a block of `size` bytes, whose rest is blank if it is new; the block."""
+        position, new = self._allocate(size)
+        self._put(position, data)
+        self._blank(position + len(data), position + size * new)
+        return position, size
 
     def _blank(self, start: int, stop: int) -> None:
         for at in range(start, stop, len(BLANKS)):
-            self.store.write_at(at, BLANKS[: min(len(BLANKS), stop - at)])
+            self._put(at, BLANKS[: min(len(BLANKS), stop - at)])
 
     def _write(self, noun: Noun) -> Row:
         measured = jn.measure(noun, self.form)
         size = block_size(measured.size)
         position, new = self._allocate(size)
-        if new:
-            self._extend(size)
-        if isinstance(self.store, Nowhere):
+        if self.store is None:
             return position, size
         at = position
         for piece in jn.pieces(noun, self.form, measured):
-            if len(piece):
-                self.store.write_at(at, piece)
+            self._put(at, piece)
             at += len(piece) if isinstance(piece, bytes) else piece.nbytes
             if len(piece) > 1 << 16:
                 self.release()
-        if new:
-            self._blank(at, position + size)
+        self._blank(at, position + size * new)
         return position, size
+
+    def _rows(self) -> bytes:
+        """The noun of the free list."""
+        return jn.encode(jn.integers(np.array(self.free.rows, np.int64).reshape(-1, 2)), self.form)
 
     def _new_directory(self, fill: bytes) -> None:
         """The whole directory into a block of its own, then the free list."""
         data = directory_bytes(self.version, self.entries)
         data += fill[len(data) :]
-        size = block_size(len(data))
-        position, new = self._allocate(size)
-        self.directory = (position, size)
-        if new:
-            self._at_end(size, data)
-        else:
-            self.store.write_at(position, data)
+        self.directory = self._place(data, block_size(len(data)))
         self._new_list()
 
     def _new_list(self) -> None:
-        """The free list into a block that comes from the list itself."""
-        size = block_size(jn.measure(_table(self.free.rows), self.form).size, FREE)
+        """The free list into a block that comes from the list itself, and is no longer in it."""
+        size = block_size(len(self._rows()), FREE)
         position, new = self._allocate(size)
         self.list_at = (position, size)
-        data = jn.encode(_table(self.free.rows), self.form)
-        if new:
-            self._at_end(size, data)
-        else:
-            self.store.write_at(position, data)
+        data = self._rows()
+        self._put(position, data)
+        self._blank(position + len(data), position + size * new)
 
     def _finish(self, fill: int = 0) -> None:
         """Count the call and write the header; what stands behind it stays, unless `fill` zero bytes cover it."""
         self.calls += 1
-        items = [
-            _atom(self.version.number), jn.boolean(False), _atom(len(self.entries)), _atom(self.length),
-            _pair(self.directory), _pair(self.list_at), _atom(self.calls),
-        ]  # fmt: skip
+        said = (len(self.entries), self.length, self.directory, self.list_at, self.calls)
+        items = [jn.integers(self.version.number), jn.boolean(False), *map(jn.integers, said)]
         header = jn.encode(jn.boxes(items), self.form)
-        self.store.write_at(0, header + bytes(max(0, fill - len(header))))
-        self.store.flush()
+        self._put(0, header + bytes(max(0, fill - len(header))))
+        self._flush()
 
     def _upgrade(self, version: Version, name: str) -> None:
         """To another version, as the library does it, unless that would give back bytes in use."""
@@ -273,17 +247,31 @@ class Writer:
         self._finish(HEAD)
 
 
+def groups(sizes: Iterable[int]) -> Iterator[int]:
+    """How many blocks of these sizes `jdup` appends in each of its calls.
+
+    A group takes up to 1000 blocks and 100,000 bytes, and at least one block.
+    """
+    members = total = 0
+    for size in sizes:
+        if members and (members >= GROUP_ENTRIES or total + size > GROUP_BYTES):
+            yield members
+            members = total = 0
+        members, total = members + 1, total + size
+    if members:
+        yield members
+
+
 def compact(
     nouns: Sequence[Noun],
-    store: Store,
+    store: Store | None,
     version: Version = V64B,
     form: Form = E3,
     release: Callable[[], None] | None = None,
 ) -> Writer:
-    """A new file of these nouns in the layout of `jdup`: a directory for all, then appends in groups.
+    """A new file of these nouns in the layout of `jdup`: a directory for all, then appends in `groups`.
 
-    A group takes up to 1000 nouns and 100,000 bytes of blocks, and at least one noun. Two large nouns give the
-    same bytes as `jcreate` and two `jappend`.
+    Two large nouns give the same bytes as `jcreate` and two `jappend`.
     """
     if not len(nouns) and version is not V64B:
         raise CapabilityError(
@@ -292,27 +280,8 @@ def compact(
     writer = Writer.create(store, version, form, len(nouns))
     if release is not None:
         writer.release = release
-    group: list[Noun] = []
-    total = 0
-    for noun in nouns:
-        size = block_size(jn.measure(noun, form).size)
-        if group and (len(group) >= GROUP_ENTRIES or total + size > GROUP_BYTES):
-            writer.append(group)
-            group, total = [], 0
-        group.append(noun)
-        total += size
-    if group:
-        writer.append(group)
+    start = 0
+    for count in groups(block_size(jn.measure(noun, form).size) for noun in nouns):
+        writer.append([nouns[k] for k in range(start, start + count)])
+        start += count
     return writer
-
-
-def _atom(value: int) -> Noun:
-    return Noun(JType.INTEGER, (), np.array(value, np.int64))
-
-
-def _pair(row: Row) -> Noun:
-    return jn.integers(np.array(row, np.int64))
-
-
-def _table(rows: list[Row]) -> Noun:
-    return jn.integers(np.array(rows, np.int64).reshape(-1, 2))

@@ -31,8 +31,7 @@ from bgfmt.solver.recipe import Recipe
 from bgfmt.solver.registry import Solver
 from bgfmt.storage import check_output
 from bgfmt.tables import ExactHypergammon, Hypergammon, Table
-from bgfmt.tables.hypergammon import RECORD
-from bgfmt.tables.scales import hyper_values
+from bgfmt.tables.hypergammon import RECORD, hyper_values
 
 Array = NDArray[Any]
 Sweeping = Callable[[int, float], None]

@@ -241,12 +241,12 @@ def weighted_sums(rows: Array, part: int, best: Array, sums: Array, rolls: int) 
 @njit()
 def distributions(
     ranges: Array, board: Board, slots: Slots, records: Records, rows: Array, part: int, by_sums: bool,
-    labels: Array, choices: Array, rolls: int,
+    divisor: int, labels: Array, choices: Array, rolls: int,
 ) -> None:  # fmt: skip
     """Fill rows[x, part] for the positions x of `ranges`, (m, 2) first and one past the last.
 
-    `labels` orders ties by the position played to, or is empty; `choices`, (n, 21) uint32, takes the plays chosen, or
-    is empty.
+    `by_sums`, `divisor` : as a recipe's `remainder` and `divisor` have it. `labels` orders ties by the position
+    played to, or is empty; `choices`, (n, 21) uint32, takes the plays chosen, or is empty.
     """
     points, keys = board.points, records.keys
     space = space_for(points, records.signs)
@@ -267,6 +267,11 @@ def distributions(
                 )
             weighted_sums(rows, part, best, sums, rolls)
             rank = settle(rows, x, part, sums, by_sums, rolls)
+            if divisor:
+                rank = 0
+                for i in range(rolls - 1):
+                    rank += (i + 1) * int(sums[i])
+                rank //= divisor
             if len(labels):
                 rank = rank << LABEL_BITS | labels[x]
             keys[x + slots.on, 6] = rank << CODE_BITS

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import re
+import shutil
+import sys
 import urllib.parse
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import bgfmt
-from tests.support.serving import OS, TEXT, TS, Client, command
+from bgfmt.cli import run
+from tests.support.serving import OS, TEXT, TS, Client, command, served
 
+JSON, LINES = "application/json", "application/x-ndjson"
 jsonschema = pytest.importorskip("jsonschema")
 
 
@@ -261,6 +267,19 @@ def test_bulk_json(client: Client) -> None:
         assert json.loads(data)["results"] == [client.json(f"/v1/{route}", position=TEXT, **query)]
 
 
+def test_an_error_is_a_failure_and_nothing_else(client: Client) -> None:
+    items = [TEXT, "1,1/2", "0,0,0,0,0,0,1/1", "x"]
+    for query in ({}, {"away": "3-5"}, {"away": "3-5", "settle": True}, {"settle": True}):
+        for route in ("cube", "play", "race"):
+            more = {} if route == "race" else query | ({"roll": "61"} if route == "play" else {})
+            _, _, data = client.post(f"/v1/{route}", {"positions": items, **more})
+            for one in json.loads(data)["results"]:
+                assert not isinstance(one.get("error", {}), (int, float)), (route, query, one)
+                assert ("error" in one) != ("source" in one or "on_roll" in one), (route, query, one)
+    answer = client.json("/v1/cube", position=TEXT, away="3-5", settle="true")
+    assert answer["max_error"]["mwc"] < 1e-6
+
+
 def test_bulk_lines(client: Client) -> None:
     body = f'"{TEXT}"\n\n  \n{{"position": "1/1"}}\n"x"'.encode()
     status, headers, data = client.post("/v1/cube?settle=false", body, "application/x-ndjson")
@@ -336,6 +355,41 @@ def test_bodies_that_are_none(
     got, headers, data = client.post(path, body, kind)
     assert (got, json.loads(data)["error"]["code"]) == (status, code), data
     assert headers["cache-control"] == "no-store"
+
+
+def test_half_a_surrogate_pair_is_no_error_of_ours(client: Client) -> None:
+    half = b'"\\ud800"'
+    for route in ("lookup", "race", "cube", "play"):
+        for item in (half, b'{"position": ' + half + b"}", b'{"position": "1/1", "roll": ' + half + b"}"):
+            for kind, body in ((JSON, b'{"positions": [' + item + b"]}"), (LINES, item)):
+                got, _, data = client.post(f"/v1/{route}", body, kind)
+                answer = json.loads(data)
+                assert (got, "error" in (answer["results"][0] if kind == JSON else answer)) == (200, True), (
+                    data
+                )
+        for body in (b'{"positions": [], "table": ' + half + b"}", b'{"positions": [], ' + half + b": 1}"):
+            assert client.post(f"/v1/{route}", body)[0] in (400, 404)
+    assert client.post("/v1/cube", b'{"positions": [], ' + half + b": 1, " + half + b": 2}")[0] == 400
+    assert client.get("/v1/cube?position=%ed%a0%80")[0] == 400
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names of files are bytes on Linux alone")
+def test_a_table_whose_name_is_not_utf8(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = os.fsdecode(os.fsencode(tmp_path) + b"/t\xff\xe9.bd")
+    shutil.copyfile(TS, path)
+    with served(path) as address:
+        client = Client(address)
+        (table,) = client.json("/v1/tables")["tables"]
+        assert table["name"] == "t\ufffd\ufffd.bd"
+        assert client.get(table["url"])[2] == TS.read_bytes()
+        assert client.json("/v1/lookup", position=TEXT)["table"] == table["name"]
+        assert client.json("/v1/lookup", position=TEXT, table=table["name"])["table"] == table["name"]
+        assert client.get("/metrics")[0] == client.get("/openapi.json")[0] == 200
+        assert client.get("/tables/t%FF%E9.bd")[0] == 200
+    out = tmp_path / "site"
+    assert run(["site", str(out), path, "--title", os.fsdecode(b"a\xff")]) == 0
+    assert json.loads((out / "site.json").read_bytes())["tables"][0]["name"] == table["name"]
+    assert b"<title>a\xef\xbf\xbd" in (out / "index.html").read_bytes()
 
 
 def test_limits_are_named(client: Client) -> None:

@@ -51,9 +51,8 @@ class Fewest(OfOneSide):
         assert isinstance(asked, Side)
         return Least(asked, number, int(self.rolls[number]))
 
-    def lookup_many(self, us: Any, them: Any = None, *, column: str | None = None) -> NDArray[Any]:
-        self._column(column, ("rolls",))
-        return np.asarray(self.rolls[self.alone(us, them)])
+    def many(self, *numbers: NDArray[np.int64]) -> NDArray[Any]:
+        return np.asarray(self.rolls[numbers[0]])
 
     @property
     def columns(self) -> tuple[Column, ...]:

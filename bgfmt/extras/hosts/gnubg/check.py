@@ -16,7 +16,7 @@ from bgfmt.errors import BgfmtError, FormatError
 from bgfmt.files.gnubg_folders import HOSTS
 from bgfmt.formats import gnubg
 from bgfmt.formats.gnubg import FOUR_GIB
-from bgfmt.storage import system
+from bgfmt.storage.source import open_regular
 
 PURE_POINTS = 12  # beyond, the two sides' points overlap
 
@@ -107,7 +107,7 @@ def examine(path: str | os.PathLike[str], *, until: str | None = "recurrence") -
     OSError for a file that cannot be read; everything found in the file itself is told in the result.
     """
     name = os.fspath(path)
-    with open(system.open_regular(path), "rb") as file:
+    with open(open_regular(path), "rb") as file:
         head = file.read(gnubg.SIZE)
         size = os.fstat(file.fileno()).st_size
     exam = Examination(name, size, gnubg.kind_of(head))
@@ -199,7 +199,8 @@ def _using(exam: Examination) -> Iterator[str]:
 
 def _expected_size(exam: Examination) -> int | None:
     """Bytes the header promises; None for a compressed table, whose index has to be read."""
-    return gnubg.size_said(gnubg.Said(exam.kind, exam.points, exam.chequers, **exam.options))
+    size = gnubg.HeaderFacts(exam.kind, exam.points, exam.chequers, **exam.options).size
+    return None if size is None else gnubg.SIZE + size
 
 
 def _add_size(exam: Examination) -> None:

@@ -29,6 +29,7 @@ from typing import Any
 from bgfmt.errors import FormatError
 from bgfmt.files.gnubg_folders import SLOTS, InstallError
 from bgfmt.storage import system
+from bgfmt.storage.source import open_regular
 
 RECORD = ".bgfmt-installed.json"
 KEPT = ".before-bgfmt"
@@ -149,7 +150,7 @@ def read_record(folder: Path) -> Record:
     path = folder / RECORD
     if not os.path.lexists(path):
         return {}
-    with open(system.open_regular(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0)), "rb") as file:
+    with open(open_regular(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0)), "rb") as file:
         data = file.read(SMALL + 1)
     return parse_record(data, path)
 

@@ -100,7 +100,7 @@ def at_score(table: MatchScore, name: str | None, score: Score) -> Judge:
         return np.asarray((2 * value - win - lose) / (win - lose))
 
     def worths(pairs: Pairs) -> Worths:
-        ours, theirs = table.pairs(pairs.us[:, : table.points], pairs.them[:, : table.points])
+        ours, theirs = table.entry_numbers(pairs.us[:, : table.points], pairs.them[:, : table.points])
         stored = np.asarray(table.balance[ours, theirs], np.float64)
         centered, taken = (worth(stored, cube, 1) for cube in (middle, Cube(2, 1 - roller)))
         if not redoubles:

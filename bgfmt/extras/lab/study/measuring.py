@@ -20,7 +20,7 @@ from bgfmt.game import board
 from bgfmt.game.board import MAX_CHEQUERS, Position, Side
 from bgfmt.met.score import Score
 from bgfmt.tables import OneSided, Table, of_kind
-from bgfmt.tables.scales import CHANCE_WHOLE
+from bgfmt.tables.rolls import CHANCE_WHOLE
 
 POINTS, CHEQUERS = 6, 6  # what is solved exactly where no database is named
 EVERY = 12_000_000  # pairs up to which all are taken

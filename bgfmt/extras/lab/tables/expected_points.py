@@ -15,10 +15,8 @@ from numpy.typing import NDArray
 from bgfmt.errors import CapabilityError, NotCoveredError
 from bgfmt.game import board
 from bgfmt.game.board import Position, Side
-from bgfmt.tables.base import ArrayRule, Breach, Column
-from bgfmt.tables.numbering import OfRaces
+from bgfmt.tables.base import ArrayRule, Breach, Column, OfRaces
 from bgfmt.tables.rows import Array, Rows
-from bgfmt.tables.scales import Floats
 
 MILLION = 1_000_000
 NAME = "expected_points"
@@ -120,15 +118,12 @@ class ExpectedPoints(OfRaces):
             asked, number, float(self.read("worth", np.asarray(self.worth[us])[them : them + 1])[0])
         )
 
-    def lookup_many(self, us: Any, them: Any = None, *, column: str | None = None) -> Floats:
-        """(N,) float64 expected points of many pairs of sides."""
-        self._column(column, (NAME,))
-        ours, theirs = self.pairs(us, them)
-        return self.read("worth", np.asarray(self.worth[ours, theirs]))
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (NAME,)
 
-    def answers(self, column: str | None = None) -> list[str]:
-        self._column(column, (NAME,))
-        return [NAME]
+    def many(self, *numbers: NDArray[np.int64]) -> Array:
+        return self.read("worth", np.asarray(self.worth[numbers]))
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -157,7 +152,7 @@ class ExpectedPoints(OfRaces):
         )
 
 
-def millionths(worth: Floats) -> NDArray[np.int32]:
+def millionths(worth: Array) -> NDArray[np.int32]:
     """Values of six decimals, halves rounded up in magnitude."""
     rounded = np.floor(np.abs(worth) * MILLION + 0.5)
     return np.where(np.asarray(worth) < 0, -rounded, rounded).astype(np.int32)

@@ -17,10 +17,8 @@ from numpy.typing import NDArray
 from bgfmt.errors import CapabilityError, NotCoveredError
 from bgfmt.game import board
 from bgfmt.game.board import Position, Side
-from bgfmt.tables.base import ArrayRule, Breach, Column
-from bgfmt.tables.numbering import OfOneSide
+from bgfmt.tables.base import ArrayRule, Breach, Column, OfOneSide
 from bgfmt.tables.rows import Array, Rows
-from bgfmt.tables.scales import Floats
 
 Domain = Literal["union", "intersection"]
 POINTS, MEN, PIPS, ROLLS = 6, 8, 25, 8
@@ -163,7 +161,7 @@ class Gillogly(OfOneSide):
         if (p, c) != (POINTS, CHEQUERS["intersection"]):
             raise CapabilityError(f"a {self.kind} table has no {p}x{c} corner; 6x8 is the intersection")
         places = np.searchsorted(domain_ids("union"), domain_ids("intersection"))
-        return replace(self, chequers=c, rows=np.asarray(self.rows)[places], **self._kept())
+        return replace(self, chequers=c, rows=np.asarray(self.rows)[places], **self.rearranged())
 
     # -- look-up -----------------------------------------------------------------------------------------
 
@@ -173,15 +171,12 @@ class Gillogly(OfOneSide):
         row = self.read("rows", np.asarray(self.rows[number])).tolist()
         return BkgRow(asked, number, row[0], tuple(row[1:]))
 
-    def lookup_many(self, us: Any, them: Any = None, *, column: str | None = None) -> Floats:
-        """(N, 9) float64, ENR and P(1)..P(8) of many sides, or (N,) of one `column` ("mean_rolls", "chance_3")."""
-        place = self._column(column, NAMES)
-        rows = self.read("rows", np.asarray(self.rows)[self.alone(us, them)])
-        return rows if place is None else rows[:, place]
+    @property
+    def names(self) -> tuple[str, ...]:
+        return NAMES
 
-    def answers(self, column: str | None = None) -> list[str]:
-        place = self._column(column, NAMES)
-        return list(NAMES) if place is None else [NAMES[place]]
+    def many(self, *numbers: NDArray[np.int64]) -> Array:
+        return self.read("rows", np.asarray(self.rows)[numbers])
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -227,6 +222,6 @@ class Gillogly(OfOneSide):
         return 4.0
 
 
-def millionths(rows: Floats) -> NDArray[np.uint32]:
+def millionths(rows: Array) -> NDArray[np.uint32]:
     """Numbers of six decimals, halves rounded up."""
     return np.floor(np.asarray(rows, np.float64) * MILLION + 0.5).astype(np.uint32)

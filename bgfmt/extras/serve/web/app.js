@@ -111,7 +111,8 @@ async function answer() {
     const reasons = found.probe.not_covered ?? {};
     if (source.tables.some((t) => t.fingerprint === null)) drawTables(source.tables); // now known, having been opened
     show(found.probe, found.rolls, (name) => reasons[name] ?? found.why?.message ?? "no table answers");
-    say(answered(found.probe));
+    const score = asked.away && reasons.cube ? ` The cube and the plays: ${reasons.cube}.` : "";
+    say(answered(found.probe) + score);
   } catch (error) {
     if (control.signal.aborted) return;
     const outside = error instanceof AskError && error.code !== "network";
@@ -164,13 +165,20 @@ function drawControls() {
   for (const id of ["jacoby", "beavers"]) one(`#${id}`).disabled = Boolean(state.away);
   one("#jacoby").checked = state.jacoby === true;
   one("#beavers").checked = state.beavers !== false;
-  one("#match").hidden = !source?.features.includes("match");
+  one("#match").hidden = !source?.features.includes("match") && !state.away;
   one("#match-play").checked = Boolean(state.away);
   for (const [id, value] of [["away-us", state.away?.[0]], ["away-them", state.away?.[1]]]) one(`#${id}`).value = value ?? "";
   for (const id of ["away-us", "away-them", "crawford", "cube-value", "met"]) one(`#${id}`).disabled = !state.away;
   one("#crawford").checked = state.crawford;
   one("#cube-value").value = String(state.cube_value);
+  offer(state.met);
   one("#met").value = state.met ?? source?.mets[0] ?? "";
+}
+
+/** A match equity table among those to choose from. */
+function offer(met) {
+  const select = one("#met");
+  if (met && ![...select.options].some((option) => option.value === met)) select.append(el("option", { value: met }, met));
 }
 
 function build() {
@@ -227,7 +235,7 @@ function listen() {
     const need = (id) => Math.min(64, Math.max(1, Math.round(Number(one(id).value)) || 5));
     const away = one("#match-play").checked ? [need("#away-us"), need("#away-them")] : null;
     const crawford = Boolean(away) && one("#crawford").checked && away.includes(1);
-    const met = one("#met").value === source.mets[0] ? null : one("#met").value;
+    const met = one("#met").value === source.mets[0] ? null : one("#met").value || null;
     update({ ...state, away, crawford, cube_value: away ? Number(one("#cube-value").value) : 1, met: away ? met : null });
   });
   main.addEventListener("click", (event) => {
@@ -264,7 +272,7 @@ load();
 try {
   source = await connect();
   drawTables(source.tables);
-  for (const met of source.mets) one("#met").append(el("option", { value: met }, met));
+  source.mets.forEach(offer);
   load();
 } catch (error) {
   say(`No answer: ${error.message}`);

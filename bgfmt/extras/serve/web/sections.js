@@ -35,8 +35,7 @@ const within = (answer) => {
 export function answered({ cube, play, race }) {
   const main = cube ?? play ?? race;
   const other = race && main !== race && race.table !== main.table ? ` The race is from ${race.table}.` : "";
-  const money = main.score_ignored ? " The match score is not looked at: these are answers for money." : "";
-  return `Answered by ${main.table ?? "calculation"}${within(main)}.${other}${money}`;
+  return `Answered by ${main.table ?? "calculation"}${within(main)}.${other}`;
 }
 
 /** What table would answer, where one could. */

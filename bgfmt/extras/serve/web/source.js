@@ -98,7 +98,7 @@ async function site() {
     return opened.get(entry.name);
   };
   const answer = async (question, signal) => {
-    const { position, roll, cube, match: { beavers } = {} } = question;
+    const { position, roll, cube, match: { beavers, ...match } } = question;
     const settled = await Promise.allSettled(tables.map(table));
     signal?.throwIfAborted();
     const there = settled.filter((t) => t.status === "fulfilled").map((t) => t.value);
@@ -108,7 +108,7 @@ async function site() {
       if (signal?.aborted || !(error instanceof BgfmtError)) throw error;
       throw new AskError(["not_covered", "bad_position"].includes(error.code) ? error.code : "network", error.message);
     });
-    const options = { cube, beavers: beavers === undefined ? undefined : beavers === "true", signal };
+    const options = { cube, ...match, beavers: beavers && beavers === "true", signal };
     return both(
       [named(ask.probe(there, position, { ...options, roll: roll ?? undefined })), named(ask.play(there, position, "all", { ...options, top: 1 }))],
       signal,

@@ -16,25 +16,17 @@ import numpy as np
 from bgfmt.game import board
 from bgfmt.jit import njit
 from bgfmt.solver.recipe import Recipe
-from bgfmt.tables import OneSided
 
 POINTS, ROLLS, WHOLE = 6, 32, 65535
 
 
-def heuristic(chequers: int, recipe: Recipe) -> OneSided:
-    """The table of up to `chequers` chequers on 6 points, uint16 rows without gammon part, by such a recipe."""
+def heuristic(chequers: int, recipe: Recipe) -> Any:
+    """Rows (n, 32) uint16 of up to `chequers` chequers on 6 points, by such a recipe."""
     n = board.count(POINTS, chequers)
     counts = np.ascontiguousarray(board.unrank_array(np.arange(n), POINTS), np.int64)
     rows = np.zeros((n, ROLLS), np.uint16)
-    terms = np.asarray(board.number_terms(POINTS), np.int64)
-    fill(counts, terms, recipe.play == "look-ahead", rows)
-    return OneSided(
-        points=POINTS,
-        chequers=chequers,
-        bearoff=rows,
-        recipe=recipe.name,
-        provenance=f"solved by bgfmt, recipe {recipe.name}",
-    )
+    fill(counts, np.asarray(board.number_terms(POINTS), np.int64), recipe.play == "look-ahead", rows)
+    return rows
 
 
 @njit()
