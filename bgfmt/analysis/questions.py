@@ -414,8 +414,8 @@ class Described(Plain):
     contact: Annotated[bool, "Whether the sides have not passed each other."]
 
 
-def describe(asked: Side | Position) -> Described:
-    """A position, or a side as a position without the other, described."""
+def describe(asked: Side | Position, state: GameState | None = None) -> Described:
+    """A position, or a side as a position without the other, described; `state` is what its XGID tells of it."""
     both = Position(asked, Side()) if isinstance(asked, Side) else asked
 
     def counts(side: Side) -> list[int]:
@@ -426,7 +426,7 @@ def describe(asked: Side | Position) -> Described:
         them=None if isinstance(asked, Side) else counts(both.them),
         counts=asked,
         position_id=both.id,
-        xgid=both.xgid,
+        xgid=both.xgid if state is None else state.xgid,
         pips=[both.us.pips, both.them.pips],
         chequers=[both.us.chequers, both.them.chequers],
         contact=both.contact,

@@ -20,8 +20,9 @@ is that of docs/theory/two-sided.md, 16-bit integers throughout. What becomes of
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from queue import Empty, SimpleQueue
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -168,10 +169,18 @@ def done_after(cuts: Array, layer: int) -> int:
 
 def _in_place(order: PipOrder, out: Array, workers: Workers, progress: Progress | None) -> None:
     """Every record of integers straight to its place in the table, (n, n, columns)."""
+    from bgfmt.solver.kernels import two_sided as kernels
+
     out[0] = 0xFFFF
     out[1:, 0] = 0
     pool = Pool(order.cuts, out.shape[2])
-    pairs = Pairs(order, pool, InPlace(pool, order, out.reshape(order.n, -1)))
+    kind = record_type(out.shape[2])
+    table = out.reshape(order.n, -1).view(kind)
+
+    def settle(squares: Squares, made: Array) -> None:
+        kernels.settle(made.view(kind), squares.us, squares.ts, pool.starts, order.numbers, table)
+
+    pairs = Pairs(order, pool, settle)
     for layer in range(1, order.layers):
         pairs.layer(layer, workers)
         if progress is not None:
@@ -186,22 +195,18 @@ class Squares(NamedTuple):
     ts: tuple[int, int]
 
 
-class Taker(Protocol):
-    """Where finished records go."""
-
-    def take(self, squares: Squares, made: Array) -> None:
-        """Records of uint16, block of t's by block, u by u; lost afterwards. Called from several threads."""
-        ...
+#: takes records of uint16, block of t's by block, u by u, which are lost afterwards; called from several threads
+Taker = Callable[[Squares, Array], None]
 
 
 class Pairs:
-    """A solve's state: the turned values of the last layers, and where records go."""
+    """A solve's state: the turned values of the last layers, and what takes finished records."""
 
-    def __init__(self, order: PipOrder, pool: Pool, taker: Taker) -> None:
+    def __init__(self, order: PipOrder, pool: Pool, take: Taker) -> None:
         from bgfmt.game.kernels_vectors import RollResults
         from bgfmt.solver.kernels import two_sided as kernels
 
-        self.order, self.pool, self.taker = order, pool, taker
+        self.order, self.pool, self.take = order, pool, take
         self.columns = pool.lanes // pool.side
         numbers = np.empty((pool.lines, pool.lanes), np.int16)
         records = numbers.view(record_type(self.columns))
@@ -271,23 +276,8 @@ class Pairs:
         if room.size < size:
             room = np.empty(size, np.uint16)
         kernels.squares(us, ts, reach, starts, self.lines, self.rolls, self.columns, room, target)
-        self.taker.take(block, room[:size])
+        self.take(block, room[:size])
         self._rooms.put(room)
-
-
-class InPlace(Taker):
-    """Every record straight to its place in the table, (n, n * columns) uint16."""
-
-    def __init__(self, pool: Pool, order: PipOrder, flat: Array) -> None:
-        self.starts, self.numbers = pool.starts, order.numbers
-        self.type = record_type(flat.shape[1] // order.n)
-        self.out = flat.view(self.type)
-
-    def take(self, squares: Squares, made: Array) -> None:
-        """As `Taker.take`."""
-        from bgfmt.solver.kernels import two_sided as kernels
-
-        kernels.settle(made.view(self.type), squares.us, squares.ts, self.starts, self.numbers, self.out)
 
 
 def record_type(columns: int) -> Any:

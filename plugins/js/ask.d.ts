@@ -329,7 +329,8 @@ export function race(tables: Tables, asked: AskedPosition, options?: { signal?: 
 export function cube(tables: Tables, asked: AskedPosition, options?: CubeOptions): Promise<CubeAnswer>;
 export function play(tables: Tables, asked: AskedPosition, roll: Roll | "all", options?: PlayOptions): Promise<PlayAnswer>;
 export function probe(tables: Tables, asked: AskedPosition, options?: PlayOptions & { roll?: Roll | "all" }): Promise<ProbeAnswer>;
-export function describe(asked: AskedPosition): Described;
+/** `more`: what the XGID says beside the position. */
+export function describe(asked: AskedPosition, more?: Parameters<typeof import("./bgfmt.js").xgid>[1]): Described;
 /** Greatest error of the four equities of a two-sided table of that size. */
 export function storedErrors(points: number, chequers: number): number[];
 /** Greatest error of the mean rolls of a one-sided table. */

@@ -553,13 +553,13 @@ export async function play(tables, asked, roll, { cube: where, measure, top, sig
 
 // -- all of it --------------------------------------------------------------------------------------------------
 
-/** A position as programs need it: counts, identifiers, pips, chequers, contact. */
-export function describe(asked) {
+/** A position as programs need it: counts, identifiers, pips, chequers, contact; `more` is what its XGID says beside it. */
+export function describe(asked, more = {}) {
   const { us, them } = asPosition(asked);
   const both = { us, them: them ?? [0, 0, 0, 0, 0, 0] };
   return {
     us, them, counts: countsText({ us, them }),
-    position_id: bgfmt.positionId(both), xgid: bgfmt.xgid(both),
+    position_id: bgfmt.positionId(both), xgid: bgfmt.xgid(both, more),
     pips: [us, both.them].map(bgfmt.pips), chequers: [us, both.them].map(chequers), contact: contact(both),
   };
 }
@@ -582,7 +582,11 @@ export async function probe(tables, asked, { roll, cube: where, measure, top, si
     measure: measure ?? (!position.them ? "mean" : position.score || rules.away ? "match" : "money"),
     table: null,
   };
-  const out = { question, position: describe(position) };
+  const { crawford, ...rest } = { ...position.score, ...position, ...rules };
+  const away = typeof rules.away === "string" ? rules.away.split("-").map(Number) : (rest.away ?? null);
+  const told = { cube: question.cube, cube_value: rest.cube_value ?? 1, roll: question.roll === "all" ? null : question.roll };
+  const played = { away, crawford: Boolean(crawford && crawford !== "false"), jacoby: rest.jacoby ?? false, beavers: rest.beavers ?? true };
+  const out = { question, position: describe(position, { ...told, ...played }) };
   const missing = {};
   const settled = await Promise.allSettled(Object.values(sections));
   Object.keys(sections).forEach((name, k) => {

@@ -147,7 +147,7 @@ export function parse(text: string): Parsed;
 export function positionId(position: { us: ArrayLike<number>; them?: ArrayLike<number> | null }): string;
 export function xgid(
   position: { us: ArrayLike<number>; them?: ArrayLike<number> | null },
-  more?: { cube?: CubeOwner; cube_value?: number; roll?: string | null; away?: [number, number] | null; crawford?: boolean },
+  more?: { cube?: CubeOwner; cube_value?: number; roll?: string | null; away?: [number, number] | null; crawford?: boolean; jacoby?: boolean; beavers?: boolean },
 ): string;
 export function countsText(position: { us: ArrayLike<number>; them?: ArrayLike<number> | null }): string;
 export function rank(counts: ArrayLike<number>, points: number): number;

@@ -352,9 +352,9 @@ export function positionId({ us, them }) {
   return textOf(bits);
 }
 
-/** XGID of a position, the side on roll as player 1; `more` may say cube, cube_value, roll, away and crawford. */
+/** XGID of a position, the side on roll as player 1; `more` may say cube, cube_value, roll, away, crawford, jacoby, beavers. */
 export function xgid({ us, them }, more = {}) {
-  const { cube = "centered", cube_value = 1, roll = null, away = null, crawford = false } = more;
+  const { cube = "centered", cube_value = 1, roll = null, away = null, crawford = false, jacoby = false, beavers = false } = more;
   const one = full(sideOf(us));
   const zero = full(sideOf(them ?? []));
   const points = [-zero[24], ...Array.from({ length: 24 }, (_, p) => one[p] - zero[23 - p]), one[24]];
@@ -362,7 +362,8 @@ export function xgid({ us, them }, more = {}) {
   const owner = { centered: 0, owned: 1, opponent: -1 }[cube];
   const length = away ? Math.max(...away) : 0;
   const scores = away ? away.map((a) => length - a) : [0, 0];
-  return `XGID=${letters}:${Math.log2(cube_value)}:${owner}:1:${roll ?? "00"}:${scores.join(":")}:${crawford ? 1 : 0}:${length}:10`;
+  const rules = away ? Number(crawford) : Number(jacoby) + 2 * Number(beavers);
+  return `XGID=${letters}:${Math.log2(cube_value)}:${owner}:1:${roll ?? "00"}:${scores.join(":")}:${rules}:${length}:10`;
 }
 
 // -- what a file holds ------------------------------------------------------------------------------------------

@@ -68,7 +68,7 @@ def body(data: bytes) -> None:
             found.block(start)
         return
     route = word.decode("ascii", "replace") if word in (b"lookup", b"race", b"cube", b"play") else "lookup"
-    service().many(route, rest, question({}), not rest.startswith(b"{"))
+    loop().run_until_complete(service().many(route, rest, question({}), not rest.startswith(b"{")))
 
 
 def request(data: bytes) -> str:

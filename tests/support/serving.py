@@ -66,6 +66,9 @@ class Client:
         if query:
             path += "?" + urllib.parse.urlencode(query)
         got, headers, data = self.get(path)
+        while got == 503 and json.loads(data)["error"]["code"] == "compiling":
+            time.sleep(int(headers["retry-after"]))
+            got, headers, data = self.get(path)
         assert (got, headers["content-type"]) == (status, "application/json"), (path, data[:300])
         return json.loads(data)
 

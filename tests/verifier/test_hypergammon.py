@@ -14,12 +14,15 @@ import numpy as np
 import pytest
 
 import bgfmt
+from bgfmt.game.board import Position, Side
+from bgfmt.game.moves import legal_plays
 from bgfmt.solver.hypergammon import hypergammon
 from bgfmt.solver.hypergammon import sweeps as solved
 from bgfmt.tables import ExactHypergammon, Hypergammon
 from bgfmt.verifier.findings import Outcome
 from bgfmt.verifier.proofs import Request, prove
 from bgfmt.verifier.recurrence import hypergammon as recurrence
+from bgfmt.verifier.recurrence import kernels_hypergammon as kernels
 
 Array = Any
 
@@ -70,12 +73,7 @@ def outcome(table: Hypergammon | ExactHypergammon, records: Array, **how: Any) -
 
 def classes(chequers: int) -> Array:
     """The class of every record."""
-    from bgfmt.verifier.recurrence import kernels_hypergammon as kernels
-
-    boards = recurrence.boards_of(chequers)
-    kinds = np.zeros(len(boards) ** 2, np.uint8)
-    kernels.classes(boards, kinds)
-    return kinds
+    return recurrence.kinds_of(recurrence.boards_of(chequers))
 
 
 def units_added(records: Array, where: Array, units: Array) -> Array:
@@ -90,21 +88,37 @@ def units_added(records: Array, where: Array, units: Array) -> Array:
 
 @pytest.mark.parametrize("exact", [False, True])
 def test_a_sweep_is_a_step_of_each_record_in_turn(exact: bool) -> None:
-    """With plays found anew for each record, by the full rules."""
-    from bgfmt.verifier.recurrence import kernels_hypergammon as kernels
-
-    iteration = recurrence.CheckedIteration(1, exact=exact, threads=2)
-    values = iteration.values.copy()
-    right, off = np.zeros((1, 10), values.dtype), np.zeros(1, values.dtype)
+    iteration, slow = (recurrence.CheckedIteration(1, exact=exact, threads=2) for _ in range(2))
+    right, off = np.zeros((1, 10), slow.values.dtype), np.zeros(1, slow.values.dtype)
     for _ in range(4):
-        for x in np.flatnonzero(iteration.kinds >= recurrence.OVER):
-            kernels.residual(
-                values, iteration.kinds, iteration.boards, recurrence.terms_of(), 1, np.array([x]),
-                values.dtype.type(0), exact, False, right, off,
-            )  # fmt: skip
-            values[x] = right[0]
+        for x in np.flatnonzero(slow.kinds >= recurrence.OVER):
+            kernels.residual(np.array([x]), slow.state, slow.values.dtype.type(0), right, off)
+            kernels.put(np.array([x]), right, slow.state)
         iteration.sweep()
-        assert np.array_equal(values, iteration.values)
+        assert np.array_equal(slow.values, iteration.values)
+
+
+def test_plays_are_those_of_the_game() -> None:
+    """With points of the other side closed, and its blots hit."""
+    boards = recurrence.boards_of(2)
+    lists, sides = recurrence.lists(boards, 2), [Side(*b[:24], bar=b[24]) for b in boards.tolist()]
+    numbers, kinds = {side: k for k, side in enumerate(sides)}, recurrence.kinds_of(boards).reshape(351, 351)
+    for us, them in np.random.default_rng(5).integers(1, len(boards), (200, 2)).tolist():
+        if kinds[us, them] == recurrence.ILLEGAL:
+            continue
+        for roll in range(21):
+            high, low = next(
+                (a, b) for a in range(1, 7) for b in range(1, a + 1) if a * (a - 1) // 2 + b - 1 == roll
+            )
+            at = (us * 25 + lists.blocked[them]) * 21 + roll
+            some = slice(lists.starts[at], lists.starts[at + 1])
+            masks = lists.landed[some].tolist()
+            hits = [
+                sum((mask >> k & 1) << i for i, k in enumerate(lists.met[them].tolist())) for mask in masks
+            ]
+            listed = set(zip(lists.after[some].tolist(), lists.hit[them][hits].tolist(), strict=True))
+            plays = legal_plays(Position(sides[us], sides[them]), high, low)
+            assert listed == {(numbers[p.result.us], numbers[p.result.them]) for p in plays}
 
 
 @pytest.mark.parametrize("recipe", ["gnubg", "exact"])
@@ -310,13 +324,13 @@ def test_an_exact_table_is_proved_by_a_state_of_the_iteration_alone(monkeypatch:
 
 
 def test_what_is_no_number_in_a_chance_is_found() -> None:
-    from bgfmt.verifier.proofs import exact_hypergammon as proofs
+    from bgfmt.verifier.proofs.exact_hypergammon import ExactCheck
 
     table = hypergammon(1, recipe="exact").table
     assert isinstance(table, ExactHypergammon)
     values = np.array(table.float64)
     values[20, 17, 0] = np.nan
-    found = proofs._one_step(replace(table, float64=values), Request(), values.reshape(-1, 10), None)
+    found = ExactCheck(replace(table, float64=values), Request()).one_step(None)
     assert (found.recipe, found.wrong) == ("", 1)
 
 

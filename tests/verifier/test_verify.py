@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,9 @@ import pytest
 import bgfmt
 from bgfmt import solver
 from bgfmt.cli import run
+from bgfmt.game import board
 from bgfmt.verifier import truth as measured
+from bgfmt.verifier.recurrence import two_sided as recurrence
 from bgfmt.verifier.recurrence.plays import plays
 
 GENUINE = sorted(
@@ -202,3 +205,18 @@ def test_peelles_j_file(tmp_path: Path) -> None:
     data[-5] ^= 4  # a byte that fills a block
     path.write_bytes(data)
     assert bgfmt.verify(path).exit_code == 1
+
+
+def test_every_width_of_a_tile() -> None:
+    """Tables of 1 to more than LANES positions a side: tiles cut short, one lane or four a position."""
+    for points, chequers in ((1, 1), (1, 3), (2, 4), (3, 4), (4, 4), (1, 15), (2, 9), (5, 3), (3, 5)):
+        for cubeful in (True, False):
+            table = solver.two_sided(points, chequers, cubeful=cubeful)
+            assert recurrence.check(table).failing == 0, (points, chequers, board.count(points, chequers))
+            right = np.array(table.equities)
+            n = len(right)
+            for us, them in ((n - 1, n - 1), (n - 1, 1), (1, n - 1)):
+                wrong = right.copy()
+                wrong[us, them, -1] ^= 1
+                found = recurrence.check(replace(table, equities=wrong))
+                assert us * n + them in found.numbers

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Callable
 from dataclasses import replace
@@ -45,11 +46,13 @@ class Answers:
     ----------
     settle
         Most pairs of boards that are calculated for one question, 0 for never, None for as many as the commands do.
+    calculation
+        Seconds of calculation a minute for one client, as `OneAtATime` has it.
     """
 
-    def __init__(self, holdings: Holdings, settle: int | None = None) -> None:
+    def __init__(self, holdings: Holdings, settle: int | None = None, calculation: int | None = None) -> None:
         self.holdings, self.settle = holdings, settle
-        self._one = OneAtATime()
+        self._one = OneAtATime(calculation)
         self._by_size: dict[tuple[tuple[int, int], ...], Holding] = {}
         self._advisers: dict[tuple[Any, ...], Advisor] = {}
 
@@ -119,9 +122,13 @@ class Answers:
 
     def probe(self, asked: Question) -> tuple[ProbeAnswer, bool]:
         """All of it for one position, and why a section is missing; and whether it is settled."""
-        one, state = questions.one_or_two(asked.position), _state_in(asked.position)
-        dice = None if isinstance(one, Side) or state is None else state.dice
-        roll = asked.roll or (dice and f"{max(dice)}{min(dice)}") or None
+        one = questions.one_or_two(asked.position)
+        if isinstance(one, Side):
+            state = _state_in(asked.position) or GameState.of(Position(one, Side()))
+            roll = asked.roll
+        else:
+            state = questions.state_of(asked.position, **asked.around)
+            roll = asked.roll or (state.dice and "{}{}".format(*state.dice)) or None
         over = f"{one}: the game is over, one side has no chequers left"
         missing: dict[str, str] = {}
         sections: dict[str, Callable[[Question], Any]] = {"race": self.race}
@@ -146,18 +153,28 @@ class Answers:
                 missing[name] = " ".join(str(error).split())
         if not answers:
             raise NotCoveredError(missing["cube" if isinstance(one, Position) else "race"])
-        match = asked.away or (state is not None and not state.money)
-        usual = "mean" if isinstance(one, Side) else "match" if match else "money"
+        usual = "mean" if isinstance(one, Side) else "money" if state.money else "match"
+        roll = _roll(roll)
         question = ProbeQuestion(
             position=asked.position,
-            roll=_roll(roll),
-            cube=asked.cube or (state.owner if state else "centered"),
+            roll=roll,
+            cube=asked.cube or state.owner,
             measure=asked.measure or usual,
             table=asked.table,
         )
+        told = GameState.of(
+            state.position,
+            None if roll in (None, "all") else (int(roll[0]), int(roll[1])),
+            cube=question.cube,
+            cube_value=state.cube_value,
+            away=state.away,
+            crawford=state.crawford,
+            jacoby=state.jacoby,
+            beavers=state.beavers is not False,  # as they are played where nothing is said
+        )
         probe = ProbeAnswer(
             question=question,
-            position=questions.describe(one),
+            position=questions.describe(one, told),
             cube=answers.get("cube"),
             race=answers.get("race"),
             play=answers.get("play"),
@@ -166,17 +183,22 @@ class Answers:
         return probe, settled
 
     def warm(self) -> None:
-        """Compile in a thread what exact calculations need; questions that need it wait until then."""
-        if self.settle == 0:
-            return
+        """Compile in a thread what the tables and exact calculations need."""
+        self._one.prepare(self._compile)
 
-        def compiling() -> None:
-            from bgfmt.analysis import exact_equities
+    def _compile(self) -> None:
+        from bgfmt.analysis import exact_equities
 
+        for held in self.holdings:
+            with contextlib.suppress(Exception):
+                position = str(held.table.asked(1))
+                for route in ("lookup", "race", "play"):
+                    asked = Question(position=position, table=held.name, roll="61", settle=False)
+                    with contextlib.suppress(Refusal):
+                        self.answer(route, asked)
+        if self.settle != 0:
             for them in (Side(1, 1), Side(1)):  # sides alike have a kernel of their own
                 exact_equities(Position(Side(1, 1), them))
-
-        self._one.prepare(compiling)
 
     @property
     def compiling(self) -> bool:
@@ -208,13 +230,18 @@ class Answers:
                     raise
                 refused = error
         try:
-            return self._one.do(lambda: answer(self._adviser(asked, calculate=True, match=match)), quick)
+            exact = self._one.do(lambda: answer(self._adviser(asked, calculate=True, match=match)))
+            return exact, True
+        except Refusal as refusal:
+            if refusal.code != "busy":
+                raise
+            try:
+                return quick(), False
+            except NotCoveredError:
+                raise refusal from None
         except TooMuchWorkError:  # which names the work and the limit
             raise
         except NotCoveredError as error:
-            if self._one.busy:
-                retry = (("Retry-After", "1"),)
-                raise Refusal("busy", "another calculation is under way", headers=retry) from None
             raise refused or error from None
 
     def _adviser(self, asked: Question, *, calculate: bool = False, match: bool = False) -> Advisor:

@@ -38,8 +38,8 @@ class Service:
 
     def __init__(self, holdings: Holdings, settings: Settings) -> None:
         self.holdings, self.settings = holdings, settings
-        self.answers = Answers(holdings, settings.settle)
-        self.workers = Workers()
+        self.answers = Answers(holdings, settings.settle, settings.calculation)
+        self.workers = Workers(settings.share, settings.waiting, lambda: self.answers.compiling)
         self._near = all(one.fd is not None for one in holdings)  # none that waits for a network
         self.metrics = Metrics(__version__, [(one.name, one.size) for one in holdings])
         self._stamp = f"{__version__} {holdings.fingerprints} {settings.settle}"
@@ -81,7 +81,7 @@ class Service:
 
     async def _answer(self, route: str, asked: Question, text: str) -> tuple[dict[str, Any], bool]:
         try:
-            if route in QUICK and self._near:
+            if route in QUICK and self._near and not self.answers.compiling:
                 answer, settled = self.answers.answer(route, asked)
             else:
                 answer, settled = await self.workers.run(self.answers.answer, route, asked)
@@ -108,22 +108,24 @@ class Service:
             known = [n for n in QUESTIONS[route] if n != "position"] if lines else []
             common = question(from_query(request.scope["query_string"], known))
             data = await bulk.body_of(request, self.settings.max_body)
-            body = await self.workers.run(self.many, route, data, common, lines)
-            return _packed(request, body, kind, NOT_KEPT)
+            body = await self.many(route, data, common, lines)
+            return await self.workers.run(_packed, request, body, kind, NOT_KEPT)
 
         return ask
 
-    def many(self, route: str, data: bytes, common: Question, lines: bool) -> bytes:
+    async def many(self, route: str, data: bytes, common: Question, lines: bool) -> bytes:
         """The answers to a body of many questions, as lines of JSON or one object."""
-        most = self.settings.max_rows
-        if lines:
-            items = bulk.items_of_lines(data, most)
-        else:
-            items, common = bulk.items_of_object(route, data, most)
-        answers = list(bulk.answer_all(self.answers, route, items, common))
-        missing = sum("error" in one and one["error"]["code"] == "not_covered" for one in answers)
-        self.metrics.asked(f"/v1/{route}", len(answers), missing)
-        return b"".join(to_json(one) + b"\n" for one in answers) if lines else to_json({"results": answers})
+        read = bulk.items_of_lines if lines else bulk.items_of_object
+        items, common = await self.workers.run(read, route, data, common, self.settings.max_rows)
+        if common.table is not None:
+            self.answers.named(common.table)
+        answers = bulk.answer_all(self.answers, route, items, common)
+        parts: list[bytes] = []
+        while len(parts) < len(items):
+            part, missing = await self.workers.run(bulk.part_of, answers)
+            self.metrics.asked(f"/v1/{route}", len(part), missing)
+            parts += part
+        return b"".join(one + b"\n" for one in parts) if lines else b'{"results":[' + b",".join(parts) + b"]}"
 
     async def _binary(self, request: Request) -> Response:
         given = from_query(request.scope["query_string"], BINARY)
@@ -189,7 +191,7 @@ class Service:
 
                 return await self._reply(request, repr(sorted(given.items())), found)
             except Refusal as refusal:
-                if refusal.code == "busy":
+                if refusal.status == 503:
                     raise
                 self.metrics.asked(route, 1, refusal.code == "not_covered")
                 return Response(to_json(wildbg.refused(refusal)), refusal.status, NOT_KEPT, JSON)

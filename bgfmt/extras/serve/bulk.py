@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 import zlib
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -18,13 +19,14 @@ from bgfmt.analysis.questions import QUESTIONS, Question
 from bgfmt.errors import NotCoveredError
 from bgfmt.extras.serve.answers import Answers
 from bgfmt.extras.serve.parameters import from_object, question
-from bgfmt.extras.serve.refusals import Refusal
+from bgfmt.extras.serve.refusals import Refusal, to_json
 from bgfmt.game import board
 from bgfmt.tables import Table
 from bgfmt.tables.base import CHUNK, Numbered
 
 DEEPEST = 20
 BODY_SECONDS = 30.0
+PART_SECONDS = 0.05  # of answers for one client, before others have their turn
 DISTRIBUTIONS = {"bearoff", "gammon"}
 DRAINED = 64 << 20  # bytes of a body that is too large that are read and let go before it is refused
 
@@ -119,31 +121,32 @@ def _depth(value: Any) -> int:
 # -- JSON and lines of it --------------------------------------------------------------------------------
 
 
-def items_of_object(route: str, data: bytes, most: int) -> tuple[list[Any], Question]:
-    """The items and the common parameters of a JSON body."""
+def items_of_object(route: str, data: bytes, _: Question, most: int) -> tuple[list[Any], Question]:
+    """The items of a JSON body, and its common parameters."""
     body = parsed(data)
     if not isinstance(body, dict) or not isinstance(body.get("positions"), list):
         raise Refusal("bad_body", 'the body is an object such as {"positions": ["1 1 / 1", ...]}')
     items = body.pop("positions")
+    common = question(from_object(body, [name for name in QUESTIONS[route] if name != "position"]))
+    return _few(items, most), common
+
+
+def items_of_lines(_: str, data: bytes, common: Question, most: int) -> tuple[list[Any], Question]:
+    """The items of a body with one a line, blank lines skipped, and the common parameters as they are."""
+    lines = _few([line for line in data.split(b"\n") if line.strip()], most)
+    return [parsed(line, row) for row, line in enumerate(lines)], common
+
+
+def _few(items: list[Any], most: int) -> list[Any]:
     if len(items) > most:
         raise Refusal("too_large", f"at most {most:,} positions a request (--max-rows)")
-    return items, question(from_object(body, [name for name in QUESTIONS[route] if name != "position"]))
-
-
-def items_of_lines(data: bytes, most: int) -> list[Any]:
-    """The items of a body with one a line; blank lines are skipped."""
-    lines = [line for line in data.split(b"\n") if line.strip()]
-    if len(lines) > most:
-        raise Refusal("too_large", f"at most {most:,} positions a request (--max-rows)")
-    return [parsed(line, row) for row, line in enumerate(lines)]
+    return items
 
 
 def answer_all(answers: Answers, route: str, items: list[Any], common: Question) -> Iterator[dict[str, Any]]:
     """An answer or an error for each item, in order."""
     if common.settle is None:
         common = replace(common, settle=False)
-    if common.table is not None:
-        answers.named(common.table)
     for row, item in enumerate(items):
         text = item.get("position") if isinstance(item, dict) else item
         asked = {"asked": text if isinstance(text, str) else None}
@@ -155,8 +158,22 @@ def answer_all(answers: Answers, route: str, items: list[Any], common: Question)
                 raise Refusal("bad_parameter", "position is missing", "position")
             yield asked | answers.answer(route, question(given, common))[0]
         except Refusal as refusal:
+            if refusal.code == "compiling":
+                raise
             refusal.row = row
             yield asked | refusal.body()
+
+
+def part_of(answers: Iterator[dict[str, Any]]) -> tuple[list[bytes], int]:
+    """The next answers as JSON, as many as `PART_SECONDS` give, and how many of them are not covered."""
+    out: list[bytes] = []
+    missing, end = 0, time.monotonic() + PART_SECONDS
+    for one in answers:
+        out.append(to_json(one))
+        missing += "error" in one and one["error"]["code"] == "not_covered"
+        if time.monotonic() > end:
+            break
+    return out, missing
 
 
 # -- look-ups as bytes -----------------------------------------------------------------------------------

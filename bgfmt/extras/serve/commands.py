@@ -18,6 +18,12 @@ LIMITS = {
     "max_body": (1, "Bytes of a request's body."),
     "max_age": (0, "Seconds that answers may be kept."),
     "connections": (1, "Open connections."),
+    "waiting": (1, "Questions of one client that may wait."),
+    "share": (1, "Threads that one client may use at once (default: all but one)."),
+    "calculation": (
+        1,
+        "Seconds of calculation a minute for one client (default: 30, on this machine no limit).",
+    ),
 }
 
 
@@ -26,7 +32,9 @@ def _limits(function: F) -> F:
     for name, (least, about) in reversed(LIMITS.items()):
         switch, default = "--" + name.replace("_", "-"), getattr(Settings, name)
         number = click.IntRange(least)
-        function = click.option(switch, type=number, default=default, show_default=True, help=about)(function)
+        function = click.option(
+            switch, type=number, default=default, show_default=default is not None, help=about
+        )(function)
     return function
 
 
@@ -72,6 +80,14 @@ def _origins(_: click.Context, option: click.Parameter, origins: tuple[str, ...]
     "table has an answer).",
 )
 @_limits
+@click.option(
+    "--proxy",
+    "proxies",
+    multiple=True,
+    metavar="ADDRESS",
+    callback=options.plain,
+    help="Proxy whose X-Forwarded-For says who asks (repeatable).",
+)
 @click.option("--quiet", is_flag=True, help="Do not log requests.")
 @options.as_option
 def serve(

@@ -14,6 +14,7 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from bgfmt.extras.serve.refusals import Refusal
+from bgfmt.extras.serve.work import CLIENT, client_of
 
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 EXPOSED = b"ETag, Content-Range, Accept-Ranges, Retry-After, Bgfmt-Rows, Bgfmt-Columns, Bgfmt-Not-Covered"
@@ -62,6 +63,7 @@ class Door:
             await self.app(scope, receive, send)
             return
         begun = time.perf_counter()
+        CLIENT.set(client_of((scope.get("client") or ("127.0.0.1",))[0]))
         answer = _Answer(send, self._headers(scope))
         if any(name == b"transfer-encoding" for name, _ in scope["headers"]):
             answer.close()  # where such a body ends is not known to `Watch`

@@ -24,6 +24,10 @@ class Settings:
     max_body: int = 4 << 20
     max_age: int = 3600
     connections: int = 1000
+    waiting: int = 64
+    share: int | None = None
+    calculation: int | None = None
+    proxies: tuple[str, ...] = ()
 
 
 def from_query(query: bytes | str, known: Iterable[str]) -> dict[str, str]:

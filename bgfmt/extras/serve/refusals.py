@@ -25,6 +25,7 @@ STATUSES = {
     "head_too_large": 431,
     "internal": 500,
     "busy": 503,
+    "compiling": 503,
 }
 MESSAGE = 600  # characters of a message; a question's own text in it is cut with it
 

@@ -254,7 +254,8 @@ def serve(
         access_log=False,
         server_header=False,
         date_header=True,
-        proxy_headers=False,
+        proxy_headers=bool(settings.proxies),
+        forwarded_allow_ips=list(settings.proxies),
         timeout_keep_alive=15,
         timeout_graceful_shutdown=GRACE,
     )
@@ -273,6 +274,7 @@ def serve(
     many = f"{len(holdings)} table{'s' if len(holdings) != 1 else ''}"
     address = f"http://{shown}:{listener.getsockname()[1]}/"
     server = Server(config, lambda: say(f"bgfmt serves {many} on {address}"))
+    sys.setswitchinterval(0.001)  # the compiler lets the others have their turn more often
     service.answers.warm()
     before = _end_by_signals(server)
     try:

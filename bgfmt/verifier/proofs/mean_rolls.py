@@ -1,26 +1,98 @@
-"""Mean rolls: which recipe every mean follows to the last bit, or which do not."""
+"""Mean rolls: which recipe every mean follows to the last bit; and what their proof shares with normal tables."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-from bgfmt.tables import MeanRolls, Table
+from bgfmt.tables import MeanRolls, OfRolls, Table
 from bgfmt.verifier.findings import KEPT, Cause, Finding, Likely, Outcome, Rule
 from bgfmt.verifier.proofs import KnownRecipe, Progress, Proof, Request
 from bgfmt.verifier.proofs.bits import sides_of
 from bgfmt.verifier.recurrence import means, one_sided
 
+Array = NDArray[Any]
+T = TypeVar("T", bound=OfRolls)
 SMALL = 4000  # positions up to which the table of a rival is made even where few rows fail
-LAST_BITS = 1e-12  # rolls by which another order of additions differs
-FAR = 0.1  # rolls by which the means of rounded tables differ
 
 
-class MeanRollsProof(Proof[MeanRolls]):
+class OfRollsProof(Proof[T]):
+    """Tables of a few floats a position, which follow to the last bit.
+
+    near : rolls by which other arithmetic (`cause`) differs in one step at most. far : rolls by which a rival's table
+    differs. fields : the names of the floats. located : the array in which findings say where they lie.
+    """
+
+    near: ClassVar[float]
+    far: ClassVar[float]
+    cause_of_near: ClassVar[Cause]
+    fields: ClassVar[tuple[str, ...]]
+    located: ClassVar[str] = ""
+
+    def stored(self, table: T) -> Array:
+        """The floats of all positions, (n,) or (n, m)."""
+        floats = np.asarray(next(iter(table.arrays().values())))
+        return np.array(floats, floats.dtype.newbyteorder("="))
+
+    def rivals(self, table: T) -> Iterator[tuple[str, Array]]:
+        """Other programs' tables of this size, each with its recipe."""
+        raise NotImplementedError
+
+    def judged(self, table: T, request: Request, fails: Array, largest: float, right: Array) -> Outcome:
+        """The outcome where the rows `fails` (n,) do not follow; right : the table made by the nearest rule."""
+        n, which, stored = table.positions, request.some(table.positions), self.stored(table)
+        checked, failing = n if which is None else len(which), int(fails.sum())
+        many = failing > max(20, checked // 100)
+        if (many or n <= SMALL) and which is None and largest <= self.far:
+            for name, rival in self.rivals(table):
+                if rival.tobytes() == stored.tobytes():
+                    return Outcome(n, n, name)
+        outcome = Outcome(n, checked, failing=failing, largest=largest, unit="rolls")
+        if many and largest <= self.near:
+            return replace(
+                outcome, systematic=True, differences={"largest": largest}, likely=Likely(self.cause_of_near)
+            )
+        differ = bits_of(stored) != bits_of(right)
+        changed = differ.any(axis=1)
+        wrong = np.flatnonzero(changed & fails)
+        wrong = wrong if len(wrong) else np.flatnonzero(fails)
+        findings = []
+        for x in wrong[:KEPT].tolist():
+            k = int(differ[x].argmax())
+            findings.append(
+                Finding(
+                    Rule.ENTRY, entry=x, offset=request.locate(x, self.located, k) if self.located else None,
+                    expected=right[x].tolist(), found=stored[x].tolist(), field=self.fields[k],
+                    sides=sides_of(table, x),
+                )
+            )  # fmt: skip
+        if which is not None:
+            return replace(outcome, findings=tuple(findings))
+        inherited = int((changed & ~fails).sum())
+        return replace(outcome, wrong=len(wrong), inherited=inherited, findings=tuple(findings))
+
+    def measure(self, table: T, threads: int) -> dict[str, Any]:
+        from bgfmt.verifier import truth
+
+        return truth.of_rolls(table, threads)
+
+
+def bits_of(floats: Array) -> Array:
+    """The bits of floats as integers, (n, m)."""
+    return floats.reshape(len(floats), -1).view(f"i{floats.itemsize}")
+
+
+class MeanRollsProof(OfRollsProof[MeanRolls]):
     """Peelle's rule, and the means of other programs' tables."""
 
+    near = 1e-12
+    far = 0.1
+    cause_of_near = Cause.ADDITIONS
+    fields = ("mean rolls",)
     recipes = (
         KnownRecipe(
             "peelle", "Peelle's J table, to the last bit", "bgns.ijf of J 9.7", plain=True, stated=("exact",)
@@ -31,41 +103,20 @@ class MeanRollsProof(Proof[MeanRolls]):
     )
 
     def prove(self, table: MeanRolls, request: Request) -> Outcome:
-        n = table.positions
-        which = request.some(n)
-        checked = n if which is None else len(which)
+        which = request.some(table.positions)
         off = means.check_means(table, which=which, threads=request.threads, progress=request.progress)
-        failing, largest = int((off != 0).sum()), float(off.max())
-        if failing == 0:
-            return Outcome(n, checked, "peelle")
-        many = failing > max(20, checked // 50)
-        if (many or n <= SMALL) and which is None and largest <= FAR:
-            name = _rival(table)
-            if name:
-                return Outcome(n, n, name)
-        if many and largest <= LAST_BITS:
-            return Outcome(
-                n, checked, failing=failing, largest=largest, unit="rolls", systematic=True,
-                differences={"largest": largest}, likely=Likely(Cause.ADDITIONS),
-            )  # fmt: skip
+        if not off.any():
+            return Outcome(table.positions, table.positions if which is None else len(which), "peelle")
         right = means.means_of(table.points, table.chequers)
-        stored = np.asarray(table.means)
-        changed = np.ascontiguousarray(stored).view(np.int64) != right.view(np.int64)
-        wrong = np.flatnonzero(changed & (off != 0))
-        if not len(wrong):
-            wrong = np.flatnonzero(off != 0)
-        findings = (
-            Finding(
-                Rule.ENTRY, entry=x, expected=float(right[x]), found=float(stored[x]), field="mean rolls",
-                sides=sides_of(table, x),
-            )
-            for x in wrong[:KEPT].tolist()
-        )  # fmt: skip
-        return Outcome(
-            n, checked, failing=failing, wrong=len(wrong) if which is None else None,
-            inherited=int((changed & (off == 0)).sum()) if which is None else 0, largest=largest, unit="rolls",
-            findings=tuple(findings),
-        )  # fmt: skip
+        return self.judged(table, request, off != 0, float(off.max()), right)
+
+    def rivals(self, table: MeanRolls) -> Iterator[tuple[str, Array]]:
+        rolls = np.arange(one_sided.ROLLS)
+        for name, rule in (("gnubg-means", one_sided.GNUBG), ("bgsage-means", one_sided.BGSAGE)):
+            rows = one_sided.remade(table.points, table.chequers, rule).bearoff
+            yield name, (rows.astype(np.int64) @ rolls) / one_sided.WHOLE
+        normal = means.remade_moments(table.points, table.chequers)
+        yield "gnubg-normal-means", normal[:, 0].astype(np.float64)
 
     def put_right(self, table: MeanRolls, threads: int) -> tuple[Table, int]:
         right = means.means_of(table.points, table.chequers)
@@ -77,20 +128,3 @@ class MeanRollsProof(Proof[MeanRolls]):
         if recipe != "peelle":
             return None
         return solver.mean_rolls(table.points, table.chequers, threads=threads, progress=progress)
-
-    def measure(self, table: MeanRolls, threads: int) -> dict[str, Any]:
-        from bgfmt.verifier import truth
-
-        return truth.of_rolls(table, threads)
-
-
-def _rival(table: MeanRolls) -> str:
-    """Whose table these are the means of, or ""."""
-    stored = np.asarray(table.means).tobytes()
-    rolls = np.arange(one_sided.ROLLS)
-    for name, rule in (("gnubg-means", one_sided.GNUBG), ("bgsage-means", one_sided.BGSAGE)):
-        rows = one_sided.remade(table.points, table.chequers, rule).bearoff
-        if ((rows.astype(np.int64) @ rolls) / one_sided.WHOLE).tobytes() == stored:
-            return name
-    normal = means.remade_moments(table.points, table.chequers)[:, 0].astype(np.float64)
-    return "gnubg-normal-means" if normal.tobytes() == stored else ""

@@ -9,27 +9,32 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import pairwise
-from math import comb
+from itertools import repeat
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bgfmt.game import board
+from bgfmt.verifier.recurrence import kernels_hypergammon as kernels
 
 Array = NDArray[Any]
 Progress = Callable[[int, int], None]
 WHOLE = 16777215
 DECODE = np.float32(1 / WHOLE)
-PLACES = 25  # points and the bar
 PART = 4096  # records a thread takes at once
 SOME = 64  # rows made at once
 SETTLING = 200  # steps after which records settle in any case
 APART = 20  # times the limit by which what is wrong in itself differs, where anything does
 WHILE = 1 << 17  # records compared at once
-#: classes of records
-ILLEGAL, OVER, CONTACT, RACE = 0, 1, 2, 3
+ILLEGAL, OVER, CONTACT, RACE, PLACES = (
+    kernels.ILLEGAL,
+    kernels.OVER,
+    kernels.CONTACT,
+    kernels.RACE,
+    kernels.PLACES,
+)
+NO_BLOT = 31  # a landing that no play reaches
 
 
 def encode(values: Array) -> Array:
@@ -77,30 +82,52 @@ def boards_of(chequers: int) -> Array:
     return board.unrank_array(np.arange(board.count(PLACES, chequers)), PLACES).astype(np.int64)
 
 
-def terms_of(most: int = 16) -> Array:
-    """Terms of position numbers on 25 places, of fewer than `most` chequers."""
-    return np.array([[comb(s + k - 1, k) for s in range(most)] for k in range(1, PLACES + 1)], np.int64)
+def kinds_of(boards: Array) -> Array:
+    """(n * n,) uint8 class of every record."""
+    taken = (boards[:, :24] > 0).astype(np.float32)
+    high = np.where(boards > 0, np.arange(PLACES), -1).max(axis=1)
+    kinds = np.where(high[:, None] + high > 22, CONTACT, RACE).astype(np.uint8)
+    kinds[0], kinds[:, 0] = OVER, OVER
+    kinds[taken[:, ::-1] @ taken.T > 0] = ILLEGAL
+    return kinds.reshape(-1)
 
 
-def lists(boards: Array, threads: int) -> Any:
-    """The plays of all sides, as `kernels_hypergammon.Lists`."""
-    from bgfmt.verifier.recurrence import kernels_hypergammon as kernels
+def ends_of(boards: Array, chequers: int, width: Any) -> Array:
+    """(2, n, 10): the records [nothing, side], a game won, and [side, nothing], one lost."""
+    gammon = boards.sum(axis=1) == chequers
+    out = np.zeros((2, len(boards), 10), width)
+    out[0, :, 0] = 1
+    for game, column in zip(out, (1, 3), strict=True):
+        game[:, column], game[:, column + 1] = gammon, gammon & boards[:, 18:].any(axis=1)
+    plain = 2 * out[..., 0] - 1
+    equity = plain + (out[..., 1] - out[..., 3]) + (out[..., 2] - out[..., 4])
+    out[..., 5:] = equity[..., None]
+    out[..., 8] = plain
+    return out
 
-    n = len(boards)
-    wide = terms_of(kernels.WIDE)
-    blocked, blots = np.zeros(n, np.int64), np.zeros(n, np.int64)
-    met, hit = np.zeros((n, 3), np.int64), np.zeros((n, 8), np.int64)
-    kernels.others(boards, wide, blocked, blots, met, hit)
-    cuts = np.linspace(0, n, 4 * threads + 1).astype(int).tolist()
-    ends = [np.zeros((b - a) * PLACES * kernels.ROLLS, np.int64) for a, b in pairwise(cuts)]
+
+def lists(boards: Array, threads: int) -> kernels.Lists:
+    """The plays of all sides."""
+    n, places, terms = len(boards), np.arange(24), board.number_terms(PLACES)
+    landings = boards[:, 23::-1]
+    blots = landings == 1
+    blocked = np.where((landings > 1).any(axis=1), (landings > 1).argmax(axis=1), kernels.OPEN)
+    met = np.sort(np.where(blots, places, NO_BLOT), axis=1)[:, :3]
+    hit = np.empty((n, 8), np.int64)
+    for bits in range(8):
+        after = boards.copy()
+        for k in range(3):
+            sides = np.flatnonzero((met[:, k] < NO_BLOT) & (bits >> k & 1))
+            after[sides, 23 - met[sides, k]] = 0
+            after[sides, 24] += 1
+        hit[:, bits] = terms[np.arange(PLACES), after[:, ::-1].cumsum(axis=1)].sum(axis=1)
+    ends = np.zeros((n, PLACES * kernels.ROLLS), np.int64)
     with ThreadPoolExecutor(threads) as pool:
-        plays = list(
-            pool.map(lambda a, b, of: kernels.list_sides(boards, a, b, wide, of), cuts, cuts[1:], ends)
-        )
-    before = np.cumsum([0] + [len(after) for after, _ in plays])
-    starts = np.concatenate([[0], *(some + at for some, at in zip(ends, before[:-1], strict=True))])
+        plays = list(pool.map(kernels.list_side, boards, repeat(terms), ends))
+    before = np.cumsum([0, *(len(after) for after, _ in plays)])
+    starts = np.append(0, ends + before[:-1, None])
     after, landed = (np.concatenate(parts) for parts in zip(*plays, strict=True))
-    return kernels.Lists(starts, after, landed, blocked, blots, met, hit)
+    return kernels.Lists(starts, after, landed, blocked, (blots << places).sum(axis=1), met, hit)
 
 
 class CheckedIteration:
@@ -120,72 +147,63 @@ class CheckedIteration:
 
         `exact` : in float64, and a side that cannot move leaves everything as it was, which makehyper gets wrong.
         """
-        self.chequers, self.divide, self.exact, self.threads = chequers, divide, exact, threads
-        self.boards = boards_of(chequers)
-        n = len(self.boards)
-        width = np.float64 if exact else np.float32
-        self.values, self._turned = np.zeros((n * n, 10), width), np.zeros((n * n, 10), width)
-        self.kinds = np.zeros(n * n, np.uint8)
-        self._lists = lists(self.boards, threads)
-        self.begin_again(divide=divide)
+        self.chequers, self.exact, self.threads = chequers, exact, threads
+        boards, width = boards_of(chequers), np.float64 if exact else np.float32
+        n = self.positions = len(boards)
+        self.kinds = kinds_of(boards)
+        self.values = np.zeros((n * n, 10), width)
         self.live, self.races = np.flatnonzero(self.kinds >= CONTACT), np.flatnonzero(self.kinds == RACE)
         self._without_contact = np.where(self.kinds == CONTACT, ILLEGAL, self.kinds).astype(np.uint8)
+        ends = ends_of(boards, chequers, width)
+        self.state = kernels.State(
+            lists(boards, threads), self.values, np.zeros_like(self.values), self.kinds, ends, divide, exact
+        )
+        self.begin_again(divide=divide)
 
     def begin_again(self, *, divide: bool) -> None:
         """Back to the state before the first sweep."""
-        from bgfmt.verifier.recurrence import kernels_hypergammon as kernels
-
-        self.divide = divide
-        kernels.start_values(self.boards, self.chequers, self.values, self.kinds)
-        self._renewed = self.kinds
-        kernels.turn_all(len(self.boards), self.values, self._turned)
+        n = self.positions
+        self.values[:] = 0
+        self.values[self.live] = [1, 1, 0, 0, 0, 2, 0, 0, 0, 0]
+        self.values[:n], self.values[::n] = self.state.ends
+        self._go_on(divide)
 
     def leave_races(self) -> None:
         """Races are settled: sweeps leave them as they are."""
-        self._renewed = np.where(self.kinds == RACE, ILLEGAL, self.kinds).astype(np.uint8)
+        kinds = np.where(self.kinds == RACE, ILLEGAL, self.kinds).astype(np.uint8)
+        self.state = self.state._replace(kinds=kinds)
 
-    def restart(self, records: Array) -> None:
-        """Go on from the records of a file, as makehyper -r does."""
-        from bgfmt.verifier.recurrence import kernels_hypergammon as kernels
+    def restart(self, stored: Array) -> None:
+        """Go on from the records of a file, as makehyper -r does; given as `written` has them."""
+        for first in range(0, len(stored), WHILE):
+            some = slice(first, first + WHILE)
+            self.values[some] = stored[some].view(np.float64) if self.exact else decode(stored[some])
+        self._go_on(self.state.divide)
 
-        self._renewed = self.kinds
-        self.values[:] = decode(records.reshape(-1, 28))
-        kernels.turn_all(len(self.boards), self.values, self._turned)
+    def _go_on(self, divide: bool) -> None:
+        self.state = self.state._replace(kinds=self.kinds, divide=divide)
+        kernels.turn_all(self.positions, self.values, self.state.turned)
 
     def sweep(self, *, races: bool = False) -> float:
         """One sweep, of races alone if so asked; the greatest change of a number."""
-        from bgfmt.verifier.recurrence import kernels_hypergammon as kernels
-
-        n, kinds = len(self.boards), self._without_contact if races else self._renewed
-        known = (self._lists, self.boards, self.chequers, kinds, self.divide, self.exact)
-        arrays, starts = (self.values, self._turned), range(0, n, SOME)
+        n = self.positions
+        state = self.state._replace(kinds=self._without_contact) if races else self.state
 
         def beyond(first: int) -> float:
-            return float(kernels.rows(first, min(n, first + SOME), True, *known, *arrays))
+            return float(kernels.sweep_rows(first, min(n, first + SOME), True, state))
 
         with ThreadPoolExecutor(self.threads) as pool:
-            changes = list(pool.map(beyond, starts))
-        for first in starts:
-            changes.append(float(kernels.rows_in_order(first, min(n, first + SOME), *known, *arrays)))
-        return max(changes)
-
-    def records(self) -> Array:
-        """(n, n, 28) uint8, the state as a file holds it."""
-        n = len(self.boards)
-        out = np.empty((n, n, 28), np.uint8)
-        for us in range(n):
-            out[us] = encode(self.values[us * n : (us + 1) * n])
-        return out
+            changes = list(pool.map(beyond, range(0, n, SOME)))
+        return max(*changes, float(kernels.sweep_rows(0, n, False, state)))
 
     def differ(self, stored: Array) -> Array:
         """Numbers of the records in which a file differs, given as `written` has it."""
-        n, found = len(self.boards), []
-        for first in range(0, n * n, WHILE):
+        parts = []
+        for first in range(0, len(stored), WHILE):
             some = slice(first, first + WHILE)
-            found.append(
-                first + np.flatnonzero((self.written(self.values[some]) != stored[some]).any(axis=1))
-            )
-        return np.concatenate(found)
+            wrong = (self.written(self.values[some]) != stored[some]).any(axis=1)
+            parts.append(first + np.flatnonzero(wrong))
+        return np.concatenate(parts)
 
     def written(self, values: Array) -> Array:
         """(m, 10) values as a file holds them: (m, 28) uint8, or (m, 10) int64, the bits of float64."""
@@ -203,80 +221,56 @@ class Steps:
 
 
 def steps(
-    stored: Array,
-    chequers: int,
+    iteration: CheckedIteration,
     which: Array | None = None,
     *,
     slack: float = 0.0,
-    divide: bool = False,
-    exact: bool = False,
-    threads: int = 1,
     progress: Progress | None = None,
 ) -> Iterator[Steps]:
-    """One step of the iteration for the records `which` (all when None) of (n, n, 28) uint8, some at a time.
+    """One step from the records as they stand for the records `which` (all when None), some at a time.
 
-    Plays whose cubeless values are within `slack` of each other count as equally good. `exact` : the records are
-    (n, n, 10) float64, and the step is that of recipe exact.
+    Plays whose cubeless values are within `slack` of each other count as equally good.
     """
-    from bgfmt.verifier.recurrence import kernels_hypergammon as kernels
-
-    boards, terms = boards_of(chequers), terms_of()
-    n = len(boards)
-    width = np.float64 if exact else np.float32
-    values = np.empty((n * n, 10), width)
-    for start in range(0, n, 64):
-        stop = min(n, start + 64)
-        rows = np.asarray(stored[start:stop])
-        values[start * n : stop * n] = (rows if exact else decode(rows)).reshape(-1, 10)
-    kinds = np.zeros(n * n, np.uint8)
-    kernels.classes(boards, kinds)
-    total = n * n if which is None else len(which)
+    width, kinds = iteration.values.dtype.type, iteration.kinds
+    total = len(kinds) if which is None else len(which)
 
     def work(start: int) -> Steps:
         stop = min(total, start + PART)
         some = np.arange(start, stop) if which is None else which[start:stop]
         right, off = np.zeros((len(some), 10), width), np.zeros(len(some), width)
-        kernels.residual(
-            values, kinds, boards, terms, chequers, some, width(slack), exact, divide, right, off
-        )
+        kernels.residual(some, iteration.state, width(slack), right, off)
         return Steps(some, right, off, kinds[some])
 
-    done = 0
-    with ThreadPoolExecutor(threads) as pool:
-        for step in pool.map(work, range(0, total, PART)):
-            done += len(step.which)
+    with ThreadPoolExecutor(iteration.threads) as pool:
+        for k, step in enumerate(pool.map(work, range(0, total, PART))):
             if progress is not None:
-                progress(done, total)
+                progress(min(total, (k + 1) * PART), total)
             yield step
 
 
-def settled(stored: Array, chequers: int, which: Array, limit: float) -> tuple[Array, Array]:
+def settled(iteration: CheckedIteration, stored: Array, which: Array, limit: float) -> tuple[Array, Array]:
     """What records of a table of recipe exact are, all others right: (their values, which differ from the stored).
 
     stored (n * n, 10) float64. The records are iterated among themselves until none changes by more than `limit`.
     """
-    from bgfmt.verifier.recurrence import kernels_hypergammon as kernels
-
-    boards, terms = boards_of(chequers), terms_of()
-    kinds = np.zeros(len(stored), np.uint8)
-    kernels.classes(boards, kinds)
-    values = np.nan_to_num(stored, posinf=0, neginf=0)
+    iteration.restart(np.nan_to_num(stored, posinf=0, neginf=0))
     right, off = np.zeros((len(which), 10)), np.zeros(len(which))
 
     def step(some: Array) -> None:
-        kernels.residual(values, kinds, boards, terms, chequers, some, 2 * limit, True, False, right, off)
+        kernels.residual(some, iteration.state, 2 * limit, right, off)
 
     for _ in range(SETTLING):
         step(which)
-        change = np.abs(values[which] - right).max()
-        values[which] = right
+        change = np.abs(iteration.values[which] - right).max()
+        kernels.put(which, right, iteration.state)
         if change <= limit / APART:
             break
     made, gap = right.copy(), np.zeros(len(which))
     for k, x in enumerate(which):
-        values[x] = stored[x]
-        step(which[k : k + 1])
+        one = which[k : k + 1]
+        kernels.put(one, stored[one], iteration.state)
+        step(one)
         bits = right[0].view(np.int64) != stored[x].view(np.int64)
-        gap[k] = np.inf if kinds[x] <= OVER and bits.any() else off[0]
-        values[x] = made[k]
+        gap[k] = np.inf if iteration.kinds[x] <= OVER and bits.any() else off[0]
+        kernels.put(one, made[k : k + 1], iteration.state)
     return made, gap > min(APART * limit, gap.max(initial=0) / 2)

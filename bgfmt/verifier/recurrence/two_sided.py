@@ -25,9 +25,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgfmt.jit import njit
+from bgfmt.jit.lanes import LANES, add_best
 from bgfmt.storage import system
 from bgfmt.tables import TwoSided
-from bgfmt.verifier.recurrence.lanes import LANES, add_best
 from bgfmt.verifier.recurrence.plays import ROLLS, WEIGHTS, pip_order, plays, predecessors
 
 Array = NDArray[Any]
@@ -179,6 +179,7 @@ def check(
     """
     n, columns = table.positions, table.equities.shape[2]
     starts, results = plays(table.points, table.chequers)
+    places = np.arange(n, dtype=np.int32)
     grid = PairReader(table)
     found = Pass(n * n, columns, histogram=np.zeros((columns, 19), np.int64))
     per_tile = LANES // columns
@@ -209,9 +210,8 @@ def check(
             turned_tile(rows[low - first : high - first], local.tile)
             lane = (low - begin) * columns
             expected_tile(
-                1, n, starts, results.ctypes.data, local.tile.ctypes.data, local.total, local.total.ctypes.data,
-                expected, lane, (high - low) * columns,
-            )  # fmt: skip
+                starts, results, places, local.tile, local.total, expected, lane, (high - low) * columns
+            )
             advance(high - low)
 
     def judge(part: tuple[int, int, Array, int, int]) -> tuple[int, int, Array, Array, int]:
@@ -363,37 +363,26 @@ def turned_tile(rows: Array, tile: Array) -> None:
 
 
 @njit()
-def divide(total: Array, out: Array, lanes: int) -> None:
-    """out = trunc(total / 36) as stored: uint16 with 32768 added."""
-    for x in range(lanes):
-        value = total[x]
-        size = np.uint32(abs(value)) // np.uint32(36)
-        out[x] = np.uint16(np.int32(size) + 32768 if value >= 0 else 32768 - np.int32(size))
-
-
-@njit()
 def expected_tile(
-    first: int,
-    last: int,
-    starts: Array,
-    results_at: int,
-    tile_at: int,
-    total: Array,
-    total_at: int,
-    out: Array,
-    lane: int,
-    lanes: int,
-) -> None:
-    """out[u, lane : lane + lanes] = what the rule gives for u = first..last-1 (u > 0) against the tile's rows.
+    starts: Array, results: Array, places: Array, tile: Array, total: Array, out: Array, lane: int, lanes: int
+) -> None:  # fmt: skip
+    """out[u, lane : lane + lanes] = what the rule gives for every u > 0 against the tile's rows, as stored.
 
-    out : (n, width) uint16. `total` is working space, (LANES,) int32 at total_at.
+    places : (n,) int32, 0 and up: the tile's lines are in the order of position numbers. total : (LANES,) int32,
+    working space. out : (n, width) uint16.
     """
-    for u in range(first, last):
+    for u in range(1, len(out)):
         total[:] = 0
-        roll = ROLLS * u
         for r in range(ROLLS):
-            add_best(tile_at, results_at, starts[roll + r], starts[roll + r + 1], total_at, WEIGHTS[r] - 1)
-        divide(total, out[u, lane : lane + lanes], lanes)
+            first, last = starts[ROLLS * u + r], starts[ROLLS * u + r + 1]
+            add_best(
+                tile.ctypes.data, 2 * LANES, places.ctypes.data, results.ctypes.data, first, last,
+                total.ctypes.data, WEIGHTS[r] - 1,
+            )  # fmt: skip
+        for x in range(lanes):
+            value = total[x]
+            size = np.uint32(abs(value)) // np.uint32(36)
+            out[u, lane + x] = np.uint16(np.int32(size) + 32768 if value >= 0 else 32768 - np.int32(size))
 
 
 @njit()

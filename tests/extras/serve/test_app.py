@@ -39,6 +39,23 @@ def held_to(document: Any, path: str, value: Any) -> None:
         ("cube", ["XGID=--A--A----------------aa--:0:1:1:00:0:0:0:0:10"], {}),
         ("cube", ["2,3,3,3,2,2/1,2,4,2,3,3", "--no-settle"], {"settle": "false"}),
         ("cube", [TEXT, "--away", "3-5"], {"away": "3-5"}),
+        (
+            "cube",
+            [TEXT, "--jacoby", "--no-beavers", "--cube", "owned"],
+            {"jacoby": "true", "beavers": "false", "cube": "owned"},
+        ),
+        ("cube", [TEXT, "--away", "30-40", "--extend-met"], {"away": "30-40", "extend_met": "true"}),
+        (
+            "cube",
+            [TEXT, "--away", "3-5", "--met", "g11", "--met-player", "1"],
+            {"away": "3-5", "met": "g11", "met_player": "1"},
+        ),
+        ("cube", [TEXT, "--scores", "2"], {"scores": "2"}),
+        (
+            "play",
+            [TEXT, "61", "--away", "2-3", "--cube-value", "2", "--cube", "owned"],
+            {"roll": "61", "away": "2-3", "cube_value": "2", "cube": "owned"},
+        ),
         ("play", [TEXT, "61"], {"roll": "61"}),
         ("play", [TEXT, "6-1", "--cube", "owned"], {"roll": "6-1", "cube": "owned"}),
         ("play", [TEXT, "all", "--measure", "cubeless"], {"roll": "all", "measure": "cubeless"}),
@@ -106,6 +123,28 @@ def test_probe(client: Client, document: Any) -> None:
     assert one["position"]["them"] is None
     every = client.json("/v1/probe", position=TEXT, roll="all")
     assert len(every["play"]["rolls"]) == 21
+
+
+@pytest.mark.parametrize(
+    ("text", "query", "rest"),
+    [
+        (TEXT, {}, "0:0:1:00:0:0:2:0:10"),
+        (TEXT, {"roll": "16", "jacoby": "true", "beavers": "false"}, "0:0:1:61:0:0:1:0:10"),
+        (TEXT, {"cube": "opponent", "cube_value": "4", "roll": "all"}, "2:-1:1:00:0:0:2:0:10"),
+        (TEXT, {"away": "1-3", "crawford": "true", "roll": "61"}, "0:0:1:61:2:0:1:3:10"),
+        ("XGID=--A--A----------------aa--:1:1:1:61:3:4:0:7:10", {}, "1:1:1:61:0:1:0:4:10"),
+        ("0 2 2 2 0 4", {}, "0:0:1:00:0:0:2:0:10"),
+    ],
+)
+def test_a_probe_has_the_identifier_of_the_whole_state(
+    client: Client, text: str, query: dict[str, str], rest: str
+) -> None:
+    first = client.json("/v1/probe", position=text, **query)
+    xgid = first["position"]["xgid"]
+    assert xgid.partition(":")[2] == rest
+    again = client.json("/v1/probe", position=xgid)
+    assert again["position"] == first["position"]
+    assert again["cube"] == first["cube"]
 
 
 def test_identifiers_bring_what_they_say(client: Client) -> None:

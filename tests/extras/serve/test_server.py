@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import json
 import re
 import socket
 import subprocess
 import sys
+import threading
 import time
 import urllib.parse
 from concurrent.futures import ThreadPoolExecutor
@@ -255,17 +257,98 @@ def test_starlette_is_for_this_command_alone() -> None:
     subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, cwd=ROOT)
 
 
-def test_what_is_calculated_waits_for_compiling() -> None:
-    """Not "busy", and no answer of the tables: compiling at the start is no other calculation."""
+def test_what_is_calculated_is_refused_while_it_is_compiled() -> None:
+    """No answer of the tables meanwhile, and nobody waits."""
+    from bgfmt.extras.serve.refusals import Refusal
     from bgfmt.extras.serve.work import OneAtATime
 
-    one, begun = OneAtATime(), time.monotonic()
-    one.prepare(lambda: time.sleep(1.5))
-    assert not one.busy
-    assert one.do(lambda: "exact", lambda: "table") == ("exact", True)
-    assert time.monotonic() - begun > 1.4
-    one.prepare(lambda: 1 / 0)
-    assert one.do(lambda: "exact", lambda: "table") == ("exact", True)
+    one, go = OneAtATime(), threading.Event()
+    one.prepare(go.wait)
+    with pytest.raises(Refusal) as refused:
+        one.do(lambda: "exact")
+    assert (refused.value.code, refused.value.headers) == ("compiling", (("Retry-After", "1"),))
+    go.set()
+    for begin in (None, lambda: 1 / 0):
+        if begin:
+            one.prepare(begin)
+        until = time.monotonic() + 60
+        while one.preparing and time.monotonic() < until:
+            time.sleep(0.01)
+        assert one.do(lambda: "exact") == "exact"
+
+
+def test_a_compressed_table_is_compiled_beside_all_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    packed = tmp_path / "packed.bgts"
+    assert run(["convert", str(TS), str(packed)]) == 0
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
+    with served("--settle", "0", str(packed)) as base:
+        client, refused = Client(base), 0
+        status, headers, data = client.get(f"/v1/lookup?position={TEXT}")
+        while status == 503:
+            refused += 1
+            assert json.loads(data)["error"]["code"] == "compiling"
+            assert headers["retry-after"] == "1"
+            assert client.json("/healthz")["status"] == "ok"
+            _, _, data = client.post("/v1/lookup", {"positions": [TEXT]})
+            assert "compiling" in data.decode() or "answers" in data.decode()
+            time.sleep(0.2)
+            status, headers, data = client.get(f"/v1/lookup?position={TEXT}")
+        assert refused > 0
+        assert json.loads(data)["answers"][0]["position_number"] == 3374
+        assert client.get(f"/v1/play?position={TEXT}&roll=all")[0] == 200
+
+
+def test_clients_take_turns() -> None:
+    from bgfmt.extras.serve.refusals import Refusal
+    from bgfmt.extras.serve.work import CLIENT, Workers
+
+    order: list[str] = []
+    workers = Workers(1, 40, lambda: False)
+
+    async def ask(who: str) -> None:
+        CLIENT.set(who)
+        await workers.run(order.append, who)
+
+    async def all_of_them() -> list[BaseException | None]:
+        asking = [ask(who) for who in ["a"] * 60 + ["b", "c"]]
+        return await asyncio.gather(*map(asyncio.create_task, asking), return_exceptions=True)
+
+    refused = [one.code for one in asyncio.run(all_of_them()) if isinstance(one, Refusal)]
+    assert refused == ["busy"] * (60 - 41)
+    assert {"b", "c"} < set(order[:8])
+    assert order.count("a") == 41
+    workers.close()
+
+
+def test_a_client_has_a_share_of_calculation() -> None:
+    from bgfmt.extras.serve.refusals import Refusal
+    from bgfmt.extras.serve.work import CLIENT, OneAtATime, client_of
+
+    one = OneAtATime(1)
+    CLIENT.set("192.0.2.1")
+    one.do(lambda: time.sleep(1.2))
+    with pytest.raises(Refusal, match="share") as refused:
+        one.do(lambda: None)
+    ((name, seconds),) = refused.value.headers
+    assert (name, refused.value.code) == ("Retry-After", "busy")
+    assert 1 <= int(seconds) <= 13
+    CLIENT.set("192.0.2.2")
+    assert one.do(lambda: "exact") == "exact"
+    assert client_of("2001:db8::1") == client_of("2001:db8::2") != client_of("2001:db8:1::1")
+
+
+@pytest.mark.parametrize(("words", "who"), [(["--proxy", "127.0.0.1"], "192.0.2.7"), ([], "127.0.0.1")])
+def test_a_proxy_says_who_asks(words: list[str], who: str) -> None:
+    command = [sys.executable, "-m", "bgfmt", "serve", "--port", "0", "--settle", "0", *words, str(TS)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT)
+    assert process.stdout
+    assert process.stderr
+    Client(process.stdout.readline().split()[-1]).get("/v1/tables", X_Forwarded_For="192.0.2.7")
+    process.send_signal(2)
+    assert process.wait(120) == 0
+    assert f" {who} GET /v1/tables 200" in process.stderr.read()
 
 
 def test_without_databases_those_of_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from bgfmt.extras.lab.tables.expected_points import ExpectedPoints, millionths
+from bgfmt.extras.lab.tables import millionths
+from bgfmt.extras.lab.tables.expected_points import ExpectedPoints
 from bgfmt.game import board
 from bgfmt.solver import Plan, Recipe, Solver, plan, two_sided
 from bgfmt.solver.recipe import recipe as find_recipe
