@@ -162,6 +162,7 @@ def bkg(domain: str, **common: Any) -> None:
 @solve.command("expected-points")
 @click.argument("size", metavar="NxM")
 @recipe_option("points", "exact")
+@memory_option("Memory to take, such as 2G: the table lies in mapped files beside OUTPUT.")
 @common
 def expected_points(size: str, **common: Any) -> None:
     """Expected points of the side on roll for N points and 1 to M chequers a side, N 1 to 12, M 1 to 15.
