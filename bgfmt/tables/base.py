@@ -374,6 +374,14 @@ class Numbered(Table):
             return f"{side} has a chequer on point {side.highest}, the table covers points 1 to {self.points}"
         return None
 
+    def number(self, asked: Side | Position) -> int:
+        reason = self.covers(asked)
+        if reason is not None:
+            raise (NotCoveredError if isinstance(asked, Side) == (self.sides == 1) else PositionError)(reason)
+        if isinstance(asked, Side):
+            return self.side_number(asked)
+        return self.side_number(asked.us) * self.positions + self.side_number(asked.them)
+
     def side_number(self, side: Side) -> int:
         """Position number of a covered side."""
         return side.number(self.points)
@@ -393,33 +401,29 @@ class Numbered(Table):
         if given.ndim == 1 and given.dtype.kind in "iu":
             numbers = given.astype(np.int64, copy=False)
             if numbers.size and (numbers.min() < 0 or numbers.max() >= self.positions):
-                bad = int(((numbers < 0) | (numbers >= self.positions)).argmax())
-                raise NotCoveredError(
-                    f"row {bad}: position number {numbers[bad]} is not in 0..{self.positions - 1}"
-                )
+                row = int(((numbers < 0) | (numbers >= self.positions)).argmax())
+                last = self.positions - 1
+                raise NotCoveredError(f"row {row}: position number {numbers[row]} is not in 0..{last}")
             return numbers
         if given.ndim != 2 or given.dtype.kind not in "iu":
-            raise PositionError(
-                f"sides need counts of shape (N, points) or numbers of shape (N,), not {given.shape}"
-            )
+            shapes = "counts of shape (N, points) or numbers of shape (N,)"
+            raise PositionError(f"sides need {shapes}, not {given.shape}")
         return self._rank(given)
 
     def _rank(self, given: NDArray[Any]) -> NDArray[np.int64]:
-        if given.shape[1] > self.points:
-            beyond = given[:, self.points :].any(axis=1)
-            if beyond.any():
-                row = int(beyond.argmax())
-                raise NotCoveredError(f"row {row} has a chequer beyond point {self.points}")
-            given = given[:, : self.points]
-        elif given.shape[1] < self.points:
+        beyond = given[:, self.points :].any(axis=1)
+        if beyond.any():
+            raise NotCoveredError(f"row {int(beyond.argmax())} has a chequer beyond point {self.points}")
+        given = given[:, : self.points]
+        if given.shape[1] < self.points:
             given = np.pad(given, ((0, 0), (0, self.points - given.shape[1])))
         numbers = np.empty(len(given), np.int64)
         for start in range(0, len(given), CHUNK):
             numbers[start : start + CHUNK] = board.rank_array(given[start : start + CHUNK])
         if numbers.size and numbers.max() >= self.positions:
-            bad = int((numbers >= self.positions).argmax())
+            row = int((numbers >= self.positions).argmax())
             raise NotCoveredError(
-                f"row {bad} has {given[bad].sum()} chequers, the table covers {self.chequers}"
+                f"row {row} has {given[row].sum()} chequers, the table covers {self.chequers}"
             )
         return numbers
 
@@ -491,11 +495,6 @@ class OfOneSide(Numbered):
             return f"a {self.kind} table answers for one side at a time"
         return self.covers_side(asked)
 
-    def number(self, asked: Side | Position) -> int:
-        if not isinstance(asked, Side):
-            raise PositionError(f"a {self.kind} table answers for one side at a time")
-        return self._number_of(asked)
-
     def asked(self, number: int) -> Side:
         return self.side(self._within(number))
 
@@ -519,16 +518,8 @@ class OfBothSides(Numbered):
 
     def covers(self, asked: Side | Position) -> str | None:
         if not isinstance(asked, Position):
-            return f"a {self.kind} table needs both sides, the one on roll first"
+            return f"a {self.kind} table needs both sides, the one on roll first (side / side)"
         return self.covers_side(asked.us) or self.covers_side(asked.them)
-
-    def number(self, asked: Side | Position) -> int:
-        if not isinstance(asked, Position):
-            raise PositionError(f"a {self.kind} table needs both sides, the one on roll first (side / side)")
-        reason = self.covers(asked)
-        if reason:
-            raise NotCoveredError(reason)
-        return self.side_number(asked.us) * self.positions + self.side_number(asked.them)
 
     def asked(self, number: int) -> Position:
         us, them = divmod(self._within(number), self.positions)
