@@ -1,7 +1,7 @@
 NB. The systems of the articles in J: Peelle's ace-point bearoffs, Ross's perfect hash, the layouts of the 2011 blog.
 NB.
 NB.    8 Ace 6                    chance to win of the side on roll, stacks on both ace points
-NB.    1r6 BTree 3                a level of the binary tree of a probability and its complement
+NB.    1r6 BTree 3                a level of the binary tree of a chance and its complement
 NB.    1r6 BTreeA 8               the same, the branch after a double cut short
 NB.    DoubleOffAce 15            chance that the last pieces go off with a double
 NB.    ours Pwin theirs           chance to be off first, from chances of exactly 0 1 2 ... rolls
