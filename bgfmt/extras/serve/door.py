@@ -72,7 +72,7 @@ class Door:
             early = self._refused(scope)
             if early is not None:
                 await answer.error(early)
-            elif self._is_preflight(scope):
+            elif scope["method"] == "OPTIONS" and self._shared(scope):
                 await answer.plain(204, PREFLIGHT)
             else:
                 scope["app"] = self  # Starlette's routes then raise what they have no answer to
@@ -112,20 +112,15 @@ class Door:
     def _shared(self, scope: Scope) -> bool:
         return bool(self.origins) and scope["path"].startswith(("/v1/", "/tables/"))
 
-    def _is_preflight(self, scope: Scope) -> bool:
-        return scope["method"] == "OPTIONS" and self._shared(scope)
-
     def _headers(self, scope: Scope) -> Headers:
         if not self._shared(scope):
             return self._common
         out = [*self._common, (b"access-control-expose-headers", EXPOSED)]
         if "*" in self.origins:
             return [*out, (b"access-control-allow-origin", b"*")]
-        out.append((b"vary", b"Origin"))
-        origin = next((value for name, value in scope["headers"] if name == b"origin"), b"")
-        if origin.decode("latin-1") in self.origins:
-            out.append((b"access-control-allow-origin", origin))
-        return out
+        origin = dict(scope["headers"]).get(b"origin", b"")
+        allowed = [(b"access-control-allow-origin", origin)] * (origin.decode("latin-1") in self.origins)
+        return [*out, (b"vary", b"Origin"), *allowed]
 
 
 def _not_there(scope: Scope, error: HTTPException) -> Refusal:
