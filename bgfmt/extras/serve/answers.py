@@ -62,7 +62,8 @@ class Answers:
         Refusal for everything that has no answer.
         """
         try:
-            asked = replace(asked, position=self._text(asked))
+            if (text := self._text(asked)) != asked.position:
+                asked = replace(asked, position=text)
             if route == "lookup":
                 return self.lookup(asked), True
             answer, settled = getattr(self, route)(asked)
