@@ -32,9 +32,10 @@ check: style
 test: style .venv/web
 	$(PYTEST) $(PYTEST_ARGS)
 
-# Everything, and what each test takes of the processor into tests/durations.txt.
+# Everything, with no kernel compiled before, and what each test takes of the processor into tests/durations.txt.
 measure: .venv/tested .venv/web
-	$(PYTEST) --measure
+	rm -rf .venv/kernels
+	NUMBA_CACHE_DIR=$(CURDIR)/.venv/kernels $(PYTEST) --measure
 
 lint: style
 	$(BIN)/mypy

@@ -1,8 +1,9 @@
 """How every test is run: kept bytecode, no deadlines, and what `make check` leaves out.
 
-tests/durations.txt lists the tests that take long, with the seconds of a processor that each took, its processes
-included. `make measure` writes it anew. What it lists is marked `slow` and left out of `make check`; what takes ten
-seconds or more comes first, so that no worker of pytest-xdist waits for another at the end.
+tests/durations.txt lists the tests that take long, with the seconds of a processor that each took, its processes and
+the compiling of its kernels included, as in a new checkout. `make measure` writes it anew. What it lists is marked
+`slow` and left out of `make check`; what takes ten seconds or more comes first, so that no worker of pytest-xdist
+waits for another at the end.
 """
 
 from __future__ import annotations
@@ -22,7 +23,10 @@ import pytest
 DURATIONS = Path(__file__).parent / "tests" / "durations.txt"
 SLOW, LONG = 0.3, 10.0  # seconds
 BEGIN = pytest.StashKey[float]()
+KERNELS = pytest.StashKey["Kernels"]()
 _spent: defaultdict[str, float] = defaultdict(float)  # of a test with all its parameters
+_called: defaultdict[str, set[str]] = defaultdict(set)  # the kernels of a test
+_compiling: defaultdict[str, float] = defaultdict(float)  # the longest that compiling a kernel took
 
 # What a shell starts in the background ignores interrupts, and so would all that the tests start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -50,6 +54,41 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: seconds.get(name_of(item.nodeid), 0) < LONG)
 
 
+class Kernels:
+    """Which kernels a test calls, and how long compiling them takes."""
+
+    def __init__(self) -> None:
+        from numba.core import event
+
+        from bgfmt import jit
+
+        self.called: set[str] = set()
+        self.compiled: dict[str, float] = {}
+        self.begin: list[tuple[str, float]] = []
+        call = jit.Kernel.__call__
+
+        def recorded(kernel: jit.Kernel, *args: Any, **named: Any) -> Any:
+            self.called.add(f"{kernel.__module__}.{kernel.__qualname__}")
+            return call(kernel, *args, **named)
+
+        jit.Kernel.__call__ = recorded  # type: ignore[method-assign]
+        listener = type("Listener", (event.Listener,), {"on_start": self.start, "on_end": self.end})
+        event.register("numba:compile", listener())
+
+    def start(self, happening: Any) -> None:
+        function = happening.data["dispatcher"].py_func
+        self.begin.append((f"{function.__module__}.{function.__qualname__}", processor()))
+
+    def end(self, happening: Any) -> None:
+        name, begin = self.begin.pop()
+        self.compiled[name] = self.compiled.get(name, 0.0) + processor() - begin
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--measure"):
+        config.stash[KERNELS] = Kernels()
+
+
 def name_of(nodeid: str) -> str:
     """The name of a test without its parameters."""
     return nodeid.partition("[")[0]
@@ -70,17 +109,29 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Iterator[None]:  # the report goes from the worker to the process that writes the file
-    if call.when == "teardown":
-        item.user_properties.append(("processor", processor() - item.stash[BEGIN]))
+    if call.when == "teardown" and (kernels := item.config.stash.get(KERNELS, None)):
+        spent = processor() - item.stash[BEGIN] - sum(kernels.compiled.values())
+        item.user_properties.append(("spent", (spent, sorted(kernels.called), dict(kernels.compiled))))
+        kernels.called.clear()
+        kernels.compiled.clear()
     return (yield)
 
 
 def pytest_runtest_logreport(report: Any) -> None:
-    if report.when == "teardown":
-        _spent[name_of(report.nodeid)] += sum(v for k, v in report.user_properties if k == "processor")
+    for name, value in report.user_properties if report.when == "teardown" else ():
+        if name == "spent":
+            seconds, called, compiled = value
+            _spent[name_of(report.nodeid)] += seconds
+            _called[name_of(report.nodeid)].update(called)
+            for kernel, compiling in compiled.items():
+                _compiling[kernel] = max(_compiling[kernel], compiling)
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
     if session.config.getoption("--measure") and not hasattr(session.config, "workerinput"):
-        slow = sorted((name, spent) for name, spent in _spent.items() if spent >= SLOW)
+        seconds = {
+            name: spent + sum(_compiling[kernel] for kernel in _called[name])
+            for name, spent in _spent.items()
+        }
+        slow = sorted((name, spent) for name, spent in seconds.items() if spent >= SLOW)
         DURATIONS.write_text("".join(f"{spent:.1f} {name}\n" for name, spent in slow), encoding="utf-8")

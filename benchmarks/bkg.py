@@ -48,7 +48,7 @@ def against_itself(games: int, seed: int, cube: bool) -> None:
     took = time.perf_counter() - begin
     print("\n".join(compiled.lines(setting.names)))
     print(f"{games / took:.0f} games a second")
-    checked = series.played((engine, engine), Seeded(seed), setting, games)
+    checked = series.of_games(referee.play_match((engine, engine), Seeded(seed), setting, games=games).games)
     same = checked.points.tolist() == compiled.points.tolist()
     print(
         f"by the referee: {checked.games:,} games, every play legal, results {'the same' if same else 'OTHERS'}"

@@ -41,34 +41,14 @@ if TYPE_CHECKING:
     from bgfmt.analysis.races import Races, race_many
 
 _HOME = {
-    "Advisor": "advisor",
-    "CubeAction": "cube",
-    "CubeActions": "cube",
-    "Databases": "choose",
-    "Decision": "answers",
-    "Library": "library",
-    "PositionEquities": "answers",
-    "Races": "races",
-    "RankedMany": "bulk",
-    "RankedPlay": "answers",
-    "RankedPlays": "answers",
-    "Resignation": "answers",
-    "SideRace": "answers",
-    "TwoSidedEstimate": "approximate",
-    "cube_actions": "cube",
-    "equities": "advisor",
-    "equities_many": "choose",
-    "exact_equities": "advisor",
-    "judge_cube": "advisor",
-    "judge_many": "cube",
-    "race": "advisor",
-    "race_many": "races",
-    "rank_all_rolls": "advisor",
-    "rank_many": "bulk",
-    "rank_plays": "advisor",
-    "twosided_from_onesided": "approximate",
-    "twosided_many": "approximate",
-    "win_chances": "approximate",
+    "advisor": "Advisor equities exact_equities judge_cube race rank_all_rolls rank_plays",
+    "answers": "Decision PositionEquities RankedPlay RankedPlays Resignation SideRace",
+    "approximate": "TwoSidedEstimate twosided_from_onesided twosided_many win_chances",
+    "bulk": "RankedMany rank_many",
+    "choose": "Databases equities_many",
+    "cube": "CubeAction CubeActions cube_actions judge_many",
+    "library": "Library",
+    "races": "Races race_many",
 }
 
 __all__ = [
@@ -104,11 +84,12 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    if name not in _HOME:
-        raise AttributeError(f"module 'bgfmt.analysis' has no attribute {name!r}")
-    value = getattr(import_module(f"bgfmt.analysis.{_HOME[name]}"), name)
-    globals()[name] = value
-    return value
+    for home, names in _HOME.items():
+        if name in names.split():
+            value = getattr(import_module(f"bgfmt.analysis.{home}"), name)
+            globals()[name] = value
+            return value
+    raise AttributeError(f"module 'bgfmt.analysis' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

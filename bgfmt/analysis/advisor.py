@@ -8,7 +8,7 @@ answers.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -33,7 +33,7 @@ from bgfmt.analysis.sources import Calculate, Limits, Progress, Sources
 from bgfmt.errors import NotCoveredError, PositionError
 from bgfmt.game.board import Position, Side
 from bgfmt.game.moves import ROLLS, Play, legal_plays, parse_roll
-from bgfmt.game.state import GameState, cube_owner
+from bgfmt.game.state import GameState, as_state, cube_owner
 from bgfmt.storage import PathLike
 from bgfmt.tables import Equities, bounds
 
@@ -147,16 +147,10 @@ class Advisor:
             raise PositionError("there is nothing to play, all chequers are off")
         if side.bar:
             raise NotCoveredError(f"{side} has a chequer on the bar")
-        plays = legal_plays(Position(side, Side()), *dice)
-        return self._by_rolls(side, dice, plays, measure, [play.result.us for play in plays])
+        return self._by_rolls(side, dice, legal_plays(Position(side, Side()), *dice), measure)
 
     def _by_rolls(
-        self,
-        asked: Position | Side,
-        dice: tuple[int, int],
-        plays: list[Play],
-        measure: str,
-        results: Sequence[Position | Side],
+        self, asked: Position | Side, dice: tuple[int, int], plays: list[Play], measure: str
     ) -> RankedPlays:
         one_sided, rolls = bulk.parse_measure(measure)
         if not one_sided:
@@ -168,25 +162,28 @@ class Advisor:
             raise choose.not_covered(tables, *sides, wanted="what one side needs")
         numbers = np.array([side.number(table.points) for side in sides], np.int64)
         values = np.asarray(bulk.side_values(table, numbers, rolls), np.float64)
-        error = choose.known_error_of_rolls(table)
-        order = np.argsort(values if rolls is None else -values, kind="stable")
         return RankedPlays(
             source="one-sided",
             table=self.library.name(table),
-            max_error=None if error is None else {"value": error},
+            max_error={"value": table.rolls_error},
             asked=asked,
             dice=dice,
             measure=measure,
-            plays=_ranked(plays, results, values, order, measure, error),
+            plays=_ranked(
+                plays,
+                values,
+                np.argsort(values if rolls is None else -values, kind="stable"),
+                measure,
+                table.rolls_error,
+                sides if isinstance(asked, Side) else None,
+            ),
         )
 
     # -- both sides --------------------------------------------------------------------------------------
 
     def equities(self, state: GameState | Position) -> PositionEquities:
         """Chances and money equities before the roll, whatever the score, by the first source that has them."""
-        if isinstance(state, Position):
-            return self.sources.equities(state)
-        return self.sources.equities(state.position, jacoby=bool(state.jacoby))
+        return self.sources.equities(as_state(state))
 
     def cube(self, state: GameState) -> CubeAction:
         """Whether to double and what to answer, for the cube as it lies; in a match at the score.
@@ -194,16 +191,18 @@ class Advisor:
         Dice are not looked at: the question is that before the roll. With a double pending it is about that double.
         What the rounding of a table could turn is calculated, up to the limit.
         """
-        choose.check_race(state.position)
+        hyper = self.sources.hypergammon(state)
+        if hyper is None:
+            choose.check_race(state.position)
         if not state.money:
             from bgfmt.analysis import at_score
 
             return at_score.cube(self.sources, state, self.score(state))
         found = self.equities(state)
         action = _action(found, state)
-        if action.approximate or action.exact or action.sure:
+        if hyper is not None or action.approximate or action.exact or action.sure:
             return action
-        better = self.sources.calculated(state.position, jacoby=bool(state.jacoby))
+        better = self.sources.calculated(state)
         return action if better is None else _action(better, state, settled=True)
 
     def scores(self, state: GameState, upto: int = 7) -> Grid:
@@ -235,18 +234,17 @@ class Advisor:
         position = state.position.check()
         if state.dice is None:
             raise PositionError("no dice: say which roll to play")
-        if not position.us.chequers or not position.them.chequers:
-            raise PositionError(f"{position}: the game is over, one side has no chequers left")
+        choose.check_going_on(position)
         measure = measure or ("match" if not state.money else "money" if state.cube_in_use else "cubeless")
         plays = legal_plays(position, *state.dice)
-        results = [play.result for play in plays]
         if measure not in ("match", "money", "cubeless") and plays:
-            return self._by_rolls(position, state.dice, plays, measure, results)
+            return self._by_rolls(position, state.dice, plays, measure)
         if measure == "match":
             if state.money:
                 raise PositionError("there is no score in money play")
             from bgfmt.analysis import at_score
 
+            self.sources.hypergammon(state)  # which answers for money alone
             ranked = at_score.plays(self.sources, state, self.score(state), plays)
             if ranked is not None:
                 return ranked
@@ -255,23 +253,24 @@ class Advisor:
         common: dict[str, Any] = {"asked": position, "dice": state.dice, "measure": measure, "cube": cube}
         if not plays:
             return RankedPlays(**common, source="forced", max_error={})
-        jacoby = bool(state.jacoby)
-        worths = self.sources.worths(position, state.dice, results, cube or "cubeless", jacoby=jacoby)
+        results = [play.result for play in plays]
+        worths = self.sources.worths(state, results, cube or "cubeless")
         if worths is None:
             choose.check_race(position)
             raise self.sources.refusal(position)
-        values, bare = worths.values, worths.cubeless
-        tidy = [tuple(-x for x in rule.race_score(result.us)) for result in results]
         # where the other side cashes whatever we play, the better chance to win comes first
         # (values nearer than float64 tells apart are equal)
-        near = [(-round(float(v), 11), -round(float(w), 11)) for v, w in zip(values, bare, strict=True)]
-        order = sorted(range(len(plays)), key=lambda k: (near[k], tidy[k]))
+        near = [
+            (-round(float(v), 11), -round(float(w), 11))
+            for v, w in zip(worths.values, worths.cubeless, strict=True)
+        ]
+        order = sorted(range(len(plays)), key=lambda k: (near[k], rule.untidiness(results[k])))
         return RankedPlays(
             **common,
             source=worths.source,
             table=worths.table,
             max_error=None if worths.error is None else {"value": worths.error},
-            plays=_ranked(plays, results, values, order, measure, worths.error),
+            plays=_ranked(plays, worths.values, order, measure, worths.error),
         )
 
     def exact_loss(self, played: RankedPlay, best: RankedPlay, cube: str) -> float | None:
@@ -282,7 +281,7 @@ class Advisor:
             if not play.result.us.chequers:
                 worth.append(1.0)
                 continue
-            after = self.sources.calculated(play.result.swapped())
+            after = self.sources.calculated(GameState.of(play.result.swapped()))
             if after is None:
                 return None
             equities = np.array([[getattr(after, name) for name in COLUMNS]])
@@ -328,96 +327,85 @@ class Advisor:
             return none
         try:
             if state.kind == "play":  # the roll is known: some play may still win
-                played = self.plays(state, measure="cubeless")
-                source, table = played.source, played.table
-                worth = played.best.value if played.best else None
+                answer: RankedPlays | PositionEquities = self.plays(state, measure="cubeless")
+                best = answer.best if isinstance(answer, RankedPlays) else None
+                worth = best.value if best else None
             else:
-                equities = self.equities(state)
-                source, table, worth = equities.source, equities.table, equities.cubeless
+                answer = self.equities(state)
+                worth = answer.cubeless
         except NotCoveredError:
             return none
-        if source not in (TABLE_OF_PAIRS, CALCULATION) or worth is None or worth > SURE_LOSS:
+        if answer.source not in (TABLE_OF_PAIRS, CALCULATION) or worth is None or worth > SURE_LOSS:
             return none
-        return Resignation(source=source, table=table, position=position, offer=1, worth=-1.0)
+        return Resignation(source=answer.source, table=answer.table, position=position, offer=1, worth=-1.0)
 
     def decide(self, state: GameState) -> Decision:
         """What to do in a state, one word or one play; where nothing covers it as `outside` says."""
         position = state.position.check()
         if state.kind == "resignation":
             answer = self.resignation(state)
-            return Decision(
-                "accept" if answer.accept else "reject", answer.source, answer.table, answer.worth
-            )
-        if not position.us.chequers or not position.them.chequers:
-            raise PositionError(f"{position}: the game is over, one side has no chequers left")
-        if state.kind == "play":
-            return self._decided_play(state)
+            word = "accept" if answer.accept else "reject"
+            return Decision(word, answer.source, answer.table, answer.worth)
+        choose.check_going_on(position)
         if state.kind == "cube" and not state.may_double:
             return Decision("roll", "rule")
-        outside = self.outside
         try:
-            action = self.cube(state)
+            return self._decided_play(state) if state.kind == "play" else self._decided_cube(state)
         except NotCoveredError:
-            if outside == "refuse":
+            if self.outside == "refuse":
                 raise
-            doubles, takes = (
-                outside.double(state) if isinstance(outside, rule.OutsideEngine) else rule.cube(state)
-            )
-            word = ("take" if takes else "pass") if state.doubled else ("double" if doubles else "roll")
-            return Decision(word, self._outside_source)
-        if not state.doubled:
-            word = "double" if action.doubles else "roll"
-            return Decision(word, action.source, action.table, action.best if state.money else None)
-        word = "beaver" if state.beavers and action.beavers else "take" if action.takes else "pass"
-        value = {
-            "take": -action.double_take,
-            "pass": -action.double_pass,
-            "beaver": -2 * action.double_take,
-        }[word]
+        if state.kind == "play":
+            return self._outside_play(state)
+        engine = self.outside if isinstance(self.outside, rule.OutsideEngine) else None
+        doubles, takes = engine.double(state) if engine else rule.cube(state)
+        word = ("take" if takes else "pass") if state.doubled else ("double" if doubles else "roll")
+        return Decision(word, self._outside_source)
+
+    def _decided_cube(self, state: GameState) -> Decision:
+        action = self.cube(state)
+        word = "double" if action.doubles else "roll"
+        value = action.best
+        if state.doubled:
+            word = "beaver" if state.beavers and action.beavers else "take" if action.takes else "pass"
+            value = -action.double_pass if word == "pass" else -action.double_take * (1 + (word == "beaver"))
         return Decision(word, action.source, action.table, value if state.money else None)
+
+    def _decided_play(self, state: GameState) -> Decision:
+        ranked = self.plays(state)
+        best = ranked.best
+        return Decision("play", ranked.source, ranked.table, best.value if best else None, best)
 
     @property
     def _outside_source(self) -> Source:
         return "rule" if self.outside == "rule" else "engine"
 
-    def _decided_play(self, state: GameState) -> Decision:
-        try:
-            ranked = self.plays(state)
-        except NotCoveredError:
-            if self.outside == "refuse":
-                raise
-            return self._outside_play(state)
-        best = ranked.best
-        return Decision("play", ranked.source, ranked.table, best.value if best else None, best)
-
     def _outside_play(self, state: GameState) -> Decision:
         assert state.dice is not None
         plays = legal_plays(state.position, *state.dice)
         results = [play.result for play in plays]
-        choice = 0
-        if len(plays) > 1 and isinstance(self.outside, rule.OutsideEngine):
+        if len(plays) == 1:
+            return Decision("play", "forced", play=RankedPlay.forced(plays[0]))
+        if isinstance(self.outside, rule.OutsideEngine):
             choice = int(np.argmax(self.outside.values(state, results)))
-        elif len(plays) > 1:
+        else:
             choice = rule.best_play(self.library.tables, results)
-        play = plays[choice]
-        ranked = RankedPlay(str(play), play.result, None, None, play.moves, "rule", approximate=True)
-        return Decision("play", "forced" if len(plays) == 1 else self._outside_source, play=ranked)
+        return Decision("play", self._outside_source, play=RankedPlay.forced(plays[choice]))
 
 
-def _action(found: PositionEquities, state: GameState, *, settled: bool = False) -> CubeAction:
+def _action(equities: PositionEquities, state: GameState, *, settled: bool = False) -> CubeAction:
     """The cube action of money equities."""
     owner = "centered" if state.doubled and state.owner == "opponent" else state.owner
-    error = None if found.max_error is None else max(found.max_error[name] for name in COLUMNS[1:])
+    errors = equities.max_error
     return CubeAction(
-        found.position,
+        equities.position,
         owner,
-        getattr(found, owner),
-        2 * found.opponent,
-        error=error,
+        getattr(equities, owner),
+        2 * equities.opponent,
+        error=None if errors is None else max(errors[name] for name in COLUMNS[1:]),
         settled=settled,
-        approximate=found.approximate,
-        source=found.source,
-        table=found.table,
+        approximate=equities.approximate,
+        source=equities.source,
+        table=equities.table,
         barred="" if state.cube_in_use else "No cube is in use",
         beaver_rule=state.beavers is not False,
     )
@@ -425,24 +413,23 @@ def _action(found: PositionEquities, state: GameState, *, settled: bool = False)
 
 def _ranked(
     plays: list[Play],
-    results: Sequence[Position | Side],
     values: Any,
-    order: Any,
+    order: Iterable[int],
     measure: str,
     error: float | None,
+    results: Sequence[Side] | None = None,
 ) -> tuple[RankedPlay, ...]:
-    best = values[order[0]]
-    losses = [float(abs(value - best)) if abs(value - best) > EQUAL else 0.0 for value in values]
+    """Plays in this order; `results` are their results where only one side is asked about."""
+    order = list(order)
+    lost = [abs(float(value - values[order[0]])) for value in values]
     return tuple(
-        RankedPlay(
-            str(plays[k]),
-            results[k],
+        RankedPlay.of(
+            plays[k],
             float(values[k]),
-            losses[k],
-            plays[k].moves,
+            lost[k] if lost[k] > EQUAL else 0.0,
             measure,
-            approximate=error is None,
-            close=error is not None and losses[k] <= 2 * error,
+            error,
+            result=results[k] if results else plays[k].result,
         )
         for k in order
     )
@@ -468,10 +455,12 @@ def exact_equities(position: Position, *, limit: int | None = None) -> PositionE
 
     Raises PositionError when the game is over and NotCoveredError for contact.
     """
-    from bgfmt.analysis.ondemand import DEFAULT_LIMIT
+    from bgfmt.analysis.solving import DEFAULT_LIMIT
 
     choose.check_race(position)
-    return Sources(Library(), limit=DEFAULT_LIMIT if limit is None else limit).calculated(position)
+    return Sources(Library(), limit=DEFAULT_LIMIT if limit is None else limit).calculated(
+        GameState.of(position)
+    )
 
 
 def judge_cube(
@@ -484,22 +473,12 @@ def judge_cube(
 ) -> CubeAction:
     """The cube action of one position, for money.
 
-    Parameters
-    ----------
-    asked
-        Equities of a position, or the databases to ask (then `position` is needed).
-    cube
-        "centered", "owned" (by the side on roll) or "opponent".
-    error
-        Greatest error of bare equities, by default that of a 6x8 table of gnubg's.
-    settle
-        Where the error could turn the decision, calculate the position exactly, so that ties are proved and near
-        ties decided.
+    asked : equities of a position, or the databases to ask (then `position` is needed). cube : "centered", "owned"
+    (by the side on roll) or "opponent". error : the greatest of bare equities, by default that of gnubg's 6x8 table.
+    settle : where the error could turn the decision, calculate exactly, so that ties are proved and near ties
+    decided.
 
-    Raises
-    ------
-    NotCoveredError
-        No table covers the position, or bare equities are cubeless only.
+    Raises NotCoveredError where no table covers the position, or bare equities are cubeless only.
     """
     owner = cube_owner(cube)
     calculate: Calculate = "close" if settle else "nothing"
@@ -524,16 +503,8 @@ def rank_plays(
 ) -> list[RankedPlay]:
     """All plays of a roll, best first: `Advisor.plays` for two sides, `Advisor.side_plays` for one.
 
-    Parameters
-    ----------
-    position
-        The side on roll first, or one side alone for the measures that look at one side.
-    roll
-        "61", "6-1" or (6, 1).
-    cube
-        "centered", "owned" or "opponent", seen by the side that plays; used by "money" only.
-    measure
-        "money" (the default for two sides), "cubeless", "mean" (the default for one) or "off:n".
+    roll : "61", "6-1" or (6, 1). cube : "centered", "owned" or "opponent", seen by the side that plays; used by
+    "money" only. measure : "money" (the default for two sides), "cubeless", "mean" (the default for one) or "off:n".
     """
     advisor, dice = Advisor(databases, calculate="nothing"), parse_roll(roll)
     if isinstance(position, Side):

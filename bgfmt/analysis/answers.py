@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,15 +18,18 @@ from numpy.typing import NDArray
 from bgfmt.analysis.shapes import CHANCE, Chance, Plain
 from bgfmt.errors import NotCoveredError
 from bgfmt.game.board import Position, Side
-from bgfmt.game.moves import Move
+from bgfmt.game.moves import Move, Play
 from bgfmt.game.state import Owner
 from bgfmt.tables.rolls import PIPS_PER_ROLL
 
 #: what answered: a kind of table, a calculation on demand, the only legal play, the rule or engine outside the tables
-Source = Literal["two-sided", "one-sided", "match-score", "calculation", "forced", "rule", "engine"]
+Source = Literal[
+    "two-sided", "one-sided", "hypergammon", "match-score", "calculation", "forced", "rule", "engine"
+]
 #: an answer from a two-sided table, and one calculated from the rules
 TABLE_OF_PAIRS: Source = "two-sided"
 CALCULATION: Source = "calculation"
+HYPERGAMMON: Source = "hypergammon"
 Gammons = Literal["none", "counted", "ignored"]
 Floats = NDArray[np.float64]
 Chances = Annotated[Floats, CHANCE]
@@ -165,6 +168,20 @@ class RankedPlay(Plain):
     close: Annotated[bool, "Whether the loss lies within the error of two equal plays."] = False
     mwc: Annotated[Chance | None, "At a score, the chance to win the match after it."] = None
     loss_mwc: Annotated[float | None, "At a score, the loss of that chance."] = None
+
+    @classmethod
+    def of(
+        cls, play: Play, value: float, loss: float, measure: str, error: float | None, **at: Any
+    ) -> RankedPlay:
+        """A play of known worth; `error` is the greatest of a value, None where none is known."""
+        close = error is not None and loss <= 2 * error
+        known: dict[str, Any] = {"approximate": error is None, "close": close, "result": play.result} | at
+        return cls(str(play), value=value, loss=loss, moves=play.moves, measure=measure, **known)
+
+    @classmethod
+    def forced(cls, play: Play) -> RankedPlay:
+        """A play that a rule or an engine chooses, or the only one: nobody knows what it is worth."""
+        return cls(str(play), play.result, None, None, play.moves, "rule", approximate=True)
 
     @property
     def loss_emg(self) -> float | None:

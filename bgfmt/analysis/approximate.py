@@ -23,7 +23,7 @@ from bgfmt.tables import OneSided, of_kind
 from bgfmt.tables.rolls import CHANCE_WHOLE
 
 if TYPE_CHECKING:
-    from bgfmt.analysis.ondemand import SideRolls
+    from bgfmt.analysis.solving import SideRolls
 
 WORST_ERROR = 0.0139
 MEAN_ERROR = 0.00088

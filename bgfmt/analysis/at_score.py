@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -22,69 +21,79 @@ from bgfmt.met.score import Score
 from bgfmt.tables import MatchScore, of_kind
 from bgfmt.tables.match_score import NOBODY, A, B, Cube
 
-if TYPE_CHECKING:
-    from bgfmt.met.score import Score
+#: a position at a score: the decision, the plays of a roll, what answered, and the name of the table
+Exact = tuple[MatchCube, Callable[[int, int], list[MatchPlay]], Source, str | None]
 
 
-@dataclass(frozen=True)
-class _Exact:
-    """A position at a score, by a table of it or calculated: the decision, and the plays of a roll."""
-
-    cube: MatchCube
-    plays: Callable[[int, int], list[MatchPlay]]
-    source: Source
-    table: str | None
-
-
-def _exact(sources: Sources, state: GameState, score: Score) -> _Exact | None:
+def _exact(sources: Sources, state: GameState, score: Score) -> Exact | None:
     """Exact numbers of a state, None where no table has them and calculating them is too much."""
     position = state.position
     for table in of_kind(sources.tables, MatchScore):
         if refusal(table, position, score) is None:
-            decided = judge_from(table, position, score)
 
             def ranked(high: int, low: int, table: MatchScore = table) -> list[MatchPlay]:
                 return rank_from(table, position, high, low, score)
 
-            return _Exact(decided, ranked, "match-score", sources.library.name(table))
+            return judge_from(table, position, score), ranked, "match-score", sources.library.name(table)
     solved = sources.match(position, score)
-    return None if solved is None else _Exact(solved.cube, solved.plays, "calculation", None)
+    return None if solved is None else (solved.cube, solved.plays, "calculation", None)
 
 
 def cube(sources: Sources, state: GameState, score: Score) -> CubeAction:
     """The cube action of a state of a match."""
-    found = _exact(sources, state, score)
-    if found is not None:
-        return CubeAction.at_score(found.cube, state, found.source, found.table, approximate=False)
-    position, equities = state.position, sources.equities(state.position)
+    exact = _exact(sources, state, score)
+    if exact is not None:
+        decision, _, source, table = exact
+        return CubeAction.at_score(decision, state, source, table, approximate=False)
+    position, equities = state.position, sources.equities(state)
     win = (equities.cubeless + 1) / 2 if equities.win is None else equities.win
     rolling, taken = chances(win, score, life_of(equities))
     gammons = equities.gammons != "none"
-    decided = decide(position, score, rolling, taken, gammons=gammons, error=0.0, cubeless_win=win)
-    return CubeAction.at_score(decided, state, equities.source, equities.table, approximate=True)
+    decision = decide(position, score, rolling, taken, gammons=gammons, error=0.0, cubeless_win=win)
+    return CubeAction.at_score(decision, state, equities.source, equities.table, approximate=True)
 
 
 def plays(sources: Sources, state: GameState, score: Score, legal: list[Play]) -> RankedPlays | None:
     """The plays of a match's roll, exact or else estimated; None where nothing has all, or there are none."""
     if not legal or state.dice is None or state.position.contact:
         return None
-    found = _exact(sources, state, score)
-    if found is None:
-        return _estimated(sources, state, score, legal)
-    worth = {play.result: play for play in found.plays(*state.dice)}
-    tidy = {play.result.us: [-x for x in rule.race_score(play.result.us)] for play in legal}
-    order = sorted(legal, key=lambda p: (-round(worth[p.result.us].mwc, 11), tidy[p.result.us]))
-    ranked = tuple(_ranked(play, worth[play.result.us]) for play in order)
-    error = found.cube.error
-    known = {"mwc": error, "value": found.cube.emg_loss(error)}
-    return _all(state, score, ranked, found.source, found.table, known)
+    exact = _exact(sources, state, score)
+    if exact is None:
+        ranked = _estimated(sources, state, score, legal)
+    else:
+        decision, worths, source, table = exact
+        worth = {play.result: play for play in worths(*state.dice)}
+        error = decision.emg_loss(decision.error)
+        one = [
+            RankedPlay.of(p, w.emg, w.loss_emg, "match", error, mwc=w.mwc, loss_mwc=w.loss_mwc)
+            for p, w in ((play, worth[play.result.us]) for play in legal)
+        ]
+        one.sort(key=lambda play: (-round(play.mwc or 0.0, 11), rule.untidiness(play.result)))
+        ranked = one, source, table, {"mwc": decision.error, "value": error}
+    if ranked is None:
+        return None
+    best, source, table, errors = ranked
+    return RankedPlays(
+        source=source,
+        table=table,
+        max_error=errors,
+        asked=state.position,
+        dice=state.dice,
+        measure="match",
+        cube=state.owner,
+        plays=tuple(best),
+        met=score.met.name,
+        met_digest=score.met.digest,
+    )
 
 
-def _estimated(sources: Sources, state: GameState, score: Score, legal: list[Play]) -> RankedPlays | None:
+def _estimated(
+    sources: Sources, state: GameState, score: Score, legal: list[Play]
+) -> tuple[list[RankedPlay], Source, str | None, dict[str, float] | None] | None:
     """Plays by their cubeless chances: exact but for the table's rounding where the cube is dead, else estimated."""
     position = state.position
     assert state.dice is not None
-    worths = sources.worths(position, state.dice, [p.result for p in legal], "cubeless", jacoby=False)
+    worths = sources.worths(state, [p.result for p in legal], "cubeless")
     if worths is None:
         return None
     lose, win = score.after(0, -score.cube), score.after(0, score.cube)
@@ -96,66 +105,25 @@ def _estimated(sources: Sources, state: GameState, score: Score, legal: list[Pla
     else:
         other = score.turned()
         values = [1 - turn(1 - min(1.0, chance), other) for chance in chances]
-    scale = 2 / (win - lose) if win != lose else 0.0
+    scale, best = 2 / (win - lose) if win != lose else 0.0, max(values)
     error = worths.error if sure else None
-    tidy = [[-x for x in rule.race_score(play.result.us)] for play in legal]
-    order = sorted(range(len(legal)), key=lambda k: (-values[k], -chances[k], tidy[k]))
-    ranked = []
-    for k in order:
-        loss = values[order[0]] - values[k]
-        ranked.append(
-            RankedPlay(
-                str(legal[k]),
-                legal[k].result,
-                scale * (values[k] - lose) - 1,
-                scale * loss,
-                legal[k].moves,
-                "match",
-                approximate=error is None,
-                close=error is not None and scale * loss <= 2 * error,
-                mwc=values[k],
-                loss_mwc=loss,
-            )
+    order = sorted(
+        range(len(legal)), key=lambda k: (-values[k], -chances[k], rule.untidiness(legal[k].result))
+    )
+    ranked = [
+        RankedPlay.of(
+            legal[k],
+            scale * (values[k] - lose) - 1,
+            scale * (best - values[k]),
+            "match",
+            error,
+            mwc=values[k],
+            loss_mwc=best - values[k],
         )
+        for k in order
+    ]
     known = None if error is None else {"mwc": error / scale if scale else 0.0, "value": error}
-    return _all(state, score, tuple(ranked), worths.source, worths.table, known)
-
-
-def _all(
-    state: GameState,
-    score: Score,
-    plays: tuple[RankedPlay, ...],
-    source: Source,
-    table: str | None,
-    error: dict[str, float] | None,
-) -> RankedPlays:
-    assert state.dice is not None
-    return RankedPlays(
-        source=source,
-        table=table,
-        max_error=error,
-        asked=state.position,
-        dice=state.dice,
-        measure="match",
-        cube=state.owner,
-        plays=plays,
-        met=score.met.name,
-        met_digest=score.met.digest,
-    )
-
-
-def _ranked(play: Play, worth: MatchPlay) -> RankedPlay:
-    return RankedPlay(
-        str(play),
-        play.result,
-        worth.emg,
-        worth.loss_emg,
-        play.moves,
-        "match",
-        close=worth.close,
-        mwc=worth.mwc,
-        loss_mwc=worth.loss_mwc,
-    )
+    return ranked, worths.source, worths.table, known
 
 
 # -- estimated -----------------------------------------------------------------------------------------
@@ -191,23 +159,15 @@ def turn(win: float, score: Score, life: float = USUAL_LIFE) -> float:
 def chances(win: float, score: Score, life: float = USUAL_LIFE) -> tuple[float, float]:
     """Match winning chances of rolling on and of a double taken.
 
-    Parameters
-    ----------
-    win
-        Cubeless chance of the player on roll to win the game; gammons are not looked at.
-    score
-        The score, with the cube as it lies.
-    life
-        0 dead cube to 1 fully live.
+    win : cubeless chance of the player on roll to win the game; gammons are not looked at. score : with the cube as
+    it lies. life : 0 dead cube to 1 fully live.
     """
     cube = score.cube
     passed, lost = score.after(0, cube), score.after(0, -cube)
     rolling = win * passed + (1 - win) * lost
     if score.owner != "opponent" and score.may_double(0):
         high = _cash_point(score, 0, life)
-        low = 0.0
-        if score.owner == "centered":
-            low = 1 - _cash_point(score, 1, life)
+        low = 1 - _cash_point(score, 1, life) if score.owner == "centered" else 0.0
         if high > low:
             # between our opponent's doubling us out and our doubling him out
             t = float(np.clip((win - low) / (high - low), 0, 1))
@@ -249,7 +209,7 @@ def _cash_point(score: Score, side: int, life: float) -> float:
     return float(np.interp(passed, _other_owns(grid, score, side, 2 * score.cube, life), grid))
 
 
-# FOLDED py : """Match questions answered from a table of the score."""
+# -- from a table of the score -------------------------------------------------------------------------
 
 
 def roller_at(table: MatchScore, score: Score) -> int | None:
@@ -274,12 +234,11 @@ def refusal(table: MatchScore, position: Position, score: Score) -> str | None:
     if roller is None:
         mine, other = table.score.away
         return f"the table is of {mine}-away, {other}-away with {table.score.met} ({table.score.digest[:12]})"
-    cube = _cube(score, roller)
     if score.without_cube and table.score.gammons:
         return (
             "a table with fifteen chequers does not answer for the Crawford game, or any other without a cube"
         )
-    if not score.without_cube and table.score.found_in(roller, cube) is None:
+    if not score.without_cube and table.score.found_in(roller, _cube(score, roller)) is None:
         return f"the table holds no cube at {score.cube}, {score.owner}"
     return table.covers(position)
 
@@ -291,12 +250,10 @@ def judge_from(table: MatchScore, position: Position, score: Score) -> MatchCube
     taken = None
     if score.may_double(0):
         taken = _chance(table, position, score, roller, Cube(2 * score.cube, 1 - roller))
-    win = None
-    if not table.score.gammons:
-        us, them = divmod(table.number(position), table.positions)
-        win = (1 + float(table.balance[us, them, 0])) / 2
-    counted = 15 in (position.us.chequers, position.them.chequers)
-    return decide(position, score, rolling, taken, gammons=counted, error=_error(table), cubeless_win=win)
+    win = None if table.score.gammons else _cubeless(table, position)
+    counted = MAX_CHEQUERS in (position.us.chequers, position.them.chequers)
+    error = table.max_error or 0.0
+    return decide(position, score, rolling, taken, gammons=counted, error=error, cubeless_win=win)
 
 
 def rank_from(table: MatchScore, position: Position, high: int, low: int, score: Score) -> list[MatchPlay]:
@@ -308,7 +265,7 @@ def rank_from(table: MatchScore, position: Position, high: int, low: int, score:
         side = Side(*counts)
         after = Position(position.them, side)
         if not side.chequers:
-            gain = 2 if position.them.chequers == 15 else 1
+            gain = 2 if position.them.chequers == MAX_CHEQUERS else 1
             plays.append((side, score.after(0, gain * cube.value)))
             continue
         chance = _chance(table, after, score, other, cube)
@@ -319,16 +276,10 @@ def rank_from(table: MatchScore, position: Position, high: int, low: int, score:
     return rank(judge_from(table, position, score), plays)
 
 
-def _error(table: MatchScore) -> float:
-    return table.max_error or 0.0
-
-
 def _roller(table: MatchScore, position: Position, score: Score) -> int:
-    reason = refusal(table, position, score)
-    if reason is not None:
-        raise NotCoveredError(reason)
-    roller = roller_at(table, score)
-    assert roller is not None
+    reason, roller = refusal(table, position, score), roller_at(table, score)
+    if reason is not None or roller is None:
+        raise NotCoveredError(reason or "")
     return roller
 
 
@@ -338,11 +289,16 @@ def _cube(score: Score, roller: int) -> Cube:
     return Cube(score.cube, owner if owner == NOBODY else roller if owner == 0 else 1 - roller)
 
 
+def _cubeless(table: MatchScore, position: Position) -> float:
+    """The chance of the side on roll to win the game."""
+    us, them = divmod(table.number(position), table.positions)
+    return (1 + float(table.balance[us, them, 0])) / 2
+
+
 def _chance(table: MatchScore, position: Position, score: Score, roller: int, cube: Cube) -> float:
     """Match winning chance of the side on roll of `position`, player `roller` of the table, not doubling."""
     if not score.without_cube:
         return table.mwc(position, roller, cube)
-    us, them = divmod(table.number(position), table.positions)
     side = 0 if roller == roller_at(table, score) else 1
     lose, win = score.after(side, -cube.value), score.after(side, cube.value)
-    return lose + (win - lose) * (1 + float(table.balance[us, them, 0])) / 2
+    return lose + (win - lose) * _cubeless(table, position)

@@ -25,19 +25,10 @@ ROOM = 1 << 20  # results the compiled loop may hold at once
 def results_of(sides: ArrayLike, rolls: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """What every play of a roll leads to, for many sides in a race.
 
-    Parameters
-    ----------
-    sides : (N, points) integers
-        Chequers on points 1.. of the side that plays.
-    rolls : (N, 2) integers
-        The dice, in any order.
+    sides : (N, points) integers, chequers on points 1.. of the side that plays. rolls : (N, 2) dice, in any order.
 
-    Returns
-    -------
-    lengths : (N,) int64
-        How many different results each has.
-    results : (lengths.sum(),) int64
-        Position numbers on that many points, one list after another, in gnubg's order of generation.
+    Returns (N,) int64, how many different results each has, and all of them, int64, one list after another in gnubg's
+    order: position numbers on that many points.
     """
     from bgfmt.analysis import kernels
 
@@ -115,20 +106,10 @@ def rank_many(
 ) -> RankedMany:
     """Rank all plays of many (position, roll) pairs.
 
-    Parameters
-    ----------
-    databases
-        The first two-sided table is used for "money" and "cubeless", the first one-sided one for the others.
-    us, them
-        Sides as `lookup_many` takes them: counts (N, points), numbers (N,) or Side objects; `them` may be None
-        for the measures of one side.
-    rolls
-        (N, 2) dice.
-    measure
-        "money" (with the cube as `cube` says), "cubeless", "mean" (rolls still to go after the play) or "off:n"
-        (chance to be off within n more rolls).
-    cube
-        "centered", "owned" or "opponent".
+    databases : the first two-sided table answers for "money" and "cubeless", the first one-sided one for the others.
+    us, them : sides as `lookup_many` takes them; `them` may be None for the measures of one side. rolls : (N, 2)
+    dice. measure : "money" (with the cube as `cube` says: "centered", "owned" or "opponent"), "cubeless", "mean"
+    (rolls still to go after the play) or "off:n" (chance to be off within n more rolls).
     """
     owner = cube_owner(cube)
     alone, within = parse_measure(measure)
@@ -184,17 +165,15 @@ def side_values(table: OfRolls, numbers: NDArray[np.int64], within: int | None) 
 
 
 def _one_sided(databases: Databases) -> OfRolls:
-    tables = choose.tables_of(databases)
-    fitting = choose.of_rolls(tables)
+    fitting = choose.of_rolls(databases)
     if not fitting:
-        raise choose.not_covered(tables, wanted="what one side needs")
+        raise choose.not_covered(databases, wanted="what one side needs")
     return min(fitting, key=lambda t: not t.exact)
 
 
 def _two_sided(databases: Databases, cubeful: bool) -> TwoSided:
-    tables = choose.tables_of(databases)
-    fitting = [t for t in of_kind(tables, TwoSided) if t.cubeful or not cubeful]
+    fitting = [t for t in of_kind(choose.tables_of(databases), TwoSided) if t.cubeful or not cubeful]
     if not fitting:
         wanted = "both sides' cubeful equities" if cubeful else "both sides' equities"
-        raise choose.not_covered(tables, wanted=wanted)
+        raise choose.not_covered(databases, wanted=wanted)
     return min(fitting, key=lambda t: not t.exact)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from bgfmt.errors import NotCoveredError, PositionError
@@ -21,26 +20,21 @@ Databases = Asked | Sequence[Asked]
 RANK = {OneSided.kind: 0, MeanRolls.kind: 1, NormalOneSided.kind: 2}
 
 
-def known_error(table: TwoSided) -> NDArray[np.float64]:
-    """Greatest error of the four equities of a two-sided table, float64 of shape (4,)."""
-    return table.known_errors
-
-
-def known_error_of_rolls(table: OfRolls) -> float:
-    """Greatest error of the mean rolls of a one-sided table."""
-    return table.rolls_error
-
-
 def tables_of(databases: Databases) -> list[Table]:
     """The tables of one or more databases or tables."""
     asked: Iterable[Asked] = [databases] if isinstance(databases, (Database, Table)) else databases
     return [one.table if isinstance(one, Database) else one for one in asked]
 
 
-def check_race(position: Position) -> None:
-    """Refuse what no table is about: PositionError when the game is over, NotCoveredError for contact."""
+def check_going_on(position: Position) -> None:
+    """PositionError when the game is over."""
     if not position.us.chequers or not position.them.chequers:
         raise PositionError(f"{position}: the game is over, one side has no chequers left")
+
+
+def check_race(position: Position) -> None:
+    """Refuse what no table is about: PositionError when the game is over, NotCoveredError for contact."""
+    check_going_on(position)
     if position.contact:
         raise NotCoveredError(f"{position}: the sides have not passed each other")
 
@@ -58,7 +52,7 @@ def two_sided_for(
         for table in of_kind(tables_of(databases), TwoSided)
         if (table.cubeful or not cubeful) and not any(table.covers_side(side) for side in sides)
     ]
-    return min(fitting, key=lambda t: (not t.cubeful, not t.exact, float(known_error(t).max())), default=None)
+    return min(fitting, key=lambda t: (not t.cubeful, not t.exact, float(t.known_errors.max())), default=None)
 
 
 def one_sided_for(databases: Databases, *sides: Side) -> OfRolls | None:

@@ -148,7 +148,7 @@ class CubeAction(Plain):
     @cached_property
     def proves_ties(self) -> bool:
         """Whether equal numbers prove an exact tie, see `few_rolls`."""
-        return self.exact and self.match is None and few_rolls(self.position)
+        return self.exact and self.match is None and not self.position.contact and few_rolls(self.position)
 
     @property
     def tie_double(self) -> bool:
@@ -298,6 +298,7 @@ def _off_within(counts: tuple[int, ...], rolls: int) -> bool:
 
 
 SETTLE_LIMIT = 12_000_000  # pairs of boards times cube states
+Truth = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -313,38 +314,38 @@ class CubeActions:
     """
 
     label: NDArray[np.int8]
-    double: NDArray[np.bool_]
-    redouble: NDArray[np.bool_]
-    take: NDArray[np.bool_]
-    beaver: NDArray[np.bool_]
+    double: Truth
+    redouble: Truth
+    take: Truth
+    beaver: Truth
     double_margin: NDArray[Any]
     redouble_margin: NDArray[Any]
     take_margin: NDArray[Any]
-    close_double: NDArray[np.bool_]
-    close_redouble: NDArray[np.bool_]
-    close_take: NDArray[np.bool_]
-    close_beaver: NDArray[np.bool_]
+    close_double: Truth
+    close_redouble: Truth
+    close_take: Truth
+    close_beaver: Truth
 
     def __len__(self) -> int:
         return len(self.label)
 
     @property
-    def close(self) -> NDArray[np.bool_]:
+    def close(self) -> Truth:
         """Whether any of the four decisions is closer than the table can err."""
         return self.close_double | self.close_redouble | self.close_take | self.close_beaver
 
     @property
-    def tie_double(self) -> NDArray[np.bool_]:
+    def tie_double(self) -> Truth:
         """Whether doubling and rolling on are worth the same."""
         return np.asarray(np.abs(self.double_margin) <= EXACT)
 
     @property
-    def tie_redouble(self) -> NDArray[np.bool_]:
+    def tie_redouble(self) -> Truth:
         """Whether redoubling and rolling on are worth the same."""
         return np.asarray(np.abs(self.redouble_margin) <= EXACT)
 
     @property
-    def tie_take(self) -> NDArray[np.bool_]:
+    def tie_take(self) -> Truth:
         """Whether taking and passing cost the same."""
         return np.asarray(np.abs(self.take_margin) <= EXACT)
 
@@ -352,13 +353,8 @@ class CubeActions:
 def cube_actions(equities: ArrayLike, error: float | Table | None = None) -> CubeActions:
     """Cube actions of many positions at once.
 
-    Parameters
-    ----------
-    equities
-        (N, 4): cubeless, owned, centered, opponent, of the side on roll, as `lookup_many` returns them.
-    error
-        Greatest error of the equities, or the table they come from; a 6x8 table's by default, and none for
-        float64 equities.
+    equities : (N, 4), cubeless, owned, centered, opponent, of the side on roll, as `lookup_many` returns them. error
+    : their greatest error, or the table they come from; a 6x8 table's by default, and none for float64 equities.
     """
     values = np.asarray(equities)
     if values.ndim != 2 or values.shape[1] != 4:
@@ -377,17 +373,11 @@ def cube_actions(equities: ArrayLike, error: float | Table | None = None) -> Cub
     label = np.where(beaver & ~double, np.int8(1), np.int8(2))
     label += double.astype(np.int8) + (double & redouble)
     np.copyto(label, np.int8(5), where=double & (spare <= tie))
-    if error <= EXACT:
-        none = np.zeros(len(label), np.bool_)
-        close = (none, none, none, none)
-    else:
+    close: tuple[Truth, ...] = (np.zeros(len(label), np.bool_),) * 4
+    if error > EXACT:
         near, passed = width(3 * error), spare < width(-2 * error)  # a double surely passed cannot be wrong
-        close = (
-            (np.abs(gain) <= near) & ~passed,
-            (np.abs(regain) <= near) & ~passed,
-            np.abs(spare) <= width(2 * error),
-            np.abs(taken) <= width(2 * error),
-        )
+        doubles = ((np.abs(margin) <= near) & ~passed for margin in (gain, regain))
+        close = (*doubles, *(np.abs(margin) <= width(2 * error) for margin in (spare, taken)))
     return CubeActions(label, double, redouble, take, beaver, gain, regain, spare, *close)
 
 

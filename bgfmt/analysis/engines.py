@@ -13,6 +13,7 @@ True
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from importlib.metadata import entry_points
 from typing import Any, ClassVar, Protocol, TypeVar, cast, runtime_checkable
 
@@ -96,11 +97,9 @@ class EngineDecider:
     def _play(self, state: GameState) -> Decision:
         assert state.dice is not None
         plays = legal_plays(state.position, *state.dice)
-        if not plays:
-            return Decision("play", "forced")
-        chosen = plays[0] if len(plays) == 1 else checked(self.engine, state, plays)
-        ranked = RankedPlay(str(chosen), chosen.result, None, None, chosen.moves, "rule", approximate=True)
-        return Decision("play", "forced" if len(plays) == 1 else "engine", play=ranked)
+        if len(plays) < 2:
+            return Decision("play", "forced", play=RankedPlay.forced(plays[0]) if plays else None)
+        return Decision("play", "engine", play=RankedPlay.forced(checked(self.engine, state, plays)))
 
 
 def checked(engine: Engine, state: GameState, plays: list[Play]) -> Play:
@@ -115,6 +114,15 @@ def checked(engine: Engine, state: GameState, plays: list[Play]) -> Play:
 T = TypeVar("T")
 
 
+ASKED = {
+    "play": "a play",
+    "double": "a double",
+    "take": "a take",
+    "resign": "resigning",
+    "accept": "a resignation",
+}
+
+
 class Guest:
     """An engine of another package: its answers, and EngineError where it raises anything but a BgfmtError."""
 
@@ -124,30 +132,18 @@ class Guest:
     def __getattr__(self, name: str) -> Any:
         if name == "engine":  # not made yet, as when it is unpickled
             raise AttributeError(name)
-        return getattr(self.engine, name)
+        value = getattr(self.engine, name)
+        return partial(guarded, self.name, ASKED[name], value) if name in ASKED else value
 
-    def play(self, state: GameState) -> Play:
-        return self._asked("a play", self.engine.play, state)
 
-    def double(self, state: GameState) -> bool:
-        return self._asked("a double", self.engine.double, state)
-
-    def take(self, state: GameState) -> bool:
-        return self._asked("a take", self.engine.take, state)
-
-    def resign(self, state: GameState) -> int:
-        return self._asked("resigning", self.engine.resign, state)
-
-    def accept(self, state: GameState) -> bool:
-        return self._asked("a resignation", self.engine.accept, state)
-
-    def _asked(self, what: str, question: Callable[[GameState], T], state: GameState) -> T:
-        try:
-            return question(state)
-        except BgfmtError:
-            raise
-        except Exception as error:
-            raise EngineError(self.name, what, error) from error
+def guarded(engine: str, what: str, question: Callable[..., T], *asked: Any) -> T:
+    """The answer of a guest; EngineError where it raises anything but a BgfmtError."""
+    try:
+        return question(*asked)
+    except BgfmtError:
+        raise
+    except Exception as error:
+        raise EngineError(engine, what, error) from error
 
 
 def names() -> list[str]:
@@ -173,9 +169,5 @@ def create(name: str, options: Mapping[str, str] | None = None) -> Engine:
     if point.value.startswith("bgfmt."):
         engine: Engine = made(dict(options or {}))
         return engine
-    try:
-        return cast(Engine, Guest(made(dict(options or {}))))  # its name is that of the engine it holds
-    except BgfmtError:
-        raise
-    except Exception as error:
-        raise EngineError(name, "being made", error) from error
+    # the name of a guest is that of the engine it holds
+    return cast(Engine, Guest(guarded(name, "being made", made, dict(options or {}))))

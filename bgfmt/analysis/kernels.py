@@ -1,130 +1,350 @@
-"""Compiled loops: the results of every play of a roll in a race."""
+"""Compiled: what rolls and play can make of one side, and both sides' values against each other."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from bgfmt.jit import njit
+from bgfmt.solver.kernels.maxima import best_rolls, turned
 
 HOME = 6
+TILE = 1024  # lanes of a row taken together
+LAST_PLY = 62  # the last number of rolls told apart; more count as this many
 
 
 @njit()
-def _number(counts: Any, points: int, terms: Any) -> int:
+def _number(counts: Any, terms: Any) -> int:
     above = 0
     number = 0
-    for k in range(points):
-        above += counts[points - 1 - k]
+    for k in range(counts.size):
+        above += counts[counts.size - 1 - k]
         number += terms[k, above]
     return number
 
 
 @njit()
-def _movable(counts: Any, points: int, i: int, die: int) -> bool:
-    """Whether a chequer on index i may move `die` pips."""
+def _may_move(counts: Any, i: int, die: int) -> bool:
+    """Whether the chequer on index i may move: off only when none is outside, with a larger die none higher."""
     if counts[i] == 0:
         return False
     if i >= die:
         return True
-    # nothing is borne off while a chequer stands outside, nor with a larger number past one on a higher point
-    first = HOME if i == die - 1 else i + 1
     higher = 0
-    for k in range(first, points):
+    for k in range(HOME if i == die - 1 else i + 1, counts.size):
         higher += counts[k]
-    return higher == 0
+    return higher == 0  # type: ignore[no-any-return]
 
 
 @njit()
-def _move(counts: Any, i: int, die: int) -> None:
-    counts[i] -= 1
+def _shift(counts: Any, i: int, die: int, by: int) -> None:
+    """Move (by = 1) a chequer from index i, or take the move back (by = -1)."""
+    counts[i] -= by
     if i >= die:
-        counts[i - die] += 1
-
-
-@njit()
-def _back(counts: Any, i: int, die: int) -> None:
-    counts[i] += 1
-    if i >= die:
-        counts[i - die] -= 1
-
-
-@njit()
-def _singles(counts: Any, points: int, dice: Any, terms: Any, out: Any, start: int) -> int:
-    """Larger die first, then smaller die first; a position met again keeps its first place."""
-    end = start
-    for order in range(2):
-        first = dice[order]
-        second = dice[1 - order]
-        for i in range(points - 1, -1, -1):
-            if not _movable(counts, points, i, first):
-                continue
-            _move(counts, i, first)
-            empty = _number(counts, points, terms) == 0
-            for j in range(points - 1, -1, -1):
-                if not empty and not _movable(counts, points, j, second):
-                    continue
-                if not empty:
-                    _move(counts, j, second)
-                out[end] = _number(counts, points, terms)
-                if not empty:
-                    _back(counts, j, second)
-                k = start
-                while out[k] != out[end]:
-                    k += 1
-                if k == end:
-                    end += 1
-            _back(counts, i, first)
-    return end
-
-
-@njit()
-def _doubles(counts: Any, points: int, die: int, terms: Any, out: Any, start: int, path: Any) -> int:
-    """Up to four moves, sources never rising: each set of sources leads to another position, so none repeats."""
-    end = start
-    depth = 0
-    path[0] = points  # the source tried last; the next one is below it
-    while depth >= 0:
-        i = path[depth] - 1
-        while i >= 0 and not _movable(counts, points, i, die):
-            i -= 1
-        path[depth] = i
-        if i >= 0:
-            _move(counts, i, die)
-            number = _number(counts, points, terms)
-            if depth < 3 and number != 0:
-                depth += 1
-                path[depth] = i + 1  # the same source may move again
-                continue
-            out[end] = number
-            end += 1
-        else:
-            depth -= 1
-        if depth >= 0:
-            _back(counts, path[depth], die)
-    return end
+        counts[i - die] += by
 
 
 @njit()
 def successors(sides: Any, dice: Any, terms: Any, counts: Any, path: Any, out: Any, lengths: Any) -> int:
-    """Position numbers after every play of the rolls; returns how many were written to `out`.
+    """Position numbers after every play of the rolls, in gnubg's order; returns how many were written to `out`.
 
     sides : (N, points) int8 counts; dice : (N, 2) int64, the larger first; terms : the binomials of
     `board.number_terms`; counts (points,) and path (4,) : int64, scratch; out : int64, one result after another,
     with room for N times the most plays of a roll; lengths : (N,) int64, how many results each has.
     """
-    points = sides.shape[1]
     used = 0
     for n in range(sides.shape[0]):
-        chequers = 0
-        for k in range(points):
+        for k in range(counts.size):
             counts[k] = sides[n, k]
-            chequers += counts[k]
         start = used
-        if chequers == 0:
-            used = start
-        elif dice[n, 0] == dice[n, 1]:
-            used = _doubles(counts, points, dice[n, 0], terms, out, start, path)
-        else:
-            used = _singles(counts, points, dice[n], terms, out, start)
+        if counts.any():
+            used = _plays(counts, dice[n], terms, path, out, start)
         lengths[n] = used - start
     return used
+
+
+@njit()
+def _plays(counts: Any, dice: Any, terms: Any, path: Any, out: Any, start: int) -> int:
+    """Results of one roll from `start` on, each where it comes up first: the larger die first, then the smaller.
+
+    For a double the sources never rise: each set of them leads to another position, so none repeats.
+    """
+    there: Any = np.int64(1)
+    back: Any = np.int64(-1)
+    double = dice[0] == dice[1]
+    end = start
+    for order in range(1 if double else 2):
+        depth = 0
+        path[0] = counts.size  # the source tried last; the next one is below it
+        while depth >= 0:
+            die = dice[order if depth == 0 else 1 - order]
+            i = path[depth] - 1
+            while i >= 0 and not _may_move(counts, i, die):
+                i -= 1
+            path[depth] = i
+            if i < 0:
+                depth -= 1
+                if depth >= 0:
+                    _shift(counts, path[depth], dice[order if depth == 0 else 1 - order], back)
+                continue
+            _shift(counts, i, die, there)
+            number = _number(counts, terms)
+            if number != 0 and depth < (3 if double else 1):
+                depth += 1
+                path[depth] = i + 1 if double else counts.size
+                continue
+            out[end] = number
+            known = end if double else start
+            while out[known] != number:
+                known += 1
+            if known == end:
+                end += 1
+            _shift(counts, i, die, back)
+    return end
+
+
+@njit()
+def _slot(keys: Any, number: int) -> int:
+    """Where a position number stands or may be put in an open hash table; entries are number + 1, 0 is free."""
+    mask = keys.size - 1
+    at = ((number * 0x9E3779B97F4A7C15) >> 24) & mask
+    while keys[at] != 0 and keys[at] != number + 1:
+        at = (at + 1) & mask
+    return at  # type: ignore[no-any-return]
+
+
+@njit()
+def _insert(
+    number: int, counts: Any, n: int, boards: Any, follow: Any, heads: Any, keys: Any, places: Any
+) -> int:
+    """Place of a board; as `n`, put before the others of its pips, where it is a new one."""
+    at = _slot(keys, number)
+    if keys[at] == 0:
+        keys[at], places[at] = number + 1, n
+        left = 0
+        for k in range(counts.size):
+            boards[n, k] = counts[k]
+            left += (k + 1) * counts[k]
+        follow[n] = heads[left]
+        heads[left] = n
+    return places[at]  # type: ignore[no-any-return]
+
+
+@njit()
+def closure(
+    start: Any, terms: Any, alive: int, boards: Any, plies: Any, pending: Any, order: Any, keys: Any, places: Any,
+    follow: Any, starts: Any, targets: Any, sources: Any,
+) -> int:  # fmt: skip
+    """All boards that play can make of `start` (points,) int64, those between two dice of a roll included.
+
+    alive : bits of the numbers of own rolls after which the game may still go on; boards that come up after others
+    only are not played on. Filled are, in order of discovery, boards (room, points) int8 and plies (room,) int64,
+    bits of the numbers of whole rolls after which a board can come up; order (room,): the discoveries by falling
+    pips, all off last; and for the board at x of `order` and each die d the moves
+    starts[6 x + d - 1] : starts[6 x + d], from the highest point down, as targets int32 and sources int8.
+    Scratch: pending (room, 6, 3) int64 zero, keys zero and places, follow (room + pips + 1,) int64 all -1.
+    Returns the number of boards, -1 for no room.
+    """
+    points, room = start.size, boards.shape[0]
+    counts = start.copy()
+    pips = 0
+    for k in range(points):
+        pips += (k + 1) * counts[k]
+    heads = follow[room:]
+    n: Any = np.int64(0)
+    for _ in range(2):  # the side itself, and all off
+        n = 1 + _insert(_number(counts, terms), counts, n, boards, follow, heads, keys, places)
+        counts[:] = 0
+    plies[0] = 1
+    # named, since a kernel is compiled anew for every constant it is called with
+    there: Any = np.int64(1)
+    back: Any = np.int64(-1)
+    used = 0
+    out = 0
+    for p in range(pips, -1, -1):
+        board = heads[p]
+        while board >= 0:
+            if n + 6 * points > room:
+                return -1
+            order[out] = board
+            later = plies[board] << 1
+            if later >> (LAST_PLY + 1):
+                later = (later & ((1 << (LAST_PLY + 1)) - 1)) | (1 << LAST_PLY)
+            if plies[board] & alive == 0:
+                later = 0
+            for k in range(points):
+                counts[k] = boards[board, k]
+            for die in range(1, 7):
+                starts[6 * out + die - 1] = used
+                one, two, three = pending[board, die - 1]  # rolls with these numbers of moves to come
+                if p == 0 or later | one | two | three == 0:
+                    continue
+                for i in range(points - 1, -1, -1):
+                    if not _may_move(counts, i, die):
+                        continue
+                    _shift(counts, i, die, there)
+                    number = _number(counts, terms)
+                    found = _insert(number, counts, n, boards, follow, heads, keys, places)
+                    _shift(counts, i, die, back)
+                    n = max(n, found + 1)
+                    targets[used], sources[used] = found, i
+                    used += 1
+                    if number == 0:  # the rest of the roll is void
+                        plies[found] |= later | one | two | three
+                        continue
+                    plies[found] |= one
+                    pending[found, die - 1, 0] |= two
+                    pending[found, die - 1, 1] |= three
+                    if later:
+                        for other in range(6):
+                            pending[found, other, 2 if other == die - 1 else 0] |= later
+            out += 1
+            board = follow[board]
+    starts[6 * n] = used
+    return n  # type: ignore[no-any-return]
+
+
+@njit()
+def roll_results(
+    played: Any, member: Any, starts: Any, targets: Any, sources: Any, seen: Any, ends: Any, results: Any
+) -> int:
+    """Results of the 21 rolls of the boards that `played` (n,) bool marks, as numbers that `member` (n,) gives.
+
+    starts, targets, sources : moves as `closure` gives them, targets as places in order of falling pips, of which
+    the last is all off. seen (n,) int64 all -1: scratch. Filled are ends (21 m + 1,), m the members, and results
+    int32. Returns how many there are, -1 when they find too little room.
+    """
+    n = played.size
+    node = np.zeros(4, np.int64)
+    at = np.zeros(4, np.int64)
+    used = 0
+    row = 0
+    for x in range(n):
+        if member[x] < 0:
+            continue
+        high, low = 1, 0
+        for roll in range(21):
+            low += 1
+            if low > high:
+                high, low = high + 1, 1
+            mark = 21 * x + roll
+            if played[x]:
+                for turn in range(1 if high == low else 2):
+                    # every way to play the dice in this order; a double's sources never rise
+                    first = low if turn else high
+                    last = 3 if high == low else 1
+                    depth = 0
+                    node[0], at[0] = x, starts[6 * x + first - 1]
+                    while depth >= 0:
+                        die = first if depth == 0 else high + low - first
+                        i = at[depth]
+                        if i == starts[6 * node[depth] + die]:
+                            depth -= 1
+                            continue
+                        at[depth] = i + 1
+                        y = targets[i]
+                        if depth < last and y != n - 1:
+                            depth += 1
+                            node[depth] = y
+                            j = starts[6 * y + high + low - first - 1]
+                            if high == low:
+                                while sources[j] > sources[i] and j < starts[6 * y + high]:
+                                    j += 1
+                            at[depth] = j
+                        elif seen[y] != mark:
+                            if used == results.size:
+                                return -1
+                            seen[y] = mark
+                            results[used] = member[y]
+                            used += 1
+            ends[21 * row + roll + 1] = used
+        row += 1
+    return used
+
+
+@njit()
+def solve_rows(
+    first: int,
+    last: int,
+    rolling: Any,
+    waiting: Any,
+    ends_a: Any,
+    results_a: Any,
+    ends_b: Any,
+    results_b: Any,
+    gains: Any,
+    doubling_a: Any,
+    doubling_b: Any,
+    won: Any,
+    after: Any,
+    space: Any,
+) -> None:
+    """Boards first..last-1 of side A, none of which can become another, against all boards of side B.
+
+    after (boards of A, boards of B, K): what a pair is worth to A when B is on roll; rows of what A's boards lead
+    to must be there, and rows first..last-1 are filled. rolling, waiting (n, 2): the boards of B, from the first to
+    past the last, against which a board of A is met with A on roll, and with B on roll. gains (n,): what B wins
+    against it: 1, a gammon 2, 3. doubling_a, doubling_b: (may, passed, source, add, times) of each side, each (K,);
+    won (K, 4): value to B of winning. space: scratch (near, total, best), for all boards of A.
+    """
+    many, k = after.shape[1], after.shape[2]
+    width = last - first
+    rows = after.reshape(after.shape[0], many * k)
+    # what a pair is worth to B when A is on roll, the boards of A side by side
+    flat = space[0][: many * width * k].reshape(many, width * k)
+    near = flat.reshape(many, width, k)
+    total, best = space[1], space[2]
+    begin, end = many, 0
+    for u in range(first, last):
+        begin, end = min(begin, waiting[u, 0]), max(end, waiting[u, 1])
+        for c in range(k):
+            near[many - 1, u - first, c] = won[c, gains[u]]
+    step = max(1, TILE // k)
+    for tile in range(0, many, step):  # so that rows which several boards lead to stay in the cache
+        for u in range(first, last):
+            low, high = max(tile, rolling[u, 0]), min(tile + step, rolling[u, 1])
+            if high > low:
+                lanes = (high - low) * k
+                best_rolls(total[:lanes], best[:lanes], rows, ends_a, results_a, u, low * k, high * k)
+                turned(near[low:high, u - first], total[:lanes].reshape(high - low, k), *doubling_a)
+    lanes = width * k
+    none: Any = np.int64(0)
+    for t in range(begin, end):
+        if ends_b[21 * t] == ends_b[21 * t + 1]:
+            continue  # a board of B that no more is played on
+        best_rolls(total[:lanes], best[:lanes], flat, ends_b, results_b, t, none, lanes)
+        turned(after[first:last, t], total[:lanes].reshape(width, k), *doubling_b)
+
+
+@njit()
+def roll_chances(ends: Any, results: Any, done: Any, means: Any, chances: Any) -> None:
+    """The chance of each board to be done in exactly 0, 1, 2, ... rolls, when play makes the mean least.
+
+    ends, results : as `roll_results` gives them, boards by falling pips; done (n,) bool: boards that need no
+    more rolls. Filled are means (n,) and chances (n, rolls), whose last entry is of `rolls` - 1 rolls or more.
+    """
+    many, rolls = chances.shape
+    for x in range(many - 1, -1, -1):
+        if done[x]:
+            chances[x, 0] = 1.0
+            continue
+        total = 36.0
+        double, step = 0, 2
+        for r in range(21):
+            weight = 2.0
+            if r == double:
+                weight = 1.0
+                double, step = double + step, step + 1
+            first = ends[21 * x + r]
+            best = results[first]
+            for i in range(first + 1, ends[21 * x + r + 1]):
+                if means[results[i]] < means[best]:
+                    best = results[i]
+            total += weight * means[best]
+            for i in range(1, rolls):
+                chances[x, i] += weight * chances[best, i - 1]
+            chances[x, rolls - 1] += weight * chances[best, rolls - 1]
+        means[x] = total / 36.0
+        for i in range(1, rolls):
+            chances[x, i] /= 36.0

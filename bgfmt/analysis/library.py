@@ -40,11 +40,16 @@ class Library:
     notes : what was left out and why, a line each.
     """
 
-    def __init__(self, databases: Iterable[Asked] = (), *, opened: Iterable[Database] = ()) -> None:
-        self._opened = list(opened)
+    def __init__(
+        self, databases: Iterable[Asked] = (), *, opened: Iterable[Database] = (), notes: Iterable[str] = ()
+    ) -> None:
+        self._opened, self.notes = list(opened), list(notes)
         self.databases: list[Asked] = [*databases, *self._opened]
-        self.notes: list[str] = []
-        self._names = _named(self.databases)
+        names = [_name(one, os.path.basename) for one in self.databases]
+        names = [
+            _name(one, str) if names.count(k) > 1 else k for one, k in zip(self.databases, names, strict=True)
+        ]
+        self._names = {id(table): name for table, name in zip(self.tables, names, strict=True)}
 
     @classmethod
     def of(cls, asked: Library | Asked | PathLike | Sequence[Asked | PathLike] | None) -> Library:
@@ -53,15 +58,14 @@ class Library:
             return asked
         if asked is None:
             return standing()
-        if isinstance(asked, (str, os.PathLike)):
-            return named([asked])
-        several: Sequence[Asked | PathLike] = [asked] if isinstance(asked, (Database, Table)) else asked
-        paths = [one for one in several if isinstance(one, (str, os.PathLike))]
-        found = named(paths) if paths else cls()
-        given = [one for one in several if isinstance(one, (Database, Table))]
-        library = cls(given, opened=found._opened)
-        library.notes = found.notes
-        return library
+        single = isinstance(asked, (str, os.PathLike, Database, Table))
+        several: Any = [asked] if single else asked
+        library = named(one for one in several if isinstance(one, (str, os.PathLike)))
+        return cls(
+            [one for one in several if isinstance(one, (Database, Table))],
+            opened=library._opened,
+            notes=library.notes,
+        )
 
     def __enter__(self) -> Library:
         return self
@@ -89,24 +93,12 @@ class Library:
 
     def name(self, table: Table) -> str:
         """What a table is called: the name of its file, or its kind and size where it is in memory."""
-        return self._names.get(id(table)) or _title(table)
+        return self._names.get(id(table)) or _name(table, str)
 
 
-def _named(databases: Sequence[Asked]) -> dict[int, str]:
-    """Names by table: of files the last part of the path, all of it where that occurs twice."""
-    short = [os.path.basename(one.name) for one in databases if isinstance(one, Database)]
-    names = {}
-    for one in databases:
-        if isinstance(one, Database):
-            base = os.path.basename(one.name)
-            names[id(one.table)] = base if short.count(base) == 1 else one.name
-        else:
-            names[id(one)] = _title(one)
-    return names
-
-
-def _title(table: Table) -> str:
-    return f"{table.kind} {table.points}x{table.chequers}"
+def _name(one: Asked, of_path: Callable[[str], str]) -> str:
+    """What a table is called: that of a file by its path, where `of_path` says how much of it is wanted."""
+    return of_path(one.name) if isinstance(one, Database) else f"{one.kind} {one.points}x{one.chequers}"
 
 
 # -- files and folders -----------------------------------------------------------------------------------
@@ -137,9 +129,7 @@ def named(paths: Iterable[PathLike], **reading: Any) -> Library:
         for one in opened:
             one.close()
         raise
-    library = Library(opened=opened)
-    library.notes = notes
-    return library
+    return Library(opened=opened, notes=notes)
 
 
 def _scanned(folder: Path, notes: list[str]) -> Iterator[Database]:
@@ -158,7 +148,8 @@ def _scanned(folder: Path, notes: list[str]) -> Iterator[Database]:
 
 
 def standing(say: Say | None = None) -> Library:
-    """The databases of this machine. `say` is told in one line when the default tables are made (stderr if None)."""
+    """The databases of this machine. `say` takes a line when the default tables are made (stderr if None)."""
+    announced = False
     variable = [path for path in os.environ.get(VARIABLE, "").split(os.pathsep) if path]
     if variable:
         return named(variable)
@@ -170,23 +161,19 @@ def standing(say: Say | None = None) -> Library:
         except (BgfmtError, OSError) as error:
             notes.append(f"{path} is left out: {error}")
     tables: list[Table] = []
-    there = {one.table.kind for one in opened}
-    missing = [(name, kind) for name, kind in DEFAULTS if kind not in there]
-    told = False
-    for name, kind in missing:
+    kinds = {one.table.kind for one in opened}
+    for name, kind in DEFAULTS:
+        if kind in kinds:
+            continue
         path = folder() / name
-        kept = _kept(path, kind)
-        if kept is None and not told:
-            (say or _to_stderr)(f"making the default tables in {path.parent}, once")
-            told = True
-        found = kept or _made(path, kind)
-        if isinstance(found, Database):
-            opened.append(found)
-        else:
-            tables.append(found)
-    library = Library(tables, opened=opened)
-    library.notes = notes
-    return library
+        table: Database | Table | None = _kept(path, kind)
+        if table is None:
+            if not announced:
+                (say or _to_stderr)(f"making the default tables in {path.parent}, once")
+            announced = True
+            table = _made(path, kind)
+        (opened if isinstance(table, Database) else tables).append(table)  # type: ignore[arg-type]
+    return Library(tables, opened=opened, notes=notes)
 
 
 def _gnubg_files() -> Iterator[Path]:

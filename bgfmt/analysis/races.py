@@ -18,7 +18,7 @@ from bgfmt.tables import OfRolls, Rolls
 from bgfmt.tables.rolls import PIPS_PER_ROLL, rolls_of
 
 if TYPE_CHECKING:
-    from bgfmt.analysis.ondemand import SideRolls
+    from bgfmt.analysis.solving import SideRolls
 
 Floats = NDArray[Any]
 EXACT = 1e-12

@@ -40,17 +40,18 @@ def best_play(tables: Sequence[Table], results: Sequence[Position]) -> int:
     sides = [result.us for result in results]
     table = choose.one_sided_for(tables, *sides)
     if table is None:
-        order = [race_score(side) for side in sides]
-        return order.index(max(order))
+        order = [untidiness(result) for result in results]
+        return order.index(min(order))
     numbers = np.array([side.number(table.points) for side in sides], np.int64)
     return int(np.argmin(bulk.side_values(table, numbers, None)))
 
 
-def race_score(side: Side) -> tuple[int, ...]:
-    """Greater is tidier: chequers off, pips not outside the home board, no gaps."""
+def untidiness(result: Position | Side) -> tuple[int, ...]:
+    """Of the side that has played: chequers left, pips outside the home board, gaps; the least is the tidiest."""
+    side = result if isinstance(result, Side) else result.us
     outside = sum((point - 6) * n for point, n in enumerate(side.counts, 1) if point > 6) + 19 * side.bar
     gaps = sum(not n for n in (*side.counts, *(0,) * 6)[:6])
-    return (-side.chequers, -outside, -gaps)
+    return side.chequers, outside, gaps
 
 
 def _contact_score(result: Position) -> float:

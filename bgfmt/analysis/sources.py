@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
@@ -17,22 +18,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgfmt.analysis import approximate, choose
-from bgfmt.analysis.answers import COLUMNS, Gammons, PositionEquities, Source
+from bgfmt.analysis.answers import COLUMNS, HYPERGAMMON, Gammons, PositionEquities, Source
 from bgfmt.errors import NotCoveredError, SolverError, TooMuchWorkError
 from bgfmt.game.board import MAX_CHEQUERS, Position, Side
-from bgfmt.tables import OneSided, Table, TwoSided
+from bgfmt.game.state import GameState
+from bgfmt.tables import OneSided, Table, TwoSided, of_kind
+from bgfmt.tables.hypergammon import HyperSides
 
 if TYPE_CHECKING:
     from bgfmt.analysis.library import Library
-    from bgfmt.analysis.ondemand import MatchAnswer, MoneyAnswer, SideRolls
-    from bgfmt.analysis.ondemand.answers import Games
+    from bgfmt.analysis.ondemand import Games, MatchAnswer, MoneyAnswer
+    from bgfmt.analysis.solving import SideRolls
     from bgfmt.met.score import Score
 
 Floats = NDArray[np.float64]
 Progress = Callable[[int, int], None]
 Calculate = Literal["all", "close", "nothing"]
 T = TypeVar("T")
-MONEY_COLUMNS = 4
 KEPT = 4  # calculated answers kept, as the cube and the play of one turn are asked one after the other
 
 
@@ -92,7 +94,6 @@ class Sources:
         self._kept: dict[Any, Any] = {}
         self._beyond: dict[Any, TooMuchWorkError] = {}
         self._lock = Lock()
-        self._games: Games | None = None
 
     @property
     def tables(self) -> list[Table]:
@@ -109,21 +110,67 @@ class Sources:
         beyond = self._beyond.get(asked)
         return reason if beyond is None else TooMuchWorkError(str(reason), beyond.work, beyond.limit)
 
-    def _limit(self, position: Position) -> int:
-        beside = choose.distributions_for(self.tables, position.us, position.them)
-        return self.limits.alone if beside is None else self.limits.beside
+    # -- hypergammon --------------------------------------------------------------------------------------
+
+    def hypergammon(self, state: GameState) -> HyperSides | None:
+        """The table of hypergammon that a question is about, None where it is about another game.
+
+        Each game is hypergammon where no other tables are asked, and one that began with one to three chequers.
+        NotCoveredError where no table answers for it; a race after which nobody loses a gammon is like any other.
+        """
+        position, began = state.position, state.chequers
+        tables = of_kind(self.tables, HyperSides)  # type: ignore[type-abstract]
+        alone = len(tables) == len(self.tables) > 0
+        if began == MAX_CHEQUERS and not alone:
+            if tables and position.contact:
+                why = "the sides have not passed each other; a table of hypergammon answers where it is named alone"
+                raise NotCoveredError(f"{position}: {why}")
+            return None
+        choose.check_going_on(position.check())
+        fitting = [t for t in tables if began in (t.chequers, MAX_CHEQUERS) and t.covers(position) is None]
+        fewer = max(position.us.chequers, position.them.chequers) < began
+        if not fitting and not alone and fewer and not position.contact:
+            return None
+        if not fitting:
+            wanted = f"a game of {began} chequers" if began < MAX_CHEQUERS else ""
+            raise choose.not_covered(self.tables, position.us, position.them, wanted=wanted)
+        table = max(fitting, key=lambda t: (t.chequers, t.exact))
+        if not state.money:
+            raise NotCoveredError(
+                f"{self.library.name(table)} is of hypergammon for money, and this is a match"
+            )
+        return table
+
+    def _of_hypergammon(self, table: HyperSides, state: GameState) -> PositionEquities:
+        equities, chances = _hyper_numbers(table, [state.position], bool(state.jacoby))
+        error = table.max_error
+        full = table.chequers in (state.position.us.chequers, state.position.them.chequers)
+        return PositionEquities(
+            source=HYPERGAMMON,
+            table=self.library.name(table),
+            max_error=None if error is None else dict.fromkeys(("win", *COLUMNS), error),
+            position=state.position,
+            win=float(chances[0, 0]),
+            win_gammon=float(chances[0, 1]),
+            lose_gammon=float(chances[0, 2]),
+            **_columns(*equities[0]),
+            gammons="counted" if full else "none",
+        )
 
     # -- money -------------------------------------------------------------------------------------------
 
-    def equities(self, position: Position, *, jacoby: bool = False) -> PositionEquities:
-        """Chances and money equities of a race by the first source that has them."""
+    def equities(self, state: GameState) -> PositionEquities:
+        """Chances and money equities before the roll by the first source that has them; of contact in hypergammon."""
+        position, hyper = state.position, self.hypergammon(state)
+        if hyper is not None:
+            return self._of_hypergammon(hyper, state)
         choose.check_race(position)
         table = choose.two_sided_for(self.tables, position, cubeful=True)
         if table is not None:
             return self._stored(table, position)
-        found = self._calculated(self._on_demand(position, jacoby))
-        if found is not None:
-            return found
+        exact = self._calculated(self._on_demand(position, bool(state.jacoby)))
+        if exact is not None:
+            return exact
         table = choose.two_sided_for(self.tables, position)
         if table is not None:
             return self._stored(table, position)
@@ -134,98 +181,87 @@ class Sources:
 
     def _stored(self, table: TwoSided, position: Position) -> PositionEquities:
         row = table.lookup_many([position.us], [position.them])[0]
-        cubeless = float(row[0])
-        cubeful = row[1:] if table.cubeful else approximate.cubeful_of_chances(cubeless / 2 + 0.5)
-        known = choose.known_error(table)
-        errors = dict(zip(("win", *COLUMNS), (known[0] / 2, *known), strict=True))
+        win = float(row[0]) / 2 + 0.5
+        cubeful = row[1:] if table.cubeful else approximate.cubeful_of_chances(win)
         return PositionEquities(
             source="two-sided",
             table=self.library.name(table),
-            max_error={k: float(x) for k, x in errors.items()} if table.cubeful else None,
+            max_error=table.errors() if table.cubeful else None,
             position=position,
-            win=cubeless / 2 + 0.5,
+            win=win,
             win_gammon=0.0,
             lose_gammon=0.0,
-            cubeless=cubeless,
-            owned=float(cubeful[0]),
-            centered=float(cubeful[1]),
-            opponent=float(cubeful[2]),
+            **_columns(row[0], *cubeful),
             gammons=_gammons(position, counted=False),
         )
 
     def _estimated(self, table: OneSided, position: Position) -> PositionEquities:
         estimate = approximate.twosided_from_onesided(table, position)
-        won, lost = estimate.win_gammon or 0.0, estimate.lose_gammon or 0.0
-        owned, centered, opponent = map(float, approximate.cubeful_of_chances(estimate.win, won, lost))
+        won, lost = estimate.win_gammon, estimate.lose_gammon
+        cubeful = approximate.cubeful_of_chances(estimate.win, won or 0.0, lost or 0.0)
         return PositionEquities(
             source="one-sided",
             table=self.library.name(table),
             position=position,
             win=estimate.win,
-            win_gammon=estimate.win_gammon,
-            lose_gammon=estimate.lose_gammon,
-            cubeless=estimate.cubeless,
-            owned=owned,
-            centered=centered,
-            opponent=opponent,
-            gammons=_gammons(position, counted=None not in (estimate.win_gammon, estimate.lose_gammon)),
+            win_gammon=won,
+            lose_gammon=lost,
+            **_columns(estimate.cubeless, *cubeful),
+            gammons=_gammons(position, counted=None not in (won, lost)),
         )
 
-    def calculated(self, position: Position, *, jacoby: bool = False) -> PositionEquities | None:
+    def calculated(self, state: GameState) -> PositionEquities | None:
         """The exact equities of a race whose stored ones are too close, None beyond the limit."""
-        return self._calculated(self._money(position, jacoby, self.limits.close))
+        return self._calculated(self._money(state.position, bool(state.jacoby), self.limits.close))
 
-    def _calculated(self, solved: MoneyAnswer | None) -> PositionEquities | None:
-        if solved is None:
+    def _calculated(self, answer: MoneyAnswer | None) -> PositionEquities | None:
+        if answer is None:
             return None
-        position = solved.position
-        gammon = solved.gammons
+        gammonless = None if answer.gammons else 0.0
         return PositionEquities(
             source="calculation",
-            max_error=dict.fromkeys(("win", *COLUMNS), solved.error),
-            position=position,
-            win=None if gammon else (solved.cubeless + 1) / 2,
-            win_gammon=None if gammon else 0.0,
-            lose_gammon=None if gammon else 0.0,
-            cubeless=solved.cubeless,
-            owned=solved.owned,
-            centered=solved.centered,
-            opponent=solved.opponent,
-            gammons=_gammons(position, counted=True),
+            max_error=dict.fromkeys(("win", *COLUMNS), answer.error),
+            position=answer.position,
+            win=None if answer.gammons else (answer.cubeless + 1) / 2,
+            win_gammon=gammonless,
+            lose_gammon=gammonless,
+            **_columns(*map(answer.equity, COLUMNS)),
+            gammons=_gammons(answer.position, counted=True),
         )
 
     def _on_demand(self, position: Position, jacoby: bool) -> MoneyAnswer | None:
         """A race that no two-sided table covers, solved; None beyond the limit."""
         if self.calculate != "all":
             return None
-        return self._money(position, jacoby, self._limit(position))
+        beside = choose.distributions_for(self.tables, position.us, position.them)
+        return self._money(position, jacoby, self.limits.alone if beside is None else self.limits.beside)
 
     def _money(self, position: Position, jacoby: bool, limit: int) -> MoneyAnswer | None:
         if self.calculate == "nothing" or position.contact:
             return None
 
-        def solve() -> MoneyAnswer | None:
-            found = self.games.money(position, jacoby)
-            if found is not None:
-                return found
-            self._check(position, MONEY_COLUMNS, limit)
+        def solve() -> MoneyAnswer:
+            answer = self.games.money(position, jacoby)
+            if answer is not None:
+                return answer
+            self._check(position, len(COLUMNS), limit)
             return self.games.solve_money(position, jacoby, limit, self.progress)
 
         return self._once((position, jacoby, limit), solve)
 
-    def worths(
-        self,
-        position: Position,
-        dice: tuple[int, int],
-        results: Sequence[Position],
-        cube: str,
-        *,
-        jacoby: bool,
-    ) -> Worths | None:
-        """What each result of a roll is worth, by the first source that has all of them, or None.
+    def worths(self, state: GameState, results: Sequence[Position], cube: str) -> Worths | None:
+        """What each result of the state's roll is worth, by the first source that has all of them, or None.
 
         cube : "centered", "owned", "opponent" as the side that plays sees it, or "cubeless".
         """
+        position, jacoby, dice = state.position, bool(state.jacoby), state.dice or (0, 0)
+        hyper = self.hypergammon(state)
+        if hyper is not None:
+            results = [result.swapped() for result in results]
+            equities, _ = _hyper_numbers(hyper, results, jacoby)
+            error = None if hyper.max_error is None else 2 * hyper.max_error
+            values, cubeless = (approximate.turned(equities, owner) for owner in (cube, "cubeless"))
+            return Worths(values, cubeless, error, HYPERGAMMON, self.library.name(hyper))
         if any(result.contact for result in results):
             return None
         sides = [result.us for result in results]
@@ -234,9 +270,12 @@ class Sources:
             return self._stored_worths(table, position.them, sides, cube)
         solved = self._on_demand(position, jacoby)
         if solved is not None:
-            plays = {play.result: play.equity for play in solved.plays(*dice, cube)}
-            bare = {play.result: play.equity for play in solved.plays(*dice, "cubeless")}
-            values, cubeless = (np.array([known[side] for side in sides]) for known in (plays, bare))
+            values, cubeless = (
+                np.array([worth[side] for side in sides])
+                for worth in (
+                    {p.result: p.equity for p in solved.plays(*dice, c)} for c in (cube, "cubeless")
+                )
+            )
             return Worths(values, cubeless, solved.error, "calculation", None)
         table = choose.two_sided_for(self.tables, position, results=sides)
         if table is not None:
@@ -249,15 +288,17 @@ class Sources:
 
     def _stored_worths(self, table: TwoSided, them: Side, sides: list[Side], cube: str) -> Worths:
         equities = table.lookup_many([them] * len(sides), sides).astype(np.float64)
-        name, bare = self.library.name(table), -equities[:, 0]
-        if cube != "cubeless" and not table.cubeful:
+        error: float | None = None
+        if cube == "cubeless" or table.cubeful:
+            cubeless, owned, centered, opponent = table.known_errors.tolist()
+            errors = {"cubeless": cubeless, "owned": opponent}
+            errors |= {"centered": max(centered, 2 * opponent), "opponent": max(owned, 2 * opponent)}
+            error = errors[cube]
+        else:
             cubeful = approximate.cubeful_of_chances(equities[:, 0] / 2 + 0.5)
-            values = approximate.turned(np.stack([equities[:, 0], *cubeful], axis=1), cube)
-            return Worths(values, bare, None, "two-sided", name)
-        cubeless, owned, centered, opponent = choose.known_error(table)
-        errors = {"cubeless": cubeless, "owned": opponent}
-        errors |= {"centered": max(centered, 2 * opponent), "opponent": max(owned, 2 * opponent)}
-        return Worths(approximate.turned(equities, cube), bare, float(errors[cube]), "two-sided", name)
+            equities = np.stack([equities[:, 0], *cubeful], axis=1)
+        values = approximate.turned(equities, cube)
+        return Worths(values, -equities[:, 0], error, "two-sided", self.library.name(table))
 
     # -- one side ----------------------------------------------------------------------------------------
 
@@ -267,7 +308,7 @@ class Sources:
             return None
 
         def solve() -> SideRolls:
-            from bgfmt.analysis.ondemand import solve_side
+            from bgfmt.analysis.solving import solve_side
 
             return solve_side(side, limit=self.limits.rolls)
 
@@ -286,60 +327,79 @@ class Sources:
 
     def match(self, position: Position, score: Score) -> MatchAnswer | None:
         """A race solved at a score, None beyond the limit."""
-        limit = self.limits.match
         if self.calculate != "all" or position.contact:
             return None
 
-        def solve() -> MatchAnswer | None:
-            from bgfmt.analysis.ondemand.answers import match_columns
+        def solve() -> MatchAnswer:
+            from bgfmt.analysis.ondemand import match_columns
 
-            found = self.games.match(position, score)
-            if found is not None:
-                return found
-            self._check(position, len(match_columns(position, score)), limit)
-            return self.games.solve_match(position, score, limit, self.progress)
+            answer = self.games.match(position, score)
+            if answer is not None:
+                return answer
+            self._check(position, len(match_columns(position, score)), self.limits.match)
+            return self.games.solve_match(position, score, self.limits.match, self.progress)
 
         return self._once((position, score), solve)
 
     @staticmethod
     def _check(position: Position, columns: int, limit: int) -> None:
         """TooMuchWorkError where the pairs of boards that are met are known at once to be too many."""
-        from bgfmt.analysis.ondemand.solving import no_farther
+        from bgfmt.analysis.solving import no_farther
 
         least = no_farther(position.us) * no_farther(position.them) // 2 * columns
         if least > limit:
             raise TooMuchWorkError(f"{position}", least, limit)
 
-    @property
+    @cached_property
     def games(self) -> Games:
         """The last calculations, which answer for what comes up later in their games."""
-        if self._games is None:
-            from bgfmt.analysis.ondemand.answers import Games
+        from bgfmt.analysis.ondemand import Games
 
-            self._games = Games()
-        return self._games
+        return Games()
 
-    def _once(self, key: Any, solve: Callable[[], T | None]) -> T | None:
+    def _once(self, key: tuple[Any, ...], solve: Callable[[], T]) -> T | None:
         """The calculated answer, from those kept where it is among them; None where it is beyond the limit."""
         with self._lock:
             if key in self._kept:
                 kept: T | None = self._kept[key]
                 return kept
+        answer = beyond = None
         try:
-            found = solve()
+            answer = solve()
         except TooMuchWorkError as error:
-            found = None
-            with self._lock:
-                while len(self._beyond) >= KEPT:
-                    del self._beyond[next(iter(self._beyond))]
-                self._beyond[key[0]] = error
+            beyond = error
         except (NotCoveredError, SolverError):
-            found = None
+            pass
         with self._lock:
-            while len(self._kept) >= KEPT:
-                del self._kept[next(iter(self._kept))]
-            self._kept[key] = found
-        return found
+            _keep(self._kept, key, answer)
+            if beyond is not None:
+                _keep(self._beyond, key[0], beyond)
+        return answer
+
+
+def _keep(kept: dict[Any, Any], key: Any, value: Any) -> None:
+    while len(kept) >= KEPT:
+        del kept[next(iter(kept))]
+    kept[key] = value
+
+
+def _hyper_numbers(table: HyperSides, positions: Sequence[Position], jacoby: bool) -> tuple[Floats, Floats]:
+    """(N, 4) money equities in the order of `COLUMNS`, and (N, 3) chances: win, win gammon, lose gammon."""
+    rows = table.lookup_many([one.us for one in positions], [one.them for one in positions]).astype(
+        np.float64
+    )
+    column = {one.name: rows[:, k] for k, one in enumerate(table.columns)}
+    gained = column["win_gammon"] + column["win_backgammon"]
+    cubeless = 2 * column["win"] - 1 + gained - column["lose_gammon"] - column["lose_backgammon"]
+    column = {"equity_cubeless": cubeless} | column
+    if jacoby:
+        column["equity_centered"] = column["equity_centered_jacoby"]
+    chances = [column[name] for name in ("win", "win_gammon", "lose_gammon")]
+    return np.stack([column[f"equity_{name}"] for name in COLUMNS], axis=1), np.stack(chances, axis=1)
+
+
+def _columns(*numbers: Any) -> dict[str, Any]:
+    return dict(zip(COLUMNS, map(float, numbers), strict=True))
 
 
 def _gammons(position: Position, *, counted: bool) -> Gammons:

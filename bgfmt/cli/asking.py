@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from bgfmt.analysis.answers import HYPERGAMMON
 from bgfmt.analysis.questions import COUNTS, MET, STATE, one_or_two, parse_away, state_of
 from bgfmt.analysis.shapes import options
 from bgfmt.errors import CapabilityError
@@ -279,10 +280,43 @@ def note(text: str) -> None:
 def source_line(source: str, table: str | None, max_error: Any) -> str:
     """Where an answer comes from and how far it may err, in words."""
     where = "calculated exactly" if source == "calculation" else f"from {table}" if table else f"by {source}"
+    if max_error is None and source == HYPERGAMMON:
+        return f"{where}; no bound of the error is known"
     if max_error is None:
         return f"{where}; approximate, no bound of the error is known (--limit N calculates what takes more)"
     worst = max(max_error.values(), default=0.0)
     return f"{where}; numbers err by at most {worst:.2g}" if worst > 1e-11 else f"{where}; exact"
+
+
+def say(asked: str, answer: Plain, lines: Callable[[], list[str]], aside: list[str], as_json: bool) -> None:
+    """Print an answer, as JSON or as `lines`; and why tables named are left aside."""
+    from bgfmt.cli.options import echo_json
+
+    if not as_json:
+        click.echo("\n".join([*lines(), *(f"  {line}" for line in aside)]))
+        return
+    for line in aside:
+        note(line)
+    echo_json({"asked": asked} | answer.as_dict())
+
+
+def left_aside(advisor: Advisor, used: str | None, position: Position, wanted: str) -> list[str]:
+    """Why tables that were named do not answer, a line each.
+
+    That is said of all where none of them has been used, and always of a table of another game.
+    """
+    from bgfmt.analysis.choose import not_covered
+    from bgfmt.tables.hypergammon import HyperSides
+
+    library, lines = advisor.library, []
+    for table in library.tables:
+        name = library.name(table)
+        reason: object = "it is of hypergammon, another game; name it alone to play that"
+        if not isinstance(table, HyperSides):
+            reason = used is None and not_covered([table], position.us, position.them, wanted=wanted)
+        if reason and name != used:
+            lines.append(f"{name} is left aside: {reason}")
+    return lines
 
 
 def board_of(asked: Side | Position) -> str:

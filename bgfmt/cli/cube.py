@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bgfmt.analysis import questions
-from bgfmt.analysis.answers import TABLE_OF_PAIRS
+from bgfmt.analysis.answers import COLUMNS, HYPERGAMMON, TABLE_OF_PAIRS
 from bgfmt.cli import asking, options
+from bgfmt.game.identifiers import says_cube
 
 if TYPE_CHECKING:
     from bgfmt.analysis.advisor import Advisor
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
     from bgfmt.analysis.match import MatchCube
     from bgfmt.analysis.ondemand import Grid
     from bgfmt.game.state import GameState
-
-COLUMNS = ("cubeless", "owned", "centered", "opponent")
 
 
 @click.command()
@@ -44,12 +43,13 @@ def cube(
     part: int | None,
     as_json: bool,
 ) -> int:
-    """The cube action of POSITION; for money with a centered cube and with the side on roll owning it.
+    """The cube action of POSITION; for money where nothing says where the cube lies, centered and owned.
 
     POSITION is two sides, the one on roll first, as counts from the ace point up or any identifier; `-` reads one a
     line and answers in lines of JSON. DB are files or folders; without any, BGFMT_DB, what gnubg has installed, or
-    the default tables. An identifier's cube and score are used. Equities are those of rolling without doubling; a
-    decision closer than the table can err, and what no table covers, is calculated exactly up to a limit of work.
+    the default tables. An identifier's cube and score are used, and --cube asks where it could lie instead. Equities
+    are those of rolling without doubling; a decision closer than the table can err, and what no table covers, is
+    calculated exactly up to a limit of work. A table of hypergammon alone answers for its game.
 
     \b
     Examples:
@@ -65,12 +65,14 @@ def cube(
             asking.note("the dice of the identifier are not looked at: a cube action comes before the roll")
         if scores:
             return _scores(advisor, state, scores, said.position, plot, as_json)
-        if as_json:
-            answer = questions.cube(advisor, state)
-            options.echo_json({"asked": said.position} | answer.as_dict())
+        answer = questions.cube(advisor, state)
+        both = around["cube"] is None and not says_cube(said.position)
+        if isinstance(answer, questions.MatchCubeAnswer):
+            used, wanted = answer.action.table, "match winning chances"
         else:
-            lines = match_lines(advisor, state) if state.away else money_lines(advisor, state)
-            click.echo("\n".join(lines))
+            used, wanted = answer.equities.table, "both sides' cubeful equities"
+        aside = asking.left_aside(advisor, used, state.position, wanted) if said.paths else []
+        asking.say(said.position, answer, lambda: answer_lines(answer, both=both), aside, as_json)
         if plot:
             from bgfmt.analysis import plots
 
@@ -106,31 +108,26 @@ def heading(state: GameState) -> list[str]:
     return [asking.board_of(state.position), "", sides, *([more] if more else [])]
 
 
-def money_lines(advisor: Advisor, state: GameState) -> list[str]:
-    """The cube action for money as lines of text."""
-    answer = questions.cube(advisor, state)
-    assert isinstance(answer, questions.CubeAnswer)
-    found, action = answer.equities, answer.action
-    both = {"centered": answer.centered_cube, "owned": answer.owned_cube}
-    lines = heading(state)
-    about = "approximately " if found.approximate else ""
-    if found.win is not None:
-        lines.append(f"  win {about}{asking.percent(found.win).strip()}")
-    if found.approximate:
-        lines.append(f"  cubeless {found.cubeless:+.4f}, cube actions by Janowski's formula: approximate")
-        if found.source == TABLE_OF_PAIRS:
+def answer_lines(answer: questions.CubeAnswer | questions.MatchCubeAnswer, *, both: bool) -> list[str]:
+    """The cube action as lines of text; for money `both` that with a centered and with an own cube."""
+    if isinstance(answer, questions.MatchCubeAnswer):
+        return match_lines(answer)
+    equities, lines = answer.equities, heading(answer.state)
+    about = "approximately " if equities.approximate else ""
+    if equities.win is not None:
+        lines.append(f"  win {about}{asking.percent(equities.win).strip()}")
+    if equities.approximate and equities.source != HYPERGAMMON:
+        lines.append(f"  cubeless {equities.cubeless:+.4f}, cube actions by Janowski's formula: approximate")
+        if equities.source == TABLE_OF_PAIRS:
             lines.append("  the table holds cubeless equities only")
     else:
-        columns = ", ".join(f"{name} {getattr(found, name):+.4f}" for name in COLUMNS)
+        columns = ", ".join(f"{name} {getattr(equities, name):+.4f}" for name in COLUMNS)
         lines.append("  equity of rolling without doubling: " + columns)
-    if found.gammons != "none":
-        lines.append(f"  gammons are possible and {found.gammons}")
-    lines.append(f"  {asking.source_line(found.source, found.table, found.max_error)}")
-    if state.owner == "opponent":
-        lines += ["", action.action]
-    shown = [state.owner] if state.owner == "owned" else ["centered", "owned"]
-    for owner in shown:
-        lines += action_lines(both[owner])
+    if equities.gammons != "none":
+        lines.append(f"  gammons are possible and {equities.gammons}")
+    lines.append(f"  {asking.source_line(equities.source, equities.table, equities.max_error)}")
+    for action in [answer.centered_cube, answer.owned_cube] if both else [answer.action]:
+        lines += action_lines(action) if action.cube != "opponent" else ["", action.action]
     return lines
 
 
@@ -152,9 +149,9 @@ def action_lines(action: CubeAction) -> list[str]:
     return lines
 
 
-def match_lines(advisor: Advisor, state: GameState) -> list[str]:
+def match_lines(answer: questions.MatchCubeAnswer) -> list[str]:
     """The cube action at a score as lines of text."""
-    action = advisor.cube(state)
+    state, action = answer.state, answer.action
     assert action.match is not None
     decided, emg = action.match, action.match.emg
     word = "redouble" if state.owner == "owned" else "double"

@@ -54,11 +54,12 @@ def play(
 
         if said.many:
             return asking.one_by_one(lambda line: answer(*_parts(line, said.roll)))
-        found = answer(said.position, said.roll)
-        if as_json:
-            options.echo_json({"asked": said.position} | found.as_dict())
-        else:
-            click.echo("\n".join(_lines(found)))
+        ranked = answer(said.position, said.roll)
+        aside = []
+        if said.paths and ranked.state and ranked.first.source != "forced":
+            wanted = "match winning chances" if ranked.first.met else "both sides' equities"
+            aside = asking.left_aside(advisor, ranked.first.table, ranked.state.position, wanted)
+        asking.say(said.position, ranked, lambda: _lines(ranked), aside, as_json)
     return 0
 
 

@@ -177,8 +177,9 @@ def bkg(domain: str, recipe: str, **common: Any) -> None:
 @solve.command("expected-points")
 @click.argument("size", metavar="NxM")
 @click.option("--recipe", type=click.Choice(["points", "exact"]), default="points", show_default=True)
+@memory_option("Memory to take, such as 2G: the table lies in mapped files beside OUTPUT.")
 @common
-def expected_points(size: str, recipe: str, **common: Any) -> None:
+def expected_points(size: str, recipe: str, memory: int | None, **common: Any) -> None:
     """Expected points of the side on roll for N points and 1 to M chequers a side, N 1 to 12, M 1 to 15.
 
     The data base of a blog of 2011: a finished game is worth one point, gammons and cube do not count. Recipe
@@ -189,7 +190,7 @@ def expected_points(size: str, recipe: str, **common: Any) -> None:
       bgfmt solve expected-points 3x3 -o 3x3.points
     """
     points, chequers = _sized(size)
-    _run("expected-points", points, chequers, {"recipe": recipe}, {}, **common)
+    _run("expected-points", points, chequers, {"recipe": recipe}, {}, memory=memory, **common)
 
 
 @solve.command("gnubg-2001")

@@ -7,9 +7,9 @@ use. A guest that fails to load is listed as broken and does not disturb the oth
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from functools import cache
-from importlib.metadata import EntryPoint, entry_points
+from collections.abc import Callable, Iterator, Mapping
+from heapq import merge
+from itertools import repeat
 from typing import Any
 
 from bgfmt.errors import AmbiguousFormatError, CapabilityError, FormatNeededError, UnknownFormatError
@@ -30,8 +30,7 @@ from bgfmt.formats.base import (
 )
 from bgfmt.storage import Source
 from bgfmt.tables import Table
-
-GROUP = "bgfmt.formats"
+from bgfmt.tables.registry import Registry
 
 __all__ = [
     "Broken",
@@ -85,41 +84,25 @@ INDEX: dict[str, tuple[bytes, tuple[str, ...]]] = {
 }
 
 
-@cache
-def _entries() -> dict[str, EntryPoint]:
-    return {entry.name: entry for entry in sorted(entry_points(group=GROUP), key=lambda e: e.name)}
-
-
-@cache
-def _made(name: str) -> Format[Any] | Broken:
-    try:
-        return _entries()[name].load()()  # type: ignore[no-any-return]
-    except Exception as error:  # a guest may fail in any way; it is named, not fatal
-        return Broken(name, f"{type(error).__name__}: {error}")
-
-
-def _loading(names: Iterable[str]) -> dict[str, Format[Any]]:
-    """Those of these formats that load, by name."""
-    made = {name: _made(name) for name in names}
-    return {name: form for name, form in made.items() if not isinstance(form, Broken)}
+FORMATS: Registry[Format[Any]] = Registry("bgfmt.formats", lambda form: form())
 
 
 def known() -> dict[str, Format[Any]]:
     """All formats that load, by name."""
-    return _loading(_entries())
+    return dict(FORMATS)
 
 
 def broken() -> tuple[Broken, ...]:
     """Registered formats that failed to load, with the reason."""
-    return tuple(form for name in _entries() if isinstance(form := _made(name), Broken))
+    known()
+    return tuple(Broken(name, reason) for name, reason in sorted(FORMATS.broken.items()))
 
 
 def get(name: str) -> Format[Any]:
     """The format of that name."""
-    form = _made(name) if name in _entries() else None
-    if form is None or isinstance(form, Broken):
-        raise CapabilityError(f"no format is called {name!r} (there are: {', '.join(known())})")
-    return form
+    if name not in FORMATS:
+        raise CapabilityError(f"no format is called {name!r} (there are: {', '.join(FORMATS)})")
+    return FORMATS[name]
 
 
 def head_of(source: Source, offset: int = 0) -> Head:
@@ -131,12 +114,8 @@ def head_of(source: Source, offset: int = 0) -> Head:
 def recognise(source: Source, offset: int = 0) -> Format[Any]:
     """The one format that recognises the bytes at `offset`."""
     head = head_of(source, offset)
-    signed = [
-        name
-        for name in _entries()
-        if head.files or name not in INDEX or re.match(INDEX[name][0], head.bytes, re.DOTALL)
-    ]
-    claims = [f for name in signed if not isinstance(f := _made(name), Broken) and f.recognise(head)]
+    signed = _listed(lambda sign, _: bool(head.files) or re.match(sign, head.bytes, re.DOTALL) is not None)
+    claims = [form for form in signed if form.recognise(head)]
     if len(claims) == 1:
         return claims[0]
     if claims:
@@ -167,8 +146,15 @@ def by_suffix(path: str) -> Format[Any] | None:
 def ending(path: str) -> list[Format[Any]]:
     """All formats that use this file name's suffix."""
     low = path.lower()
-    names = [name for name in _entries() if name not in INDEX or low.endswith(INDEX[name][1])]
-    return [f for f in _loading(names).values() if low.endswith(f.suffixes)]
+    return [
+        form for form in _listed(lambda _, suffixes: low.endswith(suffixes)) if low.endswith(form.suffixes)
+    ]
+
+
+def _listed(fits: Callable[[bytes, tuple[str, ...]], bool]) -> list[Format[Any]]:
+    """The formats whose entry in `INDEX` fits, and those without one."""
+    names = (name for name in sorted(FORMATS.points) if name not in INDEX or fits(*INDEX[name]))
+    return [FORMATS[name] for name in names if name in FORMATS]
 
 
 def homes(table: Table) -> list[Format[Any]]:
@@ -178,11 +164,11 @@ def homes(table: Table) -> list[Format[Any]]:
 
 def home(table: Table) -> Format[Any]:
     """The format in which a new table is written where no format is named."""
-    found = homes(table)
-    if len(found) != 1:
-        names = ", ".join(f.name for f in found or known().values() if isinstance(table, f.carries))
+    offers = homes(table)
+    if len(offers) != 1:
+        names = ", ".join(f.name for f in offers or known().values() if isinstance(table, f.carries))
         raise FormatNeededError(f"say in which format to write a {table.kind} table ({names})")
-    return found[0]
+    return offers[0]
 
 
 def carried(facts: Mapping[str, Any]) -> tuple[records.Record, ...]:
@@ -193,14 +179,8 @@ def carried(facts: Mapping[str, Any]) -> tuple[records.Record, ...]:
 
 def salvage(source: Source) -> Iterator[tuple[Format[Any], Salvage]]:
     """What a damaged file may have been, of all formats, the likeliest first."""
-    from heapq import merge
-
-    def of(order: int, form: Format[Any]) -> Iterator[tuple[float, int, Salvage]]:
-        return ((-found.near, order, found) for found in form.salvage(source))
-
-    every = list(known().values())
-    for _, order, found in merge(*(of(k, f) for k, f in enumerate(every)), key=lambda item: item[:2]):
-        yield every[order], found
+    each = (zip(repeat(form), form.salvage(source)) for form in known().values())
+    return merge(*each, key=lambda pair: -pair[1].near)
 
 
 def resembles(head: bytes) -> bool:

@@ -25,12 +25,14 @@ def size_of(data: Data) -> int:
 
 
 class Outlet:
-    """The sink a format writes to: counts the bytes that go through and reports them."""
+    """The sink a format writes to: counts the bytes that go through and reports them.
+
+    counted : bytes that were written, or counted, so far.
+    """
 
     def __init__(self, sink: Sink, progress: Callable[[int, int], None] | None = None) -> None:
-        self.sink, self._progress = sink, progress
-        self.name = sink.name
-        self._through, self._total = 0, 0
+        self.sink, self.name, self._progress = sink, sink.name, progress
+        self.counted, self._total = 0, 0
 
     @property
     def written(self) -> int:
@@ -44,18 +46,13 @@ class Outlet:
     def done(self) -> None:
         """All is written."""
         if self._progress is not None:
-            self._progress(self._through, self._through)
-
-    @property
-    def counted(self) -> int:
-        """Bytes that were written, or counted, so far."""
-        return self._through
+            self._progress(self.counted, self.counted)
 
     def count(self, size: int) -> None:
         """Bytes that are made; `write` counts its own, what goes to `sink` itself is not counted."""
-        self._through += size
-        if self._progress is not None and self._total > self._through:
-            self._progress(self._through, self._total)
+        self.counted += size
+        if self._progress is not None and self._total > self.counted:
+            self._progress(self.counted, self._total)
 
     def write(self, data: Data) -> None:
         """Append bytes, or an array's bytes in C order as they stand."""
@@ -231,27 +228,6 @@ def shown(data: bytes) -> str:
     text = repr(part)[1:] if all(32 <= b < 127 or b == 10 for b in part) else part.hex(" ")
     return text + (" ..." if len(data) > 16 else "")
 
-
-__all__ = [
-    "HEAD_BYTES",
-    "Apart",
-    "Extent",
-    "Fault",
-    "Format",
-    "Head",
-    "Layout",
-    "Option",
-    "Options",
-    "Outlet",
-    "Progress",
-    "Reading",
-    "Region",
-    "Salvage",
-    "T",
-    "promised",
-    "shown",
-    "size_of",
-]
 
 Progress = Callable[[int, int], None]
 Options = Mapping[str, Any]

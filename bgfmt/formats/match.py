@@ -27,7 +27,7 @@ from construct import Array as Many
 from construct import Bytes, Const, Float64l, Int8ul, Int16ul, Int32ul, Struct
 from numpy.typing import NDArray
 
-from bgfmt.errors import CorruptError, HeaderError
+from bgfmt.errors import HeaderError
 from bgfmt.formats.base import Extent, Format, Head, Layout, Options, Outlet, Reading, Region
 from bgfmt.game import board
 from bgfmt.storage import Sink, Source
@@ -222,18 +222,3 @@ def _score(said: Any, raw: bytes, refuse: Any) -> ScoreFacts:
     if [{k: c[k] for k in ("roller", "owner", "cube")} for c in found] != wanted:
         raise refuse("columns", FIXED, f"the {len(wanted)} columns of this score", f"{len(found)} others")
     return score
-
-
-def check_blocks(source: Source, offset: int = 0) -> Iterator[CorruptError]:
-    """A CorruptError, not raised, for each block of rows whose sum is not the one behind the numbers."""
-    said = source.header(FIRST, FIXED, offset)
-    reading = BgfmtMatch().read(source, offset)
-    rows = np.asarray(reading.table.arrays()["balance"])
-    step, start = said.block_rows, offset + _padded(_header_size(said.columns, said.results))
-    sums = source.array("<u4", (-(-len(rows) // step),), start + rows.nbytes)
-    for k, stored in enumerate(sums.tolist()):
-        block = rows[k * step : (k + 1) * step]
-        summed = zlib.crc32(block.reshape(-1).view(np.uint8).data)
-        if summed != stored:
-            at = start + k * step * rows[0].nbytes
-            yield CorruptError(source.name, at, f"a block with the sum {stored:08x}", f"{summed:08x}")

@@ -57,17 +57,6 @@ class Columns:
         doubled = np.minimum(d.add + d.times * values[..., d.source], d.passed)
         return np.where(d.may, np.maximum(values, doubled), values)
 
-    def mirror(self) -> Array | None:
-        """(K,) the column that each is with the sides exchanged, None where their chances differ."""
-        other = self.exchanged()
-        if set(other.states) != set(self.states):
-            return None
-        there = np.array([self.states.index(state) for state in other.states], np.int64)
-        may, passed, source, add, times = self.doubling
-        same = all(np.array_equal(part[0][there], part[1]) for part in (may, passed, add, times))
-        same = same and np.array_equal(there[source[1]], source[0][there])
-        return there if same and np.array_equal(self.won[0][there], self.won[1]) else None
-
     def exchanged(self) -> Columns:
         """The same with the sides exchanged: the other side of the question first."""
         states = tuple(

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import product
 from math import prod
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +27,7 @@ from bgfmt.game.results import WEIGHTS
 from bgfmt.solver.layers import REACH, PipOrder, Pool, pip_order
 from bgfmt.solver.plan import results_a_position
 from bgfmt.solver.tiles import Strip, Tile, TileGrid
-from bgfmt.solver.two_sided import Pairs, Squares, Taker, done_after, record_type
+from bgfmt.solver.two_sided import Pairs, Squares, done_after, record_type
 from bgfmt.solver.workers import Workers, device_named
 from bgfmt.storage.chunks import ROOT, ChunkStore
 
@@ -62,32 +62,54 @@ class Strips(NamedTuple):
     sides: int
 
 
-class Hands(Protocol):
-    """Who runs the two kernels of a tile: `bgfmt.solver.kernels.tiles` here, or a device. A tile's own."""
+class Hands:
+    """Runs the two kernels of a tile in this process; a device derives its own."""
+
+    def __init__(self, order: PipOrder, columns: int) -> None:
+        self.order, self.columns = order, columns
+        self.record = np.uint64 if columns == 4 else np.int16
+        self.block = (LANES if order.n > 4000 else LANES // 2) // 4 if columns == 4 else LANES
 
     def near(self, name: str, places: int, sides: int) -> Any:
         """Room for the turned values of sides against places, in lanes; lost with the next of this name."""
-        ...
+        return room(name, (-(-sides // self.block), places, self.block * self.columns), np.int16)
 
     def records(self, name: str, rows: int, numbers: int) -> Any:
         """Room for records being made, (rows, numbers) uint16; lost with the next of this name."""
-        ...
+        return room(name, (rows, numbers), np.uint16)
 
     def fill(self, out: Any, rows: int, numbers: int, value: int) -> None:
         """Set the first numbers of the first rows of records."""
-        ...
+        out[:rows, :numbers] = value
 
     def host(self, out: Any) -> Array:
         """Records as an array of this process."""
-        ...
+        return out  # type: ignore[no-any-return]
 
     def lay(self, stored: Any, near: Any, side: int, at: int) -> None:
         """Lay stored records (sides, places * columns), turned, into `near` from `side` and place `at` on."""
-        ...
+        from bgfmt.solver.kernels import tiles as kernels
+
+        if stored.size:
+            run = room("run", (kernels.RUN * self.columns,), np.int16)
+            if not stored.flags.c_contiguous:
+                copied = room("copied", stored.shape, stored.dtype.type)
+                copied[...] = stored
+                stored = copied
+            kernels.lay(stored, self.columns, near.view(self.record), side, at, run, run.view(self.record))
 
     def best(self, pairs: Strips) -> None:
         """Make records."""
-        ...
+        from bgfmt.solver.kernels import tiles as kernels
+
+        order, block = self.order, self.block
+        us, near, window, low, out, row, place, sides = pairs
+        for part in range(low // block, -(-sides // block)):
+            first = part * block
+            kernels.best(
+                *us, near[part], window, order.ends, order.results, WEIGHTS, self.columns, out, row, place + first,
+                max(0, low - first), min(block, sides - first),
+            )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -103,10 +125,8 @@ class Making:
 
     def hands(self) -> Hands:
         """Who makes a tile."""
-        order = order_of(self.grid.points, self.grid.chequers)
-        if self.device:
-            return device_named(self.device)(order, self.grid.columns)  # type: ignore[no-any-return]
-        return KernelHands(order, self.grid.columns)
+        kind = device_named(self.device) if self.device else Hands
+        return kind(order_of(self.grid.points, self.grid.chequers), self.grid.columns)  # type: ignore[no-any-return]
 
     def make(self, tile: Tile) -> Made:
         """Make a tile, unless all its chunks are there."""
@@ -252,51 +272,7 @@ class TileMaking:
             store.put(self.making.array, (row, column, 0), whole)
 
 
-class KernelHands(Hands):
-    """The kernels of this process."""
-
-    def __init__(self, order: PipOrder, columns: int) -> None:
-        self.order, self.columns = order, columns
-        self.record = np.uint64 if columns == 4 else np.int16
-        self.block = (LANES if order.n > 4000 else LANES // 2) // 4 if columns == 4 else LANES
-
-    def near(self, name: str, places: int, sides: int) -> Array:
-        return room(name, (-(-sides // self.block), places, self.block * self.columns), np.int16)
-
-    def records(self, name: str, rows: int, numbers: int) -> Array:
-        return room(name, (rows, numbers), np.uint16)
-
-    def fill(self, out: Any, rows: int, numbers: int, value: int) -> None:
-        out[:rows, :numbers] = value
-
-    def host(self, out: Any) -> Array:
-        return out  # type: ignore[no-any-return]
-
-    def lay(self, stored: Any, near: Any, side: int, at: int) -> None:
-        from bgfmt.solver.kernels import tiles as kernels
-
-        if stored.size:
-            run = room("run", (kernels.RUN * self.columns,), np.int16)
-            if not stored.flags.c_contiguous:
-                copied = room("copied", stored.shape, stored.dtype.type)
-                copied[...] = stored
-                stored = copied
-            kernels.lay(stored, self.columns, near.view(self.record), side, at, run, run.view(self.record))
-
-    def best(self, pairs: Strips) -> None:
-        from bgfmt.solver.kernels import tiles as kernels
-
-        order, block = self.order, self.block
-        us, near, window, low, out, row, place, sides = pairs
-        for part in range(low // block, -(-sides // block)):
-            first = part * block
-            kernels.best(
-                *us, near[part], window, order.ends, order.results, WEIGHTS, self.columns, out, row, place + first,
-                max(0, low - first), min(block, sides - first),
-            )  # fmt: skip
-
-
-class Chunked(Taker):
+class Chunked:
     """Puts records into chunks, and each chunk into the store once it is whole; chunks that are there stay."""
 
     def __init__(self, making: Making, pool: Pool) -> None:
@@ -319,7 +295,7 @@ class Chunked(Taker):
         return int(lacking.min(axis=1).min()) * self.making.grid.chunk if len(lacking) else self.making.grid.n
 
     def take(self, squares: Squares, made: Array) -> None:
-        """As `Taker.take`."""
+        """Records of `Pairs`."""
         c, place, records = self.making.grid.chunk, 0, made.view(self.type)
         low, high = int(self.starts[squares.us[0]]), int(self.starts[squares.us[1]])
         for b in range(*squares.ts):
@@ -331,12 +307,8 @@ class Chunked(Taker):
                 for y in range(first // c, -(-past // c)):
                     ts = slice(max(first, y * c), min(past, (y + 1) * c))
                     if not self.whole[x, y]:
-                        self._put(
-                            (x, y),
-                            us,
-                            ts,
-                            part[us.start - low : us.stop - low, ts.start - first : ts.stop - first],
-                        )
+                        some = part[us.start - low : us.stop - low, ts.start - first : ts.stop - first]
+                        self._put((x, y), us, ts, some)
 
     def _put(self, at: tuple[int, int], us: slice, ts: slice, records: Array) -> None:
         x, y = (k * self.making.grid.chunk for k in at)
@@ -376,7 +348,7 @@ def solve_layers(making: Making, workers: Workers, progress: Callable[[int, int]
     order = order_of(grid.points, grid.chequers)
     pool = Pool(order.cuts, grid.columns)
     chunked = Chunked(making, pool)
-    pairs = Pairs(order, pool, chunked)
+    pairs = Pairs(order, pool, chunked.take)
     begin = int(np.searchsorted(order.cuts, max(1, chunked.first), side="right")) - 1
     _refill(pairs, chunked, begin)
     if begin:

@@ -20,12 +20,14 @@ is that of docs/theory/two-sided.md, 16-bit integers throughout. What becomes of
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from queue import Empty, SimpleQueue
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bgfmt.errors import SolverError
 from bgfmt.game import board
 from bgfmt.game.results import WEIGHTS
 from bgfmt.solver.layers import REACH, PipOrder, Pool, layer_cuts, pip_order
@@ -35,6 +37,7 @@ from bgfmt.solver.recipe import Recipe
 from bgfmt.solver.registry import Solver, check_size
 from bgfmt.solver.waves import Progress
 from bgfmt.solver.workers import Workers, threads_or
+from bgfmt.storage.mapped import MappedRoom
 from bgfmt.tables import TwoSided
 
 Array = NDArray[Any]
@@ -57,6 +60,7 @@ def two_sided(
     workers: Workers | None = None,
     progress: Progress | None = None,
     out: Array | None = None,
+    room: MappedRoom | None = None,
 ) -> TwoSided:
     """Solve the two-sided table of up to `chequers` chequers on `points` points, in memory.
 
@@ -71,6 +75,7 @@ def two_sided(
     workers : threads to use instead, which stay open; see `bgfmt.solver.workers`.
     progress : called as ``progress(done, total)`` with pairs of positions.
     out : (n, n, 4 or 1) uint16 (float64 for recipe exact) to fill; made when None.
+    room : where the arrays of a table of recipe exact lie instead of in memory; it is good as long as it is open.
 
     Returns
     -------
@@ -82,7 +87,7 @@ def two_sided(
     not threads.
     """
     solver = TwoSidedSolver(points, chequers, recipe=recipe, cubeful=cubeful)
-    return solver.solve(threads=threads, workers=workers, progress=progress, out=out)
+    return solver.solve(threads=threads, workers=workers, progress=progress, out=out, room=room)
 
 
 class TwoSidedSolver(Solver):
@@ -105,6 +110,10 @@ class TwoSidedSolver(Solver):
         return self.recipe.rounded
 
     @property
+    def maps(self) -> bool:
+        return not self.recipe.rounded
+
+    @property
     def large(self) -> bool:
         planned = self.plan()
         return planned.scratch > 0 or not planned.fits
@@ -114,8 +123,10 @@ class TwoSidedSolver(Solver):
         what = f"two-sided {self.points}x{self.chequers}, recipe {self.recipe.name}"
         if not self.recipe.rounded:
             from bgfmt.solver.match import plan_pairs
+            from bgfmt.solver.one_sided import in_mapped_files
 
-            return self.in_memory(plan_pairs(what, self, self.columns, threads), memory)
+            planned = plan_pairs(what, self, self.columns, threads)
+            return planned if memory is None else in_mapped_files(planned, memory)
         cuts = layer_cuts(self.points, self.chequers)
         n, results = int(cuts[-1]), results_a_position(self.points, self.chequers)
         lanes, body = n * n * results * self.columns, n * n * self.columns * 2
@@ -139,25 +150,33 @@ class TwoSidedSolver(Solver):
         workers: Workers | None = None,
         progress: Progress | None = None,
         out: Array | None = None,
+        room: MappedRoom | None = None,
     ) -> TwoSided:
-        out = self.room_for(out, threads)
+        if room is None:
+            out = self.room_for(out, threads)
+        elif self.maps and out is None:
+            out = room.zeros(*self.arrays()["equities"])
+        else:
+            raise SolverError(f"{self.what} is not made in mapped files")
         with threads_or(workers, threads) as team:
             if self.recipe.rounded:
                 _in_place(pip_order(self.points, self.chequers), out, team, progress)
             else:
-                self._exactly(out, team, progress)
-        return self.table({"equities": out})  # type: ignore[return-value]
+                self._exactly(out, team, progress, np.empty if room is None else room.zeros)
+        return self.table({"equities": out, "release": None if room is None else room.let_go})  # type: ignore[return-value]
 
-    def _exactly(self, out: Array, workers: Workers, progress: Progress | None) -> None:
+    def _exactly(self, out: Array, workers: Workers, progress: Progress | None, empty: Any) -> None:
         """As at a match score, with the cube of money games that are all worth 1."""
         from bgfmt.solver import columns
         from bgfmt.solver.match import solve_pairs
 
         if self.columns == 1:
-            solve_pairs(self, columns.single_games([None]), np.array([[0], [-1]]), out, workers, progress)
+            solve_pairs(
+                self, columns.single_games([None]), np.array([[0], [-1]]), out, workers, progress, empty
+            )
             return
         places = np.array([[0, 2, 1, 3], [-1] * 4])  # of cubeless, centered, owned, opponent's, in a record
-        solve_pairs(self, columns.for_money(gammons=False), places, out, workers, progress)
+        solve_pairs(self, columns.for_money(gammons=False), places, out, workers, progress, empty)
 
 
 def done_after(cuts: Array, layer: int) -> int:
@@ -168,10 +187,18 @@ def done_after(cuts: Array, layer: int) -> int:
 
 def _in_place(order: PipOrder, out: Array, workers: Workers, progress: Progress | None) -> None:
     """Every record of integers straight to its place in the table, (n, n, columns)."""
+    from bgfmt.solver.kernels import two_sided as kernels
+
     out[0] = 0xFFFF
     out[1:, 0] = 0
     pool = Pool(order.cuts, out.shape[2])
-    pairs = Pairs(order, pool, InPlace(pool, order, out.reshape(order.n, -1)))
+    kind = record_type(out.shape[2])
+    table = out.reshape(order.n, -1).view(kind)
+
+    def settle(squares: Squares, made: Array) -> None:
+        kernels.settle(made.view(kind), squares.us, squares.ts, pool.starts, order.numbers, table)
+
+    pairs = Pairs(order, pool, settle)
     for layer in range(1, order.layers):
         pairs.layer(layer, workers)
         if progress is not None:
@@ -186,22 +213,18 @@ class Squares(NamedTuple):
     ts: tuple[int, int]
 
 
-class Taker(Protocol):
-    """Where finished records go."""
-
-    def take(self, squares: Squares, made: Array) -> None:
-        """Records of uint16, block of t's by block, u by u; lost afterwards. Called from several threads."""
-        ...
+#: takes records of uint16, block of t's by block, u by u, which are lost afterwards; called from several threads
+Taker = Callable[[Squares, Array], None]
 
 
 class Pairs:
-    """A solve's state: the turned values of the last layers, and where records go."""
+    """A solve's state: the turned values of the last layers, and what takes finished records."""
 
-    def __init__(self, order: PipOrder, pool: Pool, taker: Taker) -> None:
+    def __init__(self, order: PipOrder, pool: Pool, take: Taker) -> None:
         from bgfmt.game.kernels_vectors import RollResults
         from bgfmt.solver.kernels import two_sided as kernels
 
-        self.order, self.pool, self.taker = order, pool, taker
+        self.order, self.pool, self.take = order, pool, take
         self.columns = pool.lanes // pool.side
         numbers = np.empty((pool.lines, pool.lanes), np.int16)
         records = numbers.view(record_type(self.columns))
@@ -271,23 +294,8 @@ class Pairs:
         if room.size < size:
             room = np.empty(size, np.uint16)
         kernels.squares(us, ts, reach, starts, self.lines, self.rolls, self.columns, room, target)
-        self.taker.take(block, room[:size])
+        self.take(block, room[:size])
         self._rooms.put(room)
-
-
-class InPlace(Taker):
-    """Every record straight to its place in the table, (n, n * columns) uint16."""
-
-    def __init__(self, pool: Pool, order: PipOrder, flat: Array) -> None:
-        self.starts, self.numbers = pool.starts, order.numbers
-        self.type = record_type(flat.shape[1] // order.n)
-        self.out = flat.view(self.type)
-
-    def take(self, squares: Squares, made: Array) -> None:
-        """As `Taker.take`."""
-        from bgfmt.solver.kernels import two_sided as kernels
-
-        kernels.settle(made.view(self.type), squares.us, squares.ts, self.starts, self.numbers, self.out)
 
 
 def record_type(columns: int) -> Any:

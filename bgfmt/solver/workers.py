@@ -8,13 +8,11 @@ and kernels of devices by `bgfmt.devices`.
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed, wait
 from contextlib import AbstractContextManager, nullcontext
 from importlib.metadata import entry_points
-from queue import SimpleQueue
-from typing import Any, Generic, Protocol, Self, TypeVar
+from typing import Any, Protocol, Self, TypeVar
 
 from bgfmt.errors import CapabilityError
 from bgfmt.solver.machine import thread_count
@@ -56,35 +54,6 @@ class Workers(Protocol):
     def __exit__(self, *_: object) -> None: ...
 
 
-class Waiting(Generic[K]):
-    """Tasks that are left, and which of them wait for none; the first keys come first."""
-
-    def __init__(self, keys: Sequence[K], after: Callable[[K], Iterable[K]]) -> None:
-        self._keys = keys
-        self._place = {key: place for place, key in enumerate(keys)}
-        self._open: dict[K, int] = {}
-        self._behind: dict[K, list[K]] = {}
-        self._ready: list[int] = []
-        for place, key in enumerate(keys):
-            before = [k for k in after(key) if k in self._place]
-            for k in before:
-                self._behind.setdefault(k, []).append(key)
-            self._open[key] = len(before)
-            if not before:
-                heapq.heappush(self._ready, place)
-
-    def take(self, most: int) -> list[K]:
-        """At most this many tasks that can be done now."""
-        return [self._keys[heapq.heappop(self._ready)] for _ in range(min(most, len(self._ready)))]
-
-    def done(self, key: K) -> None:
-        """A task is done, and those that waited for it alone can be."""
-        for task in self._behind.pop(key, ()):
-            self._open[task] -= 1
-            if not self._open[task]:
-                heapq.heappush(self._ready, self._place[task])
-
-
 class ThreadWorkers(Workers):
     """Threads of this process; one worker is the calling thread itself."""
 
@@ -100,25 +69,23 @@ class ThreadWorkers(Workers):
         if self._pool is None or len(keys) == 1:
             yield from map(function, keys)
             return
-        waiting = Waiting(keys, after)
-        running: dict[Future[R], K] = {}
-        ended: SimpleQueue[Future[R]] = SimpleQueue()
+        jobs: dict[K, Future[R]] = {}
+
+        def task(key: K) -> R:
+            for before in after(key):
+                if before in jobs:
+                    jobs[before].result()  # begun earlier: keys stand behind those that they wait for
+            return function(key)
+
         try:
-            while True:
-                for key in waiting.take(self.workers - len(running)):
-                    task = self._pool.submit(function, key)
-                    running[task] = key
-                    task.add_done_callback(ended.put)
-                if not running:
-                    return
-                task = ended.get()
-                result = task.result()
-                waiting.done(running.pop(task))
-                yield result
+            for key in keys:
+                jobs[key] = self._pool.submit(task, key)
+            for job in as_completed(jobs.values()):
+                yield job.result()
         finally:
-            for task in running:
-                task.cancel()
-            wait(running)
+            for job in jobs.values():
+                job.cancel()
+            wait(jobs.values())
 
     def do(self, function: Callable[[K], object], keys: Sequence[K]) -> None:
         """As `Workers.do`; the caller sleeps until all are done, which is quicker where tasks are many and short."""
@@ -129,12 +96,11 @@ class ThreadWorkers(Workers):
         tasks = [self._pool.submit(function, key) for key in keys]
         try:
             wait(tasks)
-        except BaseException:
+            for task in tasks:
+                task.result()
+        finally:
             for task in tasks:
                 task.cancel()
-            raise
-        for task in tasks:
-            task.result()
 
     def __exit__(self, *_: object) -> None:
         if self._pool is not None:

@@ -12,7 +12,7 @@ import os
 from collections.abc import Iterator
 from io import FileIO
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,44 +28,8 @@ SUM = 4
 MOST_META = 1 << 16
 
 
-class Places(Protocol):
-    """Where pieces lie, by key: parts joined with ``/``."""
-
-    def read(self, key: str, size: int) -> bytes:
-        """A piece, or its first `size` bytes; FileNotFoundError where there is none."""
-        ...
-
-    def parts(self, key: str, starts: list[int], size: int) -> list[bytes]:
-        """`size` bytes of a piece from each start; errors as `read`."""
-        ...
-
-    def fill(self, key: str, out: memoryview) -> int:
-        """Read the first bytes of a piece into `out`; how many they are. FileNotFoundError where there is none."""
-        ...
-
-    def write(self, key: str, parts: list[bytes | memoryview]) -> None:
-        """A piece, in place of an older one, whole or not at all."""
-        ...
-
-    def size(self, key: str) -> int:
-        """Bytes of a piece, -1 where there is none."""
-        ...
-
-    def sizes(self, prefix: str) -> dict[str, int]:
-        """Size of every piece whose key begins with ``prefix/``."""
-        ...
-
-    def remove(self, prefix: str) -> None:
-        """Remove all pieces below a prefix."""
-        ...
-
-    def remove_one(self, key: str) -> None:
-        """Remove a piece, and the place of all pieces where it was the last."""
-        ...
-
-
-class Folder(Places):
-    """Files of a folder."""
+class Folder:
+    """Where pieces lie, by key, parts joined with ``/``: files of a folder. FileNotFoundError where there is none."""
 
     def __init__(self, path: PathLike) -> None:
         self.path = os.fspath(path)
@@ -74,9 +38,11 @@ class Folder(Places):
         return os.path.join(self.path, *key.split("/"))
 
     def read(self, key: str, size: int) -> bytes:
+        """A piece, or its first `size` bytes."""
         return self.parts(key, [0], size)[0]
 
     def parts(self, key: str, starts: list[int], size: int) -> list[bytes]:
+        """`size` bytes of a piece from each start."""
         fd = open_regular(self._name(key))
         try:
             return [system.read_at(fd, size, start) for start in starts]
@@ -84,6 +50,7 @@ class Folder(Places):
             os.close(fd)
 
     def fill(self, key: str, out: memoryview) -> int:
+        """Read the first bytes of a piece into `out`; how many they are."""
         fd = open_regular(self._name(key))
         try:
             return system.read_into(fd, out, 0)
@@ -91,6 +58,7 @@ class Folder(Places):
             os.close(fd)
 
     def write(self, key: str, parts: list[bytes | memoryview]) -> None:
+        """A piece, in place of an older one, whole or not at all."""
         name = self._name(key)
         beside = f"{name}.{os.getpid()}-{os.urandom(4).hex()}.part"
         try:
@@ -113,12 +81,14 @@ class Folder(Places):
             return open(name, "xb", buffering=0)
 
     def size(self, key: str) -> int:
+        """Bytes of a piece, -1 where there is none."""
         try:
             return os.stat(self._name(key)).st_size
         except FileNotFoundError:
             return -1
 
     def sizes(self, prefix: str) -> dict[str, int]:
+        """Size of every piece whose key begins with ``prefix/``."""
         found: dict[str, int] = {}
         for folder, _, names in os.walk(self._name(prefix) if prefix else self.path):
             for entry in os.scandir(folder) if names else ():
@@ -127,7 +97,7 @@ class Folder(Places):
         return found
 
     def remove_one(self, key: str) -> None:
-        """Also removes what a killed writer left half written of it."""
+        """Remove a piece and what a killed writer left half written of it, and the folder where nothing is left."""
         with contextlib.suppress(OSError):
             for name in os.listdir(self.path):
                 if name == key or (name.startswith(f"{key}.") and name.endswith(".part")):
@@ -135,14 +105,14 @@ class Folder(Places):
             os.rmdir(self.path)
 
     def remove(self, prefix: str) -> None:
-        """Also removes what a killed writer left half written."""
+        """Remove all pieces below a prefix, and what a killed writer left half written there."""
         for folder, _, names in os.walk(self._name(prefix), topdown=False):
             for name in names:
                 os.unlink(os.path.join(folder, name))
             os.rmdir(folder)
 
 
-class Remote(Places):
+class Remote(Folder):
     """What an fsspec address names. Its `write` is as whole as the file system's own."""
 
     def __init__(self, address: str) -> None:
@@ -157,9 +127,6 @@ class Remote(Places):
 
     def _name(self, key: str) -> str:
         return f"{self.path.rstrip('/')}/{key}" if key else str(self.path)
-
-    def read(self, key: str, size: int) -> bytes:
-        return self.parts(key, [0], size)[0]
 
     def parts(self, key: str, starts: list[int], size: int) -> list[bytes]:
         name = self._name(key)
@@ -206,7 +173,7 @@ class ChunkStore:
 
     def __init__(self, path: PathLike) -> None:
         self.name = os.fspath(path)
-        self.places: Places = Remote(self.name) if is_address(self.name) else Folder(self.name)
+        self.places = Remote(self.name) if is_address(self.name) else Folder(self.name)
         self.read = self.written = 0
 
     def key(self, array: str, place: tuple[int, ...]) -> str:

@@ -111,11 +111,6 @@ class Draft:
             self._rename(force, name)
         system.sync_folder(self.folder)
 
-    def detach(self) -> int:
-        """The descriptor of a published file, now the caller's; -1 where it had to be closed."""
-        fd, self.fd = self.fd, -1
-        return fd
-
     def discard(self) -> None:
         """Close, and remove what has not been published."""
         self._close()

@@ -172,39 +172,17 @@ class PagedSource(RangeSource):
     # -- records -----------------------------------------------------------------------------------------
 
     def pick(self, offset: int, width: int, numbers: NDArray[np.int64]) -> NDArray[np.uint8]:
-        """Records of `width` bytes from `offset` on by number, (N, width), in the order asked."""
+        """As of every source that is asked for ranges; the pages of many records are fetched together."""
         out = np.empty((len(numbers), width), np.uint8)
         order = np.argsort(numbers, kind="stable")
         begins = offset + numbers[order] * width
         first, last = begins // self.page_bytes, (begins + width - 1) // self.page_bytes
-        room, touched = max(1, self.cache_pages // 2), _touched(first, last)
-        start = 0
-        while start < len(order):
-            before = int(touched[start - 1]) if start else 0
-            stop = max(start + 1, int(np.searchsorted(touched, before + room, side="right")))
-            part = slice(start, stop)
-            wanted = np.unique(np.concatenate([first[part], last[part]]))
-            if width > self.page_bytes:
-                wanted = np.unique(
-                    np.concatenate(
-                        [np.arange(a, b + 1) for a, b in zip(first[part], last[part], strict=True)]
-                    )
-                )
-            pages = self.pages(wanted.tolist())
-            held = np.zeros(len(wanted) * self.page_bytes, np.uint8)
-            for k, page in enumerate(wanted.tolist()):
-                held[k * self.page_bytes :][: len(pages[page])] = np.frombuffer(pages[page], np.uint8)
-            at = np.searchsorted(wanted, first[part]) * self.page_bytes + begins[part] % self.page_bytes
-            out[order[part]] = held[at[:, None] + np.arange(width)]
-            start = stop
+        pages, room = np.unique([first, last]), max(2, self.cache_pages // 2)
+        cuts = np.searchsorted(first, pages[room::room])
+        for group, a, b in zip(*(np.split(array, cuts) for array in (order, first, last)), strict=True):
+            self.pages(np.unique([a, b]).tolist())
+            out[group] = super().pick(offset, width, numbers[group])
         return out
-
-
-def _touched(first: NDArray[np.int64], last: NDArray[np.int64]) -> NDArray[np.int64]:
-    """How many pages the first record, the first two, ... lie in; both arrays ascend."""
-    news = last - np.maximum(first - 1, np.concatenate([[-1], last[:-1]]))
-    out: NDArray[np.int64] = np.cumsum(np.maximum(news, 0))
-    return out
 
 
 # ---- a file on a web server

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import errno
 import mmap
-import queue
 import threading
 import zlib
+from collections import deque
 from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Protocol
 
 import numpy as np
@@ -73,22 +74,23 @@ def _bytes(view: memoryview) -> NDArray[np.uint8]:
 class FileSink(Sink):
     """A file being written.
 
-    Large pieces are written by a thread of their own, and the disk is set to work on what is written by another, so
-    that making the next block, writing the last one and keeping those before overlap. System errors carry `name`,
-    not that of the hidden file. `sums` are of all that is written, without what is reserved: that is filled and
-    checked by the caller that makes it.
+    One thread writes large pieces, another brings what is written to the disk, so that both go on while the next
+    piece is made. System errors carry `name`, not that of the hidden file. `sums` are of all that is written, without
+    what is reserved: the caller that fills it checks it.
     """
 
-    _BEHIND = 4  # blocks that may wait to be written, which bounds the memory they hold
+    _BEHIND = 4  # pieces that may wait to be written, which bounds the memory they hold
     _SYNC_EVERY = 64 << 20  # bytes after which the disk is set to work
 
     def __init__(self, fd: int, name: str) -> None:
         self.fd, self.name, self.written = fd, name, 0
         self.sums = Sums()
-        self._waiting: queue.Queue[tuple[int, memoryview] | None] = queue.Queue(self._BEHIND)
+        self._writer: ThreadPoolExecutor | None = None
+        self._disk: ThreadPoolExecutor | None = None
+        self._jobs: deque[Future[None]] = deque()
+        self._synced: Future[None] | None = None
+        self._unsynced = 0
         self._failed: BaseException | None = None
-        self._due: queue.Queue[bool] = queue.Queue(1)  # what is written is to be kept; False ends it
-        self._threads: list[threading.Thread] = []
         self._map: NDArray[np.uint8] = np.empty(0, np.uint8)
 
     def write_at(self, offset: int, data: Data) -> None:
@@ -96,16 +98,18 @@ class FileSink(Sink):
         if len(view) < 1 << 16:
             self._put(offset, view)
             return
-        if not self._threads:
-            self._threads = [
-                threading.Thread(target=work, daemon=True) for work in (self._write_behind, self._sync_behind)
-            ]
-            for thread in self._threads:
-                thread.start()
-        if self._failed is None:
-            self._waiting.put((offset, view))
-        if self._failed is not None:
-            self.flush()
+        if self._writer is None:
+            self._writer, self._disk = ThreadPoolExecutor(1), ThreadPoolExecutor(1)
+        while len(self._jobs) >= self._BEHIND:
+            self._await(self._jobs.popleft())
+        self._jobs.append(self._writer.submit(self._put, offset, view))
+        self._unsynced += len(view)
+        if (
+            self._disk
+            and self._unsynced >= self._SYNC_EVERY
+            and (self._synced is None or self._synced.done())
+        ):
+            self._synced, self._unsynced = self._disk.submit(self.settle), 0
 
     def reserve(self, size: int) -> NDArray[np.uint8]:
         """As `Sink.reserve`, mapped; the disk's room is taken now, so that a full disk is an OSError here."""
@@ -137,11 +141,18 @@ class FileSink(Sink):
         return int(part.ctypes.data - self._map.ctypes.data)
 
     def flush(self) -> None:
-        if self._threads:
-            self._waiting.put(None)
-            for thread in self._threads:
-                thread.join()
-            self._threads = []
+        jobs = [*self._jobs, *([self._synced] if self._synced else [])]
+        for pool in (self._writer, self._disk):
+            if pool is not None:
+                pool.shutdown()
+        self._jobs.clear()
+        self._writer = self._disk = self._synced = None
+        self._await(*jobs)
+
+    def _await(self, *jobs: Future[None]) -> None:
+        """Raise the first failure of all jobs so far."""
+        for job in jobs:
+            self._failed = self._failed or job.exception()
         if self._failed is not None:
             raise self._failed
 
@@ -149,29 +160,6 @@ class FileSink(Sink):
         self.sums.add(offset, view)
         with system.said_of(self.name):
             system.write_at(self.fd, view, offset)
-
-    def _write_behind(self) -> None:
-        unsynced = 0
-        while (item := self._waiting.get()) is not None:
-            if self._failed is not None:
-                continue  # keep taking, so that the caller never waits on a full queue
-            offset, view = item
-            try:
-                self._put(offset, view)
-            except BaseException as error:
-                self._failed = error
-            unsynced += len(view)
-            if unsynced >= self._SYNC_EVERY and self._due.empty():
-                self._due.put(True)
-                unsynced = 0
-        self._due.put(False)
-
-    def _sync_behind(self) -> None:
-        while self._due.get():
-            try:
-                self.settle()
-            except BaseException as error:
-                self._failed = self._failed or error
 
 
 class _Held(Sink):

@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 from bgfmt.errors import CapabilityError, ClosedError, HeaderError, TruncatedError
 from bgfmt.storage import system
 from bgfmt.storage.system import PathLike
-from bgfmt.tables.rows import LazyRows, PairRows, Rows, wrapped
+from bgfmt.tables.rows import LazyRows, PairRows, Rows
 
 Piece = bytes | bytearray | memoryview
 _KINDS = {
@@ -379,16 +379,14 @@ class RangeRows(PairRows):
     def __init__(
         self, source: RangeSource, dtype: np.dtype[Any], shape: tuple[int, ...], offset: int
     ) -> None:
-        self._source, self._offset = source, offset
-        row, record = (length_of(shape[axes:]) * dtype.itemsize for axes in (1, 2))
+        row, record = (length_of(shape[axis:]) * dtype.itemsize for axis in (1, 2))
 
         def fetch(start: int, stop: int) -> NDArray[Any]:
             data = source.read(offset + start * row, (stop - start) * row)
             return np.frombuffer(data, dtype).reshape(stop - start, *shape[1:])
 
         def pick(numbers: NDArray[np.int64]) -> NDArray[Any]:
-            data = source.pick(offset, row, np.asarray(numbers, np.int64))
-            return data.view(dtype).reshape(len(numbers), *shape[1:])
+            return source.pick(offset, row, numbers).view(dtype).reshape(len(numbers), *shape[1:])
 
         def pairs(us: NDArray[np.int64], them: NDArray[np.int64]) -> NDArray[Any]:
             return source.pick(offset, record, us * shape[1] + them).view(dtype)
@@ -401,21 +399,9 @@ class RangeRows(PairRows):
         return length_of(self.shape) * self.dtype.itemsize
 
     def __getitem__(self, key: Any, /) -> Any:
-        """As of an ndarray; one entry, or arrays of entries, along the first two axes fetch these records alone."""
-        pair = isinstance(key, tuple) and len(key) == 2
-        if pair and len(self.shape) == 3 and type(key[0]) is type(key[1]) is int:
-            us, them = key
-            if 0 <= us < self.shape[0] and 0 <= them < self.shape[1]:  # one look-up, without arrays of one
-                width = self.shape[2] * self.dtype.itemsize
-                data = self._source.read(self._offset + (us * self.shape[1] + them) * width, width)
-                return np.frombuffer(data, self.dtype)
-        if pair and len(self.shape) == 2 and key[0] == slice(None) and isinstance(key[1], slice):
-            return _columns(self, key[1])
-        if isinstance(key, np.ndarray) and key.dtype.kind in "iu":
-            assert self._pick is not None
-            rows = self._pick(wrapped(key, len(self)).reshape(-1))
-            return rows.reshape(*key.shape, *self.shape[1:])
-        return super().__getitem__(key)
+        """As of an ndarray; some columns of all rows are still on demand."""
+        columns = isinstance(key, tuple) and len(self.shape) == len(key) == 2 and key[0] == slice(None)
+        return _columns(self, key[1]) if columns and isinstance(key[1], slice) else super().__getitem__(key)
 
 
 def _columns(rows: Rows, columns: slice) -> LazyRows:
@@ -427,7 +413,7 @@ def _columns(rows: Rows, columns: slice) -> LazyRows:
 
 
 class GuardedSource(RangeSource):
-    """A regular file read by `pread`: when someone cuts it short that is a TruncatedError, not the end of us."""
+    """A regular file read by `pread`: where someone cuts it short that is a TruncatedError, not the process's end."""
 
     def __init__(self, path: PathLike) -> None:
         self._fd = fd = open_regular(path)

@@ -128,14 +128,6 @@ def lock(fd: int) -> bool | None:
     return True
 
 
-def unlock(fd: int) -> None:
-    """Let go of a lock now: closing does not while a map of the file, which has it too, is still there."""
-    with contextlib.suppress(ImportError, OSError):
-        import fcntl
-
-        fcntl.flock(fd, fcntl.LOCK_UN)
-
-
 def _lock_msvcrt(fd: int) -> bool | None:
     try:
         import msvcrt

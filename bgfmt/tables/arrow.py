@@ -53,15 +53,12 @@ def schema(table: Table) -> Any:
 
 def batches(table: Table) -> Any:
     """Record batches of a table: one where nothing has to be made, else one each block."""
-    pa, said = pyarrow(), schema(table)
+    pa, names = pyarrow(), schema(table)
     arrays = table.arrays()
-    if all(isinstance(rows, np.ndarray) and rows.flags.c_contiguous for rows in arrays.values()):
-        columns = [_column(np.asarray(rows), table.sides) for rows in arrays.values()]
-        yield pa.RecordBatch.from_arrays(columns, schema=said)
-        return
-    for _, block in table.blocks():
+    mapped = all(isinstance(rows, np.ndarray) and rows.flags.c_contiguous for rows in arrays.values())
+    for block in [arrays] if mapped else (block for _, block in table.blocks()):
         columns = [_column(np.ascontiguousarray(block[name]), table.sides) for name in arrays]
-        yield pa.RecordBatch.from_arrays(columns, schema=said)
+        yield pa.RecordBatch.from_arrays(columns, schema=names)
 
 
 def _type(rows: Rows, sides: int) -> Any:
@@ -72,11 +69,8 @@ def _type(rows: Rows, sides: int) -> Any:
 
 def _column(rows: Array, sides: int) -> Any:
     """An array's numbers as they lie, a list for each entry."""
-    pa = pyarrow()
-    native = rows.astype(rows.dtype.newbyteorder("="), copy=False)
-    size = native.size
-    number = pa.from_numpy_dtype(native.dtype)
-    values = pa.Array.from_buffers(number, size, [None, pa.py_buffer(native.reshape(-1))])
-    if rows.ndim == sides:
-        return values
-    return pa.FixedSizeListArray.from_arrays(values, type=_type(rows, sides))
+    pa, native = pyarrow(), rows.astype(rows.dtype.newbyteorder("="), copy=False)
+    values = pa.array(native.reshape(-1))
+    return (
+        values if rows.ndim == sides else pa.FixedSizeListArray.from_arrays(values, type=_type(rows, sides))
+    )

@@ -374,6 +374,14 @@ class Numbered(Table):
             return f"{side} has a chequer on point {side.highest}, the table covers points 1 to {self.points}"
         return None
 
+    def number(self, asked: Side | Position) -> int:
+        reason = self.covers(asked)
+        if reason is not None:
+            raise (NotCoveredError if isinstance(asked, Side) == (self.sides == 1) else PositionError)(reason)
+        if isinstance(asked, Side):
+            return self.side_number(asked)
+        return self.side_number(asked.us) * self.positions + self.side_number(asked.them)
+
     def side_number(self, side: Side) -> int:
         """Position number of a covered side."""
         return side.number(self.points)
@@ -491,11 +499,6 @@ class OfOneSide(Numbered):
             return f"a {self.kind} table answers for one side at a time"
         return self.covers_side(asked)
 
-    def number(self, asked: Side | Position) -> int:
-        if not isinstance(asked, Side):
-            raise PositionError(f"a {self.kind} table answers for one side at a time")
-        return self._number_of(asked)
-
     def asked(self, number: int) -> Side:
         return self.side(self._within(number))
 
@@ -519,16 +522,8 @@ class OfBothSides(Numbered):
 
     def covers(self, asked: Side | Position) -> str | None:
         if not isinstance(asked, Position):
-            return f"a {self.kind} table needs both sides, the one on roll first"
+            return f"a {self.kind} table needs both sides, the one on roll first (side / side)"
         return self.covers_side(asked.us) or self.covers_side(asked.them)
-
-    def number(self, asked: Side | Position) -> int:
-        if not isinstance(asked, Position):
-            raise PositionError(f"a {self.kind} table needs both sides, the one on roll first (side / side)")
-        reason = self.covers(asked)
-        if reason:
-            raise NotCoveredError(reason)
-        return self.side_number(asked.us) * self.positions + self.side_number(asked.them)
 
     def asked(self, number: int) -> Position:
         us, them = divmod(self._within(number), self.positions)

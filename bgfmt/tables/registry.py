@@ -6,10 +6,10 @@ packages' metadata on first use; the module behind a name is imported when that 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from functools import cache
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache, cached_property
 from importlib.metadata import EntryPoint, EntryPoints, entry_points
-from typing import Generic, TypeVar, cast
+from typing import Any, Generic, TypeVar, cast
 
 from bgfmt.errors import MissingExtraError
 
@@ -26,15 +26,15 @@ class Registry(Mapping[str, T], Generic[T]):
     """What packages offer in one group, by name, in order of names.
 
     An entry that cannot be loaded counts as absent, so that one broken guest does not disturb the others; `broken`
-    says why, by name.
+    says why, by name. make : what is offered, of what an entry point names.
     """
 
-    def __init__(self, group: str) -> None:
-        self.group = group
+    def __init__(self, group: str, make: Callable[[Any], T] = lambda value: cast(T, value)) -> None:
+        self.group, self._make = group, make
         self.broken: dict[str, str] = {}
         self._loaded: dict[str, T] = {}
 
-    @property
+    @cached_property
     def points(self) -> dict[str, EntryPoint]:
         """The entry points of the group, by name; nothing is imported."""
         return {point.name: point for point in _installed().select(group=self.group)}
@@ -48,7 +48,7 @@ class Registry(Mapping[str, T], Generic[T]):
             if name in self.broken or name not in self.points:
                 raise KeyError(name)
             try:
-                self._loaded[name] = self.points[name].load()
+                self._loaded[name] = self._make(self.points[name].load())
             except MissingExtraError:  # the user can install it
                 raise
             except Exception as error:  # a guest may fail in any way

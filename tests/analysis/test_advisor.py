@@ -342,13 +342,7 @@ def test_bounds_hold_over_whole_tables() -> None:
         off = np.abs(stored.lookup_many(us[keep], them[keep]) - exact.lookup_many(us[keep], them[keep])).max(
             axis=0
         )
-        assert (off <= libraries_error(stored)).all()
-
-
-def libraries_error(table: TwoSided) -> np.ndarray:
-    from bgfmt.analysis.choose import known_error
-
-    return known_error(table)
+        assert (off <= stored.known_errors).all()
 
 
 def test_decide_refuses_or_goes_by_the_rule() -> None:

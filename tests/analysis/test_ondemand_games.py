@@ -9,13 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bgfmt import met
-from bgfmt.analysis.ondemand import plan_money, solve_match, solve_money, solving
-from bgfmt.analysis.ondemand.answers import Games, match_columns
+from bgfmt.analysis.ondemand import Games, plan_money, solve_match, solve_money
 from bgfmt.game.board import Position, Side
 from bgfmt.game.moves import ROLLS, legal_plays
 from bgfmt.met.score import Score
-from bgfmt.solver import columns
-from bgfmt.solver.columns import Columns
 
 XG2 = met.load()
 SIDE = st.lists(st.integers(1, 8), min_size=1, max_size=4).map(
@@ -120,26 +117,3 @@ def test_a_bound_of_memory() -> None:
     assert kept.money(positions[0], False) is None  # made room for the others
     assert kept.money(positions[-1], False) is not None
     assert kept.money(large, False) is None  # too large to keep
-
-
-@settings(max_examples=40, deadline=None)
-@given(SIDE, st.booleans(), st.booleans())
-def test_both_sides_alike(side: Side, last_point: bool, jacoby: bool) -> None:
-    """A pair of boards that serves both ways round is what it is when each way is calculated by itself."""
-    position = Position(side, side)
-    kept = match_columns(position, Score((1, 1), XG2)) if last_point else columns.for_money(jacoby=jacoby)
-    work = solving.plan(position, len(kept))
-    assert kept.mirror() is not None
-    whole = solving.solve(work, kept, threads=2).start()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Columns, "mirror", lambda self: None)
-        each = solving.solve(work, kept, threads=1).start()
-    assert whole.on_roll.tolist() == each.on_roll.tolist()
-    for roll in range(21):
-        places = whole.plays(roll)
-        assert whole.after[places].tolist() == each.after[places].tolist()
-
-
-def test_sides_of_which_the_table_thinks_differently() -> None:
-    position, score = Position(Side(1, 1), Side(1, 1)), Score((2, 3), XG2)
-    assert match_columns(position, score).mirror() is None

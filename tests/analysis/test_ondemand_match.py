@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bgfmt import met
-from bgfmt.analysis import exact_equities
+from bgfmt.analysis import exact_equities, solving
 from bgfmt.analysis.match import TIE, MatchCube
-from bgfmt.analysis.ondemand import plan_match, scores_grid, solve_match, solve_money, solving
+from bgfmt.analysis.ondemand import plan_match, scores_grid, solve_match, solve_money
 from bgfmt.errors import NotCoveredError, PositionError
 from bgfmt.game.board import Position, Side
 from bgfmt.met import Met

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 import bgfmt
 from bgfmt.analysis import Advisor
-from bgfmt.analysis.ondemand import solve_side
+from bgfmt.analysis.solving import solve_side
 from bgfmt.cli import cli, run
 from bgfmt.errors import NotCoveredError, PositionError, TooMuchWorkError
 from bgfmt.game.board import Position, Side

@@ -234,3 +234,27 @@ print("numba" in sys.modules)
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
+
+
+@pytest.mark.parametrize(
+    ("cube", "shown", "hidden"),
+    [
+        ("0:0:1", ["Centered cube: "], ["Own cube"]),
+        ("1:1:1", ["Own cube: "], ["Centered cube"]),
+        ("1:-1:1", ["The other side owns the cube"], ["Centered cube", "Own cube"]),
+    ],
+)
+def test_an_identifier_says_which_cube_there_is(ask, cube, shown, hidden):
+    """Only the decision that can be made is shown, and any other with --cube."""
+    text = f"XGID=-BCBB----------------abbc-:{cube}:00:0:0:0:0:10"
+    code, out, _ = ask(f"cube gnubg_os0.bd {text} --no-settle")
+    assert code == 0
+    assert all(words in out for words in shown)
+    assert not any(words in out for words in hidden)
+    assert "Own cube: " in ask(f"cube gnubg_os0.bd {text} --no-settle --cube owned")[1]
+    both = ask("cube gnubg_os0.bd dwMAAN4FAAAAAA --no-settle")[1]  # which says nothing of a cube
+    assert "Centered cube: " in both
+    assert "Own cube: " in both
+    data = json.loads(ask(f"cube gnubg_os0.bd {text} --no-settle --json")[1])
+    assert data["centered_cube"]["cube"] == "centered"
+    assert data["owned_cube"]["cube"] == "owned"

@@ -24,7 +24,7 @@ from bgfmt.errors import (
     TruncatedError,
 )
 from bgfmt.files.convert import convert, save
-from bgfmt.formats.match import BgfmtMatch, check_blocks
+from bgfmt.formats.match import BgfmtMatch
 from bgfmt.game.board import Position, Side
 from bgfmt.met import Met
 from bgfmt.met.score import Score
@@ -265,10 +265,11 @@ def test_damaged_blocks_are_named(tmp_path: Path) -> None:
     path = tmp_path / "a.bgm"
     save(match_score(6, 4, (3, 5), XG2), path)
     data = bytearray(path.read_bytes())
-    assert list(check_blocks(Source.from_bytes(bytes(data)))) == []
-    data[1_000_000] ^= 4
-    (found,) = check_blocks(Source.from_bytes(bytes(data)))
-    assert found.offset <= 1_000_000 < found.offset + (1 << 20)
+    for change, rules in ((0, []), (4, ["sums of the blocks"])):
+        data[1_000_000] ^= change
+        source = Source.from_bytes(bytes(data))
+        table, extent = BgfmtMatch().read(source)
+        assert [fault.rule for fault in BgfmtMatch().audit(source, table, extent)] == rules
 
 
 def test_mutations_are_refused_in_a_line(tmp_path: Path) -> None:

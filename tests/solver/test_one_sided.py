@@ -292,7 +292,7 @@ def test_plans_grow_and_read_as_sentences() -> None:
     assert plan("one-sided", 13).memory == pytest.approx(9.27e9, rel=0.05)
     assert plan("one-sided", 6, compressed=False).output == 40 + 128 * 54264
     with pytest.raises(SolverError, match="no solver of"):
-        plan("hypergammon")
+        plan("nothing")
 
 
 def test_importing_the_solver_does_not_wake_numba() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -274,13 +275,13 @@ def test_the_time_is_said_before_and_the_default_proves_whatever_the_size(golden
 
 
 def test_a_large_table_of_zeros_is_damaged(tmp_path: Path) -> None:
-    """300 MB of zeros under the name of a three-chequer table."""
-    path = tmp_path / "hyper3.bd"
-    with open(path, "wb") as file:
-        file.write(b"gnubg-H3" + b"x" * 31 + b"\n")
-        file.truncate(40 + 3276**2 * 28)
-    for more in ({}, {"quick": True}):
-        report = bgfmt.verify(path, **more)  # type: ignore[arg-type]
+    """300 MB of zeros under the name of a three-chequer table, and all entries of a smaller one."""
+    for chequers, quick in ((3, True), (2, False)):
+        path = tmp_path / f"hyper{chequers}.bd"
+        with open(path, "wb") as file:
+            file.write(b"gnubg-H%d" % chequers + b"x" * 31 + b"\n")
+            file.truncate(40 + math.comb(25 + chequers, chequers) ** 2 * 28)
+        report = bgfmt.verify(path, quick=quick)
         assert report.exit_code == 1, report.verdict
 
 

@@ -17,21 +17,21 @@ from importlib import import_module
 from importlib.util import find_spec
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
+from uuid import uuid4
 
 from bgfmt.errors import BgfmtError, CapabilityError, ClusterError, MissingExtraError
-from bgfmt.solver.workers import Waiting, Workers, none
+from bgfmt.solver.workers import Workers, none
 
 VERSION: str = import_module("bgfmt").__version__
 K = TypeVar("K")
 R = TypeVar("R")
 LOCAL = re.compile(r"local:([1-9]\d{0,3})")
 REMOTE = re.compile(r"(tcp|tls|ws|wss|ucx)://([^\s/]+):(\d{1,5})")
-TRIES = 3  # to start a local cluster, and to do a task on whose workers too many ended
+TRIES = 3  # to start a local cluster
 LISTENING = 10  # seconds in which somebody has to listen at the address of a scheduler
 ANSWERING = 60  # seconds in which a scheduler has to answer
 STARTING = 120  # seconds in which a first worker has to be there
 COUNTING = 1.0  # seconds after which workers are counted again
-GETTING = 20  # seconds in which the result of a finished task has to come
 MOST_GREETING = 1 << 20  # bytes; a scheduler says first how long its greeting is, in 8 bytes
 SETTINGS = {
     "distributed.scheduler.allowed-failures": 1000,
@@ -51,11 +51,12 @@ class DaskWorkers(Workers):
 
     def __init__(self, address: str, announce: Callable[[str], None] | None = None) -> None:
         self._wanted = self.count(address) or 0
-        if find_spec("distributed") is None:
+        try:
+            distributed: Any = import_module("distributed")
+            dask: Any = import_module("dask")
+        except ImportError:
             install = "pip install '.[cluster]' in a checkout of bgfmt"
-            raise MissingExtraError(f"a cluster needs Dask: {install}", install)
-        distributed: Any = import_module("distributed")
-        dask: Any = import_module("dask")
+            raise MissingExtraError(f"a cluster needs Dask: {install}", install) from None
         self.address = address
         self._closing = contextlib.ExitStack()
         self._closing.enter_context(_quiet())
@@ -119,64 +120,46 @@ class DaskWorkers(Workers):
     def run(
         self, function: Callable[[K], R], keys: Sequence[K], after: Callable[[K], Iterable[K]] = none
     ) -> Iterator[R]:
-        """No more tasks are given out than there are threads, so that none waits behind another on a busy worker."""
+        """All tasks are given out at once, each behind those that it waits for, so that the dashboard counts them."""
         distributed: Any = import_module("distributed")
-        waiting = Waiting(keys, after)
-        place = {key: at for at, key in enumerate(keys)}
-        jobs: dict[Any, K] = {}
-        tries: dict[K, int] = {}
         ended: SimpleQueue[Any] = SimpleQueue()
-
-        def give(some: Iterable[K]) -> None:
-            for key in some:
-                job = self._client.submit(_call, VERSION, function, key, pure=False, priority=-place[key])
-                jobs[job] = key
-                job.add_done_callback(ended.put)
-
-        def again(key: K, error: Exception) -> None:
-            tries[key] = tries.get(key, 0) + 1
-            if tries[key] > TRIES:
-                raise error
-            give([key])
-
+        jobs: dict[Any, Any] = {}
+        name, solve = getattr(function, "__name__", "task"), uuid4().hex
         try:
-            while True:
-                give(waiting.take(self._threads() - len(jobs)))
-                if not jobs:
-                    return
-                try:
-                    job = ended.get(timeout=COUNTING)
-                except Empty:
-                    if self._client.status not in ("running", "connecting"):
-                        raise ClusterError(self.address, "the cluster was lost") from None
-                    continue
-                key = jobs.pop(job)
-                if job.status == "error":
-                    error = job.exception()
-                    words = (
-                        error if isinstance(error, BgfmtError) else ClusterError(self.address, _plain(error))
-                    )
-                    if not isinstance(error, distributed.KilledWorker):
-                        raise words
-                    again(key, words)
-                    continue
-                if job.status != "finished":
-                    raise ClusterError(self.address, "the cluster was lost")
-                waiting.done(key)
-                give(
-                    waiting.take(self.workers - len(jobs))
-                )  # first, so that no worker waits for what follows
-                try:
-                    result = job.result(timeout=GETTING)
-                except TimeoutError as error:  # the worker ended that had the result
-                    again(key, error)
-                    continue
-                yield result
+            for place, key in enumerate(keys):
+                before = [jobs[k] for k in after(key) if k in jobs]
+                jobs[key] = self._client.submit(
+                    _call, VERSION, function, key, before, key=f"{name}-{solve}-{place}", priority=-place
+                )
+                jobs[key].add_done_callback(ended.put)
+            for _ in keys:
+                yield self._result(self._next(ended))
         except (OSError, TimeoutError, distributed.CancelledError) as error:
             raise ClusterError(self.address, f"the cluster was lost ({_plain(error)})") from None
         finally:
             with contextlib.suppress(Exception):
-                self._client.cancel(list(jobs), force=True)
+                self._client.cancel(list(jobs.values()), force=True)
+
+    def _next(self, ended: SimpleQueue[Any]) -> Any:
+        """The next task that ends; TimeoutError or ClusterError where nobody is left to do any."""
+        while True:
+            try:
+                return ended.get(timeout=COUNTING)
+            except Empty:
+                self._threads()
+                if self._client.status not in ("running", "connecting"):
+                    raise ClusterError(self.address, "the cluster was lost") from None
+
+    def _result(self, job: Any) -> Any:
+        """What a task gave; the error that ended it, in one line."""
+        if job.status == "error":
+            error = job.exception()
+            raise error if isinstance(error, BgfmtError) else ClusterError(self.address, _plain(error))
+        if job.status == "cancelled":
+            raise ClusterError(self.address, "the cluster was lost")
+        return job.result(
+            timeout=STARTING
+        )  # a worker that ended with it is replaced by one that makes it again
 
     def _check_installed(self) -> None:
         """RuntimeError where a worker has no bgfmt, if it is installed here: its first task would end the worker."""
@@ -282,8 +265,8 @@ def _plain(error: BaseException) -> str:
     return " ".join(text.split())[:200] or type(error).__name__
 
 
-def _call(version: str, function: Callable[[Any], Any], key: Any) -> Any:
-    """On a worker: the task. Errors become text, since not every error pickles."""
+def _call(version: str, function: Callable[[Any], Any], key: Any, _before: list[Any]) -> Any:
+    """On a worker: the task, once those before it are done. Errors become text, since not every error pickles."""
     if version != VERSION:
         raise RuntimeError(f"a worker has bgfmt {VERSION}, not {version}")
     try:

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bgfmt.extras.lab.tables import MILLION
 from bgfmt.extras.lab.tables.expected_points import ExpectedPoints
-from bgfmt.extras.lab.tables.gillogly import MILLION, POINTS, ROLLS, Gillogly, domain_ids
+from bgfmt.extras.lab.tables.gillogly import POINTS, ROLLS, Gillogly, domain_ids
 from bgfmt.game import board
 from bgfmt.game.board import Position, Side
 from bgfmt.tables import Table

@@ -50,6 +50,7 @@ __all__ = [
     "position_id",
     "position_ids",
     "position_key",
+    "says_cube",
     "xgid",
 ]
 
@@ -123,6 +124,15 @@ def _named_inside(text: str) -> Iterator[tuple[Callable[[str], GameState], str]]
     if not positions:
         for match in _MATCH_ID.finditer(text):
             yield from_match_id, match[1]
+
+
+def says_cube(text: str) -> bool:
+    """Whether a text that `parse` reads says where the cube lies: counts and a Position ID alone do not."""
+    text = text.strip("\0\r\n\t ")
+    if re.fullmatch(rf"{SIDE}/{SIDE}|[A-Za-z0-9+/]{{14}}|[A-P]{{20}}", text):
+        return False
+    names = list(_named_inside(text))
+    return not names or any(read is not from_gnubg_id or ":" in name for read, name in names)
 
 
 def parse_position(text: str) -> Position:

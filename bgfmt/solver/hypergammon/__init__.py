@@ -181,45 +181,16 @@ def hypergammon(
     chequers: int,
     *,
     recipe: Literal["gnubg", "exact"] = "gnubg",
-    threshold: float | None = None,
-    restart: Hypergammon | Iteration | None = None,
-    most_sweeps: int = MOST_SWEEPS,
-    threads: int | None = None,
     sweeping: Sweeping | None = None,
+    **how: Any,
 ) -> Iteration:
-    """Solve hypergammon of 1, 2 or 3 chequers a side.
+    """Solve hypergammon of 1, 2 or 3 chequers a side; arguments and errors as of `sweeps`.
 
-    Parameters
-    ----------
-    recipe
-        ``gnubg`` makes the numbers of gnubg's makehyper; ``exact`` float64 and the rules of backgammon throughout.
-    threshold
-        Sweeps go on while a number changes by more (default 1e-5 under ``gnubg``, as makehyper's, 1e-12 under
-        ``exact``). 0 may never be reached.
-    restart
-        Numbers to begin with: a table, as makehyper's `-r`, or an `Iteration`, which goes on as if never left.
-    most_sweeps
-        Sweeps after which to stop in any case; the result says whether it has converged.
-    sweeping
-        Called after each sweep with its number and the greatest change.
-
-    Raises
-    ------
-    SolverError
-        No such number of chequers, recipe or threshold; a restart from another kind of numbers; too little memory.
+    sweeping : called after each sweep with its number and the greatest change.
     """
-    last = None
-    for last in sweeps(
-        chequers,
-        recipe=recipe,
-        threshold=threshold,
-        restart=restart,
-        most_sweeps=most_sweeps,
-        threads=threads,
-    ):
+    for last in sweeps(chequers, recipe=recipe, **how):
         if sweeping is not None:
             sweeping(last.sweeps, last.change)
-    assert last is not None
     return last
 
 
@@ -232,18 +203,38 @@ def sweeps(
     most_sweeps: int = MOST_SWEEPS,
     threads: int | None = None,
 ) -> Iterator[Iteration]:
-    """As `hypergammon`, but gives the state after every sweep; its values are changed by the next one."""
+    """The states of a solve after every sweep; the next one changes the values of the last.
+
+    Parameters
+    ----------
+    recipe
+        ``gnubg`` makes the numbers of gnubg's makehyper; ``exact`` float64 and the rules of backgammon throughout.
+    threshold
+        Sweeps go on while a number changes by more (default 1e-5 under ``gnubg``, as makehyper's, 1e-12 under
+        ``exact``). 0 may never be reached.
+    restart
+        Numbers to begin with: a table, as makehyper's `-r`, or an `Iteration`, which goes on as if never left.
+    most_sweeps
+        Sweeps after which to stop in any case, 1 at least; the result says whether it has converged.
+
+    Raises
+    ------
+    SolverError
+        No such number of chequers, recipe or threshold; a restart from another kind of numbers; too little memory.
+    """
     limit = check_solve(chequers, recipe, threshold)
-    _check(chequers, recipe, restart)
+    if restart is not None and restart.chequers != chequers:
+        raise SolverError(f"a solve of {chequers} chequers cannot begin with numbers of {restart.chequers}")
+    if isinstance(restart, Iteration) and restart.recipe != recipe:
+        raise SolverError(f"a solve by recipe {recipe} cannot go on from one by recipe {restart.recipe}")
     try:
         solve = _Solve(chequers, recipe, restart, thread_count(threads))
     except MemoryError:
         needed = memory_needed(chequers, recipe)
         raise SolverError(f"too little memory: {needed:,} bytes needed") from None
-    done = restart.sweeps if isinstance(restart, Iteration) else 0
-    for _ in range(max(1, most_sweeps)):
+    begin = restart.sweeps if isinstance(restart, Iteration) else 0
+    for done in range(begin + 1, begin + max(1, most_sweeps) + 1):
         change = solve.sweep()
-        done += 1
         if _guesses(chequers, recipe) and change > limit:
             solve.guess(done)
         converged = not change > limit
@@ -266,15 +257,6 @@ def check_solve(chequers: int, recipe: str, threshold: float | None) -> Any:
     if not 0 <= limit <= 1:
         raise SolverError(f"a threshold lies between 0 and 1, not at {limit}")
     return np.float32(limit) if recipe == "gnubg" else float(limit)
-
-
-def _check(chequers: int, recipe: str, restart: Hypergammon | Iteration | None) -> None:
-    if restart is None:
-        return
-    if restart.chequers != chequers:
-        raise SolverError(f"a solve of {chequers} chequers cannot begin with numbers of {restart.chequers}")
-    if isinstance(restart, Iteration) and restart.recipe != recipe:
-        raise SolverError(f"a solve by recipe {recipe} cannot go on from one by recipe {restart.recipe}")
 
 
 class _Solve:

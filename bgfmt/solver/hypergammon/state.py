@@ -12,22 +12,22 @@ It is written whole beside the old one and takes its place, so that there is alw
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
 import struct
-from pathlib import Path
 
 import numpy as np
 
 from bgfmt.errors import SolverError
 from bgfmt.game import board
 from bgfmt.solver.hypergammon import PLACES, Iteration
-from bgfmt.storage import PathLike, create
+from bgfmt.storage import PathLike, create, open_source
 from bgfmt.tables import Hypergammon
 
 MAGIC = b"bgfmt sweeps 1\n\n"
-MOST_TEXT = 1 << 16  # bytes of a description
+SUM = hashlib.sha256().digest_size
 
 
 def begun_with(restart: Hypergammon | None) -> str:
@@ -42,10 +42,9 @@ def begun_with(restart: Hypergammon | None) -> str:
 
 def is_state(path: PathLike) -> bool:
     """Whether a file is the state of a hypergammon solve."""
-    if not Path(path).is_file():
-        return False
-    with open(path, "rb") as file:
-        return file.read(len(MAGIC)) == MAGIC
+    with contextlib.suppress(OSError), open_source(path, guard=True) as source:
+        return bytes(source.buffer[: len(MAGIC)]) == MAGIC
+    return False
 
 
 def write(iteration: Iteration, path: PathLike, begun: str) -> None:
@@ -56,8 +55,8 @@ def write(iteration: Iteration, path: PathLike, begun: str) -> None:
     }  # fmt: skip
     text = json.dumps(facts).encode()
     digest = hashlib.sha256()
+    little = iteration.values.dtype.newbyteorder("<")
     with create(path, force=True) as sink:
-        little = iteration.values.dtype.newbyteorder("<")
         for part in (MAGIC + struct.pack("<I", len(text)) + text, *iteration.values):
             data = part if isinstance(part, bytes) else part.astype(little).tobytes()
             digest.update(data)
@@ -73,35 +72,23 @@ def read(path: PathLike, chequers: int, recipe: str, begun: str) -> Iteration:
     SolverError
         The file is no state, is damaged, or is the state of another solve.
     """
-    name = os.fspath(path)
+    name, n = os.fspath(path), board.count(PLACES, chequers)
     if not is_state(path):
         raise SolverError(f"{name}: not the state of a hypergammon solve")
-    digest = hashlib.sha256()
-    with open(path, "rb") as file:
-
-        def take(size: int) -> bytes:
-            data = file.read(size)
-            if len(data) != size:
-                raise SolverError(f"{name}: cut short")
-            digest.update(data)
-            return data
-
-        size = struct.unpack("<I", take(len(MAGIC) + 4)[len(MAGIC) :])[0]
-        if size > MOST_TEXT:
-            raise SolverError(f"{name}: damaged at byte {len(MAGIC)}")
+    with open_source(path) as source:
+        data = source.buffer
+        if hashlib.sha256(data[:-SUM]).digest() != bytes(data[-SUM:]):
+            raise SolverError(f"{name}: damaged or cut short: its checksum does not fit")
         try:
-            facts = json.loads(take(size))
-            same = [facts["chequers"], facts["recipe"], facts["begun"]] == [chequers, recipe, begun]
+            begin = len(MAGIC) + 4 + int.from_bytes(data[len(MAGIC) : len(MAGIC) + 4], "little")
+            facts = json.loads(bytes(data[len(MAGIC) + 4 : begin]))
+            solve = facts["chequers"], facts["recipe"], facts["begun"]
             sweeps, change = int(facts["sweeps"]), float(facts["change"])
         except (ValueError, KeyError, TypeError, RecursionError):
-            raise SolverError(f"{name}: damaged at byte {len(MAGIC) + 4}") from None
-        if not same:
-            what = f"{facts.get('chequers')} chequers, recipe {facts.get('recipe')}"
-            raise SolverError(f"{name}: the state of another solve ({what})")
-        n = board.count(PLACES, chequers)
-        values = np.empty((n, n, 10), "<f4" if recipe == "gnubg" else "<f8")
-        for row in values:
-            row[:] = np.frombuffer(take(row.nbytes), values.dtype).reshape(n, 10)
-        if file.read(digest.digest_size + 1) != digest.digest():
-            raise SolverError(f"{name}: its checksum does not fit")
+            raise SolverError(f"{name}: damaged at byte {len(MAGIC)}") from None
+        if solve != (chequers, recipe, begun):
+            raise SolverError(f"{name}: the state of another solve ({solve[0]} chequers, recipe {solve[1]})")
+        dtype = np.dtype("<f4" if recipe == "gnubg" else "<f8")
+        source.need(begin + n * n * 10 * dtype.itemsize + SUM)
+        values = source.array(dtype, (n, n, 10), begin).copy()
     return Iteration(chequers, recipe, values, sweeps, change, False)

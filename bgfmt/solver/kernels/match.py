@@ -18,22 +18,9 @@ TILE = 1024  # lanes of a row taken together
 
 @njit()
 def solve_block(
-    first: int,
-    last: int,
-    ring: Any,
-    ends: Any,
-    ring_results: Any,
-    results: Any,
-    gains: Any,
-    doubling_a: Any,
-    doubling_b: Any,
-    won: Any,
-    columns_a: Any,
-    columns_b: Any,
-    numbers: Any,
-    near: Any,
-    out: Any,
-) -> None:
+    first: int, last: int, ring: Any, ends: Any, ring_results: Any, results: Any, gains: Any, doubling_a: Any,
+    doubling_b: Any, won: Any, columns_a: Any, columns_b: Any, numbers: Any, near: Any, out: Any,
+) -> None:  # fmt: skip
     """Boards first..last-1 of a, of one pip count, in pip order, against all of b.
 
     ring (rows, n * K): what a pair is worth to a when b is on roll, row u % rows for board u; rows of what the boards

@@ -29,16 +29,8 @@ class Lines(NamedTuple):
 
 @njit()
 def squares(
-    us: Any,
-    ts: Any,
-    reach: Any,
-    starts: Any,
-    lines: Lines,
-    rolls: RollResults,
-    columns: int,
-    made: Any,
-    target: Any,
-) -> None:
+    us: Any, ts: Any, reach: Any, starts: Any, lines: Lines, rolls: RollResults, columns: int, made: Any, target: Any
+) -> None:  # fmt: skip
     """All records of blocks us[0]..us[1]-1 on roll against blocks ts[0]..ts[1]-1; starts, the first place of each.
 
     reach : the first place that their plays may lead to, and past the last. made (records * columns,) uint16 takes

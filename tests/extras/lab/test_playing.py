@@ -21,11 +21,11 @@ from bgfmt.extras.hosts.external import Player, Session
 from bgfmt.extras.hosts.ubgi import Engine as Ubgi
 from bgfmt.extras.lab import engine
 from bgfmt.extras.lab.engine.bkg import Bkg
-from bgfmt.extras.lab.playing import person, referee, series
+from bgfmt.extras.lab.playing import Quit, person, referee, series
 from bgfmt.extras.lab.playing.dice import Listed, Seeded, Thrown
-from bgfmt.extras.lab.playing.person import Person, Quit
-from bgfmt.extras.matches.write_mat import write_mat
-from bgfmt.extras.matches.write_sgf import write_sgf
+from bgfmt.extras.lab.playing.person import Person
+from bgfmt.extras.matches.mat import write_mat
+from bgfmt.extras.matches.sgf import write_sgf
 from bgfmt.game.board import Position, Side
 from bgfmt.game.identifiers import fibs, from_gnubg_id, parse
 from bgfmt.game.moves import Play, legal_plays
@@ -73,18 +73,23 @@ def test_dice_that_are_said() -> None:
     assert "a roll is two dice" in told[0]
 
 
+def played(players: referee.Players, dice: Seeded, setting: referee.Setting, games: int) -> series.Series:
+    """A series by the referee."""
+    return series.of_games(referee.play_match(players, dice, setting, games=games).games)
+
+
 # -- referee and series --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("cube", [False, True])
 def test_the_compiled_series_is_the_referees(cube: bool) -> None:
     setting = referee.Setting(cube=cube)
-    slow = series.played((BKG, BKG), Seeded(3), setting, 4)
+    slow = played((BKG, BKG), Seeded(3), setting, 4)
     fast = series.compiled(BKG, setting, 4, 3)
     assert slow.points.tolist() == fast.points.tolist()
     assert (slow.gammons, slow.backgammons) == (fast.gammons, fast.backgammons)
     bearoff = referee.Setting(position=BEAROFF, first=0, cube=cube)
-    slow, fast = series.played((BKG, BKG), Seeded(8), bearoff, 30), series.compiled(BKG, bearoff, 30, 8)
+    slow, fast = played((BKG, BKG), Seeded(8), bearoff, 30), series.compiled(BKG, bearoff, 30, 8)
     assert slow.points.tolist() == fast.points.tolist()
 
 
@@ -140,7 +145,7 @@ def test_an_engine_that_breaks_the_rules_is_stopped() -> None:
 
 
 def test_bkg_beats_the_random_mover() -> None:
-    found = series.played((BKG, RandomMover({"seed": "4"})), Seeded(4), referee.Setting(cube=False), 5)
+    found = played((BKG, RandomMover({"seed": "4"})), Seeded(4), referee.Setting(cube=False), 5)
     assert found.wins == 5
 
 
@@ -228,6 +233,62 @@ def test_two_persons_and_a_referee(
     assert "White      5-1: " in said
     assert "White wins" in said or "player" not in said.splitlines()[-1]
     assert matches.read(out)[0].games[0].result is not None
+
+
+def test_what_was_played_is_written_when_a_person_quits(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    dice, out = tmp_path / "dice", tmp_path / "game.sgf"
+    dice.write_text("65 21 31 11 64 52 61 43")
+    words = ["bkg", "--dice", str(dice), "-o", str(out)]
+    assert talk(["24/13", "1", "quit"], *words, monkeypatch=monkeypatch) == 0
+    assert "given up" in capsys.readouterr().out
+    (match,) = matches.read(out)
+    assert match.games[0].result is None
+    assert [record.dice for record in match.games[0].records if record.dice][:3] == [(6, 5), (2, 1), (3, 1)]
+
+
+def test_hint_undo_and_the_flag_of_doubling(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    dice, out = tmp_path / "dice", tmp_path / "game.sgf"
+    dice.write_text("65 21 31 11 64 52 61 43")
+    lines = [
+        "undo",
+        "24/18 13/8",
+        "hint",
+        "undo",
+        "hint",
+        "24/13",
+        "doubling",
+        "8/5 6/5",
+        "no",
+        "doubling",
+        "1",
+    ]
+    words = ["bkg", "--dice", str(dice), "-o", str(out)]
+    assert talk(lines, *words, monkeypatch=monkeypatch) == 0
+    said = capsys.readouterr().out
+    assert said.count("bkg plays ") == 2
+    assert said.count("bkg        2-1: ") == 2  # the same roll after the play was taken back
+    assert said.count("* you, double to 2? ") == 1
+    assert "asked about doubling before each roll" in said
+    assert "no longer asked" in said
+    records = [r for r in matches.read(out)[0].games[0].records if r.dice]
+    assert [r.dice for r in records][:4] == [(6, 5), (2, 1), (3, 1), (1, 1)]
+    assert str(records[0].after) == str(read_play("24/13", (6, 5)).result)
+
+
+def test_another_game_is_asked_for(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    out = tmp_path / "games.sgf"
+    words = ["bkg", "--position", "1 / 1", "--seed", "1", "-o", str(out)]
+    assert talk(["yes", "no"], *words, monkeypatch=monkeypatch) == 0
+    assert capsys.readouterr().out.count("another game? ") == 2
+    assert len(matches.read(out)) == 2 or len(matches.read(out)[0].games) == 2
+    assert talk([], *words[:-2], "--games", "2", monkeypatch=monkeypatch) == 0
+    assert "another game?" not in capsys.readouterr().out
 
 
 def test_a_person_resigns_and_takes() -> None:

@@ -333,6 +333,31 @@ def test_a_sample_is_that_of_its_seed() -> None:
     assert first.sides(7).us.chequers == 15
 
 
+def test_a_sample_has_an_error_and_the_places_that_it_leaves_open(capsys: pytest.CaptureFixture[str]) -> None:
+    """The spread over seeds is what the standard error says, and nothing is ranked beyond it."""
+    seeds = [rule_quality(chequers=(15, 15), sample=1000, seed=seed)[0] for seed in range(12)]
+    tallies = [results(one)["isight"].double for one in seeds]
+    spread = float(np.std([tally.mean for tally in tallies], ddof=1))
+    assert 0.5 < spread / float(np.mean([tally.error for tally in tallies])) < 2
+    one = seeds[0]
+    places = dict(zip(results(one), one.places("double"), strict=True))
+    assert places["isight"] != (places["isight"][0],) * 2
+    assert places["8-9-12"][0] > places["w-z1"][1]
+    assert run(["study", "rules", "--chequers", "15", "--sample", "300", "--json"]) == 0
+    (section,) = json.loads(capsys.readouterr().out)["sections"]
+    assert all(rule["take"]["standard_error"] > 0 for rule in section["rules"])
+    assert run(["study", "rules", "--chequers", "15", "--sample", "300"]) == 0
+    said = capsys.readouterr().out
+    assert "st. error  place" in said
+    assert "within twice the standard error of the sample and 0.0016" in said
+
+
+def test_every_pair_judged_exactly_has_certain_places(money: Section) -> None:
+    places = money.places("double")
+    assert sorted(places) == [(k, k) for k in range(1, len(PUBLISHED) + 1)]
+    assert {money.error(tallies.double) for tallies in money.results.values()} == {0.0}
+
+
 def test_a_rounded_table_judges_nearly_as_the_exact_one(exact: TwoSided) -> None:
     import bgfmt
 

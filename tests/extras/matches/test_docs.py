@@ -5,7 +5,7 @@ from __future__ import annotations
 import doctest
 
 import bgfmt.extras.matches.plays
-import bgfmt.game.text
+import bgfmt.game.drawing
 from tests.conftest import ROOT
 
 
@@ -16,7 +16,7 @@ def test_the_page() -> None:
 
 
 def test_docstrings() -> None:
-    for module in (bgfmt.extras.matches.plays, bgfmt.game.text):
+    for module in (bgfmt.extras.matches.plays, bgfmt.game.drawing):
         done = doctest.testmod(module)
         assert done.attempted > 0
         assert done.failed == 0

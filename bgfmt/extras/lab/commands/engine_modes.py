@@ -18,16 +18,17 @@ from bgfmt.extras.lab import engine
 from bgfmt.extras.lab.engine import Engine
 from bgfmt.extras.lab.engine.bkg import Bkg
 from bgfmt.extras.lab.engine.bkg.measures import Racing, measure, racing
+from bgfmt.extras.lab.playing import Quit, referee, series
 from bgfmt.extras.lab.playing import dice as rolls
-from bgfmt.extras.lab.playing import referee, series
-from bgfmt.extras.lab.playing.person import Person, Quit
+from bgfmt.extras.lab.playing.person import Person
+from bgfmt.extras.matches.mat import write_mat
 from bgfmt.extras.matches.model import Game, Match, Record
-from bgfmt.extras.matches.write_mat import write_mat
-from bgfmt.extras.matches.write_sgf import write_sgf
+from bgfmt.extras.matches.sgf import write_sgf
 from bgfmt.game.drawing import draw
 from bgfmt.game.moves import notation, parse_roll
 from bgfmt.game.state import GameState
 
+MOST_GAMES = 10_000_000
 WRITERS = {".sgf": write_sgf, ".mat": lambda match: write_mat(match).encode("utf-8", "backslashreplace")}
 
 
@@ -89,9 +90,9 @@ def ask(prompt: str) -> str:
 
 
 def _players(request: Request, main: engine.Engine) -> tuple[referee.Players, tuple[str, str]]:
-    person = Person(ask, click.echo, doubling=request.doubling)
+    person = Person(ask, click.echo, doubling=request.doubling, adviser=main)
     if request.mode == "referee":
-        return (person, Person(ask, click.echo, doubling=request.doubling)), ("White", "Black")
+        return (person, Person(ask, click.echo, doubling=request.doubling, adviser=main)), ("White", "Black")
     usual: engine.Engine = person if request.mode == "play" else main
     other = usual if request.against is None else engine.create(request.against)
     name = request.against or ("you" if request.mode == "play" else request.name)
@@ -154,27 +155,28 @@ def _series(request: Request, main: engine.Engine) -> int:
 def _games(request: Request, main: engine.Engine) -> int:
     pair, names = _players(request, main)
     setting = _setting(request, names, True)
-    played: list[Game] = []
+    person = next((player for player in pair if isinstance(player, Person)), None)
+    asks = person is not None and request.games is None and not request.length
 
     def tell(record: Record) -> None:
         if not request.quiet:
             click.echo(line_of(record, names))
 
     def ended(game: Game) -> bool:
-        played.append(game)
         click.echo(str(game).replace("player 1", names[0]).replace("player 2", names[1]))
-        return True
+        return not asks or (person is not None and person.again())
 
+    games = MOST_GAMES if asks else request.games or 1
     try:
-        referee.play_match(
-            pair, _dice(request, request.seed), setting, games=request.games or 1, tell=tell, ended=ended
+        match: Match | None = referee.play_match(
+            pair, _dice(request, request.seed), setting, games=games, tell=tell, ended=ended
         )
-    except Quit:
-        click.echo("the game is given up" if not played else f"games played: {len(played)}")
-    if played:
-        _write(
-            request, Match(names, setting.length, tuple(played), matches.Rules(jacoby=False, beavers=False))
-        )
+    except Quit as end:
+        match = end.match
+        done = 0 if match is None else sum(game.result is not None for game in match.games)
+        click.echo(f"games played: {done}" if done else "the game is given up")
+    if match is not None and match.games:
+        _write(request, match)
     return 0
 
 

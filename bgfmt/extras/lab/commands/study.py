@@ -132,27 +132,37 @@ def _lines(section: Section) -> list[str]:
             f"{n} {worst:.4f} and {judge.mean_error[n]:.5f}" for n, worst in judge.max_error.items()
         )
         lines.append(f"measured errors, greatest and mean, over every pair of up to six chequers: {errs}")
+    certain = section.seed is None and not judge.own_loss
+    if not certain:
+        about = ["twice the standard error of the sample"] * (section.seed is not None)
+        about += [f"{judge.own_loss}, what deciding by the estimate loses itself"] * bool(judge.own_loss)
+        lines.append(f"place: what a rule may have by its mean loss, within {' and '.join(about)}")
     for kind, (heading, yes) in KINDS.items():
-        tallies = {rule.name: getattr(found, kind) for rule, found in section.results.items()}
+        tallies = {rule.name: getattr(tally, kind) for rule, tally in section.results.items()}
         if None in tallies.values():
             lines += ["", f"{heading}: there are none at this score"]
             continue
         first = next(iter(tallies.values()))
         right = 100 * first.should / first.pairs if first.pairs else 0.0
         lines += ["", f"{heading}: {first.pairs:,}, right to {yes} in {right:.2f} %"]
+        more = "" if certain else "  st. error  place"
         lines.append(
-            f"{'rule':<12} {yes + 's':>9}   wrong  missed   differs  mean loss  a wrong  worst  the worst"
+            f"{'rule':<12} {yes + 's':>9}   wrong  missed   differs  mean loss{more}  a wrong  worst  the worst"
         )
-        lines += [_row(name, tally, section) for name, tally in tallies.items()]
+        for (name, tally), place in zip(tallies.items(), section.places(kind), strict=True):
+            span = "-".join(map(str, sorted(set(place))))
+            lines.append(
+                _row(name, tally, section, "" if certain else f"   {section.error(tally):.6f}  {span:>5}")
+            )
     return lines
 
 
-def _row(name: str, tally: Tally, section: Section) -> str:
+def _row(name: str, tally: Tally, section: Section, more: str) -> str:
     yes = 100 * tally.yes / tally.pairs if tally.pairs else 0.0
     at = "" if tally.at is None else str(section.sides(tally.at))
     return (
         f"{name:<12} {yes:7.2f} % {tally.wrong_yes:>7} {tally.wrong_no:>7}  {100 * tally.share:6.3f} %"
-        f"   {tally.mean:.6f}   {tally.mean_wrong:.4f} {tally.worst:.4f}  {at}"
+        f"   {tally.mean:.6f}{more}   {tally.mean_wrong:.4f} {tally.worst:.4f}  {at}"
     )
 
 
@@ -190,14 +200,15 @@ def _as_dict(section: Section) -> dict[str, Any]:
                 "rule": rule.name,
                 "title": rule.title,
                 "origin": rule.source,
-                **{kind: _tally(getattr(tallies, kind), kind, section) for kind in KINDS},
+                **{kind: _tally(row, kind, section) for kind in KINDS},
             }
-            for rule, tallies in section.results.items()
+            for row, rule in enumerate(section.results)
         ],
     }
 
 
-def _tally(tally: Tally | None, kind: str, section: Section) -> dict[str, Any] | None:
+def _tally(row: int, kind: str, section: Section) -> dict[str, Any] | None:
+    tally: Tally | None = getattr([*section.results.values()][row], kind)
     if tally is None:
         return None
     common = {
@@ -205,6 +216,8 @@ def _tally(tally: Tally | None, kind: str, section: Section) -> dict[str, Any] |
         "wrong": tally.wrong,
         "wrong_share": tally.share,
         "mean_loss": tally.mean,
+        "standard_error": section.error(tally),
+        "place": list(section.places(kind)[row]),
         "loss_per_wrong": tally.mean_wrong,
         "worst_loss": tally.worst,
         "worst_at": None if tally.at is None else str(section.sides(tally.at)),

@@ -20,7 +20,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bgfmt.errors import CapabilityError, CorruptError, HeaderError, TruncatedError
+from bgfmt.errors import CapabilityError, CorruptError, HeaderError
+from bgfmt.extras.lab.formats import SixDecimals, header_line
 from bgfmt.extras.lab.tables.gillogly import CHEQUERS, POINTS, ROLLS, Domain, Gillogly, domain_ids
 from bgfmt.formats.base import Extent, Format, Head, Layout, Options, Outlet, Reading, Region
 from bgfmt.game import board
@@ -30,7 +31,6 @@ Bytes = NDArray[np.uint8]
 MAGIC, BINARY_MAGIC = b"bkg-bearoff ", b"bkg-T-"
 COLUMNS, DIGITS = 1 + ROLLS, 7
 DOMAINS: tuple[Domain, ...] = ("union", "intersection")
-LONGEST_HEADER = 100
 BINARY_HEADER = 40
 TENS = 10 ** np.arange(DIGITS - 1, -1, -1)
 
@@ -64,7 +64,7 @@ def _form(domain: Domain) -> Form:
     return Form(np.frombuffer(text, np.uint8), digits)
 
 
-class BkgText(Format[Gillogly]):
+class BkgText(SixDecimals[Gillogly]):
     name = "bkg-text"
     title = "BKG table, text"
     suffixes = (".bkg",)
@@ -74,11 +74,8 @@ class BkgText(Format[Gillogly]):
         return head.bytes.startswith(MAGIC)
 
     def read(self, source: Source, offset: int = 0, **described: Any) -> Reading[Gillogly]:
-        head = source.bytes(offset, min(LONGEST_HEADER, source.size - offset), "header")
-        line, ended, _ = head.partition(b"\n")
-        if not ended and len(head) < LONGEST_HEADER:
-            raise TruncatedError(source.name, offset + LONGEST_HEADER, source.size, "header line")
-        domain = next((d for d in DOMAINS if _header(d) == line + ended), None)
+        line = header_line(source, offset)
+        domain = next((d for d in DOMAINS if _header(d) == line), None)
         if domain is None:
             expected = _header("union").decode().strip()
             raise HeaderError(
@@ -102,14 +99,6 @@ class BkgText(Format[Gillogly]):
             points=POINTS, chequers=CHEQUERS[domain], rows=rows, provenance=source.name, recipe="bkg",
         )  # fmt: skip
         return Reading(table, Extent(offset, len(form.text)))
-
-    def refusal(self, table: Gillogly, options: Options) -> str | None:
-        if table.exact:
-            return f"{self.name} holds numbers of six decimals, not exact float64 ones"
-        return table.check()
-
-    def home_of(self, table: Gillogly) -> bool:
-        return not table.exact
 
     def emit(self, table: Gillogly, sink: Outlet, options: Options) -> None:
         rows, form = np.asarray(table.rows), _form(table.domain)

@@ -17,9 +17,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bgfmt.errors import CorruptError, HeaderError, TruncatedError
+from bgfmt.errors import CorruptError, HeaderError
+from bgfmt.extras.lab.formats import SixDecimals, header_line
 from bgfmt.extras.lab.tables.expected_points import ExpectedPoints
-from bgfmt.formats.base import Extent, Format, Head, Layout, Options, Outlet, Reading, Region
+from bgfmt.formats.base import Extent, Head, Layout, Options, Outlet, Reading, Region
 from bgfmt.game import board
 from bgfmt.storage import Source
 from bgfmt.tables import LazyRows
@@ -29,7 +30,6 @@ MAGIC = b"bearoff-2s "
 HEADER = re.compile(
     rb"bearoff-2s 1 points=([1-9]\d?) checkers=([1-9]\d?) entries=([1-9]\d{0,18}) value=points\n"
 )
-LONGEST_HEADER = 120
 MOST_SORTED = 64 << 20  # bytes of a file in another order that are sorted in memory
 BLOCK = 4 << 20
 HEX = np.frombuffer(b"0123456789abcdef", np.uint8)
@@ -105,7 +105,7 @@ class _Lines:
         return np.asarray(numbers[0] * self.n + numbers[1])
 
 
-class PointsText(Format[ExpectedPoints]):
+class PointsText(SixDecimals[ExpectedPoints]):
     name = "points-text"
     title = "expected points, text"
     suffixes = (".points",)
@@ -115,19 +115,16 @@ class PointsText(Format[ExpectedPoints]):
         return head.bytes.startswith(MAGIC)
 
     def read(self, source: Source, offset: int = 0, **described: Any) -> Reading[ExpectedPoints]:
-        head = source.bytes(offset, min(LONGEST_HEADER, source.size - offset), "header")
-        line, ended, _ = head.partition(b"\n")
-        if not ended and len(head) < LONGEST_HEADER:
-            raise TruncatedError(source.name, offset + LONGEST_HEADER, source.size, "header line")
-        header = HEADER.fullmatch(line + ended)
+        line = header_line(source, offset)
+        header = HEADER.fullmatch(line)
         points, chequers = (int(header[1]), int(header[2])) if header else (0, 0)
         if not (1 <= points <= board.MAX_POINTS and 1 <= chequers <= board.MAX_CHEQUERS):
             expected = _header(3, 3).decode().strip()
             raise HeaderError(source.name, "header line", offset, f"one such as {expected!r}", line)
-        if _header(points, chequers) != line + ended:
+        if _header(points, chequers) != line:
             expected = _header(points, chequers).decode().strip()
             raise HeaderError(source.name, "entries", offset, repr(expected), line)
-        n, start = board.count(points, chequers) - 1, offset + len(line) + 1
+        n, start = board.count(points, chequers) - 1, offset + len(line)
         size = n * n * (2 * points + 12)
         source.need(start + size, f"table of {n * n:,} entries")
         worth = _rows(source, start, _Lines(points, chequers))
@@ -136,14 +133,6 @@ class PointsText(Format[ExpectedPoints]):
             release=source.release,
         )  # fmt: skip
         return Reading(table, Extent(offset, start - offset + size))
-
-    def refusal(self, table: ExpectedPoints, options: Options) -> str | None:
-        if table.exact:
-            return f"{self.name} holds numbers of six decimals, not exact float64 ones"
-        return table.check()
-
-    def home_of(self, table: ExpectedPoints) -> bool:
-        return not table.exact
 
     def emit(self, table: ExpectedPoints, sink: Outlet, options: Options) -> None:
         sink.write(_header(table.points, table.chequers))

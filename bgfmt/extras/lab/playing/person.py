@@ -8,34 +8,42 @@ from itertools import pairwise
 from typing import ClassVar, NamedTuple
 
 from bgfmt.errors import PositionError
+from bgfmt.extras.lab.engine import Engine
+from bgfmt.extras.lab.playing import Quit, Undo
 from bgfmt.game.board import Position
 from bgfmt.game.drawing import draw
 from bgfmt.game.moves import BAR, OFF, Play, legal_plays
 from bgfmt.game.state import GameState, full
 
 HELP = (
-    "a play such as 8/5 6/5 or its number; list; board; resign [1-3]; quit. "
+    "a play such as 8/5 6/5 or its number; list; board; hint; undo; doubling; resign [1-3]; quit. "
     "Points count from your own ace point; bar/20, 6/off, 8/5(2)."
 )
+DOUBLING = {
+    True: "you are asked about doubling before each roll",
+    False: "you are no longer asked about doubling",
+}
 COLUMNS = 3
-
-
-class Quit(Exception):
-    """The person has had enough."""
 
 
 class Person:
     """Asks and tells through two functions of text.
 
-    doubling : whether the person is asked about doubling; the other side's doubles are put in any case.
+    doubling : whether the person is asked about doubling before a roll, the paper's flag, which a word turns on and
+    off; the other side's doubles are put in any case. adviser : who gives hints.
     """
 
     name: ClassVar[str] = "person"
 
     def __init__(
-        self, ask: Callable[[str], str], say: Callable[[str], None], *, doubling: bool = False
+        self,
+        ask: Callable[[str], str],
+        say: Callable[[str], None],
+        *,
+        doubling: bool = False,
+        adviser: Engine | None = None,
     ) -> None:
-        self._ask, self._say, self.doubling = ask, say, doubling
+        self._ask, self._say, self.doubling, self._adviser = ask, say, doubling, adviser
         self._offered = 0
 
     # -- the five questions ------------------------------------------------------------------------------
@@ -54,6 +62,13 @@ class Person:
                 self._say(self._drawn(state))
             elif text in ("help", "h", "?", ""):
                 self._say(HELP)
+            elif text == "hint" and self._adviser is not None:
+                self._say(f"{self._adviser.name} plays {self._adviser.play(state)}")
+            elif text == "undo":
+                raise Undo
+            elif text == "doubling":
+                self.doubling = not self.doubling
+                self._say(DOUBLING[self.doubling])
             elif text.split()[0] == "resign":
                 self._offered = int(text.split()[1]) if text.split()[1:] and text.split()[1] in "123" else 1
                 self._say("you resign before your next roll if the other side accepts; play this one")
@@ -68,7 +83,7 @@ class Person:
         if not self.doubling:
             return False
         self._say(self._drawn(state))
-        return self._yes(f"{state.names[state.turn]}, double to {2 * state.cube_value}? ")
+        return self._yes(f"* {state.names[state.turn]}, double to {2 * state.cube_value}? ")
 
     def take(self, state: GameState) -> bool:
         """Ask whether to take."""
@@ -89,6 +104,13 @@ class Person:
         )
 
     # -- words -------------------------------------------------------------------------------------------
+
+    def again(self) -> bool:
+        """Ask whether to play another game; who says nothing more plays none."""
+        try:
+            return self._yes("another game? ")
+        except Quit:
+            return False
 
     def _drawn(self, state: GameState) -> str:
         owner = "centered" if state.cube_owner is None else state.names[state.cube_owner]

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from importlib.resources import files
-from typing import Any
+from typing import Any, NamedTuple
 
 from bgfmt.analysis.engines import checked
 from bgfmt.extras import matches
 from bgfmt.extras.lab.engine import Engine
-from bgfmt.extras.lab.playing.dice import Dice
+from bgfmt.extras.lab.playing import Quit, Undo
+from bgfmt.extras.lab.playing.dice import Dice, Roll
+from bgfmt.extras.lab.playing.person import Person
 from bgfmt.extras.matches.decisions import state as state_before
 from bgfmt.extras.matches.model import Game, Match, Record, Result, Rules, outcome
 from bgfmt.extras.matches.walk import GameWalk
@@ -97,6 +100,30 @@ class _Table:
         self.say()
 
 
+class _Before(NamedTuple):
+    """A game before a roll was played: who is on roll, the roll, how many rolls were thrown, the walk."""
+
+    turn: int
+    roll: Roll
+    thrown: int
+    walk: GameWalk
+
+
+class _Thrown:
+    """The rolls of a game; `next` of them count, and what was thrown beyond is thrown again after an undo."""
+
+    def __init__(self, dice: Dice) -> None:
+        self.dice, self.next = dice, 0
+        self._rolls: list[Roll] = []
+
+    def roll(self) -> Roll:
+        """The next roll."""
+        if self.next == len(self._rolls):
+            self._rolls.append(self.dice.roll())
+        self.next += 1
+        return self._rolls[self.next - 1]
+
+
 def play_game(
     players: Players,
     dice: Dice,
@@ -111,30 +138,46 @@ def play_game(
 
     Raises
     ------
+    Quit, with the game as far as it came, where a player or the dice raise it;
     PositionError where an engine breaks the rules; FormatError where the dice end.
     """
     rules = Rules(jacoby=False, beavers=False, cube_limit=None if setting.cube else 1)
     walk = GameWalk(setting.names, setting.length, rules, number=number, scores=scores, crawford=crawford)
     table = _Table(players, setting, walk, tell)
     dice.begin(number - 1)
+    thrown = _Thrown(dice)
     turn, rolled = setting.first, None
     if turn is None:
-        rolled = dice.roll()
+        rolled = thrown.roll()
         while rolled[0] == rolled[1]:
-            rolled = dice.roll()
+            rolled = thrown.roll()
         turn = 0 if rolled[0] > rolled[1] else 1
     if setting.position != Position(START, START) or setting.first is not None:
         walk.setup(0, board=setting.position, turn=turn)
-    for _ in range(MOST_TURNS):
-        if rolled is None:
-            if table.resigned(turn) or table.doubled(turn):
+    before: list[_Before] = []
+    try:
+        for _ in range(MOST_TURNS):
+            if rolled is None:
+                if table.resigned(turn) or table.doubled(turn):
+                    break
+                rolled = thrown.roll()
+            if isinstance(players[turn], Person):
+                before.append(_Before(turn, rolled, thrown.next, deepcopy(table.walk)))
+            try:
+                table.moved(turn, rolled)
+            except Undo:
+                last = next((one for one in reversed(before[:-1]) if one.turn == turn), before[-1])
+                del before[before.index(last) :]
+                turn, rolled, thrown.next, table.walk = last
+                table.told = len(table.walk.records)
+                continue
+            if table.walk.over:
                 break
-            rolled = dice.roll()
-        table.moved(turn, rolled)
-        if walk.over:
-            break
-        turn, rolled = 1 - turn, None
-    game = walk.finish()
+            turn, rolled = 1 - turn, None
+    except Quit as end:
+        end.match = Match(setting.names, setting.length, (table.walk.finish(),), rules)
+        raise
+    game = table.walk.finish()
     ending = outcome(game)
     if ending is None:
         return game
@@ -159,9 +202,14 @@ def play_match(
     while True:
         crawford = bool(setting.length) and not crawford_done and setting.length - 1 in scores
         crawford_done = crawford_done or crawford
-        game = play_game(
-            players, dice, setting, number=len(played) + 1, scores=scores, crawford=crawford, tell=tell
-        )
+        try:
+            game = play_game(
+                players, dice, setting, number=len(played) + 1, scores=scores, crawford=crawford, tell=tell
+            )
+        except Quit as end:
+            if end.match is not None:
+                end.match = replace(end.match, games=(*played, *(g for g in end.match.games if g.records)))
+            raise
         played.append(game)
         if game.result is not None:
             won = [0, 0]

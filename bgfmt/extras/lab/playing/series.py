@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from bgfmt.errors import CapabilityError
 from bgfmt.extras.lab.engine.bkg.boards import array_of
 from bgfmt.extras.lab.engine.bkg.player import Bkg
-from bgfmt.extras.lab.playing.dice import MASK, Dice
-from bgfmt.extras.lab.playing.referee import Players, Setting, play_match
+from bgfmt.extras.lab.playing.dice import MASK
+from bgfmt.extras.lab.playing.referee import Setting
 from bgfmt.extras.matches.model import Game
 
 CHUNK = 50  # games of a thread between two looks at what was done
@@ -114,18 +114,6 @@ def of_games(games: list[Game] | tuple[Game, ...]) -> Series:
     )
 
 
-def played(
-    players: Players,
-    dice: Dice,
-    setting: Setting,
-    games: int,
-    *,
-    ended: Callable[[Game], bool] = lambda game: True,
-) -> Series:
-    """A series by the referee."""
-    return of_games(play_match(players, dice, setting, games=games, ended=ended).games)
-
-
 def compiled(
     engine: Bkg,
     setting: Setting,
@@ -135,7 +123,7 @@ def compiled(
     threads: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Series:
-    """A series of BKG against itself, for money; the same games that `played` gives by `dice.Seeded(seed)`."""
+    """A series of BKG against itself, for money; the same games that the referee gives by `dice.Seeded(seed)`."""
     from bgfmt.extras.lab.engine.bkg.kernels import moves, series
 
     if games < 1 or setting.length:

@@ -13,15 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgfmt.errors import SolverError
-from bgfmt.extras.lab.tables.gillogly import (
-    CHEQUERS,
-    POINTS,
-    Domain,
-    Gillogly,
-    domain_ids,
-    domain_of,
-    millionths,
-)
+from bgfmt.extras.lab.tables import millionths
+from bgfmt.extras.lab.tables.gillogly import CHEQUERS, POINTS, Domain, Gillogly, domain_ids, domain_of
 from bgfmt.extras.lab.tables.gillogly import ROLLS as COLUMNS
 from bgfmt.game import board
 from bgfmt.game.moves import ROLLS, race_plays
@@ -55,7 +48,7 @@ def gillogly(
     means = np.asarray(mean_rolls(POINTS, board.MAX_CHEQUERS, threads=threads, workers=workers).means)
     rows = _rows(domain_ids(domain), means, progress)
     return Gillogly(
-        points=POINTS, chequers=CHEQUERS[domain], rows=millionths(rows) if chosen.rounded else rows,
+        points=POINTS, chequers=CHEQUERS[domain], rows=millionths(rows).astype(np.uint32) if chosen.rounded else rows,
         recipe=chosen.name, provenance=f"solved by bgfmt, recipe {chosen.name}",
     )  # fmt: skip
 

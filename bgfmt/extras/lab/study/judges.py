@@ -28,6 +28,9 @@ GRID = np.linspace(0, 1, 2001)
 #: how far the estimate's equity of not doubling errs over all pairs of six points and six chequers, measured: at
 #: most, where the next roll decides, and on average
 WORST_EQUITY, MEAN_EQUITY = 0.3723, 0.0347
+#: what the estimate's own decisions lose on average over these pairs, redoubles most: it cannot tell rules apart
+#: that are nearer to each other
+OWN_LOSS = 0.0016
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +39,7 @@ class Judge:
 
     title : in words. source, table : as answers name their origin. points, chequers : what it covers. worths : of
     pairs. ties : what a double, an answer to one may cost without being wrong. max_error, mean_error : of its numbers
-    by name; the estimate's are those measured for money over six points and six chequers.
+    by name, own_loss : of its decisions; the estimate's are measured for money over six points and six chequers.
     """
 
     title: str
@@ -48,6 +51,7 @@ class Judge:
     ties: tuple[float, float] = (TIE, TIE)
     max_error: dict[str, float] | None = None
     mean_error: dict[str, float] | None = None
+    own_loss: float = 0.0
 
 
 def of_table(table: Table, name: str | None, score: Score | None) -> Judge:
@@ -124,7 +128,7 @@ def estimating(score: Score | None, points: int, chequers: int, name: str | None
         worst["equity"], mean["equity"] = WORST_EQUITY, MEAN_EQUITY
     return Judge(
         "the adviser's estimate from one-sided tables", "one-sided", name, points, chequers,
-        _by_money if score is None else _at_score(score), (TIE, TIE), worst, mean,
+        _by_money if score is None else _at_score(score), (TIE, TIE), worst, mean, OWN_LOSS,
     )  # fmt: skip
 
 

@@ -15,7 +15,7 @@ from bgfmt.errors import NotCoveredError, PositionError
 from bgfmt.extras.lab.study import judges
 from bgfmt.extras.lab.study.judges import Judge
 from bgfmt.extras.lab.study.rules import Pairs, Rule, chosen
-from bgfmt.extras.lab.study.tallies import Tallies
+from bgfmt.extras.lab.study.tallies import Tallies, Tally, places
 from bgfmt.game import board
 from bgfmt.game.board import MAX_CHEQUERS, Position, Side
 from bgfmt.met.score import Score
@@ -46,6 +46,15 @@ class Section:
     seed: int | None
     results: dict[Rule, Tallies]
     sides: Callable[[int], Position]
+
+    def error(self, tally: Tally) -> float:
+        """Standard error of a mean loss: 0 where every pair was judged."""
+        return 0.0 if self.seed is None else tally.error
+
+    def places(self, kind: str) -> list[tuple[int, int]]:
+        """The places, from 1, that the rules may have by their mean loss: "double", "redouble", "take", "answer"."""
+        tallies = [getattr(one, kind) for one in self.results.values()]
+        return places(tallies, [self.error(tally) for tally in tallies], self.judge.own_loss)
 
 
 def rule_quality(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from math import hypot, inf, sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,8 +33,9 @@ class Tally:
     """The decisions of one kind that a rule took; for doubles "yes" is to double, for answers it is to take.
 
     pairs : positions asked about. yes : the rule's. should, against : positions in which yes, in which no is strictly
-    better. wrong_yes, wrong_no : positions in which the rule's yes, its no is strictly worse. cost : sum of what they
-    cost, in units of the cube before the double. worst : the greatest of them, at row `at` of what was asked.
+    better. wrong_yes, wrong_no : positions in which the rule's yes, its no is strictly worse. cost, squares : sums of
+    what they cost, in units of the cube before the double, and of its square. worst : the greatest of them, at row
+    `at` of what was asked.
     """
 
     pairs: int = 0
@@ -42,11 +45,12 @@ class Tally:
     wrong_yes: int = 0
     wrong_no: int = 0
     cost: float = 0.0
+    squares: float = 0.0
     worst: float = 0.0
     at: int | None = None
 
     def add(self, yes_rows: Any, gain: Floats, tie: float, rows: Any = None, first: int = 0) -> None:
-        """Count decisions `said` where saying yes gains `gain` over no; within `tie` neither is wrong.
+        """Count decisions where saying yes gains `gain` over no; within `tie` neither is wrong.
 
         rows : which of the positions are asked about, all where None. first : number of the first position.
         """
@@ -64,6 +68,7 @@ class Tally:
         self.wrong_yes += int((yes_rows & worse).sum())
         self.wrong_no += int((~yes_rows & better).sum())
         self.cost += float(cost.sum())
+        self.squares += float(cost @ cost)
         most = int(cost.argmax()) if len(cost) else 0
         if len(cost) and cost[most] > self.worst:
             self.worst, self.at = float(cost[most]), int(places[most])
@@ -82,6 +87,15 @@ class Tally:
     def mean(self) -> float:
         """What a decision costs on average, right ones included."""
         return self.cost / self.pairs if self.pairs else 0.0
+
+    @property
+    def error(self) -> float:
+        """Standard error of `mean`, where the pairs are a sample."""
+        return (
+            sqrt(max(0.0, self.squares / self.pairs - self.mean**2) / (self.pairs - 1))
+            if self.pairs > 1
+            else inf
+        )
 
     @property
     def mean_wrong(self) -> float:
@@ -112,3 +126,19 @@ class Tallies:
         spare = 1.0 - worths.taken  # what taking gains the other side over passing
         self.take.add(decisions.take, spare, tie[1], first=first)
         self.answer.add(decisions.take, spare, tie[1], gain > tie[0], first)
+
+
+def places(tallies: Sequence[Tally], errors: Sequence[float], blur: float) -> list[tuple[int, int]]:
+    """The first and the last place that each may have by its mean loss, 1 for the least.
+
+    Two change places where their losses differ by no more than twice the error of the difference and `blur`.
+    """
+
+    def above(a: int, b: int) -> bool:
+        """Whether b surely loses more than a."""
+        return tallies[b].mean - tallies[a].mean > 2 * hypot(errors[a], errors[b]) + blur
+
+    every = range(len(tallies))
+    return [
+        (1 + sum(above(b, a) for b in every), len(tallies) - sum(above(a, b) for b in every)) for a in every
+    ]

@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgfmt.errors import CapabilityError, NotCoveredError
+from bgfmt.extras.lab.tables import Millionths, counts_on
 from bgfmt.game import board
 from bgfmt.game.board import Position, Side
 from bgfmt.tables.base import ArrayRule, Breach, Column, OfRaces
 from bgfmt.tables.rows import Array, Rows
 
-MILLION = 1_000_000
 NAME = "expected_points"
 
 
@@ -51,7 +51,7 @@ class Points:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class ExpectedPoints(OfRaces):
+class ExpectedPoints(Millionths, OfRaces):
     """Expected points of every pair of sides that both have chequers left, indexed [us, them].
 
     worth : (n, n) int32 millionths, as the text file has them, or float64; n = C(N + M, M) - 1. A side's number is
@@ -91,11 +91,7 @@ class ExpectedPoints(OfRaces):
         return board.unrank_array(np.asarray(numbers) + 1, self.points)
 
     def _rank(self, given: NDArray[Any]) -> NDArray[np.int64]:
-        if given.shape[1] < self.points:
-            given = np.pad(given, ((0, 0), (0, self.points - given.shape[1])))
-        if given[:, self.points :].any():
-            raise NotCoveredError(f"a chequer beyond point {self.points}")
-        numbers = board.rank_array(given[:, : self.points]) - 1
+        numbers = board.rank_array(counts_on(self.points, given)) - 1
         outside = (numbers < 0) | (numbers >= self.positions)
         if outside.any():
             row = int(outside.argmax())
@@ -136,13 +132,6 @@ class ExpectedPoints(OfRaces):
         worth = self.read("worth", np.asarray(self.at(self.worth, numbers)))
         return np.stack([worth / 2 + 0.5, worth], axis=1)
 
-    @property
-    def max_error(self) -> float | None:
-        return 1e-12 if self.exact else 0.5 / MILLION
-
-    def read(self, name: str, stored: Array) -> NDArray[np.float64]:
-        return np.asarray(stored if stored.dtype == np.float64 else stored / MILLION, np.float64)
-
     # -- what theory says --------------------------------------------------------------------------------
 
     def breaches(self, start: int, block: dict[str, Array]) -> Iterator[Breach]:
@@ -150,9 +139,3 @@ class ExpectedPoints(OfRaces):
         yield Breach(
             "bounds", np.asarray(~(np.abs(worth) <= 1).all(axis=1)), "a value is not between -1 and 1"
         )
-
-
-def millionths(worth: Array) -> NDArray[np.int32]:
-    """Values of six decimals, halves rounded up in magnitude."""
-    rounded = np.floor(np.abs(worth) * MILLION + 0.5)
-    return np.where(np.asarray(worth) < 0, -rounded, rounded).astype(np.int32)

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgfmt.errors import CapabilityError, NotCoveredError
+from bgfmt.extras.lab.tables import MILLION, Millionths, counts_on
 from bgfmt.game import board
 from bgfmt.game.board import Position, Side
 from bgfmt.tables.base import ArrayRule, Breach, Column, OfOneSide
@@ -22,7 +23,6 @@ from bgfmt.tables.rows import Array, Rows
 
 Domain = Literal["union", "intersection"]
 POINTS, MEN, PIPS, ROLLS = 6, 8, 25, 8
-MILLION = 1_000_000
 #: most chequers of a side, by domain
 CHEQUERS: dict[Domain, int] = {"union": 15, "intersection": 8}
 NAMES = ("mean_rolls", *(f"chance_{n}" for n in range(1, ROLLS + 1)))
@@ -82,7 +82,7 @@ class BkgRow:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Gillogly(OfOneSide):
+class Gillogly(Millionths, OfOneSide):
     """Least expected rolls and the first eight chances of every position of the domain.
 
     rows : (4853 or 1724, 9), ENR and P(1)..P(8): uint32 millionths, as the text file has them, or float64. A side's
@@ -141,13 +141,7 @@ class Gillogly(OfOneSide):
         return place if place < len(ids) and ids[place] == number else None
 
     def _rank(self, given: NDArray[Any]) -> NDArray[np.int64]:
-        narrow = given[:, :POINTS]
-        if given.shape[1] > POINTS and given[:, POINTS:].any():
-            row = int(given[:, POINTS:].any(axis=1).argmax())
-            raise NotCoveredError(f"row {row} has a chequer beyond point {POINTS}")
-        if narrow.shape[1] < POINTS:
-            narrow = np.pad(narrow, ((0, 0), (0, POINTS - narrow.shape[1])))
-        ids, numbers = domain_ids(self.domain), board.rank_array(narrow)
+        ids, numbers = domain_ids(self.domain), board.rank_array(counts_on(POINTS, given))
         places = np.minimum(np.searchsorted(ids, numbers), len(ids) - 1)
         outside = ids[places] != numbers
         if outside.any():
@@ -196,13 +190,6 @@ class Gillogly(OfOneSide):
         rows = self.read("rows", np.asarray(self.rows)[numbers])
         return np.concatenate([pips[:, None], rows], axis=1).astype(np.float64)
 
-    @property
-    def max_error(self) -> float | None:
-        return 1e-12 if self.exact else 0.5 / MILLION
-
-    def read(self, name: str, stored: Array) -> NDArray[np.float64]:
-        return np.asarray(stored if stored.dtype == np.float64 else stored / MILLION, np.float64)
-
     # -- what theory says --------------------------------------------------------------------------------
 
     def breaches(self, start: int, block: dict[str, Array]) -> Iterator[Breach]:
@@ -220,8 +207,3 @@ class Gillogly(OfOneSide):
     @property
     def cost(self) -> float:
         return 4.0
-
-
-def millionths(rows: Array) -> NDArray[np.uint32]:
-    """Numbers of six decimals, halves rounded up."""
-    return np.floor(np.asarray(rows, np.float64) * MILLION + 0.5).astype(np.uint32)

@@ -1,4 +1,4 @@
-"""Exact answers on demand for one position, at a match score and for money."""
+"""Exact answers on demand for one race, at a match score and for money: from the rules alone, no table is read."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
+from bgfmt.analysis import solving
 from bgfmt.analysis.match import MatchCube, MatchPlay, decide, rank
-from bgfmt.analysis.ondemand import solving
-from bgfmt.analysis.ondemand.solving import Game, Progress, Solved, Work
+from bgfmt.analysis.solving import Game, Progress, Solved, Work
 from bgfmt.errors import PositionError
 from bgfmt.game.board import MAX_CHEQUERS, Position, Side
 from bgfmt.game.state import cube_owner
@@ -20,7 +20,6 @@ from bgfmt.solver.columns import Columns, joined
 
 if TYPE_CHECKING:
     from bgfmt.analysis.cube import CubeAction
-
 
 #: the cube of money answers, as the side on roll sees it
 MONEY = {"cubeless": None, **{owner: CubeState(1, place) for owner, place in OWNERS.items()}}
@@ -35,6 +34,18 @@ def roll_number(high: int, low: int) -> int:
     """Place of a roll among the 21: 1-1, 2-1, 2-2, 3-1, ..."""
     high, low = max(high, low), min(high, low)
     return high * (high - 1) // 2 + low - 1
+
+
+def _solved(
+    position: Position,
+    kept: Columns,
+    limit: int | None,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> Game:
+    work = solving.plan(position, len(kept), limit=limit)
+    work.check(limit)
+    return solving.solve(work, kept, threads=threads, progress=progress)
 
 
 # -- match -----------------------------------------------------------------------------------------------
@@ -53,18 +64,12 @@ class MatchAnswer:
     solved: Solved
     place: int
 
-    @property
-    def work(self) -> Work:
-        """What it took."""
-        return self.solved.work
-
     def plays(self, high: int, low: int) -> list[MatchPlay]:
         """All plays of a roll, best first, chosen for this score and cube."""
         places = self.solved.plays(roll_number(high, low))
-        chances = _chances(
-            self.score, self.solved, self.place, self.solved.after[places, self.place].tolist()
-        )
+        values = self.solved.after[places, self.place].tolist()
         sides = [self.solved.ours.side(int(place)) for place in places]
+        chances = _chances(self.score, self.solved, self.place, values)
         return rank(self.cube, zip(sides, chances, strict=True))
 
 
@@ -100,11 +105,8 @@ def solve_match(
     PositionError when the game is over; NotCoveredError for contact and beyond the limit, naming both;
     SolverError for too little memory.
     """
-    kept = match_columns(position, score)
-    work = solving.plan(position, len(kept), limit=limit)
-    work.check(limit)
-    solved = solving.solve(work, kept, threads=threads, progress=progress).start()
-    return match_answer(solved, score)
+    game = _solved(position, match_columns(position, score), limit, threads, progress)
+    return match_answer(game.start(), score)
 
 
 def match_answer(solved: Solved, score: Score) -> MatchAnswer:
@@ -128,9 +130,8 @@ def judge(solved: Solved, score: Score, place: int) -> MatchCube:
 
 def _chances(score: Score, solved: Solved, place: int, values: list[float]) -> list[float]:
     """Match winning chances from values of a column."""
-    if solved.columns.states[place] is not None:
-        return [(1 + value) / 2 for value in values]
-    add, times = columns.dead(score, 0, score.state)
+    cubeless = solved.columns.states[place] is None
+    add, times = columns.dead(score, 0, score.state) if cubeless else (0.0, 1.0)
     return [(1 + add + times * value) / 2 for value in values]
 
 
@@ -151,40 +152,43 @@ class MoneyPlay:
 class MoneyAnswer:
     """A position solved for money. Equities are of the side on roll before it rolls, for a cube now at 1.
 
-    gammons : whether a side can still lose a gammon; it is then counted. With `jacoby` gammons count for nothing
-    while the cube is centered.
+    With `jacoby` gammons count for nothing while the cube is centered.
     """
 
     position: Position
     jacoby: bool
     solved: Solved
 
+    def equity(self, cube: str) -> float:
+        """Of rolling on with the cube "centered", "owned" by the side on roll or by the "opponent", or "cubeless"."""
+        return float(self.solved.on_roll[self._column(cube)])
+
+    def _column(self, cube: str) -> int:
+        return self.solved.columns.states.index(MONEY[cube])
+
     @property
     def cubeless(self) -> float:
         """Equity without a cube."""
-        return float(self.solved.on_roll[0])
+        return self.equity("cubeless")
 
     @property
     def centered(self) -> float:
         """Equity of rolling on with a centered cube."""
-        return float(self.solved.on_roll[1])
+        return self.equity("centered")
 
     @property
     def owned(self) -> float:
         """Equity of rolling on when the side on roll owns the cube."""
-        return float(self.solved.on_roll[self._column("owned")])
+        return self.equity("owned")
 
     @property
     def opponent(self) -> float:
         """Equity when the other side owns the cube."""
-        return float(self.solved.on_roll[self._column("opponent")])
-
-    def _column(self, cube: str) -> int:
-        return self.solved.columns.states.index(MONEY[cube]) if cube in MONEY else 0
+        return self.equity("opponent")
 
     @property
     def gammons(self) -> bool:
-        """Whether a side can still lose a gammon."""
+        """Whether a side can still lose a gammon, which is then counted."""
         return gammons(self.position)
 
     @property
@@ -192,35 +196,23 @@ class MoneyAnswer:
         """No equity is farther than this from the truth."""
         return self.solved.error
 
-    @property
-    def work(self) -> Work:
-        """What it took."""
-        return self.solved.work
-
     def cube_action(self, owner: str = "centered") -> CubeAction:
         """The cube decision, as from any table of exact equities."""
         from bgfmt.analysis.cube import CubeAction
 
-        rolling = float(self.solved.on_roll[self._column(owner)])
-        return CubeAction(self.position, cube_owner(owner), rolling, 2 * self.opponent, error=self.error)
+        owner = cube_owner(owner)
+        return CubeAction(self.position, owner, self.equity(owner), 2 * self.opponent, error=self.error)
 
     def plays(self, high: int, low: int, cube: str = "centered") -> list[MoneyPlay]:
         """All plays of a roll, best first; `cube` is "centered", "owned", "opponent" or "cubeless"."""
         places = self.solved.plays(roll_number(high, low))
-        values = self.solved.after[places, self._column(cube)]
-        wins = self.solved.after[places, 0]
+        values = self.solved.after[places, self._column(cube)].tolist()
+        wins = self.solved.after[places, 0].tolist()
         # where the other side passes or wins whatever we play, the better chance without a cube comes first
         order = sorted(range(len(places)), key=lambda i: (-values[i], -wins[i]))
-        best = float(values.max())
-        return [
-            MoneyPlay(
-                self.solved.ours.side(int(places[i])),
-                float(values[i]),
-                best - float(values[i]),
-                bool(best - values[i] <= 2 * self.error),
-            )
-            for i in order
-        ]
+        losses = [max(values) - value for value in values]
+        sides = [self.solved.ours.side(int(place)) for place in places]
+        return [MoneyPlay(sides[i], values[i], losses[i], losses[i] <= 2 * self.error) for i in order]
 
 
 def plan_money(position: Position, *, limit: int | None = None) -> Work:
@@ -237,11 +229,8 @@ def solve_money(
     progress: Progress | None = None,
 ) -> MoneyAnswer:
     """The exact answer of a race for money, cubeless and with the cube wherever it lies; see `solve_match`."""
-    kept = columns.for_money(jacoby=jacoby)
-    work = solving.plan(position, len(kept), limit=limit)
-    work.check(limit)
-    solved = solving.solve(work, kept, threads=threads, progress=progress).start()
-    return MoneyAnswer(position, jacoby, solved)
+    game = _solved(position, columns.for_money(jacoby=jacoby), limit, threads, progress)
+    return MoneyAnswer(position, jacoby, game.start())
 
 
 # -- every score ---------------------------------------------------------------------------------------
@@ -304,25 +293,24 @@ def scores_grid(
     """
     if upto < 1:
         raise PositionError(f"a grid goes up to 1-away or more, not {upto}")
-    asked: list[tuple[Cell, Score, Columns]] = []
-    for cell in scores(upto):
-        mine, other, crawford = cell
+    left: list[tuple[Cell, Score, Columns]] = []
+    for mine, other, crawford in scores(upto):
         now = (1, "centered") if crawford else (cube, owner)
         score = Score((mine, other), met, crawford, now[0], now[1], player)
-        asked.append((cell, score, match_columns(position, score)))
+        left.append(((mine, other, crawford), score, match_columns(position, score)))
     shared = 0 if gammons(position) else 1
-    total = sum(len(part) - shared for _, _, part in asked) + shared
+    total = sum(len(part) - shared for _, _, part in left) + shared
     work = solving.plan(position, total, limit=limit)
     work.check_size(limit)
     together = max(1, min(TOGETHER, GRID_BYTES * total // max(1, work.memory)))
     cells: dict[Cell, MatchCube] = {}
     done = 0
-    while asked:
-        taken, used = 0, shared
-        while taken < len(asked) and (not taken or used + len(asked[taken][2]) - shared <= together):
-            used += len(asked[taken][2]) - shared
-            taken += 1
-        here, asked = asked[:taken], asked[taken:]
+    while left:
+        many, used = 0, shared
+        while many < len(left) and (not many or used + len(left[many][2]) - shared <= together):
+            used += len(left[many][2]) - shared
+            many += 1
+        here, left = left[:many], left[many:]
         kept, places = joined([part for _, _, part in here])
         solved = solving.solve(work.of(len(kept)), kept, threads=threads).start()
         for (cell, score, part), place in zip(here, places, strict=True):
@@ -338,26 +326,15 @@ def scores_grid(
 
 KEPT_BYTES = 256 << 20
 KEPT_GAMES = 4
+Rules = tuple[Any, ...]
 
 
-@dataclass(frozen=True)
-class _Key:
-    """The rules of a calculation, the side on roll at its beginning first. away is None for money."""
-
-    away: tuple[int, int] | None = None
-    crawford: bool = False
-    without_cube: bool = False
-    met: str = ""
-    player: int = 0
-    jacoby: bool = False
-
-    @classmethod
-    def of(cls, score: Score, *, first: bool) -> _Key:
-        """The key of a score, as the side on roll sees it: `first` where that is the side that began."""
-        met = score.met
-        player = 0 if met.even else score.player if first else 1 - score.player
-        away = score.away if first else score.away[::-1]
-        return cls(away, score.crawford, score.without_cube, f"{met.digest}{met.extended}", player)
+def _rules(score: Score, *, first: bool) -> Rules:
+    """The rules of a score, as the side on roll sees it: `first` where that is the side that began."""
+    met = score.met
+    player = 0 if met.even else score.player if first else 1 - score.player
+    away = score.away if first else score.away[::-1]
+    return away, score.crawford, score.without_cube, met.digest, met.extended, player
 
 
 class Games:
@@ -365,14 +342,14 @@ class Games:
 
     def __init__(self, most: int = KEPT_BYTES) -> None:
         self.most = most
-        self._games: list[tuple[_Key, Game]] = []
+        self._games: list[tuple[Rules, Game]] = []
         self._lock = Lock()
 
     def match(self, position: Position, score: Score) -> MatchAnswer | None:
         """The answer at a score from a calculation kept, None where there is none."""
-        for key, game in reversed(tuple(self._games)):
+        for rules, game in reversed(tuple(self._games)):
             for first in (True, False):
-                if key == _Key.of(score, first=first):
+                if rules == _rules(score, first=first):
                     solved = game.find(position, first=first)
                     if solved is not None and _holds(solved.columns, score):
                         return match_answer(solved, score)
@@ -380,8 +357,8 @@ class Games:
 
     def money(self, position: Position, jacoby: bool) -> MoneyAnswer | None:
         """The answer for money from a calculation kept, None where there is none."""
-        for key, game in reversed(tuple(self._games)):
-            if key == _Key(jacoby=jacoby):
+        for rules, game in reversed(tuple(self._games)):
+            if rules == ("money", jacoby):
                 solved = game.find(position, first=True) or game.find(position, first=False)
                 if solved is not None:
                     return MoneyAnswer(position, jacoby, solved)
@@ -391,28 +368,20 @@ class Games:
         self, position: Position, score: Score, limit: int, progress: Progress | None
     ) -> MatchAnswer:
         """As `solve_match`, and kept."""
-        kept = match_columns(position, score)
-        solved = self._solve(_Key.of(score, first=True), position, kept, limit, progress)
-        return match_answer(solved, score)
+        game = _solved(position, match_columns(position, score), limit, progress=progress)
+        return match_answer(self._keep(_rules(score, first=True), game), score)
 
     def solve_money(
         self, position: Position, jacoby: bool, limit: int, progress: Progress | None
     ) -> MoneyAnswer:
         """As `solve_money`, and kept."""
-        kept = columns.for_money(jacoby=jacoby)
-        return MoneyAnswer(
-            position, jacoby, self._solve(_Key(jacoby=jacoby), position, kept, limit, progress)
-        )
+        game = _solved(position, columns.for_money(jacoby=jacoby), limit, progress=progress)
+        return MoneyAnswer(position, jacoby, self._keep(("money", jacoby), game))
 
-    def _solve(
-        self, key: _Key, position: Position, kept: Columns, limit: int, progress: Progress | None
-    ) -> Solved:
-        work = solving.plan(position, len(kept), limit=limit)
-        work.check(limit)
-        game = solving.solve(work, kept, progress=progress)
-        if work.memory <= self.most:
+    def _keep(self, rules: Rules, game: Game) -> Solved:
+        if game.work.memory <= self.most:
             with self._lock:
-                games = [*self._games, (key, game)][-KEPT_GAMES:]
+                games = [*self._games, (rules, game)][-KEPT_GAMES:]
                 while sum(one.work.memory for _, one in games) > self.most:
                     del games[0]
                 self._games = games

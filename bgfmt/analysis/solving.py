@@ -19,9 +19,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bgfmt.analysis.choose import check_race
 from bgfmt.errors import NotCoveredError, PositionError, SolverError, TooMuchWorkError
 from bgfmt.game import board
 from bgfmt.game.board import MAX_CHEQUERS, Position, Side
+from bgfmt.game.results import WEIGHTS
 from bgfmt.solver.columns import Columns
 from bgfmt.solver.machine import check_memory, thread_count
 
@@ -37,7 +39,6 @@ SPARE = 10  # a calculation this many times the limit by that reckoning is not b
 SPARSE = 50  # more than one in this many pairs of boards can be met
 LAST_TOLD = 61  # more rolls of a side than this are not told apart
 LANES = 128  # boards side by side times columns
-WEIGHTS = np.array([1.0 if a == b else 2.0 for a in range(6) for b in range(a + 1)])
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,7 +109,7 @@ def family(
 
     None when they are too many for `limit`, or more than `most`, about.
     """
-    from bgfmt.analysis.ondemand import kernels
+    from bgfmt.analysis import kernels
 
     most, most_results = max(1000, min(most, limit // BOARD_COST)), max(1_000_000, limit // RESULT_COST)
     points, bound = max(6, side.highest), no_farther(side)
@@ -208,8 +209,6 @@ class Work:
 
     def check(self, limit: int | None = None) -> None:
         """NotCoveredError when this is more than `limit` (by default `DEFAULT_LIMIT`), SolverError without memory."""
-        from bgfmt.solver.machine import check_memory
-
         self.check_size(limit)
         check_memory(self.memory, f"{self.position}: exact play")
 
@@ -218,16 +217,6 @@ class Work:
         most = DEFAULT_LIMIT if limit is None else limit
         if self.size > most:
             raise TooMuchWorkError(f"{self.position}", self.size, most)
-
-
-def check_race(position: Position) -> None:
-    """PositionError when the game is over, NotCoveredError for contact or a chequer on the bar."""
-    from bgfmt.errors import PositionError
-
-    if not position.us.chequers or not position.them.chequers:
-        raise PositionError(f"{position}: the game is over, one side has no chequers left")
-    if position.us.bar or position.them.bar or position.contact:
-        raise NotCoveredError(f"{position}: the sides have not passed each other")
 
 
 def plan(position: Position, columns: int, *, limit: int | None = None) -> Work:
@@ -268,13 +257,6 @@ def _met(ours: Array, theirs: Array) -> Array:
         if len(found):
             spans[i] = found[0], found[-1] + 1
     return spans[which.reshape(-1)]
-
-
-def met_alike(plies: Array) -> tuple[Array, Array]:
-    """`Work.rolling` and `Work.waiting` of two sides with the same boards, where a pair serves both ways round."""
-    rolling, waiting = _met(plies | plies << 1, plies), _met(plies | plies >> 1, plies)
-    rolling[-1] = waiting[-1] = 0
-    return rolling, waiting
 
 
 # -- solved --------------------------------------------------------------------------------------------
@@ -378,7 +360,7 @@ def solve(
     work: Work, columns: Columns, *, threads: int | None = None, progress: Progress | None = None
 ) -> Game:
     """Calculate what `work` plans; `progress(done, total)` counts pairs."""
-    from bgfmt.analysis.ondemand import kernels
+    from bgfmt.analysis import kernels
 
     if len(columns) != work.columns:
         raise SolverError(f"planned for {work.columns} columns, not {len(columns)}")
@@ -389,23 +371,17 @@ def solve(
     gains = ours.gains
     a, b = (tuple(np.ascontiguousarray(array[side]) for array in columns.doubling) for side in (0, 1))
     won = np.ascontiguousarray(columns.won[1])
-    mirror = columns.mirror() if work.position.us == work.position.them else None
-    fixed: tuple[Any, ...]
-    if mirror is None:
-        fixed = (
-            work.rolling, work.waiting, ours.ends, ours.results, theirs.ends, theirs.results, gains, a, b, won, after,
-        )  # fmt: skip
-    else:
-        fixed = (*met_alike(ours.plies), ours.ends, ours.results, a, b, mirror, after)
-    kernel: Any = kernels.solve_rows if mirror is None else kernels.solve_alike
+    fixed = (
+        work.rolling, work.waiting, ours.ends, ours.results, theirs.ends, theirs.results, gains, a, b, won, after,
+    )  # fmt: skip
     threads = thread_count(threads)
     each = max(1, LANES // k)
     lanes = max(len(theirs), each) * k
     spaces = [(np.zeros(len(theirs) * each * k), np.empty(lanes), np.empty(lanes)) for _ in range(threads)]
 
-    def rows(*which: int) -> None:
+    def rows(first: int, last: int) -> None:
         space = spaces.pop()
-        kernel(*which, *fixed, space)
+        kernels.solve_rows(first, last, *fixed, space)
         spaces.append(space)
 
     cuts = np.flatnonzero(np.diff(ours.pips)) + 1
@@ -415,9 +391,8 @@ def solve(
         # layers of equal pips from the fewest on; the first board is the position itself, the last all off
         for start, stop in zip(cuts[-2::-1], cuts[:0:-1], strict=True):
             step = min(each, -(-int(stop - start) // threads))
-            layer = () if mirror is None else (int(start), int(stop))
             jobs = [
-                pool.submit(rows, low, min(low + step, int(stop)), *layer)
+                pool.submit(rows, low, min(low + step, int(stop)))
                 for low in range(int(start), int(stop), step)
             ]
             for job in jobs:
@@ -467,7 +442,7 @@ def solve_side(side: Side, *, limit: int | None = None) -> SideRolls:
 
 
 def _chances(boards: Family, done: Array, rolls: int) -> Array:
-    from bgfmt.analysis.ondemand import kernels
+    from bgfmt.analysis import kernels
 
     chances = np.zeros((len(boards), rolls))
     kernels.roll_chances(boards.ends, boards.results, done, np.zeros(len(boards)), chances)
