@@ -38,6 +38,7 @@ class AnyTable(Format[Table]):
     """A format of every kind of table that has arrays."""
 
     carries = (Table,)
+    fills = True
 
     def kinds(self) -> list[str]:
         return [name for name in super().kinds() if tables.KINDS[name].rules(1, 1)]
