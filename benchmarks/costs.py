@@ -20,7 +20,7 @@ import numpy as np
 from bgfmt import met as mets
 from bgfmt.met.model import Met
 from bgfmt.solver import plan
-from bgfmt.solver.one_sided import in_mapped_files, mapped_disk
+from bgfmt.solver.one_sided import in_mapped_files
 from bgfmt.solver.plan import LANES, Plan, results_a_position
 from bgfmt.solver.stored import plays_bytes
 from bgfmt.solver.tiles import WORK_BYTES, grid_of, work
@@ -99,7 +99,8 @@ def one_sided(points: int, where: Machines) -> Cost | None:
     planned = plan("one-sided", points, threads=where.cores)
     if planned.memory > where.memory:
         planned = in_mapped_files(planned, int(where.memory))
-    disk, moved = mapped_disk(planned), planned.output + 3.0 * planned.scratch
+    disk = max(planned.scratch, 128 * planned.positions * bool(planned.scratch) + planned.output)
+    moved = planned.output + 3.0 * planned.scratch
     hours = max(planned.seconds, moved / where.bandwidth) / 3600
     return Cost(
         f"one-sided {points} points", where.name, where.cores, hours, hours, planned.memory, disk, moved

@@ -109,6 +109,8 @@ _OTHER_NAMES = {
     "bgfmt.engine": "bgfmt.extras.lab.engine",
     "bgfmt.hosts": "bgfmt.extras.hosts",
     "bgfmt.matches": "bgfmt.extras.matches",
+    "bgfmt.matches.write_mat": "bgfmt.extras.matches.mat",
+    "bgfmt.matches.write_sgf": "bgfmt.extras.matches.sgf",
     "bgfmt.playing": "bgfmt.extras.lab.playing",
     "bgfmt.study": "bgfmt.extras.lab.study",
 }
@@ -120,7 +122,7 @@ class _OtherNames:
     @staticmethod
     def find_spec(name: str, path: Any, target: Any = None) -> ModuleSpec | None:
         parts = name.split(".")
-        for package in (".".join(parts[:2]), ".".join(parts[:3])):
+        for package in (".".join(parts[:3]), ".".join(parts[:2])):
             if package in _OTHER_NAMES:
                 real = _OTHER_NAMES[package] + name.removeprefix(package)
                 return ModuleSpec(name, _OtherNames, origin=real)  # type: ignore[arg-type]

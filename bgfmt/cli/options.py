@@ -51,6 +51,11 @@ def force_option(function: F) -> F:
     return click.option("--force", is_flag=True, help="Replace an existing output file.")(function)
 
 
+def quiet_option(function: F) -> F:
+    """`--quiet`: no progress, and no word of what was made."""
+    return click.option("--quiet", is_flag=True, help="No progress, no word of what was made.")(function)
+
+
 def threads_option(function: F) -> F:
     """`--threads N`."""
     return click.option(

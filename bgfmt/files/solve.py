@@ -11,6 +11,7 @@ import inspect
 import os
 from collections.abc import Callable
 from functools import partial
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,6 @@ from bgfmt.files.database import load
 from bgfmt.files.stores import OutputFile, StoreReport, fill_store, remove
 from bgfmt.solver import registry
 from bgfmt.solver.machine import check_disk
-from bgfmt.solver.one_sided import mapped_disk
 from bgfmt.solver.registry import Solver
 from bgfmt.solver.workers import Workers
 from bgfmt.storage import PathLike, check_output
@@ -170,7 +170,8 @@ solve_stored = partial(solve_table, tiles=True)
 def _in_memory(solver: Solver, file: OutputFile, memory: int | None, how: dict[str, Any]) -> None:
     """Solve without a store: into the body of the file where the solver can, else beside it."""
     planned, path = solver.fitting_plan(how["threads"], memory), Path(file.path)
-    disk = mapped_disk(planned, 32 * len(solver.arrays())) if planned.scratch else planned.output
+    kept = sum(prod(shape) * dtype.itemsize for shape, dtype in solver.arrays().values())
+    disk = max(planned.scratch, kept + planned.output) if planned.scratch else planned.output
     check_disk(planned.output, path, disk - planned.output, path)
     if solver.fills and file.takes_body:
         with file.body() as (_, arrays):

@@ -1,22 +1,28 @@
-"""The one loop that is written in LLVM's vector types: adding up the greatest of several rows of int16 numbers.
+"""The loops that are written in LLVM's vector types, each beside the plain one that says what it does.
 
-A two-sided table is made, and checked, by this loop. Numba compiles the plain loop to code that keeps the maxima in
-memory and takes five times as long. The loop knows nothing of backgammon; `add_best_plainly` says what it does, and
-`tests/jit/test_lanes.py` holds the two against each other.
+Adding up the greatest of several rows makes two-sided tables and checks them; products of rows and columns predict
+the records of compressed tables. Numba compiles the plain loops to code that keeps maxima and sums in memory, and
+takes five and two and a half times as long. The loops know nothing of backgammon; `tests/jit/test_lanes.py` holds
+each pair against each other.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 
-from bgfmt.jit import intrinsic, njit
-from bgfmt.jit.compiler import ir, types
+from bgfmt.jit import import_numba, intrinsic, njit
 
+types: Any = import_numba().types
+ir: Any = import_module("llvmlite.ir")
 Array = Any
 LANES = 64  # int16 numbers in a row: two cache lines
 LEAST = -32768
+ROWS, PANEL = 4, 32  # rows and columns of a block of products
+I16, I32, I64, F64 = ir.IntType(16), ir.IntType(32), ir.IntType(64), ir.DoubleType()
 
 
 @njit()
@@ -34,38 +40,36 @@ def add_best_plainly(
         total[k] += best << double
 
 
-def _add_best(
-    typing_context: Any,
-    rows: Any,
-    stride: Any,
-    at: Any,
-    results: Any,
-    start: Any,
-    stop: Any,
-    total: Any,
-    double: Any,
+def _spread(builder: Any, value: Any, kind: Any) -> Any:
+    """A vector of one number."""
+    one = builder.insert_element(ir.Constant(kind, ir.Undefined), value, ir.Constant(I32, 0))
+    return builder.shuffle_vector(one, one, ir.Constant(ir.VectorType(I32, kind.count), [0] * kind.count))
+
+
+@intrinsic
+def add_best(
+    typing: Any, rows: Any, stride: Any, at: Any, results: Any, first: Any, last: Any, total: Any, double: Any
 ) -> Any:
-    """The code of `add_best`; what it does is `add_best_plainly`."""
+    """As `add_best_plainly`; arrays are given by their addresses, and stride in bytes."""
     signature = types.void(*[types.int64] * 8)
 
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        i16, i32, i64 = ir.IntType(16), ir.IntType(32), ir.IntType(64)
-        short, wide = ir.VectorType(i16, LANES), ir.VectorType(i32, LANES)
+        short, wide = ir.VectorType(I16, LANES), ir.VectorType(I32, LANES)
         rows, stride, at, results, begin, end, total, shift = args
-        places, numbers = (builder.inttoptr(array, i32.as_pointer()) for array in (at, results))
+        places, numbers = (builder.inttoptr(array, I32.as_pointer()) for array in (at, results))
         sums = builder.inttoptr(total, wide.as_pointer())
         before = builder.block
         loop, after = builder.append_basic_block("rows"), builder.append_basic_block("sum")
         least = ir.Constant(short, [LEAST] * LANES)
         builder.cbranch(builder.icmp_signed("<", begin, end), loop, after)
         builder.position_at_end(loop)
-        q, best = builder.phi(i64), builder.phi(short)
-        number = builder.sext(builder.load(builder.gep(numbers, [q])), i64)
-        place = builder.sext(builder.load(builder.gep(places, [number])), i64)
+        q, best = builder.phi(I64), builder.phi(short)
+        number = builder.sext(builder.load(builder.gep(numbers, [q])), I64)
+        place = builder.sext(builder.load(builder.gep(places, [number])), I64)
         row = builder.inttoptr(builder.add(rows, builder.mul(place, stride)), short.as_pointer())
         value = builder.load(row, align=2)
         better = builder.select(builder.icmp_signed(">", value, best), value, best)
-        following = builder.add(q, ir.Constant(i64, 1))
+        following = builder.add(q, ir.Constant(I64, 1))
         q.add_incoming(begin, before)
         q.add_incoming(following, loop)
         best.add_incoming(least, before)
@@ -75,17 +79,115 @@ def _add_best(
         greatest = builder.phi(short)
         greatest.add_incoming(least, before)
         greatest.add_incoming(better, loop)
-        one = builder.insert_element(
-            ir.Constant(wide, ir.Undefined), builder.trunc(shift, i32), ir.Constant(i32, 0)
+        weighted = builder.shl(
+            builder.sext(greatest, wide), _spread(builder, builder.trunc(shift, I32), wide)
         )
-        amount = builder.shuffle_vector(one, one, ir.Constant(wide, [0] * LANES))
-        weighted = builder.shl(builder.sext(greatest, wide), amount)
         builder.store(builder.add(builder.load(sums, align=4), weighted), sums, align=4)
         return context.get_dummy_value()
 
     return signature, generate
 
 
-#: add_best(rows, stride, at, results, first, last, total, double), arrays as addresses, stride in bytes; see
-#: `add_best_plainly`
-add_best: Any = intrinsic(_add_best)
+# ---- blocks of products
+
+
+@njit()
+def multiply_plainly(left: Array, right: Array, out: Array) -> None:
+    """out[r, i] = the sum of left[r, k] * right[k, i] over k: left (ROWS, K), right (K, PANEL / 2), float64."""
+    for r in range(left.shape[0]):
+        for i in range(right.shape[1]):
+            total = 0.0
+            for k in range(left.shape[1]):
+                total += left[r, k] * right[k, i]
+            out[r, i] = total
+
+
+@njit()
+def multiply_pairs_plainly(left: Array, right: Array, out: Array) -> None:
+    """out[r, i] = the sum of the products of the int16 pairs left[r, k] and right[k, i] over k, in int32.
+
+    left (ROWS, K, 2), right (K, PANEL, 2) int16.
+    """
+    for r in range(left.shape[0]):
+        for i in range(right.shape[1]):
+            total = np.int32(0)
+            for k in range(left.shape[1]):
+                for x in range(2):
+                    total += np.int32(left[r, k, x]) * np.int32(right[k, i, x])
+            out[r, i] = total
+
+
+def _double_step(builder: Any, total: Any, a: Any, b: Any) -> Any:
+    return builder.fadd(total, builder.fmul(a, b, flags=("contract",)), flags=("contract",))
+
+
+def _pairs_step(builder: Any, total: Any, a: Any, b: Any) -> Any:
+    """total + products of 16-bit integers, added two by two, which x86 does in one instruction."""
+    small = ir.VectorType(I16, 2 * total.type.count)
+    wide = ir.VectorType(I32, small.count)
+    product = builder.mul(*(builder.sext(builder.bitcast(value, small), wide) for value in (a, b)))
+    halves = []
+    for odd in (0, 1):
+        order = ir.Constant(ir.VectorType(I32, total.type.count), list(range(odd, small.count, 2)))
+        halves.append(builder.shuffle_vector(product, product, order))
+    return builder.add(total, builder.add(*halves))
+
+
+def _multiply(number: Any, lanes: int, panel: int, step: Callable[..., Any]) -> Any:
+    """The loop over products of `number`s, by vectors of `lanes`, for panels of so wide a row."""
+    kind, align, many = ir.VectorType(number, lanes), 8 if number is F64 else 4, panel // lanes
+
+    def multiply(typing: Any, left: Any, stride: Any, right: Any, steps: Any, out: Any) -> Any:
+        def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+            left, stride, right, steps, out = args
+            starts = [builder.add(left, builder.mul(stride, ir.Constant(I64, r))) for r in range(ROWS)]
+            rows = [builder.inttoptr(start, number.as_pointer()) for start in starts]
+            columns, to = (builder.inttoptr(array, kind.as_pointer()) for array in (right, out))
+            before = builder.block
+            loop, after = builder.append_basic_block("products"), builder.append_basic_block("sums")
+            builder.cbranch(builder.icmp_signed("<", ir.Constant(I64, 0), steps), loop, after)
+            builder.position_at_end(loop)
+            k = builder.phi(I64)
+            totals = [builder.phi(kind) for _ in range(ROWS * many)]
+            first = builder.mul(k, ir.Constant(I64, many))
+            places = [builder.gep(columns, [builder.add(first, ir.Constant(I64, v))]) for v in range(many)]
+            parts = [builder.load(place, align=align) for place in places]
+            ones = [_spread(builder, builder.load(builder.gep(row, [k]), align=align), kind) for row in rows]
+            sums = [step(builder, total, ones[x // many], parts[x % many]) for x, total in enumerate(totals)]
+            following = builder.add(k, ir.Constant(I64, 1))
+            k.add_incoming(ir.Constant(I64, 0), before)
+            k.add_incoming(following, loop)
+            builder.cbranch(builder.icmp_signed("<", following, steps), loop, after)
+            builder.position_at_end(after)
+            ends = [builder.phi(kind) for _ in totals]
+            for total, one, end in zip(totals, sums, ends, strict=True):
+                for phi in (total, end):
+                    phi.add_incoming(ir.Constant(kind, None), before)
+                    phi.add_incoming(one, loop)
+            for x, end in enumerate(ends):
+                builder.store(end, builder.gep(to, [ir.Constant(I64, x)]), align=align)
+            return context.get_dummy_value()
+
+        return types.void(*[types.int64] * 5), generate
+
+    return intrinsic(multiply)
+
+
+#: multiply(left, stride, right, steps, out) and multiply_pairs: as the plain ones, of `steps` k; arrays are given by
+#: their addresses, rows of `left` lie `stride` bytes apart
+multiply: Any = _multiply(F64, 8, PANEL // 2, _double_step)
+multiply_pairs: Any = _multiply(I32, 16, PANEL, _pairs_step)
+
+
+@intrinsic
+def fetch_line(typing: Any, at: Any) -> Any:
+    """Have the memory bring the cache line of an address, which will soon be needed."""
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        place = builder.inttoptr(args[0], ir.IntType(8).as_pointer())
+        kind = ir.FunctionType(ir.VoidType(), [place.type, I32, I32, I32])
+        prefetch = builder.module.declare_intrinsic("llvm.prefetch", [place.type], kind)
+        builder.call(prefetch, [place, *(ir.Constant(I32, value) for value in (0, 3, 1))])
+        return context.get_dummy_value()
+
+    return types.void(types.int64), generate

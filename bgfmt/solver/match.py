@@ -8,7 +8,7 @@ on roll is one over what b's boards lead to. Blocks of one pip count are indepen
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from queue import SimpleQueue
 from typing import Any
 
@@ -148,11 +148,12 @@ def solve_pairs(
     out: Array,
     workers: Workers,
     progress: Progress | None,
+    empty: Callable[[tuple[int, ...], Any], Array] = np.empty,
 ) -> None:
     """Fill out, (n, n, stored) float32 or float64, with the values of all pairs.
 
     places (2, K) : where in a record each of the K columns of player a on roll, and of player b, goes; -1 nowhere.
-    progress : called as ``progress(done, total)`` with pairs of boards.
+    progress : called as ``progress(done, total)`` with pairs of boards. empty : makes the rows that are needed again.
     """
     from bgfmt.solver.kernels import match as kernels
 
@@ -162,7 +163,7 @@ def solve_pairs(
     gains = 1 + full.astype(np.int64)  # no chequer is so far back that a backgammon can be lost
     _terminal(kept, places, gains, order.numbers, out)
     rows = _rows(cuts)
-    ring = np.empty((rows, n * k), out.dtype)
+    ring = empty((rows, n * k), out.dtype)
     ring[0] = kept.won[A][:, gains].T.reshape(-1)
     width = max(1, LANES // k)
     spare: SimpleQueue[Array] = SimpleQueue()

@@ -141,10 +141,6 @@ class OneSidedSolver(Solver):
         planned = Plan(what, n, seconds, INTERPRETER_BYTES + self.held, self.output)
         if memory is None or not self.maps:
             return self.in_memory(planned, memory)
-        if memory < LEAST_BYTES:
-            raise SolverError(
-                f"this table needs {LEAST_BYTES / 1e9:.1f} GB of memory at least, not {memory / 1e9:.2f} GB"
-            )
         return in_mapped_files(planned, memory)
 
     def arrays(self) -> dict[str, tuple[tuple[int, ...], np.dtype[Any]]]:
@@ -321,16 +317,16 @@ def mean_rolls(
 
 
 def in_mapped_files(plan: Plan, memory: int) -> Plan:
-    """The plan of a table whose arrays lie in mapped files, so that a process takes `memory` bytes at most."""
+    """The plan of a table whose arrays lie in mapped files, so that a process takes `memory` bytes at most.
+
+    SolverError for less than any such solve takes.
+    """
+    if memory < LEAST_BYTES:
+        least, given = LEAST_BYTES / 1e9, memory / 1e9
+        raise SolverError(f"this table needs {least:.1f} GB of memory at least, not {given:.2f} GB")
     arrays = plan.memory - INTERPRETER_BYTES
     paged = 3 * arrays / PAGED_RATE if plan.memory > memory else 0.0
     return replace(plan, memory=min(memory, plan.memory), scratch=arrays, seconds=plan.seconds + paged)
-
-
-def mapped_disk(plan: Plan, numbers: int = 64) -> int:
-    """Bytes of disk that the plan takes at its height: the arrays of the search are gone when the file is written."""
-    rows = 2 * numbers * plan.positions if plan.scratch else 0
-    return max(plan.scratch, rows + plan.output)
 
 
 def exact_means(

@@ -27,6 +27,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from bgfmt.errors import SolverError
 from bgfmt.game import board
 from bgfmt.game.results import WEIGHTS
 from bgfmt.solver.layers import REACH, PipOrder, Pool, layer_cuts, pip_order
@@ -36,6 +37,7 @@ from bgfmt.solver.recipe import Recipe
 from bgfmt.solver.registry import Solver, check_size
 from bgfmt.solver.waves import Progress
 from bgfmt.solver.workers import Workers, threads_or
+from bgfmt.storage.mapped import MappedRoom
 from bgfmt.tables import TwoSided
 
 Array = NDArray[Any]
@@ -58,6 +60,7 @@ def two_sided(
     workers: Workers | None = None,
     progress: Progress | None = None,
     out: Array | None = None,
+    room: MappedRoom | None = None,
 ) -> TwoSided:
     """Solve the two-sided table of up to `chequers` chequers on `points` points, in memory.
 
@@ -72,6 +75,7 @@ def two_sided(
     workers : threads to use instead, which stay open; see `bgfmt.solver.workers`.
     progress : called as ``progress(done, total)`` with pairs of positions.
     out : (n, n, 4 or 1) uint16 (float64 for recipe exact) to fill; made when None.
+    room : where the arrays of a table of recipe exact lie instead of in memory; it is good as long as it is open.
 
     Returns
     -------
@@ -83,7 +87,7 @@ def two_sided(
     not threads.
     """
     solver = TwoSidedSolver(points, chequers, recipe=recipe, cubeful=cubeful)
-    return solver.solve(threads=threads, workers=workers, progress=progress, out=out)
+    return solver.solve(threads=threads, workers=workers, progress=progress, out=out, room=room)
 
 
 class TwoSidedSolver(Solver):
@@ -106,6 +110,10 @@ class TwoSidedSolver(Solver):
         return self.recipe.rounded
 
     @property
+    def maps(self) -> bool:
+        return not self.recipe.rounded
+
+    @property
     def large(self) -> bool:
         planned = self.plan()
         return planned.scratch > 0 or not planned.fits
@@ -115,8 +123,10 @@ class TwoSidedSolver(Solver):
         what = f"two-sided {self.points}x{self.chequers}, recipe {self.recipe.name}"
         if not self.recipe.rounded:
             from bgfmt.solver.match import plan_pairs
+            from bgfmt.solver.one_sided import in_mapped_files
 
-            return self.in_memory(plan_pairs(what, self, self.columns, threads), memory)
+            planned = plan_pairs(what, self, self.columns, threads)
+            return planned if memory is None else in_mapped_files(planned, memory)
         cuts = layer_cuts(self.points, self.chequers)
         n, results = int(cuts[-1]), results_a_position(self.points, self.chequers)
         lanes, body = n * n * results * self.columns, n * n * self.columns * 2
@@ -140,25 +150,33 @@ class TwoSidedSolver(Solver):
         workers: Workers | None = None,
         progress: Progress | None = None,
         out: Array | None = None,
+        room: MappedRoom | None = None,
     ) -> TwoSided:
-        out = self.room_for(out, threads)
+        if room is None:
+            out = self.room_for(out, threads)
+        elif self.maps and out is None:
+            out = room.zeros(*self.arrays()["equities"])
+        else:
+            raise SolverError(f"{self.what} is not made in mapped files")
         with threads_or(workers, threads) as team:
             if self.recipe.rounded:
                 _in_place(pip_order(self.points, self.chequers), out, team, progress)
             else:
-                self._exactly(out, team, progress)
-        return self.table({"equities": out})  # type: ignore[return-value]
+                self._exactly(out, team, progress, np.empty if room is None else room.zeros)
+        return self.table({"equities": out, "release": None if room is None else room.let_go})  # type: ignore[return-value]
 
-    def _exactly(self, out: Array, workers: Workers, progress: Progress | None) -> None:
+    def _exactly(self, out: Array, workers: Workers, progress: Progress | None, empty: Any) -> None:
         """As at a match score, with the cube of money games that are all worth 1."""
         from bgfmt.solver import columns
         from bgfmt.solver.match import solve_pairs
 
         if self.columns == 1:
-            solve_pairs(self, columns.single_games([None]), np.array([[0], [-1]]), out, workers, progress)
+            solve_pairs(
+                self, columns.single_games([None]), np.array([[0], [-1]]), out, workers, progress, empty
+            )
             return
         places = np.array([[0, 2, 1, 3], [-1] * 4])  # of cubeless, centered, owned, opponent's, in a record
-        solve_pairs(self, columns.for_money(gammons=False), places, out, workers, progress)
+        solve_pairs(self, columns.for_money(gammons=False), places, out, workers, progress, empty)
 
 
 def done_after(cuts: Array, layer: int) -> int:

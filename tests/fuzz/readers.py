@@ -31,7 +31,7 @@ from bgfmt.analysis import questions
 from bgfmt.analysis.shapes import options
 from bgfmt.errors import BgfmtError
 from bgfmt.extras.hosts.external import Player, Session
-from bgfmt.extras.hosts.gnubg.installed import parse_record
+from bgfmt.extras.hosts.gnubg.folder import parse_record
 from bgfmt.extras.hosts.ubgi import Engine
 from bgfmt.extras.serve import app, parameters
 from bgfmt.extras.serve.refusals import Refusal

@@ -8,7 +8,18 @@ import numpy as np
 import pytest
 
 from bgfmt.jit import njit
-from bgfmt.jit.lanes import LANES, LEAST, add_best, add_best_plainly
+from bgfmt.jit.lanes import (
+    LANES,
+    LEAST,
+    PANEL,
+    ROWS,
+    add_best,
+    add_best_plainly,
+    multiply,
+    multiply_pairs,
+    multiply_pairs_plainly,
+    multiply_plainly,
+)  # fmt: skip
 
 
 @njit()
@@ -53,3 +64,29 @@ def test_the_ends_of_the_numbers() -> None:
             plain, vector = both(rows, results, results, 0, size, 1, before)
             assert np.array_equal(plain, vector)
             assert vector[1] == 2 * (value if size else LEAST)
+
+
+@njit()
+def products_of(pairs: bool, left: int, stride: int, right: int, steps: int, out: int) -> None:
+    if pairs:
+        multiply_pairs(left, stride, right, steps, out)
+    else:
+        multiply(left, stride, right, steps, out)
+
+
+@pytest.mark.parametrize("pairs", [False, True])
+def test_products_of_every_length(pairs: bool) -> None:
+    """Rows that begin anywhere in longer ones; integers that doubles hold, so that the order of adding is free."""
+    rng = np.random.default_rng(pairs)
+    for steps in (0, 1, 2, 7, 100):
+        shape, kind = ((), np.float64) if not pairs else ((2,), np.int16)
+        wide = rng.integers(-1000, 1001, (ROWS, steps + 5, *shape)).astype(kind)
+        left, right = wide[:, 3 : 3 + steps], rng.integers(-1000, 1001, (steps, PANEL, *shape)).astype(kind)
+        right = np.ascontiguousarray(right if pairs else right[:, : PANEL // 2])
+        plain, vector = (
+            np.full((ROWS, right.shape[1]), 9, np.int32 if pairs else np.float64) for _ in range(2)
+        )
+        (multiply_pairs_plainly if pairs else multiply_plainly)(np.ascontiguousarray(left), right, plain)
+        begin = wide.ctypes.data + 3 * wide.strides[1]
+        products_of(pairs, begin, wide.strides[0], right.ctypes.data, steps, vector.ctypes.data)
+        assert np.array_equal(plain, vector), steps

@@ -27,7 +27,7 @@ def test_everything_of_bgfmts_own_comes_in_by_its_door(group: str) -> None:
     ("name", "real"),
     [
         ("bgfmt.matches", "bgfmt.extras.matches"),
-        ("bgfmt.matches.write_sgf", "bgfmt.extras.matches.write_sgf"),
+        ("bgfmt.matches.write_sgf", "bgfmt.extras.matches.sgf"),
         ("bgfmt.annotate.text", "bgfmt.extras.matches.annotate.text"),
         ("bgfmt.hosts.boards", "bgfmt.extras.hosts.boards"),
         ("bgfmt.engine.bkg.player", "bgfmt.extras.lab.engine.bkg.player"),

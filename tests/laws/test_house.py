@@ -116,13 +116,10 @@ def test_every_room_keeps_to_its_budget() -> None:
 
 #: modules that may be short, with the reason
 SHORT = {
-    "bgfmt/cli/repair.py": "one command",
     "bgfmt/game/identifiers/ogid.py": "one identifier",
-    "bgfmt/jit/compiler.py": "llvmlite's types for those who check them",
     "bgfmt/jit/lanes.py": "all of LLVM's IR",
     "bgfmt/met/ini.py": "one form of file",
     "bgfmt/solver/hypergammon/state.py": "one form of file",
-    "bgfmt/verifier/recurrence/lanes.py": "the verifier's own vectors, which share nothing with the solver's",
 }
 
 
@@ -293,7 +290,7 @@ IMPORTED_AS = {"google-crc32c": "google_crc32c", "numba-cuda": "numba.cuda"}
 TAKEN = {"httptools": "uvicorn, to parse requests"}
 #: parts of dependencies that are private though their names are plain
 PRIVATE = re.compile(
-    r"numba\.core\.(?!types|errors|config|cgutils)|numba\.np|uvicorn\.protocols|distributed\.(?!client|worker|scheduler)\w+\."
+    r"numba\.core\.(?!types|errors|config)|numba\.np|uvicorn\.protocols|distributed\.(?!client|worker|scheduler)\w+\."
 )
 
 

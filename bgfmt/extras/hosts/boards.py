@@ -1,4 +1,4 @@
-"""What a host asks about its own boards, given how they become positions and positions become they."""
+"""What a host asks about boards of its own: it says how to turn a board into a position, and back."""
 
 from __future__ import annotations
 

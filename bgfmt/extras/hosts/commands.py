@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from bgfmt.cli import asking, options
-from bgfmt.files.gnubg_folders import HOSTS, SLOTS
+from bgfmt.files import gnubg_folders
+from bgfmt.files.gnubg_folders import HOSTS, SLOTS, Place
 from bgfmt.game.drawing import printable
 
 if TYPE_CHECKING:
@@ -21,27 +22,25 @@ RUNGS = ("structure", "digest", "sense", "recurrence", "regenerate")
 
 
 def _where_options(function: F) -> F:
-    for option in (
-        click.option("--user", is_flag=True, help="A private folder of yours; needs no root."),
-        click.option(
-            "--dir", "folder", metavar="DIR", type=click.Path(file_okay=False), help="This folder instead."
-        ),
-        click.option(
-            "--host", type=click.Choice(list(HOSTS)), help="Which program (default: the one found here)."
-        ),
-    ):
-        function = option(function)
-    return function
+    """`--user`, `--dir`, `--host`, as `where`."""
+
+    def options(function: F) -> F:
+        text = "Which program (default: the one found here)."
+        function = click.option("--host", type=click.Choice(list(HOSTS)), help=text)(function)
+        folder = click.Path(file_okay=False)
+        function = click.option("--dir", "folder", metavar="DIR", type=folder, help="This folder instead.")(
+            function
+        )
+        return click.option("--user", is_flag=True, help="A private folder of yours; needs no root.")(
+            function
+        )
+
+    return asking.together("where", options, "host", "folder", "user")(function)
 
 
 def _until_option(default: str) -> Callable[[F], F]:
-    return click.option(
-        "--until",
-        type=click.Choice(RUNGS),
-        default=default,
-        show_default=True,
-        help="How far the verification goes.",
-    )
+    text = "How far the verification goes."
+    return click.option("--until", type=click.Choice(RUNGS), default=default, show_default=True, help=text)
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -74,11 +73,6 @@ def check(file: str, until: str, as_json: bool) -> int:
         options.echo_json(examination.as_dict())
         return examination.exit_code
     click.echo(f"{file}: {examination.title}")
-    _tell(examination)
-    return examination.exit_code
-
-
-def _tell(examination: Any) -> None:
     for reason in examination.refusals:
         click.echo(f"  refused   {reason}")
     if examination.slots:
@@ -88,6 +82,7 @@ def _tell(examination: Any) -> None:
         click.echo(f"  note      {note}")
     for host, verdict in examination.hosts.items():
         click.echo(f"  {host:<9} {verdict} ({HOSTS[host]})")
+    return examination.exit_code
 
 
 @gnubg.command()
@@ -97,16 +92,7 @@ def _tell(examination: Any) -> None:
 @click.option("--link", is_flag=True, help="Put a link there instead of a copy.")
 @_until_option("recurrence")
 @options.json_option
-def install(
-    file: str,
-    slot: str | None,
-    folder: str | None,
-    user: bool,
-    host: str | None,
-    link: bool,
-    until: str,
-    as_json: bool,
-) -> int:
+def install(file: str, slot: str | None, where: dict[str, Any], link: bool, until: str, as_json: bool) -> int:
     """Verify FILE, then put it where gnubg looks, under the right name. `uninstall` undoes it.
 
     \b
@@ -116,10 +102,9 @@ def install(
     """
     from bgfmt.extras.hosts.gnubg import slots as gnubg_slots
 
-    where = _place(host, folder, user)
-    with _hints(folder, user):
-        done = gnubg_slots.install(file, where, slot, until=until, link=link)
-    _tell_finished(done.finished)
+    with _hints(where):
+        done = gnubg_slots.install(file, _place(**where), slot, until=until, link=link)
+    _note(done.finished)
     if as_json:
         options.echo_json(done.as_dict())
         return 0
@@ -130,8 +115,8 @@ def install(
         click.echo(f"  note: {note}")
     for command in done.start:
         click.echo(f"  start with: {command}")
-    options_text = f"--dir {folder}" if folder else ("--user" if user else "")
-    click.echo(f"  undo with: bgfmt gnubg uninstall {done.slot} {options_text}".rstrip())
+    place = f" --dir {where['folder']}" if where["folder"] else " --user" * where["user"]
+    click.echo(f"  undo with: bgfmt gnubg uninstall {done.slot}{place}")
     return 0
 
 
@@ -139,7 +124,7 @@ def install(
 @click.argument("slot", required=False)
 @_where_options
 @click.option("--force", is_flag=True, help="Even if the file has been changed since.")
-def uninstall(slot: str | None, folder: str | None, user: bool, host: str | None, force: bool) -> int:
+def uninstall(slot: str | None, where: dict[str, Any], force: bool) -> int:
     """Take out what `install` has put in, and put back what was there before. Without SLOT: everything.
 
     \b
@@ -148,18 +133,18 @@ def uninstall(slot: str | None, folder: str | None, user: bool, host: str | None
     """
     from bgfmt.extras.hosts.gnubg import slots as gnubg_slots
 
-    with _hints(folder, user):
-        lines = gnubg_slots.uninstall(_place(host, folder, user), slot, force=force)
+    with _hints(where):
+        lines = gnubg_slots.uninstall(_place(**where), slot, force=force)
     for line in lines:
         click.echo(printable(line, 1000))
     return 0
 
 
-@gnubg.command()
+@gnubg.command(name="where")
 @_where_options
 @_until_option("digest")
 @options.json_option
-def where(folder: str | None, user: bool, host: str | None, until: str, as_json: bool) -> int:
+def list_slots(where: dict[str, Any], until: str, as_json: bool) -> int:
     """What lies in each slot now, with verdicts. Exit code 1 when gnubg would misread one of them.
 
     \b
@@ -168,99 +153,78 @@ def where(folder: str | None, user: bool, host: str | None, until: str, as_json:
     """
     from bgfmt.extras.hosts.gnubg import slots as gnubg_slots
 
-    place = _place(host, folder, user)
+    place = _place(**where)
     waiting = _finish(place)
     rows = list(gnubg_slots.installed(place, until=until))
-    bad = waiting or any(
-        examination is not None and (not examination.ok or _wrong_slot(slot, examination))
-        for slot, _, examination, _ in rows
-    )
+    wrong = {slot: exam is not None and slot not in (exam.slots or (slot,)) for slot, _, exam, _ in rows}
+    bad = waiting or any(wrong[slot] or not (exam is None or exam.ok) for slot, _, exam, _ in rows)
+    start = gnubg_slots.how_to_start(place)
     if as_json:
-        options.echo_json(
-            {
-                "host": place.host,
-                "start": gnubg_slots.how_to_start(place),
-                "slots": {
-                    slot: {
-                        "path": str(path),
-                        "by_bgfmt": ours,
-                        "wrong_slot": examination is not None and _wrong_slot(slot, examination),
-                        "check": examination.as_dict() if examination else None,
-                    }
-                    for slot, path, examination, ours in rows
-                },
-            }
-        )
+        slots = {}
+        for slot, path, exam, ours in rows:
+            facts = {"path": str(path), "by_bgfmt": ours, "wrong_slot": wrong[slot]}
+            slots[slot] = facts | {"check": exam.as_dict() if exam else None}
+        options.echo_json({"host": place.host, "start": start, "slots": slots})
         return int(bad)
     click.echo(HOSTS[place.host])
-    for slot, path, examination, ours in rows:
-        if examination is None:
-            click.echo(f"  {slot:<7} {path}: none")
-            continue
-        click.echo(f"  {slot:<7} {path}: {examination.title}{' (put there by bgfmt)' if ours else ''}")
-        if _wrong_slot(slot, examination):
-            click.echo("          wrong type for this slot: gnubg ignores it")
-        for reason in examination.refusals:
-            click.echo(f"          wrong: {reason}")
-        if examination.verified:
-            click.echo(f"          {examination.verdict}")
-    for command in gnubg_slots.how_to_start(place):
+    for slot, path, exam, ours in rows:
+        what = "none" if exam is None else f"{exam.title}{' (put there by bgfmt)' if ours else ''}"
+        click.echo(f"  {slot:<7} {path}: {what}")
+        more = ["wrong type for this slot: gnubg ignores it"] if wrong[slot] else []
+        if exam is not None:
+            more += [f"wrong: {reason}" for reason in exam.refusals] + [exam.verdict] * bool(exam.verified)
+        for line in more:
+            click.echo(f"          {line}")
+    for command in start:
         click.echo(f"  start with: {command}")
     return int(bad)
 
 
-def _finish(place: Any) -> bool:
+def _finish(place: Place) -> bool:
     """Settle what a killed process left; whether something is left because this user may not."""
     from bgfmt.extras.hosts.gnubg import slots as gnubg_slots
+    from bgfmt.extras.hosts.gnubg.folder import NotAllowedError
 
     try:
-        _tell_finished(gnubg_slots.finish(place))
-    except gnubg_slots.NotAllowedError as error:
-        click.echo(
-            f"bgfmt: {printable(error)}; an install that was cut short waits there for root (sudo)", err=True
-        )
+        _note(gnubg_slots.finish(place))
+    except NotAllowedError as error:
+        asking.note(f"{printable(error)}; an install that was cut short waits there for root (sudo)")
         return True
     return False
 
 
-def _tell_finished(lines: list[str]) -> None:
+def _note(lines: list[str]) -> None:
     for line in lines:
-        click.echo(f"bgfmt: {printable(line, 1000)}", err=True)
+        asking.note(printable(line, 1000))
 
 
 @contextlib.contextmanager
-def _hints(folder: str | None, user: bool) -> Iterator[None]:
+def _hints(where: dict[str, Any]) -> Iterator[None]:
     """Add to a refusal which option helps."""
-    from bgfmt.extras.hosts.gnubg import slots as gnubg_slots
+    from bgfmt.extras.hosts.gnubg.folder import NotAllowedError
 
     try:
         yield
-    except gnubg_slots.NotAllowedError as error:
-        hint = (
-            "" if folder or user else "; that needs root (sudo), or --user for a private folder without root"
-        )
+    except gnubg_folders.InstallError as error:
+        hint = ""
+        if isinstance(error, NotAllowedError) and not (where["folder"] or where["user"]):
+            hint = "; that needs root (sudo), or --user for a private folder without root"
+        elif "has been changed since" in str(error):
+            hint = " (--force takes it out)"
         raise click.ClickException(f"{error}{hint}") from None
-    except gnubg_slots.InstallError as error:
-        hint = " (--force takes it out)" if "has been changed since" in str(error) else ""
-        raise click.ClickException(f"{error}{hint}") from None
 
 
-def _wrong_slot(slot: str, examination: Any) -> bool:
-    return bool(examination.slots) and slot not in examination.slots
-
-
-def _place(host: str | None, folder: str | None, user: bool) -> Any:
-    from bgfmt.extras.hosts.gnubg import slots as gnubg_slots
-
+def _place(host: str | None, folder: str | None, user: bool) -> Place:
     if folder is not None and user:
         raise click.UsageError("--dir and --user name two different folders; choose one")
-    return gnubg_slots.place(host, folder, user=user)
+    return gnubg_folders.place(host, folder, user=user)
 
 
-def _engine_option(function: F) -> F:
-    """`--engine NAME[:KEY=VALUE,...]`: ask an engine in place of tables."""
-    text = "Ask an engine (bkg) in place of tables; its own options behind the name."
-    return click.option("--engine", metavar="NAME[:KEY=VALUE,...]", help=text)(function)
+_engine_option = click.option(
+    "--engine",
+    metavar="NAME[:KEY=VALUE,...]",
+    help="Ask an engine (bkg) in place of tables; its own options behind the name.",
+)
 
 
 def _engine_of(text: str, databases: Sequence[str]) -> Decider:
@@ -340,13 +304,9 @@ def gnubg_external(
         from bgfmt.extras.hosts.external import GnubgEngine
 
         outside = GnubgEngine()
+    threads = THREADS if outside == "rule" else 0  # the gnubg package answers in the main thread alone
     with asking.opened(list(databases), described, None, guard=True) as library:
-        # the gnubg package answers in the main thread alone
-        serve(
-            asking.engine_adviser(library, outside=outside, **calculation),
-            THREADS if outside == "rule" else 0,
-            library.lines(),
-        )
+        serve(asking.engine_adviser(library, outside=outside, **calculation), threads, library.lines())
     click.echo("stopped", err=True)
     return 0
 

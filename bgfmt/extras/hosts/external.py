@@ -18,9 +18,9 @@ from bgfmt.errors import BgfmtError, MissingExtraError
 from bgfmt.game.board import Position, Side
 from bgfmt.game.drawing import printable
 from bgfmt.game.identifiers import from_fibs
+from bgfmt.game.moves import BAR, OFF, Move
 from bgfmt.game.state import GameState
 
-BAR, OFF = 25, 0
 RESIGNATIONS = ("normal", "gammon", "backgammon")
 VERSION = "Interface: 2\nRFBF: 0\nEngine: bgfmt\nSoftware: bgfmt"
 
@@ -53,34 +53,35 @@ class Player:
         position = state.position.check()
         over = not position.us.chequers or not position.them.chequers
         if over and state.kind != "resignation":
-            return Reply(
-                {"take": "take", "cube": "roll", "play": ""}[state.kind], "forced", None, position.us
-            )
+            text = {"take": "take", "cube": "roll", "play": ""}[state.kind]
+            return Reply(text, "forced", None, position.us)
         if self.resign and state.kind in ("play", "cube"):
-            resignation = self.advisor.resignation(state)
-            if resignation.offer:
-                return Reply(
-                    f"resign {RESIGNATIONS[resignation.offer - 1]}", resignation.source, resignation.worth
-                )
+            offer = self.advisor.resignation(state)
+            if offer.offer:
+                return Reply(f"resign {RESIGNATIONS[offer.offer - 1]}", offer.source, offer.worth)
         return _reply(self.advisor.decide(state), position)
 
 
 def _reply(decision: Decision, position: Position) -> Reply:
+    left = None
+    if decision.act == "play":
+        result = position if decision.play is None else decision.play.result
+        left = result.us if isinstance(result, Position) else result
+    return Reply(spoken(decision), decision.source, decision.value, left)
+
+
+def spoken(decision: Decision) -> str:
+    """A decision in gnubg's words."""
     if decision.act != "play":
-        text = {"pass": "drop"}.get(decision.act, decision.act)
-        return Reply(text, decision.source, decision.value)
-    if decision.play is None:
-        return Reply("", decision.source, None, position.us)
-    result = decision.play.result
-    text = format_play((move.start, move.end) for move in decision.play.moves)
-    left = result.us if isinstance(result, Position) else result
-    return Reply(text, decision.source, decision.value, left)
+        return "drop" if decision.act == "pass" else decision.act
+    return format_play(decision.play.moves if decision.play else ())
 
 
-def format_play(moves: Iterable[tuple[int, int]]) -> str:
-    """A play as gnubg reads it, such as ``bar/21 6/off``, one die at a time; an empty line where there is none."""
+def format_play(moves: Iterable[Move]) -> str:
+    """A play as gnubg reads it, such as ``bar/21 6/off``, one die at a time; empty where there is none."""
     return " ".join(
-        f"{'bar' if start == BAR else start}/{'off' if end == OFF else end}" for start, end in moves
+        f"{'bar' if move.start == BAR else move.start}/{'off' if move.end == OFF else move.end}"
+        for move in moves
     )
 
 
@@ -177,9 +178,8 @@ class GnubgEngine:
         try:
             self._gnubg: Any = import_module("gnubg")
         except ImportError:
-            raise MissingExtraError(
-                "the gnubg Python package is not installed (pip install gnubg)", "gnubg"
-            ) from None
+            why = "the gnubg Python package is not installed (pip install gnubg)"
+            raise MissingExtraError(why, "gnubg") from None
 
     def values(self, state: GameState, results: Sequence[Position]) -> Sequence[float]:
         """Worth of each position after our play, to us who have played."""
@@ -196,9 +196,6 @@ class GnubgEngine:
             return 1.0
         if not position.them.chequers:
             return -2.0 if position.us.chequers == 15 else -1.0
-        board = (_counts(position.them), _counts(position.us))  # the side on roll comes second
+        sides = (position.them, position.us)  # the side on roll comes second
+        board = tuple((*side.counts, *(0,) * (24 - len(side.counts)), side.bar) for side in sides)
         return float(self._gnubg.evaluate(board)[5])
-
-
-def _counts(side: Side) -> tuple[int, ...]:
-    return (*side.counts, *(0,) * (24 - len(side.counts)), side.bar)

@@ -1,4 +1,4 @@
-"""The line server behind `bgfmt gnubg-external`: many connections, nothing a stranger sends can stop it.
+"""The line server behind `bgfmt gnubg-external`: many connections, and nothing that a client sends stops it.
 
 One answer, one line, for every question; no greeting and no prompt, since gnubg throws away whatever follows the
 first line it reads. One thread reads and writes, a few answer: most answers are a table look-up, but a position that
@@ -16,7 +16,6 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from bgfmt.extras.hosts import external
 from bgfmt.extras.hosts.external import Player, Session
@@ -45,27 +44,16 @@ class Limits:
     mistakes: int = 20
 
 
-class Conversation(Protocol):
-    """What the server needs of the other side of a connection: a reply, without its line feed, to every line."""
-
-    mistakes: int
-    asked: int
-    closing: bool
-
-    def reply(self, line: str) -> str:
-        """The answer to one line."""
-
-
 @dataclass(eq=False)
 class _Connection:
-    conversation: Conversation
+    session: Session
     writer: asyncio.StreamWriter
     last: float = field(default_factory=time.monotonic)
 
     @property
     def rank(self) -> tuple[bool, float]:
-        """Who gives way first, in order: those that never asked, then the longest silent."""
-        return self.conversation.asked > 0, self.last
+        """Which connection gives way first: one that never asked, then the longest silent."""
+        return self.session.asked > 0, self.last
 
 
 class Server:
@@ -87,7 +75,7 @@ class Server:
         self.host, self.port = host, port
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="bgfmt") if threads else None
         self.limits = limits or Limits()
-        self._begin: Callable[[], Conversation] = lambda: Session(player, log)
+        self._player, self._log = player, log
         self._open: set[_Connection] = set()
         self._places = self.limits.connections
         self._stop: asyncio.Event | None = None
@@ -96,11 +84,9 @@ class Server:
     async def serve(self, ready: Callable[[int], None] | None = None, *, signals: bool = False) -> None:
         """Serve until `stop`; `ready` is called with the port once connections are taken."""
         self._stop, self._loop = asyncio.Event(), asyncio.get_running_loop()
-        self._loop.set_exception_handler(lambda loop, context: None)  # a client's accident is no news
+        self._loop.set_exception_handler(lambda loop, context: None)  # a client's failure is not reported
         files = _open_files(self.limits.connections + 2 * BACKLOG)
-        spare = min(
-            2 * BACKLOG, files // 2
-        )  # files that are not connections, newcomers, connections being closed
+        spare = min(2 * BACKLOG, files // 2)  # for other files, newcomers, connections being closed
         self._places = max(1, min(self.limits.connections, files - spare))
         if signals:
             for name in (signal.SIGINT, signal.SIGTERM):
@@ -162,7 +148,7 @@ class Server:
 
     async def _serve_one(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._make_room()
-        connection = _Connection(self._begin(), writer)
+        connection = _Connection(Session(self._player, self._log), writer)
         self._open.add(connection)
         try:
             _set_up(writer, self.limits.line)
@@ -181,27 +167,24 @@ class Server:
             leaving.writer.transport.abort()
 
     async def _converse(self, connection: _Connection, reader: asyncio.StreamReader) -> None:
-        conversation = connection.conversation
-        while not conversation.closing and conversation.mistakes < self.limits.mistakes:
+        session, loop = connection.session, asyncio.get_running_loop()
+        while not session.closing and session.mistakes < self.limits.mistakes:
             try:
                 line = await self._line(reader)
             except asyncio.LimitOverrunError:
-                await self._send(
-                    connection, external.error_line(f"a line of more than {self.limits.line} bytes")
-                )
+                long = external.error_line(f"a line of more than {self.limits.line} bytes")
+                await self._send(connection, long)
                 return
             if line is None:
                 return
+            connection.last, text = time.monotonic(), line.decode("utf-8", "replace")
+            if self._pool is None:
+                answer = session.reply(text)
+            else:
+                answer = await loop.run_in_executor(self._pool, session.reply, text)
             connection.last = time.monotonic()
-            answer = await self._reply(conversation, line.decode("utf-8", "replace"))
-            connection.last = time.monotonic()
-            if not conversation.closing:
+            if not session.closing:
                 await self._send(connection, answer)
-
-    async def _reply(self, conversation: Conversation, text: str) -> str:
-        if self._pool is None:
-            return conversation.reply(text)
-        return await asyncio.get_running_loop().run_in_executor(self._pool, conversation.reply, text)
 
     async def _line(self, reader: asyncio.StreamReader) -> bytes | None:
         """The next line, None at the end. Its first byte may be long in coming, the rest may not."""

@@ -26,7 +26,7 @@ from typing import IO
 from bgfmt import __version__
 from bgfmt.analysis.engines import Decider, Outside
 from bgfmt.errors import BgfmtError, NotCoveredError
-from bgfmt.extras.hosts.external import format_play
+from bgfmt.extras.hosts.external import spoken
 from bgfmt.game.identifiers import from_gnubg_id, from_xgid, parse
 from bgfmt.game.state import GameState
 
@@ -53,10 +53,10 @@ class Engine:
         try:
             if words[0].startswith(("board:", "XGID=")):
                 return [self._act(_state(parse, line), "turn").partition(" ")[2]]
-            command = _COMMANDS.get(words[0].lower())
+            command = getattr(self, f"do_{words[0].lower()}", None)
             if command is None:
                 raise Refused(f"unknown_command {_plain(words[0])}")
-            return command(self, words[1:])
+            return list(command(words[1:]))
         except Refused as error:
             return [f"error {error}"]
 
@@ -74,9 +74,9 @@ class Engine:
             for line in self.reply(data.decode("utf-8", "replace")):
                 write(line)
 
-    # -- commands ----------------------------------------------------------------------------------------
+    # -- commands, each a method `do_NAME` ------------------------------------------------------------------
 
-    def _ubgi(self, words: list[str]) -> list[str]:
+    def do_ubgi(self, words: list[str]) -> list[str]:
         return [
             f"id name {' '.join(filter(None, ('bgfmt', self.name)))}",
             "id author the bgfmt authors",
@@ -85,21 +85,21 @@ class Engine:
             "ubgiok",
         ]
 
-    def _isready(self, words: list[str]) -> list[str]:
+    def do_isready(self, words: list[str]) -> list[str]:
         return ["readyok"]
 
-    def _newgame(self, words: list[str]) -> list[str]:
+    def do_stop(self, words: list[str]) -> list[str]:
+        return []
+
+    def do_newgame(self, words: list[str]) -> list[str]:
         self.state = None
         return []
 
-    def _nothing(self, words: list[str]) -> list[str]:
-        return []
-
-    def _quit(self, words: list[str]) -> list[str]:
+    def do_quit(self, words: list[str]) -> list[str]:
         self.over = True
         return []
 
-    def _position(self, words: list[str]) -> list[str]:
+    def do_position(self, words: list[str]) -> list[str]:
         readers = {"gnubgid": from_gnubg_id, "xgid": from_xgid, "fibs": parse}
         if len(words) < 2 or words[0].lower() not in readers:
             raise Refused("bad_argument expected position gnubgid ID or position xgid ID")
@@ -107,7 +107,7 @@ class Engine:
         self.state = _state(readers[words[0].lower()], " ".join(words[1:]))
         return []
 
-    def _dice(self, words: list[str]) -> list[str]:
+    def do_dice(self, words: list[str]) -> list[str]:
         dice = [int(word) for word in words if len(word) == 1 and word in "123456"]
         if len(words) != 2 or len(dice) != 2:
             raise Refused(f"bad_dice expected two numbers from 1 to 6, found {_plain(' '.join(words))}")
@@ -116,7 +116,7 @@ class Engine:
         self.state = self.state.rolled((dice[0], dice[1]))
         return []
 
-    def _setoption(self, words: list[str]) -> list[str]:
+    def do_setoption(self, words: list[str]) -> list[str]:
         lower = [word.lower() for word in words]
         wrong = lower[:3] != ["name", "outside", "value"] or lower[3:] not in (["rule"], ["refuse"])
         if wrong or not isinstance(self.advisor, Outside):
@@ -124,7 +124,7 @@ class Engine:
         self.advisor.outside = "rule" if lower[3] == "rule" else "refuse"
         return []
 
-    def _go(self, words: list[str]) -> list[str]:
+    def do_go(self, words: list[str]) -> list[str]:
         lower = [word.lower() for word in words]
         role = lower[lower.index("role") + 1] if "role" in lower[:-1] else "chequer"
         role = {"checker": "chequer"}.get(role, role)
@@ -142,8 +142,7 @@ class Engine:
             raise Refused("bad_position the game is over")
         if role == "chequer" or (role == "turn" and state.kind == "play"):
             return f"{'bestmove' if role == 'chequer' else 'bestturn'} {self._play(state)}"
-        act = self._decide(replace(state, dice=None, resigned=0))
-        text = {"pass": "drop"}.get(act, act)
+        text = self._decide(replace(state, dice=None, resigned=0))
         if role == "turn":
             return f"bestturn {text}"
         return f"bestcube {'nodouble' if text == 'roll' else text}"
@@ -161,23 +160,7 @@ class Engine:
             raise Refused(f"not_covered {where}") from None
         except BgfmtError as error:
             raise Refused(f"bad_position {_plain(str(error))}") from None
-        if decision.act != "play":
-            return decision.act
-        moves = decision.play.moves if decision.play else ()
-        return format_play((move.start, move.end) for move in moves)
-
-
-_COMMANDS: dict[str, Callable[[Engine, list[str]], list[str]]] = {
-    "ubgi": Engine._ubgi,
-    "isready": Engine._isready,
-    "newgame": Engine._newgame,
-    "position": Engine._position,
-    "dice": Engine._dice,
-    "go": Engine._go,
-    "setoption": Engine._setoption,
-    "stop": Engine._nothing,
-    "quit": Engine._quit,
-}
+        return spoken(decision)
 
 
 def _state(read: Callable[[str], GameState], text: str) -> GameState:

@@ -53,12 +53,7 @@ def __getattr__(name: str) -> tuple[str, ...]:
 
 
 def reader(data: bytes, name: str = "<bytes>") -> Reader:
-    """The reader that recognises the bytes.
-
-    Raises
-    ------
-    UnknownFormatError where none does.
-    """
+    """The reader that recognises the bytes; UnknownFormatError where none does."""
     broken = ""
     for entry in _readers().values():
         try:
@@ -72,25 +67,17 @@ def reader(data: bytes, name: str = "<bytes>") -> Reader:
             return module
     names = tuple(_readers())
     what = f"it begins with {data[:8]!r}" if data else "the file is empty"
-    raise UnknownFormatError(
-        f"{name}: no match that can be read; {what} (asked: {', '.join(names)}{broken})", names
-    )
+    asked = f"(asked: {', '.join(names)}{broken})"
+    raise UnknownFormatError(f"{name}: no match that can be read; {what} {asked}", names)
 
 
 def content(path: str | os.PathLike[str]) -> bytes:
-    """All of a file that may be a match.
-
-    Raises
-    ------
-    FormatError where it is no ordinary file, or too large.
-    """
+    """All of a file that may be a match; FormatError where it is no ordinary file, or too large."""
     name = printable(os.path.basename(os.fspath(path)))
     if os.path.isdir(path):
         raise FormatError(f"{name}: is a folder, not a regular file")
-    # a FIFO would be waited for without end
-    with open(
-        os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)), "rb"
-    ) as file:
+    flags = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)  # a FIFO keeps nobody waiting
+    with open(os.open(path, os.O_RDONLY | flags), "rb") as file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             raise FormatError(f"{name}: not a regular file")
         data = file.read(LARGEST_FILE + 1)
@@ -102,8 +89,6 @@ def content(path: str | os.PathLike[str]) -> bytes:
 def each(source: str | os.PathLike[str] | bytes, name: str | None = None) -> Iterator[Match]:
     """The matches of a file, or of its bytes, one after another: for streams that are too large to hold.
 
-    Raises
-    ------
     FormatError, in one line, where it is not a match.
     """
     if isinstance(source, bytes):
@@ -117,8 +102,6 @@ def each(source: str | os.PathLike[str] | bytes, name: str | None = None) -> Ite
 def read(source: str | os.PathLike[str] | bytes, name: str | None = None) -> list[Match]:
     """All matches of a file, or of its bytes.
 
-    Raises
-    ------
     FormatError, in one line, where it is not a match, or holds more than can be held.
     """
     matches: list[Match] = []
@@ -127,9 +110,8 @@ def read(source: str | os.PathLike[str] | bytes, name: str | None = None) -> lis
         matches.append(match)
         records += sum(len(game.records) for game in match.games)
         if records > MOST_RECORDS:
-            raise FormatError(
-                f"{name or 'the file'}: more than {MOST_RECORDS:,} records; read its matches one by one (each)"
-            )
+            many = f"more than {MOST_RECORDS:,} records; read its matches one by one (each)"
+            raise FormatError(f"{name or 'the file'}: {many}")
     return matches
 
 

@@ -35,9 +35,8 @@ def recognise(data: bytes) -> bool:
     """Whether a text names White and Black and has a line such as ``5,4 1-5,12-17``."""
     text = data[:4096].decode("utf-8", "replace")
     lines = (LINE.match(line.strip()) for line in text.splitlines())
-    return not text.lstrip().startswith("(") and bool(
-        WHITE.search(text) and BLACK.search(text) and any(m and PLAY.match(m[3]) for m in lines)
-    )
+    names = not text.lstrip().startswith("(") and WHITE.search(text) and BLACK.search(text)
+    return bool(names) and any(line and PLAY.match(line[3]) for line in lines)
 
 
 def read(data: bytes, name: str = "<text>") -> Iterator[Match]:
@@ -91,7 +90,6 @@ def _roll(walk: GameWalk, turn: int, dice: tuple[int, int], text: str, at: int) 
     walk.roll(turn, dice, hops, at, marks=marks)
     for record in walk.records[before:]:
         hits = sum(move.hit for move in record.moves)
-        if record.legal and hits != marks and not marks:
-            walk.problem(
-                at, f"the mark of {'a hit' if hits == 1 else f'{hits} hits'} is missing; the play hits"
-            )
+        if record.legal and hits and not marks:
+            what = "a hit" if hits == 1 else f"{hits} hits"
+            walk.problem(at, f"the mark of {what} is missing; the play hits")

@@ -9,10 +9,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from bgfmt.errors import FormatError, PositionError
-from bgfmt.extras.matches import plays
-from bgfmt.extras.matches.model import Match, Result, Rules, checked
+from bgfmt.extras.matches.model import Match, Result, Rules, checked, is_cube
+from bgfmt.extras.matches.plays import signed_position
 from bgfmt.extras.matches.walk import GameWalk
-from bgfmt.game.board import Position
 
 NAME = "bgf"
 LARGEST = 32 << 20  # of the document, unpacked
@@ -38,8 +37,6 @@ def recognise(data: bytes) -> bool:
 def read(data: bytes, name: str = "<bgf>") -> Iterator[Match]:
     """The match of a file; a record's `at` is the number of its move in the game, from 1.
 
-    Raises
-    ------
     FormatError where it cannot be unpacked, or is not such a document.
     """
     document = _Fields(_document(data, name), name, "the match")
@@ -120,12 +117,10 @@ class _Fields:
 
     def text(self, key: str) -> str:
         value = self.value.get(key)
-        # JSON may spell half of a character, which no one could print
-        return (
-            value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-            if isinstance(value, str)
-            else ""
-        )
+        if not isinstance(value, str):
+            return ""
+        # JSON may spell half of a character, which nobody could print
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
     def array(self, key: str) -> list[Any]:
         value = self.value.get(key)
@@ -141,19 +136,13 @@ class _Fields:
 
 
 def _game(game: _Fields, players: tuple[str, str], length: int, rules: Rules, number: int) -> GameWalk:
-    scores = (game.number("scoreGreen", 0), game.number("scoreRed", 0))
-    walk = GameWalk(
-        players,
-        length,
-        rules,
-        number=number,
-        scores=scores,
-        crawford=bool(game.flag("isCrawford")),
-        unit="move",
+    scores, crawford = (
+        (game.number("scoreGreen", 0), game.number("scoreRed", 0)),
+        bool(game.flag("isCrawford")),
     )
+    walk = GameWalk(players, length, rules, number=number, scores=scores, crawford=crawford, unit="move")
     if isinstance(game.value.get("initial"), dict):
-        initial = _Fields(game.value["initial"], game.name, game.what)
-        _start(walk, initial)
+        _start(walk, _Fields(game.value["initial"], game.name, game.what))
     for at, entry in enumerate(game.array("moves"), 1):
         move = _Fields(entry, game.name, f"{game.what}, move {at}")
         if move.text("type") in ("", "amove"):
@@ -164,21 +153,16 @@ def _game(game: _Fields, players: tuple[str, str], length: int, rules: Rules, nu
 
 
 def _start(walk: GameWalk, initial: _Fields) -> None:
-    points = initial.numbers(
-        "points", 26
-    )  # the 24 points counted by Red, Green's bar, Red's bar; two more mean nothing here
-    green = [0, *(max(0, n) for n in points[23::-1]), abs(points[24])]
-    red = [0, *(max(0, -n) for n in points[:24]), abs(points[25])]
+    # the 24 points counted by Red, Green's bar, Red's bar; two more mean nothing here
+    points = initial.numbers("points", 26)
     try:
-        board: Position = plays.position(green, red).check()
+        walk.begin(signed_position([-abs(points[25]), *points[23::-1], abs(points[24])]))
     except PositionError as error:
         walk.problem(0, str(error))
         return
-    walk.begin(board)
     cube = initial.number("cube")
-    owner = {GREEN: 0, RED: 1}.get(initial.number("cubeOwner"))
-    if cube > 1 and cube & (cube - 1) == 0 and cube <= 1 << 15:
-        walk.setup(0, cube=(cube, owner))
+    if cube > 1 and is_cube(cube):
+        walk.setup(0, cube=(cube, {GREEN: 0, RED: 1}.get(initial.number("cubeOwner"))))
 
 
 def _move(walk: GameWalk, move: _Fields, at: int) -> None:
@@ -216,30 +200,19 @@ def _roll(walk: GameWalk, player: int, dice: tuple[int, int], hops: list[tuple[i
 MAGIC = b":)\n"
 DEPTH = 64
 MOST_VALUES = 1_000_000
-_END = object()
+MOST_SHARED = 1024  # texts, after which a writer begins anew
 
 
-class _Shared:
-    """What was written out before."""
+class _Smile:
+    """A document in Smile being read: with the members of some keys at any depth, the rest stepped over."""
 
-    def __init__(self, kept: bool) -> None:
-        self.kept, self.texts = kept, list[str]()
-
-    def add(self, text: str, size: int) -> str:
-        if self.kept and size <= 64:
-            if len(self.texts) >= 1024:
-                self.texts.clear()
-            self.texts.append(text)
-        return text
-
-
-class _Reader:
-    def __init__(self, data: bytes, name: str) -> None:
+    def __init__(self, data: bytes, members: frozenset[str], name: str) -> None:
         if not data.startswith(MAGIC) or len(data) < 4:
             raise FormatError(f"{name}: expected Smile, found {data[:4]!r}")
-        self.data, self.name, self.at = data, name, 4
-        self.keys = _Shared(bool(data[3] & 1))
-        self.strings = _Shared(bool(data[3] & 2))
+        self.data, self.members, self.name, self.at = data, members, name, 4
+        self.keys: list[str] | None = [] if data[3] & 1 else None  # texts to which later bytes may refer
+        self.strings: list[str] | None = [] if data[3] & 2 else None
+        self.count = 0
 
     def bad(self, expected: str, at: int | None = None) -> FormatError:
         at = self.at - 1 if at is None else at
@@ -252,11 +225,17 @@ class _Reader:
         self.at += 1
         return self.data[self.at - 1]
 
-    def text(self, size: int, coding: str = "utf-8") -> str:
+    def text(self, size: int, texts: list[str] | None = None) -> str:
+        """A text of `size` bytes, which is added to `texts`."""
         if self.at + size > len(self.data):
             raise self.bad("more", len(self.data))
         self.at += size
-        return self.data[self.at - size : self.at].decode(coding, "replace")
+        text = self.data[self.at - size : self.at].decode("utf-8", "replace")
+        if texts is not None and size <= 64:
+            if len(texts) >= MOST_SHARED:
+                texts.clear()
+            texts.append(text)
+        return text
 
     def long_text(self) -> str:
         end = self.data.find(b"\xfc", self.at)
@@ -266,10 +245,11 @@ class _Reader:
         self.at += 1
         return text
 
-    def shared(self, table: _Shared, number: int) -> str:
-        if number >= len(table.texts):
-            raise self.bad(f"a shared text below {len(table.texts)}")
-        return table.texts[number]
+    def shared(self, texts: list[str] | None, number: int) -> str:
+        if number >= len(texts or ()):
+            raise self.bad(f"a shared text below {len(texts or ())}")
+        assert texts is not None
+        return texts[number]
 
     def integer(self) -> int:
         value = 0
@@ -288,10 +268,7 @@ class _Reader:
         width = struct.calcsize(form)
         return float(struct.unpack(form, (value & (1 << 8 * width) - 1).to_bytes(width, "big"))[0])
 
-    def key(self) -> Any:
-        token = self.byte()
-        if token == 0xFB:
-            return _END
+    def key(self, token: int) -> str:
         if token == 0x20:
             return ""
         if 0x30 <= token <= 0x33:
@@ -300,10 +277,8 @@ class _Reader:
             return self.long_text()
         if 0x40 <= token <= 0x7F:
             return self.shared(self.keys, token - 0x40)
-        if 0x80 <= token <= 0xBF:
-            return self.keys.add(self.text(token - 0x7F), token - 0x7F)
-        if 0xC0 <= token <= 0xF7:
-            return self.keys.add(self.text(token - 0xBE), token - 0xBE)
+        if 0x80 <= token <= 0xF7:
+            return self.text(token - (0x7F if token < 0xC0 else 0xBE), self.keys)
         raise self.bad("a key")
 
     def scalar(self, token: int) -> Any:
@@ -311,10 +286,8 @@ class _Reader:
             return self.shared(self.strings, token - 1)
         if 0xEC <= token <= 0xEF:
             return self.shared(self.strings, (token & 3) << 8 | self.byte())
-        if 0x40 <= token <= 0x7F:
-            return self.strings.add(self.text(token - 0x3F), token - 0x3F)
-        if 0x80 <= token <= 0xBF:
-            return self.strings.add(self.text(token - 0x7E), token - 0x7E)
+        if 0x40 <= token <= 0xBF:
+            return self.text(token - (0x3F if token < 0x80 else 0x7E), self.strings)
         if 0xC0 <= token <= 0xDF:
             return (token & 31) >> 1 ^ -(token & 1)
         if 0x20 <= token <= 0x23:
@@ -329,58 +302,32 @@ class _Reader:
             return self.long_text()
         raise self.bad("a value")
 
+    def value(self, token: int, depth: int = 0, *, keep: bool = True) -> Any:
+        """The value that begins with a byte; empty where it is stepped over."""
+        if token not in (0xF8, 0xFA):
+            return self.scalar(token)
+        if depth >= DEPTH:
+            raise self.bad(f"at most {DEPTH} levels")
+        is_object = token == 0xFA
+        items: list[tuple[str, Any]] = []
+        while (token := self.byte()) != (0xFB if is_object else 0xF9):
+            key, here = "", keep
+            if is_object:
+                key = self.key(token)
+                here, token = keep and key in self.members, self.byte()
+            value = self.value(token, depth + 1, keep=here)
+            if here:
+                self.count += 1
+                if self.count > MOST_VALUES:
+                    raise FormatError(f"{self.name}: more than {MOST_VALUES:,} values in the document")
+                items.append((key, value))
+        return dict(items) if is_object else [value for _, value in items]
+
 
 def read_smile(data: bytes, members: frozenset[str], name: str = "<smile>") -> Any:
     """The document, with only the members of these keys kept at any depth; the rest is stepped over.
 
-    Raises
-    ------
     FormatError with the byte where it cannot be read.
     """
-    reader = _Reader(data, name)
-    result: Any = None
-    count = 0
-    # open containers, each (list or dict, or None where it is stepped over; whether it is an object)
-    stack: list[tuple[Any, bool]] = []
-    key: Any = None
-    while True:
-        keep = True
-        if stack and stack[-1][1]:
-            key = reader.key()
-            if key is _END:
-                stack.pop()
-                if not stack:
-                    return result
-                continue
-            keep = key in members
-        token = reader.byte()
-        if token == 0xF9 and stack and not stack[-1][1]:
-            stack.pop()
-            if not stack:
-                return result
-            continue
-        into = stack[-1][0] if stack else None
-        if token in (0xF8, 0xFA):
-            if len(stack) >= DEPTH:
-                raise reader.bad(f"at most {DEPTH} levels")
-            fresh: Any = [] if token == 0xF8 else {}
-            value: Any = fresh if keep and (into is not None or not stack) else None
-        else:
-            value = reader.scalar(token)
-        if not stack:
-            result = value
-        elif into is not None and keep:
-            count += 1
-            if count > MOST_VALUES:
-                raise FormatError(f"{name}: more than {MOST_VALUES:,} values in the document")
-            if stack[-1][1]:
-                into[key] = value
-            else:
-                into.append(value)
-        if token in (0xF8, 0xFA):
-            stack.append((value, token == 0xFA))
-        elif not stack:
-            return result
-
-
-__all__ = ["NAME", "read", "recognise"]
+    reader = _Smile(data, members, name)
+    return reader.value(reader.byte())

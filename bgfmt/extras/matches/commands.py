@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from bgfmt.analysis.questions import MET
 from bgfmt.cli import asking, options
 from bgfmt.errors import PositionError
 
@@ -42,10 +43,7 @@ FORMS = ("sgf", "html", "json", "text")
     "--worst", type=click.IntRange(0), default=10, show_default=True, help="How many errors to draw."
 )
 @asking.question_options(
-    "met",
-    "met_player",
-    "extend_met",
-    met_player="The match's first player is this player of an uneven match equity table.",
+    *MET, met_player="The match's first player is this player of an uneven match equity table."
 )
 @asking.limit_options("2 million, less than a tenth of a second a game")
 @options.force_option
@@ -87,7 +85,8 @@ def annotate(
     from bgfmt.extras.matches.annotate.files import ReportFolder, content, form_of
     from bgfmt.game.drawing import printable
 
-    paths, more = _told_apart(files)
+    more = [path for path in files if _is_database(path)]
+    paths = [path for path in files if path not in more]
     if not paths:
         raise click.UsageError("no match among the files; which is to be judged?")
     single = len(paths) == 1 and not os.path.isdir(paths[0])
@@ -132,12 +131,12 @@ def annotate(
         with storage.create(output, force=force) as sink:
             sink.write(data or content(report, form, worst))
     for name, why, _ in report.unread:
-        click.echo(f"bgfmt: {name}: {why}", err=True)
+        asking.note(f"{name}: {why}")
     for one_match in report.matches:
         for problem in one_match.problems:
-            click.echo(f"bgfmt: {one_match.file}: {printable(problem)}", err=True)
+            asking.note(f"{one_match.file}: {printable(problem)}")
     if not extend_met and any(one.met and one.match.length > one.met.longest for one in report.matches):
-        click.echo("bgfmt: --extend-met judges scores beyond the match equity table", err=True)
+        asking.note("--extend-met judges scores beyond the match equity table")
     if as_json:
         options.echo_json(report.as_dict(worst))
     else:
@@ -160,13 +159,8 @@ def _say(report: Report, worst: int, *, full: bool, drawn: bool) -> None:
         asking.note(f"{report.passed} other files are no matches")
 
 
-def _told_apart(files: tuple[str, ...]) -> tuple[list[str], list[str]]:
-    """The matches and the databases: by the ending of a file, and by what a folder holds."""
-    databases = [path for path in files if _databases(path)]
-    return [path for path in files if path not in databases], databases
-
-
-def _databases(path: str) -> bool:
+def _is_database(path: str) -> bool:
+    """Whether a file is a database by its ending, or a folder one by what it holds."""
     if not os.path.isdir(path):
         return asking.suffixed(path)
     from bgfmt.extras.matches.annotate.files import SUFFIXES
@@ -175,9 +169,9 @@ def _databases(path: str) -> bool:
     if parts_of(path):
         return True
     with os.scandir(path) as entries:
-        names = [(entry.name.lower(), entry.is_dir()) for entry in entries if not entry.name.startswith(".")]
-    databases = any(asking.suffixed(name) for name, _ in names)
-    return databases and not any(folder or name.endswith((*SUFFIXES, ".txt")) for name, folder in names)
+        names = {entry.name.lower(): entry.is_dir() for entry in entries if not entry.name.startswith(".")}
+    matches = any(folder or name.endswith((*SUFFIXES, ".txt")) for name, folder in names.items())
+    return not matches and any(map(asking.suffixed, names))
 
 
 CUBE = {
@@ -192,14 +186,15 @@ ABOUT_A_MATCH = ("game", "record", "player", "name", "forced", "error", "close")
 
 def _cube_options(function: asking.F) -> asking.F:
     """What was done with the cube, as `done`: whether each was."""
+    names = {kind: kind.replace(" ", "_") + "_" for kind in CUBE}
 
     def options(function: asking.F) -> asking.F:
-        for did, text in reversed(CUBE.items()):
-            name = f"--{did.replace(' ', '-')}"
-            function = click.option(name, did.replace(" ", "_") + "_", is_flag=True, help=text)(function)
+        for kind, text in reversed(CUBE.items()):
+            switch = f"--{kind.replace(' ', '-')}"
+            function = click.option(switch, names[kind], is_flag=True, help=text)(function)
         return function
 
-    return asking.together("done", options, *(did.replace(" ", "_") + "_" for did in CUBE))(function)
+    return asking.together("done", options, *names.values())(function)
 
 
 @click.command()
@@ -263,14 +258,13 @@ def _play(state: GameState, roll: str | None, played: str) -> Decision:
     """The decision to play a roll as written; PositionError where that is not legal."""
     from bgfmt.extras.matches import plays
     from bgfmt.extras.matches.decisions import Decision
-    from bgfmt.extras.matches.plays import read_play
     from bgfmt.game.moves import Play, parse_roll
 
     dice = parse_roll(roll) if roll is not None else state.dice
     if dice is None:
         raise PositionError("no dice: say which roll was played (--roll 61)")
     state = state.rolled(dice)
-    hops, marks, rest = read_play(played)
+    hops, marks, rest = plays.read_play(played)
     if rest or not hops:
         raise PositionError(f"a play is written as 6/5 6/off, not {played!r}")
     position = state.position.check()
@@ -280,8 +274,8 @@ def _play(state: GameState, roll: str | None, played: str) -> Decision:
         raise PositionError(f"{played}: {play}")
     if not play.legal:
         raise PositionError(f"{played} is not a legal play of {dice[0]}{dice[1]}")
-    made = Play(play.moves, plays.position(play.mine, play.theirs))
-    return Decision(0, 0, "play", state.turn, state, made)
+    legal = Play(play.moves, plays.position(play.mine, play.theirs))
+    return Decision(0, 0, "play", state.turn, state, legal)
 
 
 def _cube(state: GameState, roll: str | None, did: str) -> Decision:
@@ -318,20 +312,15 @@ def _lines(judgement: Judgement) -> list[str]:
     who = "The other side" if decision.player != state.turn else "The side on roll"
     more = asking.title(state)
     dice = f", roll {state.dice[0]}{state.dice[1]}" if state.dice else ""
-    lines = [
-        asking.board_of(state.position),
-        "",
-        f"{more or 'money play'}{dice}",
-        "",
-        text.verdict(judgement),
-    ]
+    lines = [asking.board_of(state.position), "", f"{more or 'money play'}{dice}", ""]
+    lines.append(text.verdict(judgement))
     width = max(len(judgement.did), len(judgement.best))
-    choices = [("done", judgement.did, judgement.equity, judgement.mwc)]
+    choices = {"done": (judgement.did, judgement.equity, judgement.mwc)}
     if judgement.best != judgement.did:
-        choices.append(("best", judgement.best, judgement.best_equity, judgement.best_mwc))
-    sign = "~" if judgement.approximate else ""
-    for label, name, equity, mwc in choices:
-        lines.append(f"  {label}  {name:<{width}}  {text.worth(equity, mwc, about=bool(sign))}")
+        choices["best"] = (judgement.best, judgement.best_equity, judgement.best_mwc)
+    for label, (name, equity, mwc) in choices.items():
+        worth = text.worth(equity, mwc, about=judgement.approximate)
+        lines.append(f"  {label}  {name:<{width}}  {worth}")
     lines += [f"  {judgement.note}"] if judgement.note else []
     lines += [f"  gammons are possible and {judgement.gammons}"] if judgement.gammons != "none" else []
     where = "calculated" if judgement.source == "calculation" else f"from {judgement.table}"

@@ -37,10 +37,9 @@ class Decision:
 
 def state(match: Match, game: Game, record: Record) -> GameState:
     """The state of the match before a record."""
-    first, second = record.position.us, record.position.them
-    rules = match.rules
+    rules, board = match.rules, record.position
     return GameState(
-        (first, second) if record.turn == 0 else (second, first),
+        (board.us, board.them) if record.turn == 0 else (board.them, board.us),
         turn=record.turn,
         cube_value=record.cube,
         cube_owner=record.owner,
@@ -85,11 +84,8 @@ def decisions(match: Match) -> Iterator[Decision]:
 
 def _answers_a_beaver(record: Record, before: Record | None) -> bool:
     """Answers to a beaver are not judged: it is a question of the same position, which the double has asked."""
-    return (
-        record.kind in ("take", "drop", "beaver")
-        and before is not None
-        and before.kind in ("beaver", "raccoon")
-    )
+    answer = record.kind in ("take", "drop", "beaver")
+    return answer and before is not None and before.kind in ("beaver", "raccoon")
 
 
 def _may_double(match: Match, game: Game, record: Record) -> bool:
@@ -97,6 +93,3 @@ def _may_double(match: Match, game: Game, record: Record) -> bool:
     if record.owner not in (None, record.player) or game.crawford or (limit and record.cube >= limit):
         return False
     return not match.length or match.length - game.scores[record.player] > record.cube
-
-
-__all__ = ["Decision", "decisions", "state"]

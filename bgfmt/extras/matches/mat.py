@@ -1,4 +1,4 @@
-"""Reads matches written as text: Jellyfish's `.mat`, which every server and program writes in its own way.
+"""Reads and writes matches as text: Jellyfish's `.mat`, which every server and program writes in its own way.
 
 Cells are told apart by how they begin and a lone one by whose turn it is, never by columns. Every pattern looks at a
 character a bounded number of times, so reading takes time in proportion to the text.
@@ -10,14 +10,14 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from bgfmt.errors import FormatError, PositionError
-from bgfmt.extras.matches import plays
-from bgfmt.extras.matches.model import MOST_RECORDS, STARTS, Game, Match, Result, Rules, checked
+from bgfmt.errors import CapabilityError, FormatError, PositionError
+from bgfmt.extras.matches import model, plays
+from bgfmt.extras.matches.model import Game, Match, Record, Result, Rules, checked, ending, one_point_away
 from bgfmt.extras.matches.plays import read_play
 from bgfmt.extras.matches.walk import GameWalk
 from bgfmt.game.board import Position
 from bgfmt.game.drawing import decoded, printable
-from bgfmt.game.moves import BAR
+from bgfmt.game.moves import BAR, OFF
 
 NAME = "mat"
 LARGEST = 16 << 20  # 100,000 games
@@ -69,12 +69,7 @@ class _Cell:
 
 
 def read(data: bytes, name: str = "<text>") -> Iterator[Match]:
-    """The matches of a text, in order.
-
-    Raises
-    ------
-    FormatError where it holds no game, or one of another variation.
-    """
+    """The matches of a text, in order; FormatError where it holds no game, or one of another variation."""
     if len(data) > LARGEST:
         raise FormatError(f"{name}: a text larger than {LARGEST >> 20} MiB")
     any_match = False
@@ -132,17 +127,15 @@ def _match(text: _Text, name: str) -> Match:
             heading = (players or ("", "")), (games[-1].scores if games else (0, 0)), USUAL_COLUMN
         names, scores, column = heading
         players = players or names
-        crawford = (
-            bool(text.length) and not crawford_seen and (text.length - 1 in scores) and scores[0] != scores[1]
-        )
+        crawford = not crawford_seen and one_point_away(text.length, scores)
         crawford_seen = crawford_seen or crawford
         walk = GameWalk(
             players, text.length, rules, number=number, scores=scores, crawford=crawford, unit="line"
         )
         games.append(_game(walk, lines[at:], column))
         records += len(games[-1].records)
-        if records > MOST_RECORDS:
-            raise FormatError(f"{name}: more than {MOST_RECORDS:,} records in a match")
+        if records > model.MOST_RECORDS:
+            raise FormatError(f"{name}: more than {model.MOST_RECORDS:,} records in a match")
     assert players is not None
     return checked(
         Match(
@@ -155,7 +148,7 @@ def _match(text: _Text, name: str) -> Match:
 
 def _rules(headers: dict[str, str], name: str) -> Rules:
     variation = headers.get("variation", "backgammon").lower() or "backgammon"
-    if variation not in STARTS:
+    if variation not in model.STARTS:
         raise FormatError(f"{name}: {printable(variation)} is neither backgammon nor Nackgammon")
     limit = headers.get("cubelimit", "")
     crawford = _switch(headers.get("crawford", headers.get("crawfordrule", "")))
@@ -186,16 +179,10 @@ def _heading(
     for at, (_, line) in enumerate(lines):
         if not line.strip():
             continue
-        names = {
-            n.lower() for n in players or (headers.get("player 1", ""), headers.get("player 2", "")) if n
-        }
-        heading = _names(line, names)
-        if (
-            heading is None
-            and not _ROW.match(line)
-            and (pair := re.split(r"\s{2,}+|\t", line.strip()))
-            and len(pair) == 2
-        ):
+        known = players or (headers.get("player 1", ""), headers.get("player 2", ""))
+        heading = _names(line, {name.lower() for name in known if name})
+        pair = re.split(r"\s{2,}+|\t", line.strip())
+        if heading is None and not _ROW.match(line) and len(pair) == 2:
             heading = (pair[0], pair[1]), (0, 0), line.rindex(pair[1])
         return (at, None) if heading is None else (at + 1, heading)
     return 0, None
@@ -210,12 +197,10 @@ def _names(line: str, names: set[str]) -> _Heading | None:
     best: tuple[int, _Heading] | None = None
     for mark in marks[:-1][-8:]:
         left, right = _name(line[: mark.start()]), _name(line[mark.end() : last.start()])
-        worth = 2 * sum(n.lower() in names for n in (left, right)) + line[mark.end() :].startswith(
-            ("  ", "\t")
-        )
+        rest = line[mark.end() :]
+        worth = 2 * sum(name.lower() in names for name in (left, right)) + rest.startswith(("  ", "\t"))
         if best is None or worth >= best[0]:
-            rest = line[mark.end() :]
-            column = mark.end() + len(rest) - len(rest.lstrip())
+            column = len(line) - len(rest.lstrip())
             best = worth, ((left, right), (int(mark[1]), int(last[1])), column)
     return best[1] if best else None
 
@@ -237,22 +222,18 @@ def _game(walk: GameWalk, lines: list[tuple[int, str]], column: int) -> Game:
         if head or cells:
             rows.append((number, cells))
         elif line.strip():
-            walk.problem(
-                number, f"a line that is neither a row nor a result: {printable(line.strip(), 60)!r}"
-            )
+            what = printable(line.strip(), 60)
+            walk.problem(number, f"a line that is neither a row nor a result: {what!r}")
     won = next((cell for _, row in reversed(rows) for cell in row if cell.kind == "wins"), None)
     loser = None if won is None else 1 - int(won.column >= column // 2)
     for k, (number, cells) in enumerate(rows):
         if len(cells) > MOST_CELLS:
             walk.problem(number, f"{len(cells)} cells in a row, of which {MOST_CELLS} are read")
             del cells[MOST_CELLS:]
+        players = [0, 1, *(int(cell.column >= column // 2) for cell in cells[2:])][: len(cells)]
         if len(cells) == 1:
             more = k + 1 < len(rows) and any(cell.kind != "wins" for cell in rows[k + 1][1])
             players = [_whose(walk, cells[0], more, column, loser)]
-        else:
-            players = [i % 2 for i in range(len(cells))]
-        if len(cells) > 2:
-            players[2:] = [int(cell.column >= column // 2) for cell in cells[2:]]
         for cell, player in zip(cells, players, strict=True):
             _tell(walk, cell, player, number)
     return walk.finish()
@@ -263,7 +244,7 @@ def _whose(walk: GameWalk, cell: _Cell, more: bool, column: int, loser: int | No
     by_column = int(cell.column >= column // 2)
     if cell.kind == "wins":
         return by_column
-    if cell.kind == "resign" and loser is not None:
+    if cell.kind == "resign" and cell.dice is None and loser is not None:
         return loser  # a line of its own may begin anywhere
     if walk.offers and cell.kind in ("take", "drop", "double"):
         return 1 - walk.offers[-1]
@@ -288,7 +269,7 @@ def _cells(line: str, begin: int) -> list[_Cell]:
         kind = _KINDS[token["word"][:3].lower()]
         before = cells[-1] if cells else None
         if kind == "resign" and before and before.kind == "dice" and before.text in (" ", "  "):
-            before.kind, before.text = "dice, resign", text  # rolled and conceded in one cell
+            before.kind, before.text = "resign", text  # rolled and conceded in one cell
         else:
             cells.append(_Cell(kind, begin + token.start(), None, text))
     return cells
@@ -296,37 +277,36 @@ def _cells(line: str, begin: int) -> list[_Cell]:
 
 def _tell(walk: GameWalk, cell: _Cell, player: int, at: int) -> None:
     number = _NUMBER.search(cell.text)
+    points = int(number[0]) if number else 0
     if cell.kind == "wins":
-        walk.result = Result(player, int(number[0]) if number else 0)
+        walk.result = Result(player, points)
     elif cell.kind == "double":
-        walk.double(player, at, int(number[0]) if number else None)
+        walk.double(player, at, points if number else None)
     elif cell.kind == "take":
         walk.take(player, at)
     elif cell.kind == "drop":
         walk.drop(player, at)
-    elif cell.kind == "resign":
-        walk.resign(player, at, int(number[0]) if number else 0)
     else:
-        _roll(walk, cell, player, at)
-        if cell.kind == "dice, resign":
-            walk.resign(player, at, int(number[0]) if number else 0)
+        if cell.dice is not None:
+            _roll(walk, cell, cell.dice, player, at)
+        if cell.kind != "dice":
+            walk.resign(player, at, points)
 
 
-def _roll(walk: GameWalk, cell: _Cell, player: int, at: int) -> None:
-    assert cell.dice is not None
+def _roll(walk: GameWalk, cell: _Cell, dice: tuple[int, int], player: int, at: int) -> None:
     text = cell.text.strip()
-    if 0 in cell.dice or "???" in text or cell.kind == "dice, resign":
-        walk.unplayed(player, None if 0 in cell.dice else cell.dice, at)
+    if 0 in dice or "???" in text or cell.kind == "resign":
+        walk.unplayed(player, None if 0 in dice else dice, at)
     elif text[:12].lower() == "illegal play":
         try:
-            walk.played_to(player, cell.dice, _fibs_board(text, walk.position(player)), at)
+            walk.played_to(player, dice, _fibs_board(text, walk.position(player)), at)
         except PositionError as error:
             walk.stop(at, str(error))
     else:
         hops, marks, rest = read_play(text)
         if rest and rest.lower() not in ("cannot move", "can't move", "no play", "no move"):
             walk.problem(at, f"words that are no play: {printable(rest, 60)!r}")
-        walk.roll(player, cell.dice, hops, at, marks=marks)
+        walk.roll(player, dice, hops, at, marks=marks)
 
 
 # -- the board that GridGammon writes in place of a play ----------------------------------------------
@@ -379,4 +359,89 @@ def _sides(points: list[int]) -> tuple[plays.Board, plays.Board]:
     return mine, theirs
 
 
-__all__ = ["NAME", "read", "recognise"]
+# -- writing ----------------------------------------------------------------------------------------------
+
+
+WRITTEN_COLUMN = 33
+
+
+def write_mat(match: Match) -> str:
+    """A match as .mat text.
+
+    CapabilityError where a board, a cube or a turn was set by hand, or a game does not begin as usual: the form has
+    no words for that.
+    """
+    out = [f'; [{key} "{_plain(value)}"]' for key, value in _headers(match) if value]
+    out += ["", f" {match.length} point match", ""]
+    for game in match.games:
+        out += _game_lines(match, game)
+    return "\n".join(out).lstrip("\n") + "\n"
+
+
+def _headers(match: Match) -> list[tuple[str, str]]:
+    rules = match.rules
+    switches = (("Crawford", rules.crawford), ("Jacoby", rules.jacoby), ("Beaver", rules.beavers))
+    return [
+        ("Site", match.place), ("Event", match.event), ("Round", match.round),
+        ("Player 1", match.players[0]), ("Player 2", match.players[1]), ("EventDate", match.date),
+        ("Variation", rules.variation.title()),
+        *((key, "" if value is None else "On" if value else "Off") for key, value in switches),
+        ("CubeLimit", "" if rules.cube_limit is None else str(rules.cube_limit)),
+    ]  # fmt: skip
+
+
+def _plain(text: str) -> str:
+    return printable(text, 500).replace('"', "'")
+
+
+def _game_lines(match: Match, game: Game) -> list[str]:
+    names = [f"{_plain(name)} : {score}" for name, score in zip(match.players, game.scores, strict=True)]
+    column = max(WRITTEN_COLUMN, len(names[0]) + 3)
+    out = [f" Game {game.number}", f" {names[0]:<{column - 1}}{names[1]}"]
+    rows: list[list[str]] = []
+    usual = model.STARTS[match.rules.variation]
+    turned = 0
+    for record in game.records:
+        if record.kind == "set" or game.start != Position(usual, usual):
+            what = "a board or cube set by hand cannot be written as .mat"
+            raise CapabilityError(f"game {game.number}: {what}")
+        turned = turned + 1 if record.kind in model.OFFERS else 0
+        if record.implied:
+            continue
+        if record.player == 0 or not rows or rows[-1][1]:
+            rows.append(["", ""])
+        rows[-1][record.player] = _cell(record, record.cube << turned)
+    won = ending(game)
+    last = won and (won[0], f" Wins {won[1]} point{'s' * (won[1] != 1)}" if won[1] else " Wins")
+    if last is not None and last[0] == 1 and rows and not rows[-1][1]:
+        rows[-1][1] = last[1]  # gnubg counts a pass twice where its result has a line of its own
+        last = None
+    for number, (left, right) in enumerate(rows, 1):
+        out.append(f"{number:3d}) {left:<{column - 7}}  {right}".rstrip())
+    if last is not None:
+        out.append(" " * (5 if last[0] == 0 else column) + last[1])
+    return [*out, ""]
+
+
+def _cell(record: Record, cube: int) -> str:
+    if record.kind in model.OFFERS:
+        return f" {'Doubles' if record.kind == 'double' else 'Beavers'} => {cube}"
+    if record.kind in ("take", "drop"):
+        return f" {record.kind.title()}s"
+    if record.kind == "resign":
+        return f" Losses {record.points} point" if record.points else " Resigns"
+    dice = "00" if record.dice is None else f"{record.dice[0]}{record.dice[1]}"
+    if record.kind == "unplayed":
+        return f"{dice}: ????"
+    if record.kind == "dance":
+        return f"{dice}: Cannot Move"
+    if record.moves:
+        return f"{dice}: " + " ".join(
+            f"{'bar' if m.start == BAR else m.start}/{'off' if m.end == OFF else m.end}{'*' * m.hit}"
+            for m in record.moves
+        )
+    if record.after == record.position or record.after is None:
+        return f"{dice}:"
+    mine, theirs = plays.board(record.after.us), plays.board(record.after.them)
+    board = [-theirs[BAR], *(mine[p] - theirs[BAR - p] for p in range(1, BAR)), mine[BAR]]
+    return f"{dice}: Illegal play (" + ";".join(map(str, [0, 0, 0, *board])) + ")"

@@ -8,22 +8,34 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, replace
+from itertools import takewhile, zip_longest
 from typing import Any, Literal
 
 from bgfmt.game.board import Position, Side
 from bgfmt.game.drawing import printable
 from bgfmt.game.identifiers import position_id
 from bgfmt.game.moves import Move, notation
+from bgfmt.game.state import START
 
 Kind = Literal[
     "play", "dance", "unplayed", "double", "beaver", "raccoon", "take", "drop", "resign", "set"
 ]  # fmt: skip
 
-START = Side(0, 0, 0, 0, 0, 5, 0, 3, 0, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2)
+OFFERS = ("double", "beaver", "raccoon")  # records that turn the cube
 NACKGAMMON = Side(0, 0, 0, 0, 0, 4, 0, 3, 0, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 2)
 STARTS = {"backgammon": START, "nackgammon": NACKGAMMON}
 LARGEST_CUBE = 1 << 15
 MOST_RECORDS = 300_000  # of one match: thousands of games, and as much as a reader will hold
+
+
+def is_cube(value: int) -> bool:
+    """Whether a cube can show this number."""
+    return 1 <= value <= LARGEST_CUBE and value & (value - 1) == 0
+
+
+def one_point_away(length: int, scores: tuple[int, int]) -> bool:
+    """Whether one player alone needs one point of a match, as in the Crawford game."""
+    return bool(length) and length - 1 in scores and scores[0] != scores[1]
 
 
 @dataclass(frozen=True)
@@ -191,20 +203,11 @@ class Match:
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON: all of the match, positions as Position IDs of the side on roll."""
-        return {
-            "format": self.format,
-            "players": list(self.players),
-            "length": self.length,
-            "rules": asdict(self.rules),
-            "event": self.event,
-            "place": self.place,
-            "date": self.date,
-            "round": self.round,
-            "headers": dict(self.headers),
-            "unit": self.unit,
-            "games": [game.as_dict() for game in self.games],
-            "problems": list(self.problems),
-        }
+        out = {"format": self.format, "players": list(self.players), "length": self.length}
+        out |= {"rules": asdict(self.rules), "event": self.event, "place": self.place, "date": self.date}
+        out |= {"round": self.round, "headers": dict(self.headers), "unit": self.unit}
+        games = [game.as_dict() for game in self.games]
+        return out | {"games": games, "problems": list(self.problems)}
 
 
 # -- whether results, boards, cubes and scores agree --------------------------------------------------
@@ -224,21 +227,14 @@ def outcome(game: Game, jacoby: bool | None = False) -> Outcome | None:
     if last.kind == "resign":
         return (1 - last.player, (last.points,)) if last.points else None
     if last.kind == "drop":
-        offers = 0
-        for record in reversed(game.records[:-1]):
-            if record.kind not in ("double", "beaver", "raccoon"):
-                break
-            offers += 1
-        return 1 - last.player, (last.cube << max(0, offers - 1),)
+        offers = list(takewhile(lambda record: record.kind in OFFERS, reversed(game.records[:-1])))
+        return 1 - last.player, (last.cube << max(0, len(offers) - 1),)
     if last.kind == "play" and last.after is not None and not last.after.us.chequers:
         loser = last.after.them
-        factor = 1 if loser.chequers < 15 else 2 if loser.highest <= 18 else 3
-        turned = last.owner is not None or last.cube > 1
+        points = last.cube * (1 if loser.chequers < 15 else 2 if loser.highest <= 18 else 3)
         # gnubg writes Jacoby for any money session it imports, so its being named proves nothing
-        return last.player, (last.cube * factor,) if turned or jacoby is False else (
-            last.cube,
-            last.cube * factor,
-        )
+        sure = last.owner is not None or last.cube > 1 or jacoby is False
+        return last.player, (points,) if sure else (last.cube, points)
     return None
 
 
@@ -256,12 +252,10 @@ def checked(match: Match) -> Match:
     A last game may say more or less than its board where the match was over with it.
     """
     jacoby = match.rules.jacoby if not match.length else False
-    games = []
-    for k, game in enumerate(match.games):
-        after = match.games[k + 1] if k + 1 < len(match.games) else None
-        games.append(
-            replace(game, problems=game.problems + tuple(_disagreements(match, game, after, jacoby)))
-        )
+    games = [
+        replace(game, problems=(*game.problems, *_disagreements(match, game, after, jacoby)))
+        for game, after in zip_longest(match.games, match.games[1:])
+    ]
     return replace(match, games=tuple(games))
 
 
@@ -290,21 +284,3 @@ def _disagreements(match: Match, game: Game, following: Game | None, jacoby: boo
                 f"though player {winner + 1} won {' or '.join(map(str, points))} from {scores[0]}-{scores[1]}"
             )
     return out
-
-
-__all__ = [
-    "LARGEST_CUBE",
-    "MOST_RECORDS",
-    "NACKGAMMON",
-    "START",
-    "STARTS",
-    "Game",
-    "Kind",
-    "Match",
-    "Record",
-    "Result",
-    "Rules",
-    "checked",
-    "ending",
-    "outcome",
-]

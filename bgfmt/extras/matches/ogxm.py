@@ -12,19 +12,22 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from bgfmt.errors import FormatError, PositionError
-from bgfmt.extras.matches import plays
-from bgfmt.extras.matches.model import Match, Result, Rules, checked
+from bgfmt.extras.matches.model import Match, Result, Rules, checked, is_cube, one_point_away
+from bgfmt.extras.matches.plays import signed_position
 from bgfmt.extras.matches.walk import GameWalk
 from bgfmt.game.board import Position
 
 ROLLS = tuple((a, b) for a in range(1, 7) for b in range(a, 7))  # 11 12 13 ... 66
 
 
+@dataclass
 class Source:
     """Bytes being read, between bounds."""
 
-    def __init__(self, data: bytes, at: int, end: int, name: str) -> None:
-        self.data, self.at, self.end, self.name = data, at, end, name
+    data: bytes
+    at: int
+    end: int
+    name: str
 
     def bad(self, expected: str, found: object) -> FormatError:
         return FormatError(f"{self.name}: byte {self.at}: expected {expected}, found {found}")
@@ -65,10 +68,6 @@ class Source:
         mask = fields.varint()
         return fields, mask, [fields.varint() for _ in range(leading)]
 
-    @property
-    def left(self) -> bool:
-        return self.at < self.end
-
 
 @dataclass
 class Ply:
@@ -80,21 +79,18 @@ class Ply:
     cube: int | None = None
     owner: int | None = None
     points: int = 0
-    illegal: bool = False
 
 
 def position(board: bytes) -> Position:
     """A board of 26 signed counts, White's positive, White first."""
-    counts = struct.unpack("26b", board)
-    white = [0, *(max(0, counts[25 - point]) for point in range(1, 26))]
-    black = [0, *(max(0, -counts[point]) for point in range(1, 26))]
-    return plays.position(white, black).check()
+    return signed_position(struct.unpack("26b", board)[::-1])
 
 
 def tell(walk: GameWalk, ply: Ply, at: int) -> None:
     player, action = ply.player, ply.action
     if action <= 20:
-        _roll(walk, ply, ROLLS[action], at)
+        points = [(25 - (step & 31) if player == 0 else step & 31, step >> 5) for step in ply.steps]
+        walk.roll(player, ROLLS[action], [(start, max(0, start - die)) for start, die in points], at)
     elif action in (21, 32, 33):
         walk.double(player, at, ply.cube)
     elif action == 22:
@@ -111,15 +107,6 @@ def tell(walk: GameWalk, ply: Ply, at: int) -> None:
         walk.problem(at, f"an action {action} that is not known")
 
 
-def _roll(walk: GameWalk, ply: Ply, dice: tuple[int, int], at: int) -> None:
-    hops = []
-    for step in ply.steps:
-        point = step & 31
-        start = 25 - point if ply.player == 0 else point
-        hops.append((start, max(0, start - (step >> 5))))
-    walk.roll(ply.player, dice, hops, at)
-
-
 def _set(walk: GameWalk, ply: Ply, at: int) -> None:
     try:
         board = None if ply.board is None else position(ply.board)
@@ -127,12 +114,9 @@ def _set(walk: GameWalk, ply: Ply, at: int) -> None:
         walk.stop(at, str(error))
         return
     if board is not None and ply.dice is not None and all(1 <= die <= 6 for die in ply.dice):
-        mover = ply.player
-        walk.played_to(mover, ply.dice, board if mover == 0 else board.swapped(), at)
+        walk.played_to(ply.player, ply.dice, board if ply.player == 0 else board.swapped(), at)
         return
-    cube = None
-    if ply.cube is not None and 1 <= ply.cube <= 1 << 15 and ply.cube & (ply.cube - 1) == 0:
-        cube = (ply.cube, ply.owner)
+    cube = (ply.cube, ply.owner) if ply.cube is not None and is_cube(ply.cube) else None
     if board is not None or cube is not None:
         walk.setup(at, turn=ply.player if board is not None else None, board=board, cube=cube)
 
@@ -148,8 +132,6 @@ def recognise(data: bytes) -> bool:
 def read(data: bytes, name: str = "<ogxm>") -> Iterator[Match]:
     """The matches of a file or a stream; a record's `at` is the number of its ply in the game, from 1.
 
-    Raises
-    ------
     FormatError where it cannot be read, or needs a newer reader.
     """
     last: Match | None = None
@@ -177,14 +159,12 @@ def _one(data: bytes, begin: int, name: str) -> tuple[Match, int]:
         raise FormatError(f"{name}: byte {begin}: expected OGXM, found {data[begin : begin + 4]!r}")
     major, _, least, _ = source.unpack("<HHHH", "versions")
     if major not in (1, 2) or least > 2:
-        raise FormatError(
-            f"{name}: byte {begin + 4}: expected version 1 or 2, found {major}, for readers of {least}"
-        )
+        source.at = begin + 4
+        raise source.bad("version 1 or 2", f"{major}, for readers of {least}")
     size = source.unpack("<I", "the size")[0]
     if not 20 <= size <= len(data) - begin:
-        raise FormatError(
-            f"{name}: byte {begin + 12}: expected a size up to {len(data) - begin}, found {size}"
-        )
+        source.at = begin + 12
+        raise source.bad(f"a size up to {len(data) - begin}", size)
     source.end = begin + size
     return (_first if major == 1 else _second)(source, begin), size
 
@@ -214,7 +194,8 @@ def _first(source: Source, begin: int) -> Match:
     scores = (0, 0)
     finished = []
     for number, chunk in enumerate(games, 1):
-        walk = _first_game(chunk, players, length, rules, number, scores)
+        walk = GameWalk(players, length, rules, number=number, scores=scores, unit="ply")
+        _first_game(chunk, walk)
         scores = _after(scores, walk, length)
         finished.append(walk.finish())
     return Match(players, length, tuple(finished), rules, format=NAME, unit="ply")
@@ -228,13 +209,9 @@ def _after(scores: tuple[int, int], walk: GameWalk, length: int) -> tuple[int, i
     return (min(out[0], length), min(out[1], length)) if length else (out[0], out[1])
 
 
-def _first_game(
-    chunk: Source, players: tuple[str, str], length: int, rules: Rules, number: int, scores: tuple[int, int]
-) -> GameWalk:
+def _first_game(chunk: Source, walk: GameWalk) -> None:
     _, count, winner, points, flags, _, _ = chunk.unpack("<BHBBBBB", "a game")
-    walk = GameWalk(
-        players, length, rules, number=number, scores=scores, crawford=bool(flags & 1), unit="ply"
-    )
+    walk.crawford = bool(flags & 1)
     if winner in (0, 1):
         walk.result = Result(winner, points)
     start = chunk.take(2, "a start")
@@ -243,13 +220,11 @@ def _first_game(
     plies = []
     for _ in range(count):
         head = chunk.byte()
-        action = head & 31
-        ply = Ply(action, 0 if head & 32 else 1)
-        if action <= 20:
-            dice = ROLLS[action]
-            steps = chunk.take(4 if dice[0] == dice[1] else 2, "steps")
+        ply = Ply(head & 31, 0 if head & 32 else 1)
+        if ply.action <= 20:
+            steps = chunk.take(_dice_of(ply.action), "steps")
             ply.steps = [step for step in steps if step]
-        elif action == 31:
+        elif ply.action == 31:
             if head & 64:
                 both = chunk.byte()
                 ply.dice = (both & 15, both >> 4)
@@ -257,7 +232,11 @@ def _first_game(
         plies.append(ply)
     for at, ply in enumerate(plies, 1):
         tell(walk, ply, at)
-    return walk
+
+
+def _dice_of(action: int) -> int:
+    """How many dice a roll has: four of a double."""
+    return 4 if ROLLS[action][0] == ROLLS[action][1] else 2
 
 
 def _begin(walk: GameWalk, board: bytes) -> None:
@@ -299,25 +278,22 @@ def _second(source: Source, begin: int) -> Match:
             f"{source.name}: byte {header.at}: variant {variant} is neither backgammon nor Nackgammon"
         )
     names = [fields.text(fields.varint()) if mask >> bit & 1 else "" for bit in (0, 1)]
-    said = fields.varint() if mask & 4 else None
-    limit = fields.varint() if mask & 8 else None
+    rules, players = Rules(), (names[0], names[1])
+    if mask & 4:
+        flags = fields.varint()
+        crawford, jacoby, beavers, automatic = (bool(flags & bit) for bit in (1, 2, 4, 16))
+        rules = Rules(crawford, jacoby, beavers, None, automatic)
+    if mask & 8:
+        rules = replace(rules, cube_limit=fields.varint())
     scores = (fields.varint(), fields.varint()) if mask & 16 else (0, 0)
-    rules = Rules(
-        True if said is None else bool(said & 1),
-        None if said is None else bool(said & 2),
-        None if said is None else bool(said & 4),
-        limit,
-        None if said is None else bool(said & 16),
-    )
-    players = (names[0], names[1])
     length = min(length, 99_999)
     crawford_seen = bool(mask >> 11 & 1) or not rules.crawford
     finished = []
     for number, section in enumerate(games, 1):
-        crawford = bool(length) and not crawford_seen and length - 1 in scores and scores[0] != scores[1]
+        crawford = not crawford_seen and one_point_away(length, scores)
         crawford_seen = crawford_seen or crawford
         walks = [
-            _second_game(Source(section.data, section.at, section.end, section.name), GameWalk(
+            _second_game(section, GameWalk(
                 players, length, replace(rules, variation=start), number=number, scores=scores, crawford=crawford,
                 unit="ply",
             ))
@@ -338,6 +314,7 @@ def _check_sum(section: Source, before: bytes, notes: list[str]) -> None:
 
 
 def _second_game(section: Source, walk: GameWalk) -> GameWalk:
+    section = replace(section)  # it may be read for another start, too
     fields, mask, _ = section.record()
     winner = fields.varint() if mask & 1 else None
     points = fields.varint() if mask & 2 else 0
@@ -349,7 +326,7 @@ def _second_game(section: Source, walk: GameWalk) -> GameWalk:
     owner = fields.varint() if mask & 32 else None
     automatic = fields.varint() if mask & 64 else 0
     cube = 1 << min(automatic, 16) if value is None else value
-    if 1 < cube <= 1 << 15 and cube & (cube - 1) == 0:
+    if cube > 1 and is_cube(cube):
         walk.setup(0, cube=(cube, owner if owner in (0, 1) else None))
     plies = list(_second_plies(section))
     for k, ply in enumerate(plies):
@@ -360,12 +337,11 @@ def _second_game(section: Source, walk: GameWalk) -> GameWalk:
 
 
 def _second_plies(section: Source) -> Iterator[Ply]:
-    while section.left:
+    while section.at < section.end:
         head = section.byte()
         ply = Ply(head & 63, head >> 6 & 1)
         if ply.action <= 20:
-            dice = ROLLS[ply.action]
-            for _ in range(4 if dice[0] == dice[1] else 2):
+            for _ in range(_dice_of(ply.action)):
                 step = section.byte()
                 if not step:
                     break
@@ -378,7 +354,6 @@ def _second_plies(section: Source) -> Iterator[Ply]:
                 ply.points = fields.varint()
             if mask & 4:
                 ply.cube = fields.varint()
-            ply.illegal = bool(mask & 8)
             if mask & 16:
                 fields.take(4, "a settlement")
             if mask & 32:
@@ -391,6 +366,3 @@ def _second_plies(section: Source) -> Iterator[Ply]:
                 owner = fields.varint()
                 ply.owner = owner if owner in (0, 1) else None
         yield ply
-
-
-__all__ = ["NAME", "read", "recognise"]

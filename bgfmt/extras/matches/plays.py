@@ -10,11 +10,12 @@ on it; only where there is none, because a merged hop hit on its way, do the mar
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from bgfmt.game.board import Position, Side
-from bgfmt.game.moves import BAR, OFF, Move, Play, legal_plays
+from bgfmt.game.moves import BAR, OFF, Move, legal_plays
 
 Board = list[int]
 Hop = tuple[int, int]
@@ -22,7 +23,7 @@ MOST_HOPS = 30  # more than any roll and any slip of the pen
 
 
 @dataclass(frozen=True)
-class Found:
+class WrittenPlay:
     """A play and the board after it."""
 
     moves: tuple[Move, ...]
@@ -41,6 +42,16 @@ def position(mine: Board, theirs: Board) -> Position:
     return Position(side(mine), side(theirs))
 
 
+def signed_position(counts: Sequence[int]) -> Position:
+    """The position of 26 signed counts by point, as the side counts whose numbers are positive and who comes first.
+
+    PositionError where no such board can be.
+    """
+    mine = [0, *(max(0, n) for n in counts[1:])]
+    theirs = [0, *(max(0, -n) for n in counts[-2::-1])]
+    return position(mine, theirs).check()
+
+
 def board(side: Side) -> Board:
     """A side as a list of 26."""
     return [0, *side.counts, *(0,) * (24 - len(side.counts)), side.bar]
@@ -48,26 +59,29 @@ def board(side: Side) -> Board:
 
 def can_move(mine: Board, theirs: Board, dice: tuple[int, int]) -> bool:
     """Whether a roll allows any move."""
-    starts = _starts(mine)
-    return any(_step(mine, theirs, start, die) is not None for die in set(dice) for start in starts)
+    return any(_end(mine, theirs, start, die) is not None for die in set(dice) for start in _starts(mine))
 
 
-def find(mine: Board, theirs: Board, dice: tuple[int, int], hops: list[Hop], marks: int) -> Found | str:
+def find(mine: Board, theirs: Board, dice: tuple[int, int], hops: list[Hop], marks: int) -> WrittenPlay | str:
     """The play of these hops, legal or not, or why they cannot be done.
 
     marks : points at which hits are marked.
     """
-    result = _written(mine, theirs, hops)
-    if isinstance(result, str):
-        return result
-    moves, after, others = result
-    path = _path(list(mine), list(theirs), dice, after, others)
-    if path is not None:
-        return Found(path, after, others, True)
-    play = _among(legal_plays(position(mine, theirs), *dice), position(after, others), marks)
-    if play is not None:
-        return Found(play.moves, board(play.result.us), board(play.result.them), True)
-    return Found(moves, after, others, False)
+    written = _written(mine, theirs, hops)
+    if isinstance(written, str):
+        return written
+    high, low = max(dice), min(dice)
+    for order in [(high,) * 4] if high == low else [(high, low), (low, high)]:
+        # a way that uses all the dice is legal, and no other play need be looked at
+        way = _way(mine, theirs, order, written)
+        if way is not None:
+            return replace(written, moves=way, legal=True)
+    after = position(written.mine, written.theirs)
+    plays = [play for play in legal_plays(position(mine, theirs), high, low) if play.result.us == after.us]
+    play = min(plays, key=lambda p: (p.result.them != after.them, abs(_hits(p.moves) - marks)), default=None)
+    if play is None:
+        return written
+    return WrittenPlay(play.moves, board(play.result.us), board(play.result.them), True)
 
 
 def hops_between(mine: Board, theirs: Board, after: Board, others: Board) -> list[Hop] | None:
@@ -77,110 +91,81 @@ def hops_between(mine: Board, theirs: Board, after: Board, others: Board) -> lis
     if len(ends) > len(starts) or len(starts) > MOST_HOPS:
         return None
     hops = list(zip(starts, ends + [OFF] * (len(starts) - len(ends)), strict=True))
-    result = _written(mine, theirs, hops)
-    return None if isinstance(result, str) or result[1:] != (after, others) else hops
+    written = _written(mine, theirs, hops)
+    return None if isinstance(written, str) or (written.mine, written.theirs) != (after, others) else hops
 
 
-def _written(mine: Board, theirs: Board, hops: list[Hop]) -> tuple[tuple[Move, ...], Board, Board] | str:
+def _written(mine: Board, theirs: Board, hops: list[Hop]) -> WrittenPlay | str:
     """The hops and the board after them; no rule of the dice is looked at."""
     if len(hops) > MOST_HOPS:
         return f"a play of {len(hops)} moves"
-    mine, theirs = list(mine), list(theirs)
     moves = []
     left = list(hops)
     while left:  # words may come in any order, so one may stand before the word that brings its chequer
-        now = next((hop for hop in left if 1 <= hop[0] <= BAR and mine[hop[0]]), None)
-        if now is None:
+        hop = next((hop for hop in left if 1 <= hop[0] <= BAR and mine[hop[0]]), None)
+        if hop is None:
             return f"no chequer stands on {_name(left[0][0])} to be moved to {_name(left[0][1])}"
-        left.remove(now)
-        start, end = now
+        left.remove(hop)
+        start, end = hop
         if not OFF <= end < BAR:
             return f"a chequer cannot be moved to {_name(end)}"
-        mine[start] -= 1
-        hit = False
-        if end != OFF:
-            other = BAR - end
-            if theirs[other] > 1:
-                return f"{_name(start)}/{end} puts both sides on one point"
-            hit = theirs[other] == 1
-            if hit:
-                theirs[other] = 0
-                theirs[BAR] += 1
-            mine[end] += 1
-        moves.append(Move(start, end, hit))
-    return tuple(moves), mine, theirs
+        if end != OFF and theirs[BAR - end] > 1:
+            return f"{_name(start)}/{end} puts both sides on one point"
+        move, mine, theirs = _moved(mine, theirs, start, end)
+        moves.append(move)
+    return WrittenPlay(tuple(moves), mine, theirs, False)
 
 
 def _name(point: int) -> str:
     return "the bar" if point == BAR else "off" if point == OFF else str(point)
 
 
+def _hits(moves: tuple[Move, ...]) -> int:
+    return sum(move.hit for move in moves)
+
+
+def _moved(mine: Board, theirs: Board, start: int, end: int) -> tuple[Move, Board, Board]:
+    """A chequer's move and the board after it; a single chequer on its end is hit."""
+    mine = list(mine)
+    mine[start] -= 1
+    if end == OFF:
+        return Move(start, end), mine, theirs
+    mine[end] += 1
+    hit = theirs[BAR - end] == 1
+    if hit:
+        theirs = list(theirs)
+        theirs[BAR - end] = 0
+        theirs[BAR] += 1
+    return Move(start, end, hit), mine, theirs
+
+
 def _starts(mine: Board) -> list[int]:
     return [BAR] if mine[BAR] else [p for p in range(24, 0, -1) if mine[p]]
 
 
-def _step(mine: Board, theirs: Board, start: int, die: int) -> int | None:
+def _end(mine: Board, theirs: Board, start: int, die: int) -> int | None:
     """Where a chequer comes by one die, None where the rules forbid it."""
     end = start - die
     if end > OFF:
         return end if theirs[BAR - end] < 2 else None
-    if any(mine[7:]) or (end < OFF and any(mine[start + 1 : 7])):
-        return None
-    return OFF
+    return None if any(mine[7:]) or (end < OFF and any(mine[start + 1 : 7])) else OFF
 
 
-def _path(
-    mine: Board, theirs: Board, dice: tuple[int, int], after: Board, others: Board
-) -> tuple[Move, ...] | None:
-    """A way to a board that uses all the dice; such a play is legal, and no others need be looked at."""
-    orders = [(dice[0],) * 4] if dice[0] == dice[1] else [(max(dice), min(dice)), (min(dice), max(dice))]
-    for order in orders:
-        way: list[Move] = []
-        if _search(mine, theirs, order, after, others, way):
-            return tuple(reversed(way))
-    return None
-
-
-def _search(
-    mine: Board, theirs: Board, dice: tuple[int, ...], after: Board, others: Board, way: list[Move]
-) -> bool:
-    """Depth first; boards are changed in place and put back. `way` is filled from the end."""
+def _way(mine: Board, theirs: Board, dice: tuple[int, ...], target: WrittenPlay) -> tuple[Move, ...] | None:
+    """A way to the target's board by all of these dice in this order."""
     if not dice:
-        return mine == after and theirs == others
-    surplus = sum(a - b for a, b in zip(mine, after, strict=True) if a > b)
-    if surplus > len(dice) or theirs[BAR] > others[BAR]:
-        return False
-    die, rest = dice[0], dice[1:]
+        return () if (mine, theirs) == (target.mine, target.theirs) else None
+    surplus = sum(a - b for a, b in zip(mine, target.mine, strict=True) if a > b)
+    if surplus > len(dice) or theirs[BAR] > target.theirs[BAR]:
+        return None
     for start in _starts(mine):
-        end = _step(mine, theirs, start, die)
-        if end is None:
-            continue
-        hit = end != OFF and theirs[BAR - end] == 1
-        mine[start] -= 1
-        if end != OFF:
-            mine[end] += 1
-        if hit:
-            theirs[BAR - end] = 0
-            theirs[BAR] += 1
-        success = _search(mine, theirs, rest, after, others, way)
-        mine[start] += 1
-        if end != OFF:
-            mine[end] -= 1
-        if hit:
-            theirs[BAR - end] = 1
-            theirs[BAR] -= 1
-        if success:
-            way.append(Move(start, end, hit))
-            return True
-    return False
-
-
-def _among(plays: list[Play], target: Position, marks: int) -> Play | None:
-    fitting = [play for play in plays if play.result.us == target.us]
-    exact = [play for play in fitting if play.result.them == target.them]
-    if exact:
-        return exact[0]
-    return min(fitting, key=lambda p: abs(sum(m.hit for m in p.moves) - marks), default=None)
+        end = _end(mine, theirs, start, dice[0])
+        if end is not None:
+            move, after, others = _moved(mine, theirs, start, end)
+            rest = _way(after, others, dice[1:], target)
+            if rest is not None:
+                return (move, *rest)
+    return None
 
 
 # -- plays as players write them ----------------------------------------------------------------------
@@ -214,17 +199,3 @@ def read_play(text: str) -> tuple[list[tuple[int, int]], int, str]:
 def _point(text: str) -> int:
     word = text.lower()
     return BAR if word == "bar" else OFF if word == "off" else int(word)
-
-
-__all__ = [
-    "Board",
-    "Found",
-    "Hop",
-    "board",
-    "can_move",
-    "find",
-    "hops_between",
-    "position",
-    "read_play",
-    "side",
-]

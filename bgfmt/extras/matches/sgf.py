@@ -1,4 +1,4 @@
-"""Reads GNU Backgammon's .sgf matches.
+"""Reads and writes GNU Backgammon's .sgf matches, and puts comments into such files.
 
 Points are letters: White (player 0) counts its own ace point as `a`, Black (player 1) counts it as `x`; `y` is the
 bar, `z` is off. A node is `;` and properties such as `B[31hefe]`, `W[double]`, `CV[2]`.
@@ -7,12 +7,12 @@ bar, `z` is off. A node is `;` and properties such as `B[31hefe]`, `W[double]`, 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from bgfmt.errors import FormatError, PositionError
-from bgfmt.extras.matches import plays
-from bgfmt.extras.matches.model import LARGEST_CUBE, MOST_RECORDS, STARTS, Match, Result, Rules, checked
+from bgfmt.extras.matches import model, plays
+from bgfmt.extras.matches.model import Game, Match, Record, Result, Rules, checked, ending, is_cube
 from bgfmt.extras.matches.walk import GameWalk
 from bgfmt.game.board import Position
 from bgfmt.game.drawing import decoded
@@ -49,8 +49,6 @@ def recognise(data: bytes) -> bool:
 def parse(data: bytes, name: str = "<sgf>") -> list[list[Node]]:
     """The game trees of a file, each a list of nodes; of variations the first is followed.
 
-    Raises
-    ------
     FormatError with the byte where the text stops being SGF.
     """
     trees: list[list[Node]] = []
@@ -58,11 +56,8 @@ def parse(data: bytes, name: str = "<sgf>") -> list[list[Node]]:
     depth, key = 0, ""
     node: Node | None = None
     skipping = False  # what follows a closed variation of the same tree is another one, which was not played
-    while True:
-        token = _TOKEN.match(data, at)
-        if token is None:
-            break
-        mark, word, value = token[1], token[2], token[3]
+    while token := _TOKEN.match(data, at):
+        mark, word, value = token.groups()
         if mark == b"(":
             depth += 1
             node = None
@@ -106,8 +101,6 @@ def parse(data: bytes, name: str = "<sgf>") -> list[list[Node]]:
 def read(data: bytes, name: str = "<sgf>") -> Iterator[Match]:
     """The matches of a file; a record's `at` is the byte at which its node begins.
 
-    Raises
-    ------
     FormatError where it is not SGF, or not of backgammon.
     """
     if len(data) > LARGEST:
@@ -122,8 +115,8 @@ def read(data: bytes, name: str = "<sgf>") -> Iterator[Match]:
         games.append((tree[0], walk))
         _game(tree, walk)
         records += len(walk.records)
-        if records > MOST_RECORDS:
-            raise FormatError(f"{name}: more than {MOST_RECORDS:,} records in a match")
+        if records > model.MOST_RECORDS:
+            raise FormatError(f"{name}: more than {model.MOST_RECORDS:,} records in a match")
     yield _match(games)
 
 
@@ -163,7 +156,7 @@ def _walk(root: dict[str, list[bytes]], name: str) -> GameWalk:
     info = {key: int(value) for part in root.get("MI", []) for key, value in _INFO.findall(part)}
     words = {word.lower() for part in root.get("RU", []) for word in _RULES.findall(part)}
     variation = "nackgammon" if b"nackgammon" in words else "backgammon"
-    if any(word.startswith(b"hyper") for word in words) or variation not in STARTS:
+    if any(word.startswith(b"hyper") for word in words) or variation not in model.STARTS:
         raise FormatError(f"{name}: hypergammon is neither backgammon nor Nackgammon")
     length = info.get(b"length", 0)
     rules = Rules(
@@ -178,9 +171,8 @@ def _walk(root: dict[str, list[bytes]], name: str) -> GameWalk:
     )  # fmt: skip
     result = _RESULT.match(root.get("RE", [b""])[0])
     if result:
-        walk.result = Result(
-            "WB".index(result[1].decode().upper()), int(result[2] or 0), resigned=result[3] is not None
-        )
+        winner = b"WB".index(result[1].upper())
+        walk.result = Result(winner, int(result[2] or 0), resigned=result[3] is not None)
     return walk
 
 
@@ -202,7 +194,7 @@ def _tell(node: Node, walk: GameWalk) -> None:
         turn = 0 if properties["PL"][0].strip().upper().startswith(b"W") else 1
     if "CV" in properties or "CP" in properties:
         value = int(properties["CV"][0]) if "CV" in properties else walk.cube
-        if not 1 <= value <= LARGEST_CUBE or value & (value - 1):
+        if not is_cube(value):
             raise ValueError(value)
         owner = walk.owner
         if "CP" in properties:
@@ -230,23 +222,17 @@ def _each(values: list[bytes]) -> list[str]:
     """Single points of a list of points and ranges such as a:y."""
     out: list[str] = []
     for value in values[:100]:
-        first, colon, last = value.decode("ascii").strip().partition(":")
-        if colon and len(first) == len(last) == 1:
-            out += [chr(c) for c in range(ord(first), min(ord(last), 122) + 1)]
-        else:
-            out.append(first)
+        first, _, last = value.decode("ascii").strip().partition(":")
+        several = len(first) == len(last) == 1
+        out += map(chr, range(ord(first), min(ord(last), 122) + 1)) if several else [first]
     return out
 
 
 def _point(letter: str, player: int) -> int:
     """The point a player counts: 1 to 24, 25 the bar, 0 off."""
-    if letter == "z":
-        return OFF
-    if len(letter) != 1:
-        raise ValueError(letter)
-    if letter == "y":
-        return BAR
-    number = ord(letter) - 96
+    if letter in ("y", "z"):
+        return BAR if letter == "y" else OFF
+    number = ord(letter) - 96 if len(letter) == 1 else 0
     if not 1 <= number <= 24:
         raise ValueError(letter)
     return number if player == 0 else 25 - number
@@ -271,4 +257,128 @@ def _action(value: str, player: int, walk: GameWalk, at: int) -> None:
         walk.roll(player, dice, list(zip(points[::2], points[1::2], strict=True)), at)
 
 
-__all__ = ["NAME", "Node", "parse", "read", "recognise"]
+# -- writing ----------------------------------------------------------------------------------------------
+
+
+MARK = "bgfmt: "  # every line that we write into a comment starts so
+_WORDS = {"double": "double", "beaver": "double", "raccoon": "double", "take": "take", "drop": "drop"}
+
+
+def write_sgf(match: Match, comments: Mapping[tuple[int, int], Sequence[str]] | None = None) -> bytes:
+    """A match as .sgf, a node for each record in order; plays die by die, illegal ones as they were written.
+
+    Resignations are told by the result only, as gnubg does.
+
+    Parameters
+    ----------
+    comments
+        Lines for records, by index of the game and of its record.
+    """
+    out = []
+    for number, game in enumerate(match.games):
+        out.append(_root(match, number, game))
+        for at, record in enumerate(game.records):
+            node = _node(record)
+            lines = (comments or {}).get((number, at))
+            if node and lines:
+                node += b"C[" + b"\n".join(_escaped(MARK + line) for line in lines) + b"]"
+            out.append(b"\n;" + node if node else b"")
+            after, unwritten = record.after, not (record.legal or record.moves)
+            if unwritten and after is not None and after != record.position:  # its board stands in its place
+                out.append(b"\n;" + _board_node(after, record.player) + b"PL[%c]" % b"BW"[record.player])
+        out.append(b")\n")
+    return b"".join(out)
+
+
+def with_comments(data: bytes, comments: Mapping[int, Sequence[str]]) -> bytes:
+    """An .sgf file with lines added to the comments of the nodes that begin at these bytes (a record's `at`).
+
+    Our own lines of an earlier time are replaced.
+    """
+    edits: list[tuple[int, int, bytes]] = []
+    for tree in parse(data):
+        for node in tree:
+            lines = [_escaped(MARK + line) for line in comments.get(node.begin, [])]
+            if node.comment is not None:
+                start, end = node.comment
+                if not lines and MARK.encode() not in data[start:end]:
+                    continue
+                old = [x for x in data[start:end].split(b"\n") if not x.startswith(MARK.encode())]
+                while old and not old[-1].strip():
+                    old.pop()
+                edits.append((start, end, b"\n".join(old + lines)))
+            elif lines:
+                edits.append((node.end, node.end, b"C[" + b"\n".join(lines) + b"]"))
+    out, at = [], 0
+    for start, end, text in sorted(edits):
+        out += [data[at:start], text]
+        at = end
+    return b"".join([*out, data[at:]])
+
+
+def _escaped(text: str) -> bytes:
+    return text.replace("\\", "\\\\").replace("]", "\\]").encode("utf-8", "replace")
+
+
+def _root(match: Match, number: int, game: Game) -> bytes:
+    rules = match.rules
+    facts = [("PW", match.players[0]), ("PB", match.players[1])]
+    facts += [("DT", match.date), ("EV", match.event), ("RO", match.round), ("PC", match.place)]
+    words = []
+    if match.length and rules.crawford:
+        words.append("Crawford:CrawfordGame" if game.crawford else "Crawford")
+    if not match.length and rules.jacoby:
+        words.append("Jacoby")
+    if rules.variation == "nackgammon":
+        words.append("Nackgammon")
+    if rules.cube_limit == 1:
+        words.append("NoCube")
+    info = (match.length, number, *game.scores)
+    root = b"(;FF[4]GM[6]CA[UTF-8]AP[bgfmt]MI[length:%d][game:%d][ws:%d][bs:%d]" % info
+    root += b"".join(
+        b"%s[%s]" % (key.encode(), _escaped(text)) for key, text in facts if text or key[0] == "P"
+    )
+    if words:
+        root += b"RU[" + ":".join(words).encode() + b"]"
+    won = ending(game)
+    if won is None:
+        return root
+    resigned = game.result is not None and game.result.resigned
+    resigned = resigned or any(record.kind == "resign" for record in game.records[-1:])
+    return root + b"RE[%c+%d%s]" % (b"WB"[won[0]], won[1], b"R" if resigned else b"")
+
+
+def _node(record: Record) -> bytes:
+    key = b"WB"[record.player : record.player + 1]
+    if record.kind in _WORDS:
+        return key + b"[" + _WORDS[record.kind].encode() + b"]"
+    if record.kind == "set":
+        cube = b"CV[%d]CP[%c]" % (record.cube, b"wbc"[2 if record.owner is None else record.owner])
+        return b"PL[%c]" % b"WB"[record.turn] + _board_node(record.position, record.turn) + cube
+    if record.dice is None:  # a resignation, or a roll that never was
+        return b""
+    letters = "".join(
+        _letter(point, record.player) for move in record.moves for point in (move.start, move.end)
+    )
+    return key + b"[%d%d%s]" % (*record.dice, letters.encode())
+
+
+def _board_node(position: Position, first: int) -> bytes:
+    """AE, AW and AB of a board whose first side is player `first`'s."""
+    sides = (position.us, position.them) if first == 0 else (position.them, position.us)
+    out = b"AE[a:y]"
+    for player, side in enumerate(sides):
+        counts = plays.board(side)
+        points = [p for p in range(1, BAR + 1) for _ in range(counts[p])]
+        if points:
+            out += b"AW" if player == 0 else b"AB"
+            out += b"".join(b"[%s]" % _letter(point, player).encode() for point in points)
+    return out
+
+
+def _letter(point: int, player: int) -> str:
+    if point == OFF:
+        return "z"
+    if point == BAR:
+        return "y"
+    return chr(96 + (point if player == 0 else 25 - point))

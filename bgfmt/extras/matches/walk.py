@@ -7,9 +7,10 @@ fit is put into words; a position or cube that the file has and that differs is 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from bgfmt.extras.matches import plays
-from bgfmt.extras.matches.model import LARGEST_CUBE, STARTS, Game, Kind, Record, Result, Rules
+from bgfmt.extras.matches.model import LARGEST_CUBE, STARTS, Game, Kind, Record, Result, Rules, is_cube
 from bgfmt.extras.matches.plays import Hop
 from bgfmt.game.board import Position
 from bgfmt.game.identifiers import position_id
@@ -17,7 +18,6 @@ from bgfmt.game.moves import Move
 
 MOST_PROBLEMS = 100  # of a game; a file of nothing else would fill the memory
 NO_PLAY = "no play although there is one"
-TURNS: tuple[Kind, Kind, Kind] = ("double", "beaver", "raccoon")
 
 
 class GameWalk:
@@ -86,16 +86,14 @@ class GameWalk:
                 self.turn = 1 - player
             return
         play = plays.find(mine, theirs, dice, hops, marks)
-        if isinstance(play, str) and board is None:
-            self.stop(at, play)
-            return
         if board is not None and (isinstance(play, str) or plays.position(play.mine, play.theirs) != board):
-            self.problem(
-                at, f"the file has the board {position_id(board)} after the play, which its moves do not give"
-            )
+            what = f"the file has the board {position_id(board)} after the play, which its moves do not give"
+            self.problem(at, what)
             self._play_to(player, dice, board, at)
             return
-        assert not isinstance(play, str)
+        if isinstance(play, str):
+            self.stop(at, play)
+            return
         self._played(player, dice, play.moves, play.mine, play.theirs, play.legal, at)
         hits = sum(move.hit for move in play.moves)
         if play.legal and marks and marks != hits:
@@ -142,13 +140,13 @@ class GameWalk:
         if value is not None and value != expected:
             self.problem(at, f"the cube is turned to {value}, not to {expected}")
             before = value >> (len(self.offers) + 1)
-            if before >= 1 and value & (value - 1) == 0 and value <= LARGEST_CUBE:
+            if before >= 1 and is_cube(value):
                 self.cube, expected = before, value
         if expected > LARGEST_CUBE:
             self.stop(at, f"a cube beyond {LARGEST_CUBE}")
             return
-        count = len(self.offers)
-        self._add(TURNS[count] if count < 2 else TURNS[1 + (count + 1) % 2], player, at)
+        kind: Kind = "raccoon" if len(self.offers) % 2 == 0 else "beaver"  # they follow each other
+        self._add(kind if self.offers else "double", player, at)
         self.offers.append(player)
 
     def take(self, player: int, at: int) -> None:
@@ -183,9 +181,8 @@ class GameWalk:
             self.problem(at, f"the file has the board {position_id(board)}, not {position_id(ours)}")
             self._put(turn, board)
         if cube is not None and not self.offers and (cube, owner) != (self.cube, self.owner):
-            self.problem(
-                at, f"the file has the cube at {_cube(cube, owner)}, not at {_cube(self.cube, self.owner)}"
-            )
+            before = _cube(self.cube, self.owner)
+            self.problem(at, f"the file has the cube at {_cube(cube, owner)}, not at {before}")
             self.cube, self.owner = cube, owner
 
     def setup(
@@ -232,15 +229,9 @@ class GameWalk:
         """The game as walked."""
         if not self.over:
             self._last_was_not_played()
-        return Game(
-            tuple(self.records),
-            self.scores,
-            self.crawford,
-            self.start,
-            self.result,
-            self.number,
-            tuple(f"game {self.number}, {self.unit} {at}: {text}" for at, text in self.problems),
-        )
+        problems = tuple(f"game {self.number}, {self.unit} {at}: {text}" for at, text in self.problems)
+        records = tuple(self.records)
+        return Game(records, self.scores, self.crawford, self.start, self.result, self.number, problems)
 
     # -- inside --------------------------------------------------------------------------------------------
 
@@ -252,23 +243,11 @@ class GameWalk:
         for player, side in ((turn, board.us), (1 - turn, board.them)):
             self.boards[player], self.sides[player] = plays.board(side), side
 
-    def _add(
-        self,
-        kind: Kind,
-        player: int,
-        at: int,
-        *,
-        dice: tuple[int, int] | None = None,
-        implied: bool = False,
-        points: int = 0,
-    ) -> None:
+    def _add(self, kind: Kind, player: int, at: int, **more: Any) -> None:
+        """Put down a record with the board of now, and with `more` of its fields."""
         turn = self.offers[0] if self.offers else player if self.turn is None else self.turn
-        self.records.append(
-            Record(
-                kind, player, turn, self.position(turn), self.cube, self.owner, dice,
-                implied=implied, points=points, at=at,
-            )
-        )  # fmt: skip
+        record = Record(kind, player, turn, self.position(turn), self.cube, self.owner, at=at, **more)
+        self.records.append(record)
 
     def _played(
         self,

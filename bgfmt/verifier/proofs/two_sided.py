@@ -82,8 +82,8 @@ class TwoSidedProof(Proof[TwoSided]):
         table = _unpacked(table)
         found = recurrence.check(table, threads=threads)
         complete = len(found.numbers) == found.failing
-        settled = contact.settle(table, found.numbers if complete else None)
-        return replace(table, equities=settled.work), len(settled.wrong)
+        right, wrong = contact.settle(table, found.numbers if complete else None)
+        return replace(table, equities=right), len(wrong)
 
     def solve(self, table: TwoSided, recipe: str, threads: int, progress: Progress | None) -> Table | None:
         from bgfmt import solver
@@ -162,9 +162,9 @@ def _damaged(
     wrong, inherited, right = numbers, 0, None
     massive = found.failing > max(2000, found.entries // 5)
     if found.entries <= SETTLE_MOST and len(numbers) == found.failing and not massive:
-        settled = contact.settle(table, numbers)
-        failing = np.isin(settled.wrong, numbers)
-        wrong, inherited, right = settled.wrong[failing], int((~failing).sum()), settled.work
+        right, changed = contact.settle(table, numbers)
+        failing = np.isin(changed, numbers)
+        wrong, inherited = changed[failing], int((~failing).sum())
     some = wrong[:KEPT]
     values = contact.expected_at(table, some) if right is None else right.reshape(n * n, -1)[some]
     return Outcome(
@@ -262,11 +262,8 @@ def _with_contact(table: TwoSided, request: Request, found: recurrence.Pass) -> 
         return found
     passed = found.numbers[~contact.Contact(table.points, table.chequers).among(found.numbers)]
     apart = contact.differences(table, passed)
-    every = np.concatenate([off, apart])
-    return recurrence.Pass(
-        found.entries, found.columns, len(every), np.sort(np.concatenate([numbers, passed])),
-        contact.histogram_of(every), int(np.abs(every).max()) if len(every) else 0,
-    )  # fmt: skip
+    every = np.concatenate([numbers, passed])
+    return recurrence.Pass.of(found.entries, off.shape[1], every, np.concatenate([off, apart]))
 
 
 def _rounding_of(found: recurrence.Pass) -> Cause:

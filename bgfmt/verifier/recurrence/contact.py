@@ -20,8 +20,8 @@ from bgfmt.game import board
 from bgfmt.jit import njit
 from bgfmt.tables import TwoSided
 from bgfmt.verifier.recurrence import two_sided
-from bgfmt.verifier.recurrence.plays import NOWHERE, WEIGHTS, landing, numbering, pips, plays
-from bgfmt.verifier.recurrence.two_sided import Settled, store, values_of, weigh
+from bgfmt.verifier.recurrence.plays import NOWHERE, WEIGHTS, landing, numbering, plays
+from bgfmt.verifier.recurrence.two_sided import store, weigh
 
 Array = NDArray[Any]
 PLAIN_POINTS = 12  # beyond, the two sides' points overlap
@@ -79,14 +79,6 @@ def check(table: TwoSided, threads: int = 1) -> tuple[Array, Array]:
     return np.concatenate([f[0] for f in found]), np.concatenate([f[1] for f in found])
 
 
-def histogram_of(differences: Array) -> Array:
-    """(columns, 19): how often -9 or less .. 9 or more come, noughts left out, as in `Pass`."""
-    out = np.zeros((differences.shape[1], 19), np.int64)
-    for column, off in enumerate(differences.T):
-        np.add.at(out[column], np.clip(off[off != 0], -9, 9) + 9, 1)
-    return out
-
-
 def differences(table: TwoSided, numbers: Array) -> Array:
     """(m, columns) int64: the entries `numbers` of any two-sided table as stored, less what the rule gives."""
     us, them = np.divmod(numbers, table.positions)
@@ -106,29 +98,19 @@ def expected_at(table: TwoSided, numbers: Array) -> Array:
     return out
 
 
-def settle(table: TwoSided, failing: Array | None) -> Settled:
-    """Any two-sided table put right; failing : as of `two_sided.settle`."""
+def settle(table: TwoSided, failing: Array | None) -> tuple[Array, Array]:
+    """Any two-sided table put right; see `two_sided.settle`."""
     if table.points <= PLAIN_POINTS:
         return two_sided.settle(table, failing)
-    n, met = table.positions, Contact(table.points, table.chequers)
-    starts, results = plays(table.points, table.chequers)
-    depth = pips(table.points, table.chequers)
-    work = np.array(np.asarray(table.equities), np.uint16)
-    flat = work.reshape(n * n, -1)
-    totals = (depth[:, None] + depth).reshape(-1)
-    order = np.argsort(totals, kind="stable")
-    wrong = []
-    for some in np.split(order, np.flatnonzero(np.diff(totals[order])) + 1):
-        us, them, here = some // n, some % n, met.among(some)
-        right = np.empty((len(some), flat.shape[1]), np.int64)
-        right[here] = met.values(work, us[here], them[here])
-        passed = np.empty((int((~here).sum()), flat.shape[1]), np.int64)
-        values_of(work, us[~here], them[~here], starts, results, passed)
-        right[~here] = passed
-        bad = (flat[some] != right).any(axis=1)
-        flat[some[bad]] = right[bad]
-        wrong.append(np.sort(some[bad]))
-    return Settled(work, np.concatenate(wrong))
+    met, known = Contact(table.points, table.chequers), plays(table.points, table.chequers)
+
+    def follows(work: Array, numbers: Array) -> Array:
+        here = met.among(numbers)
+        right = two_sided.values_at(work, numbers, *known)
+        right[here] = met.values(work, *np.divmod(numbers[here], met.n))
+        return right
+
+    return two_sided.settle(table, None, follows)
 
 
 # -- compiled ----------------------------------------------------------------------------------------------------
@@ -173,73 +155,36 @@ def consider(row: Array, after: Array, terms: Array, best: Array) -> None:
 
 
 @njit()
-def singles(
-    us: Array,
-    them: Array,
-    row: Array,
-    terms: Array,
-    one: int,
-    two: int,
-    boards: Array,
-    met: Array,
+def order(
+    us: Array, them: Array, row: Array, terms: Array, dice: Array, most: int, least: int, boards: Array, met: Array,
     best: Array,
-) -> int:
-    """The plays of two different dice, `one` first, that use both; how many there are."""
-    points, found = len(us), 0
-    for a in range(points):
-        if moved(us, them, a, one, boards[0], met[0]):
-            for b in range(points):
-                if moved(boards[0], met[0], b, two, boards[1], met[1]):
-                    consider(row, boards[1], terms, best)
-                    found += 1
-    return found
+) -> int:  # fmt: skip
+    """Take the plays of the dice in this order that use `least` dice or more, and no fewer than others do.
 
-
-@njit()
-def only(
-    us: Array, them: Array, row: Array, terms: Array, die: int, boards: Array, met: Array, best: Array
-) -> int:
-    """The plays of one die; how many there are."""
-    found = 0
-    for a in range(len(us)):
-        if moved(us, them, a, die, boards[0], met[0]):
-            consider(row, boards[0], terms, best)
-            found += 1
-    return found
-
-
-@njit()
-def doubles(
-    us: Array, them: Array, row: Array, terms: Array, die: int, boards: Array, met: Array, best: Array
-) -> None:
-    """The plays of a double that use as many dice as can be used, the highest chequers first."""
-    points = len(us)
-    next_source = np.zeros(5, np.int64)
-    any_here = np.zeros(5, np.bool_)
-    depth, most = 0, 0
-    boards[0] = us
-    met[0] = them
-    next_source[0] = points - 1
+    most : dice that other plays use; returned with what these use. The sources of a double never rise.
+    """
+    points, many = len(us), len(dice)
+    source, goes_on = np.full(many + 1, points), np.zeros(many + 1, np.bool_)
+    depth = 0
+    boards[0], met[0] = us, them
     while depth >= 0:
-        deeper = False
-        while next_source[depth] >= 0:
-            source = next_source[depth]
-            next_source[depth] -= 1
-            if moved(boards[depth], met[depth], source, die, boards[depth + 1], met[depth + 1]):
-                any_here[depth] = True
-                depth += 1
-                next_source[depth] = source if depth < 4 else -1
-                any_here[depth] = False
-                deeper = True
-                break
-        if deeper:
+        i = source[depth] - 1 if depth < many else -1
+        while i >= 0 and not moved(
+            boards[depth], met[depth], i, dice[depth], boards[depth + 1], met[depth + 1]
+        ):
+            i -= 1
+        if i >= 0:
+            source[depth], goes_on[depth] = i, True
+            depth += 1
+            source[depth], goes_on[depth] = i + 1 if many == 4 else points, False
             continue
-        if depth and not any_here[depth] and depth >= most:
+        if depth >= max(most, least) and not goes_on[depth]:
             if depth > most:
                 best[:] = STUCK
                 most = depth
             consider(row, boards[depth], terms, best)
         depth -= 1
+    return most
 
 
 @njit()
@@ -258,13 +203,21 @@ def values_in_contact(rows: Array, us: Array, them: Array, at: Array, terms: Arr
         for a in range(1, 7):
             for b in range(1, a + 1):
                 best[:] = STUCK
-                if a == b:
-                    doubles(us[i], them[i], row, terms, a, boards, met, best)
-                else:
-                    found = singles(us[i], them[i], row, terms, a, b, boards, met, best)
-                    found += singles(us[i], them[i], row, terms, b, a, boards, met, best)
-                    if found == 0 and only(us[i], them[i], row, terms, a, boards, met, best) == 0:
-                        only(us[i], them[i], row, terms, b, boards, met, best)
+                dice = np.array([a, a, a, a]) if a == b else np.array([a, b])
+                most = order(us[i], them[i], row, terms, dice, 0, 1, boards, met, best)
+                if a != b:  # where one die alone can be played, the larger is
+                    order(
+                        us[i],
+                        them[i],
+                        row,
+                        terms,
+                        dice[::-1].copy(),
+                        most,
+                        2 if most else 1,
+                        boards,
+                        met,
+                        best,
+                    )
                 for c in range(columns):
                     total[c] += WEIGHTS[roll] * best[c]
                 roll += 1

@@ -360,32 +360,6 @@ def successors(numbering: Numbering, n: int) -> Any:
     return starts, results[:used].copy()
 
 
-@njit()
-def predecessors(n: int, starts: Array, results: Array) -> Any:
-    """For each position, those that can be played to it, each once: (starts (n + 1,) int64, positions int32)."""
-    last = np.full(n, -1, np.int32)
-    begins = np.zeros(n + 1, np.int64)
-    for x in range(1, n):
-        for q in range(starts[ROLLS * x], starts[ROLLS * x + ROLLS]):
-            j = results[q]
-            if last[j] != x:
-                last[j] = x
-                begins[j + 1] += 1
-    for j in range(n):
-        begins[j + 1] += begins[j]
-    fill = begins[:-1].copy()
-    before = np.empty(begins[n], np.int32)
-    last[:] = -1
-    for x in range(1, n):
-        for q in range(starts[ROLLS * x], starts[ROLLS * x + ROLLS]):
-            j = results[q]
-            if last[j] != x:
-                last[j] = x
-                before[fill[j]] = x
-                fill[j] += 1
-    return begins, before
-
-
 @lru_cache(maxsize=4)
 def plays(points: int, chequers: int) -> tuple[Array, Array]:
     """(starts, results) of every position and roll; see `successors`."""

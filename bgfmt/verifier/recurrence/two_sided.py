@@ -18,7 +18,7 @@ import os
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -28,7 +28,7 @@ from bgfmt.jit import njit
 from bgfmt.jit.lanes import LANES, add_best
 from bgfmt.storage import system
 from bgfmt.tables import TwoSided
-from bgfmt.verifier.recurrence.plays import ROLLS, WEIGHTS, pip_order, plays, predecessors
+from bgfmt.verifier.recurrence.plays import ROLLS, WEIGHTS, pips, plays
 
 Array = NDArray[Any]
 Progress = Callable[[int, int], None]
@@ -40,6 +40,7 @@ BAND_BYTES = 192 << 20
 LARGE = 3 << 30
 LARGE_BAND_BYTES = 768 << 20
 PIECE_BYTES = 16 << 20
+NONE = np.zeros(0, np.int64)
 
 
 # -- reading -----------------------------------------------------------------------------------------------------
@@ -136,22 +137,34 @@ class PairReader:
 
 @dataclass
 class Pass:
-    """What the pass over all entries found."""
+    """What the pass over all entries found.
+
+    numbers : us * n + them of failing entries, at most LIST_MOST. histogram (columns, 19) : how often differences,
+    stored less expected, are -9 or less .. 9 or more, noughts left out.
+    """
 
     entries: int
-    columns: int
-    failing: int = 0
-    #: us * n + them of failing entries, at most LIST_MOST
-    numbers: Array = field(default_factory=lambda: np.zeros(0, np.int64))
-    #: (columns, 19): differences of -9 or less .. 9 or more, stored less expected
-    histogram: Array = field(default_factory=lambda: np.zeros((4, 19), np.int64))
-    largest: int = 0
+    failing: int
+    numbers: Array
+    histogram: Array
+    largest: int
+
+    @classmethod
+    def of(cls, entries: int, columns: int, numbers: Array = NONE, off: Array = NONE) -> Pass:
+        """The entries `numbers` fail, by off (m, columns)."""
+        histogram = np.zeros((columns, 19), np.int64)
+        for column, counted in enumerate(histogram):
+            differences = off.reshape(len(numbers), columns)[:, column]
+            np.add.at(counted, np.clip(differences[differences != 0], -9, 9) + 9, 1)
+        largest = int(np.abs(off).max(initial=0))
+        return cls(entries, len(numbers), np.sort(numbers)[:LIST_MOST], histogram, largest)
 
     def joined(self, others: Iterable[Pass]) -> Pass:
         """This and other bands of the same table together."""
         for other in others:
             self.failing += other.failing
-            self.numbers = np.sort(np.concatenate([self.numbers, other.numbers]))[:LIST_MOST]
+            if other.failing:
+                self.numbers = np.sort(np.concatenate([self.numbers, other.numbers]))[:LIST_MOST]
             self.histogram = self.histogram + other.histogram
             self.largest = max(self.largest, other.largest)
         return self
@@ -181,13 +194,12 @@ def check(
     starts, results = plays(table.points, table.chequers)
     places = np.arange(n, dtype=np.int32)
     grid = PairReader(table)
-    found = Pass(n * n, columns, histogram=np.zeros((columns, 19), np.int64))
+    found = Pass.of(n * n, columns)
     per_tile = LANES // columns
     parts = bands(table) if only is None else only
     rows_in_all = 2 * sum(end - begin for begin, end in parts)
     at_once = per_tile * max(1, grid.at_once() // per_tile)
     zero = grid.place(0)
-    lists: list[Array] = []
     local = threading.local()
     lock = threading.Lock()
     done = 0
@@ -214,20 +226,16 @@ def check(
             )
             advance(high - low)
 
-    def judge(part: tuple[int, int, Array, int, int]) -> tuple[int, int, Array, Array, int]:
+    def judge(part: tuple[int, int, Array, int, int]) -> Pass:
         u, v, expected, begin, end = part
         stored = grid.piece(u, v, begin, end)
-        fails = np.zeros(v - u, np.int64)
-        histogram = np.zeros((columns, 19), np.int64)
         wanted = expected[u:v] if grid.order is None else expected[grid.order[u:v]]
-        largest = int(compare(stored, wanted, columns, fails, histogram))
-        numbers = np.zeros(0, np.int64)
-        if fails.any():
-            bad = np.flatnonzero(fails)
-            differ = (stored[bad] != wanted[bad]).reshape(len(bad), -1, columns).any(axis=2)
-            which, them = np.nonzero(differ)
-            numbers = (grid.numbers(bad[which] + u) * n + grid.numbers(begin + them))[:LIST_MOST]
-        return v - u, int(fails.sum()), histogram, numbers, largest
+        advance((v - u) * (end - begin) // n)
+        rows = np.flatnonzero((stored != wanted).any(axis=1))
+        off = (stored[rows].astype(np.int64) - wanted[rows]).reshape(len(rows), end - begin, columns)
+        which, them = np.nonzero(off.any(axis=2))
+        numbers = grid.numbers(rows[which] + u) * n + grid.numbers(begin + them)
+        return Pass.of(0, columns, numbers, off[which, them])
 
     try:
         with ThreadPoolExecutor(threads) as pool:
@@ -240,49 +248,58 @@ def check(
                     expected[1:, (zero - begin) * columns :][:, :columns] = 0
                 step = max(1, PIECE_BYTES // expected[0].nbytes)
                 pieces = [(u, min(n, u + step), expected, begin, end) for u in range(0, n, step)]
-                for rows, failing, histogram, numbers, largest in pool.map(judge, pieces):
-                    found.failing += failing
-                    found.largest = max(found.largest, largest)
-                    found.histogram += histogram
-                    if len(numbers) and sum(map(len, lists)) < LIST_MOST:
-                        lists.append(numbers)
-                    advance(rows * (end - begin) // n if n else 0)
+                found.joined(pool.map(judge, pieces))
     finally:
         grid.close()
-    if lists:
-        found.numbers = np.sort(np.concatenate(lists)[:LIST_MOST])
     return found
 
 
-@dataclass
-class Settled:
-    """The table put right: `work` (n, n, columns), and the numbers of the entries that were wrong, in order."""
+def settle(
+    table: TwoSided, failing: Array | None, follows: Callable[[Array, Array], Array] | None = None
+) -> tuple[Array, Array]:
+    """(the table put right, numbers of the entries that were wrong), in order of pips, each correction followed up.
 
-    work: Array
-    wrong: Array
-
-
-def settle(table: TwoSided, failing: Array | None) -> Settled:
-    """Put wrong entries right in order of pips, following each correction to what depends on it.
-
-    failing : numbers us * n + them to look at first; None for all entries.
+    failing : numbers us * n + them to look at first; None for all entries. follows : (table, numbers) -> the entries
+    (m, columns) that follow from a table (n, n, columns); by default those of sides that have passed each other.
     """
-    n = table.positions
+    n, work = table.positions, np.array(np.asarray(table.equities), np.uint16)
+    flat, depth = work.reshape(n * n, -1), pips(table.points, table.chequers)
     starts, results = plays(table.points, table.chequers)
-    begins, before = predecessors(n, starts, results)
-    pips, order, pips_at = pip_order(table.points, table.chequers)
-    work = np.array(np.asarray(table.equities), np.uint16)
-    dirty = np.zeros((n, n), np.uint8)
-    if failing is None:
-        dirty[:] = 1
-    else:
-        dirty.reshape(-1)[failing] = 1
-    lists = []
-    room = np.empty(min(n * n, 1 << 24), np.int64)
-    for total in range(2 * int(pips.max()) + 1):
-        found = settle_pips(work, starts, results, begins, before, dirty, order, pips_at, total, room)
-        lists.append(np.sort(room[: min(found, len(room))]))
-    return Settled(work, np.concatenate(lists))
+    owners = np.repeat(np.arange(ROLLS * n) // ROLLS, np.diff(starts))
+    after, before = np.divmod(
+        np.unique(results * np.int64(n) + owners), n
+    )  # positions, and those that lead there
+    begins = np.searchsorted(after, np.arange(n + 1))
+    waiting: list[list[Array]] = [[] for _ in range(2 * int(depth.max()) + 1)]  # by pips of both sides
+
+    def wait(numbers: Array) -> None:
+        totals = depth[numbers // n] + depth[numbers % n]
+        order = np.argsort(totals, kind="stable")
+        for part in np.split(order, np.flatnonzero(np.diff(totals[order])) + 1):
+            if len(part):
+                waiting[totals[part[0]]].append(numbers[part])
+
+    wait(np.arange(n * n) if failing is None else failing)
+    wrong = [NONE]
+    for parts in waiting:
+        some = np.unique(np.concatenate([NONE, *parts]))
+        right = values_at(work, some, starts, results) if follows is None else follows(work, some)
+        bad = some[(flat[some] != right).any(axis=1)]
+        flat[some] = right
+        wrong.append(bad)
+        if failing is not None:
+            # (u, t) is what a play by the other side leads to: entries (x, u) with t among x's successors
+            wait(
+                np.concatenate([NONE, *(before[begins[k % n] : begins[k % n + 1]] * n + k // n for k in bad)])
+            )
+    return work, np.concatenate(wrong)
+
+
+def values_at(table: Array, numbers: Array, starts: Array, results: Array) -> Array:
+    """(m, columns) int64: what the rule gives for the entries `numbers` of equities (n, n, columns)."""
+    out = np.zeros((len(numbers), table.shape[2]), np.int64)
+    values_of(table, *np.divmod(numbers, len(table)), starts, results, out)
+    return out
 
 
 def expected_at(table: TwoSided, numbers: Array) -> Array:
@@ -386,37 +403,6 @@ def expected_tile(
 
 
 @njit()
-def compare(stored: Array, expected: Array, columns: int, fails: Array, histogram: Array) -> int:
-    """Count entries whose stored and expected values differ; returns the greatest difference.
-
-    stored, expected : (m, width) uint16, `columns` values an entry. fails : (m,) int64, entries that differ in each
-    row. histogram : (columns, 19) int64, clipped differences -9..9 (stored less expected) are counted.
-    """
-    many, width = stored.shape
-    largest = 0
-    for u in range(many):
-        a = stored[u]
-        b = expected[u]
-        different = 0
-        for x in range(width):
-            different += a[x] != b[x]
-        if different == 0:
-            continue
-        for t in range(width // columns):
-            wrong = False
-            for c in range(columns):
-                off = np.int64(a[t * columns + c]) - np.int64(b[t * columns + c])
-                if off != 0:
-                    wrong = True
-                    largest = max(largest, int(abs(off)))
-                    clipped: Any = max(-9, min(9, off))
-                    histogram[c, clipped + 9] += 1
-            if wrong:
-                fails[u] += 1
-    return largest
-
-
-@njit()
 def value_of(table: Array, u: int, t: int, starts: Array, results: Array, out: Array) -> None:
     """out[0:columns] = what the rule gives for (u, t) from the table's own entries, as stored."""
     columns = table.shape[2]
@@ -440,51 +426,3 @@ def values_of(table: Array, us: Array, them: Array, starts: Array, results: Arra
     """out[i] = what the rule gives for (us[i], them[i]); out : (m, columns) int64."""
     for i in range(len(us)):
         value_of(table, us[i], them[i], starts, results, out[i])
-
-
-@njit()
-def settle_pips(
-    work: Array,
-    starts: Array,
-    results: Array,
-    begins: Array,
-    before: Array,
-    dirty: Array,
-    order: Array,
-    pips_at: Array,
-    total_pips: int,
-    wrong: Array,
-) -> int:
-    """Put right the dirty entries whose pips add up to total_pips; what follows from them becomes dirty.
-
-    order : positions by pip count; pips_at[p] : where those of p pips begin in it. dirty : (n, n) uint8, set bit 1
-    to look at an entry. wrong : (m,) int64 takes us * n + them of the entries that were wrong. Returns how many; no
-    more than len(wrong) are put down.
-    """
-    n, _, columns = work.shape
-    value = np.empty(columns, np.int64)
-    found = 0
-    most = len(pips_at) - 2
-    for p in range(max(0, total_pips - most), min(most, total_pips) + 1):
-        q = total_pips - p
-        for i in range(pips_at[p], pips_at[p + 1]):
-            u = order[i]
-            for k in range(pips_at[q], pips_at[q + 1]):
-                t = order[k]
-                if dirty[u, t] == 0:
-                    continue
-                value_of(work, u, t, starts, results, value)
-                same = True
-                for c in range(columns):
-                    same = same and np.int64(work[u, t, c]) == value[c]
-                if same:
-                    continue
-                for c in range(columns):
-                    work[u, t, c] = value[c]
-                if found < len(wrong):
-                    wrong[found] = u * n + t
-                found += 1
-                # (u, t) is what a play by the other side leads to: entries (x, u) with t among x's successors
-                for m in range(begins[t], begins[t + 1]):
-                    dirty[before[m], u] = 1
-    return found

@@ -99,10 +99,7 @@ def check_answers(recorder: Recorder, two_sided: bgfmt.Database) -> dict[str, in
                 else:
                     assert (decision.text == "take") == (2 * e.opponent <= 1 + 1e-9)
             continue
-        plays = {
-            format_play((m.start, m.end) for m in p.moves): p
-            for p in legal_plays(position, *(question.dice or (0, 0)))
-        }
+        plays = {format_play(p.moves): p for p in legal_plays(position, *(question.dice or (0, 0)))}
         assert decision.text in (plays or {"": None})
         if not plays:
             continue
@@ -227,10 +224,7 @@ def exact_at_score(state: GameState, answer: str) -> str:
     )
     exact = solve_match(state.position, score)
     if state.kind == "play":
-        plays = {
-            format_play((m.start, m.end) for m in p.moves): p
-            for p in legal_plays(state.position, *(state.dice or (0, 0)))
-        }
+        plays = {format_play(p.moves): p for p in legal_plays(state.position, *(state.dice or (0, 0)))}
         worth = {play.result: play.loss_mwc for play in exact.plays(*(state.dice or (0, 0)))}
         assert worth[plays[answer].result.us] <= 1e-12
     elif state.kind == "cube":

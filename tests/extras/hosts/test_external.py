@@ -155,9 +155,7 @@ def test_always_legal(player: Player, seed: int) -> None:
     position = Position(start, start)
     for _ in range(150):
         dice = rng.randint(1, 6), rng.randint(1, 6)
-        plays = {
-            external.format_play((m.start, m.end) for m in p.moves): p for p in legal_plays(position, *dice)
-        }
+        plays = {external.format_play(p.moves): p for p in legal_plays(position, *dice)}
         text, _ = ask(player, position.us, position.them, dice)
         assert text in (plays or {"": None})
         result = plays[text].result if plays else position
@@ -219,9 +217,7 @@ def test_no_cube_is_noticed(player: Player) -> None:
     session = Session(player)
     first = GameState.of(Position(Side(2, 2, 0, 0, 1, 1), Side(2, 2, 1, 1)), (2, 1))
     text = session.reply(fibs(first))
-    plays = {
-        external.format_play((m.start, m.end) for m in p.moves): p for p in legal_plays(first.position, 2, 1)
-    }
+    plays = {external.format_play(p.moves): p for p in legal_plays(first.position, 2, 1)}
     assert session.cube_in_use
     after = GameState.of(Position(plays[text].result.us, Side(2, 1)), (3, 1))
     session.reply(fibs(after))

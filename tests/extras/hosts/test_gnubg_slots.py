@@ -14,10 +14,11 @@ import pytest
 from bgfmt.cli import run
 from bgfmt.errors import VerificationError
 from bgfmt.extras.hosts.gnubg import check as gnubg_check
-from bgfmt.extras.hosts.gnubg import installed
+from bgfmt.extras.hosts.gnubg import folder as installed_files
 from bgfmt.extras.hosts.gnubg import slots as gnubg_slots
-from bgfmt.extras.hosts.gnubg.slots import InstallError, NotAllowedError, Place
+from bgfmt.extras.hosts.gnubg.folder import NotAllowedError
 from bgfmt.files import gnubg_folders as folders
+from bgfmt.files.gnubg_folders import InstallError, Place
 from bgfmt.game import board
 from tests.support.crash import listing
 
@@ -57,7 +58,7 @@ def test_unsuitable_files_are_refused(golden: Path, name: str, reason: str, tmp_
     assert not found.ok
     assert found.slots == ()
     assert reason in " ".join(found.refusals)
-    where = gnubg_slots.place("debian", tmp_path)
+    where = folders.place("debian", tmp_path)
     with pytest.raises(VerificationError, match=reason):
         gnubg_slots.install(path, where)
     assert list(tmp_path.iterdir()) == []
@@ -198,7 +199,7 @@ def test_without_permission_it_says_what_to_do(
     def refuse(*_: object, **__: object) -> None:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(installed, "write_new", refuse)
+    monkeypatch.setattr(installed_files.storage, "create", refuse)
     source = small(golden, "ts_06x04.bd")
     with pytest.raises(NotAllowedError, match="Permission denied"):
         gnubg_slots.install(source, where, until="sense")
@@ -313,12 +314,12 @@ def test_a_file_that_came_after_the_kill_is_kept(golden: Path, where: Place, ver
     slot = where.rest / "gnubg_ts.bd"
     slot.write_bytes(b"stock")
     gnubg_slots.install(small(golden, "ts_06x04.bd"), where, until="digest")
-    record = installed.read_record(where.rest)
+    record = installed_files.read_record(where.rest)
     if verb == "install":
-        slot.rename(installed.hidden(slot))
+        slot.rename(installed_files.hidden(slot))
     else:
         entry = replace(record["gnubg_ts.bd"], leaving=True, back=True)
-        installed.write_record(where.rest, {"gnubg_ts.bd": entry})
+        installed_files.write_record(where.rest, {"gnubg_ts.bd": entry})
     slot.write_bytes(b"newcomer")
     assert "completed" in gnubg_slots.finish(where)[0]
     held = {path.name: path.read_bytes() for path in where.rest.iterdir()}
@@ -339,7 +340,7 @@ def test_a_pipe_in_a_slot_is_refused(tmp_path: Path, capsys: pytest.CaptureFixtu
 
 
 def test_two_at_once(golden: Path, where: Place) -> None:
-    with installed.changing(where.rest), pytest.raises(InstallError, match="another process"):
+    with installed_files.changing(where.rest), pytest.raises(InstallError, match="another process"):
         gnubg_slots.install(small(golden, "ts_06x04.bd"), where, until="sense")
     assert list(where.rest.iterdir()) == []
 
@@ -359,7 +360,13 @@ def test_a_changed_file_is_kept_twice(golden: Path, where: Place) -> None:
 
 
 def test_file_systems_without_links(golden: Path, where: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: object, **__: object) -> None:
+    link = os.link
+
+    def refuse(source: object, *more: object, **how: object) -> None:
+        if str(source).startswith(
+            "/proc/self/fd/"
+        ):  # a file without a name, which such a system does not have
+            return link(source, *more, **how)  # type: ignore[arg-type]
         raise PermissionError(1, "Operation not permitted")
 
     monkeypatch.setattr(os, "link", refuse)
@@ -390,7 +397,8 @@ def test_windows(golden: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     # a program on PATH is asked first: its own folder holds its data
     other = tmp_path / "elsewhere"
     other.mkdir()
-    (other / "gnubg-cli.exe").touch()
+    (other / "gnubg-cli.exe").touch(0o755)
+    monkeypatch.setenv("PATHEXT", ".exe")
     monkeypatch.setenv("PATH", str(other))
     assert folders.place().rest == other
     done = gnubg_slots.install(small(golden, "ts_06x04.bd"), folders.place(), until="digest")

@@ -204,6 +204,17 @@ def test_wrong_points_are_refused(tmp_path: Path, old: str, new: str) -> None:
         bgfmt.load(path)
 
 
+@pytest.mark.parametrize(("recipe", "suffix"), [("points", "points"), ("exact", "npz")])
+def test_a_table_larger_than_memory_lies_in_mapped_files(recipe: str, suffix: str, tmp_path: Path) -> None:
+    one, other = tmp_path / f"one.{suffix}", tmp_path / f"other.{suffix}"
+    solving.solve("expected-points", 6, 4, one, recipe=recipe)
+    solving.solve("expected-points", 6, 4, other, recipe=recipe, memory=600_000_000)
+    assert one.read_bytes() == other.read_bytes()
+    assert sorted(path.name for path in tmp_path.iterdir()) == [one.name, other.name]
+    planned = solver.registry.solver_of("expected-points", 6, 15).plan(2, 1_000_000_000)
+    assert (planned.memory, planned.scratch > 30e9) == (1_000_000_000, True)
+
+
 def test_large_files_are_read_row_by_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "3x3.points"
     solving.solve("expected-points", 3, 3, path)

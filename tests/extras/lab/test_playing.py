@@ -24,8 +24,8 @@ from bgfmt.extras.lab.engine.bkg import Bkg
 from bgfmt.extras.lab.playing import Quit, person, referee, series
 from bgfmt.extras.lab.playing.dice import Listed, Seeded, Thrown
 from bgfmt.extras.lab.playing.person import Person
-from bgfmt.extras.matches.write_mat import write_mat
-from bgfmt.extras.matches.write_sgf import write_sgf
+from bgfmt.extras.matches.mat import write_mat
+from bgfmt.extras.matches.sgf import write_sgf
 from bgfmt.game.board import Position, Side
 from bgfmt.game.identifiers import fibs, from_gnubg_id, parse
 from bgfmt.game.moves import Play, legal_plays

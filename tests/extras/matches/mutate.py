@@ -16,8 +16,8 @@ from pathlib import Path
 from bgfmt.errors import BgfmtError
 from bgfmt.extras.matches import read
 from bgfmt.extras.matches.decisions import decisions
-from bgfmt.extras.matches.write_mat import write_mat
-from bgfmt.extras.matches.write_sgf import write_sgf
+from bgfmt.extras.matches.mat import write_mat
+from bgfmt.extras.matches.sgf import write_sgf
 
 ODD = (
     b"",

@@ -165,7 +165,7 @@ def test_doubling_a_dead_cube() -> None:
 def test_gammons_are_counted_or_said_to_be_ignored(judge: Judge) -> None:
     state = GameState.of(Position(Side(2), Side(6, 5, 4)), (2, 1), away=(4, 4))
     played = legal_plays(state.position, 2, 1)[0]
-    found = judge_one(Decision(0, 0, "play", 1, state, played), judge._advisors[1])
+    found = judge_one(Decision(0, 0, "play", 1, state, played), judge.advisor)
     assert found.gammons == "counted"
     assert found.mwc == pytest.approx(judge.met.mwc((2, 4)))
 
@@ -174,15 +174,15 @@ def test_a_match_without_cube(judge: Judge, at_scores: MatchPrices) -> None:
     """Plays are those of the game without one, as in the Crawford game, and not doubling is no decision."""
     state = GameState.of(Position(Side(0, 1, 2, 2), Side(1, 2, 2)), (6, 1), away=(3, 3))
     bare = replace(state, cube_in_use=False)
-    with_cube, without = (judge._advisors[1].plays(one) for one in (state, bare))
-    cubeless = judge._advisors[1].plays(state, measure="cubeless")
+    with_cube, without = (judge.advisor.plays(one) for one in (state, bare))
+    cubeless = judge.advisor.plays(state, measure="cubeless")
     met = judge.met
     low, high = met.mwc((3, 2)), met.mwc((2, 3))
     for play in without.plays:
         (same,) = (p for p in cubeless.plays if p.result == play.result)
         assert play.mwc == pytest.approx(low + (high - low) * (1 + same.value) / 2, abs=2e-4)
     assert [p.mwc for p in without.plays] != [p.mwc for p in with_cube.plays]
-    action = judge._advisors[1].cube(replace(bare, dice=None))
+    action = judge.advisor.cube(replace(bare, dice=None))
     assert (action.may_double, action.action) == (False, "No cube")
     assert action.match is not None
     assert action.match.notes[0] == "No cube is in use."
@@ -326,37 +326,38 @@ def test_report_in_words(table: Any, path: Path, tmp_path: Path) -> None:
 def test_several_files_and_folders(
     table: Any, path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Twenty-four files, three of them bad, and what is no match at all."""
+    """A hundred files, three of them bad, and what is no match at all."""
     folder, inner = tmp_path / "matches", tmp_path / "matches" / "2026"
     inner.mkdir(parents=True)
     makers = [Maker(MoneyPrices(table), seed) for seed in range(6)]
     texts = [maker.mat(2) for maker in makers]
-    for k in range(21):
+    for k in range(97):
         (folder if k % 2 else inner).joinpath(f"m{k:02d}.mat").write_text(texts[k % 6])
     (folder / "empty.mat").write_bytes(b"")
     (folder / "broken.xg").write_bytes(b"RGMH" + bytes(40))
     (inner / "cut.sgf").write_bytes(b"(;FF[4]GM[6]PW[a")
     (folder / "notes.txt").write_text("nothing of the kind")
     (folder / ".hidden.mat").write_text("no")
-    code = run(["annotate", str(folder), str(path), "--json"])
+    asked = ["annotate", str(folder), str(path), "--no-settle"]  # the table alone: quick
+    code = run([*asked, "--json"])
     captured = capsys.readouterr()
     answer = json.loads(captured.out)
     assert code == 2
-    assert len(answer["matches"]) == 21
+    assert len(answer["matches"]) == 97
     assert sorted(Path(one["file"]).name for one in answer["unread"]) == ["broken.xg", "cut.sgf", "empty.mat"]
     assert all(set(one["error"]) == {"kind", "message"} for one in answer["unread"])
     assert len(captured.err.splitlines()) == 3
-    expected = sum(len(makers[k % 6].expected) for k in range(21))
+    expected = sum(len(makers[k % 6].expected) for k in range(97))
     assert answer["decisions_covered"] >= expected
     assert len(answer["totals"]) == 2
-    code = run(["annotate", str(folder), str(path), "-o", str(tmp_path / "judged") + "/"])
+    code = run([*asked, "-o", str(tmp_path / "judged") + "/"])
     captured = capsys.readouterr()
     assert code == 2
-    assert "written: 21 files" in captured.out
-    assert len(list((tmp_path / "judged").iterdir())) == 21
+    assert "written: 97 files" in captured.out
+    assert len(list((tmp_path / "judged").iterdir())) == 97
     done = read(tmp_path / "judged" / "m01.sgf")[0]
     assert done.players == ("Ann", "Bob")
-    assert run(["annotate", str(folder), str(path), "-o", str(tmp_path / "all.sgf")]) == 2
+    assert run([*asked, "-o", str(tmp_path / "all.sgf")]) == 2
     assert "one match" in capsys.readouterr().err
 
 

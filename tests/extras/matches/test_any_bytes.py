@@ -108,7 +108,7 @@ def test_time_grows_with_the_size(name: str) -> None:
 
 
 def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bgfmt.extras.matches.mat.MOST_RECORDS", 1000)
+    monkeypatch.setattr("bgfmt.extras.matches.model.MOST_RECORDS", 1000)
     with pytest.raises(FormatError, match="more than 1,000 records"):
         read(HEAD + b" 1) 31:\n" * 2000)
     assert MOST_RECORDS == 300_000

@@ -16,8 +16,8 @@ import pytest
 from bgfmt.errors import CapabilityError
 from bgfmt.extras.matches import Match, read
 from bgfmt.extras.matches.decisions import decisions
-from bgfmt.extras.matches.write_mat import write_mat
-from bgfmt.extras.matches.write_sgf import write_sgf
+from bgfmt.extras.matches.mat import write_mat
+from bgfmt.extras.matches.sgf import write_sgf
 from tests.conftest import FIXTURES
 from tests.extras.matches.expected import differences
 

@@ -116,7 +116,7 @@ def test_backward_plays_go_on() -> None:
 
 def test_a_play_that_is_not_recorded_leaves_its_board() -> None:
     """GridGammon's "Illegal play" has a FIBS board instead of words."""
-    from bgfmt.extras.matches.write_mat import write_mat
+    from bgfmt.extras.matches.mat import write_mat
 
     match = match_of("  1) 31: 8/9 6/5                 42: 8/4 6/4", "  2) 31: 9/6 8/7")
     after = match.games[0].records[0].after

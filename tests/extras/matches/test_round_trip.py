@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bgfmt.extras.matches import Match, read
+from bgfmt.extras.matches.mat import write_mat
 from bgfmt.extras.matches.model import Record, Rules, checked, outcome
+from bgfmt.extras.matches.sgf import write_sgf
 from bgfmt.extras.matches.walk import GameWalk
-from bgfmt.extras.matches.write_mat import write_mat
-from bgfmt.extras.matches.write_sgf import write_sgf
 from bgfmt.game.moves import legal_plays
 
 

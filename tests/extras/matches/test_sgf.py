@@ -7,8 +7,7 @@ import pytest
 from bgfmt.errors import FormatError
 from bgfmt.extras.matches import read
 from bgfmt.extras.matches.decisions import decisions
-from bgfmt.extras.matches.sgf import parse
-from bgfmt.extras.matches.write_sgf import with_comments, write_sgf
+from bgfmt.extras.matches.sgf import parse, with_comments, write_sgf
 
 HEAD = b"(;FF[4]GM[6]MI[length:0][game:0][ws:0][bs:0]PW[a]PB[b]RU[Jacoby]RE[W+2R]"
 

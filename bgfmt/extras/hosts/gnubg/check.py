@@ -12,10 +12,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+import bgfmt
 from bgfmt.errors import BgfmtError, FormatError
 from bgfmt.files.gnubg_folders import HOSTS
 from bgfmt.formats import gnubg
 from bgfmt.formats.gnubg import FOUR_GIB
+from bgfmt.game.drawing import many
 from bgfmt.storage.source import open_regular
 
 PURE_POINTS = 12  # beyond, the two sides' points overlap
@@ -66,32 +68,16 @@ class Examination:
         """The file in a few words."""
         if not self.kind:
             return "not a file of gnubg's"
-        named = [name for name, on in self.options.items() if on]
-        size = (
-            f"{self.points} points x {self.chequers} chequers"
-            if self.kind != "H"
-            else f"{self.chequers} chequer{'s' * (self.chequers > 1)}"
-        )
-        return ", ".join([f"{KINDS[self.kind]}, {size}", *named])
+        size = f"{self.points} points x {self.chequers} chequers"
+        if self.kind == "H":
+            size = many(self.chequers, "chequer")
+        return ", ".join([f"{KINDS[self.kind]}, {size}", *(name for name, on in self.options.items() if on)])
 
     def as_dict(self) -> dict[str, Any]:
         """All of it as plain values; `kind` is the kind of table, as `bgfmt info` names it."""
-        names = (
-            "file",
-            "size",
-            "kind",
-            "title",
-            "points",
-            "chequers",
-            "options",
-            "slots",
-            "refusals",
-            "warnings",
-        )
-        kind = {"kind": TABLES.get(self.kind, "")}
-        return (
-            {"ok": self.ok} | {n: getattr(self, n) for n in (*names, "hosts", "verified", "verdict")} | kind
-        )
+        names = "file size kind title points chequers options slots refusals warnings hosts verified verdict"
+        facts = {name: getattr(self, name) for name in names.split()}
+        return {"ok": self.ok} | facts | {"kind": TABLES.get(self.kind, "")}
 
 
 def examine(path: str | os.PathLike[str], *, until: str | None = "recurrence") -> Examination:
@@ -116,7 +102,10 @@ def examine(path: str | os.PathLike[str], *, until: str | None = "recurrence") -
         exam.refusals += _using(exam)
         _add_size(exam)
         if not exam.refusals and until is not None:
-            _verify(exam, until)
+            report = bgfmt.verify(exam.file, until=until)
+            exam.verified, exam.verdict = bool(report.ok), str(report.verdict)
+            if not exam.verified:
+                exam.refusals.append(f"verification: {exam.verdict}; gnubg would use the wrong numbers")
     if exam.ok:
         exam.slots, notes = _slots(exam)
         exam.warnings += notes
@@ -127,7 +116,7 @@ def examine(path: str | os.PathLike[str], *, until: str | None = "recurrence") -
 def _loading(exam: Examination, head: bytes) -> Iterator[str]:
     """Why gnubg would not load the file at all; fills in what the header says."""
     if not exam.kind:
-        exam.readable = _readable(exam.file)
+        exam.readable = bgfmt.verify(exam.file, until="structure").exit_code != 2
         what = "gnubg ignores it ('Unknown bearoff database')"
         if exam.size == 0:
             yield f"the file is empty; {what}"
@@ -156,17 +145,8 @@ def _loading(exam: Examination, head: bytes) -> Iterator[str]:
         exam.options = {"gammon": header.gammon, "compressed": header.compressed}
 
 
-def _readable(name: str) -> bool:
-    """Whether the verifier has more to say of a file than that no format knows it."""
-    import bgfmt
-
-    return bgfmt.verify(name, until="structure").exit_code != 2
-
-
 def _other(name: str) -> str:
     """What to do with a file that is no gnubg file with a header."""
-    import bgfmt
-
     try:
         with bgfmt.open(name) as db:
             if db.info().get("header") is False:
@@ -205,30 +185,18 @@ def _expected_size(exam: Examination) -> int | None:
 
 def _add_size(exam: Examination) -> None:
     """Open the file as bgfmt does: a compressed table's size, and what lies after the table."""
-    import bgfmt
-
     try:
         with bgfmt.open(exam.file) as db:
             db.table  # noqa: B018 - being able to read it is all we ask here
             if db.others:
-                exam.warnings.append(
-                    f"{len(db.others)} more database(s) follow in the file; gnubg never sees them"
-                )
+                more = f"{len(db.others)} more database(s) follow in the file"
+                exam.warnings.append(f"{more}; gnubg never sees them")
             if db.rest:
                 exam.warnings.append(f"{db.rest:,} bytes at the end belong to no table; gnubg does not mind")
     except FormatError as error:
         if not exam.refusals:
             what = "gnubg would load it without a word and answer with wrong numbers"
             exam.refusals.append(f"{str(error).removeprefix(exam.file + ': ')}; {what}")
-
-
-def _verify(exam: Examination, until: str) -> None:
-    import bgfmt
-
-    report = bgfmt.verify(exam.file, until=until)
-    exam.verified, exam.verdict = bool(report.ok), str(report.verdict)
-    if not exam.verified:
-        exam.refusals.append(f"verification: {exam.verdict}; gnubg would use the wrong numbers")
 
 
 def _slots(exam: Examination) -> tuple[tuple[str, ...], list[str]]:
@@ -241,46 +209,34 @@ def _slots(exam: Examination) -> tuple[tuple[str, ...], list[str]]:
         notes.append("match play uses its cubeless value only; the cubeful ones are money values")
         if points > PURE_POINTS:
             notes.append(f"{points} points are more than a pure race; gnubg asks it for races only")
+        if (points, chequers) == (6, 6):
+            return ("ts0", "ts"), notes
         if points <= 6 and chequers <= 6:
-            if (points, chequers) == (6, 6):
-                return ("ts0", "ts"), notes
             notes.append("as gnubg_ts.bd it is never asked while gnubg_ts0.bd (6x6) covers all of it")
-            return ("ts", "ts0"), notes
         return ("ts", "ts0"), notes
     if not exam.options["gammon"]:
-        wrong = (
-            "gnubg's gammon chances are simply wrong with it"
-            if points != 6
-            else "gnubg estimates gammon chances"
+        simply = "gnubg's gammon chances are simply wrong with it"
+        notes.append(
+            f"it has no gammon distributions: {simply if points != 6 else 'gnubg estimates gammon chances'}"
         )
-        notes.append(f"it has no gammon distributions: {wrong}")
-    if points <= 6:
-        if (points, chequers) != (6, 15):
-            notes.append(
-                "as gnubg_os0.bd it leaves more positions to the race net than the stock 6-point table"
-            )
-            notes.append("as gnubg_os.bd it is never asked while gnubg_os0.bd (6 points) covers all of it")
-            return ("os", "os0"), notes
+    if (points, chequers) == (6, 15):
         return ("os0", "os"), notes
-    notes.append("as gnubg_os.bd it is asked only for what has a chequer beyond point 6")
+    if points <= 6:
+        notes.append("as gnubg_os0.bd it leaves more positions to the race net than the stock 6-point table")
+        notes.append("as gnubg_os.bd it is never asked while gnubg_os0.bd (6 points) covers all of it")
+    else:
+        notes.append("as gnubg_os.bd it is asked only for what has a chequer beyond point 6")
     return ("os", "os0"), notes
 
 
 def _host(exam: Examination, host: str) -> str:
     """What one program makes of the file."""
     if exam.refusals:
-        if exam.kind == "ND":
-            return "no: gnubg 1.07 crashes on it, the others were not tried"
-        return "no"
-    if host != "gnubg-nn":
-        return "reads it rightly"
-    if exam.kind == "H" or (exam.kind == "OS" and (exam.points, exam.chequers) != (6, 15)):
-        wrong = (
-            "has no such slot"
-            if exam.kind == "H"
-            else "takes every one-sided file for 6 points: wrong numbers"
-        )
-        return f"no: it {wrong}"
-    if exam.kind == "TS" and (exam.points, exam.chequers) != (6, 6):
+        return "no: gnubg 1.07 crashes on it, the others were not tried" if exam.kind == "ND" else "no"
+    if host == "gnubg-nn" and exam.kind == "H":
+        return "no: it has no such slot"
+    if host == "gnubg-nn" and exam.kind == "OS" and (exam.points, exam.chequers) != (6, 15):
+        return "no: it takes every one-sided file for 6 points: wrong numbers"
+    if host == "gnubg-nn" and exam.kind == "TS" and (exam.points, exam.chequers) != (6, 6):
         return "not tried with a two-sided table that is not 6x6"
     return "reads it rightly"

@@ -1,9 +1,13 @@
-"""Putting verified files into GNU Backgammon's slots, so that it can be undone, and telling what lies there."""
+"""Putting verified files into GNU Backgammon's slots, so that it can be undone, and telling what lies there.
+
+A private folder has links to the program's own data, our files beside them, and a script that starts the program.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,48 +15,13 @@ from typing import Any
 
 from bgfmt.errors import UnknownFormatError, VerificationError
 from bgfmt.extras.hosts.gnubg import check as gnubg_check
+from bgfmt.extras.hosts.gnubg import folder as changes
 from bgfmt.extras.hosts.gnubg.check import Examination
-from bgfmt.extras.hosts.gnubg.installed import (
-    SECOND_COPY,
-    Entry,
-    NotAllowedError,
-    allowed,
-    changing,
-    copy_new,
-    digest_of,
-    put_in,
-    read_record,
-    take_out,
-    unfinished,
-)
-from bgfmt.extras.hosts.gnubg.private import how_to_start, prepare, withdraw
-from bgfmt.files.gnubg_folders import (
-    HOST_SLOTS,
-    HOSTS,
-    SLOTS,
-    InstallError,
-    PathLike,
-    Place,
-    detect,
-    place,
-    stock,
-)
+from bgfmt.extras.hosts.gnubg.folder import SECOND_COPY, changing, copy_new, read_record
+from bgfmt.files import gnubg_folders
+from bgfmt.files.gnubg_folders import HOST_SLOTS, HOSTS, SLOTS, InstallError, PathLike, Place
 
-__all__ = [
-    "InstallError",
-    "Installed",
-    "NotAllowedError",
-    "Place",
-    "detect",
-    "finish",
-    "how_to_start",
-    "install",
-    "installed",
-    "place",
-    "read_record",
-    "stock",
-    "uninstall",
-]
+LAUNCHER, WINDOWS_LAUNCHER = "start-gnubg", "start-gnubg.cmd"
 
 
 @dataclass(frozen=True)
@@ -70,14 +39,9 @@ class Installed:
     finished: list[str] = field(default_factory=list)
 
     def as_dict(self) -> dict[str, Any]:
-        return {
-            "path": str(self.path),
-            "slot": self.slot,
-            "replaced": self.replaced,
-            "start": self.start,
-            "finished": self.finished,
-            "check": self.examination.as_dict(),
-        }
+        """As plain values."""
+        facts = {name: getattr(self, name) for name in ("slot", "replaced", "start", "finished")}
+        return {"path": str(self.path)} | facts | {"check": self.examination.as_dict()}
 
 
 def install(
@@ -90,49 +54,44 @@ def install(
 ) -> Installed:
     """Verify a file, then put it where `where`'s program looks. Undone by `uninstall`.
 
-    Raises
-    ------
-    VerificationError
-        The file is refused, with every reason; its `report` is the `Examination`.
-    UnknownFormatError
-        The same of a file that is no database at all.
-    InstallError
-        The slot does not fit the file, or the folder's record is not bgfmt's; NotAllowedError: it may not be written.
+    VerificationError where the file is refused, with every reason and the `Examination` as `report`;
+    UnknownFormatError where it is no database at all; InstallError where the slot does not fit the file or the
+    folder's record is not bgfmt's; NotAllowedError where the folder may not be written.
     """
     source = Path(path).resolve()
-    sha256 = digest_of(source) if source.is_file() else ""
+    sha256 = changes.digest_of(source) if source.is_file() else ""
     examined = gnubg_check.examine(path, until=until)
     if not examined.ok:
         reasons = f"{examined.file}: not installed: {'; '.join(examined.refusals)}"
         raise VerificationError(reasons, examined) if examined.readable else UnknownFormatError(reasons)
     slot = _slot(examined, slot, where.host)
-    made: list[Path] = []
+    new: list[Path] = []
     try:
-        finished, kept = _put(source, sha256, examined, where, slot, link, made)
+        finished, kept = _put(source, sha256, examined, where, slot, link, new)
     except BaseException:
-        withdraw(where, made)
+        _withdraw(where, new)
         raise
     return Installed(where.path(slot), slot, kept, examined, how_to_start(where), finished)
 
 
 def _put(
-    source: Path, sha256: str, examined: Examination, where: Place, slot: str, link: bool, made: list[Path]
+    source: Path, sha256: str, examined: Examination, where: Place, slot: str, link: bool, new: list[Path]
 ) -> tuple[list[str], str | None]:
     """(lines about what a killed process left, name under which the file from before is kept).
 
-    What is made in a private folder beside the file is added to `made`.
+    Every other path that is made in a private folder is added to `new`.
     """
     target = where.path(slot)
     folder = target.parent
     finished: list[str] = []
     if where.private:
-        with allowed(where.data):
+        with changes.allowed(where.data):
             if not where.data.is_dir():
-                made.append(where.data)
+                new.append(where.data)
             where.data.mkdir(parents=True, exist_ok=True)
         with changing(where.data) as lines:
             finished += lines
-            prepare(where, made)
+            _prepare(where, new)
     if not folder.is_dir():
         raise InstallError(f"{folder}: no such folder; is {HOSTS[where.host]} installed?")
     with changing(folder) as lines:
@@ -147,7 +106,9 @@ def _put(
             path.symlink_to(source) if link else copy_new(source, path, sha256)
 
         names = [target.name, *([SECOND_COPY] if where.host == "gnubg-nn" and slot == "os0" else [])]
-        return finished, put_in(folder, names, Entry(str(source), sha256, examined.size, link), make)
+        return finished, changes.put_in(
+            folder, names, changes.Entry(str(source), sha256, examined.size, link), make
+        )
 
 
 def _slot(examined: Examination, slot: str | None, host: str) -> str:
@@ -159,15 +120,20 @@ def _slot(examined: Examination, slot: str | None, host: str) -> str:
         if not fitting:
             raise InstallError(f"{examined.file}: {HOSTS[host]} has no slot for it")
         return fitting[0]
+    slot = _known(slot)
+    if slot not in examined.slots:
+        kind = gnubg_check.KINDS[examined.kind]
+        wrong = f"a {kind} file in {SLOTS[slot]} is the wrong type, gnubg would ignore it"
+        raise InstallError(f"{examined.file}: not installed: {wrong}")
+    return slot
+
+
+def _known(slot: str) -> str:
+    """A slot by its own name or by that of its file."""
     slot_of = {name: key for key, name in SLOTS.items()} | {f"gnubg_{key}": key for key in SLOTS}
     slot = slot_of.get(slot, slot)
     if slot not in SLOTS:
         raise InstallError(f"there is no slot {slot!r} (there are: {', '.join(SLOTS)})")
-    if slot not in examined.slots:
-        kind = gnubg_check.KINDS[examined.kind]
-        raise InstallError(
-            f"{examined.file}: not installed: a {kind} file in {SLOTS[slot]} is the wrong type, gnubg would ignore it"
-        )
     return slot
 
 
@@ -175,28 +141,20 @@ def uninstall(where: Place, slot: str | None = None, *, force: bool = False) -> 
     """Take out what bgfmt has put in, and put back what was there; a line for each file.
 
     Only what bgfmt itself put there is deleted. With `force` a file that has been changed since is set aside under
-    another name, and said so.
-
-    Raises
-    ------
-    InstallError
-        Nothing was installed there, or the file has been changed since (unless `force`).
+    another name. InstallError where nothing was installed, or, without `force`, the file has been changed since.
     """
-    names = {name: key for key, name in SLOTS.items()}
-    chosen_slot = None if slot is None else names.get(slot, slot)
-    if chosen_slot is not None and chosen_slot not in SLOTS:
-        raise InstallError(f"there is no slot {slot!r} (there are: {', '.join(SLOTS)})")
+    slot = None if slot is None else _known(slot)
+    slot_of = {name: key for key, name in SLOTS.items()} | {SECOND_COPY: "os0"}
     lines: list[str] = []
     for folder in where.folders:
-        if folder.is_dir() and (unfinished(folder) or read_record(folder)):
+        if folder.is_dir() and (changes.unfinished(folder) or read_record(folder)):
             with changing(folder) as settled:
                 lines += settled
-                slot_of = names | {SECOND_COPY: "os0"}
-                chosen = [name for name in read_record(folder) if chosen_slot in (None, slot_of[name])]
+                chosen = [name for name in read_record(folder) if slot in (None, slot_of[name])]
                 if chosen:
-                    lines += take_out(folder, chosen, force=force)
+                    lines += changes.take_out(folder, chosen, force=force)
     if not lines:
-        what = "nothing" if chosen_slot is None else f"nothing in slot {chosen_slot}"
+        what = "nothing" if slot is None else f"nothing in slot {slot}"
         raise InstallError(f"{what} was installed by bgfmt in {where.rest}")
     return lines
 
@@ -205,7 +163,7 @@ def finish(where: Place) -> list[str]:
     """Complete or undo what a killed process left half done in a program's folders; a line for each file."""
     lines: list[str] = []
     for folder in where.folders:
-        if folder.is_dir() and unfinished(folder):
+        if folder.is_dir() and changes.unfinished(folder):
             with changing(folder) as settled:
                 lines += settled
     return lines
@@ -222,3 +180,109 @@ def installed(
             examined = gnubg_check.examine(path, until=until)
         entry = read_record(path.parent).get(path.name)
         yield slot, path, examined, entry is not None and entry.describes(path)
+
+
+# -- a private folder ------------------------------------------------------------------------------------
+
+
+def _prepare(where: Place, new: list[Path]) -> None:
+    """Fill a private folder with what the program needs beside our files: links to its own data.
+
+    Debian's program gets a copy of its two-sided table: the folder is mounted over the one the table lives in. The
+    folder exists and is locked. What is new there is added to `new`, for `_withdraw`.
+    """
+    try:
+        data, rest = gnubg_folders.own_folders(where.host)
+    except InstallError:
+        return  # not installed here: the folder still takes files
+
+    if data.is_dir() and data.resolve() != where.data.resolve():
+        for item in sorted(data.iterdir()):
+            here = where.data / item.name
+            if (
+                not os.path.lexists(here)
+                and not item.name.startswith(".bgfmt")
+                and changes.KEPT not in item.name
+            ):
+                new.append(here)
+                _bring(item.resolve(), here)
+    table, here = rest / SLOTS["ts0"], where.rest / SLOTS["ts0"]
+    ours = SLOTS["ts0"] in read_record(where.data)
+    if rest != data and table.exists() and not ours and not os.path.lexists(here):
+        new.append(here)
+        copy_new(table, here)
+    if where.host in ("debian", "upstream"):
+        launcher = where.data / _launcher(where)[0]
+        if not os.path.lexists(launcher):
+            new.append(launcher)
+        _write_launcher(where)
+
+
+def _withdraw(where: Place, new: list[Path]) -> None:
+    """Remove from a private folder what a failed install has put there, and the folder where it is then empty."""
+    for path in reversed(new):
+        with contextlib.suppress(OSError):
+            where.data.rmdir() if path == where.data else _clear(path)
+
+
+def _bring(item: Path, here: Path) -> None:
+    """A link; where the system refuses links (Windows without developer mode) a copy."""
+    try:
+        here.symlink_to(item, target_is_directory=item.is_dir())
+    except (OSError, NotImplementedError):
+        _tree(item, here) if item.is_dir() else copy_new(item, here)
+
+
+def _tree(source: Path, here: Path) -> None:
+    """Copy a folder under a hidden name, then give it its own: what has the name is complete.
+
+    The folder around it is locked; a hidden one that a killed process left is made again.
+    """
+    beside = here.with_name(f".{here.name}.bgfmt-part")
+    _clear(beside)
+    try:
+        shutil.copytree(source, beside)
+        os.replace(beside, here)
+    except BaseException:
+        _clear(beside)
+        raise
+
+
+def _clear(path: Path) -> None:
+    with contextlib.suppress(FileNotFoundError):
+        shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
+
+
+def _write_launcher(where: Place) -> None:
+    name, text = _launcher(where)
+    path = where.data / name
+    with contextlib.suppress(OSError):
+        if path.read_text() == text:
+            return
+    changes.write_small(path, text.encode(), 0o755)
+
+
+def _launcher(where: Place) -> tuple[str, str]:
+    if os.name == "nt":
+        command = gnubg_folders.program() or gnubg_folders.own_folders(where.host)[0] / "gnubg-cli.exe"
+        text = f'@rem starts gnubg with the bearoff files of this folder\n@"{command}" -P "%~dp0." %*\n'
+        return WINDOWS_LAUNCHER, text
+    command = gnubg_folders.program() or Path("/usr/games/gnubg")
+    if where.host == "debian":
+        inner = f'mount --bind "$0" {gnubg_folders.DEBIAN_STATE} && exec {command} -P "$0" "$@"'
+        last = f'exec unshare -rm sh -c \'{inner}\' "$folder" "$@"'
+    else:
+        last = f'exec "{command}" -P "$folder" "$@"'
+    return LAUNCHER, (
+        "#!/bin/sh\n# starts gnubg with the bearoff files of this folder\n"
+        f'folder=$(cd "$(dirname "$0")" && pwd)\n{last}\n'
+    )
+
+
+def how_to_start(where: Place) -> list[str]:
+    """What to type so that the program uses the folder; empty where it looks there by itself."""
+    if not where.private:
+        return []
+    if where.host in ("debian", "upstream"):
+        return [str(where.data / (WINDOWS_LAUNCHER if os.name == "nt" else LAUNCHER))]
+    return [f"{gnubg_folders.PACKAGES[where.host][0]}={where.data} python ..."]

@@ -21,9 +21,9 @@ from bgfmt.extras.lab.engine.bkg.measures import Racing, measure, racing
 from bgfmt.extras.lab.playing import Quit, referee, series
 from bgfmt.extras.lab.playing import dice as rolls
 from bgfmt.extras.lab.playing.person import Person
+from bgfmt.extras.matches.mat import write_mat
 from bgfmt.extras.matches.model import Game, Match, Record
-from bgfmt.extras.matches.write_mat import write_mat
-from bgfmt.extras.matches.write_sgf import write_sgf
+from bgfmt.extras.matches.sgf import write_sgf
 from bgfmt.game.drawing import draw
 from bgfmt.game.moves import notation, parse_roll
 from bgfmt.game.state import GameState

@@ -11,8 +11,9 @@ import numpy as np
 from bgfmt.extras.lab.tables import millionths
 from bgfmt.extras.lab.tables.expected_points import ExpectedPoints
 from bgfmt.game import board
-from bgfmt.solver import Plan, Recipe, Solver, plan, two_sided
+from bgfmt.solver import Plan, Recipe, Solver, registry, two_sided
 from bgfmt.solver.recipe import recipe as find_recipe
+from bgfmt.tables import LazyRows
 
 
 def expected_points(
@@ -23,22 +24,29 @@ def expected_points(
     threads: int | None = None,
     workers: Any = None,
     progress: Callable[[int, int], None] | None = None,
+    room: Any = None,
 ) -> ExpectedPoints:
     """Expected points of every pair of sides on `points` points with 1 to `chequers` chequers each.
 
     v(us, them) = 1/36 of the sum over the rolls of the greatest of 1 (all off) and -v(them, result). Recipe
-    ``points`` rounds to six decimals, halves up in magnitude; ``exact`` keeps float64.
+    ``points`` rounds to six decimals, halves up in magnitude; ``exact`` keeps float64. With `room` the values lie in
+    mapped files, and are rounded row by row; the table is good as long as the room is open.
 
     >>> expected_points(1, 3).worth[2].tolist()
     [-666667, -666667, 722222]
     """
     chosen = find_recipe(recipe, "expected-points")
-    how: dict[str, Any] = {"threads": threads, "workers": workers, "progress": progress}
+    how: dict[str, Any] = {"threads": threads, "workers": workers, "progress": progress, "room": room}
     whole = two_sided(points, chequers, cubeful=False, recipe="exact", **how)
-    worth = np.ascontiguousarray(np.asarray(whole.equities)[1:, 1:, 0])
+    worth: Any = np.asarray(whole.equities)[1:, 1:, 0]
+    if chosen.rounded and room is not None:
+        values = worth
+        worth = LazyRows(values.shape, "i4", lambda start, stop: millionths(values[start:stop]))
+    elif room is None:
+        worth = millionths(worth) if chosen.rounded else np.ascontiguousarray(worth)
     return ExpectedPoints(
-        points=points, chequers=chequers, worth=millionths(worth) if chosen.rounded else worth,
-        recipe=chosen.name, provenance=f"solved by bgfmt, recipe {chosen.name}",
+        points=points, chequers=chequers, worth=worth, recipe=chosen.name,
+        provenance=f"solved by bgfmt, recipe {chosen.name}", release=whole.release,
     )  # fmt: skip
 
 
@@ -48,15 +56,17 @@ class ExpectedPointsSolver(Solver):
     name = kind = "expected-points"
     unit = " pairs"
     function = staticmethod(expected_points)
+    maps = True
 
     def plan(self, threads: int | None = None, memory: int | None = None) -> Plan:
         size = self.points, self.chequers
-        whole = plan("two-sided", *size, cubeful=False, recipe="exact", threads=threads)
+        pairs: Any = registry.solver_of("two-sided", *size, cubeful=False, recipe="exact")
+        whole: Plan = pairs.plan(threads, memory)
         n = board.count(*size) - 1
         output = 64 + (2 * self.points + 12) * n * n if self.recipe.rounded else 8 * n * n
         what = f"expected points {self.points}x{self.chequers}, recipe {self.recipe.name}"
-        planned = replace(whole, what=what, positions=n * n, memory=whole.memory + 12 * n * n, output=output)
-        return self.in_memory(planned, memory)
+        more = 0 if memory is not None else 12 * n * n
+        return replace(whole, what=what, positions=n * n, memory=whole.memory + more, output=output)
 
     def arrays(self) -> dict[str, tuple[tuple[int, ...], np.dtype[Any]]]:
         n = board.count(self.points, self.chequers) - 1

@@ -16,7 +16,7 @@ from bgfmt.extras import matches
 from bgfmt.extras.matches.annotate import page, text
 from bgfmt.extras.matches.annotate.judging import Judge
 from bgfmt.extras.matches.annotate.report import WORST, MatchReport, Report, Unread, judge_match
-from bgfmt.extras.matches.write_sgf import with_comments, write_sgf
+from bgfmt.extras.matches.sgf import with_comments, write_sgf
 from bgfmt.game.drawing import printable
 from bgfmt.game.identifiers import position_id
 
@@ -56,12 +56,7 @@ def _comments(report: MatchReport) -> dict[tuple[int, int], list[str]]:
 
 
 def annotate_file(path: PathLike, judge: Judge) -> Annotated:
-    """Judge all matches of a file in any form that `bgfmt.matches` reads.
-
-    Raises
-    ------
-    FormatError where it is none.
-    """
+    """Judge all matches of a file in any form that `bgfmt.matches` reads; FormatError where it is none."""
     name = printable(os.path.basename(os.fspath(path)))
     data = matches.content(path)
     several = matches.read(data, name)
@@ -109,20 +104,15 @@ def annotate_all(
             if isinstance(error, UnknownFormatError) and not one.asked:
                 report.passed += 1
             else:
-                report.unread.append(_unread(one.path, error))
+                reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+                name = printable(os.path.basename(one.path))
+                why = printable(" ".join(reason.split()).removeprefix(f"{name}: "), 400)
+                report.unread.append(Unread(printable(one.path), why, type(error).__name__))
         else:
             report.matches += annotated.reports
             yield annotated
         if progress is not None:
             progress(place, len(found))
-
-
-def _unread(path: str, error: Exception) -> Unread:
-    """The name of a file and, in one line, why it is not read."""
-    reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-    name = printable(os.path.basename(path))
-    why = printable(" ".join(reason.split()).removeprefix(f"{name}: "), 400)
-    return Unread(printable(path), why, type(error).__name__)
 
 
 def annotate(paths: PathLike | Sequence[PathLike], tables: Any = None, **options: Any) -> Report:
@@ -150,11 +140,10 @@ def form_of(path: str) -> str | None:
 def content(report: Report, form: str, worst: int = WORST) -> bytes:
     """A report as "html", "json" or "text"."""
     if form == "json":
-        return (json.dumps(report.as_dict(worst), indent=2, ensure_ascii=False) + "\n").encode(
-            "utf-8", "backslashreplace"
-        )
-    written = page.page(report, most=worst) if form == "html" else text.text(report, most=worst)
-    return written.encode("utf-8", "backslashreplace")
+        words = json.dumps(report.as_dict(worst), indent=2, ensure_ascii=False) + "\n"
+    else:
+        words = (page.page if form == "html" else text.text)(report, most=worst)
+    return words.encode("utf-8", "backslashreplace")
 
 
 class ReportFolder:

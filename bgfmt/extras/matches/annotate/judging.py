@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from bgfmt.analysis.advisor import Advisor
-from bgfmt.analysis.answers import HYPERGAMMON, RankedPlay, Source
+from bgfmt.analysis.answers import HYPERGAMMON, RankedPlay, RankedPlays, Source
 from bgfmt.analysis.choose import Asked
 from bgfmt.analysis.cube import CubeAction
 from bgfmt.analysis.library import Library
 from bgfmt.analysis.match import MatchCube
-from bgfmt.analysis.sources import Progress
+from bgfmt.analysis.sources import Calculate, Progress
 from bgfmt.errors import NotCoveredError
 from bgfmt.extras.matches.decisions import Decision
 from bgfmt.game.board import Position
@@ -135,14 +135,12 @@ class Judge:
 
     Parameters
     ----------
-    tables
+    tables, met, limit
         As `Advisor` takes them.
-    met
-        The match equity table; Kazaross-XG2 when None.
     met_player
-        Which player of that table a match's first player is; it matters for uneven tables only.
-    limit
-        As `Advisor` takes it, `LIMIT` by default. calculate : False for the tables alone.
+        Which player of the match equity table a match's first player is; it matters for uneven tables only.
+    calculate
+        False for the tables alone.
     """
 
     def __init__(
@@ -155,42 +153,30 @@ class Judge:
         calculate: bool = True,
         progress: Progress | None = None,
     ) -> None:
-        library = Library.of(tables)
-        self.limit = limit
-        self._advisors = [
-            Advisor(
-                library,
-                met=met,
-                met_player=met_player ^ turn,
-                calculate="all" if calculate else "nothing",
-                limit=limit,
-                progress=progress,
-            )
-            for turn in (0, 1)
-        ]
-        self._advisors[1].sources = self._advisors[0].sources
+        what: Calculate = "all" if calculate else "nothing"
+        self.met_player = met_player
+        self.advisor = Advisor(tables, met=met, calculate=what, limit=limit, progress=progress)
 
     def __enter__(self) -> Judge:
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._advisors[0].close()
+        self.advisor.close()
 
     @property
     def met(self) -> Met:
         """The match equity table."""
-        return self._advisors[0].met
+        return self.advisor.met
 
     def judge(self, decision: Decision) -> Judgement:
         """The judgement of one decision, as `judge`."""
-        return judge(decision, self._advisors[decision.state.turn])
+        self.advisor.met_player = self.met_player ^ decision.state.turn
+        return judge(decision, self.advisor)
 
 
 def judge(decision: Decision, advisor: Advisor) -> Judgement:
     """The judgement of one decision as an adviser answers it.
 
-    Raises
-    ------
     NotCoveredError for a position with contact, and where neither tables nor the limit reach; PositionError for what
     cannot be.
     """
@@ -203,14 +189,11 @@ def _play(decision: Decision, advisor: Advisor) -> Judgement:
     best = ranked.best
     if best is None:
         raise NotCoveredError(f"{state.position}: no chequer can move")
-    common: dict[str, Any] = {
+    errors = ranked.max_error
+    common: dict[str, Any] = _origin(state.position, ranked) | {
         "choices": len(ranked.plays),
-        "approximate": ranked.approximate,
         "measure": ranked.measure,
-        "source": ranked.source,
-        "table": ranked.table,
-        "max_error": _named(ranked.max_error),
-        "gammons": _gammons(state.position, ranked.source),
+        "max_error": errors and {"equity" if key == "value" else key: x for key, x in errors.items()},
         "best_equity": best.value,
         "best_mwc": best.mwc,
     }
@@ -218,40 +201,38 @@ def _play(decision: Decision, advisor: Advisor) -> Judgement:
         why = "not a legal play"
         return Judgement(decision, "an illegal play", best.notation, None, loss=None, note=why, **common)
     result = decision.played.result
-    did = next(play for play in ranked.plays if _same(play.result, result))
+    did = _play_to(result, ranked)
     assert did.loss is not None
     wrong = did.loss > ERROR
     close = did.close and wrong
-    cubeless = None
+    cubeless = 0.0 if state.money else None
     if wrong and state.money:
-        cubeless = _loss_of(advisor.plays(state, measure="cubeless").plays, result)
+        cubeless = _play_to(result, advisor.plays(state, measure="cubeless")).loss
         if close and not ranked.approximate:
             settled = advisor.exact_loss(did, best, ranked.cube or "cubeless")
             close = settled is None or settled <= ERROR
-    return Judgement(
-        decision,
-        did.notation,
-        best.notation if wrong else did.notation,
-        did.value,
-        loss=did.loss,
-        mwc=did.mwc,
-        loss_mwc=did.loss_mwc,
-        cubeless_loss=cubeless if wrong else 0.0 if state.money else None,
-        close=close,
-        **common,
-    )
+    words: dict[str, Any] = {
+        "did": did.notation,
+        "best": best.notation if wrong else did.notation,
+        "close": close,
+    }
+    losses: dict[str, Any] = {"loss": did.loss, "loss_mwc": did.loss_mwc, "cubeless_loss": cubeless}
+    return Judgement(decision, equity=did.value, mwc=did.mwc, **words, **losses, **common)
 
 
-def _named(errors: Mapping[str, float] | None) -> dict[str, float] | None:
-    return None if errors is None else {"equity" if k == "value" else k: x for k, x in errors.items()}
+def _play_to(result: Position, ranked: RankedPlays) -> RankedPlay:
+    """The play that leads to a board."""
+    return next(play for play in ranked.plays if play.result == result)
 
 
-def _loss_of(plays: Sequence[RankedPlay], result: Position) -> float | None:
-    return next(play.loss for play in plays if _same(play.result, result))
-
-
-def _same(one: object, other: Position) -> bool:
-    return isinstance(one, Position) and one.us == other.us and one.them == other.them
+def _origin(position: Position, answer: RankedPlays | CubeAction) -> dict[str, Any]:
+    """Where the numbers of an answer come from, and what they say of gammons."""
+    return {
+        "approximate": answer.approximate,
+        "source": answer.source,
+        "table": answer.table,
+        "gammons": _gammons(position, answer.source),
+    }
 
 
 def _gammons(position: Position, source: Source) -> str:
@@ -282,28 +263,13 @@ def _cube(decision: Decision, advisor: Advisor) -> Judgement:
     if loss <= ERROR:
         best = did
     error: dict[str, float] | None = None if action.error is None else {"equity": action.error}
-    mwc = {}
+    more = _origin(state.position, action) | {"choices": len(worth), "note": note}
+    more["close"] = loss > ERROR and not sure and not action.approximate
     if chances is not None and decided is not None:
         error = error and error | {"mwc": decided.error}
-        mwc = {"mwc": chances[did], "best_mwc": chances[best], "loss_mwc": chances[best] - chances[did]}
-    return Judgement(
-        decision,
-        did,
-        best,
-        worth[did],
-        worth[best],
-        loss,
-        **mwc,
-        choices=len(worth),
-        close=loss > ERROR and not sure and not action.approximate,
-        approximate=action.approximate,
-        measure="money" if decided is None else "match",
-        source=action.source,
-        table=action.table,
-        max_error=error,
-        gammons=_gammons(state.position, action.source),
-        note=note,
-    )
+        more |= {"mwc": chances[did], "best_mwc": chances[best], "loss_mwc": chances[best] - chances[did]}
+        more["measure"] = "match"
+    return Judgement(decision, did, best, worth[did], worth[best], loss, max_error=error, **more)
 
 
 def _for_money(decision: Decision, action: CubeAction) -> tuple[dict[str, float], bool, str]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from html import escape
 
 from bgfmt.extras.matches.annotate import text
 from bgfmt.extras.matches.annotate.judging import Judgement
 from bgfmt.extras.matches.annotate.report import WORST, MatchReport, Report, Total
-from bgfmt.game.board import Position, Side
+from bgfmt.game.board import Side
 from bgfmt.game.drawing import many, printable
 from bgfmt.game.identifiers import gnubg_id
 from bgfmt.game.state import GameState
@@ -59,35 +59,33 @@ def _page(report: Report, most: int) -> Iterator[str]:
     yield f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
     yield '<meta name="viewport" content="width=device-width,initial-scale=1">'
     yield '<link rel="icon" href="data:,">'
-    yield f"<title>{_shown(title)}</title><style>{STYLE}</style></head><body>"
+    yield f"<title>{_escaped(title)}</title><style>{STYLE}</style></head><body>"
     yield DEFINITIONS
-    yield f"<main><h1>{_shown(title)}</h1>"
+    yield f"<main><h1>{_escaped(title)}</h1>"
     yield from _summary(report, several)
     worst = report.worst(most)
     if worst:
         heading = f"The {len(worst)} worst" if len(worst) > 1 else "The worst"
         yield f'<h2>{heading}</h2><p class="soft">By equity lost; the dice have no part in it.</p>'
-        yield '<div class="cards">'
-        yield from (_card(one_match, one, named=several) for one_match, one in worst)
-        yield "</div>"
+        yield from _cards(worst, named=several)
     cards = {id(one) for _, one in worst}
     for one_match in report.matches:
         yield from _match(one_match, cards, named=several)
     if report.unread:
         yield "<h2>Not read</h2>"
-        yield from (f"<p>{_shown(name)}: {_shown(why, 400)}</p>" for name, why, _ in report.unread)
+        yield from (f"<p>{_escaped(name)}: {_escaped(why, 400)}</p>" for name, why, _ in report.unread)
     yield "</main></body></html>"
 
 
-def _shown(words: str, limit: int = 200) -> str:
+def _escaped(words: str, limit: int = 200) -> str:
     return escape(printable(words, limit))
 
 
 def _summary(report: Report, several: bool) -> Iterator[str]:
     bases = list(dict.fromkeys(text.basis(one) for one in report.matches))
-    yield from (f'<p class="soft">{_shown(basis[:1].upper() + basis[1:])}.</p>' for basis in bases)
+    yield from (f'<p class="soft">{_escaped(basis[:1].upper() + basis[1:])}.</p>' for basis in bases)
     if not several:
-        yield f'<p class="soft">{_shown(text.coverage(report.matches[0]))}.</p>'
+        yield f'<p class="soft">{_escaped(text.coverage(report.matches[0]))}.</p>'
     yield _table(report.totals)
     yield (
         '<p class="soft">Errors are decisions that surely cost something. Forced plays, differences within the error '
@@ -97,27 +95,27 @@ def _summary(report: Report, several: bool) -> Iterator[str]:
 
 
 def _table(totals: list[Total]) -> str:
-    columns: list[tuple[str, list[str]]] = [
-        ("decisions", [str(one.decisions) for one in totals]),
-        ("errors", [str(one.errors) for one in totals]),
-        ("plays", [str(one.play_errors) for one in totals]),
-        ("cube", [str(one.cube_errors) for one in totals]),
-        ("forced", [str(one.forced) for one in totals]),
-        ("close", [str(one.close) for one in totals]),
-        ("approx.", [str(one.approximate) for one in totals]),
-        ("equity lost", [f"{one.equity_lost:.4f}" for one in totals]),
-    ]
+    columns: dict[str, Callable[[Total], str]] = {
+        "decisions": lambda one: str(one.decisions),
+        "errors": lambda one: str(one.errors),
+        "plays": lambda one: str(one.play_errors),
+        "cube": lambda one: str(one.cube_errors),
+        "forced": lambda one: str(one.forced),
+        "close": lambda one: str(one.close),
+        "approx.": lambda one: str(one.approximate),
+        "equity lost": lambda one: f"{one.equity_lost:.4f}",
+    }
     if any(one.mwc_lost for one in totals):
-        columns.append(("MWC lost", [f"{100 * one.mwc_lost:.3f} %" for one in totals]))
+        columns["MWC lost"] = lambda one: f"{100 * one.mwc_lost:.3f} %"
     if any(one.points_lost for one in totals):
-        columns.append(("points lost", [f"{one.points_lost:.3f}" for one in totals]))
-    columns.append(("rate", ["" if one.rate is None else f"{1000 * one.rate:.2f}" for one in totals]))
-    head = "".join(f"<th>{word}</th>" for word, _ in columns)
+        columns["points lost"] = lambda one: f"{one.points_lost:.3f}"
+    columns["rate"] = lambda one: "" if one.rate is None else f"{1000 * one.rate:.2f}"
+    head = "".join(f"<th>{word}</th>" for word in columns)
     rows = "".join(
-        f'<tr><td class="w">{_shown(one.name) or "(no name)"}</td>'
-        + "".join(f"<td>{cells[place]}</td>" for _, cells in columns)
+        f'<tr><td class="w">{_escaped(one.name) or "(no name)"}</td>'
+        + "".join(f"<td>{cell(one)}</td>" for cell in columns.values())
         + "</tr>"
-        for place, one in enumerate(totals)
+        for one in totals
     )
     return (
         f'<div class="scroll"><table><thead><tr><th class="l">player</th>{head}</tr></thead>'
@@ -125,13 +123,19 @@ def _table(totals: list[Total]) -> str:
     )
 
 
+def _cards(judgements: list[tuple[MatchReport, Judgement]], *, named: bool) -> Iterator[str]:
+    yield '<div class="cards">'
+    yield from (_card(report, one, named=named) for report, one in judgements)
+    yield "</div>"
+
+
 def _card(report: MatchReport, one: Judgement, *, named: bool) -> str:
-    file = f"{_shown(report.file)}, " if named else ""
-    best = f"best {_shown(one.best)} {text.worth(one.best_equity, one.best_mwc)}"
+    file = f"{_escaped(report.file)}, " if named else ""
+    best = f"best {_escaped(one.best)} {text.worth(one.best_equity, one.best_mwc)}"
     return (
-        f'<article class="card" id="{_anchor(report, one)}"><h3>{file}{_shown(text.where(one))}</h3>'
-        f'<p class="soft">{_shown(text.score(one))}</p>{board(one.decision.state)}'
-        f"<p>{_shown(one.did)} {text.worth(one.equity, one.mwc)} "
+        f'<article class="card" id="{_anchor(report, one)}"><h3>{file}{_escaped(text.where(one))}</h3>'
+        f'<p class="soft">{_escaped(text.score(one))}</p>{board(one.decision.state)}'
+        f"<p>{_escaped(one.did)} {text.worth(one.equity, one.mwc)} "
         f'<span class="loss">{escape(text.lost(one))}</span></p>'
         f"<p>{best}</p><p><code>{escape(gnubg_id(one.decision.state))}</code></p></article>"
     )
@@ -144,15 +148,14 @@ def _anchor(report: MatchReport, one: Judgement) -> str:
 def _match(report: MatchReport, cards: set[int], *, named: bool) -> Iterator[str]:
     """A match: its sums where there are several, the boards of the errors not shown yet, and all its decisions."""
     if named:
-        yield f"<h2>{_shown(report.file)}: {_shown(text.title(report))}</h2>"
-        yield f'<p class="soft">{_shown(text.coverage(report))}.</p>'
+        yield f"<h2>{_escaped(report.file)}: {_escaped(text.title(report))}</h2>"
+        yield f'<p class="soft">{_escaped(text.coverage(report))}.</p>'
         yield _table(list(report.totals)) if report.judgements else ""
     rest = [one for one in report.judgements if one.error and id(one) not in cards]
     if rest:
         yield f"<details><summary>{many(len(rest), 'more error' if cards else 'error')}, with boards</summary>"
-        yield '<div class="cards">'
-        yield from (_card(report, one, named=False) for one in rest)
-        yield "</div></details>"
+        yield from _cards([(report, one) for one in rest], named=False)
+        yield "</details>"
     if report.judgements:
         yield f"<details><summary>All {many(len(report.judgements), 'decision')}</summary>"
         yield '<div class="scroll"><table><tbody>'
@@ -160,15 +163,15 @@ def _match(report: MatchReport, cards: set[int], *, named: bool) -> Iterator[str
         yield "</tbody></table></div></details>"
     if report.problems:
         yield f"<details><summary>{many(len(report.problems), 'problem')} in the record</summary>"
-        yield from (f"<p>{_shown(problem, 400)}</p>" for problem in report.problems)
+        yield from (f"<p>{_escaped(problem, 400)}</p>" for problem in report.problems)
         yield "</details>"
 
 
 def _row(one: Judgement) -> str:
-    where = _shown(text.where(one))
+    where = _escaped(text.where(one))
     return (
         f'<tr class="{one.verdict}"><td class="l">{where}</td><td class="l v">{one.verdict}</td>'
-        f'<td class="w">{_shown(text.line(one), 400)}</td></tr>'
+        f'<td class="w">{_escaped(text.line(one), 400)}</td></tr>'
     )
 
 
@@ -190,15 +193,12 @@ def _x(point: int) -> float:
 
 
 def _definitions() -> str:
+    bar, tray = LEFT + 6 * POINT, RIGHT + 6 * POINT
+    boxes = [("felt", LEFT, tray - LEFT), ("bar", bar, POINT), ("felt", tray, POINT + 8)]
     out = [
-        f'<rect class="felt" x="{LEFT}" y="{TOP}" width="{RIGHT + 6 * POINT - LEFT}" height="{BOTTOM - TOP}"/>'
+        f'<rect class="{kind}" x="{x}" y="{TOP}" width="{width}" height="{BOTTOM - TOP}"/>'
+        for kind, x, width in boxes
     ]
-    out.append(
-        f'<rect class="bar" x="{LEFT + 6 * POINT}" y="{TOP}" width="{POINT}" height="{BOTTOM - TOP}"/>'
-    )
-    out.append(
-        f'<rect class="felt" x="{RIGHT + 6 * POINT}" y="{TOP}" width="{POINT + 8}" height="{BOTTOM - TOP}"/>'
-    )
     for point in range(1, 25):
         x, down = _x(point), point > 12
         base, tip = (TOP, TOP + LONG) if down else (BOTTOM, BOTTOM - LONG)
@@ -218,10 +218,9 @@ DEFINITIONS = (
 def board(state: GameState) -> str:
     """The board of a state, with its cube and dice."""
     position = state.position
-    out = [
-        f'<svg class="board" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{_said(position)}">',
-        '<use href="#empty"/>',
-    ]
+    label = f"On roll: {_points(position.us)}. Other side: {_points(position.them)}."
+    out = [f'<svg class="board" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{label}">']
+    out.append('<use href="#empty"/>')
     for kind, side in (("o", position.them), ("x", position.us)):
         for own, count in enumerate(side.counts, 1):
             point = own if kind == "x" else 25 - own
@@ -229,18 +228,13 @@ def board(state: GameState) -> str:
         out += [_stack(kind, BAR_AT, side.bar, up=kind == "o", middle=True), _off(kind, 15 - side.chequers)]
     out.append(_cube(state))
     if state.dice:
-        out += [
-            _square(RIGHT + 3 * POINT + 17 * sign, MIDDLE, die)
-            for sign, die in zip((-1, 1), state.dice, strict=True)
-        ]
+        places = (RIGHT + 3 * POINT - 17, RIGHT + 3 * POINT + 17)
+        out += [_square(x, MIDDLE, die) for x, die in zip(places, state.dice, strict=True)]
     return "".join([*out, "</svg>"])
 
 
-def _said(position: Position) -> str:
-    def of(side: Side) -> str:
-        return ", ".join(f"{count} on {point}" for point, count in enumerate(side.counts, 1) if count)
-
-    return f"On roll: {of(position.us)}. Other side: {of(position.them)}."
+def _points(side: Side) -> str:
+    return ", ".join(f"{count} on {point}" for point, count in enumerate(side.counts, 1) if count)
 
 
 def _stack(kind: str, x: float, count: int, *, up: bool, middle: bool = False) -> str:
@@ -261,11 +255,11 @@ def _off(kind: str, count: int) -> str:
     if not count:
         return ""
     places = [BOTTOM - 7 * (k + 1) - 1 if kind == "x" else TOP + 7 * k + 2 for k in range(count)]
-    out = [
-        f'<rect class="{kind}" x="{TRAY_AT - 2}" y="{y}" width="{POINT - 4}" height="5.5"/>' for y in places
-    ]
+    box = f'<rect class="{kind}" x="{TRAY_AT - 2}" y="{{}}" width="{POINT - 4}" height="5.5"/>'
     y = BOTTOM + 13 if kind == "x" else TOP - 6
-    return "".join([*out, f'<text class="label" x="{TRAY_AT + 10}" y="{y}">{count} off</text>'])
+    return (
+        f'{"".join(map(box.format, places))}<text class="label" x="{TRAY_AT + 10}" y="{y}">{count} off</text>'
+    )
 
 
 def _cube(state: GameState) -> str:

@@ -163,12 +163,11 @@ class Report:
         totals: dict[tuple[str, bool], Total] = {}
         for report in self.matches:
             first, second = report.match.players
-            for player, name in enumerate((first, second)):
-                key = (name, player == 1 and first == second)
-                total = totals.setdefault(key, Total(name, player if len(self.matches) == 1 else None))
-                for one in report.judgements:
-                    if one.decision.player == player:
-                        total.add(one)
+            keys = ((first, False), (second, first == second))
+            for player, key in enumerate(keys):
+                totals.setdefault(key, Total(key[0], player if len(self.matches) == 1 else None))
+            for one in report.judgements:
+                totals[keys[one.decision.player]].add(one)
         return list(totals.values())
 
     def worst(self, most: int = WORST) -> list[tuple[MatchReport, Judgement]]:
@@ -178,13 +177,11 @@ class Report:
 
     def as_dict(self, most: int = WORST) -> dict[str, Any]:
         """All as plain values: the matches, all their decisions in one list, and what they add up to."""
-        listed = [
-            {"file": report.file, "match": place} | one.as_dict()
-            for place, report in enumerate(self.matches)
-            for one in report.judgements
+        every = [
+            (place, report, one) for place, report in enumerate(self.matches) for one in report.judgements
         ]
-        every = [one for report in self.matches for one in report.judgements]
-        at = {id(one): place for place, one in enumerate(every)}
+        listed = [{"file": report.file, "match": place} | one.as_dict() for place, report, one in every]
+        at = {id(one): place for place, (_, _, one) in enumerate(every)}
         return {
             "matches": [report.as_dict() for report in self.matches],
             "decisions_met": sum(report.decisions for report in self.matches),
@@ -201,6 +198,7 @@ class Report:
 def judge_match(match: Match, judge: Judge, *, file: str = "", number: int = 1) -> MatchReport:
     """Judge every decision of a match that is a race."""
     report = MatchReport(match, [], file, number, judge.met if match.length else None)
+    odd: dict[str, None] = {}  # each line once
     for decision in decisions(match):
         report.decisions += 1
         position = decision.state.position
@@ -209,16 +207,11 @@ def judge_match(match: Match, judge: Judge, *, file: str = "", number: int = 1) 
         report.races += 1
         try:
             report.judgements.append(judge.judge(decision))
-        except BeyondMetError as error:
+        except NotCoveredError as error:
             report.beyond += 1
-            _say(report, str(error))
-        except NotCoveredError:
-            report.beyond += 1
+            if isinstance(error, BeyondMetError):
+                odd[str(error)] = None
         except PositionError as error:
-            _say(report, f"game {decision.game + 1}: {error}")
+            odd[f"game {decision.game + 1}: {error}"] = None
+    report.odd += odd
     return report
-
-
-def _say(report: MatchReport, text: str) -> None:
-    if text not in report.odd:
-        report.odd.append(text)

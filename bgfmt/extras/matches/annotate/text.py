@@ -67,11 +67,8 @@ def verdict(one: Judgement) -> str:
     about = "about " if one.approximate else ""
     if one.loss is None or one.loss <= ERROR:
         right = "Probably right" if one.approximate else "Right"
-        return (
-            f"{right}: no play is better than {one.did}."
-            if one.decision.kind == "play"
-            else f"{right}: {one.did}."
-        )
+        better = "no play is better than " if one.decision.kind == "play" else ""
+        return f"{right}: {better}{one.did}."
     loss = f"{about}{_seen(one.loss, 5)} points of equity at a cube of 1"
     if one.loss_mwc is not None:
         loss = f"{about}{_seen(100 * one.loss_mwc, 3)} % of the chance to win the match, {_seen(one.loss, 3)} EMG"
@@ -102,26 +99,22 @@ def basis(report: MatchReport) -> str:
     if report.met is None:
         return "judged for money: equities are for a cube at 1"
     more = ", extended beyond its end" if report.met.extended else ""
-    return (
-        f"judged at the score: match equity table {report.met.name} (values {report.met.digest[:12]}){more}"
-    )
+    table = f"{report.met.name} (values {report.met.digest[:12]}){more}"
+    return f"judged at the score: match equity table {table}"
 
 
 def coverage(report: MatchReport) -> str:
     """How many decisions there are and how many of them are judged."""
-    text = (
-        f"{many(report.decisions, 'decision')}, {report.races} of them races, {len(report.judgements)} judged"
-    )
-    return text + (f", {report.beyond} beyond the tables and the limit" if report.beyond else "")
+    beyond = f", {report.beyond} beyond the tables and the limit" if report.beyond else ""
+    judged = f"{len(report.judgements)} judged{beyond}"
+    return f"{many(report.decisions, 'decision')}, {report.races} of them races, {judged}"
 
 
 def total_line(total: Total) -> str:
     """A player's sums in one line."""
-    kinds = [f"{many(total.plays, 'play')}", f"{total.cube_decisions} cube"]
-    kinds += [
-        f"{count} {word}" for word, count in (("forced", total.forced), ("close", total.close)) if count
-    ]
-    kinds += [f"{total.approximate} approximate"] if total.approximate else []
+    kinds = [many(total.plays, "play"), f"{total.cube_decisions} cube"]
+    some = {"forced": total.forced, "close": total.close, "approximate": total.approximate}
+    kinds += [f"{count} {word}" for word, count in some.items() if count]
     text = f"{printable(total.name) or '(no name)'}: {many(total.decisions, 'decision')} judged "
     text += f"({', '.join(kinds)}), "
     text += f"{many(total.errors, 'error')} ({many(total.play_errors, 'play')}, {total.cube_errors} cube), "

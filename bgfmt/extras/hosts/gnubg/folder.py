@@ -24,8 +24,9 @@ import stat
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
+from bgfmt import storage
 from bgfmt.errors import FormatError
 from bgfmt.files.gnubg_folders import SLOTS, InstallError
 from bgfmt.storage import system
@@ -104,36 +105,31 @@ def free_name(folder: Path, name: str) -> str:
     return other
 
 
-def write_new(path: Path, blocks: Iterator[bytes]) -> None:
-    """Write a new file that others may read; it is on the disk when this returns, and gone when it fails."""
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
-    handle = os.open(path, flags, 0o644)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            for block in blocks:
-                file.write(block)
-            file.flush()
-            if hasattr(os, "fchmod"):
-                os.fchmod(handle, 0o644)  # gnubg may run as another user
-            os.fsync(handle)
-    except BaseException:
-        path.unlink(missing_ok=True)
-        raise
-
-
 def copy_new(source: Path, target: Path, sha256: str | None = None) -> None:
     """Copy a file to a new name; ReplacedError where the bytes copied do not have the digest `sha256`."""
     digest = hashlib.sha256()
-
-    def blocks() -> Iterator[bytes]:
-        with source.open("rb") as file:
-            while block := file.read(CHUNK):
-                digest.update(block)
-                yield block
+    with source.open("rb") as file, storage.create(target) as sink:
+        while block := file.read(CHUNK):
+            digest.update(block)
+            sink.write(block)
         if sha256 is not None and digest.hexdigest() != sha256:
             raise ReplacedError(f"{source}: changed while it was being installed; nothing was changed there")
+    target.chmod(0o644)  # gnubg may run as another user
 
-    write_new(target, blocks())
+
+def write_small(path: Path, data: bytes, mode: int = 0o644) -> None:
+    """Write a small file in the place of an old one, by one rename; a kill leaves its hidden name at most."""
+    new = hidden(path)
+    new.unlink(missing_ok=True)
+    try:
+        with storage.create(new) as sink:
+            sink.write(data)
+        new.chmod(mode)
+        os.replace(new, path)
+    except BaseException:
+        new.unlink(missing_ok=True)
+        raise
+    system.sync_folder(path.parent)
 
 
 # -- the record ----------------------------------------------------------------------------------------------
@@ -142,8 +138,6 @@ def copy_new(source: Path, target: Path, sha256: str | None = None) -> None:
 def read_record(folder: Path) -> Record:
     """What bgfmt has installed in a folder, by file name.
 
-    Raises
-    ------
     InstallError where the record is no record, or names anything but a file that bgfmt would have put into this
     folder; OSError where it is no regular file.
     """
@@ -170,40 +164,24 @@ def parse_record(data: bytes, path: Path) -> Record:
 
 
 def _entry(name: str, value: Any, path: Path, *, nested: bool = False) -> Entry:
-    if name not in NAMES:
-        raise _refused(path, "a file name", name)
-    if not isinstance(value, dict):
-        raise _refused(path, "an entry", value)
-    source, sha256, size, older = (value.get(key) for key in ("source", "sha256", "size", "older"))
-    if not isinstance(source, str) or "\0" in source:
-        raise _refused(path, "a source", source)
-    if not isinstance(sha256, str) or not re.fullmatch(r"[0-9a-f]{64}", sha256):
-        raise _refused(path, "a digest", sha256)
-    if not isinstance(size, int) or size < 0:
-        raise _refused(path, "a size", size)
-    if not isinstance(older, list | None):
-        raise _refused(path, "names of files kept", older)
+    if name not in NAMES or not isinstance(value, dict):
+        raise _refused(path, f"an entry {name[:60]!r}", value)
 
-    def kept(value: Any) -> str:
-        if not isinstance(value, str) or not re.fullmatch(
-            rf"{re.escape(name + KEPT)}(-[0-9]{{1,6}})?", value
-        ):
-            raise _refused(path, f"a name beside {name}", value)
-        return value
+    def text(value: Any, pattern: str) -> bool:
+        return isinstance(value, str) and re.fullmatch(pattern, value) is not None
 
+    names = rf"{re.escape(name + KEPT)}(-[0-9]{{1,6}})?"
+    keys = ("source", "sha256", "size", "kept", "aside")
+    source, sha256, size, kept, aside = map(cast(Callable[[str], Any], value.get), keys)
+    older = value.get("older") or []
+    sound = text(source, r"[^\0]*") and text(sha256, "[0-9a-f]{64}") and isinstance(size, int) and size >= 0
+    sound = sound and isinstance(older, list) and all(text(one, names) for one in older)
+    if not sound or not all(one is None or text(one, names) for one in (kept, aside)):
+        raise _refused(path, f"an entry {name!r}", value)
     before = None if nested else value.get("before")
-    return Entry(
-        source,
-        sha256,
-        size,
-        link=value.get("link") is True,
-        kept=None if value.get("kept") is None else kept(value["kept"]),
-        older=tuple(map(kept, older or ())),
-        before=None if before is None else _entry(name, before, path, nested=True),
-        leaving=value.get("leaving") is True,
-        back=value.get("back") is True,
-        aside=None if value.get("aside") is None else kept(value["aside"]),
-    )
+    before = None if before is None else _entry(name, before, path, nested=True)
+    link, leaving, back = (value.get(key) is True for key in ("link", "leaving", "back"))
+    return Entry(source, sha256, size, link, kept, tuple(older), before, leaving, back, aside)
 
 
 def _refused(path: Path, what: str, value: Any) -> InstallError:
@@ -212,20 +190,12 @@ def _refused(path: Path, what: str, value: Any) -> InstallError:
 
 def write_record(folder: Path, record: Record) -> None:
     """Put a record in the place of the old one, by one rename."""
-    path = folder / RECORD
     if record:
         plain = {name: asdict(entry) for name, entry in record.items()}
-        hidden(path).unlink(missing_ok=True)
-        write_new(hidden(path), iter([json.dumps(plain, indent=1).encode() + b"\n"]))
-        try:
-            system.sync_folder(folder)
-            os.replace(hidden(path), path)
-        except BaseException:
-            hidden(path).unlink(missing_ok=True)
-            raise
+        write_small(folder / RECORD, json.dumps(plain, indent=1).encode() + b"\n")
     else:
-        path.unlink(missing_ok=True)
-    system.sync_folder(folder)
+        (folder / RECORD).unlink(missing_ok=True)
+        system.sync_folder(folder)
 
 
 # -- changing a folder ---------------------------------------------------------------------------------------
@@ -235,28 +205,17 @@ def write_record(folder: Path, record: Record) -> None:
 def changing(folder: Path) -> Iterator[list[str]]:
     """Lock a folder and settle what a killed process left there: a line for each file.
 
-    Raises
-    ------
     InstallError where another process is changing the folder, or its record names what it must not;
     NotAllowedError where the folder may not be written.
     """
-    with _locked(folder), allowed(folder):
-        yield settle(folder)
-
-
-@contextlib.contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    """One process at a time, where the system can lock a folder (Windows opens none)."""
-    if os.name == "nt":
-        yield
-        return
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        if system.lock(handle) is False:
-            raise InstallError(f"{folder}: another process is changing it")
-        yield
-    finally:
-        os.close(handle)
+    with contextlib.ExitStack() as stack:
+        if os.name != "nt":  # Windows opens no folder
+            handle = os.open(folder, os.O_RDONLY)
+            stack.callback(os.close, handle)
+            if system.lock(handle) is False:
+                raise InstallError(f"{folder}: another process is changing it")
+        with allowed(folder):
+            yield settle(folder)
 
 
 @contextlib.contextmanager
@@ -346,15 +305,13 @@ def put_in(folder: Path, names: list[str], entry: Entry, make: Callable[[Path], 
     record = read_record(folder)
     after = dict(record)
     for name in names:
-        old, keep = record.get(name), None
-        if os.path.lexists(folder / name):
-            need_file(folder / name)
-            if old is None or not old.describes(folder / name):
-                keep = free_name(folder, name)
-        older = old.older if old else ()
-        if old and old.kept and keep:
-            older = (*older, old.kept)
-        kept = keep or (old.kept if old else None)
+        old, path = record.get(name), folder / name
+        kept, older = (None, ()) if old is None else (old.kept, old.older)
+        if os.path.lexists(path):
+            _need_file(path)
+            if old is None or not old.describes(path):
+                older = (*older, kept) if kept else older
+                kept = free_name(folder, name)
         before = None if old is None else replace(old, before=None)
         after[name] = replace(entry, kept=kept, older=older, before=before)
     try:
@@ -381,7 +338,7 @@ def take_out(folder: Path, names: list[str], *, force: bool) -> list[str]:
         if os.path.lexists(path) and not entry.describes(path):
             if not force:
                 raise InstallError(f"{path}: has been changed since bgfmt installed it")
-            need_file(path)
+            _need_file(path)
             aside = free_name(folder, name)
         back = entry.kept is not None and os.path.lexists(folder / entry.kept)
         after[name] = replace(entry, leaving=True, back=back, aside=aside)
@@ -395,7 +352,7 @@ def take_out(folder: Path, names: list[str], *, force: bool) -> list[str]:
     return lines
 
 
-def need_file(path: Path) -> None:
+def _need_file(path: Path) -> None:
     """InstallError where something other than a file or a link is in the way."""
     if not path.is_symlink() and not path.is_file():
         raise InstallError(f"{path}: is not a file; nothing was changed")
