@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import click
 
 from bgfmt.cli import options
-from bgfmt.cli.terminal import Progress
+from bgfmt.cli.terminal import Progress, echo_made, say
 
 #: names of arguments of `bgfmt.convert`, which have switches of their own or none
 TAKEN = {"source", "destination", "to", "points", "chequers", "lossy", "force", "format", "part", "described"}
@@ -18,7 +19,7 @@ TAKEN |= {"progress"}
 @click.argument("source", type=click.Path(), metavar="SRC")
 @click.argument("destination", type=click.Path(), metavar="DST")
 @click.option(
-    "--to", "to", metavar="FORMAT", help="Format to write (default: by DST's suffix, SRC's own if it fits)."
+    "--to", metavar="FORMAT", help="Format to write (default: by DST's suffix, SRC's own if it fits)."
 )
 @click.option("--points", type=click.IntRange(1, 24), help="Cut down to this many points.")
 @click.option("--chequers", "--checkers", type=click.IntRange(1, 15), help="Cut down to this many chequers.")
@@ -36,24 +37,21 @@ TAKEN |= {"progress"}
 @click.option("--lossy", is_flag=True, help="Allow what loses something; each loss is said in one line.")
 @options.as_option
 @options.part_option
+@options.quiet_option
 @options.force_option
 @options.json_option
 def convert(
     source: str,
     destination: str,
-    to: str | None,
-    points: int | None,
-    chequers: int | None,
     compressed: bool | None,
     gammon: bool | None,
     header: bool | None,
     cubeless: bool,
     more: tuple[str, ...],
-    lossy: bool,
     described: str | None,
-    part: int | None,
-    force: bool,
+    quiet: bool,
     as_json: bool,
+    **how: Any,
 ) -> None:
     """Write the table of SRC to DST in another format or layout; a plain copy is byte for byte.
 
@@ -75,25 +73,16 @@ def convert(
             raise click.UsageError(f"-O {item}: {key!r} is no option of a format")
         chosen[key] = _value(value.strip()) if equals else True
     reading = options.reading(described)
-    with Progress("converting", "B") as progress:
-        lost = bgfmt.convert(
-            source,
-            destination,
-            to=to,
-            points=points,
-            chequers=chequers,
-            lossy=lossy,
-            force=force,
-            part=part,
-            format=reading.pop("format", None),
-            described=reading,
-            progress=progress,
-            **chosen,
-        )
+    how |= {"format": reading.pop("format", None), "described": reading}
+    began = time.monotonic()
+    with Progress("converting", "B", quiet=quiet) as progress:
+        lost = bgfmt.convert(source, destination, progress=progress, **how, **chosen)
     for line in lost:
-        click.echo(f"lost: {line}", err=True)
+        say(f"lost: {line}", err=True)
     if as_json:
         options.echo_written(destination, lost=list(lost))
+    if not quiet:
+        echo_made(destination, began)
 
 
 def _value(text: str) -> bool | int | str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
@@ -11,7 +12,7 @@ from typing import Any, TypeVar
 import click
 
 from bgfmt.cli import options
-from bgfmt.cli.terminal import Progress
+from bgfmt.cli.terminal import Progress, echo_made, echo_plan, say, size
 
 F = TypeVar("F", bound=Callable[..., Any])
 SIZE = r"(\d{1,2})[xX](\d{1,2})"
@@ -25,12 +26,27 @@ def common(function: F) -> F:
         options.force_option,
         options.threads_option,
         click.option("--plan", is_flag=True, help="Only say what time, memory and disk it would take."),
-        click.option("--quiet", is_flag=True, help="No progress."),
+        options.quiet_option,
         click.option("--to", "to", metavar="FORMAT", help="Format to write (default: by OUTPUT's suffix)."),
         click.option("-o", "--output", type=click.Path(), help="The file to make."),
     ):
         function = option(function)
     return function
+
+
+def recipe_option(*names: str) -> Callable[[F], F]:
+    """`--recipe NAME`, by default the first."""
+    return click.option("--recipe", type=click.Choice(names), default=names[0], show_default=True)
+
+
+def no_option(switch: str, name: str, text: str) -> Callable[[F], F]:
+    """A switch that gives the option `name` of a solve or a format the value False."""
+    return click.option(switch, name, flag_value=False, type=bool, default=None, help=text)
+
+
+def memory_option(text: str) -> Callable[[F], F]:
+    """`--memory SIZE`."""
+    return click.option("--memory", metavar="SIZE", callback=_bytes, help=text)
 
 
 def _bytes(_: Any, __: Any, text: str | None) -> int | None:
@@ -43,11 +59,6 @@ def _bytes(_: Any, __: Any, text: str | None) -> int | None:
     return int(float(match.group(1)) * UNITS[match.group(2)])
 
 
-def memory_option(text: str) -> Callable[[F], F]:
-    """`--memory SIZE`."""
-    return click.option("--memory", metavar="SIZE", callback=_bytes, help=text)
-
-
 @click.group()
 def solve() -> None:
     """Make a database from the rules of the game, with the very bytes of the program it belongs to."""
@@ -56,49 +67,32 @@ def solve() -> None:
 @solve.command("one-sided")
 @click.argument("points", type=int)
 @click.option("--chequers", "--checkers", type=click.IntRange(1, 15), default=15, show_default=True)
-@click.option("--no-gammon", is_flag=True, help="No gammon distributions (makebearoff -g).")
-@click.option("--no-compress", is_flag=True, help="Plain rows (makebearoff -c).")
+@no_option("--no-gammon", "gammon", "No gammon distributions (makebearoff -g).")
+@no_option("--no-compress", "compressed", "Plain rows (makebearoff -c).")
 @click.option("--normal-dist", is_flag=True, help="Means and deviations only (makebearoff -n).")
-@click.option("--no-header", is_flag=True, help="Leave out the 40 header bytes (makebearoff -H).")
-@click.option(
-    "--recipe",
-    type=click.Choice(["gnubg", "bgsage", "exact", "gnubg-heuristic", "gnubg-heuristic-2009"]),
-    default="gnubg",
-    show_default=True,
-)
+@no_option("--no-header", "header", "Leave out the 40 header bytes (makebearoff -H).")
+@recipe_option("gnubg", "bgsage", "exact", "gnubg-heuristic", "gnubg-heuristic-2009")
 @memory_option(
     "Memory to take at most, such as 6G; the rest lies in a mapped file beside OUTPUT until the end."
 )
 @common
-def one_sided(
-    points: int,
-    chequers: int,
-    no_gammon: bool,
-    no_compress: bool,
-    normal_dist: bool,
-    no_header: bool,
-    recipe: str,
-    memory: int | None,
-    **common: Any,
-) -> None:
+def one_sided(points: int, chequers: int, normal_dist: bool, **common: Any) -> None:
     """Distributions of the rolls one side needs, on POINTS points (1 to 18).
 
     \b
     Example:
       bgfmt solve one-sided 6 -o gnubg_os0.bd
     """
-    kind = "normal-distribution" if normal_dist else "one-sided"
-    layout = {"compressed": False} if no_compress and not normal_dist else {}
-    layout |= {"header": False} if no_header else {}
-    facts = {"recipe": recipe, "gammon": not no_gammon}
-    _run(kind, points, chequers, facts, layout, memory=memory, **common)
+    if normal_dist:
+        common |= {"compressed": None}
+    _run("normal-distribution" if normal_dist else "one-sided", points, chequers, **common)
 
 
 @solve.command("two-sided")
 @click.argument("size", metavar="PxC")
-@click.option("--cubeless", is_flag=True, help="Only the cubeless equities (makebearoff -C).")
-@click.option("--no-header", is_flag=True, help="Leave out the 40 header bytes (makebearoff -H).")
-@click.option("--recipe", type=click.Choice(["gnubg", "exact"]), default="gnubg", show_default=True)
+@no_option("--cubeless", "cubeful", "Only the cubeless equities (makebearoff -C).")
+@no_option("--no-header", "header", "Leave out the 40 header bytes (makebearoff -H).")
+@recipe_option("gnubg", "exact")
 @click.option("--resume", is_flag=True, help="Go on from the store that an ended run left.")
 @click.option(
     "--scratch",
@@ -107,6 +101,7 @@ def one_sided(
 )
 @click.option(
     "--cluster",
+    "workers",
     metavar="ADDRESS",
     help="Make it on a Dask cluster: tcp://HOST:PORT, or local:N workers here (the extra cluster).",
 )
@@ -116,14 +111,7 @@ def one_sided(
 @click.option("--device", type=click.Choice(["cuda"]), help="Make it on a GPU (the extra cuda).")
 @memory_option("Memory a worker may take, such as 2G (with a store).")
 @common
-def two_sided(
-    size: str,
-    cubeless: bool,
-    no_header: bool,
-    recipe: str,
-    cluster: str | None,
-    **common: Any,
-) -> None:
+def two_sided(size: str, scratch: str | None, **common: Any) -> None:
     """Money equities of both sides on P points with up to C chequers, P 1 to 12, C 1 to 15.
 
     \b
@@ -132,17 +120,14 @@ def two_sided(
       bgfmt solve two-sided 7x12 --cluster local:2 --memory 2.5G --store 7x12.store
     """
     points, chequers = _sized(size)
-    layout = {"header": False} if no_header else {}
-    facts = {"recipe": recipe, "cubeful": not cubeless}
-    tiles = (common["store"], cluster, common["memory"], common["device"])
-    if common["scratch"] is not None and tiles != (None,) * 4:
-        raise click.UsageError(
-            "--scratch and a store (--store, --cluster, --device, --memory) exclude each other"
-        )
-    if common["plan"] and tiles != (None,) * 4:
-        _say_tiles(points, chequers, facts, cluster, common["memory"], common["threads"])
-        return
-    _run("two-sided", points, chequers, facts, layout, workers=cluster, **common)
+    tiles = any(common[name] is not None for name in ("store", "workers", "memory", "device"))
+    if scratch is not None and tiles:
+        text = "--scratch and a store (--store, --cluster, --device, --memory) exclude each other"
+        raise click.UsageError(text)
+    if common["plan"] and tiles:
+        _echo_tiles(points, chequers, **common)
+    else:
+        _run("two-sided", points, chequers, scratch=scratch, **common)
 
 
 @solve.command("mean-rolls")
@@ -154,14 +139,14 @@ def mean_rolls(**common: Any) -> None:
     Example:
       bgfmt solve mean-rolls -o bgns.ijf
     """
-    _run("mean-rolls", 6, 15, {}, {}, **common)
+    _run("mean-rolls", 6, 15, **common)
 
 
 @solve.command("bkg")
 @click.option("--domain", type=click.Choice(["union", "intersection"]), default="union", show_default=True)
-@click.option("--recipe", type=click.Choice(["bkg", "exact"]), default="bkg", show_default=True)
+@recipe_option("bkg", "exact")
 @common
-def bkg(domain: str, recipe: str, **common: Any) -> None:
+def bkg(domain: str, **common: Any) -> None:
     """Gillogly's table for BKG: expected rolls and P(1) to P(8) of 4,853 home positions.
 
     The domain is up to 8 men or up to 25 pips (union), or both (intersection, 1,724). Recipe bkg has six decimals
@@ -171,15 +156,15 @@ def bkg(domain: str, recipe: str, **common: Any) -> None:
     Example:
       bgfmt solve bkg -o gillogly.bkg
     """
-    _run("bkg", 6, 15 if domain == "union" else 8, {"recipe": recipe}, {}, **common)
+    _run("bkg", 6, 15 if domain == "union" else 8, **common)
 
 
 @solve.command("expected-points")
 @click.argument("size", metavar="NxM")
-@click.option("--recipe", type=click.Choice(["points", "exact"]), default="points", show_default=True)
+@recipe_option("points", "exact")
 @memory_option("Memory to take, such as 2G: the table lies in mapped files beside OUTPUT.")
 @common
-def expected_points(size: str, recipe: str, memory: int | None, **common: Any) -> None:
+def expected_points(size: str, **common: Any) -> None:
     """Expected points of the side on roll for N points and 1 to M chequers a side, N 1 to 12, M 1 to 15.
 
     The data base of a blog of 2011: a finished game is worth one point, gammons and cube do not count. Recipe
@@ -189,13 +174,12 @@ def expected_points(size: str, recipe: str, memory: int | None, **common: Any) -
     Example:
       bgfmt solve expected-points 3x3 -o 3x3.points
     """
-    points, chequers = _sized(size)
-    _run("expected-points", points, chequers, {"recipe": recipe}, {}, memory=memory, **common)
+    _run("expected-points", *_sized(size), **common)
 
 
 @solve.command("gnubg-2001")
 @click.option("-o", "--output", type=click.Path(), required=True, help="The file to make.")
-@click.option("--quiet", is_flag=True, help="No progress.")
+@options.quiet_option
 @options.force_option
 @options.json_option
 def gnubg_2001(output: str, quiet: bool, force: bool, as_json: bool) -> None:
@@ -209,7 +193,7 @@ def gnubg_2001(output: str, quiet: bool, force: bool, as_json: bool) -> None:
     """
     import bgfmt
 
-    with _progress(quiet, " tables"):
+    with _making(output, quiet, " tables"):
         bgfmt.solve("gnubg-2001", 6, 15, output, force=force)
     if as_json:
         options.echo_written(output)
@@ -219,7 +203,7 @@ def gnubg_2001(output: str, quiet: bool, force: bool, as_json: bool) -> None:
 @common
 def expected_rolls(**common: Any) -> None:
     """The old name of mean-rolls."""
-    _run("mean-rolls", 6, 15, {}, {}, **common)
+    _run("mean-rolls", 6, 15, **common)
 
 
 @solve.command("match")
@@ -230,22 +214,15 @@ def expected_rolls(**common: Any) -> None:
 )
 @click.option(
     "--met-player",
+    "player",
     type=click.IntRange(0, 1),
     default=0,
     help="Which player of an uneven match equity table the first side is.",
 )
 @click.option("--extend-met", is_flag=True, help="Beyond the table go on by the normal distribution.")
-@click.option("--recipe", type=click.Choice(["match", "exact"]), default="match", show_default=True)
+@recipe_option("match", "exact")
 @common
-def match(
-    size: str,
-    away: str,
-    met: str | None,
-    met_player: int,
-    extend_met: bool,
-    recipe: str,
-    **common: Any,
-) -> None:
+def match(size: str, away: str, met: str | None, extend_met: bool, **common: Any) -> None:
     """Match winning chances of both sides at one score, for every live state of the cube.
 
     P points and up to C chequers a side. The file serves either side of the score; a folder of such files, given
@@ -261,13 +238,12 @@ def match(
     from bgfmt import met as tables
 
     table = tables.load(met or tables.DEFAULT, extend=extend_met)
-    facts = {"away": needed, "met": table, "player": met_player, "recipe": recipe}
-    _run("match", points, chequers, facts, {}, **common)
+    _run("match", points, chequers, away=needed, met=table, **common)
 
 
 @solve.command("hypergammon")
 @click.argument("chequers", type=click.Choice(["1", "2", "3"]))
-@click.option("--recipe", type=click.Choice(["gnubg", "exact"]), default="gnubg", show_default=True)
+@recipe_option("gnubg", "exact")
 @click.option(
     "--threshold", type=click.FloatRange(0, 1), help="Sweep until no number changes by more (makehyper -t)."
 )
@@ -276,13 +252,7 @@ def match(
 )
 @click.option("--resume", is_flag=True, help="Go on from the state that an ended run left in OUTPUT.sweeps.")
 @common
-def hypergammon(
-    chequers: str,
-    recipe: str,
-    threshold: float | None,
-    restart: str | None,
-    **common: Any,
-) -> None:
+def hypergammon(chequers: str, quiet: bool, **common: Any) -> None:
     """Chances and money equities of all positions of 1, 2 or 3 chequers a side, contact included.
 
     Sweeps over all positions until no number changes by more than the threshold: 1e-5 as makehyper's, 1e-12 under
@@ -293,8 +263,7 @@ def hypergammon(
       bgfmt solve hypergammon 2 -o hyper2.bd
       bgfmt solve hypergammon 3 --recipe exact -o hyper3.npz
     """
-    facts = {"recipe": recipe, "threshold": threshold, "restart": restart}
-    _run("hypergammon", 25, int(chequers), facts | _sweeping(common["quiet"]), {}, **common)
+    _run("hypergammon", 25, int(chequers), quiet=quiet, sweeping=None if quiet else _echo_sweep, **common)
 
 
 @solve.command("hypergammon-met")
@@ -317,19 +286,10 @@ def hypergammon(
     help="From 0, a dead cube, to 1, a live one (default: 2/3).",
 )
 @click.option("-o", "--output", type=click.Path(), required=True, help="The XML file to make.")
-@click.option("--quiet", is_flag=True, help="No progress.")
+@options.quiet_option
 @options.threads_option
 @options.force_option
-def hypergammon_met(
-    length: int,
-    table: str | None,
-    chequers: str | None,
-    live: float | None,
-    output: str,
-    quiet: bool,
-    threads: int | None,
-    force: bool,
-) -> None:
+def hypergammon_met(chequers: str | None, live: float | None, output: str, quiet: bool, **how: Any) -> None:
     """A match equity table for hypergammon, of matches up to LENGTH points, as gnubg's XML ("set met FILE").
 
     From how often the opening position of the table wins and loses gammons and backgammons.
@@ -340,23 +300,11 @@ def hypergammon_met(
     """
     import bgfmt
 
-    if table is not None and chequers is not None:
+    if how["table"] is not None and chequers is not None:
         raise click.UsageError("--chequers says what to solve; --table is solved already")
-    how = _sweeping(quiet) | ({} if live is None else {"live": live})
-    with _progress(quiet):
-        bgfmt.solve(
-            "hypergammon-met", 25, int(chequers or 3), output, length=length, table=table, force=force,
-            threads=threads, **how,
-        )  # fmt: skip
-
-
-def _sweeping(quiet: bool) -> dict[str, Any]:
-    """The option of a hypergammon solve that prints each sweep."""
-
-    def sweeping(sweep: int, change: float) -> None:
-        click.echo(f"sweep {sweep}: greatest change {change:.2g}", err=True)
-
-    return {} if quiet else {"sweeping": sweeping}
+    how |= {"sweeping": None if quiet else _echo_sweep} | ({} if live is None else {"live": live})
+    with _making(output, quiet):
+        bgfmt.solve("hypergammon-met", 25, int(chequers or 3), output, **how)
 
 
 def _parsed(text: str, pattern: str, expected: str) -> tuple[int, int]:
@@ -379,80 +327,53 @@ def _run(
     name: str,
     points: int,
     chequers: int,
-    facts: dict[str, Any],
-    layout: dict[str, Any],
     *,
     output: str | None,
     to: str | None,
     quiet: bool,
     plan: bool,
-    threads: int | None,
-    force: bool,
     as_json: bool,
-    memory: int | None = None,
-    **way: Any,
+    **chosen: Any,
 ) -> None:
-    """Solve, or say what it would take. facts : options of the solver; layout : of the format; way : of the store."""
+    """Solve, or say what it would take. chosen : of `bgfmt.solve`, None where nothing was."""
     from bgfmt.files.solve import solve_table
     from bgfmt.solver import registry
 
-    if plan:
-        from bgfmt.cli.terminal import echo_plan
-
-        echo_plan(registry.solver_of(name, points, chequers, **facts).fitting_plan(threads, memory))
-        return
-    store = way.get("store")
-    if output is None and store is None:
-        raise click.UsageError("Missing option '-o': the file to make.")
     solver: Any = registry.get(name)
+    chosen = {key: value for key, value in chosen.items() if value is not None}
+    if plan:
+        facts = {
+            key: value for key, value in chosen.items() if key in solver.options - solver.opens | {"recipe"}
+        }
+        solve = registry.solver_of(name, points, chequers, **facts)
+        echo_plan(solve.fitting_plan(chosen.get("threads"), chosen.get("memory")))
+        return
+    path = output if output is not None else chosen.get("store")
+    if path is None:
+        raise click.UsageError("Missing option '-o': the file to make.")
+    began = time.monotonic()
     try:
         with _progress(quiet, solver.unit) as progress:
-            solved = solve_table(
-                name, points, chequers, output, format=to, force=force, threads=threads, memory=memory,
-                progress=None if quiet else progress, announce=None if quiet else _dashboard,
-                **facts, **layout, **way,
+            report = solve_table(
+                name, points, chequers, output, format=to, progress=None if quiet else progress,
+                announce=None if quiet else lambda address: say(f"dashboard: {address}", err=True), **chosen,
             )  # fmt: skip
     except KeyboardInterrupt:
-        kept = str(store or way.get("scratch") or f"{output}{solver.beside}")
-        if not os.path.exists(kept) or kept == output:
+        kept = str(chosen.get("store") or chosen.get("scratch") or f"{output}{solver.beside}")
+        if not solver.beside or not os.path.exists(kept):
             raise
         text = f"what is finished is kept in {kept}; the same command with --resume goes on"
-        click.echo(f"bgfmt: interrupted; {text}", err=True)
+        say(f"bgfmt: interrupted; {text}", err=True)
         raise click.exceptions.Exit(130) from None
     if as_json:
-        options.echo_written(output if output is not None else str(store))
-    if solved is not None and solved.made + solved.found and not quiet:
-        found = f", {solved.found} found" if solved.found else ""
-        moved = f"{solved.read / 1e6:,.1f} MB read, {solved.written / 1e6:,.1f} MB written"
-        click.echo(f"tiles made: {solved.made}{found}; {moved}", err=True)
-
-
-def _say_tiles(
-    points: int,
-    chequers: int,
-    facts: dict[str, Any],
-    cluster: str | None,
-    memory: int | None,
-    threads: int | None,
-) -> None:
-    """What a solve through a store would take."""
-    from bgfmt.files.stores import plan_stored
-    from bgfmt.solver.machine import thread_count
-    from bgfmt.solver.registry import solver_of
-    from bgfmt.solver.workers import workers_count
-
-    workers = thread_count(threads)
-    if cluster is not None:
-        workers = workers_count(cluster) or max(8, workers)
-    solver = solver_of("two-sided", points, chequers, **facts)
-    plan = plan_stored(solver, workers=workers, memory=memory)
-    grid = plan.grid
-    click.echo(f"two-sided {points}x{chequers}, recipe {solver.recipe.name}, through a store")
-    click.echo(f"  tiles    {plan.tiles:,}, {grid.side:,} places a side, in chunks of {grid.chunk:,}")
-    click.echo(f"  memory   {plan.memory / 1e6:,.0f} MB a worker, {workers} workers")
-    click.echo(f"  store    {plan.store / 1e6:,.1f} MB of disk")
-    click.echo(f"  moved    {plan.read / 1e6:,.1f} MB read, {plan.written / 1e6:,.1f} MB written")
-    click.echo(f"  output   {plan.output / 1e6:,.1f} MB")
+        options.echo_written(path)
+    if quiet:
+        return
+    if report is not None and report.made + report.found:
+        found = f", {report.found} found" if report.found else ""
+        moved = f"{size(report.read)} read, {size(report.written)} written"
+        say(f"tiles made: {report.made}{found}; {moved}", err=True)
+    echo_made(path, began, "" if report is None or output is not None else report.sum)
 
 
 @contextmanager
@@ -460,12 +381,42 @@ def _progress(quiet: bool, unit: str = "") -> Iterator[Progress]:
     """The progress of a solve, on which the first compiling of a kernel is said."""
     from bgfmt import jit
 
-    with (
-        Progress("solving", unit, always=not quiet) as progress,
-        jit.watching((lambda: None) if quiet else progress.compiling),
-    ):
+    with Progress("solving", unit, always=True, quiet=quiet) as progress, jit.watching(progress.compiling):
         yield progress
 
 
-def _dashboard(address: str) -> None:
-    click.echo(f"dashboard: {address}", err=True)
+@contextmanager
+def _making(path: str, quiet: bool, unit: str = "") -> Iterator[None]:
+    """The progress of making a file, and what was made."""
+    began = time.monotonic()
+    with _progress(quiet, unit):
+        yield
+    if not quiet:
+        echo_made(path, began)
+
+
+def _echo_sweep(sweep: int, change: float) -> None:
+    say(f"sweep {sweep}: greatest change {change:.2g}", err=True)
+
+
+def _echo_tiles(points: int, chequers: int, **chosen: Any) -> None:
+    """Print what a solve through a store would take."""
+    from bgfmt.files.stores import plan_stored
+    from bgfmt.solver.machine import thread_count
+    from bgfmt.solver.registry import solver_of
+    from bgfmt.solver.workers import workers_count
+
+    workers = thread_count(chosen["threads"])
+    if chosen["workers"] is not None:
+        workers = workers_count(chosen["workers"]) or max(8, workers)
+    cubeful = chosen["cubeful"] is not False
+    solver = solver_of("two-sided", points, chequers, recipe=chosen["recipe"], cubeful=cubeful)
+    plan = plan_stored(solver, workers=workers, memory=chosen["memory"])
+    click.echo(f"two-sided {points}x{chequers}, recipe {solver.recipe.name}, through a store")
+    click.echo(
+        f"  tiles    {plan.tiles:,}, {plan.grid.side:,} places a side, in chunks of {plan.grid.chunk:,}"
+    )
+    click.echo(f"  memory   {size(plan.memory)} a worker, {workers} workers")
+    click.echo(f"  store    {size(plan.store)} of disk")
+    click.echo(f"  moved    {size(plan.read)} read, {size(plan.written)} written")
+    click.echo(f"  output   {size(plan.output)}")

@@ -1,70 +1,112 @@
-"""All drawing on the terminal: progress of long work, on stderr and only where someone watches."""
+"""All drawing on the terminal: lines wrapped at words, colour, and the progress of long work.
+
+Nothing is wrapped or coloured where the stream is no terminal; NO_COLOR is honoured by `bgfmt.cli.run`. Everything
+that may be written while a progress line stands is written by `say`, which ends that line first.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
+import os
+import shutil
 import sys
+import textwrap
 import time
 from collections.abc import Iterator
-from types import TracebackType
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import click
 
 if TYPE_CHECKING:
     from bgfmt.solver.plan import Plan
 
+UNITS = ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
+
+
+def say(text: str = "", *, err: bool = False, hang: int = 0, **style: Any) -> None:
+    """Write lines to stdout, or stderr with `err`; on a terminal they are wrapped at words.
+
+    hang : blanks before the further lines of a wrapped one. style : as of `click.style`, such as ``fg="red"``.
+    """
+    Progress.end()
+    if (sys.stderr if err else sys.stdout).isatty():
+        width = shutil.get_terminal_size().columns
+        text = "\n".join(
+            textwrap.fill(
+                line, width, subsequent_indent=" " * hang, break_long_words=False, break_on_hyphens=False
+            )
+            if len(line) > width else line
+            for line in text.split("\n")
+        )  # fmt: skip
+    click.secho(text, err=err, **style)
+
 
 class Progress:
-    """A progress line with rate and time left. Call it with (done, total); silent unless stderr is a terminal.
+    """The progress of long work, as a bar on a terminal. Call it with (done, total); a context manager.
 
-    With `always`, a plain line every ten seconds is written even where stderr is no terminal.
+    unit : what is counted. always : where stderr is no terminal, write a plain line every ten seconds, with the rate
+    and the time that is left; else nothing is written there. quiet : write nothing anywhere.
     """
 
-    def __init__(self, what: str, unit: str = "", *, always: bool = False) -> None:
+    #: the bar that stands on the terminal now
+    bar: ClassVar[Any] = None
+
+    def __init__(self, what: str, unit: str = "", *, always: bool = False, quiet: bool = False) -> None:
         self.what, self.unit = what, unit
         self.live = sys.stderr.isatty()
-        self.every = 0.1 if self.live else 10.0
-        self.silent = not (self.live or always)
+        self.silent = quiet or not (self.live or always)
         self.begin = self.last = time.monotonic()
         self.first: tuple[int, float] | None = None  # how much was done when counting began, and when
-        self.shown = self.told = False
+        self.announced = False
 
     def __call__(self, done: int, total: int) -> None:
         now = time.monotonic()
         if self.first is None:
             self.first = done, now
-        if self.silent or (now - self.last < self.every and done < total) or now - self.begin < 0.5:
+        every = 0.1 if self.live else 10.0
+        if self.silent or (now - self.last < every and done < total) or now - self.begin < 0.5:
             return
         self.last = now
-        before, began = self.first
+        if not self.live:
+            click.echo(f"{self.what}: {self._rate(done, total, now)}", err=True)
+            return
+        bar = Progress.bar
+        if bar is None or bar.length != total or done < bar.pos:
+            Progress.end()
+            label = textwrap.shorten(self.what, max(12, shutil.get_terminal_size().columns - 64))
+            bar = Progress.bar = click.progressbar(length=total, label=label, file=sys.stderr)
+        bar.update(done - bar.pos)
+        if done >= total:
+            Progress.end()
+
+    def _rate(self, done: int, total: int, now: float) -> str:
+        before, began = self.first or (0, now)
         text = f"{100 * done / total if total else 100.0:5.1f} %"
         if done > before and now - began >= 0.5:  # else there is no rate to speak of
             rate = (done - before) / (now - began)
             text += f"  {_short(rate)}{self.unit}/s  {clock((total - done) / rate)} left"
-        self._show(text)
+        return text
 
     def compiling(self) -> None:
         """Say, once, that kernels are being compiled, which happens the first time on a machine only."""
-        if not self.silent and not self.told:
-            self.told = True
-            self._show("compiling, once")
+        if not self.silent and not self.announced:
+            self.announced = True
+            say(f"{self.what}: compiling, once", err=True)
 
-    def _show(self, text: str) -> None:
-        text = f"{self.what}: {text}"
-        self.shown = True
-        print(
-            f"\r{text:<78}" if self.live else text, end="" if self.live else "\n", file=sys.stderr, flush=True
-        )
+    @classmethod
+    def end(cls) -> None:
+        """End the line of the bar that stands on the terminal."""
+        if cls.bar is not None:
+            cls.bar.render_finish()
+            cls.bar = None
 
     def __enter__(self) -> Progress:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None
-    ) -> None:
-        if self.shown and self.live:
-            print(f"\r{'':78}\r", end="", file=sys.stderr, flush=True)
+    def __exit__(self, *_: object) -> None:
+        Progress.end()
 
 
 @contextlib.contextmanager
@@ -75,21 +117,14 @@ def telling_of_compiling() -> Iterator[None]:
         return
     from bgfmt import jit
 
-    said: list[bool] = []
-
-    def compiling() -> None:
-        if not said:
-            said.append(True)
-            print("bgfmt: compiling, once", file=sys.stderr, flush=True)
-
-    with jit.watching(compiling):
+    with jit.watching(Progress("bgfmt").compiling):
         yield
 
 
 def _short(number: float) -> str:
-    for size, letter in ((1e9, " G"), (1e6, " M"), (1e3, " k")):
-        if number >= size:
-            return f"{number / size:.1f}{letter}"
+    for unit, letters in UNITS:
+        if number >= unit:
+            return f"{number / unit:.1f} {letters[0]}"
     return f"{number:.0f} "
 
 
@@ -100,10 +135,33 @@ def clock(seconds: float) -> str:
     return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"
 
 
+def size(number: float) -> str:
+    """A number of bytes in the unit that gives it one to three digits before the point.
+
+    >>> size(1_923_262_512_345), size(40)
+    ('1.9 TB', '40 bytes')
+    """
+    return next((f"{number / unit:.1f} {name}" for unit, name in UNITS if number >= unit), f"{number} bytes")
+
+
 def echo_plan(plan: Plan) -> None:
     """Print what a solve would take."""
     click.echo(plan.what)
     click.echo(f"  time     about {clock(plan.seconds)} on this machine when it is idle")
-    click.echo(f"  memory   {plan.memory / 1e6:,.0f} MB" + ("" if plan.fits else " (more than is free now)"))
-    click.echo(f"  scratch  {plan.scratch / 1e6:,.0f} MB of disk until the table is whole")
-    click.echo(f"  output   {plan.output / 1e6:,.1f} MB")
+    click.echo(f"  memory   {size(plan.memory)}" + ("" if plan.fits else " (more than is free now)"))
+    click.echo(f"  scratch  {size(plan.scratch)} of disk until the table is whole")
+    click.echo(f"  output   {size(plan.output)}")
+
+
+def echo_made(path: str, began: float, checksum: str = "") -> None:
+    """Say on stderr what was made: its size, the seconds since `began`, a file's SHA-256 or a store's `checksum`."""
+    seconds = time.monotonic() - began
+    facts = [f"made in {clock(seconds)}" if seconds >= 60 else f"made in {seconds:.1f} s"]
+    if os.path.isfile(path):
+        with open(path, "rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        facts += [size(os.path.getsize(path)), f"SHA-256 {digest}"]
+    elif os.path.isdir(path):
+        facts.append(size(sum(file.stat().st_size for file in Path(path).rglob("*") if file.is_file())))
+    facts += [f"sum {checksum}"] * bool(checksum)
+    say(f"{path}: {', '.join(facts)}", err=True)

@@ -1,20 +1,28 @@
-"""`bgfmt verify`: prove databases right, or name what is wrong."""
+"""`bgfmt verify`: prove databases right, or name what is wrong; `bgfmt repair`: recompute what is wrong."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
+from collections import Counter
+from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from bgfmt.cli import options
-from bgfmt.cli.terminal import Progress, clock
+from bgfmt.cli.terminal import Progress, clock, say
+
+if TYPE_CHECKING:
+    from bgfmt.verifier.report import Report
 
 RUNGS = ("structure", "digest", "sense", "recurrence", "regenerate")
-SAID_BEFORE = 10.0  # seconds from which the time a proof takes is said before
+LONG = 10.0  # seconds from which the time a proof takes is said before
 SHOWN = 5  # findings that are shown
+COLOURS = {0: "green", 1: "red", 2: "red"}  # of a verdict, by exit code
 
 
 @click.command()
@@ -39,27 +47,22 @@ SHOWN = 5  # findings that are shown
     "report_file",
     type=click.Path(),
     metavar="FILE",
-    help="Write the whole report (.json or .html).",
+    help="Write the whole report (.json, .html or .md).",
 )
+@click.option("--quiet", is_flag=True, help="No progress; print verdicts of files that are not right alone.")
 @options.force_option
 @options.threads_option
 @options.as_option
 @options.json_option
 def verify(
     files: tuple[str, ...],
-    until: str | None,
-    quick: bool,
     against: str | None,
-    sample: int | None,
-    seed: int,
-    tolerance: float | None,
-    cluster: str | None,
-    exact: bool,
     report_file: str | None,
+    quiet: bool,
     force: bool,
-    threads: int | None,
     described: str | None,
     as_json: bool,
+    **how: Any,
 ) -> int:
     """Prove each FILE right, entry by entry, or name what is wrong.
 
@@ -73,99 +76,141 @@ def verify(
       bgfmt verify --exact gnubg_ts0.bd
     """
     import bgfmt
+    from bgfmt.verifier.report import Report
 
     write = _report_writer(report_file, [*files, *([against] if against else [])], force)
-    worst = 0
-    reports: list[Any] = []
-    failed: list[dict[str, Any]] = []
+    reading = options.reading(described)
+    how |= {"against": against, "format": reading.pop("format", None), "described": reading}
+    reports: list[Report] = []
+    plain: list[dict[str, Any]] = []
     for file in files:
-        reading = options.reading(described)
         try:
-            with Progress(f"verifying {file}") as progress:
-                report = bgfmt.verify(
-                    file, until=until, quick=quick, against=against, sample=sample, seed=seed, tolerance=tolerance,
-                    threads=threads, exact=exact, cluster=cluster,
-                    progress=progress, announce=_announcer(file, progress),
-                    format=reading.pop("format", None), described=reading,
-                )  # fmt: skip
+            with Progress(f"verifying {file}", quiet=quiet) as progress:
+                announce = _announcer(file, progress)
+                report = bgfmt.verify(file, progress=progress, announce=None if quiet else announce, **how)
+            plain.append(report.as_dict())
         except OSError as error:
-            if len(files) == 1:
-                raise
-            click.echo(f"bgfmt: {error.filename or file}: {error.strerror or error}", err=True)
-            failed.append({"file": file, "error": options.as_error(error)})
-            worst = max(worst, 2)
-            continue
-        worst = max(worst, report.exit_code)
+            reason = options.message_of(error)
+            say(f"bgfmt: {reason}", err=True)
+            report = Report(file, f"not readable: {reason}", "not readable", 2)
+            plain.append(report.as_dict() | {"error": options.as_error(error)})
+        else:
+            if not as_json and not (quiet and report.ok):
+                _show(file, report, many=len(files) > 1, brief=quiet)
         reports.append(report)
-        if not as_json:
-            _show(file, report, many=len(files) > 1)
     if as_json:
-        plain = [*(report.as_dict() for report in reports), *failed]
         options.echo_json(plain[0] if len(files) == 1 else plain)
+    elif len(files) > 1 and not quiet:
+        counts = Counter(report.status for report in reports)
+        say(f"{len(files)} files: {', '.join(f'{count} {status}' for status, count in counts.items())}")
     if write is not None:
-        write(reports)
-    return worst
+        write(plain)
+    return max(report.exit_code for report in reports)
 
 
-def _announcer(file: str, progress: Progress) -> Any:
+def _announcer(file: str, progress: Progress) -> Callable[[float], None]:
     def announce(seconds: float) -> None:
-        if seconds >= SAID_BEFORE:
-            click.echo(f"bgfmt: {file}: every entry is checked, about {clock(seconds)} minutes", err=True)
+        if seconds >= LONG:
+            say(f"bgfmt: {file}: every entry is checked, about {clock(seconds)} minutes", err=True)
             progress.silent = False
 
     return announce
 
 
-def _report_writer(file: str | None, inputs: list[str], force: bool) -> Any:
+def _report_writer(
+    path: str | None, inputs: list[str], force: bool
+) -> Callable[[list[dict[str, Any]]], None] | None:
     """How the report is written; refused before the work where it cannot be."""
-    if file is None:
+    if path is None:
         return None
+    from bgfmt import __version__
     from bgfmt.storage import create
-    from bgfmt.verifier import report as reports_of
+    from bgfmt.verifier import report as pages
 
-    suffix = Path(file).suffix.lower()
-    if suffix not in (".json", ".html"):
-        raise click.UsageError(f"{file}: a report is .json or .html")
-    if os.path.exists(file):
-        if any(os.path.exists(name) and os.path.samefile(file, name) for name in inputs):
-            raise click.UsageError(f"{file}: the report would replace a file that is verified")
+    suffix = Path(path).suffix.lower()
+    if suffix not in (".json", ".html", ".md"):
+        raise click.UsageError(f"{path}: a report is .json, .html or .md")
+    if os.path.exists(path):
+        if any(os.path.exists(name) and os.path.samefile(path, name) for name in inputs):
+            raise click.UsageError(f"{path}: the report would replace a file that is verified")
         if not force:
-            raise click.UsageError(f"{file}: exists already (--force replaces it)")
+            raise click.UsageError(f"{path}: exists already (--force replaces it)")
 
-    def write(reports: list[Any]) -> None:
-        plain = [report.as_dict() for report in reports]
-        text = (
-            reports_of.html(plain) if suffix == ".html" else json.dumps(plain, indent=2, default=str) + "\n"
-        )
-        with create(file, force=force) as sink:
-            sink.write(text.encode("utf-8"))
+    def write(reports: list[dict[str, Any]]) -> None:
+        made = {"bgfmt": __version__, "date": datetime.now(UTC).isoformat(timespec="seconds")}
+        plain = [report | {"sha256": _sha256(report["file"])} | made for report in reports]
+        if suffix == ".json":
+            text = json.dumps(plain, indent=2, default=str) + "\n"
+        else:
+            text = pages.html(plain) if suffix == ".html" else pages.markdown(plain)
+        with create(path, force=force) as sink:
+            sink.write(text.encode("utf-8", "backslashreplace"))
 
     return write
+
+
+def _sha256(path: str) -> str:
+    """The SHA-256 of a file, empty for a folder, an address and what cannot be read."""
+    try:
+        with open(path, "rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError:
+        return ""
+
+
+@click.command()
+@click.argument("file", type=click.Path(), metavar="FILE")
+@click.option(
+    "-o", "--output", "out", required=True, type=click.Path(), metavar="FIXED", help="File to write."
+)
+@options.force_option
+@options.json_option
+def repair(file: str, out: str, force: bool, as_json: bool) -> int:
+    """Write FILE to FIXED with its wrong entries recomputed, and prove the result.
+
+    Refuses when the file is not of a kind that can be recomputed, or less than half of it is right.
+
+    \b
+    Example:
+      bgfmt repair gnubg_ts0.bd -o fixed.bd
+    """
+    import bgfmt
+
+    report = bgfmt.repair(file, out, force=force)
+    if as_json:
+        options.echo_json(report.as_dict())
+    else:
+        say(report.verdict, fg=COLOURS[report.exit_code])
+        for note in report.notes:
+            say(f"  note      {note}", hang=12)
+    return int(report.exit_code)
 
 
 # -- on the terminal -------------------------------------------------------------------------------------------
 
 
-def _show(file: str, report: Any, *, many: bool) -> None:
+def _show(file: str, report: Report, *, many: bool, brief: bool) -> None:
     from bgfmt.verifier import words
 
-    click.echo(f"{file}: {report.verdict}" if many else report.verdict)
+    say(f"{file}: {report.verdict}" if many or brief else report.verdict, fg=COLOURS[report.exit_code])
+    if brief:
+        return
     if report.title:
-        click.echo(f"  file      {report.title}")
+        say(f"  file      {report.title}", hang=12)
     if report.rung:
         seconds = sum(report.seconds.values())
         entries = f", {report.checked:,} entries checked" if report.checked else ""
-        click.echo(f"  reached   {report.rung}{entries}, {seconds:.1f} s")
+        say(f"  reached   {report.rung}{entries}, {seconds:.1f} s", hang=12)
     for note in report.notes:
-        click.echo(f"  note      {note}")
+        say(f"  note      {note}", hang=12)
     if report.differences:
-        click.echo("  differences  " + ", ".join(f"{k}: {v:,}" for k, v in report.differences.items()))
+        say("  differences  " + ", ".join(f"{k}: {v:,}" for k, v in report.differences.items()), hang=15)
     drawn = next((finding for finding in report.findings if finding.sides), None)
     for finding in report.findings[:SHOWN]:
-        click.echo(f"  found     {words.message(finding)}")
+        say(f"  found     {words.message(finding)}", hang=12)
         for line in words.board(finding).splitlines() if finding == drawn else ():
-            click.echo(f"            {line}")
+            say(f"            {line}")
     if len(report.findings) > SHOWN:
-        click.echo(f"  ...       {len(report.findings) - SHOWN} more findings (--json shows them)")
+        say(f"  ...       {len(report.findings) - SHOWN} more findings (--json shows them)", hang=12)
     for line in words.truth(report.exact):
-        click.echo(f"  {line}")
+        say(f"  {line}", hang=12)

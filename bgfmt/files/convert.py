@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from bgfmt import formats, storage
 from bgfmt.errors import CapabilityError, FormatNeededError, LossError
-from bgfmt.files.database import Database, open_source, read_source
+from bgfmt.files.database import open_source, read_source
 from bgfmt.formats import Format
 from bgfmt.storage import PathLike, Sink, Source
-from bgfmt.tables import Coarser, Table
+from bgfmt.tables import Table
 
 Progress = Callable[[int, int], None]
 STEP = 8 << 20
@@ -44,7 +44,7 @@ def save(
     reason = target.together(tables)
     if reason is not None:
         raise CapabilityError(reason)
-    with _created(path, target, tables[0], options, force=force) as sink:
+    with _created(path, target, tables[0], options, force) as sink:
         for one in tables:
             target.write(one, sink, progress=progress, **options)
 
@@ -74,7 +74,11 @@ def convert(
     first what it is; `described` says it without cutting anything.
     """
     _no_stream(destination)
-    with _opened(source, format, part, described, {"points": points, "chequers": chequers}) as db:
+    with open_source(source) as file:
+        sizes = {"points": points, "chequers": chequers}
+        db = read_source(
+            file, format=format, part=part or 0, **(described or _description(file, format, sizes))
+        )
         target = target_of(destination, to, db.table, own=db.format)
         plain = target is db.format and not options and db.table.cut(points, chequers) is db.table
         table, lost = prepare(db.table, target, points=points, chequers=chequers, options=options)
@@ -85,22 +89,21 @@ def convert(
             lost.append(f"{len(db.others)} more database(s) in the same file are left out")
         if not whole and db.rest:
             lost.append(f"{db.rest:,} bytes at the end of the file belong to no table and are left out")
-        if not whole and target.together([table]) is not None:
-            raise CapabilityError(str(target.together([table])))
+        reason = None if whole else target.together([table])
+        if reason is not None:
+            raise CapabilityError(reason)
         if lost and not lossy:
             raise LossError(lost)
-        if (
-            os.path.exists(source)
-            and os.path.exists(destination)
-            and os.path.samefile(source, destination)
-            and not force
-        ):
-            raise CapabilityError(f"{os.fspath(destination)}: source and destination are one file")
-        with _created(destination, target, table, options, force=force) as sink:
+        with contextlib.suppress(OSError):
+            if not force and os.path.samefile(source, destination):
+                raise CapabilityError(f"{os.fspath(destination)}: source and destination are one file")
+        with _created(destination, target, table, options, force) as sink:
             target.write(table, sink, progress=progress, **options)
-            if whole:
-                for piece in _rest(db):
-                    sink.write(piece)
+            # what follows the first table of a copied file: further databases, or unknown bytes
+            for start in range(db.extent.end, db.source.size if whole else 0, STEP):
+                sink.write(db.source.buffer[start : min(start + STEP, db.source.size)])
+                with contextlib.suppress(ValueError):
+                    db.source.release()
         return lost
 
 
@@ -119,40 +122,29 @@ def prepare(
     lost: list[str] = []
     wanted = options.get("kind")
     carried = isinstance(table, target.carries) and wanted in (None, table.kind)
-    if carried and target.refusal(table, options) is not None:  # other numbers of the same kind may do
-        for way in (w for w in table.coarser() if w.kind is type(table)):
-            made = way.make()
-            if _shapes(made) == _shapes(table) and target.refusal(made, options) is None:
-                table, lost = made, way.losses()
-                break
-    if not carried:
+    if not carried or target.refusal(table, options) is not None:  # other numbers of the same kind may do
         ways = [
-            way
+            (way, way.make())
             for way in table.coarser()
             if issubclass(way.kind, target.carries)
-            and way.kind is not type(table)
+            and (way.kind is type(table)) == carried
             and wanted in (None, way.kind.kind)
         ]
-        if not ways:
+        if carried:
+            ways = [(way, other) for way, other in ways if _shapes(other) == _shapes(table)]
+        fitting = [(way, other) for way, other in ways if target.refusal(other, options) is None]
+        if fitting or (ways and not carried):
+            way, table = (fitting or ways)[0]
+            lost = way.losses()
+        elif not carried:
             target.check(table, options)
             raise CapabilityError(f"a {table.kind} table cannot become {wanted}")
-        way, made = next(_fitting(ways, target, options))
-        table = made
-        lost += way.losses()
     target.check(table, options)
     return table, lost + target.losses(table, options)
 
 
 def _shapes(table: Table) -> dict[str, tuple[int, ...]]:
     return {name: tuple(rows.shape) for name, rows in table.arrays().items()}
-
-
-def _fitting(
-    ways: Sequence[Coarser], target: Format[Any], options: Mapping[str, Any]
-) -> Iterator[tuple[Coarser, Table]]:
-    """Ways with the table that they make, those that `target` can hold first."""
-    made = [(way, way.make()) for way in ways]
-    yield from sorted(made, key=lambda item: target.refusal(item[1], options) is not None)
 
 
 def target_of(
@@ -208,20 +200,6 @@ def whole_target(
     return target
 
 
-@contextlib.contextmanager
-def _opened(
-    path: PathLike,
-    format: str | None,
-    part: int | None,
-    described: Mapping[str, Any] | None,
-    sizes: Mapping[str, int | None],
-) -> Iterator[Database]:
-    with open_source(path) as source:
-        said = dict(described) if described else _description(source, format, sizes)
-        with read_source(source, format=format, part=part or 0, **said) as db:
-            yield db
-
-
 def _description(source: Source, name: str | None, sizes: Mapping[str, Any]) -> dict[str, Any]:
     """Of sizes, those that describe a file without header; none where it has one or they fit no reading."""
     if name is None or ":" in name:
@@ -234,23 +212,12 @@ def _description(source: Source, name: str | None, sizes: Mapping[str, Any]) -> 
     return given if not guesses or any(given.items() <= guess.items() for guess in guesses) else {}
 
 
-@contextlib.contextmanager
 def _created(
-    path: PathLike, form: Format[Any], table: Table, options: Mapping[str, Any], *, force: bool
-) -> Iterator[Sink]:
+    path: PathLike, form: Format[Any], table: Table, options: Mapping[str, Any], force: bool
+) -> contextlib.AbstractContextManager[Sink]:
     """A new file, or folder of files, for a table in a format; it appears whole or not at all."""
     files = form.files(table, options)
-    new = storage.create_folder(path, files, force=force) if files else storage.create(path, force=force)
-    with new as sink:
-        yield sink
-
-
-def _rest(db: Database) -> Iterator[memoryview]:
-    """What follows the first table of a file: further databases, or unknown bytes, carried unchanged."""
-    for start in range(db.extent.end, db.source.size, STEP):
-        yield db.source.buffer[start : min(start + STEP, db.source.size)]
-        with contextlib.suppress(ValueError):
-            db.source.release()
+    return storage.create_folder(path, files, force=force) if files else storage.create(path, force=force)
 
 
 def _no_stream(path: PathLike) -> None:

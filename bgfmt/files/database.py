@@ -28,6 +28,15 @@ from bgfmt.storage import REMOTE_OPTIONS, FolderSource, PathLike, Source
 from bgfmt.tables import Answer, Table
 
 MOST_NAMES = 10_000  # of a folder, that are looked at
+#: how files begin that are taken for databases, and what to do about them
+NO_DATABASES = {
+    (b"\x1f\x8b",): "is compressed by gzip; unpack it first",
+    (b"PK\x03\x04", b"PK\x05\x06"): "is a zip archive; unpack it first",
+    (b"<!doctype html", b"<html"): "is a page of HTML, not the file that was to be downloaded",
+    (
+        b"version https://git-lfs",
+    ): "is a pointer of git-lfs, not the file itself; `git lfs pull` fetches that",
+}
 
 
 class Database:
@@ -235,6 +244,30 @@ def _again(path: PathLike, format: str | None, part: int, described: dict[str, A
 
 def read_source(source: Source, *, format: str | None = None, part: int = 0, **described: Any) -> Database:
     """The database in a source (a mapped file, or bytes in memory by `Source.from_bytes`)."""
+    try:
+        return _read(source, format, part, described)
+    except FormatError:
+        reason = _no_database(source)
+        if reason is None:
+            raise
+        raise UnknownFormatError(f"{source.name}: {reason}") from None
+
+
+def _no_database(source: Source) -> str | None:
+    """What bytes that no format reads are, where they are something else that files are taken for, or damaged by."""
+    head = bytes(source.buffer[: min(source.size, 1 << 16)])
+    text = head[:512].lstrip().lower()
+    own_archive = b".npy" in head or b"bgfmt.json" in head
+    for starts, reason in NO_DATABASES.items():
+        if not own_archive and (text.startswith(starts) or head.startswith(starts)):
+            return reason
+    lines = head.count(b"\n")
+    if lines > 3 and lines == head.count(b"\r\n") and not head.isascii():
+        return "a transfer as text has put a carriage return before every line feed; copy the file as binary"
+    return None
+
+
+def _read(source: Source, format: str | None, part: int, described: dict[str, Any]) -> Database:
     try:
         formats.recognise(source)
     except AmbiguousFormatError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from bgfmt.errors import CapabilityError, NotCoveredError
 from bgfmt.files.database import open_database
 from bgfmt.storage import PathLike
-from bgfmt.tables import Table
+from bgfmt.tables import Coarser, Table
 
 Array = NDArray[Any]
 BLOCK = 1 << 22  # bytes compared together
@@ -106,14 +107,10 @@ def _same_kind(a: Table, b: Table, notes: list[str]) -> tuple[Table, Table]:
     """
     if type(a) is type(b) and _alike(a, b):
         return a, b
-    for way_a in reversed([None, *a.coarser()]):
-        for way_b in reversed([None, *b.coarser()]):
-            kinds = type(a) if way_a is None else way_a.kind, type(b) if way_b is None else way_b.kind
-            if kinds[0] is not kinds[1]:
-                continue
-            first, second = a if way_a is None else way_a.make(), b if way_b is None else way_b.make()
-            if _alike(first, second):
-                lost = dict.fromkeys(way.lost for way in (way_a, way_b) if way is not None and way.lost)
+    for way_a in reversed([Coarser(type(a), lambda: a, ""), *a.coarser()]):
+        for way_b in reversed([Coarser(type(b), lambda: b, ""), *b.coarser()]):
+            if way_a.kind is way_b.kind and _alike(first := way_a.make(), second := way_b.make()):
+                lost = dict.fromkeys(way.lost for way in (way_a, way_b) if way.lost)
                 notes.extend(f"compared as {first.kind} tables: {text}" for text in lost)
                 return first, second
     raise CapabilityError(f"a {a.kind} and a {b.kind} table have nothing to compare")
@@ -126,41 +123,44 @@ def _alike(a: Table, b: Table) -> bool:
     return bool(both) and all(mine[name] == theirs[name] for name in both)
 
 
-@dataclass
-class _Sums:
-    """What comparing adds up."""
-
-    counts: dict[int, int] = field(default_factory=dict)
-    numbers: int = 0
-    total: float = 0.0
-
-
 def _compare(a: Table, b: Table, names: list[str], out: Diff) -> None:
     arrays_a, arrays_b = a.arrays(), b.arrays()
     rows = len(arrays_a[names[0]])
     row = sum(int(np.prod(arrays_a[name].shape[1:], dtype=np.int64)) * 8 for name in names)
     step = max(1, BLOCK // max(1, row))
-    sums = _Sums()
+    counts: Counter[int] = Counter()
+    numbers, total = 0, 0.0
     for start in range(0, rows, step):
         stop = min(rows, start + step)
-        size: Array | None = None
+        sizes = []
         for name in names:
             x = a.stored(name, np.asarray(arrays_a[name][start:stop]))
             y = b.stored(name, np.asarray(arrays_b[name][start:stop]))
             gap = _gaps(a, b, name, x, y, out)
-            _count(gap, name, sums, out)
-            most = gap.reshape(*gap.shape[: a.sides], -1).max(axis=-1)
-            size = most if size is None else np.maximum(size, most)
-        assert size is not None
-        _place(a, b, names, size.reshape(-1), start * (size.size // (stop - start)), out)
+            differ = gap != 0
+            out.by_column[name] = out.by_column.get(name, 0) + int(differ.sum())
+            numbers, total = numbers + gap.size, total + float(gap.sum())
+            if gap.dtype.kind == "i":
+                values, many = np.unique(gap[differ], return_counts=True)
+                counts.update(dict(zip(values.tolist(), many.tolist(), strict=True)))
+            sizes.append(gap.reshape(*gap.shape[: a.sides], -1).max(axis=-1))
+        size = np.max(sizes, axis=0).reshape(-1)  # the largest difference of each position
+        begin, wrong = start * (size.size // (stop - start)), np.flatnonzero(size)
+        out.compared += size.size
+        out.different += wrong.size
+        if wrong.size:
+            out.first = out.first or _where(a, b, names, begin + int(wrong[0]))
+            top = int(size.argmax())
+            if float(size[top]) > out.largest:
+                out.largest, out.worst = float(size[top]), _where(a, b, names, begin + top)
         for table in (a, b):
             if table.release is not None:
                 table.release()
-    out.mean = sums.total / max(1, sums.numbers)
-    shown = sorted(sums.counts.items())
-    out.counts = {str(value): count for value, count in shown[:SIZES]}
-    if len(shown) > SIZES:
-        out.counts[f"{shown[SIZES][0]} or more"] = sum(count for _, count in shown[SIZES:])
+    out.mean = total / max(1, numbers)
+    ordered = sorted(counts.items())
+    out.counts = {str(value): count for value, count in ordered[:SIZES]}
+    if len(ordered) > SIZES:
+        out.counts[f"{ordered[SIZES][0]} or more"] = sum(count for _, count in ordered[SIZES:])
 
 
 def _gaps(a: Table, b: Table, name: str, x: Array, y: Array, out: Diff) -> Array:
@@ -175,32 +175,6 @@ def _gaps(a: Table, b: Table, name: str, x: Array, y: Array, out: Diff) -> Array
     gap[np.isnan(gap)] = np.inf
     out.unit = a.unit if a.unit == "rolls" else f"in {a.unit}"
     return np.asarray(gap)
-
-
-def _count(gap: Array, name: str, sums: _Sums, out: Diff) -> None:
-    differ = gap != 0
-    out.by_column[name] = out.by_column.get(name, 0) + int(differ.sum())
-    sums.numbers += gap.size
-    sums.total += float(gap.sum())
-    if gap.dtype.kind == "i" and differ.any():
-        values, many = np.unique(gap[differ], return_counts=True)
-        for value, count in zip(values.tolist(), many.tolist(), strict=True):
-            sums.counts[value] = sums.counts.get(value, 0) + count
-
-
-def _place(a: Table, b: Table, names: list[str], size: Array, begin: int, out: Diff) -> None:
-    """Count the entries that differ, and keep the first and the worst."""
-    wrong = size != 0
-    out.compared += wrong.size
-    if not wrong.any():
-        return
-    out.different += int(wrong.sum())
-    if out.first is None:
-        out.first = _where(a, b, names, begin + int(wrong.argmax()))
-    top = int(size.argmax())
-    if float(size[top]) > out.largest:
-        out.largest = float(size[top])
-        out.worst = _where(a, b, names, begin + top)
 
 
 def _where(a: Table, b: Table, names: list[str], number: int) -> dict[str, Any]:

@@ -14,6 +14,7 @@ import os
 import shutil
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,19 +31,14 @@ SLOTS = {
     "hyper2": "hyper2.bd",
     "hyper3": "hyper3.bd",
 }
-#: the programs that read these files, and the slots each looks for
+#: the programs that read these files; HOST_SLOTS: the slots that each looks for
 HOSTS = {
     "debian": "gnubg 1.07 of Debian and Ubuntu",
     "upstream": "gnubg 1.08 and other builds from source",
     "pypi": "the gnubg package of PyPI",
     "gnubg-nn": "the gnubg-nn package of PyPI",
 }
-HOST_SLOTS = {
-    "debian": tuple(SLOTS),
-    "upstream": tuple(SLOTS),
-    "pypi": tuple(SLOTS),
-    "gnubg-nn": ("os0", "ts0"),
-}
+HOST_SLOTS = dict.fromkeys(HOSTS, tuple(SLOTS)) | {"gnubg-nn": ("os0", "ts0")}
 DEBIAN_DATA, DEBIAN_STATE = Path("/usr/share/gnubg"), Path("/var/lib/gnubg")
 #: PyPI package -> the environment variable that names its data folder, and its module
 PACKAGES = {"pypi": ("GNUBG_DATA_DIR", "gnubg"), "gnubg-nn": ("GNUBGHOME", "gnubg_nn")}
@@ -52,15 +48,11 @@ PREFIXES = {
     "darwin": ("/opt/homebrew", "/usr/local", "/opt/local", "/sw"),
     "linux": ("/usr/local", "/opt/gnubg"),
 }
-#: Windows: environment variable and folder below it that hold an installation
+#: folders that hold an installation on Windows, environment variables in them
 WINDOWS = (
-    ("ProgramFiles", "gnubg"),
-    ("ProgramW6432", "gnubg"),
-    ("ProgramFiles(x86)", "gnubg"),
-    ("LOCALAPPDATA", "gnubg"),
-    ("LOCALAPPDATA", "Programs/gnubg"),
-    ("SystemDrive", "/gnubg"),
-)
+    "$ProgramFiles/gnubg", "$ProgramW6432/gnubg", "${ProgramFiles(x86)}/gnubg", "$LOCALAPPDATA/gnubg",
+    "$LOCALAPPDATA/Programs/gnubg", "$SystemDrive//gnubg", "C:/Program Files/gnubg",
+)  # fmt: skip
 
 
 class InstallError(BgfmtError, ValueError):
@@ -109,13 +101,15 @@ def place(host: str | None = None, folder: PathLike | None = None, *, user: bool
     host = host or detect()
     if folder is not None:
         folder = Path(folder).absolute()
-        own = {path.resolve() for path in own_folders(host)} if _has(host) else set()
-        return Place(host, folder, folder, private=folder.resolve() not in own)
+        own: tuple[Path, ...] = ()
+        with suppress(InstallError):
+            own = own_folders(host)
+        private = folder.resolve() not in {path.resolve() for path in own if own[0].is_dir()}
+        return Place(host, folder, folder, private)
     if user:
         home = user_data() / "bgfmt" / host
         return Place(host, home, home, private=True)
-    data, rest = stock(host)
-    return Place(host, data, rest)
+    return Place(host, *stock(host))
 
 
 def stock(host: str) -> tuple[Path, Path]:
@@ -135,12 +129,11 @@ def own_folders(host: str) -> tuple[Path, Path]:
         data = next((folder for folder in candidates if folder.is_dir()), candidates[0])
         return data, data
     variable, module = PACKAGES[host]
-    found = importlib.util.find_spec(module)
-    if found is None or not found.submodule_search_locations:
-        raise InstallError(
-            f"the Python package {module} is not installed here; name the folder that {variable} names"
-        )
-    data = Path(next(iter(found.submodule_search_locations))) / "data"
+    spec = importlib.util.find_spec(module)
+    if spec is None or not spec.submodule_search_locations:
+        reason = f"the Python package {module} is not installed here; name the folder that {variable} names"
+        raise InstallError(reason)
+    data = Path(next(iter(spec.submodule_search_locations))) / "data"
     return data, data
 
 
@@ -155,12 +148,10 @@ def user_data() -> Path:
 
 
 def program() -> Path | None:
-    """gnubg's program, found on PATH."""
-    if _system() == "win32":
-        folders = map(Path, filter(None, os.environ.get("PATH", "").split(os.pathsep)))
-        found = (folder / f"{name}.exe" for folder in folders for name in PROGRAMS)
-        return next((path for path in found if path.is_file()), None)
-    return next((Path(path) for path in map(shutil.which, PROGRAMS) if path), None)
+    """gnubg's program on PATH."""
+    suffix = ".exe" if _system() == "win32" else ""
+    paths = (shutil.which(name + suffix) for name in PROGRAMS)
+    return next((Path(path) for path in paths if path), None)
 
 
 def _system() -> str:
@@ -169,27 +160,16 @@ def _system() -> str:
 
 def _candidates() -> Iterator[Path]:
     """Package data folders of a gnubg that is not Debian's, the likeliest first."""
-    found = program()
+    installed = program()
     if _system() == "win32":
-        if found is not None:
-            yield found.parent
-        for variable, below in WINDOWS:
-            if os.environ.get(variable):
-                yield Path(os.environ[variable] + "/" + below)
-        yield Path("C:/Program Files/gnubg")
+        if installed is not None:
+            yield installed.parent
+        yield from (Path(path) for path in map(os.path.expandvars, WINDOWS) if "$" not in path)
         return
-    if found is not None:
-        yield found.resolve().parent.parent / "share" / "gnubg"
+    if installed is not None:
+        yield installed.resolve().parent.parent / "share" / "gnubg"
     if _system() == "darwin":
         for folder in (Path("/Applications"), Path.home() / "Applications"):
             yield folder / "gnubg.app" / "Contents" / "Resources" / "share" / "gnubg"
     for prefix in PREFIXES.get(_system(), PREFIXES["linux"]):
         yield Path(prefix) / "share" / "gnubg"
-
-
-def _has(host: str) -> bool:
-    """Whether the program is here as far as its folders tell."""
-    try:
-        return own_folders(host)[0].is_dir()
-    except InstallError:
-        return False

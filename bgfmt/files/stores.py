@@ -43,7 +43,7 @@ ROWS_BYTES = 128 << 20  # of rows that a thread puts in order at a time
 @dataclass
 class StoreReport:
     """What a solve through a store did: tiles made and found, bytes read and written, seconds of work and of the
-    kernels in it."""
+    kernels in it, the `sum` of the whole store."""
 
     grid: TileGrid
     made: int = 0
@@ -52,6 +52,7 @@ class StoreReport:
     written: int = 0
     seconds: float = 0.0
     kernels: float = 0.0
+    sum: str = ""
 
     def count(self, tile: Made) -> None:
         """Add a tile."""
@@ -222,7 +223,7 @@ class Filling:
         grid, making, store = self.grid, self.making, self.store
         needed, present = sizes(store, self.facts)
         if self.facts.state == "whole" and needed == present:  # else its removal was begun
-            self.pairs = grid.n**2
+            self.pairs, self.report.sum = grid.n**2, self.facts.sum
             self.whole(0, grid.n)
             return
         store.put(NUMBERS, (0,), in_pips(grid.points, grid.chequers))
@@ -254,6 +255,7 @@ class Filling:
             total.update(store.parts(MAIN, (*place, 0), [grid.chunk_bytes - SUM], SUM))
         store.places.sweep()
         self.facts = replace(self.facts, state="whole", sum=total.hexdigest())
+        self.report.sum = self.facts.sum
         store.places.write(f"{MAIN}/{ROOT}", [self.facts.array()])
         store.places.write(ROOT, [self.facts.group()])
 

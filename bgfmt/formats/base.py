@@ -254,6 +254,8 @@ class Format(ABC, Generic[T]):
     reads: ClassVar[bool] = True
     #: whether a table can be converted to it
     writes: ClassVar[bool] = True
+    #: whether a table takes all bytes of its file, so that none can be left over at the end
+    fills: ClassVar[bool] = False
     #: whether it is read from a network by byte range; others are fetched whole
     by_range: ClassVar[bool] = False
 

@@ -11,9 +11,11 @@ pyarrow writes and reads it; equal tables give equal files as long as pyarrow's 
 
 from __future__ import annotations
 
+import json
 from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from itertools import accumulate
 from threading import Lock
 from typing import Any
@@ -24,7 +26,7 @@ from numpy.typing import NDArray
 from bgfmt.errors import BgfmtError, CorruptError, MissingExtraError, TruncatedError
 from bgfmt.formats import described, records
 from bgfmt.formats.archive import Tail
-from bgfmt.formats.base import Extent, Fault, Head, Options, Outlet, Reading
+from bgfmt.formats.base import Extent, Fault, Head, Option, Options, Outlet, Reading
 from bgfmt.formats.described import AnyTable
 from bgfmt.storage import Source
 from bgfmt.storage.source import SourceFile
@@ -39,14 +41,32 @@ ENCODINGS = {"number": "DELTA_BINARY_PACKED", "id": "DELTA_LENGTH_BYTE_ARRAY"}  
 FEW = 24  # bytes that differ in a file of bgfmt's own whose writer's name is damaged
 KEPT = 2  # row groups whose numbers are kept
 MOST_ROWS = 1 << 24  # of a row group
-MOST_A_BYTE = 100  # entries for each byte of the file
+MOST_A_BYTE = 1 << 12  # entries for each byte of the file
+COMPRESSIONS = ("zstd", "none", "snappy", "gzip", "brotli", "lz4")
 MOST_BYTES = 64  # that a number may take once a page is unpacked, beside what every page may
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a file is written: its compression, and the names of its columns; none where it has all of them."""
+
+    compression: str = "zstd"
+    columns: tuple[str, ...] = ()
+
+
+PLAIN = Settings("none")  # of a file that says nothing of it
 
 
 class Parquet(AnyTable):
     name = "parquet"
     title = "Apache Parquet"
     suffixes = (".parquet",)
+    options = (
+        Option(
+            "compression", str, f"{', '.join(COMPRESSIONS)}; zstd unless the table's own file has another"
+        ),
+        Option("columns", str, f"names of the columns to write, with commas between them, beside {NUMBER}"),
+    )
 
     # -- reading ----------------------------------------------------------------------------------------
 
@@ -62,19 +82,42 @@ class Parquet(AnyTable):
             raise TruncatedError(source.name, source.size + 4, source.size, "Parquet file with its footer")
         groups = Groups(source, offset)
         stored = described.Stored(groups.fill)
-        table = described.table_of(groups.facts(), stored, source, groups.refuse)
-        groups.check(table, stored.named(table))
-        return Reading(table, Extent(offset, size))
+        facts = groups.facts()
+        table = described.table_of(facts, stored, source, groups.refuse)
+        settings = groups.settings(json.loads(facts))
+        groups.check(table, stored.named(table), settings)
+        return Reading(replace(table, carried=(*table.carried, settings)), Extent(offset, size))
 
     def info(self, reading: Reading[Table]) -> dict[str, Any]:
-        return {"columns": len(flat.columns(reading.table))}
+        return {"columns": len(_columns(reading.table, _settings(reading.table, {})))}
 
     # -- writing ----------------------------------------------------------------------------------------
 
+    def refusal(self, table: Table, options: Options) -> str | None:
+        settings, names = _settings(table, options), [column.name for column in flat.columns(table)]
+        if settings.compression not in COMPRESSIONS:
+            return f"parquet: compression is {' or '.join(COMPRESSIONS)}, not {settings.compression!r}"
+        unknown = [name for name in settings.columns if name not in names]
+        if unknown:
+            return f"a {table.kind} table has no column {unknown[0]!r} (it has: {', '.join(names)})"
+        return super().refusal(table, options)
+
+    def losses(self, table: Table, options: Options) -> list[str]:
+        settings = _settings(table, options)
+        stored = [column.name for column in flat.columns(table) if column.role == "stored"]
+        readable = not settings.columns or set(stored) <= set(settings.columns)
+        return (
+            []
+            if readable
+            else ["columns of stored numbers are left out, so that bgfmt cannot read the file back"]
+        )
+
     def emit(self, table: Table, sink: Outlet, options: Options) -> None:
         parquet, pyarrow = import_parquet()
-        columns = flat.columns(table)
-        schema = pyarrow.schema([(c.name, _arrow_type(pyarrow, c), False) for c in columns])
+        settings = _settings(table, options)
+        columns = _columns(table, settings)
+        types = [pyarrow.string() if c.role == "id" else pyarrow.from_numpy_dtype(c.dtype) for c in columns]
+        schema = pyarrow.schema([(c.name, kind, False) for c, kind in zip(columns, types, strict=True)])
         looked_up = table.value_tables()  # columns of at most 65,536 different numbers
         small = {
             c.name for c in columns if c.dtype.itemsize <= 2 or (c.role == "value" and c.place in looked_up)
@@ -82,7 +125,7 @@ class Parquet(AnyTable):
         writer = parquet.ParquetWriter(
             Tail(sink),
             schema,
-            compression="none",
+            compression=settings.compression,
             use_dictionary=sorted(small),
             column_encoding={c.name: ENCODINGS.get(c.role, "PLAIN") for c in columns if c.name not in small},
             write_statistics=[NUMBER],
@@ -92,7 +135,11 @@ class Parquet(AnyTable):
             for piece in flat.pieces(table, ENTRIES):
                 arrays = _arrow_arrays(piece, columns)
                 writer.write_table(pyarrow.Table.from_arrays(arrays, schema=schema), piece.size)
-            writer.add_key_value_metadata({FACTS: described.text_of(table, arrays=True)})
+            writer.add_key_value_metadata({FACTS: _text(table, settings)})
+
+    def as_written(self, table: Table) -> tuple[Table, Options]:
+        settings = _settings(table, {})
+        return table, {"compression": settings.compression, "columns": ",".join(settings.columns)}
 
     def audit(self, source: Source, table: Table, extent: Extent) -> Iterator[Fault]:
         """The file is compared with what this version of pyarrow writes for the same numbers.
@@ -110,7 +157,7 @@ class Parquet(AnyTable):
             found = f"one by {groups.writer[:60]!r}"
             yield Fault(extent.offset, extent.size, "Parquet layout", "a file written by bgfmt", found)
         else:
-            wrong = groups.wrong_columns(table)
+            wrong = groups.wrong_columns(table, _columns(table, _settings(table, {})))
             if wrong:
                 found = f"others in {', '.join(wrong)}"
                 yield Fault(
@@ -118,6 +165,28 @@ class Parquet(AnyTable):
                 )
         for text in records.unknown(table):
             yield Fault(extent.offset, extent.size, FACTS, "what a program writes", text)
+
+
+def _settings(table: Table, options: Options) -> Settings:
+    """As the options say, else as the table's own file has it."""
+    own, columns = table.record(Settings) or Settings(), options.get("columns")
+    names = own.columns if columns is None else tuple(filter(None, map(str.strip, columns.split(","))))
+    return Settings(options.get("compression") or own.compression, names)
+
+
+def _columns(table: Table, settings: Settings) -> list[Flat]:
+    names = {NUMBER, *settings.columns}
+    return [c for c in flat.columns(table) if not settings.columns or c.name in names]
+
+
+def _text(table: Table, settings: Settings) -> bytes:
+    """What describes the table, and how the file is written where that is not plain."""
+    text = json.loads(described.text_of(table, arrays=True))
+    if settings.compression != PLAIN.compression:
+        text["compression"] = settings.compression
+    if settings.columns:
+        text["columns"] = list(settings.columns)
+    return json.dumps(text).encode()
 
 
 def import_parquet() -> tuple[Any, Any]:
@@ -129,10 +198,6 @@ def import_parquet() -> tuple[Any, Any]:
         text = "Parquet files need pyarrow, which is not installed: pip install pyarrow"
         raise MissingExtraError(text, "pip install pyarrow") from None
     return pyarrow.parquet, pyarrow
-
-
-def _arrow_type(pyarrow: Any, column: Flat) -> Any:
-    return pyarrow.string() if column.role == "id" else pyarrow.from_numpy_dtype(column.dtype)
 
 
 def _arrow_arrays(piece: flat.Piece, columns: list[Flat]) -> list[Any]:
@@ -153,13 +218,14 @@ class Groups:
     """The row groups of a file, and what its footer says."""
 
     def __init__(self, source: Source, offset: int) -> None:
-        parquet, _ = import_parquet()
+        parquet, pyarrow = import_parquet()
         self.source, self._offset = source, offset
         self._kept: OrderedDict[int, tuple[list[str], Any]] = OrderedDict()
         self._lock = Lock()
-        view = source.buffer[offset : source.size] if isinstance(source.buffer, memoryview) else None
+        at_hand = isinstance(source.buffer, memoryview)
+        file = pyarrow.BufferReader(source.buffer[offset:]) if at_hand else SourceFile(source, offset)
         try:
-            self._file = parquet.ParquetFile(SourceFile(source, offset) if view is None else _buffer(view))
+            self._file = parquet.ParquetFile(file)
             self._meta = self._file.metadata
             self.writer = str(self._meta.created_by or "")
             self.keys = {key.decode(errors="replace") for key in self._meta.metadata or {}}
@@ -169,7 +235,7 @@ class Groups:
         except BgfmtError:
             raise
         except Exception as error:  # pyarrow raises errors of many kinds for damaged files
-            raise self.refuse("a Parquet file", _line(error)) from None
+            raise self.refuse("a Parquet file", described.in_a_line(error)) from None
         if any(not 0 <= size <= MOST_ROWS for size in sizes):
             raise self.refuse(f"row groups of up to {MOST_ROWS:,} rows", max(sizes))
         self._begins = [0, *accumulate(sizes)]
@@ -187,17 +253,26 @@ class Groups:
             raise self.refuse(f"metadata {FACTS!r} that describe the table", "none")
         return bytes(found)
 
-    def check(self, table: Table, stored: list[Flat]) -> None:
+    def settings(self, text: dict[str, Any]) -> Settings:
+        """How the text that describes the table says that the file is written."""
+        compression, columns = text.get("compression", PLAIN.compression), text.get("columns", [])
+        if compression not in COMPRESSIONS or not isinstance(columns, list):
+            raise self.refuse(
+                "a compression and a list of columns", f"{compression!r:.40} and {columns!r:.40}"
+            )
+        return Settings(compression, tuple(map(str, columns)))
+
+    def check(self, table: Table, stored: list[Flat], settings: Settings) -> None:
         """CorruptError unless rows and columns are those of the table."""
         if self._begins[-1] != table.entries:
             raise self.refuse(f"{table.entries:,} rows", f"{self._begins[-1]:,}")
         for name in (NUMBER, *(column.name for column in stored)):
             if name not in self.columns:
-                raise self.refuse(f"a column {name}", "none")
+                own = ", since it was written with some columns alone" if settings.columns else ""
+                raise self.refuse(f"a column {name}", f"none{own}")
 
-    def wrong_columns(self, table: Table) -> list[str]:
+    def wrong_columns(self, table: Table, columns: list[Flat]) -> list[str]:
         """Names of the columns that hold anything else than what is written of the table."""
-        columns = flat.columns(table)
         if list(self.columns) != [column.name for column in columns]:
             return sorted(set(self.columns) ^ {column.name for column in columns}) or ["their order"]
         wrong: dict[str, None] = {}
@@ -217,7 +292,7 @@ class Groups:
             tables = [self._group(k, list(self.columns)) for k in groups]
             return pyarrow.concat_tables(tables).slice(first - self._begins[groups[0]], stop - first)
         except pyarrow.ArrowException as error:
-            raise self.refuse("columns of one type", _line(error)) from None
+            raise self.refuse("columns of one type", described.in_a_line(error)) from None
 
     def fill(self, first: int, out: NDArray[Any], names: list[str]) -> None:
         """The numbers of these columns, of `len(out)` entries from one on."""
@@ -250,7 +325,7 @@ class Groups:
             except BgfmtError:
                 raise
             except Exception as error:
-                raise self.refuse(f"row group {k}", _line(error)) from None
+                raise self.refuse(f"row group {k}", described.in_a_line(error)) from None
             numbers = self._numbers(found, NUMBER, slice(0, rows), np.dtype(np.int64))
             first = self._begins[k]
             if len(numbers) != rows or not np.array_equal(numbers, np.arange(first, first + rows)):
@@ -279,13 +354,3 @@ def _bytes_of(array: Any) -> tuple[str, bytes]:
     if str(array.type) == "string":
         return "string", "\n".join(array.to_pylist()).encode()
     return str(array.type), array.to_numpy(zero_copy_only=False).tobytes()
-
-
-def _buffer(view: memoryview) -> Any:
-    import pyarrow as pa
-
-    return pa.BufferReader(pa.py_buffer(view))
-
-
-def _line(error: Exception) -> str:
-    return " ".join(str(error).split())[:200] or type(error).__name__

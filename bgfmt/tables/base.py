@@ -401,33 +401,29 @@ class Numbered(Table):
         if given.ndim == 1 and given.dtype.kind in "iu":
             numbers = given.astype(np.int64, copy=False)
             if numbers.size and (numbers.min() < 0 or numbers.max() >= self.positions):
-                bad = int(((numbers < 0) | (numbers >= self.positions)).argmax())
-                raise NotCoveredError(
-                    f"row {bad}: position number {numbers[bad]} is not in 0..{self.positions - 1}"
-                )
+                row = int(((numbers < 0) | (numbers >= self.positions)).argmax())
+                last = self.positions - 1
+                raise NotCoveredError(f"row {row}: position number {numbers[row]} is not in 0..{last}")
             return numbers
         if given.ndim != 2 or given.dtype.kind not in "iu":
-            raise PositionError(
-                f"sides need counts of shape (N, points) or numbers of shape (N,), not {given.shape}"
-            )
+            shapes = "counts of shape (N, points) or numbers of shape (N,)"
+            raise PositionError(f"sides need {shapes}, not {given.shape}")
         return self._rank(given)
 
     def _rank(self, given: NDArray[Any]) -> NDArray[np.int64]:
-        if given.shape[1] > self.points:
-            beyond = given[:, self.points :].any(axis=1)
-            if beyond.any():
-                row = int(beyond.argmax())
-                raise NotCoveredError(f"row {row} has a chequer beyond point {self.points}")
-            given = given[:, : self.points]
-        elif given.shape[1] < self.points:
+        beyond = given[:, self.points :].any(axis=1)
+        if beyond.any():
+            raise NotCoveredError(f"row {int(beyond.argmax())} has a chequer beyond point {self.points}")
+        given = given[:, : self.points]
+        if given.shape[1] < self.points:
             given = np.pad(given, ((0, 0), (0, self.points - given.shape[1])))
         numbers = np.empty(len(given), np.int64)
         for start in range(0, len(given), CHUNK):
             numbers[start : start + CHUNK] = board.rank_array(given[start : start + CHUNK])
         if numbers.size and numbers.max() >= self.positions:
-            bad = int((numbers >= self.positions).argmax())
+            row = int((numbers >= self.positions).argmax())
             raise NotCoveredError(
-                f"row {bad} has {given[bad].sum()} chequers, the table covers {self.chequers}"
+                f"row {row} has {given[row].sum()} chequers, the table covers {self.chequers}"
             )
         return numbers
 

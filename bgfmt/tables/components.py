@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from bgfmt.errors import NotCoveredError
 from bgfmt.game.board import Position, Side
-from bgfmt.tables.base import Answer, ArrayRule, Column, Listing, Table
+from bgfmt.tables.base import ArrayRule, Column, Listing, Table
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -35,17 +35,10 @@ class Components(Table):
     def covers(self, asked: Side | Position) -> str | None:
         return f"a {self.kind} file holds no positions to look up"
 
-    def number(self, asked: Side | Position) -> int:
+    def number(self, *_: Any, **__: Any) -> Any:
         raise NotCoveredError(f"a {self.kind} file holds no positions to look up")
 
-    def asked(self, number: int) -> Side | Position:
-        raise NotCoveredError(f"a {self.kind} file holds no positions to look up")
-
-    def lookup(self, asked: Side | Position) -> Answer:
-        raise NotCoveredError(f"a {self.kind} file holds no positions to look up")
-
-    def lookup_many(self, us: Any, them: Any = None, *, column: str | None = None) -> NDArray[Any]:
-        raise NotCoveredError(f"a {self.kind} file holds no positions to look up")
+    asked = lookup = lookup_many = number
 
     @property
     def columns(self) -> tuple[Column, ...]:

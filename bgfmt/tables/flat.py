@@ -83,8 +83,8 @@ class Piece:
         return self.table.counts(np.arange(self.rows.start, self.rows.stop))
 
     def arrays(self, columns: list[Flat]) -> Iterator[Array]:
-        """The columns, (size,) each in its own dtype; Position IDs as (size, 14) letters in uint8."""
-        values = self.table.flat_values(self.numbers, self.block)
+        """Some of the columns in order, (size,) each in its own dtype; Position IDs as (size, 14) uint8 letters."""
+        values = enumerate(self.table.flat_values(self.numbers, self.block))
         for column in columns:
             if column.role == "number":
                 yield self.numbers
@@ -100,7 +100,8 @@ class Piece:
                 flat = rows.reshape(*rows.shape[: self.table.sides], -1)[..., column.place]
                 yield np.ascontiguousarray(flat).reshape(-1).astype(column.dtype, copy=False)
             else:
-                yield next(values).astype(column.dtype, copy=False)
+                value = next(value for place, value in values if place == column.place)
+                yield value.astype(column.dtype, copy=False)
 
     def _ids(self) -> NDArray[np.uint8]:
         from bgfmt.game.identifiers.gnubg_id import write_pair_ids

@@ -33,11 +33,12 @@ MOST_BYTES = 2 << 30
 class Mended:
     """A candidate put right: all its bytes, and how many entries had to change.
 
-    left_over : bytes of the damaged file that it would leave over, where they are not another database. least : the
-    part that has to be right already.
+    taken : bytes of the damaged file that it stands for. left_over : bytes of that file that it would leave over,
+    where they are not another database. least : the part that has to be right already.
     """
 
     data: bytes
+    taken: int
     changed: int
     entries: int
     how: str
@@ -74,7 +75,7 @@ def repair(path: PathLike, out: PathLike, force: bool = False) -> Report:
                 break
             kind = VerificationError if pieces or best or reason else UnknownFormatError
             raise kind(f"{name}: not repairable: {_why(best, reason)}")
-        rest = rest[len(best.data) :]
+        rest = rest[best.taken :]
         if best.data in pieces:
             notes.append("a table that was there a second time was left out")
             continue
@@ -159,9 +160,11 @@ def mend(form: Format[Any], found: Salvage, data: bytes) -> Mended:
     right, changed = proof_of(found.table).put_right(found.table, thread_count(None))
     memory = MemorySink()
     form.write(right, memory)  # type: ignore[arg-type]
-    after = data[len(memory.data) :]
+    taken = len(data) if form.fills else len(memory.data)
+    after = data[taken:]
     return Mended(
         bytes(memory.data),
+        taken,
         changed,
         right.entries,
         found.how,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from html import escape
 from types import MappingProxyType
@@ -23,7 +23,10 @@ STYLE = (  # of the page of HTML
     "td,th{border:1px solid #bbb;padding:.2em .6em;text-align:left;vertical-align:top}pre{font-size:12px}"
     ".good{color:#060}.bad{color:#a00}"
 )
-FACTS = ("title", "format", "recipe", "rung", "entries", "checked", "wrong", "inherited", "cause", "known_as")
+FACTS = (
+    "title", "format", "recipe", "rung", "entries", "checked", "wrong", "inherited", "cause", "known_as", "sha256",
+    "bgfmt", "date",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -178,7 +181,38 @@ def together(file: str, reports: Sequence[Report]) -> Report:
     )
 
 
-# -- a page of HTML ------------------------------------------------------------------------------------------
+# -- pages of HTML and Markdown ------------------------------------------------------------------------------
+
+
+def markdown(reports: Sequence[Mapping[str, Any]]) -> str:
+    """A page of Markdown for reports as `Report.as_dict` gives them."""
+    return "\n".join(line for report in reports for line in _lines(report))
+
+
+def _lines(report: Mapping[str, Any]) -> Iterator[str]:
+    yield from (
+        f"# {_in_line(report['file'])}",
+        "",
+        f"**{_in_line(report['verdict'])}**",
+        "",
+        "| | |",
+        "|---|---|",
+    )
+    rows = [*_facts(report), *_flat(report["exact"])]
+    yield from (f"| {_in_line(name.replace('_', ' '))} | {_in_line(value)} |" for name, value in rows)
+    yield from ("", *(f"- {_in_line(note)}" for note in report["notes"]), "")
+    for finding in report["findings"]:
+        yield from (f"- {_in_line(finding['message'])}", "")
+        if finding.get("board"):
+            yield from ("```text", finding["board"].rstrip(), "```", "")
+    for part in report.get("parts", ()):
+        yield from _lines(part)
+
+
+def _in_line(value: object) -> str:
+    """Text that Markdown shows as it is, on one line."""
+    text = escape(" ".join(str(value).split()), quote=False)
+    return "".join(f"\\{c}" if c in "\\`*_[]|#" else c for c in text)
 
 
 def html(reports: Sequence[Mapping[str, Any]]) -> str:
@@ -191,9 +225,7 @@ def html(reports: Sequence[Mapping[str, Any]]) -> str:
 def _section(report: Mapping[str, Any]) -> str:
     kind = "bad" if report["exit_code"] else "good"
     lines = [f"<h1>{escape(report['file'])}</h1>", f"<p class='{kind}'>{escape(report['verdict'])}</p>"]
-    facts = [(name, report[name]) for name in FACTS if report[name]]
-    facts += [(f"differences {size}", count) for size, count in report["differences"].items()]
-    lines.append(_table(facts))
+    lines.append(_table(_facts(report)))
     lines += [f"<p>{escape(note)}</p>" for note in report["notes"]]
     if report["exact"]:
         lines += ["<h2>Against the truth</h2>", _table(list(_flat(report["exact"])))]
@@ -205,6 +237,11 @@ def _section(report: Mapping[str, Any]) -> str:
             lines.append(f"<pre>{escape(finding['board'])}</pre>")
     lines += [_section(part) for part in report.get("parts", ())]
     return "\n".join(lines)
+
+
+def _facts(report: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    facts = [(name, report[name]) for name in FACTS if report.get(name)]
+    return facts + [(f"differences {size}", count) for size, count in report["differences"].items()]
 
 
 def _table(rows: Sequence[tuple[str, Any]]) -> str:

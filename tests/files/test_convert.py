@@ -76,7 +76,7 @@ def test_dropping_columns_is_a_loss(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert run(["convert", source, str(tmp_path / "c.bd"), "--cubeless"]) == 2
     assert "--lossy" in capsys.readouterr().err
     assert run(["convert", source, str(tmp_path / "c.bd"), "--cubeless", "--lossy"]) == 0
-    assert capsys.readouterr().err == "lost: the cubeful equities are dropped\n"
+    assert capsys.readouterr().err.startswith("lost: the cubeful equities are dropped\n")
 
 
 def test_further_components_of_a_j_file_are_a_loss(tmp_path: Path) -> None:

@@ -7,8 +7,10 @@ import sqlite3
 import subprocess
 import sys
 import time
+import zipfile
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,11 +21,12 @@ import pytest
 import bgfmt
 from bgfmt import solver
 from bgfmt.cli import run
-from bgfmt.errors import BgfmtError, CapabilityError, CorruptError, FormatError, MissingExtraError
+from bgfmt.errors import BgfmtError, CapabilityError, CorruptError, FormatError, LossError, MissingExtraError
 from bgfmt.files.database import read_source
+from bgfmt.formats.parquet import COMPRESSIONS
 from bgfmt.game.board import Position, Side
 from bgfmt.storage import RangeSource, Source
-from bgfmt.tables import TwoSided, flat
+from bgfmt.tables import TwoSided, flat, same_numbers
 from tests.conftest import GOLDEN
 
 TS = GOLDEN / "gnubg/ts_06x04.bd"
@@ -443,3 +446,80 @@ def test_several_threads_ask_one_sqlite_file(tmp_path: Path) -> None:
         found = list(pool.map(lambda k: np.asarray(rows[k % 30 : k % 30 + 60]), range(60)))
     for k, part in enumerate(found):
         assert np.array_equal(part, table.equities[k % 30 : k % 30 + 60])
+
+
+@pytest.mark.parametrize("compression", COMPRESSIONS)
+def test_parquet_is_compressed_as_asked_and_copied_so(compression: str, tmp_path: Path) -> None:
+    import pyarrow.parquet as pq
+
+    path, copy = tmp_path / "a.parquet", tmp_path / "b.parquet"
+    bgfmt.convert(GOLDEN / "gnubg/ts_06x02.bd", path, compression=compression)
+    metadata = pq.ParquetFile(path).metadata
+    codecs = {metadata.row_group(0).column(k).compression.lower() for k in range(metadata.num_columns)}
+    assert codecs == {"uncompressed" if compression == "none" else compression}
+    bgfmt.convert(path, copy)
+    assert copy.read_bytes() == path.read_bytes()
+    assert bgfmt.verify(path).exit_code == 0
+    bgfmt.convert(path, tmp_path / "back.bd", to="gnubg-ts")
+    assert (tmp_path / "back.bd").read_bytes() == (GOLDEN / "gnubg/ts_06x02.bd").read_bytes()
+
+
+def test_parquet_is_compressed_by_zstd_where_nothing_is_said(tmp_path: Path) -> None:
+    bgfmt.convert(GOLDEN / "gnubg/ts_06x02.bd", tmp_path / "a.parquet")
+    bgfmt.convert(GOLDEN / "gnubg/ts_06x02.bd", tmp_path / "b.parquet", compression="zstd")
+    assert (tmp_path / "a.parquet").read_bytes() == (tmp_path / "b.parquet").read_bytes()
+    with pytest.raises(CapabilityError, match="compression is zstd or none"):
+        bgfmt.convert(GOLDEN / "gnubg/ts_06x02.bd", tmp_path / "c.parquet", compression="zip")
+
+
+def test_parquet_of_some_columns(tmp_path: Path) -> None:
+    import pyarrow.parquet as pq
+
+    source, path = GOLDEN / "gnubg/os_p02.bd", tmp_path / "a.parquet"
+    with pytest.raises(LossError, match="cannot read the file back"):
+        bgfmt.convert(source, path, columns="position_id,epc")
+    bgfmt.convert(source, path, columns="epc, position_id,bearoff_3,", lossy=True)
+    whole = tmp_path / "whole.parquet"
+    bgfmt.convert(source, whole)
+    read, every = pq.read_table(path), pq.read_table(whole)
+    assert read.column_names == ["position_number", "position_id", "epc", "bearoff_3"]
+    assert all(read.column(name).equals(every.column(name)) for name in read.column_names)
+    with pytest.raises(CorruptError, match="written with some columns alone"):
+        bgfmt.open(path)
+    with pytest.raises(CapabilityError, match=r"no column 'ecp' \(it has: .*epc"):
+        bgfmt.convert(source, path, columns="ecp", force=True)
+
+
+def test_parquet_of_stored_columns_is_a_table(tmp_path: Path) -> None:
+    source, path = GOLDEN / "gnubg/ts_06x02.bd", tmp_path / "a.parquet"
+    names = "stored_cubeless,stored_owned,stored_centered,stored_opponent,win"
+    assert bgfmt.convert(source, path, columns=names) == []
+    bgfmt.convert(path, tmp_path / "b.parquet")
+    assert (tmp_path / "b.parquet").read_bytes() == path.read_bytes()
+    assert bgfmt.verify(path).exit_code == 0
+    with bgfmt.open(path) as db, bgfmt.open(source) as own:
+        assert db.info()["columns"] == 6
+        assert same_numbers(db.table, own.table)
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "sqlite", "npz"])
+def test_repair_leaves_nothing_over_of_files_that_others_wrote(suffix: str, tmp_path: Path) -> None:
+    import pyarrow.parquet as pq
+
+    path, fixed = tmp_path / f"a.{suffix}", tmp_path / f"b.{suffix}"
+    bgfmt.convert(GOLDEN / "gnubg/ts_03x03.bd", path)
+    if suffix == "parquet":
+        pq.write_table(pq.read_table(path), path, compression="none", row_group_size=7)
+    elif suffix == "sqlite":
+        with closing(sqlite3.connect(path)) as db:
+            db.execute("PRAGMA page_size=65536")
+            db.execute("VACUUM")
+    else:
+        with zipfile.ZipFile(path) as archive:
+            members = {name: archive.read(name) for name in archive.namelist()}
+        with zipfile.ZipFile(path, "w") as archive:
+            for name, data in members.items():
+                archive.writestr(zipfile.ZipInfo(name), data)
+    report = bgfmt.repair(path, fixed)
+    assert not [note for note in report.notes if "at the end" in note]
+    assert bgfmt.verify(fixed).exit_code == 0

@@ -16,6 +16,8 @@ from hypothesis import strategies as st
 import bgfmt
 from bgfmt import Position, Side, formats
 from bgfmt.errors import CapabilityError, FormatError, HeaderError, TruncatedError, UnknownFormatError
+from bgfmt.formats.gnubg.family import FEW, one_roll
+from bgfmt.formats.gnubg.two_sided import GnubgTwoSided
 from bgfmt.storage import Source, open_source
 from tests.conftest import GOLDEN
 
@@ -111,6 +113,30 @@ def test_content_tells_two_tables_of_one_size_apart(golden: Path, tmp_path: Path
         assert db.table.points == 4
     with bgfmt.open(tmp_path / "n.bd", format="gnubg-ts:points=4") as db:
         assert db.table.chequers == 2
+
+
+def test_one_roll_tells_all_sizes_apart() -> None:
+    """Tables of one length, up to 40 GB, differ in what one roll bears off, but for 1x2 and 2x1."""
+    tables: dict[tuple[object, ...], list[tuple[int, int]]] = {}
+    for facts in GnubgTwoSided().every():
+        size = facts.size
+        assert size is not None
+        if size < 40 << 30:
+            firsts = (one_roll(k, facts.points) for k in range(1, min(facts.shape[0], FEW)))
+            tables.setdefault((size, facts.cubeful, *firsts), []).append((facts.points, facts.chequers))
+    assert [sizes for sizes in tables.values() if len(sizes) > 1] == [[(1, 2), (2, 1)]] * 2
+
+
+@pytest.mark.parametrize("size", ["1x3", "12x2", "13x1", "13x2", "14x2", "16x2", "23x1", "24x1"])
+@pytest.mark.parametrize("options", [[], ["-C"]])
+def test_headerless_files_of_any_number_of_points(
+    size: str, options: list[str], oracle: Callable[[str], str], tmp_path: Path
+) -> None:
+    program, path = oracle("makebearoff"), tmp_path / "t.bd"
+    subprocess.run([program, "-t", size, "-H", *options, "-f", path], check=True, capture_output=True)
+    with bgfmt.open(path) as db:
+        assert (f"{db.table.points}x{db.table.chequers}", db.info()["cubeful"]) == (size, not options)
+        assert db.info()["header"] is False
 
 
 def test_headerless_file_that_fits_two_tables_must_be_described(golden: Path, tmp_path: Path) -> None:

@@ -116,7 +116,6 @@ def test_every_room_keeps_to_its_budget() -> None:
 
 #: modules that may be short, with the reason
 SHORT = {
-    "bgfmt/cli/repair.py": "one command",
     "bgfmt/game/identifiers/ogid.py": "one identifier",
     "bgfmt/jit/lanes.py": "all of LLVM's IR",
     "bgfmt/met/ini.py": "one form of file",

@@ -33,7 +33,7 @@ class GnubgTwoSided(GnubgFormat[TwoSided]):
     # -- reading ----------------------------------------------------------------------------------------
 
     def guess(self, source: Source) -> list[dict[str, Any]]:
-        fitting = [f for f in self.every() if f.size == source.size and f.points <= MAX_PLAIN_POINTS]
+        fitting = [facts for facts in self.every() if facts.size == source.size]
         fitting = [f for f in fitting if fits_two_sided(source.array("<u2", f.shape, 0), f.points)]
         return [{name: getattr(facts, name) for name in self.headerless} for facts in fitting]
 
@@ -87,7 +87,7 @@ class GnubgTwoSided(GnubgFormat[TwoSided]):
     # -- damaged files ----------------------------------------------------------------------------------
 
     def every(self) -> Iterator[HeaderFacts]:
-        for cubeful, points, chequers in product((True, False), range(1, 24), range(1, 16)):
+        for cubeful, points, chequers in product((True, False), range(1, 25), range(1, 16)):
             yield HeaderFacts("TS", points, chequers, cubeful=cubeful)
 
     def in_words(self, facts: HeaderFacts) -> str:

@@ -397,7 +397,8 @@ def test_windows(golden: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     # a program on PATH is asked first: its own folder holds its data
     other = tmp_path / "elsewhere"
     other.mkdir()
-    (other / "gnubg-cli.exe").touch()
+    (other / "gnubg-cli.exe").touch(0o755)
+    monkeypatch.setenv("PATHEXT", ".exe")
     monkeypatch.setenv("PATH", str(other))
     assert folders.place().rest == other
     done = gnubg_slots.install(small(golden, "ts_06x04.bd"), folders.place(), until="digest")
