@@ -41,7 +41,7 @@ def lookup(
     answers: list[dict[str, Any]] = []
     uncovered = 0
     with bgfmt.open(file, part=part or 0, **options.reading(described)) as db:
-        source = {"table": db.name, "max_error": db.table.errors() or None}
+        source = options.origin(db)
         if positions == ("-",):
             return options.each_line(
                 lambda text: [
