@@ -9,7 +9,7 @@ PYTEST := $(BIN)/python -m pytest -n logical --dist worksteal
 # hundreds of tests start Python anew, which should not compile its modules each time
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo check test measure lint style docs fuzz bench clean
+.PHONY: demo check test measure lowest lint style docs fuzz bench clean
 
 demo: .venv/installed
 	@mkdir -p demo
@@ -47,6 +47,13 @@ style: .venv/tested
 
 docs: .venv/installed
 	$(BIN)/python docs/make_reference.py
+
+# The quick part with the lowest versions of the dependencies that pyproject.toml allows.
+lowest:
+	$(PYTHON) -m venv .venv/lowest
+	$(PYTHON) tests/support/lowest.py > .venv/lowest/versions.txt
+	.venv/lowest/bin/pip install --quiet --requirement .venv/lowest/versions.txt --editable .
+	.venv/lowest/bin/python -m pytest -n logical --dist worksteal -m "not slow" $(PYTEST_ARGS)
 
 # An hour of mutations: make fuzz FUZZ_EXAMPLES=100000
 FUZZ_EXAMPLES ?= 100000

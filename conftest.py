@@ -67,13 +67,14 @@ class Kernels:
         self.begin: list[tuple[str, float]] = []
         call = jit.Kernel.__call__
 
-        def recorded(kernel: jit.Kernel, *args: Any, **named: Any) -> Any:
+        def recorded(kernel: Any, *args: Any, **named: Any) -> Any:
             self.called.add(f"{kernel.__module__}.{kernel.__qualname__}")
             return call(kernel, *args, **named)
 
-        jit.Kernel.__call__ = recorded  # type: ignore[method-assign]
-        listener = type("Listener", (event.Listener,), {"on_start": self.start, "on_end": self.end})
-        event.register("numba:compile", listener())
+        jit.Kernel.__call__ = recorded  # type: ignore[method-assign,assignment]
+        listener: Any = type("Listener", (event.Listener,), {"on_start": self.start, "on_end": self.end})
+        register: Any = event.register
+        register("numba:compile", listener())
 
     def start(self, happening: Any) -> None:
         function = happening.data["dispatcher"].py_func

@@ -264,3 +264,23 @@ def test_finer_tables_are_compared_with_gnubgs(tmp_path: Path) -> None:
         assert isinstance(rounded, TwoSided)
         assert way.losses() == []
         assert np.array_equal(np.asarray(rounded.equities), np.asarray(bgfmt.load(TS).arrays()["equities"]))
+
+
+@pytest.mark.parametrize(("form", "numbers"), [("sconyers", "float32"), ("exactbearoff", "24 bits")])
+def test_exact_equities_are_rounded_to_finer_numbers(form: str, numbers: str, tmp_path: Path) -> None:
+    with bgfmt.open(TS) as db:
+        stored = np.asarray(db.table.arrays()["equities"], np.float64)
+    exact = TwoSided(
+        points=6, chequers=3, equities=stored / 32767.5 - 1 + 1e-6 * (stored % 7 - 3), recipe="exact"
+    )
+    exact.equities[0], exact.equities[1:, 0] = 1, -1  # type: ignore[index]
+    bgfmt.save(exact, tmp_path / "e.npz")
+    with pytest.raises(LossError, match=f"rounded to {numbers}"):
+        bgfmt.convert(tmp_path / "e.npz", tmp_path / "out", to=form)
+    lost = bgfmt.convert(tmp_path / "e.npz", tmp_path / "out", to=form, lossy=True)
+    assert lost == [f"the equities are rounded to {numbers}"]
+    with bgfmt.open(tmp_path / "out") as db:
+        error = np.abs(db.table.values(np.arange(exact.entries)) - exact.values(np.arange(exact.entries)))
+    assert 0 < error.max() <= (6.1e-8 if form == "sconyers" else 0.5 / 4_194_000 + 1e-12)
+    with pytest.raises(CapabilityError, match="16-bit integers"):
+        bgfmt.convert(tmp_path / "e.npz", tmp_path / "t.bd", to="gnubg-ts", lossy=True)

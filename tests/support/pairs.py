@@ -6,6 +6,7 @@ table can be had back count as the table.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 from functools import cache
 from pathlib import Path
@@ -39,6 +40,8 @@ def tables() -> dict[str, Table]:
     with bgfmt.open(GOLDEN / "jfile/bgns.ijf") as db:
         means: Any = db.table.cut(3, 4)
     rng = np.random.default_rng(1)
+    exact = np.pad(rng.uniform(-1, 1, (27, 27, 4)), ((0, 0), (1, 0), (0, 0)), constant_values=-1)
+    exact = np.pad(exact, ((1, 0), (0, 0), (0, 0)), constant_values=1)
     found: dict[str, Table] = {
         "one-sided": bgfmt.load(gnubg / "os_p02_g.bd"),
         "one-sided with gammons": os2,
@@ -51,9 +54,7 @@ def tables() -> dict[str, Table]:
         "two-sided, 6 points": ts,
         "two-sided, other points": bgfmt.load(gnubg / "ts_03x03.bd"),
         "two-sided, cubeless": bgfmt.load(gnubg / "ts_03x03_cubeless.bd"),
-        "two-sided, exact": made(
-            TwoSided, 3, 3, {"equities": rng.uniform(-1, 1, (20, 20, 4))}, recipe="exact"
-        ),
+        "two-sided, exact": made(TwoSided, 6, 2, {"equities": exact}, recipe="exact"),
         "hypergammon": bgfmt.load(gnubg / "hyper1.bd"),
         "match score": match_score(3, 2, (3, 5), met.load()),
     }
@@ -94,13 +95,25 @@ def pairs(table: Table) -> list[tuple[str, str]]:
     return list(itertools.permutations(holders(table), 2))
 
 
+def lossy(table: Table) -> list[str]:
+    """The formats that hold a table once something of it is lost."""
+    names = []
+    for name, form in formats.known().items():
+        with contextlib.suppress(CapabilityError):
+            held, lost = prepare(table, form)
+            if lost and form.reads and form.together([held]) is None:
+                names.append(name)
+    return names
+
+
 def page() -> str:
     """The table of the page: a sort of table a line."""
-    lines = ["| table | formats that hold it whole |", "| --- | --- |"]
+    lines = ["| table | formats that hold it whole | with `--lossy` also |", "| --- | --- | --- |"]
     for name, table in tables().items():
-        held = holders(table)
-        links = ", ".join(f"[{form}]({form}.md)" for form in held)
-        lines.append(f"| {name} | {links} |")
+        whole, more = (
+            ", ".join(f"[{form}]({form}.md)" for form in names) for names in (holders(table), lossy(table))
+        )
+        lines.append(f"| {name} | {whole} | {more} |")
     every = [frozenset(pair) for table in tables().values() for pair in pairs(table)]
     lines += ["", f"That makes {len(set(every))} pairs of formats."]
     return "\n".join(lines)

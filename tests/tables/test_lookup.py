@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import bgfmt
 from bgfmt import Position, Side
-from bgfmt.errors import ClosedError, NotCoveredError, PositionError
+from bgfmt.errors import CapabilityError, ClosedError, NotCoveredError, PositionError
 from bgfmt.game.board import count, unrank_array
 from tests.conftest import GOLDEN
 
@@ -75,6 +75,35 @@ def test_every_kind_answers(name: str) -> None:
         asked = Position(Side(1), Side(0, 0, 1) if name != "hyper1" else Side(0, 1)) if two else Side(2, 1)
         assert db.lookup(asked).as_dict()
         assert db.get(Side(*[1] * 15) if not two else Position(Side(*[1] * 15), Side(1))) is None
+
+
+@pytest.mark.parametrize("path", sorted((GOLDEN / "gnubg").glob("*.bd")), ids=lambda path: path.stem)
+def test_every_column_is_answered_of_many(path: Path) -> None:
+    """Rows in any order, some twice: each column that `columns` lists, and a misspelt one is named."""
+    if path.stem.endswith("H"):
+        pytest.skip("no header")
+    with bgfmt.open(path) as db:
+        table = db.table
+        numbers = np.random.default_rng(1).integers(0, table.entries, 20)
+        numbers = np.append(numbers, numbers[::-1])
+        asked = np.divmod(numbers, table.positions) if table.sides == 2 else (numbers,)
+        ascending, back = np.unique(numbers, return_inverse=True)
+        values = table.values(ascending)[back]
+        for k, column in enumerate(table.columns):
+            found = db.lookup_many(*asked, column=column.name)
+            assert np.allclose(found, values[:, k], rtol=0, atol=1e-6), column.name
+            assert table.answers(column.name) == [column.name]
+            assert db.lookup_many(*(side[:0] for side in asked), column=column.name).shape == (0,)
+        with pytest.raises(CapabilityError, match=f"no column 'epcs' .it has: .*{table.columns[-1].name}"):
+            db.lookup_many(*asked, column="epcs")
+
+
+def test_a_column_that_the_file_leaves_out_is_said() -> None:
+    with (
+        bgfmt.open(GOLDEN / "gnubg/os_p03_g.bd") as db,
+        pytest.raises(CapabilityError, match="no column 'gammon'"),
+    ):
+        db.lookup_many([Side(1)], column="gammon")
 
 
 def test_what_is_not_covered(golden: Path) -> None:

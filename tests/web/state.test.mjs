@@ -52,6 +52,14 @@ test("identifiers survive an address", () => {
   assert.equal(fromAddress("?p=XGID=-DCA------------------bcc-:1:1:1:52:0:0:0:0:10&cube=centered&roll=66").state.cube, "centered");
 });
 
+test("a bare Position ID forgets dice, cube and score; counts do not", () => {
+  const before = { ...of("0,1/1"), dice: [6, 1], cube: "owned", away: [3, 5] };
+  const { dice, cube, away } = read("CgAAEAEAAAAAAA", before);
+  assert.deepEqual([dice, cube, away], [[null, null], "centered", null]);
+  assert.deepEqual(read("0,1/1,1", before).away, [3, 5]);
+  assert.deepEqual(read("1 1", before).dice, [6, 1]);
+});
+
 test("plays and swaps turn the board round", () => {
   const state = { ...of("0,1,0,0,1/0,1,1"), dice: [6, 1], cube: "owned", away: [3, 5] };
   const next = played(state, "1 0 0 0 0 0 / 0 1 1 0 0 0");

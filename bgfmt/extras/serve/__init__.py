@@ -6,11 +6,11 @@ these modules but the two commands. A request meets them in this order:
 server      the socket, the signals; deadlines and limits of connections
 door        Host, CORS, headers, counters, the log: what every answer passes through
 app         the routes, and the tables themselves by byte range
-parameters  the parameters of a question, checked
+parameters  the settings of the service, and the parameters of a question, checked
 bulk        many questions at once
 answers     from a question to the adviser's answer, as plain values
 wildbg      two routes in wildbg's shape, by the same adviser
-work        threads, bounded
+work        threads, shared by clients, and the one calculation at a time
 holdings    the tables served, with names, fingerprints and files
 refusals    every error as the one body that all routes share
 openapi     the description of all this for programs

@@ -62,7 +62,8 @@ class Answers:
         Refusal for everything that has no answer.
         """
         try:
-            asked = replace(asked, position=self._text(asked))
+            if (text := self._text(asked)) != asked.position:
+                asked = replace(asked, position=text)
             if route == "lookup":
                 return self.lookup(asked), True
             answer, settled = getattr(self, route)(asked)
@@ -143,7 +144,7 @@ class Answers:
             sections = {"cube": self.cube} | sections
         if roll:
             sections["play"] = self.play
-        answers: dict[str, Any] = {}
+        answers: dict[str, Any] = dict.fromkeys(("cube", "race", "play"))
         settled = True
         for name, answer in sections.items():
             try:
@@ -151,35 +152,23 @@ class Answers:
                 settled &= sure
             except NotCoveredError as error:
                 missing[name] = " ".join(str(error).split())
-        if not answers:
+        if not any(answers.values()):
             raise NotCoveredError(missing["cube" if isinstance(one, Position) else "race"])
         usual = "mean" if isinstance(one, Side) else "money" if state.money else "match"
         roll = _roll(roll)
+        owner = asked.cube or state.owner
         question = ProbeQuestion(
-            position=asked.position,
-            roll=roll,
-            cube=asked.cube or state.owner,
-            measure=asked.measure or usual,
-            table=asked.table,
+            position=asked.position, roll=roll, cube=owner, measure=asked.measure or usual, table=asked.table
         )
         told = GameState.of(
             state.position,
             None if roll in (None, "all") else (int(roll[0]), int(roll[1])),
-            cube=question.cube,
-            cube_value=state.cube_value,
-            away=state.away,
-            crawford=state.crawford,
-            jacoby=state.jacoby,
+            cube=owner,
+            **{name: getattr(state, name) for name in ("cube_value", "away", "crawford", "jacoby")},
             beavers=state.beavers is not False,  # as they are played where nothing is said
         )
-        probe = ProbeAnswer(
-            question=question,
-            position=questions.describe(one, told),
-            cube=answers.get("cube"),
-            race=answers.get("race"),
-            play=answers.get("play"),
-            not_covered=missing,
-        )
+        about = questions.describe(one, told)
+        probe = ProbeAnswer(question=question, position=about, not_covered=missing, **answers)
         return probe, settled
 
     def warm(self) -> None:

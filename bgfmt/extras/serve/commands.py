@@ -20,22 +20,26 @@ LIMITS = {
     "connections": (1, "Open connections."),
     "waiting": (1, "Questions of one client that may wait."),
     "share": (1, "Threads that one client may use at once (default: all but one)."),
-    "calculation": (
-        1,
-        "Seconds of calculation a minute for one client (default: 30, on this machine no limit).",
-    ),
+    "calculation": (1, "Seconds of calculation a minute for one client (default: 30, here no limit)."),
 }
 
 
 def _limits(function: F) -> F:
     """An option for each of `LIMITS`."""
     for name, (least, about) in reversed(LIMITS.items()):
-        switch, default = "--" + name.replace("_", "-"), getattr(Settings, name)
-        number = click.IntRange(least)
-        function = click.option(
-            switch, type=number, default=default, show_default=default is not None, help=about
-        )(function)
+        typed: dict[str, Any] = {"type": click.IntRange(least), "default": getattr(Settings, name)}
+        shown = typed["default"] is not None
+        switch = "--" + name.replace("_", "-")
+        function = click.option(switch, show_default=shown, help=about, **typed)(function)
     return function
+
+
+def _several(
+    switch: str, name: str, metavar: str, about: str, check: Callable[..., Any] = options.plain
+) -> Callable[[F], F]:
+    """An option that may be given several times."""
+    about += " (repeatable)."
+    return click.option(switch, name, multiple=True, metavar=metavar, callback=check, help=about)
 
 
 def _origins(_: click.Context, option: click.Parameter, origins: tuple[str, ...]) -> tuple[str, ...]:
@@ -48,29 +52,9 @@ def _origins(_: click.Context, option: click.Parameter, origins: tuple[str, ...]
 @click.command()
 @click.argument("databases", nargs=-1, metavar="[DB...]")
 @options.address_options(8753)
-@click.option(
-    "--cors",
-    "origins",
-    multiple=True,
-    metavar="ORIGIN",
-    callback=_origins,
-    help="Origin whose pages may ask, or '*' (repeatable).",
-)
-@click.option(
-    "--allow-host",
-    multiple=True,
-    metavar="NAME",
-    callback=options.plain,
-    help="Name of this server to answer to (repeatable).",
-)
-@click.option(
-    "--no-download",
-    "download",
-    is_flag=True,
-    flag_value=False,
-    default=True,
-    help="Do not hand out the tables themselves.",
-)
+@_several("--cors", "origins", "ORIGIN", "Origin whose pages may ask, or '*'", _origins)
+@_several("--allow-host", "allow_host", "NAME", "Name of this server to answer to")
+@click.option("--no-download", is_flag=True, help="Do not hand out the tables themselves.")
 @click.option(
     "--settle",
     type=click.IntRange(0),
@@ -80,14 +64,7 @@ def _origins(_: click.Context, option: click.Parameter, origins: tuple[str, ...]
     "table has an answer).",
 )
 @_limits
-@click.option(
-    "--proxy",
-    "proxies",
-    multiple=True,
-    metavar="ADDRESS",
-    callback=options.plain,
-    help="Proxy whose X-Forwarded-For says who asks (repeatable).",
-)
+@_several("--proxy", "proxies", "ADDRESS", "Proxy whose X-Forwarded-For says who asks")
 @click.option("--quiet", is_flag=True, help="Do not log requests.")
 @options.as_option
 def serve(
@@ -95,6 +72,7 @@ def serve(
     host: str,
     port: int,
     allow_host: tuple[str, ...],
+    no_download: bool,
     quiet: bool,
     described: str | None,
     **settings: Any,
@@ -119,7 +97,7 @@ def serve(
 
     hosts = server.hosts_of(host, tuple(name.lower() for name in allow_host))
     with Holdings.open(databases or _standing(), **options.reading(described)) as holdings:
-        told = Settings(hosts=hosts, **settings)
+        told = Settings(hosts=hosts, download=not no_download, **settings)
         server.serve(holdings, told, host=host, port=port, say=click.echo, quiet=quiet)
 
 

@@ -8,7 +8,9 @@ import secrets
 import sys
 import time
 import traceback
+from collections import defaultdict
 from collections.abc import Callable, Iterable
+from typing import Any
 
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -72,7 +74,7 @@ class Door:
             early = self._refused(scope)
             if early is not None:
                 await answer.error(early)
-            elif self._is_preflight(scope):
+            elif scope["method"] == "OPTIONS" and self._shared(scope):
                 await answer.plain(204, PREFLIGHT)
             else:
                 scope["app"] = self  # Starlette's routes then raise what they have no answer to
@@ -112,20 +114,15 @@ class Door:
     def _shared(self, scope: Scope) -> bool:
         return bool(self.origins) and scope["path"].startswith(("/v1/", "/tables/"))
 
-    def _is_preflight(self, scope: Scope) -> bool:
-        return scope["method"] == "OPTIONS" and self._shared(scope)
-
     def _headers(self, scope: Scope) -> Headers:
         if not self._shared(scope):
             return self._common
         out = [*self._common, (b"access-control-expose-headers", EXPOSED)]
         if "*" in self.origins:
             return [*out, (b"access-control-allow-origin", b"*")]
-        out.append((b"vary", b"Origin"))
-        origin = next((value for name, value in scope["headers"] if name == b"origin"), b"")
-        if origin.decode("latin-1") in self.origins:
-            out.append((b"access-control-allow-origin", origin))
-        return out
+        origin = dict(scope["headers"]).get(b"origin", b"")
+        allowed = [(b"access-control-allow-origin", origin)] * (origin.decode("latin-1") in self.origins)
+        return [*out, (b"vary", b"Origin"), *allowed]
 
 
 def _not_there(scope: Scope, error: HTTPException) -> Refusal:
@@ -199,7 +196,7 @@ def _line(scope: Scope, answer: _Answer, seconds: float) -> str:
     return f"{stamp} {who} {_method(scope)} {said} {answer.status} {answer.sent} {1000 * seconds:.1f} ms"
 
 
-BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, float("inf"))
 #: what is counted: the type for Prometheus, and a sentence
 FAMILIES = {
     "bgfmt_build_info": ("gauge", "The version."),
@@ -217,17 +214,17 @@ class Metrics:
     """What has been asked and answered since the start. Routes are templates, never text of a client."""
 
     def __init__(self, version: str, tables: Iterable[tuple[str, int]]) -> None:
-        self._values: dict[str, dict[str, float]] = {family: {} for family in FAMILIES}
+        #: by family, then by what its name ends in and its labels
+        self._values: dict[str, dict[tuple[Any, ...], float]] = {
+            family: defaultdict(int) for family in FAMILIES
+        }
         self._add("bgfmt_build_info", 1, version=version)
         self._add("bgfmt_not_covered_total", 0)
-        self.in_flight(0)
         for name, size in tables:
             self._add("bgfmt_table_bytes", size, table=name)
 
     def _add(self, family: str, number: float, suffix: str = "", **labels: str | int) -> None:
-        text = ",".join(f'{name}="{_label(str(value))}"' for name, value in labels.items())
-        series = f"{family}{suffix}{{{text}}}" if labels else family
-        self._values[family][series] = self._values[family].get(series, 0) + number
+        self._values[family][suffix, *labels.items()] += number
 
     def in_flight(self, change: int) -> None:
         """Count a request that begins or ends."""
@@ -237,9 +234,9 @@ class Metrics:
         """Count one answer."""
         self._add("bgfmt_requests_total", 1, route=route, method=method, status=status)
         self._add("bgfmt_sent_bytes_total", sent, route=route)
+        times = self._values["bgfmt_request_seconds"]
         for bound in BOUNDS:
-            self._add("bgfmt_request_seconds", seconds <= bound, "_bucket", route=route, le=str(bound))
-        self._add("bgfmt_request_seconds", 1, "_bucket", route=route, le="+Inf")
+            times["_bucket", ("route", route), ("le", bound)] += seconds <= bound
         self._add("bgfmt_request_seconds", seconds, "_sum", route=route)
         self._add("bgfmt_request_seconds", 1, "_count", route=route)
 
@@ -253,9 +250,12 @@ class Metrics:
         out: list[str] = []
         for family, (kind, about) in FAMILIES.items():
             out += [f"# HELP {family} {about}", f"# TYPE {family} {kind}"]
-            out += [f"{series} {value}" for series, value in self._values[family].items()]
+            for (suffix, *labels), value in self._values[family].items():
+                text = ",".join(f'{name}="{_label(label)}"' for name, label in labels)
+                out.append(f"{family}{suffix}{f'{{{text}}}' if text else ''} {value}")
         return "\n".join(out) + "\n"
 
 
-def _label(text: str) -> str:
+def _label(value: str | float) -> str:
+    text = "+Inf" if value == BOUNDS[-1] else str(value)
     return text.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")

@@ -25,6 +25,8 @@ class Holding:
     """One table: `name` as it is asked for, the opened database, its file's descriptor to send bytes from.
 
     fd : None for a table that lies on another server, or in several files.
+    fingerprint : 32 hexadecimal digits of format, size, time of change and some blocks spread over the file; of a
+        table in several files, of the first and of names, sizes and times of change.
     """
 
     name: str
@@ -49,13 +51,8 @@ class Holding:
         out: dict[str, Any] = {"name": self.name, "title": info["title"], "format": info["format"]}
         out |= {key: getattr(table, key) for key in ("kind", "points", "chequers", "positions")}
         out |= {key: info[key] for key in ("cubeful", "gammon", "compressed") if key in info}
-        return out | {
-            "size": self.size,
-            "max_error": self.max_error,
-            "fingerprint": self.fingerprint,
-            "sha256": None,
-            "url": url,
-        }
+        out |= {"size": self.size, "max_error": self.max_error, "fingerprint": self.fingerprint}
+        return out | {"sha256": None, "url": url}
 
 
 class Holdings(list[Holding]):
@@ -114,50 +111,27 @@ def split_name(text: str) -> tuple[str, str]:
 
 def _open(text: str, taken: set[str], reading: dict[str, Any]) -> Holding:
     wanted, path = split_name(text)
-    wanted = legible(wanted)
-    name, k = wanted, 2
+    name, k = legible(wanted), 2
     while name in taken:
-        name, k = f"{wanted}-{k}", k + 1
+        name, k = f"{legible(wanted)}-{k}", k + 1
     database = open_database(path, guard=True, **reading)
+    facts, size, fd = [database.format.name], database.source.size, None
     if is_url(path):
-        size = database.source.size
-        made = hashlib.sha256(f"{database.format.name} {size} {legible(database.name)}".encode())
-        return Holding(name, database, None, size, made.hexdigest()[:32])
-    if is_address(path) or os.path.isdir(path):
-        return _of_many(name, database, path)
-    try:
-        fd = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0))
-    except BaseException:
-        database.close()
-        raise
-    status = os.fstat(fd)
-    fingerprint = _fingerprint(fd, database.format.name, status.st_size, status.st_mtime_ns)
-    return Holding(name, database, fd, status.st_size, fingerprint)
-
-
-def _of_many(name: str, database: Database, path: str) -> Holding:
-    """A table of several files, which are not handed out: its fingerprint is of what the first says of the others,
-    and of names, sizes and times of change."""
-    source = database.source
-    made = hashlib.sha256(database.format.name.encode() + source.bytes(0, min(source.size, BLOCK)))
-    size = source.size
-    if not is_address(path):
-        size = 0
-        for file in sorted(file for file in Path(path).rglob("*") if file.is_file()):
-            status = file.stat()
-            size += status.st_size
-            made.update(
-                f"{file.relative_to(path)} {status.st_size} {status.st_mtime_ns}".encode(
-                    "utf-8", "surrogateescape"
-                )
-            )
-    return Holding(name, database, None, size, made.hexdigest()[:32])
-
-
-def _fingerprint(fd: int, format: str, size: int, changed: int) -> str:
-    """32 hexadecimal digits of format, size, time of change and some blocks spread over the file."""
-    made = hashlib.sha256(f"{format} {size} {changed}".encode())
-    for k in range(BLOCKS):
-        at = max(0, size - BLOCK) * k // (BLOCKS - 1)
-        made.update(system.read_at(fd, BLOCK, at))
-    return made.hexdigest()[:32]
+        facts.append(f"{size} {database.name}")
+    elif is_address(path) or os.path.isdir(path):  # several files, which are not handed out
+        facts.append(database.source.bytes(0, min(size, BLOCK)).hex())
+        files = [] if is_address(path) else sorted(file for file in Path(path).rglob("*") if file.is_file())
+        facts += [f"{file} {file.stat().st_size} {file.stat().st_mtime_ns}" for file in files]
+        size = sum(file.stat().st_size for file in files) or size
+    else:
+        try:
+            fd = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0))
+        except BaseException:
+            database.close()
+            raise
+        size = os.fstat(fd).st_size
+        places = [max(0, size - BLOCK) * k // (BLOCKS - 1) for k in range(BLOCKS)]
+        facts += [f"{size} {os.fstat(fd).st_mtime_ns}"]
+        facts += [hashlib.sha256(system.read_at(fd, BLOCK, at)).hexdigest() for at in places]
+    fingerprint = hashlib.sha256(os.fsencode("\n".join(facts))).hexdigest()[:32]
+    return Holding(name, database, fd, size, fingerprint)

@@ -211,15 +211,8 @@ def document(settings: Settings, names: Sequence[str]) -> Schema:
     for path, answer, needed in foreign:
         responses = _responses(_content({JSON: ref(answer)}), 400, 404, kept=True, errors="Foreign")
         add(path, "wildbg's question of that name", responses, *needed, *_more(**board))
-    limits = {
-        "max_rows": settings.max_rows,
-        "max_body": settings.max_body,
-        "connections": settings.connections,
-        "head_bytes": 32 << 10,
-        "head_seconds": 15,
-        "body_seconds": 30,
-        "text_characters": MOST_TEXT,
-    }
+    limits = {name: getattr(settings, name) for name in ("max_rows", "max_body", "connections")}
+    limits |= {"head_bytes": 32 << 10, "head_seconds": 15, "body_seconds": 30, "text_characters": MOST_TEXT}
     return {
         "openapi": "3.1.0",
         "info": {

@@ -14,7 +14,8 @@ from pathlib import Path
 from urllib.parse import quote, urlsplit
 
 from bgfmt.errors import CapabilityError, OutputExistsError
-from bgfmt.extras.serve.holdings import Holdings, legible
+from bgfmt.extras.serve.holdings import Holding, Holdings, legible
+from bgfmt.formats.gnubg import SIZE, read_header
 from bgfmt.storage import is_url, system
 from bgfmt.storage.publish import new_folder, settle
 
@@ -128,9 +129,22 @@ def write(
             if link.name in taken:
                 raise CapabilityError(f"two tables are called {link.name!r}")
             taken.add(link.name)
+        for one in holdings:
+            _check_readable(one)
         with new_folder(target, force=True) as made, system.said_of(target):
             _fill(made, holdings, databases, links, title)
     return sum(one.stat().st_size for one in target.rglob("*") if one.is_file())
+
+
+def _check_readable(held: Holding) -> None:
+    """CapabilityError for a table that the page's own reader, plugins/js, does not read."""
+    head = read_header(held.database.source.bytes(0, min(SIZE, held.database.source.size)))
+    if head is None or head.kind == "H":
+        raise CapabilityError(
+            f"{held.name}: the page cannot read this table ({held.database.format.name}); it reads one-sided and "
+            "two-sided databases of gnubg's with their header: `bgfmt convert` writes such a .bd file, and `bgfmt "
+            "serve` answers from every table"
+        )
 
 
 def _fill(made: Path, holdings: Holdings, databases: Sequence[str], links: list[Link], title: str) -> None:

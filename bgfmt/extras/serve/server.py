@@ -276,7 +276,14 @@ def serve(
     server = Server(config, lambda: say(f"bgfmt serves {many} on {address}"))
     sys.setswitchinterval(0.001)  # the compiler lets the others have their turn more often
     service.answers.warm()
-    before = _end_by_signals(server)
+
+    def stop(*_: Any) -> None:
+        server.should_exit = True
+
+    # uvicorn puts its own handlers in place of these while it runs, and then raises the signal once more for them
+    main = threading.current_thread() is threading.main_thread()
+    ends = (signal.SIGINT, signal.SIGTERM) if main else ()
+    before = {number: signal.signal(number, stop) for number in ends}
     try:
         server.run(sockets=[listener])
     finally:
@@ -288,17 +295,3 @@ def serve(
             sys.stdout.flush()
             sys.stderr.flush()
             os._exit(0)
-
-
-def _end_by_signals(server: uvicorn.Server) -> dict[signal.Signals, Any]:
-    """Let SIGINT and SIGTERM end the server, and nothing else; the handlers before.
-
-    uvicorn puts its own handlers in place of these while it runs, and then raises the signal once more for them.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        return {}
-
-    def stop(*_: Any) -> None:
-        server.should_exit = True
-
-    return {one: signal.signal(one, stop) for one in (signal.SIGINT, signal.SIGTERM)}

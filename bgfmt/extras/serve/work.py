@@ -11,6 +11,7 @@ from collections import Counter, deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import ContextVar, copy_context
+from functools import lru_cache
 from typing import Any, TypeVar
 
 from bgfmt.extras.serve.refusals import Refusal
@@ -25,6 +26,7 @@ CALCULATION = 30  # seconds of calculation a minute for a client that is not on 
 RETRY = (("Retry-After", "1"),)
 
 
+@lru_cache(1000)
 def client_of(address: str) -> str:
     """Whose address it is: one of IPv4, or a network of 64 bits of IPv6."""
     with contextlib.suppress(ValueError):

@@ -77,6 +77,24 @@ def test_sites_that_cannot_be(words: list[str], tmp_path: Path, capsys: pytest.C
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("name", ["t.bgts", "t.npz", "t.parquet", "t.sqlite", "hyper1.bd", "headerless.bd"])
+def test_tables_that_the_page_cannot_read_are_refused(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "in" / name
+    path.parent.mkdir()
+    if name in ("hyper1.bd", "headerless.bd"):
+        source = GOLDEN / "gnubg" / {"hyper1.bd": "hyper1.bd", "headerless.bd": "ts_03x03_H.bd"}[name]
+        path.write_bytes(source.read_bytes())
+    else:
+        assert run(["convert", str(TS), str(path)]) == 0
+    capsys.readouterr()
+    assert run(["site", str(tmp_path / "site"), str(OS), str(path)]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert re.search(f"{name}: .*(convert|unknown|--as|layout)", line), line
+    assert not (tmp_path / "site").exists()
+
+
 def test_nothing_is_left_of_a_site_that_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "site").mkdir()
     (tmp_path / "site/kept.txt").write_text("kept")

@@ -3,7 +3,7 @@
 import { board } from "./board.js";
 import { el, one } from "./dom.js";
 import { AskError, connect } from "./source.js";
-import { actionOf, answered, drawCube, drawPlays, drawRace, drawRolls, drawTables, remedy } from "./sections.js";
+import { actionOf, answered, drawCube, drawPlays, drawRace, drawRolls, drawTables, headline, remedy } from "./sections.js";
 import { blank, diceOf, fromAddress, pips, points, put, questionOf, read, rollOf, swapped, textOf, toAddress, total } from "./state.js";
 
 const WAIT = 150; // milliseconds after the last change
@@ -16,6 +16,7 @@ let state = blank();
 let empty = false; // an address that cannot be read: no board is invented
 let asking = null; // aborts the question under way
 let timer = null;
+let failures = 0; // of the network, one after another
 let entry = null; // what is being typed, if the newest entry of the history is due to it
 
 const theBoard = board({
@@ -61,9 +62,7 @@ function load() {
 /** A text that the page itself cannot read: perhaps the server can. */
 async function settle(text, otherwise) {
   try {
-    const { us, them } = await source.read(text);
-    const wide = (side) => [...(side ?? []).slice(0, 24), ...new Array(Math.max(0, 24 - (side?.length ?? 0))).fill(0)];
-    update({ ...state, us: wide(us), them: wide(them) }, { now: true });
+    update(read((await source.read(text)).xgid, state), { now: true });
   } catch {
     otherwise();
   }
@@ -108,21 +107,35 @@ async function answer() {
     if (never) throw new AskError("bad_position", never);
     const found = await source.answer(questionOf(asked), control.signal);
     if (control.signal.aborted) return;
+    failures = 0;
     const reasons = found.probe.not_covered ?? {};
-    if (source.tables.some((t) => t.fingerprint === null)) drawTables(source.tables); // now known, having been opened
-    show(found.probe, found.rolls, (name) => reasons[name] ?? found.why?.message ?? "no table answers");
     const score = asked.away && reasons.cube ? ` The cube and the plays: ${reasons.cube}.` : "";
-    say(answered(found.probe) + score);
+    const failed = source.tables.filter((t) => t.failed).map((t) => ` Not read: ${t.failed}.`);
+    if (failed.length || source.tables.some((t) => t.fingerprint === null)) drawTables(source.tables); // now known, having been opened
+    say(answered(found.probe) + score + failed.join(""));
+    show(found.probe, found.rolls, (name) => reasons[name] ?? found.why?.message ?? "no table answers");
   } catch (error) {
     if (control.signal.aborted) return;
-    const outside = error instanceof AskError && error.code !== "network";
-    const help = error.code === "not_covered" && total(asked.us) ? remedy(asked) : "";
-    const reason = help ? `${error.message}. ${help}` : error.message;
-    show(null, null, () => error.message);
-    say(`${outside ? "Not covered" : "No answer"}: ${reason}`);
-    if (!(error instanceof AskError)) console.error(error);
+    failed(asked, error);
+    if (error.retry || error.code === "network") return; // still busy
   }
   main.setAttribute("aria-busy", "false");
+}
+
+/** Say why there is no answer, and ask again where that can help: after a network failure later each time. */
+function failed(asked, error) {
+  const help = error.code === "not_covered" && total(asked.us) ? remedy(asked) : "";
+  const reason = help ? `${error.message}. ${help}` : error.message;
+  const unanswered = !(error instanceof AskError) || error.code === "network";
+  if (error.retry) say(`Working: ${error.message}`);
+  else say(unanswered ? `No answer: ${reason}${error.code === "network" ? "; asking again" : ""}` : `Not covered: ${reason}`);
+  if (error.retry || unanswered) {
+    const wait = error.retry ?? Math.min(30, 2 ** failures++);
+    if (error.retry || error.code === "network") timer = setTimeout(answer, 1000 * wait);
+    else console.error(error);
+    return; // what is shown stays, and is no answer to what is asked now: the page is busy
+  }
+  show(null, null, () => error.message);
 }
 
 /** Why no table can have a position, whatever tables there are. */
@@ -134,13 +147,20 @@ function hopeless({ us, them }) {
   return points(us) + points(them) > us.length ? "the sides have not passed each other" : "";
 }
 
-function show(probe, rolls, reason) {
+function show(probe, rolls, why) {
+  const told = new Set([one("#status").textContent]);
+  const reason = (name) => { // each reason once
+    const text = why(name);
+    const known = [...told].some((other) => other.includes(text));
+    told.add(text);
+    return known ? null : text;
+  };
   drawCube(state, probe, reason);
   drawPlays(state, probe, reason);
   drawRolls(state, rolls, reason, (roll) => update({ ...state, dice: diceOf(roll) }, { now: true }));
   drawRace(state, probe, reason);
   const action = actionOf(probe?.cube, state.cube);
-  document.title = titled([action?.action, probe?.position.counts ?? (total(state.us) ? textOf(state) : null)]);
+  document.title = titled([headline(action), probe?.position.counts ?? (total(state.us) ? textOf(state) : null)]);
 }
 
 const titled = (parts) => [...parts, source?.title, HEADING].filter(Boolean).join(" · ");
@@ -211,6 +231,12 @@ function listen() {
       else refuse(error.message);
     }
   });
+  box.addEventListener("paste", () => setTimeout(() => one("#ask").requestSubmit())); // once the text is in the box
+  document.addEventListener("paste", (event) => {
+    if (event.target.closest?.("input, select, textarea")) return;
+    box.value = event.clipboardData.getData("text").trim();
+    one("#ask").requestSubmit();
+  });
   box.addEventListener("keydown", (event) => {
     if (event.key !== "Escape") return;
     wrong(null);
@@ -269,12 +295,16 @@ async function copy() {
 build();
 listen();
 load();
-try {
-  source = await connect();
+async function begin() {
+  try {
+    source = await connect();
+  } catch (error) {
+    say(`No answer: ${error.message}; asking again`);
+    setTimeout(begin, 1000 * Math.min(30, 2 ** failures++));
+    return;
+  }
   drawTables(source.tables);
   source.mets.forEach(offer);
   load();
-} catch (error) {
-  say(`No answer: ${error.message}`);
-  main.setAttribute("aria-busy", "false");
 }
+begin();

@@ -11,7 +11,8 @@ const known = (value, decimals) => (value === null || value === undefined ? "not
 const dashed = (roll) => `${roll[0]}-${roll[1]}`;
 
 const body = (id) => one(`#${id} .body`);
-const none = (reason) => el("p", { class: "none" }, `Not covered: ${reason}`);
+/** Why a section is empty; a reason that stands elsewhere already is null. */
+const none = (reason) => el("p", { class: "none" }, reason === null ? "Not covered." : `Not covered: ${reason}`);
 const roughly = (answer) => (answer.approximate ? el("p", { class: "rough" }, "approximate: each side playing its own race") : null);
 const from = (answer) => (answer.table ? el("p", { class: "soft" }, `From ${answer.table}${within(answer)}.`) : null);
 
@@ -52,6 +53,9 @@ export function remedy(state) {
 
 // -- cube ---------------------------------------------------------------------------------------------------------
 
+/** An action in words: at a score where no double is possible, the sentence that says why. */
+export const headline = (action) => (action?.double === "unavailable" ? action.notes[0] : action?.action);
+
 /** The action of the cube chosen, null where there is none. */
 export function actionOf(cube, owner) {
   if (!cube) return null;
@@ -81,7 +85,7 @@ export function drawCube(state, probe, reason) {
   const chances = cube.win === null || cube.win === undefined ? "" : ` Wins ${fixed(100 * cube.win, 2)} %.`;
   return redraw(
     body("action"),
-    el("p", { class: "verdict" }, action.action),
+    el("p", { class: "verdict" }, headline(action)),
     table("Equities", null, there.map(line), "numbers"),
     el("p", {}, sure),
     cube.approximate ? el("p", { class: "rough" }, "approximate") : null,
@@ -176,6 +180,7 @@ export function drawTables(tables) {
     const error = worst(t);
     const said = error === null ? "not known" : error < 1e-9 ? "exact" : bound(error);
     const size = typeof t.size === "number" ? bytes(t.size) : "not known";
+    if (t.failed) return { cells: [t.name, el("span", { class: "wrong" }, `Not read: ${t.failed}`), "", "", size, "", link] };
     return { cells: [t.name, t.kind ?? "not known", String(t.points ?? ""), String(t.chequers ?? ""), size, said, link] };
   });
   const heads = ["Name", "Kind", "Points", "Chequers", "Size", "Greatest error", "File"];

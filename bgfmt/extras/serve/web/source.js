@@ -6,11 +6,15 @@ import * as bgfmt from "./bgfmt.js";
 
 const { BgfmtError, open, parse } = bgfmt;
 
-/** What went wrong, in the codes of the API: "not_covered", "bad_position", ...; "network" for everything else. */
+/**
+ * What went wrong, in the codes of the API: "not_covered", "bad_position", "compiling", ...; "network" for everything
+ * else. `retry`: seconds after which it may go well, where the server says so.
+ */
 export class AskError extends Error {
-  constructor(code, message) {
+  constructor(code, message, retry = null) {
     super(message);
     this.code = code;
+    this.retry = retry;
   }
 }
 
@@ -26,7 +30,8 @@ async function json(path, signal, asked = null) {
     response = await fetch(path, { signal, ...(asked ? post : {}) });
     const body = await response.json();
     if (response.ok) return body;
-    throw new AskError(response.status < 500 ? body.error.code : "network", body.error.message);
+    const retry = Number(response.headers.get("Retry-After")) || null;
+    throw new AskError(response.status < 500 || retry ? body.error.code : "network", body.error.message, retry);
   } catch (error) {
     if (signal?.aborted || error instanceof AskError) throw error;
     const status = response && !response.ok ? ` (${response.status})` : "";
@@ -91,8 +96,10 @@ async function site() {
     if (!opened.has(entry.name)) {
       const opening = open(new URL(entry.url, document.baseURI), { name: entry.name });
       // of a table that lies elsewhere nothing is known before
-      opening.then((t) => Object.assign(entry, { kind: t.kind, points: t.points, chequers: t.chequers, size: t.size })).catch(() => {});
-      opening.catch(() => opened.delete(entry.name)); // asked again next time
+      opening.then((t) => Object.assign(entry, { kind: t.kind, points: t.points, chequers: t.chequers, size: t.size, failed: null })).catch((error) => {
+        entry.failed = error.message;
+        opened.delete(entry.name); // asked again next time
+      });
       opened.set(entry.name, opening);
     }
     return opened.get(entry.name);

@@ -57,6 +57,7 @@ export function read(text, before = blank()) {
   const counts = /^[\d\s,]*\/[\d\s,]*$/.test(said) ? said.split("/").map(side) : null;
   if (counts) return { ...before, us: counts[0], them: counts[1] };
   const found = parse(mended(said));
+  if (!found.cube && /[A-Za-z]{2}/.test(said.replaceAll("bar", ""))) before = blank(); // a bare Position ID is all there is
   const beyond = [found.us, found.them ?? []].some((one) => one[POINTS]);
   if (beyond) throw new PositionError("a chequer on the bar: the page sets points 1 to 24");
   const state = { ...before, us: wide(found.us), them: wide(found.them ?? []) };
