@@ -16,7 +16,7 @@ from bgfmt.analysis.answers import HYPERGAMMON
 from bgfmt.analysis.questions import COUNTS, MET, STATE, one_or_two, parse_away, state_of
 from bgfmt.analysis.shapes import options
 from bgfmt.cli import terminal
-from bgfmt.errors import CapabilityError
+from bgfmt.errors import CapabilityError, PositionError
 from bgfmt.game.board import Position, Side
 
 if TYPE_CHECKING:
@@ -61,11 +61,19 @@ def split(words: tuple[str, ...], *, roll: bool = False) -> Words:
             "say the database files first, if any, then the position" + " and the roll" * roll
         )
     strange = [word for word in rest if not COUNTS.fullmatch(word)]
-    if len(rest) > 1 and strange:
+    if len(rest) > 1 and strange and not _is_position(" ".join(rest)):
         raise click.UsageError(
-            f"{strange[0]!r} is no file or folder, and no part of the counts of a position"
+            f"{strange[0][:40]!r} is no file or folder, and no part of the counts of a position"
         )
     return Words(paths, " ".join(rest), last)
+
+
+def _is_position(text: str) -> bool:
+    """Whether words typed without quotes are a position together, such as `Position ID: ...`."""
+    try:
+        return bool(one_or_two(text))
+    except PositionError:
+        return False
 
 
 def _is_database(word: str) -> bool:

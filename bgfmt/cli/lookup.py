@@ -63,7 +63,7 @@ def lookup(
                 uncovered += 1
                 if as_json:
                     answers.append({"asked": text, "error": options.as_error(error)})
-                say(f"bgfmt: {text}: {error}", err=True)
+                say(f"bgfmt: {' '.join(text[:60].split())}: {error}", err=True)
     if as_json:
         options.echo_json(answers)
     return 1 if uncovered else 0

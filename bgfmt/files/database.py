@@ -261,8 +261,9 @@ def _no_database(source: Source) -> str | None:
     """What bytes that no format reads are, where they are something else that files are taken for, or damaged by."""
     head = bytes(source.buffer[: min(source.size, 1 << 16)])
     text = head[:512].lstrip().lower()
+    own_archive = b".npy" in head or b"bgfmt.json" in head
     for starts, reason in NO_DATABASES.items():
-        if text.startswith(starts) or head.startswith(starts):
+        if not own_archive and (text.startswith(starts) or head.startswith(starts)):
             return reason
     lines = head.count(b"\n")
     if 0 < lines == head.count(b"\r\n") and not head.isascii():
