@@ -195,9 +195,12 @@ def each_line(answer: Callable[[str], Any]) -> int:
     return failed
 
 
-def echo_json(value: Any) -> None:
-    """Print a value as JSON; numpy numbers become plain ones, and what a terminal could obey is escaped."""
-    text = json.dumps(value, indent=2, default=_plain, ensure_ascii=False)
+def echo_json(value: Any, indent: int | None = 2) -> None:
+    """Print a value as JSON, in one line without `indent`; numpy numbers become plain ones.
+
+    What a terminal could obey is escaped.
+    """
+    text = json.dumps(value, indent=indent, default=_plain, ensure_ascii=False)
     click.echo(_OBEYED.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
 
 
