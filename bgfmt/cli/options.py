@@ -13,6 +13,7 @@ import click
 
 if TYPE_CHECKING:
     from bgfmt.errors import OptionError
+    from bgfmt.files.database import Database
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -107,6 +108,11 @@ def truth_or_number(value: str, item: str) -> bool | int:
         return int(value)
     except ValueError:
         raise click.UsageError(f"{item!r}: expected a number, yes or no") from None
+
+
+def origin(db: Database) -> dict[str, Any]:
+    """Where answers of a database come from: its file's name and path, and how far its numbers may err."""
+    return {"table": os.path.basename(db.name), "path": db.name, "max_error": db.table.errors() or None}
 
 
 def echo_written(path: str, **more: Any) -> None:
