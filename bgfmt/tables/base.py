@@ -21,7 +21,7 @@ from bgfmt.errors import CapabilityError, NotCoveredError, PositionError
 from bgfmt.game import board
 from bgfmt.game.board import Position, Side
 from bgfmt.tables.registry import Registry
-from bgfmt.tables.rows import Array, Rows, corner_of_pairs, corner_of_rows
+from bgfmt.tables.rows import Array, Rows, at_random, corner_of_pairs, corner_of_rows
 
 BLOCK_BYTES = 8 << 20
 CHUNK = 1 << 15  # positions handled together, so that what is in hand stays in the processor's cache
@@ -544,6 +544,9 @@ class OfBothSides(Numbered):
             whole = np.asarray(rows[first // n : last // n + 1])
             return whole.reshape(-1, *whole.shape[2:])
         us, them = np.divmod(numbers, n)
+        if isinstance(rows, np.ndarray):
+            with at_random(rows):
+                return rows[us, them]
         pieces = [np.asarray(rows[int(u)])[them[us == u]] for u in np.unique(us)]
         return np.concatenate(pieces)
 

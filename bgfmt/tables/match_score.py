@@ -21,7 +21,7 @@ from bgfmt.errors import NotCoveredError
 from bgfmt.game import board
 from bgfmt.game.board import Position, Side
 from bgfmt.tables.base import ArrayRule, Breach, Column, OfRaces
-from bgfmt.tables.rows import Array, Rows
+from bgfmt.tables.rows import Array, Rows, at_random
 
 A, B, NOBODY = 0, 1, 2
 MAX_AWAY = 64
@@ -228,7 +228,8 @@ class MatchScore(OfRaces):
         return MatchEntry(asked, number, dict(zip(self.names, chances, strict=True)))
 
     def many(self, *numbers: NDArray[np.int64]) -> Array:
-        return self.read("balance", np.asarray(self.balance[numbers]))
+        with at_random(self.balance):
+            return self.read("balance", np.asarray(self.balance[numbers]))
 
     def mwc(self, position: Position, roller: int, cube: Cube) -> float:
         """Match winning chance of the side on roll, which is player a (0) or b (1), rolling without doubling.

@@ -5,13 +5,16 @@ All promise the same: `shape`, `dtype`, `len`, indexing by number or slice along
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import mmap
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[Any]
+AT_HAND = 1 << 28  # bytes of an array that may be read beside the records that are asked for
 
 
 class Rows(Protocol):
@@ -134,6 +137,23 @@ def wrapped(key: Any, size: int) -> NDArray[np.int64]:
     if numbers.size and (numbers.min() < 0 or numbers.max() >= size):
         raise IndexError(f"an index lies outside 0 to {size - 1}")
     return numbers
+
+
+@contextmanager
+def at_random(rows: Rows) -> Iterator[None]:
+    """While the block reads entries in any order, the disk reads their own pages of a large mapped file alone."""
+    base: Any = rows if isinstance(rows, np.ndarray) and rows.nbytes > AT_HAND else None
+    while isinstance(base, np.ndarray):
+        base = base.base
+    mapped = getattr(base, "obj", None)
+    if not isinstance(mapped, mmap.mmap) or not hasattr(mmap, "MADV_RANDOM"):
+        yield
+        return
+    mapped.madvise(mmap.MADV_RANDOM)
+    try:
+        yield
+    finally:
+        mapped.madvise(mmap.MADV_NORMAL)
 
 
 def corner_of_rows(rows: Rows, n: int, numbers: NDArray[np.int64] | None) -> Rows:

@@ -15,7 +15,7 @@ from bgfmt.game import board
 from bgfmt.game.board import Position, Side
 from bgfmt.tables import bounds
 from bgfmt.tables.base import CHUNK, ArrayRule, Breach, Coarser, Column, OfRaces
-from bgfmt.tables.rows import Array, LazyRows, Rows
+from bgfmt.tables.rows import Array, LazyRows, Rows, at_random
 
 EQUITY_COLUMNS = ("cubeless", "owned", "centered", "opponent")
 LABELS = ("Cubeless equity", "Owned cube", "Centered cube", "Opponent owns cube")
@@ -104,7 +104,8 @@ class PairEquities(OfRaces):
         return EQUITY_COLUMNS[: self.equities.shape[2]]
 
     def many(self, *numbers: NDArray[np.int64]) -> Array:
-        return self.decoded(np.asarray(self.equities[numbers]))
+        with at_random(self.equities):
+            return self.decoded(np.asarray(self.equities[numbers]))
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -142,11 +143,12 @@ class TwoSided(PairEquities):
         record = np.uint64 if columns == 4 else np.uint16  # one load a record instead of one a column
         flat = stored.reshape(-1).view(record)
         out = np.empty((len(ours), columns), np.float32)
-        for start in range(0, len(ours), CHUNK):
-            part = slice(start, start + CHUNK)
-            where = ours[part] * n
-            where += theirs[part]
-            out[part] = equities(flat.take(where, mode="clip").view(np.uint16).reshape(-1, columns))
+        with at_random(stored):
+            for start in range(0, len(ours), CHUNK):
+                part = slice(start, start + CHUNK)
+                where = ours[part] * n
+                where += theirs[part]
+                out[part] = equities(flat.take(where, mode="clip").view(np.uint16).reshape(-1, columns))
         return out
 
     def flat_values(self, numbers: NDArray[np.int64], block: dict[str, Array]) -> Iterator[Array]:

@@ -244,7 +244,8 @@ class Climb:
 
     def _step(self, rung: str, db: Database, outcome: Outcome | None) -> tuple[list[Finding], Outcome | None]:
         if rung == "sense":
-            return list(rungs.sense(db.table, self.progress)), outcome
+            sampled = self.sample is not None
+            return list(rungs.sense(db.table, self.progress, sampled=sampled)), outcome
         if rung == "recurrence":
             return self._recurrence(db)
         assert outcome is not None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import tomllib
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -24,6 +25,7 @@ from bgfmt.files.database import Database, read_source
 from bgfmt.formats.base import Apart
 from bgfmt.storage import Source
 from bgfmt.tables import Table
+from bgfmt.tables.rows import at_random
 from bgfmt.verifier.findings import Cause, Finding, Likely, Outcome, Rule
 from bgfmt.verifier.proofs import Locate, nowhere, proof_of
 
@@ -122,11 +124,13 @@ def digest(source: Source) -> Iterator[Finding]:
 # -- sense ---------------------------------------------------------------------------------------------------
 
 
-def sense(table: Table, progress: Callable[[int, int], None] | None = None) -> Iterator[Finding]:
-    """One pass; the first breach of each rule."""
+def sense(
+    table: Table, progress: Callable[[int, int], None] | None = None, *, sampled: bool = False
+) -> Iterator[Finding]:
+    """One pass; the first breach of each rule. sampled : look at some stretches of a large table only."""
     named: set[str] = set()
     alike: dict[str, bool] = {}
-    for rows, block in table.blocks():
+    for rows, block in _stretches(table) if sampled and table.nbytes > LARGE else table.blocks():
         for breach in table.breaches(rows.start, block):
             if breach.rule not in named and breach.bad.any():
                 named.add(breach.rule)
@@ -141,6 +145,25 @@ def sense(table: Table, progress: Callable[[int, int], None] | None = None) -> I
         # the gammon part of a table of few chequers is "off already" throughout
         if same and len(table.arrays()[name]) >= LEAST and len(alike) == 1:
             yield Finding(Rule.SENSE, entry=1, field=f"its {name} are one number throughout")
+
+
+LARGE = 1 << 28  # bytes of a table of which a sample is enough to be quick
+STRETCHES, STRETCH = 256, 1 << 18  # of a sampled table: how many, and bytes of each, a row at least
+
+
+def _stretches(table: Table) -> Iterator[tuple[slice, dict[str, Any]]]:
+    """As `Table.blocks`, evenly spread stretches of the rows, the first and the last among them."""
+    arrays = table.arrays()
+    total = len(next(iter(arrays.values())))
+    size = min(total, max(1, STRETCH * total // table.nbytes))
+    with ExitStack() as reading:
+        for array in arrays.values():
+            reading.enter_context(at_random(array))
+        for start in np.unique(np.linspace(0, total - size, STRETCHES).astype(int)).tolist():
+            rows = slice(start, start + size)
+            yield rows, {name: array[rows] for name, array in arrays.items()}
+            if table.release is not None:
+                table.release()
 
 
 # -- what cannot be read -------------------------------------------------------------------------------------

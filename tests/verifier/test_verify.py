@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
+import mmap
+import os
 import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +19,8 @@ import bgfmt
 from bgfmt import solver
 from bgfmt.cli import run
 from bgfmt.game import board
+from bgfmt.game.board import count
+from bgfmt.verifier import rungs
 from bgfmt.verifier import truth as measured
 from bgfmt.verifier.recurrence import two_sided as recurrence
 from bgfmt.verifier.recurrence.plays import plays
@@ -220,3 +226,35 @@ def test_every_width_of_a_tile() -> None:
                 wrong[us, them, -1] ^= 1
                 found = recurrence.check(replace(table, equities=wrong))
                 assert us * n + them in found.numbers
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="asks which pages of a file are in memory")
+def test_few_entries_of_a_large_file_read_little_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a file with holes, which no one has read before: look-ups at random, and the sampled sense of it."""
+    monkeypatch.setattr("bgfmt.tables.rows.AT_HAND", 0)
+    monkeypatch.setattr("bgfmt.verifier.rungs.LARGE", 0)
+    n = count(6, 9)
+    for use in ("look-ups", "sense"):
+        path = tmp_path / use
+        path.write_bytes(b"gnubg-TS-06-09-1".ljust(39, b"x") + b"\n")
+        os.truncate(path, 40 + 8 * n * n)
+        with bgfmt.open(path) as db:
+            if use == "sense":
+                list(rungs.sense(db.table, sampled=True))
+            else:
+                us, them = np.random.default_rng(1).integers(0, n, (2, 500))
+                db.table.lookup_many(us, them)  # type: ignore[attr-defined]
+        assert pages_in_memory(path) < 0.5 * (path.stat().st_size / mmap.PAGESIZE)
+
+
+def pages_in_memory(path: Path) -> int:
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as mapped:
+        view = np.frombuffer(mapped, np.uint8)
+        pages = np.zeros(-(-len(view) // mmap.PAGESIZE), np.uint8)
+        arguments = (ctypes.c_void_p(a.ctypes.data) for a in (view, pages))
+        start, out = arguments
+        assert ctypes.CDLL(None).mincore(start, ctypes.c_size_t(len(view)), out) == 0
+        del view
+    return int((pages & 1).sum())

@@ -13,6 +13,7 @@ from bgfmt.errors import FormatError, VerificationError
 from bgfmt.game import board
 from bgfmt.storage import Source
 from bgfmt.tables import Table, TwoSided
+from bgfmt.tables.rows import at_random
 from bgfmt.verifier.findings import KEPT, Cause, Finding, Likely, Outcome, Rule
 from bgfmt.verifier.proofs import KnownRecipe, Progress, Proof, Request, shifts
 from bgfmt.verifier.proofs.bits import prove_pairs, sides_of
@@ -207,11 +208,13 @@ def _sampled(table: TwoSided, request: Request) -> Outcome:
     order = np.argsort(numbers % n, kind="stable")
     done = 0
     for part in np.array_split(order, max(1, len(order) // (32 * CLUSTER))):
-        right[part] = contact.expected_at(table, numbers[part])
+        with at_random(table.equities):
+            right[part] = contact.expected_at(table, numbers[part])
         done += len(part)
         if request.progress is not None:
             request.progress(done, len(numbers))
-    stored = np.asarray(table.equities[numbers // n, numbers % n])
+    with at_random(table.equities):
+        stored = np.asarray(table.equities[numbers // n, numbers % n])
     off = np.abs(stored.astype(np.int64) - right)
     bad = np.flatnonzero(off.any(axis=1))
     if not len(bad):
