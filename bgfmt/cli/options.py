@@ -161,7 +161,7 @@ def hint(error: BaseException) -> str:
             return "(--extend-met goes on to 64-away)"
         case errors.LossError():
             return "(--lossy allows it)"
-        case errors.OutputExistsError():
+        case errors.OutputExistsError(replaceable=True):
             return "(--force replaces it)"
         case errors.ScratchError(state="unfinished"):
             return "(--resume goes on from it)"
