@@ -13,6 +13,7 @@ import click
 
 if TYPE_CHECKING:
     from bgfmt.errors import OptionError
+    from bgfmt.files.database import Database
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -109,6 +110,11 @@ def truth_or_number(value: str, item: str) -> bool | int:
         raise click.UsageError(f"{item!r}: expected a number, yes or no") from None
 
 
+def origin(db: Database) -> dict[str, Any]:
+    """Where answers of a database come from: its file's name and path, and how far its numbers may err."""
+    return {"table": os.path.basename(db.name), "path": db.name, "max_error": db.table.errors() or None}
+
+
 def echo_written(path: str, **more: Any) -> None:
     """Print what `bgfmt info --json` says of a file that was made, and `more`."""
     import bgfmt
@@ -162,7 +168,7 @@ def hint(error: BaseException) -> str:
         return "(--extend-met goes on to 64-away)"
     if isinstance(error, LossError):
         return "(--lossy allows it)"
-    if isinstance(error, OutputExistsError):
+    if isinstance(error, OutputExistsError) and error.replaceable:
         return "(--force replaces it)"
     if isinstance(error, ScratchError) and error.state == "unfinished":
         return "(--resume goes on from it)"
