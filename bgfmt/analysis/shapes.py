@@ -17,6 +17,7 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Union, get_arg
 CHANCE = "a number from 0 to 1"  # marks the type of a field
 Chance = Annotated[float, CHANCE]
 Schema = dict[str, Any]
+MOST_TEXT = 400  # characters of a text sent by HTTP
 
 
 # -- an answer as plain values -------------------------------------------------------------------------------
@@ -99,7 +100,8 @@ class QuestionOption:
     """One thing that a question may say.
 
     about : one sentence. choices : the texts or numbers allowed. range : of a number. pattern : what a text matches,
-    and `words` how that is put. metavar : what the command line's help calls the value. kind : str, int or bool.
+    and `words` how that is put. metavar : what the command line's help calls the value. longest : characters of a
+    text sent by HTTP. kind : str, int or bool.
     """
 
     about: str
@@ -108,6 +110,7 @@ class QuestionOption:
     pattern: str = ""
     words: str = ""
     metavar: str | None = None
+    longest: int = MOST_TEXT
     kind: type = str
 
     def read(self, name: str, text: str) -> Any:
@@ -136,8 +139,6 @@ class QuestionOption:
     @property
     def schema(self) -> Schema:
         """The JSON Schema of its value."""
-        from bgfmt.analysis.questions import MOST_TEXT
-
         out: Schema = {"type": {str: "string", int: "integer", bool: "boolean"}[self.kind]}
         if self.choices:
             out["enum"] = list(self.choices)
@@ -146,7 +147,7 @@ class QuestionOption:
         elif self.pattern:
             out["pattern"] = f"^({self.pattern})$"
         elif self.kind is str:
-            out["maxLength"] = MOST_TEXT
+            out["maxLength"] = self.longest
         return out
 
 
