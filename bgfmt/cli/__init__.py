@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 import os
+import re
 import signal
 import sys
 import threading
@@ -119,26 +120,32 @@ def run(arguments: list[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")  # so that every terminal shows any text
+    words = sys.argv[1:] if arguments is None else arguments
+    # an XGID without its word begins as an option does
+    arguments = [re.sub(r"^(?=-[-A-Oa-o]{19,29}:)", "XGID=", word) for word in words]
     code, error = _run(arguments)
     if error is not None:
         from bgfmt.cli import options
 
-        if "--json" in (sys.argv[1:] if arguments is None else arguments):
+        if "--json" in arguments:
             with suppress(OSError):
                 options.echo_json({"error": options.as_error(error)})
         with suppress(OSError):
-            click.echo(f"bgfmt: {options.message_of(error)}", err=True)
+            from bgfmt.cli.terminal import say
+
+            say(f"bgfmt: {options.message_of(error)}", err=True)
     return code
 
 
-def _run(arguments: list[str] | None) -> tuple[int, Exception | None]:
+def _run(arguments: list[str]) -> tuple[int, Exception | None]:
     """The exit code, and the error to report."""
     from bgfmt.errors import BgfmtError, NotCoveredError, VerificationError
 
     if sys.stdout is None:
         return 2, click.ClickException("standard output is closed")
     try:
-        code = cli.main(arguments, prog_name="bgfmt", standalone_mode=False)
+        colour = False if os.environ.get("NO_COLOR") else None
+        code = cli.main(arguments, prog_name="bgfmt", standalone_mode=False, color=colour)
         sys.stdout.flush()
         return (code if isinstance(code, int) else 0), None
     except click.exceptions.NoArgsIsHelpError as error:

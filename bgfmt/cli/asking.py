@@ -15,6 +15,7 @@ import click
 from bgfmt.analysis.answers import HYPERGAMMON
 from bgfmt.analysis.questions import COUNTS, MET, STATE, one_or_two, parse_away, state_of
 from bgfmt.analysis.shapes import options
+from bgfmt.cli import terminal
 from bgfmt.errors import CapabilityError, PositionError
 from bgfmt.game.board import Position, Side
 
@@ -243,10 +244,9 @@ def adviser(
     many : many questions come, none of which may keep the others waiting for long.
     """
     from bgfmt.analysis.sources import ASKED, Limits
-    from bgfmt.cli.terminal import Progress
 
     usual = Limits() if many else replace(ASKED, beside=Limits.beside, rolls=0) if paths else ASKED
-    with opened(paths, described, part) as library, Progress("calculating", " pairs") as progress:
+    with opened(paths, described, part) as library, terminal.Progress("calculating", " pairs") as progress:
         yield engine_adviser(
             library, met_player=met_player or 0, usual=usual, progress=progress, **calculation
         )
@@ -282,7 +282,7 @@ def one_by_one(answer: Callable[[str], Plain]) -> int:
 
 def note(text: str) -> None:
     """One line on stderr about what the answer leaves out."""
-    click.echo(f"bgfmt: {text}", err=True)
+    terminal.say(f"bgfmt: {text}", err=True)
 
 
 def source_line(source: str, table: str | None, max_error: Any) -> str:
@@ -301,7 +301,7 @@ def say(asked: str, answer: Plain, lines: Callable[[], list[str]], aside: list[s
     from bgfmt.cli.options import echo_json
 
     if not as_json:
-        click.echo("\n".join([*lines(), *(f"  {line}" for line in aside)]))
+        terminal.say("\n".join([*lines(), *(f"  {line}" for line in aside)]))
         return
     for line in aside:
         note(line)

@@ -13,6 +13,7 @@ import click
 
 if TYPE_CHECKING:
     from bgfmt.errors import OptionError
+    from bgfmt.files.database import Database
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -109,6 +110,11 @@ def truth_or_number(value: str, item: str) -> bool | int:
         raise click.UsageError(f"{item!r}: expected a number, yes or no") from None
 
 
+def origin(db: Database) -> dict[str, Any]:
+    """Where answers of a database come from: its file's name and path, and how far its numbers may err."""
+    return {"table": os.path.basename(db.name), "path": db.name, "max_error": db.table.errors() or None}
+
+
 def echo_written(path: str, **more: Any) -> None:
     """Print what `bgfmt info --json` says of a file that was made, and `more`."""
     import bgfmt
@@ -146,30 +152,23 @@ def _as_typed(error: OptionError) -> str:
 
 def hint(error: BaseException) -> str:
     """The option of the command line that answers an error, in brackets; empty where there is none."""
-    from bgfmt.errors import (
-        BeyondMetError,
-        FormatNeededError,
-        LossError,
-        OutputExistsError,
-        ScratchError,
-        TooMuchWorkError,
-        UnknownFormatError,
-    )
+    from bgfmt import errors
 
-    if isinstance(error, TooMuchWorkError):
-        return "(--limit N calculates it)"
-    if isinstance(error, BeyondMetError) and not error.extended:
-        return "(--extend-met goes on to 64-away)"
-    if isinstance(error, LossError):
-        return "(--lossy allows it)"
-    if isinstance(error, OutputExistsError):
-        return "(--force replaces it)"
-    if isinstance(error, ScratchError) and error.state == "unfinished":
-        return "(--resume goes on from it)"
-    if isinstance(error, FormatNeededError):
-        return "(--to FORMAT)"
-    if isinstance(error, UnknownFormatError) and error.readings:
-        return f"(--as {error.readings[0]})"
+    match error:
+        case errors.TooMuchWorkError():
+            return "(--limit N calculates it)"
+        case errors.BeyondMetError(extended=False):
+            return "(--extend-met goes on to 64-away)"
+        case errors.LossError():
+            return "(--lossy allows it)"
+        case errors.OutputExistsError(replaceable=True):
+            return "(--force replaces it)"
+        case errors.ScratchError(state="unfinished"):
+            return "(--resume goes on from it)"
+        case errors.FormatNeededError():
+            return "(--to FORMAT)"
+        case errors.UnknownFormatError(readings=(first, *_)):
+            return f"(--as {first})"
     return ""
 
 
@@ -195,9 +194,12 @@ def each_line(answer: Callable[[str], Any]) -> int:
     return failed
 
 
-def echo_json(value: Any) -> None:
-    """Print a value as JSON; numpy numbers become plain ones, and what a terminal could obey is escaped."""
-    text = json.dumps(value, indent=2, default=_plain, ensure_ascii=False)
+def echo_json(value: Any, indent: int | None = 2) -> None:
+    """Print a value as JSON, in one line without `indent`; numpy numbers become plain ones.
+
+    What a terminal could obey is escaped.
+    """
+    text = json.dumps(value, indent=indent, default=_plain, ensure_ascii=False)
     click.echo(_OBEYED.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
 
 
