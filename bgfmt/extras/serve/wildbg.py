@@ -130,4 +130,4 @@ def _whole(text: str | None, name: str, least: int, most: int) -> int:
 
 def refused(refusal: Refusal) -> dict[str, Any]:
     """An error as these two routes say it."""
-    return {"message": refusal.as_dict()["message"], **refusal.body()}
+    return {"message": refusal.body()["error"]["message"], **refusal.body()}
