@@ -15,13 +15,14 @@ from starlette.types import ASGIApp
 
 from bgfmt import __version__, met
 from bgfmt.analysis.questions import QUESTIONS, Question
+from bgfmt.errors import BgfmtError
 from bgfmt.extras.serve import bulk, openapi, page, wildbg
 from bgfmt.extras.serve.answers import Answers
 from bgfmt.extras.serve.door import Door, Metrics, packed
 from bgfmt.extras.serve.holdings import Holding, Holdings
 from bgfmt.extras.serve.openapi import BYTES, JSON, LINES
 from bgfmt.extras.serve.parameters import Settings, from_query, question
-from bgfmt.extras.serve.refusals import Refusal, to_json
+from bgfmt.extras.serve.refusals import Refusal, refusal_of, to_json
 from bgfmt.extras.serve.work import Workers
 from bgfmt.storage import system
 
@@ -185,14 +186,15 @@ class Service:
                 given = from_query(request.scope["query_string"], known)
 
                 async def found() -> tuple[Any, bool]:
-                    value = await self.workers.run(answer, self.answers, given)
+                    value, settled = await self.workers.run(answer, self.answers, given)
                     self.metrics.asked(route, 1)
-                    return value, True
+                    return value, settled
 
                 return await self._reply(request, repr(sorted(given.items())), found)
-            except Refusal as refusal:
+            except (Refusal, BgfmtError) as error:
+                refusal = error if isinstance(error, Refusal) else refusal_of(error)
                 if refusal.status == 503:
-                    raise
+                    raise refusal from None
                 self.metrics.asked(route, 1, refusal.code == "not_covered")
                 return Response(to_json(wildbg.refused(refusal)), refusal.status, NOT_KEPT, JSON)
 
