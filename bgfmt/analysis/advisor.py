@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 EQUAL = 1e-11  # values nearer than this are not told apart
 SURE_LOSS = -1.0 + 1e-6  # a stored cubeless equity of 0 reads as -1 exactly
 Outside = Literal["refuse", "rule"] | rule.OutsideEngine
+Asking = GameState | Position | str  # what is asked about; text is read as `GameState.parse` does
 
 
 class Advisor:
@@ -126,8 +127,9 @@ class Advisor:
 
     # -- one side ----------------------------------------------------------------------------------------
 
-    def race(self, side: Side) -> SideRace:
+    def race(self, side: Side | str) -> SideRace:
         """Rolls, effective pips and wastage of a side, by the best one-sided table that covers it, or calculated."""
+        side = Side.parse(side) if isinstance(side, str) else side
         table = choose.one_sided_for(self.library.tables, side)
         if table is None:
             found = self.sources.side(side)
@@ -181,16 +183,17 @@ class Advisor:
 
     # -- both sides --------------------------------------------------------------------------------------
 
-    def equities(self, state: GameState | Position) -> PositionEquities:
+    def equities(self, state: Asking) -> PositionEquities:
         """Chances and money equities before the roll, whatever the score, by the first source that has them."""
         return self.sources.equities(as_state(state))
 
-    def cube(self, state: GameState) -> CubeAction:
+    def cube(self, state: Asking) -> CubeAction:
         """Whether to double and what to answer, for the cube as it lies; in a match at the score.
 
         Dice are not looked at: the question is that before the roll. With a double pending it is about that double.
         What the rounding of a table could turn is calculated, up to the limit.
         """
+        state = as_state(state)
         hyper = self.sources.hypergammon(state)
         if hyper is None:
             choose.check_race(state.position)
@@ -205,10 +208,11 @@ class Advisor:
         better = self.sources.calculated(state)
         return action if better is None else _action(better, state, settled=True)
 
-    def scores(self, state: GameState, upto: int = 7) -> Grid:
+    def scores(self, state: Asking, upto: int = 7) -> Grid:
         """The cube actions of a position at all scores up to `upto`-away each, with the cube as it lies."""
         from bgfmt.analysis.ondemand import scores_grid
 
+        state = as_state(state)
         return scores_grid(
             state.position,
             upto,
@@ -222,7 +226,7 @@ class Advisor:
 
     # -- plays -------------------------------------------------------------------------------------------
 
-    def plays(self, state: GameState, *, measure: str | None = None) -> RankedPlays:
+    def plays(self, state: Asking, *, measure: str | None = None) -> RankedPlays:
         """All different results of the state's roll, best first; of equal ones the better cubeless, the tidier.
 
         Parameters
@@ -231,6 +235,7 @@ class Advisor:
             "money" (equity with the cube where it lies), "match" (equity at the score, EMG), "cubeless", "mean" or
             "off:n" (see `side_plays`). By default "match" in a match, and "cubeless" where no cube is in use.
         """
+        state = as_state(state)
         position = state.position.check()
         if state.dice is None:
             raise PositionError("no dice: say which roll to play")
@@ -290,12 +295,13 @@ class Advisor:
 
     # -- resignations, and what to do --------------------------------------------------------------------
 
-    def resignation(self, state: GameState) -> Resignation:
+    def resignation(self, state: Asking) -> Resignation:
         """Whether to accept what the player on roll has offered; with nothing offered, whether to resign.
 
         A game is resigned that is certainly lost by exact or two-sided numbers, and only where no gammon can be
         lost. An offer is accepted when playing on could not win more.
         """
+        state = as_state(state)
         return self._accepted(state) if state.resigned else self._resigned(state)
 
     def _accepted(self, state: GameState) -> Resignation:
@@ -339,8 +345,9 @@ class Advisor:
             return none
         return Resignation(source=answer.source, table=answer.table, position=position, offer=1, worth=-1.0)
 
-    def decide(self, state: GameState) -> Decision:
+    def decide(self, state: Asking) -> Decision:
         """What to do in a state, one word or one play; where nothing covers it as `outside` says."""
+        state = as_state(state)
         position = state.position.check()
         if state.kind == "resignation":
             answer = self.resignation(state)

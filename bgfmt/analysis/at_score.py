@@ -234,11 +234,10 @@ def refusal(table: MatchScore, position: Position, score: Score) -> str | None:
     if roller is None:
         mine, other = table.score.away
         return f"the table is of {mine}-away, {other}-away with {table.score.met} ({table.score.digest[:12]})"
-    if score.without_cube and table.score.gammons:
-        return (
-            "a table with fifteen chequers does not answer for the Crawford game, or any other without a cube"
-        )
-    if not score.without_cube and table.score.found_in(roller, _cube(score, roller)) is None:
+    held = not score.without_cube and table.score.found_in(roller, _cube(score, roller)) is not None
+    if not held and table.score.gammons and not score.live(score.state):
+        return "a table with fifteen chequers does not answer for the Crawford game, or another without a live cube"
+    if not held and score.live(score.state):
         return f"the table holds no cube at {score.cube}, {score.owner}"
     return table.covers(position)
 
@@ -269,7 +268,7 @@ def rank_from(table: MatchScore, position: Position, high: int, low: int, score:
             plays.append((side, score.after(0, gain * cube.value)))
             continue
         chance = _chance(table, after, score, other, cube)
-        if not score.without_cube and table.score.may_double(other, cube):
+        if score.live(score.state) and table.score.may_double(other, cube):
             taken = _chance(table, after, score, other, Cube(2 * cube.value, roller))
             chance = max(chance, min(taken, score.after(1, cube.value)))
         plays.append((side, 1 - chance))
@@ -297,7 +296,7 @@ def _cubeless(table: MatchScore, position: Position) -> float:
 
 def _chance(table: MatchScore, position: Position, score: Score, roller: int, cube: Cube) -> float:
     """Match winning chance of the side on roll of `position`, player `roller` of the table, not doubling."""
-    if not score.without_cube:
+    if not score.without_cube and table.score.found_in(roller, cube) is not None:
         return table.mwc(position, roller, cube)
     side = 0 if roller == roller_at(table, score) else 1
     lose, win = score.after(side, -cube.value), score.after(side, cube.value)

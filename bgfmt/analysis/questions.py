@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
 Dice = tuple[int, int]
 COUNTS = re.compile(r"[\d,/]+|bar")  # a part of counts written without quotes
-MOST_TEXT = 400  # characters of a text sent by HTTP
 MOST_SCORE = 64
 POINTS = "(?:0?[1-9]|[1-5][0-9]|6[0-4])"
 
@@ -49,6 +48,7 @@ class Question:
     position: str = option(
         "Counts of one or two sides from the ace point up, the side on roll first, or any identifier.",
         usual="",
+        longest=8000,  # what other programs put on the clipboard
     )
     table: str | None = option("Ask this table only; #N as position (a position number) needs it.")
     roll: str | None = option(
@@ -122,8 +122,9 @@ def read(given: Mapping[str, str], base: Question | None = None) -> Question:
     for name, text in given.items():
         if not text.strip():
             raise ValueError(name, f"{name} is empty")
-        if len(text) > MOST_TEXT:
-            raise ValueError(name, f"{name} has more than {MOST_TEXT} characters")
+        longest = options()[name].longest
+        if len(text) > longest:
+            raise ValueError(name, f"{name} has more than {longest:,} characters")
         try:
             changes[name] = options()[name].read(name, text.strip())
         except ValueError as error:
@@ -155,7 +156,9 @@ def parse_away(text: str) -> tuple[int, int]:
     """The two numbers of "5-9"."""
     match = re.fullmatch(r"(\d{1,4})(?:\s*+[-,:]\s*+|\s++)(\d{1,4})", text.strip())
     if not match:
-        raise PositionError(f"a score is the points both need, the side on roll first, as 5-9, not {text!r}")
+        raise PositionError(
+            f"a score is the points both need, the side on roll first, as 5-9, not {text[:20]!r}"
+        )
     return int(match[1]), int(match[2])
 
 
@@ -173,7 +176,7 @@ def state_of(
     from bgfmt.game.identifiers import parse
 
     if isinstance(one_or_two(text), Side):
-        raise PositionError(f"{text!r} is one side; give both, the side on roll first: side / side")
+        raise PositionError(f"{text[:40]!r} is one side; give both, the side on roll first: side / side")
     state = parse(text)
     changes: dict[str, Any] = {}
     if cube is not None:
@@ -207,7 +210,7 @@ def rolls_of(text: str, roll: str | None, around: Mapping[str, Any]) -> tuple[Si
         return asked, [(high, low) for high, low, _ in ROLLS]
     dice = parse_roll(roll) if roll is not None else asked.dice if isinstance(asked, GameState) else None
     if dice is None:
-        raise PositionError(f"{text!r} says no dice; say the roll to play")
+        raise PositionError(f"{text[:40]!r} says no dice; say the roll to play")
     return asked, [(max(dice), min(dice))]
 
 

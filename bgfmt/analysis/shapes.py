@@ -1,26 +1,23 @@
 """The shapes of questions and answers: an answer as JSON, an option as text, and what describes both.
 
-    python -m bgfmt.analysis.shapes        writes them into docs and plugins/js
-
 The class of an answer says its JSON once: `FIELDS` names the fields; the type and one sentence of each stand in its
-annotation, or in the signature and docstring of its property. Generated text stands between ``shapes:begin NAME`` and
-``shapes:end`` in docs/json.md, docs/ask.md, docs/web/serve.md and plugins/js/ask.d.ts; a test compares it.
+annotation, or in the signature and docstring of its property. docs/make_shapes.py writes them into the documents.
 """
 
 from __future__ import annotations
 
 import re
 import types
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cache
 from operator import attrgetter
-from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
 
 CHANCE = "a number from 0 to 1"  # marks the type of a field
 Chance = Annotated[float, CHANCE]
 Schema = dict[str, Any]
+MOST_TEXT = 400  # characters of a text sent by HTTP
 
 
 # -- an answer as plain values -------------------------------------------------------------------------------
@@ -103,7 +100,8 @@ class QuestionOption:
     """One thing that a question may say.
 
     about : one sentence. choices : the texts or numbers allowed. range : of a number. pattern : what a text matches,
-    and `words` how that is put. metavar : what the command line's help calls the value. kind : str, int or bool.
+    and `words` how that is put. metavar : what the command line's help calls the value. longest : characters of a
+    text sent by HTTP. kind : str, int or bool.
     """
 
     about: str
@@ -112,6 +110,7 @@ class QuestionOption:
     pattern: str = ""
     words: str = ""
     metavar: str | None = None
+    longest: int = MOST_TEXT
     kind: type = str
 
     def read(self, name: str, text: str) -> Any:
@@ -140,8 +139,6 @@ class QuestionOption:
     @property
     def schema(self) -> Schema:
         """The JSON Schema of its value."""
-        from bgfmt.analysis.questions import MOST_TEXT
-
         out: Schema = {"type": {str: "string", int: "integer", bool: "boolean"}[self.kind]}
         if self.choices:
             out["enum"] = list(self.choices)
@@ -150,7 +147,7 @@ class QuestionOption:
         elif self.pattern:
             out["pattern"] = f"^({self.pattern})$"
         elif self.kind is str:
-            out["maxLength"] = MOST_TEXT
+            out["maxLength"] = self.longest
         return out
 
 
@@ -273,7 +270,8 @@ def _type(hint: Any, chance: bool = False) -> Type:
     return Type("list", of=number)  # an array
 
 
-def _name(shape: type[Plain]) -> str:
+def name_of(shape: type[Plain]) -> str:
+    """The name of a shape in JSON Schema, TypeScript and the docs."""
     return next(name for name, one in shapes().items() if one is shape)
 
 
@@ -297,7 +295,7 @@ def ref(name: str) -> Schema:
 
 def _schema(of: Type) -> Schema:
     if of.kind == "shape":
-        several: list[Schema] = [*(ref(_name(one)) for one in of.shapes), *[{"type": "null"}] * of.nullable]
+        several: list[Schema] = [*(ref(name_of(one)) for one in of.shapes), *[{"type": "null"}] * of.nullable]
         return several[0] if len(several) == 1 else {"anyOf": several}
     if of.kind == "list":
         out: Schema = {"type": "array", "items": _schema(of.of)}
@@ -308,144 +306,3 @@ def _schema(of: Type) -> Schema:
     if of.choices:
         out["enum"] = [*of.choices, *[None] * of.nullable]
     return {**out, "type": [out["type"], "null"]} if of.nullable else out
-
-
-# -- Markdown ------------------------------------------------------------------------------------------------
-
-
-def markdown(shape: type[Plain]) -> str:
-    """A shape as a table of docs/json.md; those of whole answers have the text of the question, too."""
-    rows = ["| field | type | meaning |", "| --- | --- | --- |"]
-    if _name(shape) in (
-        "SideRace",
-        "TwoRaces",
-        "CubeAnswer",
-        "MatchCubeAnswer",
-        "ScoresAnswer",
-        "PlayAnswer",
-    ):
-        rows.append("| `asked`? | `text` | As typed or sent; not in a part of another answer |")
-    for one in entries(shape):
-        about = one.about.removesuffix(".")  # a single sentence in a table needs none
-        rows.append(f"| `{one.name}`{'?' * one.optional} | `{_words(one.type)}` | {about} |")
-    return "\n".join(rows)
-
-
-def _words(of: Type) -> str:
-    if of.kind == "shape":
-        text = " or ".join(one.TITLE or _name(one) for one in of.shapes)
-    elif of.of:
-        text = f"[{_words(of.of)}]" if of.kind == "list" else f"{{{_words(of.of)}}}"
-    else:
-        text = of.kind
-    return text + " or null" * of.nullable
-
-
-def option_table(names: Iterable[str], *, http: bool = False) -> str:
-    """Options of a question as a table: of the command line, or of HTTP."""
-    rows = [f"| {'parameter' if http else 'option'} | meaning |", "| --- | --- |"]
-    for name in names:
-        one, switch = options()[name], name.replace("_", "-")
-        choices = " ".join(["", *[f"`{choice}`," for choice in one.choices]]).rstrip(",") * (one.kind is str)
-        if http:
-            spelled = f"`{name}`{' `true`, `false`' * (one.kind is bool)}{choices}"
-        elif one.kind is bool:
-            spelled = f"`--{switch}`, `--no-{switch}`"
-        else:
-            value = "" if choices else f" {one.metavar or 'N'}".replace("|", " or ")
-            spelled = f"`--{switch}{value}`{choices}"
-        rows.append(f"| {spelled} | {one.about.removesuffix('.')} |")
-    return "\n".join(rows)
-
-
-# -- TypeScript ----------------------------------------------------------------------------------------------
-
-#: what answers of tables alone, which plugins/js gives, can only be
-_JS = {
-    "source": '"two-sided" | "one-sided"',
-    "table": "string",
-    "measure": "string",
-    "label": "1 | 2 | 3 | 4 | 5",
-    "RankedPlay.value": "number",
-    "RankedPlay.loss": "number",
-    "ProbeQuestion.table": "null",
-    "SideRace.std_rolls": "number",
-    "ProbeAnswer.not_covered": 'Partial<Record<"cube" | "race" | "play", string>>',
-    "CubeAnswer.win": "number",
-    "ProbeAnswer.cube": "CubeAnswer | null",
-    "Estimate.approximate": "true",
-}
-_NOT_JS = {"Choices", "Losses", "Met", "MatchCubeAnswer", "Cell", "ScoresAnswer"}
-_NOT_JS |= {"RankedPlay.mwc", "RankedPlay.loss_mwc", "RankedPlay.loss_emg"}
-_NOT_JS |= {"PlayAnswer.away", "PlayAnswer.crawford", "PlayAnswer.met"}
-
-
-def typescript(shape: type[Plain]) -> str:
-    """A shape as an interface, as the answers of plugins/js have it."""
-    name = _name(shape)
-    lines = [f"/** {(shape.__doc__ or '').partition(chr(10))[0]} */", f"export interface {name} {{"]
-    for one in entries(shape):
-        full = f"{name}.{one.name}"
-        if full not in _NOT_JS:
-            kind = _JS.get(full) or _JS.get(one.name) or _typed(one.type)
-            optional = one.optional and full not in _JS
-            lines += [f"  /** {one.about} */", f"  {one.name}{'?' * optional}: {kind};"]
-    return "\n".join([*lines, "}"])
-
-
-def _typed(of: Type) -> str:
-    if of.kind == "shape":
-        text = " | ".join(map(_name, of.shapes))
-    elif of.of:
-        text = f"{_typed(of.of)}[]" if of.kind == "list" else f"Record<string, {_typed(of.of)}>"
-    elif of.choices:
-        text = " | ".join(f'"{choice}"' for choice in of.choices)
-    else:
-        text = {"text": "string", "yes": "boolean"}.get(of.kind, "number")
-    return text + " | null" * of.nullable
-
-
-# -- the files -----------------------------------------------------------------------------------------------
-
-FILES = ("docs/json.md", "docs/ask.md", "docs/web/serve.md", "plugins/js/ask.d.ts")
-_MARKED = re.compile(
-    r"^(?P<begin>(?:<!--|//) shapes:begin (?P<name>\w+)[^\n]*\n).*?(?=^(?:<!--|//) shapes:end)", re.M | re.S
-)
-
-
-def texts() -> dict[str, str]:
-    """The generated texts, by the name that stands in their marks."""
-    from bgfmt.analysis.questions import MET, STATE
-
-    return {
-        **{name: markdown(shape) for name, shape in shapes().items()},
-        "options": option_table((*STATE, *MET)),
-        "parameters": option_table([name for name in options() if name != "position"], http=True),
-        "typescript": "\n\n".join(typescript(one) for name, one in shapes().items() if name not in _NOT_JS),
-    }
-
-
-def filled(text: str) -> str:
-    """The text of a file with what stands between its marks made anew."""
-
-    def fill(match: re.Match[str]) -> str:
-        apart = "\n" if match["begin"].startswith("<") else ""
-        return f"{match['begin']}{apart}{texts()[match['name']]}\n{apart}"
-
-    return _MARKED.sub(fill, text)
-
-
-def main() -> None:
-    """Write the generated texts into their files."""
-    for name in FILES:
-        path = Path(__file__).resolve().parents[2] / name
-        before = path.read_text(encoding="utf-8")
-        if filled(before) != before:
-            path.write_text(filled(before), encoding="utf-8")
-            print(name)
-
-
-if __name__ == "__main__":
-    from bgfmt.analysis.shapes import main as write  # `Plain` of this module is not that of the answers
-
-    write()

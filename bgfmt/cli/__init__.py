@@ -127,7 +127,9 @@ def run(arguments: list[str] | None = None) -> int:
             with suppress(OSError):
                 options.echo_json({"error": options.as_error(error)})
         with suppress(OSError):
-            click.echo(f"bgfmt: {options.message_of(error)}", err=True)
+            from bgfmt.cli.terminal import say
+
+            say(f"bgfmt: {options.message_of(error)}", err=True)
     return code
 
 
@@ -138,7 +140,8 @@ def _run(arguments: list[str] | None) -> tuple[int, Exception | None]:
     if sys.stdout is None:
         return 2, click.ClickException("standard output is closed")
     try:
-        code = cli.main(arguments, prog_name="bgfmt", standalone_mode=False)
+        colour = False if os.environ.get("NO_COLOR") else None
+        code = cli.main(arguments, prog_name="bgfmt", standalone_mode=False, color=colour)
         sys.stdout.flush()
         return (code if isinstance(code, int) else 0), None
     except click.exceptions.NoArgsIsHelpError as error:

@@ -15,7 +15,8 @@ import click
 from bgfmt.analysis.answers import HYPERGAMMON
 from bgfmt.analysis.questions import COUNTS, MET, STATE, one_or_two, parse_away, state_of
 from bgfmt.analysis.shapes import options
-from bgfmt.errors import CapabilityError
+from bgfmt.cli import terminal
+from bgfmt.errors import CapabilityError, PositionError
 from bgfmt.game.board import Position, Side
 
 if TYPE_CHECKING:
@@ -60,11 +61,19 @@ def split(words: tuple[str, ...], *, roll: bool = False) -> Words:
             "say the database files first, if any, then the position" + " and the roll" * roll
         )
     strange = [word for word in rest if not COUNTS.fullmatch(word)]
-    if len(rest) > 1 and strange:
+    if len(rest) > 1 and strange and not _is_position(" ".join(rest)):
         raise click.UsageError(
-            f"{strange[0]!r} is no file or folder, and no part of the counts of a position"
+            f"{strange[0][:40]!r} is no file or folder, and no part of the counts of a position"
         )
     return Words(paths, " ".join(rest), last)
+
+
+def _is_position(text: str) -> bool:
+    """Whether words typed without quotes are a position together, such as `Position ID: ...`."""
+    try:
+        return bool(one_or_two(text))
+    except PositionError:
+        return False
 
 
 def _is_database(word: str) -> bool:
@@ -235,10 +244,9 @@ def adviser(
     many : many questions come, none of which may keep the others waiting for long.
     """
     from bgfmt.analysis.sources import ASKED, Limits
-    from bgfmt.cli.terminal import Progress
 
     usual = Limits() if many else replace(ASKED, beside=Limits.beside, rolls=0) if paths else ASKED
-    with opened(paths, described, part) as library, Progress("calculating", " pairs") as progress:
+    with opened(paths, described, part) as library, terminal.Progress("calculating", " pairs") as progress:
         yield engine_adviser(
             library, met_player=met_player or 0, usual=usual, progress=progress, **calculation
         )
@@ -274,7 +282,7 @@ def one_by_one(answer: Callable[[str], Plain]) -> int:
 
 def note(text: str) -> None:
     """One line on stderr about what the answer leaves out."""
-    click.echo(f"bgfmt: {text}", err=True)
+    terminal.say(f"bgfmt: {text}", err=True)
 
 
 def source_line(source: str, table: str | None, max_error: Any) -> str:
@@ -293,7 +301,7 @@ def say(asked: str, answer: Plain, lines: Callable[[], list[str]], aside: list[s
     from bgfmt.cli.options import echo_json
 
     if not as_json:
-        click.echo("\n".join([*lines(), *(f"  {line}" for line in aside)]))
+        terminal.say("\n".join([*lines(), *(f"  {line}" for line in aside)]))
         return
     for line in aside:
         note(line)

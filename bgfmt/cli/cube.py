@@ -8,7 +8,7 @@ import click
 
 from bgfmt.analysis import questions
 from bgfmt.analysis.answers import COLUMNS, HYPERGAMMON, TABLE_OF_PAIRS
-from bgfmt.cli import asking, options
+from bgfmt.cli import asking, options, terminal
 from bgfmt.game.identifiers import says_cube
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def _scores(
     if as_json:
         options.echo_json({"asked": asked} | answer.as_dict())
     else:
-        click.echo("\n".join([asking.board_of(state.position), "", *grid_lines(state, grid)]))
+        terminal.say("\n".join([asking.board_of(state.position), "", *grid_lines(state, grid)]))
     if plot:
         from bgfmt.analysis import plots
 

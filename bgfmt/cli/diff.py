@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from bgfmt.cli import options
+from bgfmt.cli.terminal import say
 
 
 @click.command()
@@ -26,20 +27,20 @@ def diff(a: str, b: str, as_json: bool) -> int:
     if as_json:
         options.echo_json(result.as_dict())
         return 0 if result.same else 1
-    click.echo(str(result))
+    say(str(result))
     for note in result.notes:
-        click.echo(f"  note      {note}")
+        say(f"  note      {note}")
     if not result.same:
-        click.echo(f"  mean      {result.mean:.3g} {result.unit}")
-        click.echo(f"  differing {_listed(result.by_column)}")
+        say(f"  mean      {result.mean:.3g} {result.unit}")
+        say(f"  differing {_listed(result.by_column)}")
         if result.counts:
-            click.echo(f"  by units  {_listed(result.counts)}")
+            say(f"  by units  {_listed(result.counts)}")
         for label, place in (("first", result.first), ("worst", result.worst)):
             assert place is not None
-            click.echo(f"  {label:<9} {place['position_number']:,} ({place['position']})")
+            say(f"  {label:<9} {place['position_number']:,} ({place['position']})")
             for side in ("a", "b"):
                 numbers = "; ".join(f"{name} {_numbers(values)}" for name, values in place[side].items())
-                click.echo(f"    {side.upper()} {numbers}")
+                say(f"    {side.upper()} {numbers}")
     return 0 if result.same else 1
 
 

@@ -58,12 +58,12 @@ def dump(
         if table.listing is not None:
             pieces = _listed(table.listing, start, stop, style)
         else:
-            pieces = _entries(table, db.name, start, stop, style)
+            pieces = _entries(table, options.origin(db), start, stop, style)
         for piece in pieces:
             sys.stdout.write(piece)
 
 
-def _entries(table: Table, name: str, start: int, stop: int, style: str) -> Iterator[str]:
+def _entries(table: Table, source: dict[str, Any], start: int, stop: int, style: str) -> Iterator[str]:
     import numpy as np
 
     columns = table.columns
@@ -82,7 +82,7 @@ def _entries(table: Table, name: str, start: int, stop: int, style: str) -> Iter
     )
     shown = np.array([bool(c.text) for c in columns])
     percent = np.array([100 if c.percent else 1 for c in columns], np.float32)
-    separator, source = "\n", {"table": name, "max_error": table.errors() or None}
+    separator = "\n"
     for begin in range(start, stop, CHUNK):
         numbers = np.arange(begin, min(begin + CHUNK, stop))
         places = np.divmod(numbers, table.positions) if table.sides == 2 else (numbers,)

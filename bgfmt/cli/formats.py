@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bgfmt.cli import options
+from bgfmt.cli.terminal import say
 
 if TYPE_CHECKING:
     from bgfmt.formats import Format
@@ -37,13 +38,13 @@ def formats(as_json: bool) -> None:
         return
     every = max((f.kinds() for f in known.values()), key=len)  # several formats hold them all
     for f in known.values():
-        click.echo(f"{f.name:<12} {f.title}  ({_named(f)})")
-        click.echo(f"{'':<12}   holds {'any table' if f.kinds() == every else ', '.join(f.kinds())}")
+        say(f"{f.name:<12} {f.title}  ({_named(f)})")
+        say(f"{'':<12}   holds {'any table' if f.kinds() == every else ', '.join(f.kinds())}")
         for option in f.options:
-            click.echo(f"{'':<12}   -O {option.name}=...  {option.help}")
-    click.echo(f"any table: {', '.join(every)}")
+            say(f"{'':<12}   -O {option.name}=...  {option.help}")
+    say(f"any table: {', '.join(every)}")
     for b in broken:
-        click.echo(f"{b.name:<12} broken: {b.reason}", err=True)
+        say(f"{b.name:<12} broken: {b.reason}", err=True)
 
 
 def _named(form: Format[Any]) -> str:

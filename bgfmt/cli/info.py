@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bgfmt.cli import options
+from bgfmt.cli.terminal import say
 
 if TYPE_CHECKING:
     from bgfmt.storage import Source
@@ -37,15 +38,15 @@ def info(files: tuple[str, ...], described: str | None, part: int | None, digest
                 raise
             failed = 2
             found.append({"file": file, "error": options.as_error(error)})
-            click.echo(f"bgfmt: {options.message_of(error)}", err=True)
+            say(f"bgfmt: {options.message_of(error)}", err=True)
             continue
         found.append(facts)
         if not as_json:
-            click.echo(("\n" if k else "") + title)
+            say(("\n" if k else "") + title)
             lines = _lines(facts)
             width = max(12, *(len(key) for key, _ in lines))
             for key, value in lines:
-                click.echo(f"  {key:<{width}} {value}")
+                say(f"  {key:<{width}} {value}")
     if as_json:
         options.echo_json(found[0] if len(files) == 1 else found)
     return failed

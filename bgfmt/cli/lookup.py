@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bgfmt.cli import options
+from bgfmt.cli.terminal import say
 
 if TYPE_CHECKING:
     from bgfmt.game.board import Position, Side
@@ -41,7 +42,7 @@ def lookup(
     answers: list[dict[str, Any]] = []
     uncovered = 0
     with bgfmt.open(file, part=part or 0, **options.reading(described)) as db:
-        source = {"table": db.name, "max_error": db.table.errors() or None}
+        source = options.origin(db)
         if positions == ("-",):
             return options.each_line(
                 lambda text: [
@@ -57,12 +58,12 @@ def lookup(
                         said = {"asked": text} | ({"player": who} if who else {})
                         answers.append(said | answer.as_dict() | source)
                     else:
-                        click.echo(answer.describe(who))
+                        say(answer.describe(who))
             except NotCoveredError as error:
                 uncovered += 1
                 if as_json:
                     answers.append({"asked": text, "error": options.as_error(error)})
-                click.echo(f"bgfmt: {text}: {error}", err=True)
+                say(f"bgfmt: {' '.join(text[:60].split())}: {error}", err=True)
     if as_json:
         options.echo_json(answers)
     return 1 if uncovered else 0

@@ -13,6 +13,7 @@ import click
 
 if TYPE_CHECKING:
     from bgfmt.errors import OptionError
+    from bgfmt.files.database import Database
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -109,6 +110,11 @@ def truth_or_number(value: str, item: str) -> bool | int:
         raise click.UsageError(f"{item!r}: expected a number, yes or no") from None
 
 
+def origin(db: Database) -> dict[str, Any]:
+    """Where answers of a database come from: its file's name and path, and how far its numbers may err."""
+    return {"table": os.path.basename(db.name), "path": db.name, "max_error": db.table.errors() or None}
+
+
 def echo_written(path: str, **more: Any) -> None:
     """Print what `bgfmt info --json` says of a file that was made, and `more`."""
     import bgfmt
@@ -195,9 +201,12 @@ def each_line(answer: Callable[[str], Any]) -> int:
     return failed
 
 
-def echo_json(value: Any) -> None:
-    """Print a value as JSON; numpy numbers become plain ones, and what a terminal could obey is escaped."""
-    text = json.dumps(value, indent=2, default=_plain, ensure_ascii=False)
+def echo_json(value: Any, indent: int | None = 2) -> None:
+    """Print a value as JSON, in one line without `indent`; numpy numbers become plain ones.
+
+    What a terminal could obey is escaped.
+    """
+    text = json.dumps(value, indent=indent, default=_plain, ensure_ascii=False)
     click.echo(_OBEYED.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
 
 

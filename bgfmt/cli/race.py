@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from bgfmt.analysis import questions
-from bgfmt.cli import asking, options
+from bgfmt.cli import asking, options, terminal
 from bgfmt.errors import NotCoveredError
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def race(
         if as_json:
             options.echo_json({"asked": said.position} | answer.as_dict())
         else:
-            click.echo("\n".join([asking.board_of(asked), *_lines(answer)]))
+            terminal.say("\n".join([asking.board_of(asked), *_lines(answer)]))
     return 0
 
 

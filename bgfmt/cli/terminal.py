@@ -7,8 +7,8 @@ that may be written while a progress line stands is written by `say`, which ends
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
+import re
 import shutil
 import sys
 import textwrap
@@ -22,25 +22,27 @@ import click
 if TYPE_CHECKING:
     from bgfmt.solver.plan import Plan
 
+PATIENCE = 0.5  # seconds of work before its progress is shown
+LABEL = re.compile(r" *\S+( \S+)? {2,}")  # with which the text of a line begins
 UNITS = ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
 
 
-def say(text: str = "", *, err: bool = False, hang: int = 0, **style: Any) -> None:
-    """Write lines to stdout, or stderr with `err`; on a terminal they are wrapped at words.
+def say(text: str = "", *, err: bool = False, **style: Any) -> None:
+    """Write lines to stdout, or stderr with `err`; on a terminal they are wrapped at words, below their first one.
 
-    hang : blanks before the further lines of a wrapped one. style : as of `click.style`, such as ``fg="red"``.
+    style : as of `click.style`, such as ``fg="red"``.
     """
     Progress.end()
     if (sys.stderr if err else sys.stdout).isatty():
         width = shutil.get_terminal_size().columns
-        text = "\n".join(
-            textwrap.fill(
-                line, width, subsequent_indent=" " * hang, break_long_words=False, break_on_hyphens=False
-            )
-            if len(line) > width else line
-            for line in text.split("\n")
-        )  # fmt: skip
+        text = "\n".join(_wrapped(line, width) if len(line) > width else line for line in text.split("\n"))
     click.secho(text, err=err, **style)
+
+
+def _wrapped(line: str, width: int) -> str:
+    label = LABEL.match(line)
+    hang = " " * (len(label[0]) if label else 2 + len(line) - len(line.lstrip()))
+    return textwrap.fill(line, width, subsequent_indent=hang, break_long_words=False, break_on_hyphens=False)
 
 
 class Progress:
@@ -66,7 +68,7 @@ class Progress:
         if self.first is None:
             self.first = done, now
         every = 0.1 if self.live else 10.0
-        if self.silent or (now - self.last < every and done < total) or now - self.begin < 0.5:
+        if self.silent or (now - self.last < every and done < total) or now - self.begin < PATIENCE:
             return
         self.last = now
         if not self.live:
@@ -155,6 +157,8 @@ def echo_plan(plan: Plan) -> None:
 
 def echo_made(path: str, began: float, checksum: str = "") -> None:
     """Say on stderr what was made: its size, the seconds since `began`, a file's SHA-256 or a store's `checksum`."""
+    import hashlib
+
     seconds = time.monotonic() - began
     facts = [f"made in {clock(seconds)}" if seconds >= 60 else f"made in {seconds:.1f} s"]
     if os.path.isfile(path):

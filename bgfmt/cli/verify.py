@@ -182,7 +182,7 @@ def repair(file: str, out: str, force: bool, as_json: bool) -> int:
     else:
         say(report.verdict, fg=COLOURS[report.exit_code])
         for note in report.notes:
-            say(f"  note      {note}", hang=12)
+            say(f"  note      {note}")
     return int(report.exit_code)
 
 
@@ -196,21 +196,21 @@ def _show(file: str, report: Report, *, many: bool, brief: bool) -> None:
     if brief:
         return
     if report.title:
-        say(f"  file      {report.title}", hang=12)
+        say(f"  file      {report.title}")
     if report.rung:
         seconds = sum(report.seconds.values())
         entries = f", {report.checked:,} entries checked" if report.checked else ""
-        say(f"  reached   {report.rung}{entries}, {seconds:.1f} s", hang=12)
+        say(f"  reached   {report.rung}{entries}, {seconds:.1f} s")
     for note in report.notes:
-        say(f"  note      {note}", hang=12)
+        say(f"  note      {note}")
     if report.differences:
-        say("  differences  " + ", ".join(f"{k}: {v:,}" for k, v in report.differences.items()), hang=15)
+        say("  differences  " + ", ".join(f"{k}: {v:,}" for k, v in report.differences.items()))
     drawn = next((finding for finding in report.findings if finding.sides), None)
     for finding in report.findings[:SHOWN]:
-        say(f"  found     {words.message(finding)}", hang=12)
+        say(f"  found     {words.message(finding)}")
         for line in words.board(finding).splitlines() if finding == drawn else ():
             say(f"            {line}")
     if len(report.findings) > SHOWN:
-        say(f"  ...       {len(report.findings) - SHOWN} more findings (--json shows them)", hang=12)
+        say(f"  ...       {len(report.findings) - SHOWN} more findings (--json shows them)")
     for line in words.truth(report.exact):
-        say(f"  {line}", hang=12)
+        say(f"  {line}")

@@ -245,23 +245,28 @@ def _again(path: PathLike, format: str | None, part: int, described: dict[str, A
 def read_source(source: Source, *, format: str | None = None, part: int = 0, **described: Any) -> Database:
     """The database in a source (a mapped file, or bytes in memory by `Source.from_bytes`)."""
     try:
-        return _read(source, format, part, described)
+        db = _read(source, format, part, described)
     except FormatError:
         reason = _no_database(source)
         if reason is None:
             raise
         raise UnknownFormatError(f"{source.name}: {reason}") from None
+    reason = _no_database(source) if db.rest else None
+    if reason is not None:
+        raise UnknownFormatError(f"{source.name}: {reason}")
+    return db
 
 
 def _no_database(source: Source) -> str | None:
     """What bytes that no format reads are, where they are something else that files are taken for, or damaged by."""
     head = bytes(source.buffer[: min(source.size, 1 << 16)])
     text = head[:512].lstrip().lower()
+    own_archive = b".npy" in head or b"bgfmt.json" in head
     for starts, reason in NO_DATABASES.items():
-        if text.startswith(starts) or head.startswith(starts):
+        if not own_archive and (text.startswith(starts) or head.startswith(starts)):
             return reason
     lines = head.count(b"\n")
-    if lines > 3 and lines == head.count(b"\r\n") and not head.isascii():
+    if 0 < lines == head.count(b"\r\n") and not head.isascii():
         return "a transfer as text has put a carriage return before every line feed; copy the file as binary"
     return None
 

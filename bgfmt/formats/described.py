@@ -21,6 +21,7 @@ MOST = 1 << 16  # bytes
 Refuse = Callable[[str, object], CorruptError]
 DTYPES = ("u1", "u2", "u4", "i4", "f4", "f8")
 MOST_ROWS = 1 << 33
+Shapes = dict[str, tuple[tuple[int, ...], np.dtype[Any]]]
 
 
 def text_of(table: Table, arrays: bool = False) -> bytes:
@@ -57,8 +58,11 @@ class Stored:
         self.fill = fill
         self.names: dict[str, list[str]] = {}
 
-    def make(self, name: str, shape: tuple[int, ...], dtype: Any, sides: int) -> Rows:
-        """An array of that name."""
+    def made(self, shapes: Shapes, sides: int) -> dict[str, Rows]:
+        """The arrays of these names, shapes and dtypes."""
+        return {name: self._array(name, *shape, sides) for name, shape in shapes.items()}
+
+    def _array(self, name: str, shape: tuple[int, ...], dtype: Any, sides: int) -> Rows:
         width, items = prod(shape[1:sides]), prod(shape[sides:])
 
         def fetch(start: int, stop: int) -> NDArray[Any]:
@@ -70,10 +74,10 @@ class Stored:
 
     def named(self, table: Table) -> list[flat.Flat]:
         """Find out the columns of a table's arrays; they are returned, stored numbers alone."""
-        found = [column for column in flat.columns(table) if column.role == "stored"]
-        for column in found:
+        stored = [column for column in flat.columns(table) if column.role == "stored"]
+        for column in stored:
             self.names.setdefault(column.of, []).append(column.name)
-        return found
+        return stored
 
 
 def table_of(text: bytes | str, arrays: Stored | dict[str, Any], source: Source, refuse: Refuse) -> Table:
@@ -90,39 +94,37 @@ def table_of(text: bytes | str, arrays: Stored | dict[str, Any], source: Source,
         carried, fields = formats.carried(facts), records.stated(facts, kind)
         shapes = {} if isinstance(arrays, dict) else _shapes(meta["arrays"], kind)
     except (ValueError, KeyError, TypeError, RecursionError, OverflowError) as error:
-        reason = " ".join(str(error).split())[:200] or type(error).__name__
-        raise refuse("a table's description as bgfmt writes it", reason) from None
+        raise refuse("a table's description as bgfmt writes it", in_a_line(error)) from None
     if not (type(points) is type(chequers) is int and 1 <= points <= 25 and 1 <= chequers <= 15):
         raise refuse("1 to 25 points, 1 to 15 chequers", f"{points!r:.40} and {chequers!r:.40}")
     rules = {rule.name: rule.optional for rule in kind.rules(points, chequers)}
-    found: dict[str, Any]
-    if isinstance(arrays, dict):
-        found = arrays
-    else:
-        found = {name: arrays.make(name, *said, kind.sides) for name, said in shapes.items()}
-    if set(found) - set(rules) or {name for name, optional in rules.items() if not optional} - set(found):
-        raise refuse(f"arrays {' and '.join(rules)}", ", ".join(found) or "none")
+    rows = arrays if isinstance(arrays, dict) else arrays.made(shapes, kind.sides)
+    if set(rows) - set(rules) or {name for name, optional in rules.items() if not optional} - set(rows):
+        raise refuse(f"arrays {' and '.join(rules)}", ", ".join(rows) or "none")
     if not rules:
         raise refuse("a kind of table with arrays", kind.kind)
     common: dict[str, Any] = {"points": points, "chequers": chequers, "carried": carried}
     common |= {"provenance": source.name, "release": source.release}
-    table = kind(**common, **fields, **found)
+    table = kind(**common, **fields, **rows)
     problem = table.check()
     if problem is not None:
         raise refuse("arrays of the table's size", problem)
     return table
 
 
-def _shapes(said: Any, kind: type[Table]) -> dict[str, tuple[tuple[int, ...], np.dtype[Any]]]:
+def _shapes(arrays: Any, kind: type[Table]) -> Shapes:
     """Shapes and dtypes of arrays as the text gives them; ValueError or TypeError for any other text."""
-    found = {}
-    for name, (axes, dtype) in said.items():
-        if dtype not in DTYPES or not kind.sides <= len(axes) <= 3:
+    shapes = {}
+    for name, (axes, dtype) in arrays.items():
+        whole = all(type(axis) is int and 0 < axis < MOST_ROWS for axis in axes)
+        if dtype not in DTYPES or not kind.sides <= len(axes) <= 3 or not whole:
             raise ValueError(f"{name}: {axes!r:.60} of {dtype!r:.20}")
-        if (
-            not all(type(axis) is int and 0 < axis < MOST_ROWS for axis in axes)
-            or prod(axes[kind.sides :]) > 4096
-        ):
+        if prod(axes[kind.sides :]) > 4096:
             raise ValueError(f"{name}: {axes!r:.60}")
-        found[name] = tuple(axes), np.dtype("<" + dtype)
-    return found
+        shapes[name] = tuple(axes), np.dtype("<" + dtype)
+    return shapes
+
+
+def in_a_line(error: Exception) -> str:
+    """What an error of a library says, in one line."""
+    return " ".join(str(error).split())[:200] or type(error).__name__

@@ -49,12 +49,20 @@ class Npz(AnyTable):
         return head.bytes.startswith(archive.LOCAL)
 
     def read(self, source: Source, offset: int = 0, **said: Any) -> Reading[Table]:
-        found = archive.members(source, offset)
-        meta = found.pop(META, None)
+        members = archive.members(source, offset)
+        meta = members.pop(META, None)
         if meta is None or meta.size > described.MOST:
             raise CorruptError(source.name, offset, f"a member {META} that describes the table", "none")
-        arrays = {name.removesuffix(".npy"): _array(source, member) for name, member in found.items()}
-        return Reading(_table(source, meta, arrays), Extent(offset, source.size - offset))
+
+        def refuse(expected: str, found: object) -> CorruptError:
+            return CorruptError(source.name, meta.offset, expected, found)
+
+        text = source.bytes(meta.offset, meta.size, META)
+        if zlib.crc32(text) != meta.crc:
+            raise refuse(f"{META} with the sum {meta.crc:08x}", f"{zlib.crc32(text):08x}")
+        arrays = {name.removesuffix(".npy"): _array(source, member) for name, member in members.items()}
+        table = described.table_of(text, arrays, source, refuse)
+        return Reading(table, Extent(offset, source.size - offset))
 
     # -- writing ----------------------------------------------------------------------------------------
 
@@ -94,7 +102,7 @@ class Npz(AnyTable):
     def layout(self, table: Table, **options: Any) -> Layout:
         arrays = table.arrays()
         heads = {name: len(_npy_header(rows)) for name, rows in arrays.items()}
-        sizes = {name: _nbytes(rows) for name, rows in arrays.items()}
+        sizes = {name: prod(rows.shape) * rows.dtype.itemsize for name, rows in arrays.items()}
         named = [(META, len(described.text_of(table)), False)]
         named += [(f"{name}.npy", heads[name] + sizes[name], True) for name in arrays]
         begins, whole = archive.size_of(named)
@@ -155,10 +163,6 @@ def _stored(rows: Rows) -> np.dtype[Any]:
     return np.dtype(rows.dtype).newbyteorder("<")
 
 
-def _nbytes(rows: Rows) -> int:
-    return prod(rows.shape) * np.dtype(rows.dtype).itemsize
-
-
 def _npy_header(rows: Rows) -> bytes:
     out = MemorySink()
     header = {
@@ -183,15 +187,3 @@ def _array(source: Source, member: archive.Member) -> NDArray[Any]:
             source.name, member.offset, f"{member.name} of shape {shape}", f"{member.size:,} bytes"
         )
     return source.array(dtype, shape, member.offset + start, member.name)
-
-
-def _table(source: Source, member: archive.Member, arrays: dict[str, Any]) -> Table:
-    """The table that bgfmt.json and the arrays make together."""
-    text = source.bytes(member.offset, member.size, META)
-
-    def refuse(expected: str, found: object) -> CorruptError:
-        return CorruptError(source.name, member.offset, expected, found)
-
-    if zlib.crc32(text) != member.crc:
-        raise refuse(f"{META} with the sum {member.crc:08x}", f"{zlib.crc32(text):08x}")
-    return described.table_of(text, arrays, source, refuse)

@@ -116,7 +116,8 @@ class Parquet(AnyTable):
         parquet, pyarrow = import_parquet()
         settings = _settings(table, options)
         columns = _columns(table, settings)
-        schema = pyarrow.schema([(c.name, _arrow_type(pyarrow, c), False) for c in columns])
+        types = [pyarrow.string() if c.role == "id" else pyarrow.from_numpy_dtype(c.dtype) for c in columns]
+        schema = pyarrow.schema([(c.name, kind, False) for c, kind in zip(columns, types, strict=True)])
         looked_up = table.value_tables()  # columns of at most 65,536 different numbers
         small = {
             c.name for c in columns if c.dtype.itemsize <= 2 or (c.role == "value" and c.place in looked_up)
@@ -199,10 +200,6 @@ def import_parquet() -> tuple[Any, Any]:
     return pyarrow.parquet, pyarrow
 
 
-def _arrow_type(pyarrow: Any, column: Flat) -> Any:
-    return pyarrow.string() if column.role == "id" else pyarrow.from_numpy_dtype(column.dtype)
-
-
 def _arrow_arrays(piece: flat.Piece, columns: list[Flat]) -> list[Any]:
     """The columns of some rows of a table, as pyarrow has them."""
     _, pyarrow = import_parquet()
@@ -221,13 +218,14 @@ class Groups:
     """The row groups of a file, and what its footer says."""
 
     def __init__(self, source: Source, offset: int) -> None:
-        parquet, _ = import_parquet()
+        parquet, pyarrow = import_parquet()
         self.source, self._offset = source, offset
         self._kept: OrderedDict[int, tuple[list[str], Any]] = OrderedDict()
         self._lock = Lock()
-        view = source.buffer[offset : source.size] if isinstance(source.buffer, memoryview) else None
+        at_hand = isinstance(source.buffer, memoryview)
+        file = pyarrow.BufferReader(source.buffer[offset:]) if at_hand else SourceFile(source, offset)
         try:
-            self._file = parquet.ParquetFile(SourceFile(source, offset) if view is None else _buffer(view))
+            self._file = parquet.ParquetFile(file)
             self._meta = self._file.metadata
             self.writer = str(self._meta.created_by or "")
             self.keys = {key.decode(errors="replace") for key in self._meta.metadata or {}}
@@ -237,7 +235,7 @@ class Groups:
         except BgfmtError:
             raise
         except Exception as error:  # pyarrow raises errors of many kinds for damaged files
-            raise self.refuse("a Parquet file", _line(error)) from None
+            raise self.refuse("a Parquet file", described.in_a_line(error)) from None
         if any(not 0 <= size <= MOST_ROWS for size in sizes):
             raise self.refuse(f"row groups of up to {MOST_ROWS:,} rows", max(sizes))
         self._begins = [0, *accumulate(sizes)]
@@ -294,7 +292,7 @@ class Groups:
             tables = [self._group(k, list(self.columns)) for k in groups]
             return pyarrow.concat_tables(tables).slice(first - self._begins[groups[0]], stop - first)
         except pyarrow.ArrowException as error:
-            raise self.refuse("columns of one type", _line(error)) from None
+            raise self.refuse("columns of one type", described.in_a_line(error)) from None
 
     def fill(self, first: int, out: NDArray[Any], names: list[str]) -> None:
         """The numbers of these columns, of `len(out)` entries from one on."""
@@ -327,7 +325,7 @@ class Groups:
             except BgfmtError:
                 raise
             except Exception as error:
-                raise self.refuse(f"row group {k}", _line(error)) from None
+                raise self.refuse(f"row group {k}", described.in_a_line(error)) from None
             numbers = self._numbers(found, NUMBER, slice(0, rows), np.dtype(np.int64))
             first = self._begins[k]
             if len(numbers) != rows or not np.array_equal(numbers, np.arange(first, first + rows)):
@@ -356,13 +354,3 @@ def _bytes_of(array: Any) -> tuple[str, bytes]:
     if str(array.type) == "string":
         return "string", "\n".join(array.to_pylist()).encode()
     return str(array.type), array.to_numpy(zero_copy_only=False).tobytes()
-
-
-def _buffer(view: memoryview) -> Any:
-    import pyarrow as pa
-
-    return pa.BufferReader(pa.py_buffer(view))
-
-
-def _line(error: Exception) -> str:
-    return " ".join(str(error).split())[:200] or type(error).__name__

@@ -193,7 +193,7 @@ class _Rows:
         except BgfmtError:
             raise
         except (sqlite3.Error, ValueError, OverflowError, MemoryError) as error:
-            raise self.refuse("a sound SQLite database", " ".join(str(error).split())[:200]) from None
+            raise self.refuse("a sound SQLite database", described.in_a_line(error)) from None
 
     def facts(self) -> str:
         """The text that describes the table."""

@@ -203,8 +203,10 @@ class GameState:
         return xgid(self)
 
 
-def as_state(position: GameState | Position) -> GameState:
-    """A state as it is; a position as money play with a centered cube and player 1 on roll."""
+def as_state(position: GameState | Position | str) -> GameState:
+    """A state as it is; a position as money play with a centered cube and player 1 on roll; text as it is read."""
+    if isinstance(position, str):
+        return GameState.parse(position)
     return GameState.of(position) if isinstance(position, Position) else position
 
 

@@ -192,17 +192,16 @@ class MatchScore(OfRaces):
 
     @classmethod
     def from_told(cls, facts: Mapping[str, Any]) -> dict[str, Any]:
-        away, player, met, digest, alike, gammons, results = (facts[name] for name in FACTS)
-        kinds = [type(x) for x in (away, player, met, digest, alike, gammons, results)]
-        if kinds != [str, int, str, str, bool, bool, str]:
+        away, *others, results = (facts[name] for name in FACTS)
+        if [type(x) for x in (away, *others, results)] != [str, int, str, str, bool, bool, str]:
             raise ValueError("score: facts of other kinds")
-        needed = re.fullmatch(r"(\d{1,3})-(\d{1,3})", away, re.ASCII)
-        if needed is None:
+        if re.fullmatch(r"\d{1,3}-\d{1,3}", away, re.ASCII) is None:
             raise ValueError(f"score: expected points away such as 3-5, found {away!r:.40}")
-        mine, other = needed.groups()
-        parts = [entry.split(":") for entry in results.split(";")]
-        read = {int(points): Results(float(win), float(lose)) for points, win, lose in parts}
-        score = ScoreFacts((int(mine), int(other)), player, met, digest, read, alike, gammons)
+        mine, other = map(int, away.split("-"))
+        player, met, digest, alike, gammons = others
+        entries = (entry.split(":") for entry in results.split(";"))
+        worth = {int(points): Results(float(win), float(lose)) for points, win, lose in entries}
+        score = ScoreFacts((mine, other), player, met, digest, worth, alike, gammons)
         problem = score.odd()
         if problem:
             raise ValueError(f"score: expected {problem}")

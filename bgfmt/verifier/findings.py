@@ -46,6 +46,7 @@ class Rule(Enum):
     KNOWN = ("known", "digest", Kind.NOTE)
     SAME_SIZE = ("same size", "digest", Kind.NOTE)
     MADE_BY = ("made by", "recurrence", Kind.NOTE)
+    STATED = ("stated", "recurrence", Kind.NOTE)
     NO_RECURRENCE = ("no recurrence", "recurrence", Kind.NOTE)
     SAME_REMADE = ("same remade", "regenerate", Kind.NOTE)
     NOT_REMADE = ("not remade", "regenerate", Kind.NOTE)
@@ -88,6 +89,7 @@ class Cause(Enum):
     ROUNDED_DOWN = "rounding down where gnubg truncates towards zero"
     OTHER_ROUNDING = "other rounding, or plain negation instead of one's complement"
     OTHER_PLAYS = "another rule for equally good plays, or other rounding"
+    HALVES = "exact halves rounded either way, as by a program that divides floats"
     ADDITIONS = "another order of additions"
     THRESHOLD = "another threshold, a restart or another build of makehyper"
 

@@ -271,7 +271,7 @@ class Climb:
         outcome = prove(db.table, request)
         if outcome is None:
             return [Finding(Rule.NO_RECURRENCE, found=f"{db.table.kind} tables")], None
-        return [], outcome
+        return list(proof_of(db.table).stated(db.table)), outcome
 
     def _of_recipe(self, table: Table, name: str) -> list[Finding]:
         """What is to be said of the recipe that a table follows: whose it is, and that the file states another."""

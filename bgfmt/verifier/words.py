@@ -63,6 +63,7 @@ def _note(f: Finding) -> str:
         Rule.KNOWN: f"its bytes are those of {f.found}",
         Rule.SAME_SIZE: f"it has the size of, but not the bytes of: {f.found}",
         Rule.MADE_BY: f"recipe {f.field}: {f.found}",
+        Rule.STATED: f"{f.field}: {f.found}",
         Rule.NO_RECURRENCE: f"no rule is known that {f.found} follow; theory alone was asked",
         Rule.SAME_REMADE: f"solved again by recipe {f.field}: the same numbers throughout",
         Rule.NOT_REMADE: f"not solved again: {f.found}",
@@ -151,7 +152,10 @@ def _proof(outcome: Outcome) -> str:
         text = f"{every} follows from the rules to the last bit"
     else:
         text = f"{every} follows from the rules"
-    return f"{text} (recipe {outcome.recipe})"
+    if "change" in facts:
+        text += f", not converged: the next sweep changes a number by {facts['change']:.1e}"
+    given = f", given the chances that it states for {facts['given']}" if "given" in facts else ""
+    return f"{text} (recipe {outcome.recipe}){given}"
 
 
 def _whose(outcome: Outcome) -> str:

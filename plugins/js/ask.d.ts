@@ -7,7 +7,7 @@ export type AskedPosition = string | ArrayLike<number> | { us: ArrayLike<number>
 export type Roll = string | readonly [number, number];
 export type Measure = "money" | "cubeless" | "mean" | `off:${number}`;
 
-// shapes:begin typescript, by `python -m bgfmt.analysis.shapes`
+// shapes:begin typescript, by `python docs/make_shapes.py`
 /** What all answers share. */
 export interface Origin {
   /** The kind of table, or what else, that answered. */

@@ -14,16 +14,19 @@ import numpy as np
 import pytest
 
 import bgfmt
-from bgfmt import GameState, Position, Side
+from bgfmt import GameState, Position, Side, met
 from bgfmt.analysis import Advisor, Library, judge_cube
 from bgfmt.analysis import library as libraries
 from bgfmt.cli import run
 from bgfmt.errors import NotCoveredError, PositionError, TooMuchWorkError
 from bgfmt.files import gnubg_folders as folders
 from bgfmt.game import board
+from bgfmt.game import identifiers as ids
 from bgfmt.game.moves import parse_roll
+from bgfmt.solver.match import match_score
 from bgfmt.tables import OneSided, TwoSided, bounds
 from tests.conftest import FIXTURES
+from tests.support.analysis_tables import stored_two_sided
 from tests.support.one_answer import compare, undoored
 
 GOLDEN = FIXTURES / "golden" / "gnubg"
@@ -353,3 +356,32 @@ def test_decide_refuses_or_goes_by_the_rule() -> None:
     assert plain.decide(far).source == "rule"
     assert plain.decide(far.rolled((6, 1))).play is not None
     assert judge_cube(bgfmt.solver.two_sided(3, 2), position=Position.parse("1 / 1")).action == "Double, pass"
+
+
+def test_text_is_taken_where_a_position_is() -> None:
+    advisor, text = Advisor(stored_two_sided()), "0 1 0 0 1 / 0 1 1"
+    state = GameState.parse(text)
+    assert advisor.cube(text) == advisor.cube(state) == advisor.cube(state.position)
+    assert advisor.equities(text) == advisor.equities(state)
+    assert advisor.decide(text) == advisor.decide(state)
+    assert advisor.plays(ids.xgid(state.rolled((6, 1)))) == advisor.plays(state.rolled((6, 1)))
+    with pytest.raises(PositionError):
+        advisor.cube("nonsense")
+
+
+def test_a_match_table_answers_for_every_dead_cube() -> None:
+    """Cubes that no play from a centered one reaches, too: the cubeless column has the answer."""
+    table = match_score(3, 3, (2, 3), met.load())
+    position = Position(Side(0, 1, 1), Side(1, 0, 1))
+    stored, solved = Advisor(table, calculate="nothing"), Advisor(())
+    for value in (4, 8, 16, 64):
+        for owner in ("owned", "opponent"):
+            state = GameState.of(position, cube=owner, cube_value=value, away=(2, 3))
+            one, other = stored.cube(state), solved.cube(state)
+            assert one.source == "match-score"
+            assert one.match is not None
+            assert other.match is not None
+            assert one.match.mwc.no_double == pytest.approx(other.match.mwc.no_double, abs=2e-4)
+            assert one.action == other.action
+            plays = [advisor.plays(state.rolled((2, 1))).plays for advisor in (stored, solved)]
+            assert [play.mwc for play in plays[0]] == pytest.approx([play.mwc for play in plays[1]], abs=2e-4)

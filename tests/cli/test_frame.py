@@ -74,7 +74,7 @@ def test_positions_from_standard_input() -> None:
     rows = [json.loads(line) for line in done.stdout.splitlines()]
     assert done.returncode == 1
     assert [row.get("position_number") for row in rows] == [57, None, 5]
-    assert rows[0]["table"] == TS
+    assert rows[0]["table"] == Path(TS).name
     assert rows[1]["error"]["kind"] == "PositionError"
 
 

@@ -14,7 +14,6 @@ import click
 import pytest
 
 import bgfmt
-from bgfmt.analysis import shapes
 from bgfmt.cli import cli, run
 from tests.conftest import GOLDEN, ROOT
 
@@ -224,13 +223,6 @@ def test_dump_has_the_fields_of_lookup(
         (found,) = json.loads(capsys.readouterr().out)
         del found["asked"]
         assert found == dumped
-
-
-def test_shapes_are_written_where_they_stand() -> None:
-    """`python -m bgfmt.analysis.shapes` has nothing to write."""
-    for name in shapes.FILES:
-        text = (ROOT / name).read_text(encoding="utf-8")
-        assert shapes.filled(text) == text, name
 
 
 def test_no_field_of_the_page_never_comes() -> None:

@@ -117,3 +117,120 @@ def test_a_fibs_line_of_a_match_to_one_point() -> None:
     assert ids.fibs(GameState(length=1)).endswith(":0:1:1")
     assert ids.fibs(GameState(length=3)).endswith(":0:0:1")
     assert ids.from_fibs(ids.fibs(GameState(length=1))) == GameState(length=1)
+
+
+OTHER = ids.xgid(ids.parse(GNUBG))  # the position of the GNUbg ID
+OGID = ids.ogid(ids.from_xgid(XGID))
+XG_ROLLOUT = f"""{XGID}
+    1. Rollout¹  5/2 3/2                      eq: +0.123
+      Player:   55.12% (G:0.00% B:0.00%)
+      Opponent: 44.88% (G:0.00% B:0.00%)
+¹ 1296 Games rolled with Variance Reduction. Dice Seed: 271828
+"""
+WIDE_BOARD = """ GNU Backgammon  Position ID: dwMAAN4FAAAAAA
+                 Match ID   : cAkAAAAAAAAE
+ +12-11-10--9--8--7-------6--5--4--3--2--1-+     O: gnubg (0 points)
+ |                  | X |                  |
+^|                  |BAR|                  |     7 point match (Cube: 1)
+ +13-14-15-16-17-18------19-20-21-22-23-24-+     X: ann (Pips: 13)
+Rolled 61
+"""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        XG_ROLLOUT,
+        "\ufeff" + XG_CLIPBOARD,
+        XG_CLIPBOARD.replace(" ", "\u00a0"),
+        XGID.replace("=", ":"),
+        XGID.replace("=", " "),
+        XGID.replace("=", "=\u200b"),
+        XGID.replace("-", "\u2013"),
+        XGID.replace("-", "\u2212"),
+        XGID.replace(":", "%3A"),
+        f"https://example.org/board?{XGID.replace(':', '%3a')}",
+        f"`{XGID}`",
+        f"\u201c{XGID}\u201d",
+        f"<b>{XGID}</b><br>",
+        f"[xgid]{XGID[5:]}[/xgid]",
+        f"[position]{XGID}[/position]",
+        f"> > {XGID}\n> > What now?",
+        XGID[:30] + "\n" + XGID[30:],
+        "> " + XGID[:34] + "\r\n> " + XGID[34:],
+        f"{XGID}, and I played 3/2",
+        f"{XGID}\nPosition ID: {ids.position_id(ids.from_xgid(XGID).position)}",
+        f"{XGID}\nGNUbg ID: {ids.gnubg_id(ids.from_xgid(XGID))}",
+        f"OGID={OGID}",
+        f"look: {OGID} ok?",
+        f"He sent board:{ids.fibs(ids.from_xgid(XGID))[6:]}",
+        "2 3 2 2 / 3 2 2 1",
+        '"2 3 2 2 / 3 2 2 1"',
+        "(2,3,2,2/3,2,2,1)",
+        "position: 2 3 2 2 / 3 2 2 1",
+        "2 3 2 2\n/\n3 2 2 1\n",
+    ],
+)
+def test_what_mail_forums_and_browsers_make_of_it(text: str) -> None:
+    assert ids.parse(text).position == ids.from_xgid(XGID).position
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        WIDE_BOARD,
+        WIDE_BOARD.replace("Match ID   :", "Match ID:"),
+        "> " + GNUBG_BOARD.replace("\n", "\n> "),
+        GNUBG_BOARD.upper().replace(GNUBG[:14].upper(), GNUBG[:14]).replace(GNUBG[15:].upper(), GNUBG[15:]),
+        "dwMAAN4FAAAAAA cAkAAAAAAAAE",
+        "dwMAAN4FAAAAAA: cAkAAAAAAAAE",
+        "dwMAAN4FAAAAAA / cAkAAAAAAAAE",
+        "dwMAAN4FAAAAAA\ncAkAAAAAAAAE",
+        "dwMAAN4FAAAAAA==:cAkAAAAAAAAE",
+        "GnuBG ID: dwMAAN4FAAAAAA : cAkAAAAAAAAE",
+        "GNU ID: " + GNUBG,
+        "set board dwMAAN4FAAAAAA",
+        "set board =dwMAAN4FAAAAAA",
+        f"Position ID: dwMAAN4FAAAAAA Match ID: cAkAAAAAAAAE\n{OTHER}",
+        f"TachyonID/Position: {GNUBG}",
+        "Match ID: cAkAAAAAAAAE\nPosition ID: dwMAAN4FAAAAAA",
+    ],
+)
+def test_the_ids_of_gnubg_in_their_many_shapes(text: str) -> None:
+    assert ids.parse(text).position == ids.from_gnubg_id(GNUBG).position
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (XGID.replace("abbc-", "abbc--"), "27 of 26 characters"),
+        (XGID.replace("BCBB", "BCBZ"), "'Z' is no number of chequers"),
+        (XGID.replace("-:0:0:1", "-:99:0:1"), "'99' is no cube"),
+        (XGID.replace(":00:", ":77:"), "'77' are no dice"),
+        (XGID.replace(":0:0:0:0:10", ":0:x:0:0:10"), "'x' is no score"),
+        ("dwMAAN4FAAAAA", "14 characters and a Match ID 12, not 13"),
+        ("GNUBGID dwMAAN4FAAAAAA:cAkAAAAAAAA", "11 of 12 characters"),
+        (GNUBG_BOARD.split("\n", 2)[2], "a board that is drawn alone"),
+        ("1/2/3", "one / between"),
+        ("4 -3 1 / 2", "whole numbers"),
+        ("16 / 1", "at most 15 chequers"),
+        (f"{XGID} or XGID=-BCBB----------------abbc-:0:0:1:31:0:0:0:0:10", "2 different positions"),
+        (OGID.replace(":N0N:", ":N0N:99:")[:-8], "no"),
+    ],
+)
+def test_a_refusal_names_what_is_wrong(text: str, reason: str) -> None:
+    with pytest.raises(PositionError) as caught:
+        ids.parse(text)
+    assert reason in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) <= 120
+
+
+def test_which_texts_say_where_the_cube_lies() -> None:
+    assert all(
+        ids.says_cube(text)
+        for text in (XGID, XG_CLIPBOARD, GNUBG, GNUBG_BOARD, OGID, XGID[:30] + "\n" + XGID[30:])
+    )
+    assert not any(
+        ids.says_cube(text) for text in ("4 3 1 / 3 3 2", GNUBG[:14], f"Position ID: {GNUBG[:14]}")
+    )

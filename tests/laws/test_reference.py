@@ -28,15 +28,27 @@ def prose() -> list[Path]:
     return [page for page in [*pages, *(ROOT / "bgfmt").rglob("*.py")] if page.exists()]
 
 
-@pytest.fixture(scope="module")
-def maker() -> ModuleType:
-    """docs/make_reference.py, imported."""
-    spec = importlib.util.spec_from_file_location("make_reference", ROOT / "docs/make_reference.py")
+def program(name: str) -> ModuleType:
+    """A program of docs, imported."""
+    spec = importlib.util.spec_from_file_location(name, ROOT / f"docs/{name}.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+@pytest.fixture(scope="module")
+def maker() -> ModuleType:
+    return program("make_reference")
+
+
+def test_shapes_are_written_where_they_stand() -> None:
+    """`python docs/make_shapes.py` has nothing to write."""
+    shapes = program("make_shapes")
+    for name in shapes.FILES:
+        text = (ROOT / name).read_text(encoding="utf-8")
+        assert shapes.filled(text) == text, name
 
 
 def test_the_reference_is_built(maker: ModuleType, tmp_path: Path) -> None:

@@ -30,13 +30,15 @@ class Reply:
     """An answer and where it came from.
 
     text : the line to send. source : as of an answer of the adviser. value : equity of the choice for the
-    player asked, where one is known. left : after a play, the side of the player who made it.
+    player asked, where one is known. left : after a play, the side of the player who made it. offer : points
+    offered to be resigned.
     """
 
     text: str
     source: Source
     value: float | None = None
     left: Side | None = None
+    offer: int = 0
 
 
 class Player:
@@ -58,16 +60,17 @@ class Player:
         if self.resign and state.kind in ("play", "cube"):
             offer = self.advisor.resignation(state)
             if offer.offer:
-                return Reply(f"resign {RESIGNATIONS[offer.offer - 1]}", offer.source, offer.worth)
-        return _reply(self.advisor.decide(state), position)
+                text = f"resign {RESIGNATIONS[offer.offer - 1]}"
+                return Reply(text, offer.source, offer.worth, offer=offer.offer)
+        return self.play_on(state)
 
-
-def _reply(decision: Decision, position: Position) -> Reply:
-    left = None
-    if decision.act == "play":
-        result = position if decision.play is None else decision.play.result
-        left = result.us if isinstance(result, Position) else result
-    return Reply(spoken(decision), decision.source, decision.value, left)
+    def play_on(self, state: GameState) -> Reply:
+        """The answer to a question without a resignation."""
+        decision, left = self.advisor.decide(state), None
+        if decision.act == "play":
+            result = state.position if decision.play is None else decision.play.result
+            left = result.us if isinstance(result, Position) else result
+        return Reply(spoken(decision), decision.source, decision.value, left)
 
 
 def spoken(decision: Decision) -> str:
@@ -102,6 +105,10 @@ class Session:
     cube_in_use: bool = True
     _offered: Position | None = None  # the last position in which we were asked whether to double
     _left: Side | None = None  # our own side after our last play
+    _resigned: tuple[object, int] = (
+        None,
+        0,
+    )  # the turn in which we last offered to resign, and how many points
 
     def reply(self, line: str) -> str:
         """The answer to one line, without its line feed."""
@@ -111,7 +118,8 @@ class Session:
         try:
             state = from_fibs(text)
             self._watch_cube(state)
-            answer = self.player.answer(state if self.cube_in_use else replace(state, cube_in_use=False))
+            asked = state if self.cube_in_use else replace(state, cube_in_use=False)
+            answer = self._once(asked, self.player.answer(asked))
         except BgfmtError as error:
             return self._mistake(str(error))
         except Exception as error:  # an answer must come: gnubg waits for one line
@@ -123,6 +131,19 @@ class Session:
             question = f"{state.position} {state.kind} {state.dice or (0, 0)}"
             self.log(f"{names}: {question}: {answer.text} ({answer.source})")
         return answer.text
+
+    def _once(self, state: GameState, answer: Reply) -> Reply:
+        """A resignation, or where the same turn has seen one of as many points, which was declined, another answer.
+
+        gnubg asks again after it has declined an offer, and ends its play where it gets the same offer once more.
+        """
+        if not answer.offer:
+            return answer
+        turn = (state.position, state.scores)
+        if self._resigned[0] == turn and answer.offer <= self._resigned[1]:
+            return self.player.play_on(state)
+        self._resigned = turn, answer.offer
+        return answer
 
     def _watch_cube(self, state: GameState) -> None:
         """Notice that no cube is in use, which gnubg's line does not say.

@@ -334,8 +334,9 @@ def _lines(judgement: Judgement) -> list[str]:
 def matches(files: tuple[str, ...], as_json: bool) -> int:
     """Show the matches in FILE... (.mat and .txt, .sgf, .xg, .bgf, OGXM), told by content.
 
-    A line for each game, and one for all that does not fit. --json has every record with the board before it. Exit
-    code 2 where a file cannot be read; the others are shown all the same.
+    A line for each game, and one for all that does not fit. --json has every record with the board before it: a list
+    for one file, a line of JSON a match for several. Exit code 2 where a file cannot be read; the others are shown
+    all the same.
 
     \b
     Example:
@@ -343,25 +344,31 @@ def matches(files: tuple[str, ...], as_json: bool) -> int:
       bgfmt matches --json evening.mat
     """
     from bgfmt.errors import BgfmtError
-    from bgfmt.extras.matches import printable, read
+    from bgfmt.extras.matches import each, printable, read
 
     out: list[dict[str, Any]] = []
+    listed = as_json and len(files) == 1
+
+    def show(facts: dict[str, Any]) -> None:
+        if listed:
+            out.append(facts)
+        elif as_json:
+            options.echo_json(facts, indent=None)
+
     code = 0
     for path in files:
         try:
-            several = read(path)
-        except (BgfmtError, OSError) as error:
-            click.echo(f"bgfmt: {printable(options.message_of(error), 400)}", err=True)
-            out.append({"file": path, "error": options.as_error(error)})
-            code = 2
-            continue
-        for match in several:
-            if as_json:
-                out.append({"file": path, **match.as_dict()})
-            else:
+            for match in read(path) if listed else each(path):
+                if as_json:
+                    show({"file": path, **match.as_dict()})
+                    continue
                 click.echo(f"{printable(path)}: {match}")
                 for problem in match.problems:
                     click.echo(f"  problem: {printable(problem)}")
-    if as_json:
+        except (BgfmtError, OSError) as error:
+            asking.note(printable(options.message_of(error), 400))
+            show({"file": path, "error": options.as_error(error)})
+            code = 2
+    if listed:
         options.echo_json(out)
     return code

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from operator import ge
 
 from bgfmt.errors import CapabilityError, FormatError, PositionError
 from bgfmt.extras.matches import model, plays
@@ -301,62 +302,49 @@ def _roll(walk: GameWalk, cell: _Cell, dice: tuple[int, int], player: int, at: i
         try:
             walk.played_to(player, dice, _fibs_board(text, walk.position(player)), at)
         except PositionError as error:
-            walk.stop(at, str(error))
+            walk.lost(player, dice, at, str(error))
     else:
         hops, marks, rest = read_play(text)
-        if rest and rest.lower() not in ("cannot move", "can't move", "no play", "no move"):
+        stood = rest.lower() in ("cannot move", "can't move", "no play", "no move")
+        if rest and not stood:
             walk.problem(at, f"words that are no play: {printable(rest, 60)!r}")
         walk.roll(player, dice, hops, at, marks=marks)
+        if not (hops or stood):
+            walk.doubt()
 
 
 # -- the board that GridGammon writes in place of a play ----------------------------------------------
 
 
 MOST_MOVED = 16  # chequers that may differ in all, on both sides, for it to be a board one play later
+MOST_NUMBERS = 100  # GridGammon writes ten before the 26 of the board, and others after them
 
 
 def _fibs_board(text: str, before: Position) -> Position:
-    """The board after the play, the player who moved first.
+    """The board after the play, the player who moved first; PositionError where no reading is one play later.
 
-    Which player and direction the numbers mean is not said; the reading nearest to the board before is taken.
-
-    Raises
-    ------
-    PositionError where no reading is a board that one play may leave.
+    Where it begins among the numbers, and whose side and direction it shows, is not said: the reading nearest to
+    the board before is taken.
     """
-    numbers = [int(number) for number in re.findall(r"-?\d{1,6}", text)]
-    readings: list[tuple[plays.Board, plays.Board]] = []
-    for begin in range(8):  # after length and scores, or at once
-        points = numbers[begin : begin + 26]
-        if len(points) == 26:
-            readings += [_sides(view) for view in (points, points[::-1])]
-            readings += [(theirs, mine) for mine, theirs in readings[-2:]]
-    best: tuple[int, Position] | None = None
-    old = (plays.board(before.us), plays.board(before.them))
-    for mine, theirs in readings:
-        try:
-            position = plays.position(mine, theirs).check()
-        except PositionError:
-            continue
-        apart = sum(
-            abs(a - b) for pair in zip((mine, theirs), old, strict=True) for a, b in zip(*pair, strict=True)
-        )
-        # the other side changes by chequers sent to its bar only
-        possible = sum(theirs) == sum(old[1]) and all(
-            a <= b for a, b in zip(theirs[:BAR], old[1], strict=False)
-        )
-        if possible and sum(mine) <= sum(old[0]) and (best is None or apart < best[0]):
-            best = apart, position
-    if best is None or best[0] > MOST_MOVED:
+    numbers = [int(number) for number in re.findall(r"-?\d{1,6}", text)][:MOST_NUMBERS]
+    mine, theirs = plays.board(before.us), plays.board(before.them)
+    best, distance = None, MOST_MOVED + 1
+    for begin in range(len(numbers) - BAR):
+        points = numbers[begin : begin + BAR + 1]
+        for counts in (points, points[::-1], [-n for n in points], [-n for n in reversed(points)]):
+            try:
+                position = plays.signed_position(counts)
+            except PositionError:
+                continue
+            after, others = plays.board(position.us), plays.board(position.them)
+            # the other side changes by chequers sent to its bar only
+            sent = sum(others) == sum(theirs) and all(map(ge, theirs[:BAR], others[:BAR]))
+            apart = sum(abs(a - b) for a, b in zip(mine + theirs, after + others, strict=True))
+            if sent and sum(after) <= sum(mine) and apart < distance:
+                best, distance = position, apart
+    if best is None:
         raise PositionError("a play that is not recorded, and no board after it that can be read")
-    return best[1]
-
-
-def _sides(points: list[int]) -> tuple[plays.Board, plays.Board]:
-    """Positive numbers are chequers of the one who counts from 1, on 25 the bar; negative ones of the other."""
-    mine = [0, *(max(0, n) for n in points[1:])]
-    theirs = [0, *(max(0, -n) for n in points[-2::-1])]
-    return mine, theirs
+    return best
 
 
 # -- writing ----------------------------------------------------------------------------------------------

@@ -53,6 +53,7 @@ class Record:
     after : the board after a play, the player who moved first.
     legal : False for a play the rules do not allow.
     implied : a take that is not written down, known by the roll that follows.
+    known : False where a play before it is lost and the file gives no board since.
     points : of a resignation, what is given up, 0 where not said.
     at : where in the file: a line, a byte or a record, by `Match.unit`.
     """
@@ -70,6 +71,7 @@ class Record:
     implied: bool = False
     points: int = 0
     at: int = 0
+    known: bool = True
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -261,26 +263,32 @@ def checked(match: Match) -> Match:
 
 def _disagreements(match: Match, game: Game, following: Game | None, jacoby: bool | None) -> list[str]:
     out = []
-    ending, claim = outcome(game, jacoby), game.result
-    if ending is not None and claim is not None and claim.winner >= 0:
-        winner, points = ending
+    won, claim = outcome(game, jacoby), game.result if game.result and game.result.winner >= 0 else None
+    last = game.records[-1] if game.records else None
+    if won is None and last is not None and last.kind == "resign":
+        won = 1 - last.player, ()  # of points that are not said
+    if won is not None and claim is not None:
+        winner, points = won
         need = match.length - game.scores[winner] if match.length else 0
         # a last game is written down capped at the length, or in full, or, where Jacoby held, without its gammon
         cube = game.records[-1].cube
-        capped = following is None and (0 < need <= max(*points, claim.points) or claim.points == cube)
-        if claim.winner != winner or (claim.points and claim.points not in points and not capped):
-            ours = " or ".join(map(str, points))
+        capped = following is None and (0 < need <= max((*points, claim.points)) or claim.points == cube)
+        if claim.winner != winner or (points and claim.points not in (0, *points) and not capped):
+            ours = " or ".join(map(str, points)) or "the game"
             out.append(
                 f"game {game.number}: the file says that player {claim.winner + 1} wins {claim.points}, "
                 f"its records that player {winner + 1} wins {ours}"
             )
-    if following is not None and following.number == game.number + 1 and ending is not None:
-        winner, points = ending
-        scores = list(game.scores)
-        gained = following.scores[winner] - scores[winner]
-        if gained not in points or following.scores[1 - winner] != scores[1 - winner]:
+    if won is None and claim is not None:
+        won = claim.winner, ()  # the points of a forfeit may be any
+    if following is not None and following.number == game.number + 1 and won is not None:
+        winner, points = won
+        before, scores = game.scores, following.scores
+        gained, lost = (scores[player] - before[player] for player in (winner, 1 - winner))
+        if lost or gained not in (points or range(1, 1 << 30)):
+            words = " or ".join(map(str, points)) or "the game"
             out.append(
-                f"game {game.number}: the score after it is {following.scores[0]}-{following.scores[1]}, "
-                f"though player {winner + 1} won {' or '.join(map(str, points))} from {scores[0]}-{scores[1]}"
+                f"game {game.number}: the score after it is {scores[0]}-{scores[1]}, "
+                f"though player {winner + 1} won {words} from {before[0]}-{before[1]}"
             )
     return out

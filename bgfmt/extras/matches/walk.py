@@ -18,6 +18,7 @@ from bgfmt.game.moves import Move
 
 MOST_PROBLEMS = 100  # of a game; a file of nothing else would fill the memory
 NO_PLAY = "no play although there is one"
+LOST = "the play is lost; nothing is judged until the file gives a board"
 
 
 class GameWalk:
@@ -50,6 +51,7 @@ class GameWalk:
         self.owner: int | None = None
         self.over = False
         self.stopped = False
+        self.known = True  # False after a play that is lost
         self.records: list[Record] = []
         self.problems: list[tuple[int, str]] = []
         self.result: Result | None = None
@@ -103,6 +105,7 @@ class GameWalk:
         """Dice and the board the file gives after the play (the player who moved first), legal or not."""
         if self._on_roll(player, at):
             self._play_to(player, dice, board, at)
+            self.known = True
 
     def _play_to(self, player: int, dice: tuple[int, int], board: Position, at: int) -> None:
         mine, theirs = self.boards[player], self.boards[1 - player]
@@ -115,6 +118,26 @@ class GameWalk:
             if not isinstance(play, str) and (play.mine, play.theirs) == (after, others):
                 moves, legal = play.moves, play.legal
         self._played(player, dice, moves, after, others, legal, at)
+
+    def lost(self, player: int, dice: tuple[int, int], at: int, why: str) -> None:
+        """Dice, and a play that is not known: the game goes on from the board before it, which is not the game's."""
+        if self._on_roll(player, at):
+            self.problem(at, why)
+            self._played(player, dice, (), self.boards[player], self.boards[1 - player], False, at)
+            self.doubt()
+
+    def doubt(self) -> None:
+        """Say that the last roll's play is lost if there was one: until the file gives a board, none is known."""
+        last = self.records[-1] if self.records else None
+        if (
+            last is not None
+            and last.kind == "play"
+            and not last.moves
+            and last.after == last.position
+            and self.known
+        ):
+            self.known = False
+            self.problem(last.at, LOST)
 
     def unplayed(self, player: int, dice: tuple[int, int] | None, at: int) -> None:
         """Dice, or not even dice, after which the game ended."""
@@ -180,6 +203,7 @@ class GameWalk:
         if board != ours:
             self.problem(at, f"the file has the board {position_id(board)}, not {position_id(ours)}")
             self._put(turn, board)
+        self.known = True
         if cube is not None and not self.offers and (cube, owner) != (self.cube, self.owner):
             before = _cube(self.cube, self.owner)
             self.problem(at, f"the file has the cube at {_cube(cube, owner)}, not at {before}")
@@ -198,7 +222,7 @@ class GameWalk:
             self.turn = turn
         if board is not None:
             self._put(0, board)
-            self.over = self.stopped = False
+            self.over, self.stopped, self.known = False, False, True
             self.offers = []
         if cube is not None:
             self.cube, self.owner = cube
@@ -246,8 +270,8 @@ class GameWalk:
     def _add(self, kind: Kind, player: int, at: int, **more: Any) -> None:
         """Put down a record with the board of now, and with `more` of its fields."""
         turn = self.offers[0] if self.offers else player if self.turn is None else self.turn
-        record = Record(kind, player, turn, self.position(turn), self.cube, self.owner, at=at, **more)
-        self.records.append(record)
+        more |= {"at": at, "known": self.known}
+        self.records.append(Record(kind, player, turn, self.position(turn), self.cube, self.owner, **more))
 
     def _played(
         self,
@@ -265,7 +289,20 @@ class GameWalk:
                 self.boards[one], self.sides[one] = board, plays.side(board)
         after = self.position(player)
         self.records.append(
-            Record("play", player, player, before, self.cube, self.owner, dice, moves, after, legal, at=at)
+            Record(
+                "play",
+                player,
+                player,
+                before,
+                self.cube,
+                self.owner,
+                dice,
+                moves,
+                after,
+                legal,
+                at=at,
+                known=self.known,
+            )
         )
         if not legal:
             self.problem(at, NO_PLAY if after == before else "a play that the rules do not allow")
@@ -312,7 +349,7 @@ class GameWalk:
         last = self.records[-1] if self.records else None
         if last is not None and last.kind == "play" and not last.moves and last.after == last.position:
             self.records[-1] = replace(last, kind="unplayed", after=None, legal=True)
-            self.problems = [problem for problem in self.problems if problem != (last.at, NO_PLAY)]
+            self.problems = [one for one in self.problems if one not in ((last.at, NO_PLAY), (last.at, LOST))]
 
 
 def _cube(value: int, owner: int | None) -> str:

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from bgfmt import __version__
-from bgfmt.analysis.questions import MOST_TEXT, QUESTIONS
-from bgfmt.analysis.shapes import Schema, options, ref, schema_of, shapes
+from bgfmt.analysis.questions import QUESTIONS
+from bgfmt.analysis.shapes import MOST_TEXT, Schema, options, ref, schema_of, shapes
 from bgfmt.extras.serve.refusals import STATUSES
 
 if TYPE_CHECKING:

@@ -87,7 +87,7 @@ class _Blocks:
             store = MemorySink()
             Writer.create(store, head.version, head.form)
             noun = self._header()
-            end = jn.measure(noun, head.form).size
+            end = jn.measure(noun, head.form)
             zeros = bytes(max(0, HEAD - end))  # as an upgrade leaves them
             known = [bytes(store.data[end:AREA])[: max(0, first - end)], zeros + b" " * (first - HEAD)]
             yield from self._block("header", noun, head.form, 0, first, known)
@@ -106,7 +106,7 @@ class _Blocks:
         for k, (at, size) in enumerate(file.entries.tolist()):
             noun, form = file.noun(k), file.form(k)
             yield from self._block(f"component {k}", noun, form, at, size)
-            full = jn.measure(noun, form).size
+            full = jn.measure(noun, form)
             bare = full - form.word * (noun.type is JType.LITERAL)  # J 9.8 reserves no terminating zero
             if form.first and size not in (block_size(full), block_size(bare)):
                 rule = f"component {k}: block"
@@ -129,7 +129,7 @@ class _Blocks:
         self, what: str, noun: Noun, form: Form, at: int, size: int, known: Sequence[bytes] = ()
     ) -> Iterator[Fault]:
         """A noun in its block: every byte of it but plain atoms, and what stands behind it, as in `_rest`."""
-        view, end = self.file.view, jn.measure(noun, form).size
+        view, end = self.file.view, jn.measure(noun, form)
         if not form.first:
             yield Fault(at, size, what, "a form byte", OLD_FORM, True)
             return

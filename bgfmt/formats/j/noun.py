@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from math import prod
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -335,13 +335,6 @@ TERMINATED = (JType.BOOLEAN, JType.LITERAL, JType.UNICODE, JType.UNICODE4)
 Piece = bytes | NDArray[Any]
 
 
-class Measure(NamedTuple):
-    """Bytes a noun takes in a form, and what its contents take."""
-
-    size: int
-    inner: tuple[Measure, ...] = ()
-
-
 def text(value: str) -> Noun:
     """A literal list, UTF-8."""
     data = np.frombuffer(value.encode(), np.uint8)
@@ -370,40 +363,40 @@ def boxes(items: Sequence[Noun]) -> Noun:
     return Noun(JType.BOX, (len(items),), tuple(items))
 
 
-def measure(noun: Noun, form: Form) -> Measure:
-    """How long the noun's block is in this form, padding and contents included."""
+def measure(noun: Noun, form: Form) -> int:
+    """Bytes of the noun's block in this form, padding and contents included."""
     head, data = (4 + len(noun.shape)) * form.word, noun.count * form.size(noun.type)
-    if noun.type not in OFFSETS:
-        return Measure(head + padded(data + (noun.type in TERMINATED), form.word))
-    if noun.type is JType.BOX:
-        inner = tuple(measure(item, form) for item in noun.data)
-    else:
-        inner = tuple(Measure(5 * form.word + len(_limbs(number, form)[1])) for number in noun.data)
-    return Measure(head + data + sum(m.size for m in inner), inner)
+    if noun.type in OFFSETS:
+        return head + data + sum(_contents(noun, form))
+    return head + padded(data + (noun.type in TERMINATED), form.word)
 
 
-def pieces(noun: Noun, form: Form, measured: Measure | None = None) -> Iterator[Piece]:
+def _contents(noun: Noun, form: Form) -> Iterator[int]:
+    """Bytes of the blocks that a noun reaches by offsets."""
+    for item in noun.data:
+        yield measure(item, form) if noun.type is JType.BOX else 5 * form.word + len(_limbs(item, form)[1])
+
+
+def pieces(noun: Noun, form: Form) -> Iterator[Piece]:
     """The bytes of the noun's block, in pieces of bounded size.
 
     Raises CapabilityError for an integer that 4-byte words cannot hold.
     """
-    known = measured or measure(noun, form)
     yield head_of(noun, form)
     if noun.type not in OFFSETS:
-        written = 0
+        written = (4 + len(noun.shape)) * form.word
         for block in _blocks(noun):
             data = _converted(block, noun.type, form)
             written += data.nbytes
             yield data
-        yield bytes(known.size - (4 + len(noun.shape)) * form.word - written)
+        yield bytes(measure(noun, form) - written)
         return
-    sizes = np.array([m.size for m in known.inner], np.int64)
-    first = (4 + len(noun.shape)) * form.word + len(sizes) * form.word
-    offsets = first + np.cumsum(sizes) - sizes
-    yield _converted(offsets, JType.INTEGER, form)
-    for item, size in zip(noun.data, known.inner, strict=True):
+    sizes = np.fromiter(_contents(noun, form), np.int64)
+    first = (4 + len(noun.shape) + len(sizes)) * form.word
+    yield _converted(first + np.cumsum(sizes) - sizes, JType.INTEGER, form)
+    for item in noun.data:
         if noun.type is JType.BOX:
-            yield from pieces(item, form, size)
+            yield from pieces(item, form)
         else:
             shape, limbs = _limbs(item, form)
             yield _head(form, JType.LITERAL, len(limbs), (shape,)) + limbs

@@ -188,13 +188,12 @@ class Writer:
             self._put(at, BLANKS[: min(len(BLANKS), stop - at)])
 
     def _write(self, noun: Noun) -> Row:
-        measured = jn.measure(noun, self.form)
-        size = block_size(measured.size)
+        size = block_size(jn.measure(noun, self.form))
         position, new = self._allocate(size)
         if self.store is None:
             return position, size
         at = position
-        for piece in jn.pieces(noun, self.form, measured):
+        for piece in jn.pieces(noun, self.form):
             self._put(at, piece)
             at += len(piece) if isinstance(piece, bytes) else piece.nbytes
             if len(piece) > 1 << 16:
@@ -281,7 +280,7 @@ def compact(
     if release is not None:
         writer.release = release
     start = 0
-    for count in groups(block_size(jn.measure(noun, form).size) for noun in nouns):
+    for count in groups(block_size(jn.measure(noun, form)) for noun in nouns):
         writer.append([nouns[k] for k in range(start, start + count)])
         start += count
     return writer

@@ -57,21 +57,29 @@ __all__ = [
 
 SIDE = r"[\d\s,]*(?:bar[\s,]+\d+[\s,]*)?"
 #: how identifiers stand in longer text: with their name before them, or by a form that no other words have
-_IS = r"\s*(?:[=:]\s*)?"
+_IS = r"\s*(?:[=:\]]\s*)?"
 _ID = r"[A-Za-z0-9+/]{8,}"
 _XGID = re.compile(rf"xgid{_IS}([-A-Z]+(?::[-\w]*)+)|(?<![-\w:])([-A-O]{{20,30}}(?::-?\w+){{7,9}})", re.I)
-_POSITION_ID = re.compile(rf"position[- ]?id{_IS}({_ID})(?:\W+match[- ]?id{_IS}({_ID}))?", re.I)
+_POSITION_ID = re.compile(
+    rf"(?:position[- ]?id|set board){_IS}({_ID})(?:=*\W+match[- ]?id{_IS}({_ID}))?", re.I
+)
 _MATCH_ID = re.compile(rf"match[- ]?id{_IS}({_ID})", re.I)
-_GNUBG_ID = re.compile(rf"gnu ?(?:bg)?[- ]?id{_IS}({_ID}(?::[A-Za-z0-9+/]+)?)", re.I)
+_GNUBG_ID = re.compile(rf"gnu ?(?:bg)?[- ]?id{_IS}({_ID}(?:\s*:\s*[A-Za-z0-9+/]{{11,13}}\b)?)", re.I)
 _BARE_GNUBG_ID = re.compile(r"(?<![\w+/:])([A-Za-z0-9+/]{14}:[A-Za-z0-9+/]{12})(?![\w+/])")
-_FIBS_LINE = re.compile(r"^[^\w\r\n]*(board:[^\r\n]*)", re.M)
+_TWO_IDS = re.compile(r"([A-Za-z0-9+/]{14})={0,2}[\s:/]+([A-Za-z0-9+/]{12})")
+_FIBS_LINE = re.compile(r"(?<!\w)(board:[^\r\n]*)")
+_DRAWN = re.compile(r"\+-?1[23]-1[14]-|\+2?24-23-")
+#: signs that mail, browsers and word processors put in the place of others
+_SIGNS = {ord(sign): "-" for sign in "\u2010\u2011\u2012\u2013\u2014\u2212"}
+_SIGNS |= dict.fromkeys(map(ord, "\0\u200b\u200c\u200d\u2060\ufeff"), "")
+_QUOTES = "\"'`()<>\u201c\u201d\u2018\u2019\u201e\u00ab\u00bb \r\n\t"
 
 
 def parse(text: str) -> GameState:
     """The state that a text stands for: an identifier, the counts of two sides, or text with an identifier in it.
 
-    Text may be what a program puts on the clipboard (eXtreme Gammon, gnubg, BGBlitz) or a message around an XGID, a
-    GNUbg ID, a Position ID or Match ID with its name, or a FIBS board line.
+    Text may be what a program puts on the clipboard (eXtreme Gammon, gnubg, BGBlitz) or a message around an XGID, an
+    OGID, a GNUbg ID, a Position ID or Match ID with its name, or a FIBS board line.
 
     Raises
     ------
@@ -80,7 +88,7 @@ def parse(text: str) -> GameState:
     >>> parse("dwMAAN4FAAAAAA:cAkAAAAAAAAE").position.us
     Side(4, 3, 1)
     """
-    text = text.strip("\0\r\n\t ")
+    text = _mended(text)
     if re.fullmatch(f"{SIDE}/{SIDE}", text):
         first, _, second = text.partition("/")
         return GameState.of(Position(_counts(first), _counts(second)).check())
@@ -90,23 +98,56 @@ def parse(text: str) -> GameState:
         return from_match_id(text)
     if re.fullmatch(r"[A-P]{20}", text):
         return GameState.of(from_key_letters(text))
-    if OGID.match(text):
-        return from_ogid(text)
-    return _inside(text)
+    if (two := _TWO_IDS.fullmatch(text)) is not None:
+        return from_gnubg_id(f"{two[1]}:{two[2]}")
+    names, wrapped = list(_named_inside(text)), list(_named_inside(_joined(text)))
+    if not names and not wrapped:
+        raise _nothing(text)
+    try:
+        return _agreed(names or wrapped)
+    except PositionError:
+        if len(names) != 1 or wrapped == names:
+            raise
+    return _agreed(wrapped)
 
 
-def _inside(text: str) -> GameState:
-    """The one state whose identifier stands in a longer text."""
-    states = list(dict.fromkeys(read(name) for read, name in _named_inside(text)))
-    if len(states) > 1:
-        raise PositionError(f"the text holds {len(states)} different positions; paste one")
-    if not states:
-        start = " ".join(text[:40].split())
-        raise PositionError(
-            f"no position in {start!r}: expected counts of two sides ('4 3 1 / 3 3 2', on roll first), "
-            "an XGID, GNUbg ID, OGID or FIBS board"
-        )
+def _mended(text: str) -> str:
+    """A text with plain signs, without what stands around it or has got into it on its way."""
+    text = text.translate(_SIGNS).strip(_QUOTES)
+    text = re.sub("%(3[ad]|2[bf])", lambda code: chr(int(code[1], 16)), text, flags=re.I)
+    return re.sub(r"(?i)^(?:position|counts)\s*[:=]\s*(?=[\d\s,]*(?:bar[\s,]+\d+[\s,]*)?/)", "", text)
+
+
+def _joined(text: str) -> str:
+    """The text with its lines joined, as before a mail program broke it."""
+    return "".join(line.strip("> \t") for line in text.splitlines())
+
+
+def _agreed(names: list[tuple[Callable[[str], GameState], str]]) -> GameState:
+    """The state of the first identifier in a text, with which the others agree as far as they say the same things."""
+    kinds = [(read, ":" in name) for read, name in names]
+    states = [read(name) for read, name in names]
+    alike = {state for kind, state in zip(kinds, states, strict=True) if kind == kinds[0]}
+    different = max(len(alike), len({state.position for state in states}))
+    if different > 1:
+        raise PositionError(f"the text holds {different} different positions; paste one")
     return states[0]
+
+
+def _nothing(text: str) -> PositionError:
+    """What is wrong with a text in which no identifier stands."""
+    start = " ".join(text[:30].split())
+    if re.fullmatch(r"(?=.*[A-Z])(?=.*[a-z0-9+/])[A-Za-z0-9+/]{10,18}", text):
+        what = f"{text!r}: a Position ID has 14 characters and a Match ID 12, not {len(text)}"
+    elif _DRAWN.search(text):
+        what = "the text holds a board that is drawn alone; paste its XGID or Position ID too"
+    elif re.fullmatch(r"[-\d\s,/.]+", text):
+        what = f"{start!r}: two sides are whole numbers with one / between, such as 4 3 1 / 3 3 2"
+    else:
+        what = (
+            f"no position in {start!r}: expected counts (4 3 1 / 3 3 2), an XGID, GNUbg ID, OGID or FIBS line"
+        )
+    return PositionError(what)
 
 
 def _named_inside(text: str) -> Iterator[tuple[Callable[[str], GameState], str]]:
@@ -115,9 +156,11 @@ def _named_inside(text: str) -> Iterator[tuple[Callable[[str], GameState], str]]
         yield from_fibs, match[1]
     for match in _XGID.finditer(text):
         yield from_xgid, (match[1] or match[2]).rstrip(":")
+    for match in OGID.finditer(text):
+        yield from_ogid, match[0]
     for pattern in (_GNUBG_ID, _BARE_GNUBG_ID):
         for match in pattern.finditer(text):
-            yield from_gnubg_id, match[1]
+            yield from_gnubg_id, re.sub(r"\s", "", match[1])
     positions = list(_POSITION_ID.finditer(text))
     for match in positions:
         yield from_gnubg_id, f"{match[1]}:{match[2]}" if match[2] else match[1]
@@ -128,7 +171,7 @@ def _named_inside(text: str) -> Iterator[tuple[Callable[[str], GameState], str]]
 
 def says_cube(text: str) -> bool:
     """Whether a text that `parse` reads says where the cube lies: counts and a Position ID alone do not."""
-    text = text.strip("\0\r\n\t ")
+    text = _mended(text)
     if re.fullmatch(rf"{SIDE}/{SIDE}|[A-Za-z0-9+/]{{14}}|[A-P]{{20}}", text):
         return False
     names = list(_named_inside(text))
@@ -142,8 +185,9 @@ def parse_position(text: str) -> Position:
 
 def parse_side(text: str) -> Side:
     """One side: counts from the ace point up ("0 0 0 2 3 4", "0 1 bar 2"), or the side on roll of any identifier."""
-    if re.fullmatch(SIDE, text) and re.search(r"\d", text):
-        return _counts(text)
+    counts = text.strip(_QUOTES)
+    if re.fullmatch(SIDE, counts) and re.search(r"\d", counts):
+        return _counts(counts)
     return parse_position(text).us
 
 
@@ -151,10 +195,10 @@ def _counts(text: str) -> Side:
     points, _, bar = text.partition("bar")
     words = re.findall(r"\d+", points), re.findall(r"\d+", bar)
     if any(len(number) > 9 for part in words for number in part):
-        raise PositionError(f"{text.strip()[:80]!r}: a point holds at most 15 chequers")
+        raise PositionError(f"{text.strip()[:30]!r}: a point holds at most 15 chequers")
     numbers, on_bar = [int(number) for number in words[0]], int(words[1][0]) if words[1] else 0
     if len(numbers) > 25 or (bar and len(numbers) > 24):
         raise PositionError(f"{len(numbers)} counts: a side has 24 points and, as the 25th, the bar")
     if any(number > 15 for number in (*numbers, on_bar)):
-        raise PositionError(f"{text.strip()!r}: a point holds at most 15 chequers")
+        raise PositionError(f"{text.strip()[:30]!r}: a point holds at most 15 chequers")
     return Side(*numbers[:24], bar=numbers[24] if len(numbers) == 25 else on_bar)

@@ -26,9 +26,9 @@ def _decode(text: str, size: int, what: str) -> int:
     try:
         data = base64.b64decode(text + "=" * (-len(text) % 4), validate=True)
     except (binascii.Error, ValueError):
-        raise PositionError(f"{text!r}: a {what} has letters, digits, + and / only") from None
+        raise PositionError(f"{text[:40]!r}: a {what} has letters, digits, + and / only") from None
     if len(data) != size or base64.b64encode(data).decode().rstrip("=") != text:
-        raise PositionError(f"{text!r}: not a {what}")
+        raise PositionError(f"{text[:40]!r}: not a {what}")
     return int.from_bytes(data, "little")
 
 
@@ -71,7 +71,7 @@ def key_letters(position: Position) -> str:
 def from_key_letters(text: str) -> Position:
     """The position of a twenty-letter key."""
     if len(text) != 20 or any(not "A" <= letter <= "P" for letter in text):
-        raise PositionError(f"{text!r}: a position key has twenty letters from A to P")
+        raise PositionError(f"{text[:40]!r}: a position key has twenty letters from A to P")
     nibbles = [ord(letter) - 65 for letter in text]
     return from_position_key(bytes(a << 4 | b for a, b in zip(nibbles[::2], nibbles[1::2], strict=True)))
 

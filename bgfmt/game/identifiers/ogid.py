@@ -9,7 +9,7 @@ from bgfmt.game.board import Position
 from bgfmt.game.state import GameState, as_state, full, side_of
 
 PLACES = "0123456789abcdefghijklmnop"
-PATTERN = re.compile(r"^[0-9a-p]*:[0-9a-p]*:[BWND?]\d[OTPN]:\d{0,2}:[WB](:.*)?$")
+PATTERN = re.compile(r"(?<![\w:])[0-9a-p]*:[0-9a-p]*:[BWND?]\d[OTPN]:\d{0,2}:[WB](?::[\w:]*)?")
 
 
 def ogid(position: GameState | Position) -> str:
@@ -30,23 +30,23 @@ def ogid(position: GameState | Position) -> str:
 
 def from_ogid(text: str) -> GameState:
     """The state of an OGID."""
-    if not PATTERN.match(text):
-        raise PositionError(f"{text!r}: not an OGID")
+    if not PATTERN.fullmatch(text):
+        raise PositionError(f"{text[:40]!r}: not an OGID")
     fields = text.split(":") + [""] * 5
     one, zero = [0] * 25, [0] * 25
     for letter in fields[0]:
         place = PLACES.index(letter)
         if place == 25:
-            raise PositionError(f"{text!r}: White has a chequer on Black's bar")
+            raise PositionError("OGID: White has a chequer on Black's bar")
         one[24 - place] += 1
     for letter in fields[1]:
         place = PLACES.index(letter)
         if place == 0:
-            raise PositionError(f"{text!r}: Black has a chequer on White's bar")
+            raise PositionError("OGID: Black has a chequer on White's bar")
         zero[place - 1] += 1
     dice = tuple(int(die) for die in fields[3])
     if len(dice) not in (0, 2) or not all(1 <= die <= 6 for die in dice):
-        raise PositionError(f"{text!r}: {fields[3]!r} are no dice")
+        raise PositionError(f"OGID: {fields[3]!r} are no dice")
     length = re.match(r"(\d*)([CLG]?)", fields[8])
     assert length is not None
     sides = (side_of(zero), side_of(one))

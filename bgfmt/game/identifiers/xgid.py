@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from bgfmt.errors import PositionError
 from bgfmt.game.board import Position
 from bgfmt.game.state import GameState, as_state, full, side_of
@@ -21,30 +23,37 @@ def xgid(position: GameState | Position) -> str:
     return f"XGID={letters}:{state.cube_power}:{owner}:{turn}:{dice}:{scores}:{rules}:{state.length}:{state.limit}"
 
 
+#: what the fields of numbers are, and from where to where they go
+FIELDS = {
+    1: ("cube", 0, 15),
+    2: ("owner of the cube", -1, 1),
+    3: ("player on roll", -1, 1),
+    5: ("score of player 1", 0, 10**6),
+    6: ("score of player 2", 0, 10**6),
+    7: ("rule", 0, 10**6),
+    8: ("length of the match", 0, 10**6),
+    9: ("largest cube", 0, 10**6),
+}
+
+
 def from_xgid(text: str) -> GameState:
     """The state of an XGID, with or without `XGID=`; the players are never swapped."""
-    body = text.removeprefix("XGID=")
-    fields = body.split(":")
-    if len(fields[0]) != 26:
-        raise PositionError(f"{text[:60]!r}: the board has {len(fields[0])} of 26 characters")
+    fields = text.removeprefix("XGID=").split(":")
+    board = fields[0]
+    if len(board) != 26:
+        raise PositionError(f"XGID {board[:30]!r}: the board has {len(board)} of 26 characters")
     if not 8 <= len(fields) <= 10:
-        raise PositionError(f"{text[:60]!r}: the XGID has {len(fields)} of 10 fields")
+        raise PositionError(f"XGID {board!r}: it has {len(fields)} of 10 fields")
     fields += ["0", "10"][len(fields) - 8 :]
-    counts = [_count(letter, text) for letter in fields[0]]
+    counts = [_count(letter) for letter in board]
     if counts[0] > 0 or counts[25] < 0:
-        raise PositionError(f"{text!r}: a chequer on the other player's bar")
+        raise PositionError(f"XGID {board!r}: a chequer on the other player's bar")
     zero = [max(0, -counts[24 - p]) for p in range(24)] + [-counts[0]]
     one = [max(0, counts[1 + p]) for p in range(24)] + [counts[25]]
-    try:
-        cube, owner, turn, score_one, score_zero, rules, length, limit = (
-            int(fields[k]) for k in (1, 2, 3, 5, 6, 7, 8, 9)
-        )
-    except ValueError:
-        raise PositionError(f"{text!r}: a field that should be a number is none") from None
-    numbers = (cube, score_one, score_zero, rules, length, limit)
-    if owner not in (-1, 0, 1) or turn not in (-1, 1) or min(numbers) < 0 or cube > 15:
-        raise PositionError(f"{text!r}: cube owner {owner}, turn {turn} or a number out of range")
-    dice, doubled = _dice(fields[4], text)
+    cube, owner, turn, score_one, score_zero, rules, length, limit = (
+        _number(fields[k], *about) for k, about in FIELDS.items()
+    )
+    dice, doubled = _dice(fields[4])
     sides = (side_of(zero), side_of(one))
     Position(*sides).check()
     return GameState(
@@ -63,21 +72,28 @@ def from_xgid(text: str) -> GameState:
     )
 
 
-def _count(letter: str, text: str) -> int:
+def _number(text: str, name: str, least: int, most: int) -> int:
+    value = int(text) if re.fullmatch("-?[0-9]{1,7}", text) else most + 1
+    if not least <= value <= most or (name == "player on roll" and not value):
+        raise PositionError(f"XGID: {text[:20]!r} is no {name}")
+    return value
+
+
+def _count(letter: str) -> int:
     if letter == "-":
         return 0
     if "A" <= letter <= "O":
         return ord(letter) - 64
     if "a" <= letter <= "o":
         return 96 - ord(letter)
-    raise PositionError(f"{text!r}: {letter!r} is no number of chequers in an XGID")
+    raise PositionError(f"XGID: {letter!r} is no number of chequers, which go from A to O and from a to o")
 
 
-def _dice(field: str, text: str) -> tuple[tuple[int, int] | None, bool]:
+def _dice(field: str) -> tuple[tuple[int, int] | None, bool]:
     if field in ("D", "B", "R"):
         return None, True
     if field in ("00", "0", ""):
         return None, False
     if len(field) == 2 and all("1" <= die <= "6" for die in field):
         return (int(field[0]), int(field[1])), False
-    raise PositionError(f"{text!r}: {field!r} are no dice")
+    raise PositionError(f"XGID: {field[:20]!r} are no dice")

@@ -91,6 +91,10 @@ class Proof(Generic[T]):
         """Hold the table against the rules of its kind; None where no rule is known."""
         return None
 
+    def stated(self, table: T) -> Iterator[Finding]:
+        """What is to be said of facts that the table states, and that no number of it depends on."""
+        yield from ()
+
     def in_parts(self, table: T) -> bool:
         """Whether the workers of a cluster can prove it in parts."""
         return False

@@ -83,7 +83,12 @@ class Check:
         for course in () if told.hopeless else told.courses:
             state = search.run(course)
             if state is not None:
-                facts = {"sweeps": state.sweeps} | ({"restarts": state.before} if state.before else {})
+                facts: dict[str, Any] = {"sweeps": state.sweeps} | (
+                    {"restarts": state.before} if state.before else {}
+                )
+                change = self.iteration.sweep()
+                if change > self.threshold:
+                    facts["change"] = change
                 recipe = f"{self.recipe}-division" if state.divide else self.recipe
                 return Outcome(entries, entries, recipe, facts=facts)
         where, right = search.differ, search.right

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bgfmt import met
 from bgfmt.errors import SolverError
+from bgfmt.game import board
+from bgfmt.met.score import Score
 from bgfmt.tables import MatchScore, Table
+from bgfmt.tables.match_score import Results, ScoreFacts
 from bgfmt.verifier.findings import Finding, Outcome, Rule
 from bgfmt.verifier.proofs import KnownRecipe, Progress, Proof, Request
 from bgfmt.verifier.proofs.bits import prove_pairs, sides_of
@@ -16,6 +22,7 @@ from bgfmt.verifier.recurrence.plays import pips
 
 Array = NDArray[Any]
 LAST_BITS = 1e-6
+EVEN = 1e-12  # by which the chances of both players may fail to make 1 where the players are alike
 
 
 class MatchScoreProof(Proof[MatchScore]):
@@ -43,27 +50,60 @@ class MatchScoreProof(Proof[MatchScore]):
                 sides=sides_of(table, number),
             )  # fmt: skip
 
-        recipe = "exact" if table.exact else "match"
-        return prove_pairs(
-            table,
-            request,
-            recipe,
-            LAST_BITS,
-            finding,
+        outcome = prove_pairs(
+            table, request, "exact" if table.exact else "match", LAST_BITS, finding,
             lambda numbers: depth[numbers // n] + depth[numbers % n],
+        )  # fmt: skip
+        given = {} if _shipped(table.score) else {"given": table.score.met}
+        return replace(outcome, facts={**outcome.facts, **given})
+
+    def stated(self, table: MatchScore) -> Iterator[Finding]:
+        """The match equity table that it names, the chances of that table, the player and the columns."""
+        score, known = table.score, _shipped(table.score)
+        results = dict(score.results)
+        alike = (
+            all(abs(r.win + r.lose - 1) < EVEN for r in results.values()) and score.away[0] == score.away[1]
         )
+        facts: list[tuple[str, Any, Any]] = [
+            ("columns for players alike", alike, score.alike),
+            ("columns for fifteen chequers", table.chequers == board.MAX_CHEQUERS, score.gammons),
+        ]
+        if known is not None:
+            right, other = (
+                _results(Score(score.away, known, player=p), results)
+                for p in (score.player, 1 - score.player)
+            )
+            k = next((k for k in results if results[k] != right[k]), 1)
+            facts += [
+                ("name of the match equity table", known.name, score.met),
+                ("SHA-256 of the match equity table", known.digest, score.digest),
+                (f"chances of {known.name} after {k} points", right[k], results[k]),
+            ]
+            if score.player and right == other:
+                yield Finding(Rule.STATED, field="player", found=f"1; the players of {known.name} are alike")
+        for name, expected, found in facts:
+            if expected != found:
+                yield Finding(Rule.LAYOUT, field=name, expected=expected, found=found)
 
     def solve(self, table: MatchScore, recipe: str, threads: int, progress: Progress | None) -> Table | None:
         """Solved again with the match equity table that comes with bgfmt, where it is that one."""
-        from bgfmt import met
         from bgfmt.solver.match import match_score
 
-        score = table.score
-        tables = (met.load(name) for name in met.names())
-        same = next((one for one in tables if one.digest == score.digest), None)
-        if same is None:
+        score, same = table.score, _shipped(table.score)
+        if same is None or same.digest != score.digest:
             raise SolverError(f"the match equity table {score.met} is none of {', '.join(met.names())}")
         return match_score(
             table.points, table.chequers, score.away, same, player=score.player,
             dtype=np.float64 if table.exact else np.float32, threads=threads, progress=progress,
         )  # fmt: skip
+
+
+def _results(score: Score, points: Iterable[int]) -> dict[int, Results]:
+    return {k: Results(score.after(0, k), score.after(0, -k)) for k in points}
+
+
+def _shipped(score: ScoreFacts) -> met.Met | None:
+    """The match equity table that comes with bgfmt and has the digest, or the name, that the score states."""
+    tables = [met.load(name, extend=True) for name in met.names()]
+    same = (one for one in tables if one.digest == score.digest)
+    return next(same, next((one for one in tables if one.name.lower() == score.met.lower()), None))

@@ -18,12 +18,17 @@ from tests.support.packing import second_level
 
 @pytest.fixture(scope="session")
 def packed(tmp_path_factory: pytest.TempPathFactory) -> dict[Path, Path]:
-    """Compressed files, and the plain ones they were made of; one has nine tiles."""
+    """Compressed files, and the plain ones they were made of; one has nine tiles, one is noise without factors."""
     folder, found = tmp_path_factory.mktemp("packed"), {}
     for name in ("ts_01x01.bd", "ts_02x03_cubeless.bd", "ts_03x03.bd", "ts_06x04.bd"):
         path = folder / f"{Path(name).stem}.bgts"
         bgfmt.convert(GOLDEN / name, path)
         found[path] = GOLDEN / name
+    noise = np.random.default_rng(7).integers(0, 65536, (70, 70, 4)).astype(np.uint16)
+    plain, path = folder / "noise.bd", folder / "noise.bgts"
+    bgfmt.save(bgfmt.tables.TwoSided(points=4, chequers=4, equities=noise), plain, format="gnubg-ts")
+    bgfmt.convert(plain, path)
+    found[path] = plain
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("bgfmt.formats.compressed.layout.MOST_GROUP", 90)
         path = folder / "tiles.bgts"

@@ -16,8 +16,9 @@ import bgfmt
 from bgfmt import Position, Side
 from bgfmt.analysis import Advisor
 from bgfmt.analysis.approximate import turned
+from bgfmt.analysis.engines import EngineDecider, create
 from bgfmt.analysis.ondemand import solve_match
-from bgfmt.extras.hosts.external import Player, Reply, format_play
+from bgfmt.extras.hosts.external import RESIGNATIONS, Player, Reply, format_play
 from bgfmt.extras.hosts.server import Server
 from bgfmt.game.moves import legal_plays
 from bgfmt.game.state import GameState
@@ -236,3 +237,56 @@ def exact_at_score(state: GameState, answer: str) -> str:
         gain = exact.cube.take_margin
         assert answer == ("take" if gain > 0 else "drop") or abs(gain) <= 1e-12
     return state.kind
+
+
+class Resigner(Recorder):
+    """Offers the same resignation whenever it may."""
+
+    def __init__(self, databases: Any, offer: int) -> None:
+        super().__init__(databases)
+        self.offer = offer
+
+    def answer(self, state: GameState) -> Reply:
+        if state.kind in ("play", "cube"):
+            reply = Reply(f"resign {RESIGNATIONS[self.offer - 1]}", "rule", offer=self.offer)
+            self.asked.append((state, reply))
+            return reply
+        return super().answer(state)
+
+
+#: a gammon is certain, a backgammon is not, and in the other a single game is
+GAMMON = Position(Side(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 5, 5, 5), Side(2, 2, 2))
+SINGLE = Position(Side(0, 0, 0, 0, 4, 4), Side(2, 1))
+
+
+@pytest.mark.parametrize("offer", [1, 2, 3])
+def test_gnubg_declines_a_resignation_and_the_game_goes_on(
+    gnubg: str, tables: list[Path], tmp_path: Path, offer: int
+) -> None:
+    with bgfmt.open(tables[0]) as two, bgfmt.open(tables[1]) as one:
+        recorder = Resigner([one, two], offer)
+        with Server(recorder).running() as port:
+            commands = ["set jacoby off"]
+            for number in range(6):
+                board, seat = (GAMMON, SINGLE)[number % 2], number // 2 % 2
+                at = game(board, port, seat, number + 1, cube=number < 4)
+                at[at.index(f"set turn {(number + 1) % 2}")] = f"set turn {seat}"
+                commands += at
+            text = common.play_games(gnubg, commands, tmp_path)
+    assert "already declined" not in text
+    assert text.count(" offers to resign ") >= 6
+    assert text.count(" wins a ") >= 6, text[-3000:]
+    assert (" declines the " in text) == (offer == 1)
+    assert " accepts and wins " in text
+
+
+def test_bkg_resigns_in_matches_against_gnubg(gnubg: str, tmp_path: Path) -> None:
+    """Whole matches, unattended: they end, whatever gnubg thinks of what bkg offers."""
+    player = Player(EngineDecider(create("bkg", {})), resign=True)
+    with Server(player, threads=0).running() as port:
+        commands = ["set automatic game on", "set player 1 gnubg", f"set player 0 external 127.0.0.1:{port}"]
+        for seed in range(3):
+            commands += [f"set seed {seed + 1}", "new match 3"]
+        text = common.play_games(gnubg, commands, tmp_path)
+    assert "already declined" not in text
+    assert text.count(" has won the match") + text.count("wins the match") >= 3, text[-3000:]

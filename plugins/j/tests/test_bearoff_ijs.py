@@ -1,18 +1,21 @@
-"""The script in the real J against bgfmt's own answers."""
+"""The scripts in the real J against bgfmt's own answers."""
 
 from __future__ import annotations
 
 import importlib.util
 import os
 import subprocess
+from fractions import Fraction as F
 from pathlib import Path
 
 import numpy as np
 import pytest
+from bgfmt.articles import systems
 
 import bgfmt
 from bgfmt import Side
 from bgfmt.analysis import rank_plays
+from bgfmt.game import orders
 
 SCRIPT = Path(__file__).resolve().parents[1] / "bearoff.ijs"
 GOLDEN = Path(__file__).resolve().parents[3] / "fixtures" / "golden"
@@ -47,12 +50,14 @@ def jconsole() -> str:
     return str(found)
 
 
-def say(jconsole: str, folder: Path, sentences: list[str]) -> list[str]:
+def say(jconsole: str, folder: Path, sentences: list[str], name: str = "bearoff") -> list[str]:
     """The text of each sentence's value; it goes through a file, since J cuts long lines on the screen."""
     out, script = folder / "out.txt", folder / "test.ijs"
     out.unlink(missing_ok=True)
     lines = [f"((\": {sentence}),LF) 1!:3 <'{out}'" for sentence in sentences]
-    script.write_text("\n".join(["LF =: 10 { a.", f"0!:0 <'{SCRIPT}'", "9!:11 ] 16", *lines, "exit 0", ""]))
+    script.write_text(
+        "\n".join(["LF =: 10 { a.", f"0!:0 <'{SCRIPT.with_stem(name)}'", "9!:11 ] 16", *lines, "exit 0", ""])
+    )
     done = subprocess.run(
         [jconsole, str(script)],
         stdin=subprocess.DEVNULL,
@@ -124,3 +129,27 @@ def test_play_in_words_and_refusals(jconsole: str, files: list[Path], tmp_path: 
         ],
     )
     assert said[1:] == ["6/off 6/5", "0 2 2 2 1 2", "5/off 2/off", "refused", "refused", "refused"]
+
+
+# -- articles.ijs --------------------------------------------------------------------------------------------
+
+
+def test_the_articles_systems(jconsole: str, tmp_path: Path) -> None:
+    boards = [(0, 0, 0, 2, 3, 4), (15, 0, 0, 0, 0, 0), (1, 0, 2, 0, 0, 3, 1, 0), (0, 0, 0)]
+    pairs = [(8, 6), (15, 15), (1, 2), (4, 1)]
+    theirs = [[float(c) for c in systems.distribution(Side(n))] for pair in pairs for n in pair]
+    numbers = {f"{x} Ace {o}": systems.Ace(x, o) for x, o in pairs}
+    numbers |= {f"DoubleOffAce {n}": systems.DoubleOffAce(n) for n in (0, 1, 2, 3, 15)}
+    for (x, o), ours, other in zip(pairs, theirs[::2], theirs[1::2], strict=True):
+        rows = [" ".join(f"{chance:.17g}" for chance in row) for row in (ours, other)]
+        numbers[f"(, {rows[0]}) Pwin , {rows[1]}"] = float(systems.Pwin(Side(x), Side(o)))
+    for counts in boards:
+        numbers[f"Ross {text(counts)}"] = orders.ross_rank(orders.ross_list(Side(*counts)), len(counts))
+    numbers |= {f"{p} Layouts {c}": systems.layouts(p, c) for p, c in ((6, 15), (1, 1), (12, 7))}
+    said = say(jconsole, tmp_path, [*numbers], "articles")
+    np.testing.assert_allclose([float(s) for s in said], [*numbers.values()], rtol=1e-14)
+    lists = [f"1r6 {tree} {level}" for tree in ("BTree", "BTreeA") for level in (0, 1, 2, 5)]
+    lists += [f"{len(counts)} Unrank Ross {text(counts)}" for counts in boards]
+    values = [list(map(str, getattr(systems, s.split()[1])(F(1, 6), int(s.split()[2])))) for s in lists[:8]]
+    said = say(jconsole, tmp_path, lists, "articles")
+    assert [s.replace("r", "/").split() for s in said] == values + [[*map(str, counts)] for counts in boards]

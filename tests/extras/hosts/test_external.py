@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,11 +15,12 @@ from hypothesis import strategies as st
 import bgfmt
 from bgfmt import Database, Position, Side
 from bgfmt.analysis import Advisor
+from bgfmt.analysis.engines import EngineDecider
 from bgfmt.errors import PositionError
 from bgfmt.extras.hosts import external
 from bgfmt.extras.hosts.external import Player, Session
 from bgfmt.game.identifiers import fibs, from_fibs
-from bgfmt.game.moves import legal_plays
+from bgfmt.game.moves import Play, legal_plays
 from bgfmt.game.state import GameState
 
 CAPTURED = (
@@ -63,6 +66,119 @@ def test_a_take_question_names_the_doubler_first() -> None:
     assert (state.names, state.scores, state.away) == (("gnubg", "root"), (3, 1), (4, 2))
     assert state.position.us == Side(1, 1, 0, 1)
     assert fibs(state) == TAKE
+
+
+# -- resignations ----------------------------------------------------------------------------------------
+
+
+class Resigner:
+    """An engine that moves at random and offers a resignation of some points whenever it is asked."""
+
+    name = "resigner"
+
+    def __init__(self, rng: random.Random, offers: Sequence[int]) -> None:
+        self.rng, self.offers = rng, offers
+
+    def play(self, state: GameState) -> Play:
+        return self.rng.choice(legal_plays(state.position, *(state.dice or (0, 0))))
+
+    def double(self, state: GameState) -> bool:
+        return self.rng.random() < 0.2
+
+    def take(self, state: GameState) -> bool:
+        return self.rng.random() < 0.8
+
+    def resign(self, state: GameState) -> int:
+        return self.rng.choice(self.offers)
+
+    def accept(self, state: GameState) -> bool:
+        return False
+
+
+class Host:
+    """gnubg's side of the protocol; it ends its play where an offer of the same turn comes again, as gnubg does."""
+
+    def __init__(self, session: Session, rng: random.Random, accepts: float) -> None:
+        self.session, self.rng, self.accepts = session, rng, accepts
+        self.answers: Counter[tuple[str, int, str]] = (
+            Counter()
+        )  # kind of question, points offered, what became of it
+        self.declined = 0
+
+    def match(self, length: int) -> None:
+        scores = [0, 0]
+        while max(scores) < length:
+            winner, points = self.game((scores[0], scores[1]), length)
+            scores[winner] += points
+
+    def ask(self, state: GameState) -> str:
+        """The answer to a question, "resigned" where an offer was accepted."""
+        while (text := self.session.reply(fibs(state))).startswith("resign "):
+            points = external.RESIGNATIONS.index(text.split()[1]) + 1
+            assert points > self.declined, "gnubg: has already declined your offer"
+            if self.rng.random() < self.accepts:
+                self.answers[state.kind, points, "accepted"] += 1
+                self.declined = points
+                return "resigned"
+            self.answers[state.kind, points, "declined"] += 1
+            self.declined = points
+        assert not text.startswith("Error"), text
+        return text
+
+    def game(self, scores: tuple[int, int], length: int) -> tuple[int, int]:
+        """The winner and the points of a game from a bearoff position."""
+        rng = self.rng
+        sides = tuple(Side(*(rng.randint(0, 2) for _ in range(5)), 1) for _ in range(2))
+        state = GameState((sides[0], sides[1]), turn=rng.randint(0, 1), scores=scores, length=length)
+        while True:
+            self.declined = 0
+            state = replace(state, dice=None)
+            if state.may_double and (state.turn == 0 or rng.random() < 0.2):
+                word = self.ask(state) if state.turn == 0 else "double"
+                if word == "resigned":
+                    return 1, self.declined * state.cube_value
+                if word == "double":
+                    taken = rng.random() < 0.8
+                    if state.turn == 1:
+                        taken = self.ask(replace(state, doubled=True)) == "take"
+                    if not taken:
+                        return state.turn, state.cube_value
+                    state = replace(state, cube_value=2 * state.cube_value, cube_owner=1 - state.turn)
+            dice = (rng.randint(1, 6), rng.randint(1, 6))
+            plays = legal_plays(state.position, *dice)
+            play = rng.choice(plays) if plays else None
+            if state.turn == 0:
+                text = self.ask(state.rolled(dice))
+                if text == "resigned":
+                    return 1, self.declined * state.cube_value
+                play = next((play for play in plays if external.format_play(play.moves) == text), None)
+                assert play is not None or not plays, text
+            board = play.result if play else state.position
+            pair = (board.us, board.them)
+            if not board.us.chequers:
+                return state.turn, state.cube_value
+            state = replace(state, sides=pair if state.turn == 0 else pair[::-1], turn=1 - state.turn)
+
+
+@pytest.mark.parametrize("offers", [(1,), (2,), (3,), (0, 1), (1, 2, 3), (3, 2, 1, 0)], ids=str)
+def test_after_a_declined_resignation_the_game_goes_on(offers: tuple[int, ...]) -> None:
+    """Hundreds of unattended matches: every kind of answer to every kind of offer, before the roll and after it."""
+    seen: Counter[tuple[str, int, str]] = Counter()
+    for seed, accepts in enumerate([0.0, 0.05, 0.5, 1.0] * 15):
+        rng = random.Random(seed)
+        session = Session(Player(EngineDecider(Resigner(rng, offers)), resign=True))
+        host = Host(session, rng, accepts)
+        for _ in range(2):
+            host.match(rng.choice((1, 1, 5)))
+        assert session.mistakes == 0
+        seen += host.answers
+    for points in set(offers) - {0}:
+        assert all(
+            seen[kind, points, end] for kind in ("cube", "play") for end in ("accepted", "declined")
+        ), seen
+
+
+# -- lines -----------------------------------------------------------------------------------------------
 
 
 def test_short_lines_and_tails() -> None:

@@ -6,14 +6,16 @@ import hashlib
 import random
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from bgfmt.errors import PositionError
 from bgfmt.extras.lab.engine.bkg import C1, Bkg, Completion
-from bgfmt.extras.lab.engine.bkg.boards import array_of, position_of
-from bgfmt.extras.lab.engine.bkg.completion import escapes_table, packed, possible
+from bgfmt.extras.lab.engine.bkg.boards import array_of
+from bgfmt.extras.lab.engine.bkg.completion import escapes_table
 from bgfmt.extras.lab.engine.bkg.measures import measure
 from bgfmt.extras.lab.engine.bkg.player import TERMS
 from bgfmt.game import board
@@ -207,6 +209,17 @@ SUMS = {
 }
 
 
+def possible() -> NDArray[np.int64]:
+    """The codes of at most seven points, ascending."""
+    return np.array([code for code in range(len(escapes_table())) if code.bit_count() <= 7], np.int64)
+
+
+def packed(table: NDArray[Any]) -> bytes:
+    """Six bits an entry, four entries in three bytes, the first in the high bits."""
+    bits = np.unpackbits(np.asarray(table, np.uint8)[:, None], axis=1)[:, 2:]
+    return np.packbits(bits.reshape(-1)).tobytes()
+
+
 @pytest.mark.parametrize("reading", list(SUMS))
 def test_the_blockade_table(reading: str) -> None:
     table, codes = escapes_table(reading), possible()  # type: ignore[arg-type]
@@ -229,6 +242,12 @@ def test_the_blockade_table_packed() -> None:
         0b101010101010: 18,
     }
     assert {code: int(table[code]) for code in entries} == entries
+
+
+def position_of(array: NDArray[Any]) -> Position:
+    """The position of such an array."""
+    us, them = (Side(*row[1:25].tolist(), bar=int(row[25])) for row in array)
+    return Position(us, them)
 
 
 def test_plays_are_those_of_the_rules() -> None:

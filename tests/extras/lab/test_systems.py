@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from fractions import Fraction as F
 from math import isclose
 
 import pytest
 
+from bgfmt.cli import run
+from bgfmt.errors import PositionError
 from bgfmt.extras.lab.articles import points_game, systems
 from bgfmt.extras.lab.articles.systems import Ace, BTree, BTreeA, DoubleOffAce, Pwin, Rolls
 from bgfmt.game.board import Position, Side
@@ -197,3 +200,43 @@ def test_points_game_text(points: int, chequers: int, size: int, digest: str):
     text = "".join(points_game.as_text(points, chequers)).encode("ascii")
     assert len(text) == size
     assert hashlib.sha256(text).hexdigest() == digest
+
+
+def test_rolls_go_on_beyond_the_home_board():
+    for counts in ((0, 0, 1, 0, 0, 0, 0, 1, 1), (0,) * 11 + (2,)):
+        assert isclose(Rolls(counts), Rolls(counts, exact=True), rel_tol=1e-12)
+    side = Side(0, 0, 2, 1, 0, 0, 0, 1, 1)
+    assert isclose(Rolls(side), float(Rolls(side, exact=True)), rel_tol=1e-12)
+    assert Rolls((0, 2, 2, 2, 1, 2)) == Rolls((0, 2, 2, 2, 1, 2, 0, 0))
+    with pytest.raises(PositionError, match="17,383,860 positions"):
+        Rolls((1, 2, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1))
+    with pytest.raises(PositionError, match="chequers on points"):
+        Rolls(Side(1, bar=1))
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        (["ace", "8", "6"], "0.301054527"), (["ace", "8", "6", "--exact"], "2341/7776"),
+        (["btree", "1/6", "2"], "1/36 5/36 5/36 25/36"), (["btree", "0.25", "2", "--truncated"], "0.25 0.1875 0"),
+        (["double-off", "15", "--exact"], "479891/1679616"), (["rolls", "0 1 0 0 1 0", "--exact"], "239/162"),
+        (["rolls", "0 0 0 2 1 2 0 1 1"], "5.95395866"), (["pwin", "8", "6", "--exact"], "2341/7776"),
+        (["hash", "0 0 0 2 3 4"], "4982"), (["hash", "4982", "--rank"], "0 0 0 2 3 4"),
+        (["layouts", "24", "15"], "25140840659 632061869041227554281"),
+    ],
+)  # fmt: skip
+def test_the_commands(line: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["articles", *line]) == 0
+    assert capsys.readouterr().out == f"{said}\n"
+    assert run(["articles", *line, "--json"]) == 0
+    value = json.loads(capsys.readouterr().out)["value"]
+    words = value if isinstance(value, list) else [value]
+    assert [f"{one:.9g}" if isinstance(one, float) else str(one) for one in words] == said.split()
+
+
+@pytest.mark.parametrize(
+    "line", [["btree", "x", "1"], ["btree", "1/0", "1"], ["hash", "x", "--rank"], ["ace", "-1", "2"]]
+)
+def test_commands_refuse_in_a_line(line: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["articles", *line]) == 2
+    assert capsys.readouterr().err.count("\n") == 1

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 import os
 import random
 import struct
 import time
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,7 +17,7 @@ from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bgfmt.cli import cli
+from bgfmt.cli import cli, run
 from bgfmt.errors import BgfmtError, FormatError
 from bgfmt.extras.matches import MOST_RECORDS, content, printable, read
 from bgfmt.extras.matches import mat as mat_module
@@ -172,3 +175,33 @@ def test_a_cut_xg_says_so(size: int) -> None:
     data = (FIXTURES / "matches" / "gv-B4_SrGcsKAQmoTyHlgJCbM.xg").read_bytes()
     with pytest.raises(FormatError, match=r"cut short|expected whole records"):
         read(data[:size], "cut.xg")
+
+
+def test_json_of_many_files_is_a_line_a_match_in_bounded_memory(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = FOLDER / "gnubg107-beaver.sgf"
+    assert run(["matches", "--json", str(source)]) == 0
+    (alone,) = json.loads(capsys.readouterr().out)  # one file: a list
+    files = [tmp_path / f"m{k:02d}.sgf" for k in range(60)]
+    for file in files:
+        file.write_bytes(source.read_bytes())
+    bad = tmp_path / "bad.xg"
+    bad.write_bytes(b"RGMH")
+    assert run(["matches", "--json", *map(str, files[:2]), str(bad), str(files[2])]) == 2
+    captured = capsys.readouterr()
+    answers = [json.loads(line) for line in captured.out.splitlines()]
+    assert [Path(answer["file"]).name for answer in answers] == ["m00.sgf", "m01.sgf", "bad.xg", "m02.sgf"]
+    assert answers[2]["error"]["kind"] == "FormatError"
+    assert [answer | {"file": ""} for answer in answers[:2]] == [alone | {"file": ""}] * 2
+    assert len(captured.err.splitlines()) == 1
+
+    def peak(number: int) -> int:
+        with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere):
+            tracemalloc.start()
+            run(["matches", "--json", *map(str, files[:number])])
+            most = tracemalloc.get_traced_memory()[1]
+            tracemalloc.stop()
+        return most
+
+    assert peak(60) < 1.5 * peak(2)

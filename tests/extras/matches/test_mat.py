@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from bgfmt.errors import FormatError, UnknownFormatError
@@ -376,3 +378,74 @@ def test_what_is_no_match_is_refused(data: bytes) -> None:
     with pytest.raises((FormatError, UnknownFormatError)) as error:
         read(data)
     assert str(error.value).isprintable()
+
+
+# -- plays that are lost ---------------------------------------------------------------------------------
+
+
+def test_the_board_of_a_lost_play_may_stand_behind_ten_numbers() -> None:
+    """GridGammon writes length, scores, dice and more before the board, and pips after it."""
+    after = match_of("  1) 31: 8/9 6/5                 42: 8/4 6/4").games[0].records[0].after
+    board = [0, -2, 0, 0, 0, 1, 4, 0, 2, 1, 0, 0, -5, 5, 0, 0, 0, -3, 0, -5, 0, 0, 0, 0, 2, 0]
+    for before in range(30):
+        numbers = [*(3 * k % 7 for k in range(before)), *board, 1, 0, 0, 25, 0]
+        row = f"  1) 31: Illegal play ({';'.join(map(str, numbers))})    42: 8/4 6/4"
+        game = match_of(row, "  2) 31: 9/6 8/7").games[0]
+        assert (game.records[0].after, len(game.records), len(game.problems)) == (after, 3, 1), before
+        assert all(record.known for record in game.records)
+
+
+@pytest.mark.parametrize("play", ["", " Illegal play (1;2;3)", " ~~~"])
+def test_after_a_lost_play_no_board_is_known_until_one_is_given(play: str) -> None:
+    rows = [f"  1) 31:{play}      42: 8/4 6/4", "  2) 31: 8/5 6/5     31: 24/23 24/21"]
+    game = match_of(*rows).games[0]
+    assert [record.known for record in game.records] == [True, False, False, False]
+    assert "nothing is judged" in " ".join(game.problems)
+    stood = match_of("  1) 31: Cannot Move      42: 8/4 6/4", rows[1]).games[0]
+    assert all(record.known for record in stood.records)
+
+
+def test_a_board_that_the_file_gives_is_known_again() -> None:
+    walk = GameWalk(("A", "B"))
+    walk.lost(0, (3, 1), 1, "not written")
+    walk.roll(1, (4, 2), [(8, 4), (6, 4)], 1)
+    walk.played_to(0, (3, 1), walk.position(0), 2)
+    walk.roll(1, (3, 1), [(8, 5), (6, 5)], 2)
+    walk.lost(0, (6, 5), 3, "not written")
+    walk.setup(4, board=walk.position(0))
+    assert [record.known for record in walk.finish().records] == [True, False, False, True, True, True]
+
+
+def test_nothing_is_judged_on_a_board_that_is_not_known() -> None:
+    from bgfmt.extras.matches.annotate import Judge, judge_match
+
+    row = ["  1) 31: 6/5 5/2     42: 6/2 4/2", "  2) 31: 6/5 5/2     42: 6/2 4/2"]
+    start = "(;FF[4]GM[6]MI[length:0][game:0][ws:0][bs:0]PW[A]PB[B];AE[a:y]AW[f][f][f][f]AB[s][s][s][s]PL[W]"
+    whole = read((start + ";W[31feeb];B[42sttv];W[31feeb];B[42sttv])").encode())[0]
+    lost = match_of("  1) 31: ~~~      42: 8/4 6/4", *row)
+    with Judge([]) as judge:
+        assert judge_match(whole, judge).judgements
+        game = whole.games[0]
+        records = tuple(replace(record, known=False) for record in game.records)
+        report = judge_match(replace(whole, games=(replace(game, records=records),)), judge)
+    assert not report.judgements
+    assert report.problems[-1].startswith("game 1: nothing is judged")
+    assert "nothing is judged" in " ".join(lost.problems)
+
+
+def test_the_recorded_winner_is_compared_with_the_scores() -> None:
+    """A forfeit says who won, not how much; the next score must agree, and a resignation must be the loser's."""
+
+    def text(*between: str) -> bytes:
+        head = '; [Player 1 "A"]\n 5 point match\n\n Game 1\n A : 0      B : 0\n  1) 31: 8/5 6/5     42: 8/4 6/4\n'
+        return (head + "\n".join(between) + "\n  1) 31: 8/5 6/5     42: 8/4 6/4\n").encode()
+
+    wins = "   Wins 100 points"
+    for score, good in (("A : 1      B : 0", True), ("A : 0      B : 1", False), ("A : 0      B : 0", False)):
+        match = read(text(wins, "", " Game 2", f" {score}"))[0]
+        assert match.games[0].result is not None
+        assert (not match.problems) is good, (score, match.problems)
+    resigned = read(
+        text("  2) 31: 13/10 6/5     Resigns", " " * 20 + wins, "", " Game 2", " A : 0      B : 2")
+    )[0]
+    assert "its records that player 1 wins the game" in " ".join(resigned.problems)

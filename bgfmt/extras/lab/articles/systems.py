@@ -18,11 +18,12 @@ from math import comb, factorial
 from typing import Any, overload
 
 from bgfmt.errors import PositionError
-from bgfmt.game.board import MAX_CHEQUERS, Side
+from bgfmt.game.board import MAX_CHEQUERS, Side, count
 from bgfmt.game.moves import ROLLS, side_plays
 
 Number = float | Fraction
 Counts = Side | Sequence[int]
+MOST_POSITIONS = 4_000_000  # that are solved for one answer of `Rolls`: some seconds
 
 
 def _side(counts: Counts) -> Side:
@@ -44,29 +45,37 @@ def _natural(**numbers: int) -> None:
 
 
 def Rolls(counts: Counts, *, exact: bool = False) -> Number:
-    """Least expected number of rolls to bear off a home board, counts on points 1 to 6.
+    """Least expected number of rolls to bear off all chequers, counts from the ace point up.
 
     Peelle's `Rolls`, with the maximum sign of his appendix: a larger number bears off from the highest occupied
-    point. Doubles come from the compiled solver's table, fractions (few chequers) from the definition itself.
+    point. He has six points; farther back the rule of the game goes on. Doubles come from the compiled solver's
+    table, fractions (few chequers) from the definition itself.
 
     >>> Rolls((0, 1, 0, 0, 1, 0), exact=True)
     Fraction(239, 162)
     """
     side = _side(counts)
-    if side.highest > 6:
-        raise PositionError(f"{side}: Rolls is defined for the six points of the home board")
+    if side.bar:
+        raise PositionError(f"{side}: Rolls is defined for chequers on points")
     if exact:
         return _mean(side)
     if side.chequers <= 3:
         return float(_mean(side))
-    return float(_means()[side.number(6)])
+    points = max(6, side.highest)
+    chequers = MAX_CHEQUERS if points == 6 else side.chequers
+    if (positions := count(points, chequers)) > MOST_POSITIONS:
+        raise PositionError(
+            f"{side}: Rolls of {chequers} chequers on {points} points needs {positions:,} positions; "
+            f"at most {MOST_POSITIONS:,} are solved for one answer"
+        )
+    return float(_means(points, chequers)[side.number(points)])
 
 
 @cache
-def _means() -> Any:
+def _means(points: int, chequers: int) -> Any:
     from bgfmt import solver
 
-    return solver.mean_rolls(6, 15).means
+    return solver.mean_rolls(points, chequers).means
 
 
 @cache

@@ -6,13 +6,12 @@ other side, the paper adds up
     W = W + (1 - W - V) * AWPRB(N)
     V = V + (1 - W - V) * AVPRB(N)         for N = 1, 2, ... until W + V = 1
 
-which is W = sum of WPRB(n) * P2(>= n) and V = sum of VPRB(n) * P1(> n). `by_steps` is the first form for one pair,
-`chances` the second for many. Neither side plays against the other: each plays for the fewest rolls.
+which is W = sum of WPRB(n) * P2(>= n) and V = sum of VPRB(n) * P1(> n), the form of `chances`. Neither side plays
+against the other: each plays for the fewest rolls.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cache
 
 import numpy as np
@@ -22,28 +21,6 @@ from bgfmt.extras.lab.tables.gillogly import ROLLS, domain_ids
 from bgfmt.tables import OneSided
 
 Floats = NDArray[np.float64]
-OPEN = 1e-12  # mass that is left open when the loop ends
-
-
-def by_steps(onmove: Sequence[float], other: Sequence[float]) -> tuple[float, float]:
-    """W and V by the paper's loop, from the chances of each side to need exactly 1, 2, ... rolls.
-
-    They do not quite add up to 1 where the columns end early; `win_chance` says what is made of that.
-    """
-    win = lose = 0.0
-    left = [1.0, 1.0]  # chance of not being off yet
-    for n in range(max(len(onmove), len(other))):
-        for side, chances in enumerate((onmove, other)):
-            now = chances[n] if n < len(chances) else 0.0
-            hazard = now / left[side] if left[side] > 0 else 1.0
-            if side == 0:
-                win += (1 - win - lose) * hazard
-            else:
-                lose += (1 - win - lose) * hazard
-            left[side] -= now
-        if 1 - win - lose < OPEN:
-            break
-    return win, lose
 
 
 def chances(onmove: ArrayLike, other: ArrayLike) -> tuple[Floats, Floats]:

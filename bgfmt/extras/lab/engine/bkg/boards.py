@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from bgfmt.extras.lab.thumb import racing
 from bgfmt.game import board
-from bgfmt.game.board import MAX_CHEQUERS, Position, Side
+from bgfmt.game.board import MAX_CHEQUERS, Position
 
 if TYPE_CHECKING:
     from bgfmt.extras.lab.engine.bkg.kernels.running import Home
@@ -25,12 +25,6 @@ def array_of(position: Position) -> Array:
         for side in (position.us, position.them)
     ]
     return np.array(rows, np.int64)
-
-
-def position_of(array: Array) -> Position:
-    """The position of such an array."""
-    us, them = (Side(*row[1:25].tolist(), bar=int(row[25])) for row in array)
-    return Position(us, them)
 
 
 @cache

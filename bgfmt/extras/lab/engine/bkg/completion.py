@@ -99,7 +99,6 @@ C1 = Completion()
 
 
 CODES = 4096
-MOST_MADE = 7
 
 
 @cache
@@ -114,17 +113,6 @@ def escapes_table(reading: Escape = "sum") -> NDArray[np.uint8]:
     )
     table.setflags(write=False)
     return table
-
-
-def possible() -> NDArray[np.int64]:
-    """The codes of at most seven points, ascending."""
-    return np.array([code for code in range(CODES) if code.bit_count() <= MOST_MADE], np.int64)
-
-
-def packed(table: NDArray[Any]) -> bytes:
-    """Six bits an entry, four entries in three bytes, the first in the high bits."""
-    bits = np.unpackbits(np.asarray(table, np.uint8)[:, None], axis=1)[:, 2:]
-    return np.packbits(bits.reshape(-1)).tobytes()
 
 
 def _plays(code: int, a: int, b: int, reading: Escape) -> bool:

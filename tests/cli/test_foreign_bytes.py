@@ -1,0 +1,99 @@
+"""Files that are taken for databases are named for what they are, and names of files may be any bytes."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from bgfmt.cli import run
+from tests.conftest import GOLDEN
+
+TABLE = (GOLDEN / "gnubg/ts_03x03.bd").read_bytes()
+
+
+def archive(path: Path) -> bytes:
+    with zipfile.ZipFile(path, "w") as file:
+        file.writestr("gnubg_ts.bd", TABLE)
+    return path.read_bytes()
+
+
+NO_DATABASES = {
+    "gzip": gzip.compress(TABLE),
+    "zip archive": archive,
+    "HTML": b"\r\n<!DOCTYPE html><html><title>Not found</title></html>",
+    "page of HTML": b"<HTML><body>sign in</body></HTML>",
+    "git-lfs": b"version https://git-lfs.github.com/spec/v1\noid sha256:12\nsize 12\n",
+    "carriage return": TABLE.replace(b"\n", b"\r\n"),
+}
+
+
+@pytest.mark.parametrize("what", NO_DATABASES)
+def test_what_is_no_database_is_named(what: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "gnubg_ts.bd"
+    data = NO_DATABASES[what]
+    path.write_bytes(data if isinstance(data, bytes) else data(path))
+    for words in (["info"], ["lookup", "0 1/1"], ["convert", str(tmp_path / "o.npz")], ["verify"]):
+        command, *more = words
+        assert run([command, str(path), *more]) == 2
+        out, err = capsys.readouterr()
+        assert what in (out if command == "verify" else err), (command, out, err)
+        assert command == "verify" or err.count("\n") == 1
+
+
+def test_any_bytes_in_a_files_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    name = os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9.bd")
+    Path(name).write_bytes(TABLE)
+    for suffix in ("html", "json", "md"):
+        report = tmp_path / f"report.{suffix}"
+        assert run(["verify", name, "--report", str(report)]) == 0
+        assert "caf\\udce9.bd" in report.read_text(encoding="utf-8").replace("\\\\", "\\")
+    capsys.readouterr()
+    for command in (
+        ["info", name],
+        ["lookup", name, "0 1/1"],
+        ["dump", name],
+        ["verify", name],
+        ["diff", name, name],
+    ):
+        for more in ([], ["--json"] if command[0] != "dump" else ["--format", "json"]):
+            assert run([*command, *more]) == 0
+            out, err = capsys.readouterr()
+            assert not more or json.loads(out)
+            assert "Traceback" not in err
+
+
+def test_a_report_says_what_it_is_of(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    import hashlib
+
+    import bgfmt
+
+    path, wrong, report = tmp_path / "a|b.bd", tmp_path / "wrong.bd", tmp_path / "report"
+    path.write_bytes(TABLE)
+    wrong.write_bytes(TABLE[:-3] + b"\x01" + TABLE[-2:])
+    for suffix in (".json", ".html", ".md"):
+        assert run(["verify", str(path), str(wrong), "--report", f"{report}{suffix}"]) == 1
+        text = Path(f"{report}{suffix}").read_text()
+        for fact in (hashlib.sha256(TABLE).hexdigest(), bgfmt.__version__, "+00:00"):
+            assert fact in text, suffix
+    assert r"a\|b.bd" in text
+    assert "2 files: 1 proved, 1 damaged" in capsys.readouterr().out
+
+
+def test_quiet_and_missing_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, missing = tmp_path / "a.bd", tmp_path / "missing.bd"
+    path.write_bytes(TABLE)
+    assert run(["verify", "--quiet", str(path), str(path)]) == 0
+    assert capsys.readouterr() == ("", "")
+    assert run(["verify", "--quiet", str(path), str(missing)]) == 2
+    assert capsys.readouterr() == ("", f"bgfmt: {missing}: No such file or directory\n")
+    assert run(["verify", "--json", str(path), str(missing)]) == 2
+    one, other = json.loads(capsys.readouterr().out)
+    assert {*one, "error"} == {*other}
+    assert (other["status"], other["exit_code"]) == ("not readable", 2)
+    assert run(["verify", "--json", str(missing)]) == 2
+    assert json.loads(capsys.readouterr().out) == other
