@@ -156,7 +156,11 @@ class TooMuchWorkError(NotCoveredError):
 
 
 class OutputExistsError(BgfmtError, ValueError):
-    """The output file exists and replacing it was not asked for."""
+    """The output file exists and replacing it was not asked for; `replaceable` says whether that may be asked for."""
+
+    def __init__(self, message: str, *, replaceable: bool = True) -> None:
+        super().__init__(message)
+        self.replaceable = replaceable
 
 
 class SolverError(BgfmtError, RuntimeError):

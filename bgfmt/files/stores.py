@@ -174,7 +174,8 @@ def _known(solver: Solver, path: str, resume: bool) -> StoreDescription | None:
         if os.path.lexists(path) and not (
             os.path.isdir(path) and all(name.startswith(f"{ROOT}.") for name in os.listdir(path))
         ):
-            raise OutputExistsError(f"{path}: exists already and is no store of a solve") from None
+            message = f"{path}: exists already and is no store of a solve"
+            raise OutputExistsError(message, replaceable=False) from None
         return None
     facts = described(text, path)
     ((_, _, columns), _), *_ = solver.arrays().values()
@@ -252,6 +253,7 @@ class Filling:
         total = hashlib.sha256()
         for place in chunks_of(self.facts.shape[:2], self.facts.chunk_shape[:2]):
             total.update(store.parts(MAIN, (*place, 0), [grid.chunk_bytes - SUM], SUM))
+        store.places.sweep()
         self.facts = replace(self.facts, state="whole", sum=total.hexdigest())
         self.report.sum = self.facts.sum
         store.places.write(f"{MAIN}/{ROOT}", [self.facts.array()])

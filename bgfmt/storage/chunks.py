@@ -111,6 +111,13 @@ class Folder:
                 os.unlink(os.path.join(folder, name))
             os.rmdir(folder)
 
+    def sweep(self) -> None:
+        """Remove what killed writers of this machine left half written."""
+        for path in Path(self.path).rglob("*.part"):
+            pid = path.name.split(".")[-2].partition("-")[0]
+            if pid.isdigit() and not system.alive(int(pid)):
+                path.unlink(missing_ok=True)
+
 
 class Remote(Folder):
     """What an fsspec address names. Its `write` is as whole as the file system's own."""
@@ -136,6 +143,9 @@ class Remote(Folder):
         data = self.read(key, len(out))
         out[: len(data)] = data
         return len(data)
+
+    def sweep(self) -> None:
+        """Nothing: such a piece appears whole."""
 
     def write(self, key: str, parts: list[bytes | memoryview]) -> None:
         self.files.pipe_file(self._name(key), b"".join(parts))

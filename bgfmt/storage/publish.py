@@ -341,12 +341,14 @@ def _check(path: PathLike, target: Path, names: set[str], force: bool) -> None:
     """Say before any work why a folder cannot appear there."""
     if not target.is_dir():
         if target.exists():
-            raise OutputExistsError(f"{os.fspath(path)}: is a file; these tables are folders of files")
+            message = f"{os.fspath(path)}: is a file; these tables are folders of files"
+            raise OutputExistsError(message, replaceable=False)
         check_output(path, force=force)
         return
     if not force:
         raise OutputExistsError(f"{os.fspath(path)}: exists already")
     others = sorted(entry.name for entry in os.scandir(target) if entry.name not in names)
     if others:
-        raise OutputExistsError(f"{os.fspath(path)}: holds {others[0]}, and is not replaced")
+        message = f"{os.fspath(path)}: holds {others[0]}, and is not replaced"
+        raise OutputExistsError(message, replaceable=False)
     check_output(target / next(iter(names)), force=True)

@@ -334,3 +334,36 @@ def test_killed_or_without_room_at_every_change_of_the_folder(
         assert command(arguments) == 0
         assert crash.listing(work) == {"out.bd": new}, number
     assert count >= 5
+
+
+def test_a_store_killed_at_every_change_of_it_is_gone_on_with(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is kept with --store becomes the store of a run that never ended, without a killed writer's halves."""
+    monkeypatch.setattr(tiles, "SMALLEST_CHUNK", 128)  # as in the process that is killed
+    start, work = tmp_path / "start", tmp_path / "work"
+    start.mkdir()
+    arguments = ["solve", "two-sided", "4x4", "--quiet", "--store", str(tmp_path / "whole")]
+    assert command(arguments) == 0
+    whole = crash.listing(tmp_path / "whole")
+    arguments[-1] = str(work / "s")
+    count = 0
+    for number, ran in crash.every_kill(start, work, arguments, at_most=30, fault="kill"):
+        count += 1
+        if ran.code:
+            assert command([*arguments, "--resume"]) == 0, number
+        assert crash.listing(work / "s") == whole, number
+    assert count >= 10
+
+
+def test_a_folder_that_is_no_store_is_not_said_to_be_replaced(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "s").mkdir()
+    (tmp_path / "s" / "notes").write_bytes(b"mine")
+    for more in ([], ["--force"], ["--resume"]):
+        assert command(["solve", "two-sided", "3x2", "--quiet", "--store", str(tmp_path / "s"), *more]) == 2
+        assert (
+            capsys.readouterr().err == f"bgfmt: {tmp_path / 's'}: exists already and is no store of a solve\n"
+        )
+    assert (tmp_path / "s" / "notes").read_bytes() == b"mine"

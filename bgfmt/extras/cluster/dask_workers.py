@@ -42,7 +42,9 @@ SETTINGS = {
 
 
 class DaskWorkers(Workers):
-    """A client of a Dask cluster; the door `bgfmt.workers`. `announce` is called with its dashboard's address.
+    """A client of a Dask cluster; the door `bgfmt.workers`.
+
+    announce : called with the address of its dashboard, or with what one needs.
 
     Raises
     ------
@@ -87,8 +89,10 @@ class DaskWorkers(Workers):
         except BaseException:
             self.__exit__()
             raise
-        if announce is not None and self._client.dashboard_link and find_spec("bokeh"):
-            announce(str(self._client.dashboard_link))
+        if announce is not None:
+            lacks = self.local is not None and find_spec("bokeh") is None
+            link = "none, since bokeh is missing: pip install bokeh" if lacks else self._client.dashboard_link
+            announce(str(link or "none at this scheduler"))
 
     @staticmethod
     def count(address: str) -> int | None:

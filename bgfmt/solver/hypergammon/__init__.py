@@ -160,7 +160,8 @@ class HypergammonSolver(Solver):
             if resume:
                 begin = states.read(state, self.chequers, recipe, begun)
             elif state.exists() and not states.is_state(state):
-                raise OutputExistsError(f"{state}: exists already and is no state of a solve")
+                message = f"{state}: exists already and is no state of a solve"
+                raise OutputExistsError(message, replaceable=False)
         how: dict[str, Any] = {"threshold": self.threshold, "restart": begin, "threads": threads}
         written = time.monotonic()
         for last in sweeps(self.chequers, recipe=recipe, **how):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import random
+import re
 import shutil
 import signal
 import socket
@@ -160,6 +161,37 @@ def test_no_worker_is_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
             alone.scale(0)
             with pytest.raises(ClusterError, match="no worker has been there for 1 seconds"):
                 list(workers.run(time.sleep, [600]))
+
+
+@pytest.mark.parametrize("name", ["distributed", "dask"])
+def test_without_dask_it_says_at_once_what_to_install(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, name, None)
+    assert run(["solve", "two-sided", "3x2", "-o", str(tmp_path / "o.bd"), "--cluster", "local:2"]) == 2
+    assert re.fullmatch(r"bgfmt: a cluster needs Dask: pip install [^\n]*\n", capsys.readouterr().err)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("bokeh", [None, object()])
+def test_the_dashboard_or_what_it_lacks(bokeh: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("distributed")
+    monkeypatch.setattr("bgfmt.extras.cluster.dask_workers.find_spec", lambda name: bokeh)
+    lines: list[str] = []
+    with DaskWorkers("local:1", lines.append) as workers:
+        assert lines == [
+            workers._client.dashboard_link if bokeh else "none, since bokeh is missing: pip install bokeh"
+        ]
+
+
+def test_the_scheduler_knows_all_tasks_at_once(two: DaskWorkers) -> None:
+    """So that its dashboard shows how many of how many are done, each behind those that it waits for."""
+    keys = list(range(200))
+    work = two.run(str, keys, lambda key: [key - 1] if key else [])
+    first = next(work)
+    tasks = two._client.run_on_scheduler(lambda dask_scheduler: len(dask_scheduler.tasks))
+    assert tasks > 100
+    assert [first, *work] == [str(key) for key in keys]
 
 
 @pytest.mark.parametrize("words", [("--cluster", ""), ("--cluster", "local:0"), ("--store", "")])

@@ -106,9 +106,8 @@ def _put(
             path.symlink_to(source) if link else copy_new(source, path, sha256)
 
         names = [target.name, *([SECOND_COPY] if where.host == "gnubg-nn" and slot == "os0" else [])]
-        return finished, changes.put_in(
-            folder, names, changes.Entry(str(source), sha256, examined.size, link), make
-        )
+        entry = changes.Entry(str(source), sha256, examined.size, link)
+        return finished, changes.put_in(folder, names, entry, make)
 
 
 def _slot(examined: Examination, slot: str | None, host: str) -> str:
@@ -116,10 +115,10 @@ def _slot(examined: Examination, slot: str | None, host: str) -> str:
     if verdict.startswith("no"):
         raise InstallError(f"{examined.file}: {HOSTS[host]}: {verdict}")
     if slot is None:
-        fitting = [s for s in examined.slots if s in HOST_SLOTS[host]]
-        if not fitting:
+        slot = next((one for one in examined.slots if one in HOST_SLOTS[host]), None)
+        if slot is None:
             raise InstallError(f"{examined.file}: {HOSTS[host]} has no slot for it")
-        return fitting[0]
+        return slot
     slot = _known(slot)
     if slot not in examined.slots:
         kind = gnubg_check.KINDS[examined.kind]
