@@ -447,12 +447,12 @@ def _ranked(
 Roll = tuple[int, int]
 
 
-def race(databases: Databases, side: Side) -> SideRace:
+def race(databases: Databases, side: Side | str) -> SideRace:
     """`Advisor.race`: rolls, effective pips and wastage of one side."""
     return Advisor(databases).race(side)
 
 
-def equities(databases: Databases, position: Position) -> PositionEquities:
+def equities(databases: Databases, position: Position | str) -> PositionEquities:
     """`Advisor.equities` by tables and estimate alone; nothing is calculated."""
     return Advisor(databases, calculate="nothing").equities(position)
 
@@ -474,7 +474,7 @@ def judge_cube(
     asked: Equities | PositionEquities | Databases,
     cube: str = "centered",
     *,
-    position: Position | None = None,
+    position: Position | str | None = None,
     error: float | None = None,
     settle: bool = False,
 ) -> CubeAction:
@@ -492,6 +492,7 @@ def judge_cube(
     if not isinstance(asked, (Equities, PositionEquities)):
         if position is None:
             raise PositionError("say which position to judge")
+        position = Position.parse(position) if isinstance(position, str) else position
         return Advisor(asked, calculate=calculate).cube(GameState.of(position, cube=owner))
     if asked.owned is None or asked.centered is None or asked.opponent is None:
         raise NotCoveredError(f"{asked.position}: only cubeless equities are known")
@@ -502,7 +503,7 @@ def judge_cube(
 
 def rank_plays(
     databases: Databases,
-    position: Position | Side,
+    position: Position | Side | str,
     roll: str | Roll,
     *,
     cube: str = "centered",
@@ -514,13 +515,21 @@ def rank_plays(
     "money" only. measure : "money" (the default for two sides), "cubeless", "mean" (the default for one) or "off:n".
     """
     advisor, dice = Advisor(databases, calculate="nothing"), parse_roll(roll)
+    if isinstance(position, str):
+        from bgfmt.analysis.questions import one_or_two
+
+        position = one_or_two(position)
     if isinstance(position, Side):
         return list(advisor.side_plays(position, dice, measure or "mean").plays)
     return list(advisor.plays(GameState.of(position, dice, cube=cube), measure=measure).plays)
 
 
 def rank_all_rolls(
-    databases: Databases, position: Position | Side, *, cube: str = "centered", measure: str | None = None
+    databases: Databases,
+    position: Position | Side | str,
+    *,
+    cube: str = "centered",
+    measure: str | None = None,
 ) -> dict[Roll, list[RankedPlay]]:
     """`rank_plays` for each of the 21 rolls, keyed (larger, smaller)."""
     return {
