@@ -213,27 +213,29 @@ def mean_rolls(file: Container, size: tuple[int, int], **more: Any) -> MeanRolls
     return MeanRolls(points=size[0], chequers=size[1], means=rows, **more)
 
 
-def one_sided(file: Container, size: tuple[int, int], said: Mapping[str, str], **more: Any) -> OneSided:
+def one_sided(file: Container, size: tuple[int, int], words: Mapping[str, str], **more: Any) -> OneSided:
     """The whole table; CorruptError when components and description do not belong together."""
     n, at = file.noun(0).count, int(file.entries[4, 0])
     kind = file.noun(2).type
     scale = 1 if kind is JType.FLOAT else 65535
     for name, value in (("points", size[0]), ("chequers", size[1]), ("scale", scale)):
-        if said.get(name) != str(value):
-            raise CorruptError(file.name, at, f"{name} {value} in the description", said.get(name, "nothing"))
+        if words.get(name) != str(value):
+            raise CorruptError(
+                file.name, at, f"{name} {value} in the description", words.get(name, "nothing")
+            )
     columns: list[Rows | None] = []
     for k, name in ((2, "bearoff"), (3, "gammon")):
         noun = file.noun(k)
         width = noun.shape[-1] if scale == 1 and noun.shape else ROLLS
-        shapes = [(n, width)] + [(0, width)] * (k == 3 and said.get("gammon") == "no")
+        shapes = [(n, width)] + [(0, width)] * (k == 3 and words.get("gammon") == "no")
         if noun.type not in (JType.INTEGER, JType.FLOAT) or noun.shape not in shapes or noun.type != kind:
             expected = f"{name} distributions, {n:,} by {width} numbers"
             raise CorruptError(file.name, int(file.entries[k, 0]), expected, str(noun))
         columns.append(_ordered(file, size, noun, more.get("release")) if noun.shape[0] else None)
     bearoff, gammon = columns
     assert bearoff is not None
-    facts: dict[str, Any] = {name: "" if value == "none" else value for name, value in said.items()}
-    policy = said.get("gammon", "own")
+    facts: dict[str, Any] = {name: "" if value == "none" else value for name, value in words.items()}
+    policy = words.get("gammon", "own")
     facts["gammon_policy"] = policy
     if policy in ("no", "own"):
         del facts["gammon_policy"]
