@@ -51,26 +51,15 @@ Asking = GameState | Position | str  # what is asked about; text is read as `Gam
 class Advisor:
     """Answers the questions of a `GameState` from one or more databases. A context manager.
 
-    Parameters
-    ----------
-    tables
-        Databases as `bgfmt.open` gives them, tables, paths of files or folders, or a sequence of these. None looks
-        for databases as `bgfmt.analysis.library` says: `BGFMT_DB`, gnubg's own, the default tables.
-    met
-        The match equity table: a name, a file, or what `bgfmt.met.load` gives; Kazaross-XG2 when None.
-    met_player
-        Which player of that table, 0 or 1, is on roll, None for the state's own numbers; it matters for uneven
-        tables only.
-    calculate
-        "all" that no table covers and what a table leaves too close, what is "close" alone, or "nothing".
-    limit
-        Most pairs of boards times cube states calculated for one question, a number or `Limits`; by default less
-        where a one-sided table could estimate, more in a match.
-    outside
-        What `decide` does where nothing covers the position: "refuse" raises NotCoveredError, "rule" goes by
-        `bgfmt.analysis.rule`, and an engine is asked.
-    progress
-        Called as ``progress(done, total)`` during a calculation.
+    tables : databases as `bgfmt.open` gives them, tables, paths of files or folders, or a sequence of these. None
+    looks for databases as `bgfmt.analysis.library` says: `BGFMT_DB`, gnubg's own, the default tables. met : the
+    match equity table, a name, a file, or what `bgfmt.met.load` gives; Kazaross-XG2 when None. met_player : which
+    player of that table, 0 or 1, is on roll, None for the state's own numbers; it matters for uneven tables only.
+    calculate : "all" that no table covers and what a table leaves too close, what is "close" alone, or "nothing".
+    limit : most pairs of boards times cube states calculated for one question, a number or `Limits`; by default less
+    where a one-sided table could estimate, more in a match. outside : what `decide` does where nothing covers the
+    position: "refuse" raises NotCoveredError, "rule" goes by `bgfmt.analysis.rule`, and an engine is asked. progress
+    : called as ``progress(done, total)`` during a calculation.
 
     Every method raises PositionError for a position that cannot be or a game that is over, and NotCoveredError, with
     the reason of each table, for a question that nothing answers.
@@ -229,11 +218,8 @@ class Advisor:
     def plays(self, state: Asking, *, measure: str | None = None) -> RankedPlays:
         """All different results of the state's roll, best first; of equal ones the better cubeless, the tidier.
 
-        Parameters
-        ----------
-        measure
-            "money" (equity with the cube where it lies), "match" (equity at the score, EMG), "cubeless", "mean" or
-            "off:n" (see `side_plays`). By default "match" in a match, and "cubeless" where no cube is in use.
+        measure : "money" (equity with the cube where it lies), "match" (equity at the score, EMG), "cubeless",
+        "mean" or "off:n" (see `side_plays`). By default "match" in a match, and "cubeless" where no cube is in use.
         """
         state = as_state(state)
         position = state.position.check()

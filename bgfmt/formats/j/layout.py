@@ -207,6 +207,7 @@ def description(file: Container) -> dict[str, str] | None:
 
 def mean_rolls(file: Container, size: tuple[int, int], **more: Any) -> MeanRolls:
     """The article's table."""
+    _check_some(file, size)
     rows: Rows = _ordered(file, size, file.noun(1), more.get("release"))
     if len(rows) <= EAGER:
         rows = np.asarray(rows)
@@ -223,6 +224,7 @@ def one_sided(file: Container, size: tuple[int, int], words: Mapping[str, str], 
             raise CorruptError(
                 file.name, at, f"{name} {value} in the description", words.get(name, "nothing")
             )
+    _check_some(file, size)
     columns: list[Rows | None] = []
     for k, name in ((2, "bearoff"), (3, "gammon")):
         noun = file.noun(k)
@@ -257,16 +259,21 @@ def _check_codes(file: Container, order: jo.Order, rows: NDArray[np.int64]) -> N
         raise CorruptError(file.name, at, f"ncode {expected[k]}", int(noun.data[row]), number)
 
 
+def _check_some(file: Container, size: tuple[int, int]) -> None:
+    """Compare all ncodes of a small table, a thousand of a large one."""
+    order = jo.order(*size)
+    _check_codes(file, order, np.arange(0, order.count, 1 if order.count <= EAGER else order.count // 1000))
+
+
 def _ordered(
     file: Container, size: tuple[int, int], noun: Noun, release: Callable[[], None] | None
 ) -> LazyRows:
     """The rows of a component in order of position number: floats, or parts of 65535 in 16 bits.
 
-    All ncodes of a small table are compared now; of a large one a thousand, and those of all rows that are read.
+    Of a large table the ncodes of all rows that are read are compared; those of a small one were, by `_check_some`.
     """
     order, data = jo.order(*size), noun.data
     small = order.count <= EAGER
-    _check_codes(file, order, np.arange(0, order.count, 1 if small else order.count // 1000))
 
     def take(rows: NDArray[np.int64]) -> NDArray[Any]:
         if not small:

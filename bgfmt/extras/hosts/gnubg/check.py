@@ -62,7 +62,7 @@ class Examination:
     @property
     def exit_code(self) -> int:
         """0: it may be installed; 1: it must not; 2: it is no database that can be read."""
-        return (0 if self.ok else 1) if self.readable else 2
+        return int(not self.ok) if self.readable else 2
 
     @property
     def title(self) -> str:

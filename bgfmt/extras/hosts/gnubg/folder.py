@@ -83,9 +83,6 @@ class Entry:
 Record = dict[str, Entry]
 
 
-# -- files ---------------------------------------------------------------------------------------------------
-
-
 def digest_of(path: Path) -> str:
     """SHA-256 of a file's bytes."""
     with path.open("rb") as file:
@@ -119,14 +116,10 @@ def write_small(path: Path, data: bytes, mode: int = 0o644) -> None:
     """Write a small file in the place of an old one, by one rename; a kill leaves its hidden name at most."""
     new = hidden(path)
     new.unlink(missing_ok=True)
-    try:
-        with storage.create(new) as sink:
-            sink.write(data)
-        new.chmod(mode)
-        os.replace(new, path)
-    except BaseException:
-        new.unlink(missing_ok=True)
-        raise
+    with storage.create(new) as sink:
+        sink.write(data)
+    new.chmod(mode)
+    os.replace(new, path)
     system.sync_folder(path.parent)
 
 

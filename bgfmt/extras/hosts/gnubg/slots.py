@@ -9,7 +9,7 @@ import contextlib
 import os
 import shutil
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +36,7 @@ class Installed:
     replaced: str | None
     examination: Examination
     start: list[str]
-    finished: list[str] = field(default_factory=list)
+    finished: list[str]
 
     def as_dict(self) -> dict[str, Any]:
         """As plain values."""
@@ -194,7 +194,6 @@ def _prepare(where: Place, new: list[Path]) -> None:
         data, rest = gnubg_folders.own_folders(where.host)
     except InstallError:
         return  # not installed here: the folder still takes files
-
     if data.is_dir() and data.resolve() != where.data.resolve():
         for item in sorted(data.iterdir()):
             here = where.data / item.name
