@@ -51,26 +51,15 @@ Asking = GameState | Position | str  # what is asked about; text is read as `Gam
 class Advisor:
     """Answers the questions of a `GameState` from one or more databases. A context manager.
 
-    Parameters
-    ----------
-    tables
-        Databases as `bgfmt.open` gives them, tables, paths of files or folders, or a sequence of these. None looks
-        for databases as `bgfmt.analysis.library` says: `BGFMT_DB`, gnubg's own, the default tables.
-    met
-        The match equity table: a name, a file, or what `bgfmt.met.load` gives; Kazaross-XG2 when None.
-    met_player
-        Which player of that table, 0 or 1, is on roll, None for the state's own numbers; it matters for uneven
-        tables only.
-    calculate
-        "all" that no table covers and what a table leaves too close, what is "close" alone, or "nothing".
-    limit
-        Most pairs of boards times cube states calculated for one question, a number or `Limits`; by default less
-        where a one-sided table could estimate, more in a match.
-    outside
-        What `decide` does where nothing covers the position: "refuse" raises NotCoveredError, "rule" goes by
-        `bgfmt.analysis.rule`, and an engine is asked.
-    progress
-        Called as ``progress(done, total)`` during a calculation.
+    tables : databases as `bgfmt.open` gives them, tables, paths of files or folders, or a sequence of these. None
+    looks for databases as `bgfmt.analysis.library` says: `BGFMT_DB`, gnubg's own, the default tables. met : the
+    match equity table, a name, a file, or what `bgfmt.met.load` gives; Kazaross-XG2 when None. met_player : which
+    player of that table, 0 or 1, is on roll, None for the state's own numbers; it matters for uneven tables only.
+    calculate : "all" that no table covers and what a table leaves too close, what is "close" alone, or "nothing".
+    limit : most pairs of boards times cube states calculated for one question, a number or `Limits`; by default less
+    where a one-sided table could estimate, more in a match. outside : what `decide` does where nothing covers the
+    position: "refuse" raises NotCoveredError, "rule" goes by `bgfmt.analysis.rule`, and an engine is asked. progress
+    : called as ``progress(done, total)`` during a calculation.
 
     Every method raises PositionError for a position that cannot be or a game that is over, and NotCoveredError, with
     the reason of each table, for a question that nothing answers.
@@ -229,11 +218,8 @@ class Advisor:
     def plays(self, state: Asking, *, measure: str | None = None) -> RankedPlays:
         """All different results of the state's roll, best first; of equal ones the better cubeless, the tidier.
 
-        Parameters
-        ----------
-        measure
-            "money" (equity with the cube where it lies), "match" (equity at the score, EMG), "cubeless", "mean" or
-            "off:n" (see `side_plays`). By default "match" in a match, and "cubeless" where no cube is in use.
+        measure : "money" (equity with the cube where it lies), "match" (equity at the score, EMG), "cubeless",
+        "mean" or "off:n" (see `side_plays`). By default "match" in a match, and "cubeless" where no cube is in use.
         """
         state = as_state(state)
         position = state.position.check()
@@ -447,12 +433,12 @@ def _ranked(
 Roll = tuple[int, int]
 
 
-def race(databases: Databases, side: Side) -> SideRace:
+def race(databases: Databases, side: Side | str) -> SideRace:
     """`Advisor.race`: rolls, effective pips and wastage of one side."""
     return Advisor(databases).race(side)
 
 
-def equities(databases: Databases, position: Position) -> PositionEquities:
+def equities(databases: Databases, position: Position | str) -> PositionEquities:
     """`Advisor.equities` by tables and estimate alone; nothing is calculated."""
     return Advisor(databases, calculate="nothing").equities(position)
 
@@ -474,7 +460,7 @@ def judge_cube(
     asked: Equities | PositionEquities | Databases,
     cube: str = "centered",
     *,
-    position: Position | None = None,
+    position: Position | str | None = None,
     error: float | None = None,
     settle: bool = False,
 ) -> CubeAction:
@@ -492,6 +478,7 @@ def judge_cube(
     if not isinstance(asked, (Equities, PositionEquities)):
         if position is None:
             raise PositionError("say which position to judge")
+        position = Position.parse(position) if isinstance(position, str) else position
         return Advisor(asked, calculate=calculate).cube(GameState.of(position, cube=owner))
     if asked.owned is None or asked.centered is None or asked.opponent is None:
         raise NotCoveredError(f"{asked.position}: only cubeless equities are known")
@@ -502,7 +489,7 @@ def judge_cube(
 
 def rank_plays(
     databases: Databases,
-    position: Position | Side,
+    position: Position | Side | str,
     roll: str | Roll,
     *,
     cube: str = "centered",
@@ -514,13 +501,21 @@ def rank_plays(
     "money" only. measure : "money" (the default for two sides), "cubeless", "mean" (the default for one) or "off:n".
     """
     advisor, dice = Advisor(databases, calculate="nothing"), parse_roll(roll)
+    if isinstance(position, str):
+        from bgfmt.analysis.questions import one_or_two
+
+        position = one_or_two(position)
     if isinstance(position, Side):
         return list(advisor.side_plays(position, dice, measure or "mean").plays)
     return list(advisor.plays(GameState.of(position, dice, cube=cube), measure=measure).plays)
 
 
 def rank_all_rolls(
-    databases: Databases, position: Position | Side, *, cube: str = "centered", measure: str | None = None
+    databases: Databases,
+    position: Position | Side | str,
+    *,
+    cube: str = "centered",
+    measure: str | None = None,
 ) -> dict[Roll, list[RankedPlay]]:
     """`rank_plays` for each of the 21 rolls, keyed (larger, smaller)."""
     return {

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 import os
+import re
 import signal
 import sys
 import threading
@@ -119,11 +120,14 @@ def run(arguments: list[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")  # so that every terminal shows any text
+    words = sys.argv[1:] if arguments is None else arguments
+    # an XGID without its word begins as an option does
+    arguments = [re.sub(r"^(?=-[-A-Oa-o]{19,29}:)", "XGID=", word) for word in words]
     code, error = _run(arguments)
     if error is not None:
         from bgfmt.cli import options
 
-        if "--json" in (sys.argv[1:] if arguments is None else arguments):
+        if "--json" in arguments:
             with suppress(OSError):
                 options.echo_json({"error": options.as_error(error)})
         with suppress(OSError):
@@ -133,7 +137,7 @@ def run(arguments: list[str] | None = None) -> int:
     return code
 
 
-def _run(arguments: list[str] | None) -> tuple[int, Exception | None]:
+def _run(arguments: list[str]) -> tuple[int, Exception | None]:
     """The exit code, and the error to report."""
     from bgfmt.errors import BgfmtError, NotCoveredError, VerificationError
 

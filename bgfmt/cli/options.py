@@ -152,30 +152,23 @@ def _as_typed(error: OptionError) -> str:
 
 def hint(error: BaseException) -> str:
     """The option of the command line that answers an error, in brackets; empty where there is none."""
-    from bgfmt.errors import (
-        BeyondMetError,
-        FormatNeededError,
-        LossError,
-        OutputExistsError,
-        ScratchError,
-        TooMuchWorkError,
-        UnknownFormatError,
-    )
+    from bgfmt import errors
 
-    if isinstance(error, TooMuchWorkError):
-        return "(--limit N calculates it)"
-    if isinstance(error, BeyondMetError) and not error.extended:
-        return "(--extend-met goes on to 64-away)"
-    if isinstance(error, LossError):
-        return "(--lossy allows it)"
-    if isinstance(error, OutputExistsError) and error.replaceable:
-        return "(--force replaces it)"
-    if isinstance(error, ScratchError) and error.state == "unfinished":
-        return "(--resume goes on from it)"
-    if isinstance(error, FormatNeededError):
-        return "(--to FORMAT)"
-    if isinstance(error, UnknownFormatError) and error.readings:
-        return f"(--as {error.readings[0]})"
+    match error:
+        case errors.TooMuchWorkError():
+            return "(--limit N calculates it)"
+        case errors.BeyondMetError(extended=False):
+            return "(--extend-met goes on to 64-away)"
+        case errors.LossError():
+            return "(--lossy allows it)"
+        case errors.OutputExistsError(replaceable=True):
+            return "(--force replaces it)"
+        case errors.ScratchError(state="unfinished"):
+            return "(--resume goes on from it)"
+        case errors.FormatNeededError():
+            return "(--to FORMAT)"
+        case errors.UnknownFormatError(readings=(first, *_)):
+            return f"(--as {first})"
     return ""
 
 

@@ -81,20 +81,19 @@ class Bgsage(Format[OneSided]):
             raise CorruptError(
                 source.name, at + 68 * N + 4 * number, f"-1 or a row below {rows}", int(where[number]), number
             )
-        gammon = None
-        if rows:
-
-            def made(numbers: Any) -> NDArray[np.uint16]:
-                return _distribution(where[numbers], survival)
-
-            gammon = LazyRows((N, ROLLS), "<u2", lambda a, b: made(slice(a, b)), made)
-        arrays = (bearoff,) if gammon is None else (bearoff, gammon)
+        gammon = LazyRows(
+            (N, ROLLS),
+            "<u2",
+            lambda a, b: _distribution(where[a:b], survival),
+            lambda numbers: _distribution(where[numbers], survival),
+        )
+        arrays = (bearoff, gammon) if rows else (bearoff,)
         table = OneSided(
             points=POINTS,
             chequers=CHEQUERS,
             bearoff=bearoff,
-            gammon=gammon,
-            gammon_policy="" if gammon is None else "race",
+            gammon=gammon if rows else None,
+            gammon_policy="race" if rows else "",
             provenance=source.name,
             carried=(AsRead(arrays, Sections(means, where, survival)),),
             release=source.release,

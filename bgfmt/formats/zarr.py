@@ -18,7 +18,7 @@ import hashlib
 import json
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -68,8 +68,8 @@ class StoreDescription:
 
     def group(self) -> bytes:
         """zarr.json of the group."""
-        said = {"version": VERSION, **asdict(self)}
-        return _json({"zarr_format": 3, "node_type": "group", "attributes": {"bgfmt": said}})
+        spec = {"version": VERSION, **asdict(self)}
+        return _json({"zarr_format": 3, "node_type": "group", "attributes": {"bgfmt": spec}})
 
     def array(self) -> bytes:
         """zarr.json of the equities."""
@@ -90,27 +90,27 @@ def described(text: bytes, name: str) -> StoreDescription:
     if len(text) > MOST_META:
         raise refuse("description", f"{MOST_META:,} bytes at most", len(text))
     try:
-        said = json.loads(text)["attributes"]["bgfmt"]
-        if not isinstance(said, dict):
+        spec = json.loads(text)["attributes"]["bgfmt"]
+        if not isinstance(spec, dict):
             raise TypeError
     except (ValueError, KeyError, TypeError, RecursionError):
         raise refuse("description", "a zarr v3 group with attributes.bgfmt", text[:40]) from None
-    if said.get("version") != VERSION:
-        raise refuse("version", VERSION, said.get("version"))
+    if spec.get("version") != VERSION:
+        raise refuse("version", VERSION, spec.get("version"))
     whole = {"points": 12, "chequers": 15, "columns": 4, "side": 1 << 24, "chunk": 1 << 14}
     for field, most in whole.items():
-        value = said.get(field)
+        value = spec.get(field)
         if type(value) is not int or not 1 <= value <= most:
             raise refuse(field, f"a whole number from 1 to {most}", value)
-    if said.get("kind") != TwoSided.kind or said["columns"] not in (1, 4) or said["side"] % said["chunk"]:
+    if spec.get("kind") != TwoSided.kind or spec["columns"] not in (1, 4) or spec["side"] % spec["chunk"]:
         raise refuse(
-            "kind", "a two-sided table of 1 or 4 columns, in groups of whole chunks", said.get("kind")
+            "kind", "a two-sided table of 1 or 4 columns, in groups of whole chunks", spec.get("kind")
         )
-    if said.get("state") not in ("solving", "whole"):
-        raise refuse("state", "solving or whole", said.get("state"))
-    if not isinstance(said.get("recipe"), str) or not isinstance(said.get("sum"), str):
-        raise refuse("recipe and sum", "two words", (said.get("recipe"), said.get("sum")))
-    return StoreDescription(**{name: said[name] for name in StoreDescription.__dataclass_fields__})
+    if spec.get("state") not in ("solving", "whole"):
+        raise refuse("state", "solving or whole", spec.get("state"))
+    if not isinstance(spec.get("recipe"), str) or not isinstance(spec.get("sum"), str):
+        raise refuse("recipe and sum", "two words", (spec.get("recipe"), spec.get("sum")))
+    return StoreDescription(**{name: spec[name] for name in StoreDescription.__dataclass_fields__})
 
 
 def in_pips(points: int, chequers: int) -> NDArray[np.int64]:
@@ -120,12 +120,12 @@ def in_pips(points: int, chequers: int) -> NDArray[np.int64]:
     return np.argsort(pips, kind="stable")
 
 
-def sizes(store: ChunkStore, said: StoreDescription) -> tuple[int, int]:
+def sizes(store: ChunkStore, spec: StoreDescription) -> tuple[int, int]:
     """(bytes that all chunks take, bytes that are there)."""
-    each = int(np.prod(said.chunk_shape)) * 2 + SUM
-    wanted = {store.key(MAIN, (*at, 0)) for at in chunks_of(said.shape[:2], said.chunk_shape[:2])}
+    each = int(np.prod(spec.chunk_shape)) * 2 + SUM
+    keys = {store.key(MAIN, (*at, 0)) for at in chunks_of(spec.shape[:2], spec.chunk_shape[:2])}
     sizes = store.places.sizes(MAIN)
-    return each * len(wanted), sum(min(each, sizes.get(key, 0)) for key in wanted)
+    return each * len(keys), sum(min(each, sizes.get(key, 0)) for key in keys)
 
 
 def _array(shape: tuple[int, ...], chunk: tuple[int, ...], dtype: str, names: tuple[str, ...]) -> bytes:
@@ -165,19 +165,21 @@ class Zarr(Format[TwoSided]):
         return head.bytes.startswith(b"{") and b'"zarr_format"' in head.bytes and b'"bgfmt"' in head.bytes
 
     def read(self, source: Source, offset: int = 0, **_: Any) -> Reading[TwoSided]:
-        said = described(source.bytes(offset, source.size - offset, "description"), source.name)
+        spec = described(source.bytes(offset, source.size - offset, "description"), source.name)
         store = getattr(source, "store", None)
         if store is None:
             raise CapabilityError(f"{source.name}: the description of a store; open the folder it lies in")
-        needed, found = sizes(store, said)
-        if said.state != "whole":
-            raise TruncatedError(source.name, needed, found, "store, which is still being solved,")
-        if found != needed:
-            raise TruncatedError(source.name, needed, found, "store")
+        needed, size = sizes(store, spec)
+        if spec.state != "whole" or size != needed:
+            what = "store" if spec.state == "whole" else "store, which is still being solved,"
+            raise TruncatedError(source.name, needed, size, what)
         table = TwoSided(
-            points=said.points, chequers=said.chequers, equities=rows_of(store, said), recipe=said.recipe,
+            points=spec.points,
+            chequers=spec.chequers,
+            equities=rows_of(store, spec),
+            recipe=spec.recipe,
             provenance=source.name,
-        )  # fmt: skip
+        )
         return Reading(table, Extent(offset, source.size - offset))
 
     def info(self, reading: Reading[TwoSided]) -> dict[str, Any]:
@@ -190,96 +192,77 @@ class Zarr(Format[TwoSided]):
 
     def audit(self, source: Source, table: Table, extent: Extent) -> Iterator[Fault]:
         """Every chunk is held against its checksum, and all of them together against the store's sum."""
-        said = described(source.bytes(extent.offset, extent.size), source.name)
-        yield from _audit(
-            source, said, extent, (audit_row(source, a) for a in range(-(-said.n // said.chunk)))
-        )
+        return self.audit_apart(source, extent, lambda look, rows: (look(source, row) for row in rows))
 
     def audit_apart(self, source: Source, extent: Extent, run: Apart) -> Iterator[Fault]:
-        said = described(source.bytes(extent.offset, extent.size), source.name)
-        return _audit(source, said, extent, run(audit_row, range(-(-said.n // said.chunk))))
+        spec = described(source.bytes(extent.offset, extent.size), source.name)
+        store: ChunkStore = source.store  # type: ignore[attr-defined]
+        yield from _odd(store, spec)
+        try:
+            places = store.get(NUMBERS, (0,), "<i8", (spec.n,))
+            if not np.array_equal(places, in_pips(spec.points, spec.chequers)):
+                yield Fault(0, places.nbytes, f"{NUMBERS}/c.0", "positions in order of pips", "others")
+        except BgfmtError as error:
+            yield Fault(0, 8 * spec.n, f"{NUMBERS}/c.0", "its chunk", str(error))
+        digest, broken = hashlib.sha256(), False
+        for _, faults, sums in sorted(run(audit_row, range(-(-spec.n // spec.chunk)))):
+            yield from faults
+            broken = broken or bool(faults)
+            digest.update(sums)
+        if not broken and digest.hexdigest() != spec.sum:
+            yield Fault(0, extent.size, "sum of the chunks", spec.sum, digest.hexdigest())
 
 
-@dataclass(frozen=True)
-class AuditedRow:
-    """A row of chunks: what is wrong with them, and their checksums one behind the other."""
-
-    row: int
-    faults: tuple[Fault, ...]
-    sums: bytes
-
-
-def audit_row(source: Source, row: int) -> AuditedRow:
-    """Hold the chunks of a row against their checksums."""
-    said = described(source.bytes(0, source.size), source.name)
+def audit_row(source: Source, row: int) -> tuple[int, list[Fault], bytes]:
+    """A row of chunks, what is wrong with them, and their checksums one behind the other."""
+    spec = described(source.bytes(0, source.size), source.name)
     store: ChunkStore = source.store  # type: ignore[attr-defined]
     sums = bytearray()
-    found = (chunk_fault(store, said, (row, b), sums) for b in range(-(-said.n // said.chunk)))
-    return AuditedRow(row, tuple(fault for fault in found if fault is not None), bytes(sums))
-
-
-def _audit(
-    source: Source, said: StoreDescription, extent: Extent, rows: Iterable[AuditedRow]
-) -> Iterator[Fault]:
-    store: ChunkStore = source.store  # type: ignore[attr-defined]
-    yield from _odd(store, said)
-    try:
-        places = store.get(NUMBERS, (0,), "<i8", (said.n,))
-        if not np.array_equal(places, in_pips(said.points, said.chequers)):
-            yield Fault(0, places.nbytes, f"{NUMBERS}/c.0", "positions in order of pips", "others")
-    except BgfmtError as error:
-        yield Fault(0, 8 * said.n, f"{NUMBERS}/c.0", "its chunk", str(error))
-    seen = hashlib.sha256()
-    broken = False
-    for row in sorted(rows, key=lambda found: found.row):
-        yield from row.faults
-        broken = broken or bool(row.faults)
-        seen.update(row.sums)
-    if not broken and seen.hexdigest() != said.sum:
-        yield Fault(0, extent.size, "sum of the chunks", said.sum, seen.hexdigest())
-
-
-def _odd(store: ChunkStore, said: StoreDescription) -> Iterator[Fault]:
-    """Descriptions that are not as a solve writes them, and pieces that belong to no part of the table."""
-    descriptions = {
-        ROOT: said.group(),
-        f"{MAIN}/{ROOT}": said.array(),
-        f"{NUMBERS}/{ROOT}": said.numbers(),
-    }
-    there = store.places.sizes("")
-    for key, own in descriptions.items():
-        found = store.meta(key) if key in there else b""
-        if found != own:
-            at = next((k for k, (a, b) in enumerate(zip(own, found, strict=False)) if a != b), len(found))
-            expected, other = own[at : at + 20], found[at : at + 20]
-            yield Fault(at, max(1, len(found) - at), key, repr(expected), repr(other))
-    if said.recipe not in RECIPES:
-        yield Fault(0, len(said.recipe), ROOT, "a recipe that bgfmt knows", repr(said.recipe)[:60])
-    chunks = {store.key(MAIN, (*place, 0)) for place in chunks_of(said.shape[:2], said.chunk_shape[:2])}
-    for key in sorted(there.keys() - chunks - descriptions.keys() - {store.key(NUMBERS, (0,))})[:10]:
-        yield Fault(0, there[key], repr(key)[:60], "no such piece", f"{there[key]:,} bytes")
+    faults = [chunk_fault(store, spec, (row, b), sums) for b in range(-(-spec.n // spec.chunk))]
+    return row, [fault for fault in faults if fault is not None], bytes(sums)
 
 
 def chunk_fault(
-    store: ChunkStore, said: StoreDescription, place: tuple[int, ...], sums: bytearray
+    store: ChunkStore, spec: StoreDescription, place: tuple[int, int], sums: bytearray
 ) -> Fault | None:
     """What is wrong with a chunk, or None; its checksum goes behind `sums`."""
     key = store.key(MAIN, (*place, 0))
     try:
-        values, total = store.checked(MAIN, (*place, 0), "<u2", said.chunk_shape)
+        values, total = store.checked(MAIN, (*place, 0), "<u2", spec.chunk_shape)
     except BgfmtError as error:
-        return Fault(0, int(np.prod(said.chunk_shape)) * 2 + SUM, key, "a chunk that adds up", str(error))
+        return Fault(0, int(np.prod(spec.chunk_shape)) * 2 + SUM, key, "a chunk that adds up", str(error))
     sums += total.to_bytes(SUM, "little")
-    rows, columns = (min(said.chunk, said.n - at * said.chunk) for at in place)
+    rows, columns = (min(spec.chunk, spec.n - at * spec.chunk) for at in place)
     if values[rows:].any() or values[:, columns:].any():
         return Fault(0, values.nbytes, key, "zeros beyond the table's edge", "other numbers")
     return None
 
 
-def rows_of(store: ChunkStore, said: StoreDescription) -> PlacedPairs:
+def _odd(store: ChunkStore, spec: StoreDescription) -> Iterator[Fault]:
+    """Descriptions that are not as a solve writes them, and pieces that belong to no part of the table."""
+    descriptions = {
+        ROOT: spec.group(),
+        f"{MAIN}/{ROOT}": spec.array(),
+        f"{NUMBERS}/{ROOT}": spec.numbers(),
+    }
+    pieces = store.places.sizes("")
+    for key, own in descriptions.items():
+        text = store.meta(key) if key in pieces else b""
+        if text != own:
+            at = next((k for k, (a, b) in enumerate(zip(own, text, strict=False)) if a != b), len(text))
+            expected, other = own[at : at + 20], text[at : at + 20]
+            yield Fault(at, max(1, len(text) - at), key, repr(expected), repr(other))
+    if spec.recipe not in RECIPES:
+        yield Fault(0, len(spec.recipe), ROOT, "a recipe that bgfmt knows", repr(spec.recipe)[:60])
+    chunks = {store.key(MAIN, (*place, 0)) for place in chunks_of(spec.shape[:2], spec.chunk_shape[:2])}
+    for key in sorted(pieces.keys() - chunks - descriptions.keys() - {store.key(NUMBERS, (0,))})[:10]:
+        yield Fault(0, pieces[key], repr(key)[:60], "no such piece", f"{pieces[key]:,} bytes")
+
+
+def rows_of(store: ChunkStore, spec: StoreDescription) -> PlacedPairs:
     """The numbers of a whole store, read and checked by the chunk when they are asked for."""
     return PlacedPairs(
-        said.shape, "<u2", in_pips(said.points, said.chequers), said.chunk, _Chunks(store, said)
+        spec.shape, "<u2", in_pips(spec.points, spec.chequers), spec.chunk, _Chunks(store, spec)
     )
 
 

@@ -83,12 +83,8 @@ class GameState:
     ) -> GameState:
         """The state in which the side on roll (player 1) stands first in `position`.
 
-        Parameters
-        ----------
-        cube
-            "centered", "owned" (by the side on roll) or "opponent".
-        away
-            Points that the side on roll and the other still need; None for money.
+        cube : "centered", "owned" (by the side on roll) or "opponent". away : points that the side on roll and the
+        other still need; None for money.
         """
         length, scores = 0, (0, 0)
         if away is not None:

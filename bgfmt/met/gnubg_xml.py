@@ -48,9 +48,11 @@ class _Builder:
         parser.StartElementHandler = self.start
         parser.EndElementHandler = lambda tag: self.stack.pop()
         parser.CharacterDataHandler = self.characters
-        parser.EntityDeclHandler = self.entity
-        parser.SkippedEntityHandler = self.skipped
-        parser.ExternalEntityRefHandler = self.external
+        parser.EntityDeclHandler = lambda name, *_: self.refuse(
+            "no entity declarations", f"entity {name[:40]!r}"
+        )
+        parser.SkippedEntityHandler = lambda name, _: self.refuse("no undeclared entities", f"&{name[:40]};")
+        parser.ExternalEntityRefHandler = lambda *_: self.refuse("no external entities", "one")
 
     def refuse(self, expected: str, found: str) -> NoReturn:
         raise CorruptError(self.name, max(0, self.parser.CurrentByteIndex), expected, found)
@@ -66,15 +68,6 @@ class _Builder:
     def characters(self, data: str) -> None:
         self.stack[-1].text += data
 
-    def entity(self, name: str, *_: object) -> None:
-        self.refuse("no entity declarations", f"entity {name[:40]!r}")
-
-    def skipped(self, name: str, *_: object) -> None:
-        self.refuse("no undeclared entities", f"&{name[:40]};")
-
-    def external(self, *_: object) -> int:
-        self.refuse("no external entities", "one")
-
 
 def _parse(data: bytes, name: str) -> Element:
     builder = _Builder(name)
@@ -86,7 +79,7 @@ def _parse(data: bytes, name: str) -> Element:
     except expat.ExpatError as error:
         at = max(0, builder.parser.ErrorByteIndex)
         raise CorruptError(name, at, "well-formed XML", str(error)) from None
-    except (ValueError, LookupError, TypeError) as error:  # an encoding Python lacks or that is none of bytes
+    except (ValueError, LookupError, TypeError) as error:  # Python has no such encoding of bytes
         raise CorruptError(name, 0, "XML in a known encoding", str(error)[:80]) from None
     return builder.stack[0].children[0]
 
@@ -164,12 +157,10 @@ def write(met: Met, description: str = "") -> bytes:
         *(_row(row) for row in met.pre),
         "  </pre-crawford-table>",
     ]
-    players = (
-        [("both", met.post[0])] if met.post[0] == met.post[1] else list(zip("01", met.post, strict=True))
-    )
-    for player, row in players:
+    even = met.post[0] == met.post[1]
+    for player, row in [("both", met.post[0])] if even else zip("01", met.post, strict=True):
         lines += [f'  <{POSTS} player="{player}" type="explicit">', _row(row), f"  </{POSTS}>"]
-    return ("\n".join([*lines, "</met>"]) + "\n").encode()
+    return "\n".join([*lines, "</met>", ""]).encode()
 
 
 def _row(numbers: Row) -> str:

@@ -6,14 +6,13 @@ score). Case, blanks around keys and after numbers do not matter; `;` begins a c
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from bgfmt.errors import CorruptError
 from bgfmt.met.model import Met, Row, chance, finished, whole
 
 
-@dataclass(frozen=True)
-class _Entry:
+class _Entry(NamedTuple):
     offset: int  # of the line, in bytes
     text: str
 

@@ -71,7 +71,7 @@ class Met:
         return f"<Met {self.name}, {self.length} points, {self.digest[:12]}>"
 
     def check(self, *away: int) -> None:
-        """BeyondMetError for a score beyond the table, PositionError for one that is none."""
+        """BeyondMetError for a score beyond the table, PositionError for fewer than 1 point."""
         for points in away:
             if points < 1:
                 raise PositionError(f"a player needs 1 point or more, not {points}")

@@ -458,9 +458,19 @@ class Numbered(Table):
     def entry_numbers(self, us: Any, them: Any) -> tuple[NDArray[np.int64], ...]:
         """Position numbers, (N,) each, of many sides, or of those on roll and their opponents."""
 
+    def decoded(self, stored: Array) -> Array:
+        """Stored records of the first array as the numbers of `names`."""
+        return stored
+
     def many(self, *numbers: NDArray[np.int64]) -> Array:
         """The numbers of `names`, (N, len(names)), of entries by `entry_numbers`; (N,) where it is one name."""
-        return self._from_columns(numbers, [c.name for c in self.columns])
+        index = numbers if self.sides == 2 else numbers[0]
+        with at_random(self._first):
+            return self.decoded(np.asarray(self._first[index]))
+
+    @property
+    def _first(self) -> Rows:
+        return next(iter(self.arrays().values()))
 
     def lookup_many(self, us: Any, them: Any = None, *, column: str | None = None) -> NDArray[Any]:
         """What the table says of many sides, or of pairs of them, given as `numbers` takes them.
@@ -549,6 +559,9 @@ class OfBothSides(Numbered):
                 return rows[us, them]
         pieces = [np.asarray(rows[int(u)])[them[us == u]] for u in np.unique(us)]
         return np.concatenate(pieces)
+
+    def values(self, numbers: NDArray[np.int64]) -> NDArray[np.float64]:
+        return np.asarray(self.decoded(self.at(self._first, numbers)), np.float64)
 
 
 class OfRaces(OfBothSides):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,12 +37,6 @@ class ExactHypergammon(HyperSides):
     def rules(cls, points: int, chequers: int) -> tuple[ArrayRule, ...]:
         n = board.count(points, chequers)
         return (ArrayRule("float64", ((n, n, 10),), ("f8",)),)
-
-    def decoded(self, us: Any, them: Any) -> Array:
-        return np.asarray(self.float64[us, them])
-
-    def values(self, numbers: NDArray[np.int64]) -> NDArray[np.float64]:
-        return np.asarray(self.at(self.float64, numbers), np.float64)
 
     def breaches(self, start: int, block: dict[str, Array]) -> Iterator[Breach]:
         rows = block["float64"]

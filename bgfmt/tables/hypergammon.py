@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
@@ -83,14 +82,10 @@ class HyperSides(OfBothSides):
         counts = board.unrank(number, POINTS)
         return Side(*counts[:-1], bar=counts[-1])
 
-    @abstractmethod
-    def decoded(self, us: Any, them: Any) -> Array:
-        """Chances and equities of pairs of side numbers, or of one pair: (..., 5 + equities) floats."""
-
     def lookup(self, asked: Side | Position) -> HyperOutcome:
         number = self.number(asked)
         assert isinstance(asked, Position)
-        row = [float(x) for x in self.decoded(*divmod(number, self.positions))]
+        row = [float(x) for x in self.decoded(self._first[divmod(number, self.positions)])]
         chances, money = row[: len(OUTCOMES)], row[len(OUTCOMES) :]
         return HyperOutcome(
             asked,
@@ -98,9 +93,6 @@ class HyperSides(OfBothSides):
             dict(zip(OUTCOMES, chances, strict=True)),
             dict(zip(self.money, money, strict=True)),
         )
-
-    def many(self, *numbers: NDArray[np.int64]) -> Array:
-        return self.decoded(*numbers)
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -145,11 +137,8 @@ class Hypergammon(HyperSides):
         n = board.count(points, chequers)
         return (ArrayRule("records", ((n, n, RECORD),), ("u1",)),)
 
-    def decoded(self, us: Any, them: Any) -> Array:
-        return np.concatenate(hyper_values(np.asarray(self.records[us, them])), axis=-1)
-
-    def values(self, numbers: NDArray[np.int64]) -> NDArray[np.float64]:
-        return np.concatenate(hyper_values(self.at(self.records, numbers)), axis=1).astype(np.float64)
+    def decoded(self, stored: Array) -> Array:
+        return np.concatenate(hyper_values(np.asarray(stored)), axis=-1)
 
     def stored(self, name: str, rows: Array) -> Array:
         return hyper_numbers(rows)

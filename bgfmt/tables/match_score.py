@@ -21,7 +21,7 @@ from bgfmt.errors import NotCoveredError
 from bgfmt.game import board
 from bgfmt.game.board import Position, Side
 from bgfmt.tables.base import ArrayRule, Breach, Column, OfRaces
-from bgfmt.tables.rows import Array, Rows, at_random
+from bgfmt.tables.rows import Array, Rows
 
 A, B, NOBODY = 0, 1, 2
 MAX_AWAY = 64
@@ -227,10 +227,6 @@ class MatchScore(OfRaces):
         chances = [(1 + float(v)) / 2 for v in self.balance[us, them]]
         return MatchEntry(asked, number, dict(zip(self.names, chances, strict=True)))
 
-    def many(self, *numbers: NDArray[np.int64]) -> Array:
-        with at_random(self.balance):
-            return self.read("balance", np.asarray(self.balance[numbers]))
-
     def mwc(self, position: Position, roller: int, cube: Cube) -> float:
         """Match winning chance of the side on roll, which is player a (0) or b (1), rolling without doubling.
 
@@ -255,8 +251,8 @@ class MatchScore(OfRaces):
             for k, name in enumerate(self.names)
         )
 
-    def values(self, numbers: NDArray[np.int64]) -> NDArray[np.float64]:
-        return self.read("balance", self.at(self.balance, numbers))
+    def decoded(self, stored: Array) -> Array:
+        return self.read("balance", stored)
 
     def read(self, name: str, stored: Array) -> NDArray[np.float64]:
         return np.asarray((1 + np.asarray(stored, np.float64)) / 2)

@@ -33,9 +33,6 @@ class MeanRolls(OfRolls):
         assert isinstance(asked, Side)
         return Estimate(asked, number, float(self.means[number]))
 
-    def many(self, *numbers: NDArray[np.int64]) -> Array:
-        return np.asarray(self.means[numbers[0]])
-
     def rolls(self, which: Which) -> Rolls:
         return Rolls(np.asarray(self.means[which]))
 

@@ -37,9 +37,6 @@ class NormalOneSided(OfRolls):
         assert isinstance(asked, Side)
         return Estimate(asked, number, *(float(x) for x in self.moments[number]))
 
-    def many(self, *numbers: NDArray[np.int64]) -> Array:
-        return np.asarray(self.moments[numbers[0]])
-
     @property
     def rolls_error(self) -> float:
         return bounds.mean_error(self.points, normal=True)

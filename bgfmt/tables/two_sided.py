@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
@@ -81,10 +80,6 @@ class PairEquities(OfRaces):
     printed: ClassVar[str]
     equities: Rows
 
-    @abstractmethod
-    def decoded(self, stored: Array) -> Array:
-        """Stored numbers as equities."""
-
     @property
     def cubeful(self) -> bool:
         """Whether all four columns are there."""
@@ -103,18 +98,14 @@ class PairEquities(OfRaces):
     def names(self) -> tuple[str, ...]:
         return EQUITY_COLUMNS[: self.equities.shape[2]]
 
-    def many(self, *numbers: NDArray[np.int64]) -> Array:
-        with at_random(self.equities):
-            return self.decoded(np.asarray(self.equities[numbers]))
-
     @property
     def columns(self) -> tuple[Column, ...]:
         shown = [Column(c, "equity", "  " * (k == 0) + f" {self.printed}") for k, c in enumerate(self.names)]
         return (Column("win", "chance"), *shown)
 
     def values(self, numbers: NDArray[np.int64]) -> NDArray[np.float64]:
-        found = self.decoded(self.at(self.equities, numbers)).astype(np.float64)
-        return np.concatenate([found[:, :1] / 2 + 0.5, found], axis=1)
+        rows = super().values(numbers)
+        return np.concatenate([rows[:, :1] / 2 + 0.5, rows], axis=1)
 
     def read(self, name: str, stored: Array) -> NDArray[np.float64]:
         return np.asarray(self.decoded(stored), np.float64)

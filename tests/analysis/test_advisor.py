@@ -15,7 +15,7 @@ import pytest
 
 import bgfmt
 from bgfmt import GameState, Position, Side, met
-from bgfmt.analysis import Advisor, Library, judge_cube
+from bgfmt.analysis import Advisor, Library, judge_cube, rank_plays
 from bgfmt.analysis import library as libraries
 from bgfmt.cli import run
 from bgfmt.errors import NotCoveredError, PositionError, TooMuchWorkError
@@ -365,6 +365,10 @@ def test_text_is_taken_where_a_position_is() -> None:
     assert advisor.equities(text) == advisor.equities(state)
     assert advisor.decide(text) == advisor.decide(state)
     assert advisor.plays(ids.xgid(state.rolled((6, 1)))) == advisor.plays(state.rolled((6, 1)))
+    assert rank_plays(stored_two_sided(), text, "61") == rank_plays(stored_two_sided(), state.position, "61")
+    assert judge_cube(stored_two_sided(), position=text) == judge_cube(
+        stored_two_sided(), position=state.position
+    )
     with pytest.raises(PositionError):
         advisor.cube("nonsense")
 

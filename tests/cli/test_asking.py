@@ -146,6 +146,11 @@ def test_positions_by_identifier(ask):
     assert ask(f"race gnubg_os0.bd {alone}")[1] == ask("race gnubg_os0.bd 0 2 2 2 0 4")[1]
 
 
+def test_an_xgid_without_its_word_is_no_option(ask):
+    identifier = "-BCBB----------------abbc-:0:0:1:00:0:0:0:0:10"
+    assert ask(f"cube {identifier}") == ask(f"cube XGID={identifier}")
+
+
 def test_play(ask):
     code, out, _ = ask("play gnubg_os0.bd 0 2 2 2 0 4 6-1")
     assert code == 0

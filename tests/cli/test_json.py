@@ -146,7 +146,7 @@ CASES = [
     ("Rule study", "study rules os_p06.bd --chequers 1-2 --away 2-5"),
     ("Lookup", "lookup g.bkg 0,1"),
     ("Lookup", "lookup e.points 0,1/1"),
-    ("Engine series", "engine bkg series --games 2 --position 0,0,2/0,0,2"),
+    ("Engine series", "engine bkg series --games 20 --position 0,0,2/0,0,2"),
     ("Engine replay", "engine bkg replay"),
     ("Engine plays", "engine bkg explain 4HPwATDgc/ABMA 31"),
     ("Engine position", "engine bkg explain 2,2,3/5,2,3,3,2"),

@@ -21,7 +21,7 @@ from bgfmt.formats.j import noun as jn
 from bgfmt.formats.j import order as jo
 from bgfmt.formats.j.container import Container
 from bgfmt.formats.j.noun import E3, as_json
-from bgfmt.formats.j.write import compact
+from bgfmt.formats.j.write import Writer, compact
 from bgfmt.game import board
 from bgfmt.storage import MemorySink
 from bgfmt.tables import Components, MeanRolls, OneSided, same_numbers
@@ -127,6 +127,23 @@ def test_wrong_ncodes_are_named(tmp_path: Path) -> None:
         CorruptError, match=rf"byte {0x728 + 8 * 299} \(position 4982\): expected ncode 564, found 565"
     ):
         bgfmt.open(path)
+
+
+@pytest.mark.parametrize("path", [BGNS, BGNS32], ids=lambda p: p.stem)
+def test_a_table_that_j_changed_is_proved(path: Path, tmp_path: Path) -> None:
+    """After `jreplace` of the same numbers, and an upgrade where a 32-bit J made the file; a wrong number is none."""
+    file, store = container(path), MemorySink(path.read_bytes())
+    writer = Writer.over(store, file)
+    for change in (lambda: writer.replace([1], [file.noun(1)]), lambda: writer.append([jn.text("a note")])):
+        change()
+        (tmp_path / "a.ijf").write_bytes(bytes(store.data))
+        report = bgfmt.verify(tmp_path / "a.ijf")
+        assert (report.status, report.exit_code) == ("proved", 0), report.verdict
+    at = container(tmp_path / "a.ijf").noun(1).at + 8 * 5000
+    data = bytearray(store.data)
+    data[at] ^= 1
+    (tmp_path / "a.ijf").write_bytes(bytes(data))
+    assert bgfmt.verify(tmp_path / "a.ijf").exit_code == 1
 
 
 # -- order ---------------------------------------------------------------------------------------------------

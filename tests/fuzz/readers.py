@@ -248,7 +248,7 @@ READERS = {
     "rows": Reader(corpus.rows, either, mutations.walk, 3),
     "large databases": Reader(corpus.large, either, mutations.walk),
     "salvage": Reader(corpus.quick, either, salvaged),
-    "matches": Reader(corpus.short_matches, matches.repacked, matches.one, 6),
+    "matches": Reader(lambda: [*corpus.short_matches(), matches.LOST_PLAYS], matches.repacked, matches.one, 6),
     "whole matches": Reader(corpus.matches, matches.repacked, matches.one),
     "match equity tables": Reader(equity_tables, either, equity_table, 2),
     "identifiers": Reader(identifiers_seeds, either, of_text(parse_all), 0.3),

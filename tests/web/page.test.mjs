@@ -431,6 +431,16 @@ for (const [mode, base] of Object.entries(PAGES)) {
       await page.waitForTimeout(50);
       await settled(page);
       assert.equal(search(page), "?p=0,1,0,0,1/0,1,1&roll=61&cube=owned&beavers=false");
+      await paste("#position", "what would you do here?\nxgid=--A--A----------------aa--:0:0:1:52:0:0:0:0:10\nthank you\n");
+      await page.waitForTimeout(50);
+      await settled(page);
+      assert.equal(search(page), "?p=0,1,0,0,1/0,1,1&roll=52&beavers=false");
+      if (mode === "static") return;
+      await paste("h1", "GNU Backgammon  Position ID: CgAAEAEAAAAAAA\n                 Match ID   : cAkAAAAAAAAE\n");
+      await page.waitForTimeout(400);
+      await settled(page);
+      assert.match(search(page), /^\?p=0,1,0,0,1\/0,1,1/);
+      assert.doesNotMatch(search(page), /roll=/);
     }));
 }
 

@@ -51,11 +51,10 @@ class Boards(Generic[Board]):
     ) -> list[tuple[Board, float]]:
         """(board after the play, still the mover's view, and equity) of every play, best first; `state` as above."""
         ranked = adviser(asked).plays(GameState.of(self.position(on), (die1, die2), cube=cube, **state))
-        pairs = [(play.result, play.value) for play in ranked.plays]
         return [
-            (self.board(result), value)
-            for result, value in pairs
-            if isinstance(result, Position) and value is not None
+            (self.board(play.result), play.value)
+            for play in ranked.plays
+            if isinstance(play.result, Position) and play.value is not None
         ]
 
     def epc(self, asked: Advisor | Databases, board: Board, player: int = 0) -> float:

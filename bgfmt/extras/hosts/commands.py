@@ -104,7 +104,8 @@ def install(file: str, slot: str | None, where: dict[str, Any], link: bool, unti
 
     with _hints(where):
         done = gnubg_slots.install(file, _place(**where), slot, until=until, link=link)
-    _note(done.finished)
+    for line in done.finished:
+        asking.note(printable(line, 1000))
     if as_json:
         options.echo_json(done.as_dict())
         return 0
@@ -186,16 +187,12 @@ def _finish(place: Place) -> bool:
     from bgfmt.extras.hosts.gnubg.folder import NotAllowedError
 
     try:
-        _note(gnubg_slots.finish(place))
+        for line in gnubg_slots.finish(place):
+            asking.note(printable(line, 1000))
     except NotAllowedError as error:
         asking.note(f"{printable(error)}; an install that was cut short waits there for root (sudo)")
         return True
     return False
-
-
-def _note(lines: list[str]) -> None:
-    for line in lines:
-        asking.note(printable(line, 1000))
 
 
 @contextlib.contextmanager

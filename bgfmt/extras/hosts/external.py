@@ -118,8 +118,8 @@ class Session:
         try:
             state = from_fibs(text)
             self._watch_cube(state)
-            asked = state if self.cube_in_use else replace(state, cube_in_use=False)
-            answer = self._once(asked, self.player.answer(asked))
+            question = state if self.cube_in_use else replace(state, cube_in_use=False)
+            answer = self._once(question, self.player.answer(question))
         except BgfmtError as error:
             return self._mistake(str(error))
         except Exception as error:  # an answer must come: gnubg waits for one line
@@ -128,8 +128,8 @@ class Session:
         self._remember(state, answer)
         if self.log is not None:
             names = " v ".join(printable(state.names[k], 30) for k in (state.turn, 1 - state.turn))
-            question = f"{state.position} {state.kind} {state.dice or (0, 0)}"
-            self.log(f"{names}: {question}: {answer.text} ({answer.source})")
+            words = f"{state.position} {state.kind} {state.dice or (0, 0)}"
+            self.log(f"{names}: {words}: {answer.text} ({answer.source})")
         return answer.text
 
     def _once(self, state: GameState, answer: Reply) -> Reply:
@@ -170,16 +170,12 @@ class Session:
 
     def _command(self, text: str) -> str:
         word = text.lower().split(" ", 1)[0]
-        if word == "version":
-            return VERSION
-        if word == "help":
-            return "one line of gnubg's external player protocol, one answer"
-        if word in ("exit", "quit"):
-            self.closing = True
+        self.closing = word in ("exit", "quit")
+        if self.closing:
             return ""
-        if word == "set":
-            return "not supported"
-        return self._mistake("expected a line that starts with board:")
+        help_text = "one line of gnubg's external player protocol, one answer"
+        answers = {"version": VERSION, "help": help_text, "set": "not supported"}
+        return answers.get(word) or self._mistake("expected a line that starts with board:")
 
     def _mistake(self, message: str) -> str:
         self.mistakes += 1

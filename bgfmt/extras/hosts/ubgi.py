@@ -53,7 +53,10 @@ class Engine:
         try:
             if words[0].startswith(("board:", "XGID=")):
                 return [self._act(_state(parse, line), "turn").partition(" ")[2]]
-            command = getattr(self, f"do_{words[0].lower()}", None)
+            word = words[0].lower()
+            if word in ("isready", "stop"):
+                return ["readyok"] if word == "isready" else []
+            command = getattr(self, f"do_{word}", None)
             if command is None:
                 raise Refused(f"unknown_command {_plain(words[0])}")
             return list(command(words[1:]))
@@ -84,12 +87,6 @@ class Engine:
             *([] if self.name else ["option name Outside type combo default refuse var refuse var rule"]),
             "ubgiok",
         ]
-
-    def do_isready(self, words: list[str]) -> list[str]:
-        return ["readyok"]
-
-    def do_stop(self, words: list[str]) -> list[str]:
-        return []
 
     def do_newgame(self, words: list[str]) -> list[str]:
         self.state = None

@@ -338,9 +338,9 @@ def _fibs_board(text: str, before: Position) -> Position:
                 continue
             after, others = plays.board(position.us), plays.board(position.them)
             # the other side changes by chequers sent to its bar only
-            sent = sum(others) == sum(theirs) and all(map(ge, theirs[:BAR], others[:BAR]))
+            possible = sum(others) == sum(theirs) and all(map(ge, theirs[:BAR], others[:BAR]))
             apart = sum(abs(a - b) for a, b in zip(mine + theirs, after + others, strict=True))
-            if sent and sum(after) <= sum(mine) and apart < distance:
+            if possible and sum(after) <= sum(mine) and apart < distance:
                 best, distance = position, apart
     if best is None:
         raise PositionError("a play that is not recorded, and no board after it that can be read")

@@ -53,7 +53,7 @@ class Record:
     after : the board after a play, the player who moved first.
     legal : False for a play the rules do not allow.
     implied : a take that is not written down, known by the roll that follows.
-    known : False where a play before it is lost and the file gives no board since.
+    sure : False where a play before it is lost and the file gives no board since.
     points : of a resignation, what is given up, 0 where not said.
     at : where in the file: a line, a byte or a record, by `Match.unit`.
     """
@@ -71,7 +71,7 @@ class Record:
     implied: bool = False
     points: int = 0
     at: int = 0
-    known: bool = True
+    sure: bool = True
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""

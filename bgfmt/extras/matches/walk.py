@@ -51,7 +51,7 @@ class GameWalk:
         self.owner: int | None = None
         self.over = False
         self.stopped = False
-        self.known = True  # False after a play that is lost
+        self.sure = True  # False after a play that is lost
         self.records: list[Record] = []
         self.problems: list[tuple[int, str]] = []
         self.result: Result | None = None
@@ -105,7 +105,7 @@ class GameWalk:
         """Dice and the board the file gives after the play (the player who moved first), legal or not."""
         if self._on_roll(player, at):
             self._play_to(player, dice, board, at)
-            self.known = True
+            self.sure = True
 
     def _play_to(self, player: int, dice: tuple[int, int], board: Position, at: int) -> None:
         mine, theirs = self.boards[player], self.boards[1 - player]
@@ -134,9 +134,9 @@ class GameWalk:
             and last.kind == "play"
             and not last.moves
             and last.after == last.position
-            and self.known
+            and self.sure
         ):
-            self.known = False
+            self.sure = False
             self.problem(last.at, LOST)
 
     def unplayed(self, player: int, dice: tuple[int, int] | None, at: int) -> None:
@@ -203,7 +203,7 @@ class GameWalk:
         if board != ours:
             self.problem(at, f"the file has the board {position_id(board)}, not {position_id(ours)}")
             self._put(turn, board)
-        self.known = True
+        self.sure = True
         if cube is not None and not self.offers and (cube, owner) != (self.cube, self.owner):
             before = _cube(self.cube, self.owner)
             self.problem(at, f"the file has the cube at {_cube(cube, owner)}, not at {before}")
@@ -222,7 +222,7 @@ class GameWalk:
             self.turn = turn
         if board is not None:
             self._put(0, board)
-            self.over, self.stopped, self.known = False, False, True
+            self.over, self.stopped, self.sure = False, False, True
             self.offers = []
         if cube is not None:
             self.cube, self.owner = cube
@@ -270,7 +270,7 @@ class GameWalk:
     def _add(self, kind: Kind, player: int, at: int, **more: Any) -> None:
         """Put down a record with the board of now, and with `more` of its fields."""
         turn = self.offers[0] if self.offers else player if self.turn is None else self.turn
-        more |= {"at": at, "known": self.known}
+        more |= {"at": at, "sure": self.sure}
         self.records.append(Record(kind, player, turn, self.position(turn), self.cube, self.owner, **more))
 
     def _played(
@@ -301,7 +301,7 @@ class GameWalk:
                 after,
                 legal,
                 at=at,
-                known=self.known,
+                sure=self.sure,
             )
         )
         if not legal:

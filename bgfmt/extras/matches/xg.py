@@ -131,8 +131,10 @@ def _date(days: float) -> str:
 def _game(header: Container, match: Match, number: int) -> GameWalk:
     walk = GameWalk(
         match.players, match.length, match.rules, number=header.number,
-        scores=(header.scores[0], header.scores[1]), crawford=bool(header.crawford),
+        scores=(max(0, header.scores[0]), max(0, header.scores[1])), crawford=bool(header.crawford),
     )  # fmt: skip
+    if min(header.scores) < 0:
+        walk.problem(number, "a score below 0, read as 0")
     if any(header.start):
         try:
             walk.begin(signed_position(header.start))

@@ -8,6 +8,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, TypeVar
 
+import numpy as np
+
 from bgfmt import met as mets
 from bgfmt.analysis import choose, questions
 from bgfmt.analysis.advisor import Advisor
@@ -22,6 +24,7 @@ from bgfmt.game.board import Position, Side
 from bgfmt.game.identifiers import parse, parse_position
 from bgfmt.game.state import GameState
 from bgfmt.tables import Table
+from bgfmt.tables.base import Numbered
 
 MATCH_LIMIT = 24_000_000  # pairs times states of the cube calculated for one question at a match score
 COLUMNS = 4  # states of the cube that a calculation for money takes for each pair
@@ -52,6 +55,7 @@ class Answers:
 
     def __init__(self, holdings: Holdings, settle: int | None = None, calculation: int | None = None) -> None:
         self.holdings, self.settle = holdings, settle
+        self.opening = False  # whether what the tables need is being compiled
         self._one = OneAtATime(calculation)
         self._by_size: dict[tuple[tuple[int, int], ...], Holding] = {}
         self._advisers: dict[tuple[Any, ...], Advisor] = {}
@@ -172,7 +176,8 @@ class Answers:
         return probe, settled
 
     def warm(self) -> None:
-        """Compile in a thread what the tables and exact calculations need."""
+        """Compile in a thread what the tables need, then what exact calculations need."""
+        self.opening = True
         self._one.prepare(self._compile)
 
     def _compile(self) -> None:
@@ -180,11 +185,15 @@ class Answers:
 
         for held in self.holdings:
             with contextlib.suppress(Exception):
-                position = str(held.table.asked(1))
+                position, table = str(held.table.asked(1)), held.table
+                if isinstance(table, Numbered):
+                    table.lookup_many(*[np.ones(2, np.int64)] * table.sides)
                 for route in ("lookup", "race", "play"):
-                    asked = Question(position=position, table=held.name, roll="61", settle=False)
                     with contextlib.suppress(Refusal):
-                        self.answer(route, asked)
+                        self.answer(
+                            route, Question(position=position, table=held.name, roll="61", settle=False)
+                        )
+        self.opening = False
         if self.settle != 0:
             for them in (Side(1, 1), Side(1)):  # sides alike have a kernel of their own
                 exact_equities(Position(Side(1, 1), them))

@@ -15,13 +15,14 @@ from starlette.types import ASGIApp
 
 from bgfmt import __version__, met
 from bgfmt.analysis.questions import QUESTIONS, Question
+from bgfmt.errors import BgfmtError
 from bgfmt.extras.serve import bulk, openapi, page, wildbg
 from bgfmt.extras.serve.answers import Answers
 from bgfmt.extras.serve.door import Door, Metrics, packed
 from bgfmt.extras.serve.holdings import Holding, Holdings
 from bgfmt.extras.serve.openapi import BYTES, JSON, LINES
 from bgfmt.extras.serve.parameters import Settings, from_query, question
-from bgfmt.extras.serve.refusals import Refusal, to_json
+from bgfmt.extras.serve.refusals import Refusal, refusal_of, to_json
 from bgfmt.extras.serve.work import Workers
 from bgfmt.storage import system
 
@@ -39,7 +40,7 @@ class Service:
     def __init__(self, holdings: Holdings, settings: Settings) -> None:
         self.holdings, self.settings = holdings, settings
         self.answers = Answers(holdings, settings.settle, settings.calculation)
-        self.workers = Workers(settings.share, settings.waiting, lambda: self.answers.compiling)
+        self.workers = Workers(settings.share, settings.waiting, lambda: self.answers.opening)
         self._near = all(one.fd is not None for one in holdings)  # none that waits for a network
         self.metrics = Metrics(__version__, [(one.name, one.size) for one in holdings])
         self._stamp = f"{__version__} {holdings.fingerprints} {settings.settle}"
@@ -81,7 +82,7 @@ class Service:
 
     async def _answer(self, route: str, asked: Question, text: str) -> tuple[dict[str, Any], bool]:
         try:
-            if route in QUICK and self._near and not self.answers.compiling:
+            if route in QUICK and self._near and not self.answers.opening:
                 answer, settled = self.answers.answer(route, asked)
             else:
                 answer, settled = await self.workers.run(self.answers.answer, route, asked)
@@ -185,14 +186,15 @@ class Service:
                 given = from_query(request.scope["query_string"], known)
 
                 async def found() -> tuple[Any, bool]:
-                    value = await self.workers.run(answer, self.answers, given)
+                    value, settled = await self.workers.run(answer, self.answers, given)
                     self.metrics.asked(route, 1)
-                    return value, True
+                    return value, settled
 
                 return await self._reply(request, repr(sorted(given.items())), found)
-            except Refusal as refusal:
+            except (Refusal, BgfmtError) as error:
+                refusal = error if isinstance(error, Refusal) else refusal_of(error)
                 if refusal.status == 503:
-                    raise
+                    raise refusal from None
                 self.metrics.asked(route, 1, refusal.code == "not_covered")
                 return Response(to_json(wildbg.refused(refusal)), refusal.status, NOT_KEPT, JSON)
 
@@ -310,20 +312,16 @@ def send(request: Request, held: Holding) -> Response:
 def byte_range(text: str, size: int) -> tuple[int, int] | None:
     """First and last byte of a Range header, None where it is not of a form to be heeded; Refusal beyond the file."""
     unit, _, rest = text.partition("=")
-    ranges = [one.strip() for one in rest.split(",")]
-    match = RANGE.fullmatch(ranges[0])
-    if unit.strip().lower() != "bytes" or match is None:
+    ranges = [RANGE.fullmatch(one) for one in map(str.strip, rest.split(",")) if one]
+    if unit.strip().lower() != "bytes" or not ranges or ranges[0] is None or None in ranges:
         return None
     if len(ranges) > 1:
-        if all(not one or RANGE.fullmatch(one) for one in ranges):
-            raise _beyond("one range a request", size)
-        return None
-    if match.groups() == ("", ""):
-        return None
-    first, last = (None if n == "" else int(n[:30]) for n in match.groups())
+        raise _beyond("one range a request", size)
+    first, last = (None if n == "" else int(n[:30]) for n in ranges[0].groups())
     if first is None:
-        assert last is not None
-        if last == 0 or size == 0:
+        if last is None:
+            return None
+        if not last or not size:
             raise _beyond("an empty range", size)
         return max(0, size - last), size - 1
     if last is not None and last < first:

@@ -32,14 +32,8 @@ Headers = list[tuple[bytes, bytes]]
 class Door:
     """The outermost application.
 
-    Parameters
-    ----------
-    hosts
-        Names that a Host header may say, without port; None for every one.
-    origins
-        Origins that other pages may ask from, "*" for all; none for no CORS.
-    log
-        Takes one line a request, or None.
+    hosts : names that a Host header may say, without port; None for every one. origins : those that other pages may
+    ask from, "*" for all; none for no CORS. log : takes one line a request, or None.
     """
 
     def __init__(
@@ -61,9 +55,6 @@ class Door:
         ]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
-            return
         begun = time.perf_counter()
         CLIENT.set(client_of((scope.get("client") or ("127.0.0.1",))[0]))
         answer = _Answer(send, self._headers(scope))

@@ -48,19 +48,12 @@ class Refusal(Exception):
         """The HTTP status."""
         return STATUSES[self.code]
 
-    def as_dict(self) -> dict[str, Any]:
-        """The value of "error" in the body."""
-        message = " ".join(self.message.split())
-        out: dict[str, Any] = {"status": self.status, "code": self.code, "message": message[:MESSAGE]}
-        if self.parameter is not None:
-            out["parameter"] = self.parameter
-        if self.row is not None:
-            out["row"] = self.row
-        return out
-
     def body(self) -> dict[str, Any]:
-        """The body."""
-        return {"error": self.as_dict()}
+        """The body: under `error` all that is known of it."""
+        message = " ".join(self.message.split())[:MESSAGE]
+        more = {"parameter": self.parameter, "row": self.row}
+        known = {name: value for name, value in more.items() if value is not None}
+        return {"error": {"status": self.status, "code": self.code, "message": message} | known}
 
     def response(self) -> tuple[list[tuple[bytes, bytes]], bytes]:
         """The headers and the body as bytes."""

@@ -14,9 +14,9 @@ from bgfmt.analysis import choose
 from bgfmt.analysis.advisor import Advisor
 from bgfmt.analysis.answers import PositionEquities
 from bgfmt.analysis.questions import MatchCubeAnswer, Question
-from bgfmt.errors import BgfmtError, PositionError
+from bgfmt.errors import PositionError
 from bgfmt.extras.serve.answers import Answers
-from bgfmt.extras.serve.refusals import Refusal, refusal_of
+from bgfmt.extras.serve.refusals import Refusal
 from bgfmt.game.board import MAX_CHEQUERS, Position, Side
 from bgfmt.game.state import GameState
 
@@ -28,26 +28,26 @@ ASKED = Question()
 Chances = dict[str, float]
 
 
-def evaluate(answers: Answers, given: Mapping[str, str]) -> dict[str, Any]:
-    """`/eval`: the cube action of `/v1/cube` with a centered cube, and the chances of the mover."""
+def evaluate(answers: Answers, given: Mapping[str, str]) -> tuple[dict[str, Any], bool]:
+    """`/eval`: the action of `/v1/cube` with a centered cube, and the chances of the mover; whether it is settled."""
     state = GameState.of(_position(given), away=_away(given))
-    try:
-        answer, _ = answers.cube_of(state, ASKED)
-        action: Any = answer.action  # type: ignore[attr-defined]
-        if isinstance(answer, MatchCubeAnswer):
-            chances = _named(action.match.mwc.no_double, 0.0, 0.0)
-        else:
-            equities: Any = answer.equities  # type: ignore[attr-defined]
-            chances, _ = answers.calculated(
-                ASKED, lambda adviser: _chances(adviser, state, equities), lambda _: True, match=False
-            )
-    except BgfmtError as error:
-        raise refusal_of(error) from None
-    return {"cube": {"double": action.doubles, "accept": action.takes}, "probabilities": chances}
+    answer, settled = answers.cube_of(state, ASKED)
+    action: Any = answer.action  # type: ignore[attr-defined]
+    if isinstance(answer, MatchCubeAnswer):
+        chances = _named(action.match.mwc.no_double, 0.0, 0.0)
+    else:
+        equities: Any = answer.equities  # type: ignore[attr-defined]
+        chances, sure = answers.calculated(
+            ASKED, lambda adviser: _chances(adviser, state, equities), lambda _: True, match=False
+        )
+        settled = settled and sure
+    cube = {"double": action.doubles, "accept": action.takes}
+    return {"cube": cube, "probabilities": chances}, settled
 
 
-def moves(answers: Answers, given: Mapping[str, str]) -> dict[str, Any]:
-    """`/move`: all plays, best first as `/v1/play` ranks them without a cube; chances of the mover after the play."""
+def moves(answers: Answers, given: Mapping[str, str]) -> tuple[dict[str, Any], bool]:
+    """`/move`: all plays, best first as `/v1/play` ranks them without a cube, with the mover's chances after each;
+    whether that is settled."""
     dice = _whole(given.get("die1"), "die1", 1, 6), _whole(given.get("die2"), "die2", 1, 6)
     state = GameState.of(_position(given), dice, away=_away(given))
 
@@ -61,11 +61,8 @@ def moves(answers: Answers, given: Mapping[str, str]) -> dict[str, Any]:
             out.append({"play": steps, "probabilities": _after(adviser, state, play.result, play.mwc)})
         return out, ranked.approximate
 
-    try:
-        (found, _), _ = answers.calculated(ASKED, answer, lambda one: not one[1], match=not state.money)
-    except BgfmtError as error:
-        raise refusal_of(error) from None
-    return {"moves": found}
+    ranked, settled = answers.calculated(ASKED, answer, lambda one: not one[1], match=not state.money)
+    return {"moves": ranked[0]}, settled
 
 
 def _after(adviser: Advisor, state: GameState, result: Position, mwc: float | None) -> Chances:
@@ -98,9 +95,8 @@ def _named(win: float, win_gammon: float, lose_gammon: float) -> Chances:
 def _position(given: Mapping[str, str]) -> Position:
     counts = [_whole(given.get(name, "0"), name, -15, 15) for name in POINTS]
     if counts[0] > 0 or counts[25] < 0:
-        raise Refusal(
-            "bad_position", "p0 is the other side's bar (0 or less), p25 the mover's (0 or more)", "p0"
-        )
+        bars = "p0 is the other side's bar (0 or less), p25 the mover's (0 or more)"
+        raise Refusal("bad_position", bars, "p0")
     try:
         us = Side(*(max(0, n) for n in counts[1:25]), bar=counts[25])
         them = Side(*(max(0, -n) for n in counts[24:0:-1]), bar=-counts[0])
@@ -113,13 +109,10 @@ def _position(given: Mapping[str, str]) -> Position:
 
 
 def _away(given: Mapping[str, str]) -> tuple[int, int] | None:
-    away = (
-        _whole(given.get("x_away", "0"), "x_away", 0, 64),
-        _whole(given.get("o_away", "0"), "o_away", 0, 64),
-    )
+    away = tuple(_whole(given.get(name, "0"), name, 0, 64) for name in AWAY)
     if away not in ((0, 0), (1, 1)):
         raise Refusal("bad_parameter", "x_away and o_away are both 0 (money) or both 1 (one point)", "x_away")
-    return away if away == (1, 1) else None
+    return (1, 1) if away == (1, 1) else None
 
 
 def _whole(text: str | None, name: str, least: int, most: int) -> int:
@@ -130,4 +123,4 @@ def _whole(text: str | None, name: str, least: int, most: int) -> int:
 
 def refused(refusal: Refusal) -> dict[str, Any]:
     """An error as these two routes say it."""
-    return {"message": refusal.as_dict()["message"], **refusal.body()}
+    return {"message": refusal.body()["error"]["message"], **refusal.body()}

@@ -77,9 +77,9 @@ def sealed(data: bytes) -> bytes:
 def read_sealed(source: Source, at: int, size: int, what: str) -> bytes:
     """`size` bytes at an offset, the last four the checksum of the others; CorruptError if they are not."""
     data = source.bytes(at, size, what)
-    found, right = data[-4:], crc(memoryview(data)[:-4])
-    if right != found:
-        raise CorruptError(source.name, at + size - 4, f"the {what}'s sum {right.hex()}", found.hex())
+    stored, right = data[-4:], crc(memoryview(data)[:-4])
+    if right != stored:
+        raise CorruptError(source.name, at + size - 4, f"the {what}'s sum {right.hex()}", stored.hex())
     return data
 
 
@@ -156,9 +156,9 @@ def read_shape(source: Source, offset: int) -> Shape:
         ("groups", 14, f"groups of at most {MOST_GROUP}", groups, 1 <= groups <= n <= groups * MOST_GROUP),
         ("facts", 20, f"at most {MOST_FACTS}", header.facts, header.facts <= MOST_FACTS),
     ]  # fmt: skip
-    for field, at, expected, found, right in checks:
+    for field, at, expected, stored, right in checks:
         if not right:
-            raise HeaderError(source.name, field, offset + at, expected, found)
+            raise HeaderError(source.name, field, offset + at, expected, stored)
     shape = Shape(
         **{name: header[name] for name in Shape.__dataclass_fields__} | {"block": 1 << header.block}
     )
@@ -230,10 +230,10 @@ def read_directory(source: Source, offset: int, shape: Shape) -> Directory:
     if not (rising and strips[0] == shape.first_strip and strips[-1] == shape.size):
         raise CorruptError(source.name, offset + shape.strips_at, "strips one behind the other", strips[:4])
     order = np.frombuffer(data, "<u4", shape.positions, shape.order_at - HEADER_BYTES).astype(np.int64)
-    seen = np.zeros(shape.positions, bool)
-    seen[order[order < shape.positions]] = True
-    if not seen.all():
-        raise CorruptError(source.name, offset + shape.order_at, "every position once", int(seen.argmin()))
+    present = np.zeros(shape.positions, bool)
+    present[order[order < shape.positions]] = True
+    if not present.all():
+        raise CorruptError(source.name, offset + shape.order_at, "every position once", int(present.argmin()))
     return Directory(classes, strips, order, data[shape.facts_at - HEADER_BYTES : -4])
 
 

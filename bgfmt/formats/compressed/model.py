@@ -206,8 +206,8 @@ def _straight(vectors: Matrix) -> Matrix:
     """An orthonormal basis of what the columns span, by their products with one another: quicker than QR."""
     wide = vectors.astype(np.float64)
     values, turn = np.linalg.eigh(wide.T @ wide)
-    kept = values > 1e-13 * values[-1]
-    out: Matrix = (wide @ (turn[:, kept] / np.sqrt(values[kept]))).astype(np.float32)
+    large = values > 1e-13 * values[-1]
+    out: Matrix = (wide @ (turn[:, large] / np.sqrt(values[large]))).astype(np.float32)
     return out
 
 

@@ -68,7 +68,7 @@ class CompressedRows:
         )
         self.size = positions * entry + 2 * stored
         self.width = 2 * ROLLS if gammon else ROLLS
-        self._kept: tuple[int, int, U16] | None = None
+        self._last: tuple[int, int, U16] | None = None
 
     def rows(self, column: int) -> LazyRows:
         """The bearoff (0) or gammon (1) distributions as (n, 32) uint16."""
@@ -93,31 +93,24 @@ class CompressedRows:
 
     def block(self, start: int, stop: int) -> U16:
         """Rows start..stop-1, (m, 32 or 64) uint16."""
-        kept = self._kept
-        if kept is not None and kept[:2] == (start, stop):
-            return kept[2]
-        rows = self._decode(np.arange(start, start), start, stop) if stop <= start else self._run(start, stop)
-        self._kept = (start, stop, rows)
+        last = self._last
+        if last is not None and last[:2] == (start, stop):
+            return last[2]
+        entries = self.index[start:stop]
+        mask, lengths = self._mask(entries, start)
+        starts = entries["start"].astype(np.int64)
+        if len(entries) and np.array_equal(starts[1:], starts[:-1] + lengths[:-1]):  # values in one piece
+            begin, end = int(starts[0]), int(starts[0] + lengths.sum())
+            self._check_range(begin, end, start)
+            rows = np.zeros((len(entries), self.width), np.uint16)
+            rows[mask] = self.values[begin:end]
+        else:
+            rows = self.pick(np.arange(start, stop))
+        self._last = (start, stop, rows)
         return rows
 
     def pick(self, numbers: NDArray[np.int64]) -> U16:
         """Rows of these numbers, in their order."""
-        return self._decode(numbers, None, None)
-
-    def _run(self, start: int, stop: int) -> U16:
-        entries = self.index[start:stop]
-        mask, lengths = self._mask(entries, start)
-        begin = int(entries["start"][0])
-        starts = entries["start"].astype(np.int64)
-        if not np.array_equal(starts[1:], starts[:-1] + lengths[:-1]):
-            return self._decode(np.arange(start, stop), None, None)
-        end = begin + int(lengths.sum())
-        self._check_range(begin, end, start)
-        out = np.zeros((stop - start, self.width), np.uint16)
-        out[mask] = self.values[begin:end]
-        return out
-
-    def _decode(self, numbers: NDArray[np.int64], start: int | None, stop: int | None) -> U16:
         out = np.zeros((len(numbers), self.width), np.uint16)
         if len(numbers) == 0:
             return out

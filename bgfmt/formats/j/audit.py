@@ -89,8 +89,8 @@ class _Blocks:
             noun = self._header()
             end = jn.measure(noun, head.form)
             zeros = bytes(max(0, HEAD - end))  # as an upgrade leaves them
-            known = [bytes(store.data[end:AREA])[: max(0, first - end)], zeros + b" " * (first - HEAD)]
-            yield from self._block("header", noun, head.form, 0, first, known)
+            rests = [bytes(store.data[end:AREA])[: max(0, first - end)], zeros + b" " * (first - HEAD)]
+            yield from self._block("header", noun, head.form, 0, first, rests)
         start, size = head.free
         stored = jn.form_at(file.view, start, start + size, file.name)
         form = head.form if stored.first else stored
@@ -121,12 +121,12 @@ class _Blocks:
             fresh = value == 0 and items[k].type is JType.BOOLEAN
             return no if fresh else jn.integers(np.array(value, np.int64))
 
-        said = (head.version.number, 0, len(self.file), head.length, head.directory, head.free, self.calls, 0)
-        made = [no if k in (1, 7) else number(k, value) for k, value in enumerate(said[: head.items])]
-        return jn.boxes(made if not len(self.file) and not self.calls else made[:7])
+        row = (head.version.number, 0, len(self.file), head.length, head.directory, head.free, self.calls, 0)
+        header = [no if k in (1, 7) else number(k, value) for k, value in enumerate(row[: head.items])]
+        return jn.boxes(header if not len(self.file) and not self.calls else header[:7])
 
     def _block(
-        self, what: str, noun: Noun, form: Form, at: int, size: int, known: Sequence[bytes] = ()
+        self, what: str, noun: Noun, form: Form, at: int, size: int, rests: Sequence[bytes] = ()
     ) -> Iterator[Fault]:
         """A noun in its block: every byte of it but plain atoms, and what stands behind it, as in `_rest`."""
         view, end = self.file.view, jn.measure(noun, form)
@@ -145,17 +145,17 @@ class _Blocks:
             sink = ComparingSink(view[at + offset : min(at + offset + len(expected), at + size)])
             sink.write(expected)
             yield from _differences(at + offset, sink, what)
-        yield from self._rest(f"{what}: rest of the block", at + end, at + size, known)
+        yield from self._rest(f"{what}: rest of the block", at + end, at + size, rests)
 
-    def _rest(self, what: str, start: int, end: int, known: Sequence[bytes] = ()) -> Iterator[Fault]:
-        """Bytes behind a noun: blanks, one of `known`, or in a changed file what the block held before."""
+    def _rest(self, what: str, start: int, end: int, rests: Sequence[bytes] = ()) -> Iterator[Fault]:
+        """Bytes behind a noun: blanks, one of `rests`, or in a changed file what the block held before."""
         rest = np.frombuffer(self.file.view[start : max(start, end)], np.uint8)
         wrong = np.flatnonzero(rest != BLANK)
-        if not len(wrong) or rest.tobytes() in known:
+        if not len(wrong) or rest.tobytes() in rests:
             return
         # what an older noun leaves begins where the newer ends, but for text with a word of blanks just there
         first, last = int(wrong[0]), int(wrong[-1]) + 1
-        sound = not self.grown or (self.calls > 1 and not known and first < self.file.header.form.word)
+        sound = not self.grown or (self.calls > 1 and not rests and first < self.file.header.form.word)
         text = REMAINS if sound else shown(rest[first:last].tobytes())
         yield Fault(start + first, last - first, what, "blanks", text, sound)
 

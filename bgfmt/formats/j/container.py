@@ -200,8 +200,8 @@ class Container(Sequence[Noun]):
         number, first, components, length, directory, free = values[:6]
         version = NUMBERS.get(number[0])
         if version is None:
-            known = ", ".join(f"{v.number} ({v.name})" for v in NUMBERS.values())
-            raise HeaderError(self.name, "v", noun.data.place(0), f"one of {known}", number[0])
+            names = ", ".join(f"{v.number} ({v.name})" for v in NUMBERS.values())
+            raise HeaderError(self.name, "v", noun.data.place(0), f"one of {names}", number[0])
         if components[0] < 0 or min(directory) < 0:
             raise HeaderError(
                 self.name, "c or d", noun.data.place(2), "no negative number", components + directory

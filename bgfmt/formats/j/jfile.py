@@ -64,14 +64,14 @@ class JFile(Format[Kind]):
         more: dict[str, Any] = {"provenance": source.name, "release": source.release}
         more["carried"] = (JLayout(file.header.version.name, own.word, own.order),)
         size = layout.size_of(file)
-        said = None if size is None else layout.description(file)
+        words = None if size is None else layout.description(file)
         table: Kind
         if size is None:
             table = Components(points=0, chequers=0, nouns=file, **more)
-        elif said is None:
+        elif words is None:
             table = layout.mean_rolls(file, size, **more)
         else:
-            table = layout.one_sided(file, size, said, **more)
+            table = layout.one_sided(file, size, words, **more)
         behind = AsRead(records.contents(table), file)
         return Reading(replace(table, carried=(*table.carried, behind)), Extent(0, file.end))
 
@@ -236,8 +236,8 @@ def _check(file: Container) -> None:
 def _layout(options: Mapping[str, Any], own: JLayout | None) -> tuple[Version, Form]:
     """Directory and form of nouns to write: as asked, else as the table's file has them, else a 64-bit J's."""
     container, order, word = (options.get(name) for name in ("container", "order", "word"))
-    known = (("container", container, VERSIONS), ("order", order, ("little", "big")), ("word", word, (4, 8)))
-    for name, value, values in known:
+    sets = (("container", container, VERSIONS), ("order", order, ("little", "big")), ("word", word, (4, 8)))
+    for name, value, values in sets:
         if value is not None and value not in values:
             *most, last = map(str, values)
             raise CapabilityError(f"{name} is {', '.join(most)} or {last}, not {value}")

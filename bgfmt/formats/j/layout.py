@@ -207,33 +207,37 @@ def description(file: Container) -> dict[str, str] | None:
 
 def mean_rolls(file: Container, size: tuple[int, int], **more: Any) -> MeanRolls:
     """The article's table."""
+    _check_some(file, size)
     rows: Rows = _ordered(file, size, file.noun(1), more.get("release"))
     if len(rows) <= EAGER:
         rows = np.asarray(rows)
     return MeanRolls(points=size[0], chequers=size[1], means=rows, **more)
 
 
-def one_sided(file: Container, size: tuple[int, int], said: Mapping[str, str], **more: Any) -> OneSided:
+def one_sided(file: Container, size: tuple[int, int], words: Mapping[str, str], **more: Any) -> OneSided:
     """The whole table; CorruptError when components and description do not belong together."""
     n, at = file.noun(0).count, int(file.entries[4, 0])
     kind = file.noun(2).type
     scale = 1 if kind is JType.FLOAT else 65535
     for name, value in (("points", size[0]), ("chequers", size[1]), ("scale", scale)):
-        if said.get(name) != str(value):
-            raise CorruptError(file.name, at, f"{name} {value} in the description", said.get(name, "nothing"))
+        if words.get(name) != str(value):
+            raise CorruptError(
+                file.name, at, f"{name} {value} in the description", words.get(name, "nothing")
+            )
+    _check_some(file, size)
     columns: list[Rows | None] = []
     for k, name in ((2, "bearoff"), (3, "gammon")):
         noun = file.noun(k)
         width = noun.shape[-1] if scale == 1 and noun.shape else ROLLS
-        shapes = [(n, width)] + [(0, width)] * (k == 3 and said.get("gammon") == "no")
+        shapes = [(n, width)] + [(0, width)] * (k == 3 and words.get("gammon") == "no")
         if noun.type not in (JType.INTEGER, JType.FLOAT) or noun.shape not in shapes or noun.type != kind:
             expected = f"{name} distributions, {n:,} by {width} numbers"
             raise CorruptError(file.name, int(file.entries[k, 0]), expected, str(noun))
         columns.append(_ordered(file, size, noun, more.get("release")) if noun.shape[0] else None)
     bearoff, gammon = columns
     assert bearoff is not None
-    facts: dict[str, Any] = {name: "" if value == "none" else value for name, value in said.items()}
-    policy = said.get("gammon", "own")
+    facts: dict[str, Any] = {name: "" if value == "none" else value for name, value in words.items()}
+    policy = words.get("gammon", "own")
     facts["gammon_policy"] = policy
     if policy in ("no", "own"):
         del facts["gammon_policy"]
@@ -255,16 +259,21 @@ def _check_codes(file: Container, order: jo.Order, rows: NDArray[np.int64]) -> N
         raise CorruptError(file.name, at, f"ncode {expected[k]}", int(noun.data[row]), number)
 
 
+def _check_some(file: Container, size: tuple[int, int]) -> None:
+    """Compare all ncodes of a small table, a thousand of a large one."""
+    order = jo.order(*size)
+    _check_codes(file, order, np.arange(0, order.count, 1 if order.count <= EAGER else order.count // 1000))
+
+
 def _ordered(
     file: Container, size: tuple[int, int], noun: Noun, release: Callable[[], None] | None
 ) -> LazyRows:
     """The rows of a component in order of position number: floats, or parts of 65535 in 16 bits.
 
-    All ncodes of a small table are compared now; of a large one a thousand, and those of all rows that are read.
+    Of a large table the ncodes of all rows that are read are compared; those of a small one were, by `_check_some`.
     """
     order, data = jo.order(*size), noun.data
     small = order.count <= EAGER
-    _check_codes(file, order, np.arange(0, order.count, 1 if small else order.count // 1000))
 
     def take(rows: NDArray[np.int64]) -> NDArray[Any]:
         if not small:

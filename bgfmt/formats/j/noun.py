@@ -143,8 +143,8 @@ class _Reader:
         if at + size > self.end:
             raise TruncatedError(self.name, at + size, self.end, "noun")
 
-    def wrong(self, at: int, expected: object, found: object) -> CorruptError:
-        return CorruptError(self.name, at, expected, found)
+    def wrong(self, at: int, expected: object, value: object) -> CorruptError:
+        return CorruptError(self.name, at, expected, value)
 
     def head(self, at: int) -> tuple[int, int, tuple[int, ...], int]:
         """Type number, count, shape words and where the data begin; lengths and signs are checked, no more."""
@@ -489,31 +489,31 @@ def as_json(noun: Noun) -> dict[str, Any]:
     return out | {NAMES.get(kind, "values"): values}
 
 
-def describe(noun: Noun, shown: int = SHOWN) -> str:
+def describe(noun: Noun, limit: int = SHOWN) -> str:
     """One line: type, shape and the first atoms."""
     kind = noun.type
     if kind is JType.BOX:
-        first = "; ".join(str(item) for item in noun.data[:shown])
+        first = "; ".join(str(item) for item in noun.data[:limit])
     elif kind in OFFSETS:
-        first = " ".join(_wholes(noun, shown))
+        first = " ".join(_wholes(noun, limit))
     elif kind in ENCODINGS:
-        shown *= 10
-        atoms = noun.data.reshape(-1)[:shown]
+        limit *= 10
+        atoms = noun.data.reshape(-1)[:limit]
         if kind is JType.UNICODE4:  # what is no code point would take more than its own four bytes
             atoms = np.where(atoms < 0x110000, atoms, 0xFFFD).astype("<u4")
         first = repr(atoms.tobytes().decode(ENCODINGS[kind], "replace"))
     else:
         flat = noun.data[..., 0] if kind is JType.QUAD and noun.count else noun.data
-        atoms = flat.reshape(-1)[:shown]
+        atoms = flat.reshape(-1)[:limit]
         first = " ".join(f"{x:.6g}" if atoms.dtype.kind in "fc" else str(x) for x in atoms.tolist())
-    return f"{noun}: {first}{' ...' * (noun.count > shown)}" if first else str(noun)
+    return f"{noun}: {first}{' ...' * (noun.count > limit)}" if first else str(noun)
 
 
-def _wholes(noun: Noun, shown: int) -> list[str]:
+def _wholes(noun: Noun, limit: int) -> list[str]:
     """The first numbers of an extended or rational noun, in words."""
     if noun.type is JType.EXTENDED:
-        return [_whole(number) for number in noun.data[:shown]]
-    pairs = (noun.data[2 * k : 2 * k + 2] for k in range(min(noun.count, shown)))
+        return [_whole(number) for number in noun.data[:limit]]
+    pairs = (noun.data[2 * k : 2 * k + 2] for k in range(min(noun.count, limit)))
     return [_whole(top) if bottom == 1 else f"{_whole(top)}/{_whole(bottom)}" for top, bottom in pairs]
 
 

@@ -224,8 +224,8 @@ class Writer:
     def _finish(self, fill: int = 0) -> None:
         """Count the call and write the header; what stands behind it stays, unless `fill` zero bytes cover it."""
         self.calls += 1
-        said = (len(self.entries), self.length, self.directory, self.list_at, self.calls)
-        items = [jn.integers(self.version.number), jn.boolean(False), *map(jn.integers, said)]
+        values = (len(self.entries), self.length, self.directory, self.list_at, self.calls)
+        items = [jn.integers(self.version.number), jn.boolean(False), *map(jn.integers, values)]
         header = jn.encode(jn.boxes(items), self.form)
         self._put(0, header + bytes(max(0, fill - len(header))))
         self._flush()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -104,6 +105,10 @@ def _results(score: Score, points: Iterable[int]) -> dict[int, Results]:
 
 def _shipped(score: ScoreFacts) -> met.Met | None:
     """The match equity table that comes with bgfmt and has the digest, or the name, that the score states."""
-    tables = [met.load(name, extend=True) for name in met.names()]
-    same = (one for one in tables if one.digest == score.digest)
-    return next(same, next((one for one in tables if one.name.lower() == score.met.lower()), None))
+    same = (one for one in _tables() if one.digest == score.digest)
+    return next(same, next((one for one in _tables() if one.name.lower() == score.met.lower()), None))
+
+
+@cache
+def _tables() -> tuple[met.Met, ...]:
+    return tuple(met.load(name, extend=True) for name in met.names())

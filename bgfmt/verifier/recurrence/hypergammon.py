@@ -155,7 +155,7 @@ class CheckedIteration:
         self.live, self.races = np.flatnonzero(self.kinds >= CONTACT), np.flatnonzero(self.kinds == RACE)
         self._without_contact = np.where(self.kinds == CONTACT, ILLEGAL, self.kinds).astype(np.uint8)
         ends = ends_of(boards, chequers, width)
-        self.state = kernels.State(
+        self.state = kernels.Sweeping(
             lists(boards, threads), self.values, np.zeros_like(self.values), self.kinds, ends, divide, exact
         )
         self.begin_again(divide=divide)

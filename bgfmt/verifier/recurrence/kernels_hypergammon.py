@@ -46,7 +46,7 @@ class Lists(NamedTuple):
     hit: Array
 
 
-class State(NamedTuple):
+class Sweeping(NamedTuple):
     """The iteration and its rule.
 
     values, turned (n * n, 10) : the records, and what record [us, them] is worth to the side that moved into it, at
@@ -212,7 +212,7 @@ def turn_all(n: int, values: Array, turned: Array) -> None:
 
 
 @njit()
-def put(which: Array, numbers: Array, state: State) -> None:
+def put(which: Array, numbers: Array, state: Sweeping) -> None:
     """Put the numbers of the records `which` in place."""
     n = len(state.lists.blocked)
     for i in range(len(which)):
@@ -240,7 +240,7 @@ def finish(total: Array, divide: bool) -> None:
 
 
 @njit()
-def make_record(r: int, c: int, state: State, total: Array) -> None:
+def make_record(r: int, c: int, state: Sweeping, total: Array) -> None:
     """total = one step for record [r, c], not over, from the numbers as they stand."""
     lists, turned = state.lists, state.turned
     starts, after, landed, hit = lists.starts, lists.after, lists.landed, lists.hit[c]
@@ -288,7 +288,7 @@ def make_record(r: int, c: int, state: State, total: Array) -> None:
 
 
 @njit()
-def chances_within(r: int, c: int, state: State, slack: Any, low: Array, high: Array) -> None:
+def chances_within(r: int, c: int, state: Sweeping, slack: Any, low: Array, high: Array) -> None:
     """Least and greatest chances (5,) of record [r, c] if any play within `slack` of the best one may be made.
 
     Which of almost equal plays a program saw as best is not to be had from rounded numbers.
@@ -325,7 +325,7 @@ def chances_within(r: int, c: int, state: State, slack: Any, low: Array, high: A
 
 
 @njit()
-def sweep_rows(first: int, last: int, beyond: bool, state: State) -> Any:
+def sweep_rows(first: int, last: int, beyond: bool, state: Sweeping) -> Any:
     """Renew, in place, the records of the rows first..last-1 beyond the diagonal, or in order those up to it.
 
     Returns the greatest change of a number in a record that is iterated.
@@ -355,7 +355,7 @@ def sweep_rows(first: int, last: int, beyond: bool, state: State) -> Any:
 
 
 @njit()
-def residual(which: Array, state: State, slack: Any, right: Array, off: Array) -> None:
+def residual(which: Array, state: Sweeping, slack: Any, right: Array, off: Array) -> None:
     """One step of the iteration for the records `which`, from the numbers as they stand.
 
     right : (m, 10), what the step gives; off : (m,), the greatest difference to what is stored, of an equity (the

@@ -86,6 +86,23 @@ def repacked(data: bytes, source: random.Random) -> bytes:
     return damaged(data, source)
 
 
+#: plays that are lost, a forfeit, and boards in their place
+LOST_PLAYS = b"""
+ 5 point match
+
+ Game 1
+ A : 0            B : 0
+  1) 31: Illegal play (5;0;0;1;3;1;3;1;1;1;0;-2;0;0;0;1;4;0;2;1;0;0;-5;5;0;0;0;-3;0;-5;0;0;0;0;2;0;1;0)    42: 8/4 6/4
+  2) 31: ~~~       64:
+  3) Doubles => 2    Takes
+   Wins 100 points
+
+ Game 2
+ A : 1     B : 0
+  1) 31: 8/5 6/5     42: Resigns
+"""
+
+
 def one(data: bytes) -> str:
     """How reading, walking and writing ends: in a match, or in the kind of error, which must say it in one line."""
     try:

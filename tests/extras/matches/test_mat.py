@@ -392,17 +392,17 @@ def test_the_board_of_a_lost_play_may_stand_behind_ten_numbers() -> None:
         row = f"  1) 31: Illegal play ({';'.join(map(str, numbers))})    42: 8/4 6/4"
         game = match_of(row, "  2) 31: 9/6 8/7").games[0]
         assert (game.records[0].after, len(game.records), len(game.problems)) == (after, 3, 1), before
-        assert all(record.known for record in game.records)
+        assert all(record.sure for record in game.records)
 
 
 @pytest.mark.parametrize("play", ["", " Illegal play (1;2;3)", " ~~~"])
 def test_after_a_lost_play_no_board_is_known_until_one_is_given(play: str) -> None:
     rows = [f"  1) 31:{play}      42: 8/4 6/4", "  2) 31: 8/5 6/5     31: 24/23 24/21"]
     game = match_of(*rows).games[0]
-    assert [record.known for record in game.records] == [True, False, False, False]
+    assert [record.sure for record in game.records] == [True, False, False, False]
     assert "nothing is judged" in " ".join(game.problems)
     stood = match_of("  1) 31: Cannot Move      42: 8/4 6/4", rows[1]).games[0]
-    assert all(record.known for record in stood.records)
+    assert all(record.sure for record in stood.records)
 
 
 def test_a_board_that_the_file_gives_is_known_again() -> None:
@@ -413,7 +413,7 @@ def test_a_board_that_the_file_gives_is_known_again() -> None:
     walk.roll(1, (3, 1), [(8, 5), (6, 5)], 2)
     walk.lost(0, (6, 5), 3, "not written")
     walk.setup(4, board=walk.position(0))
-    assert [record.known for record in walk.finish().records] == [True, False, False, True, True, True]
+    assert [record.sure for record in walk.finish().records] == [True, False, False, True, True, True]
 
 
 def test_nothing_is_judged_on_a_board_that_is_not_known() -> None:
@@ -426,7 +426,7 @@ def test_nothing_is_judged_on_a_board_that_is_not_known() -> None:
     with Judge([]) as judge:
         assert judge_match(whole, judge).judgements
         game = whole.games[0]
-        records = tuple(replace(record, known=False) for record in game.records)
+        records = tuple(replace(record, sure=False) for record in game.records)
         report = judge_match(replace(whole, games=(replace(game, records=records),)), judge)
     assert not report.judgements
     assert report.problems[-1].startswith("game 1: nothing is judged")

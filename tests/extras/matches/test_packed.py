@@ -32,6 +32,13 @@ def refused(data: bytes, words: str) -> None:
 # -- .xg -------------------------------------------------------------------------------------------------
 
 
+def test_a_score_below_0_is_a_problem_of_its_game() -> None:
+    (match,) = read(xg_with(XG, lambda records: records[1].__setitem__(slice(12, 16), b"\xfe\xff\xff\xff")))
+    assert match.games[0].scores[0] == 0
+    assert "a score below 0" in match.games[0].problems[0]
+    assert list(decisions(match))
+
+
 def test_xg_without_an_index_is_read() -> None:
     (whole,) = read(XG)
     (patched,) = read(xg_with(XG, lambda records: None))

@@ -51,9 +51,6 @@ class Fewest(OfOneSide):
         assert isinstance(asked, Side)
         return Least(asked, number, int(self.rolls[number]))
 
-    def many(self, *numbers: NDArray[np.int64]) -> NDArray[Any]:
-        return np.asarray(self.rolls[numbers[0]])
-
     @property
     def columns(self) -> tuple[Column, ...]:
         return (Column("rolls", "rolls", "  at least %2d", whole=True),)

@@ -20,6 +20,7 @@ from bgfmt.formats.gnubg import FOUR_GIB
 from bgfmt.game.drawing import many
 from bgfmt.storage.source import open_regular
 
+WRAPPING = "gnubg's 32-bit offsets end at 4 GiB and would silently wrap round"
 PURE_POINTS = 12  # beyond, the two sides' points overlap
 
 KINDS = {"OS": "one-sided", "ND": "one-sided normal-distribution", "TS": "two-sided", "H": "hypergammon"}
@@ -61,7 +62,7 @@ class Examination:
     @property
     def exit_code(self) -> int:
         """0: it may be installed; 1: it must not; 2: it is no database that can be read."""
-        return (0 if self.ok else 1) if self.readable else 2
+        return int(not self.ok) if self.readable else 2
 
     @property
     def title(self) -> str:
@@ -81,17 +82,7 @@ class Examination:
 
 
 def examine(path: str | os.PathLike[str], *, until: str | None = "recurrence") -> Examination:
-    """Look at a file as gnubg would, then verify it.
-
-    Parameters
-    ----------
-    until
-        How far `bgfmt.verify` goes; None leaves the verification out.
-
-    Raises
-    ------
-    OSError for a file that cannot be read; everything found in the file itself is told in the result.
-    """
+    """Look at a file as gnubg would, then verify it up to `until` if not None; OSError where it cannot be read."""
     name = os.fspath(path)
     with open(open_regular(path), "rb") as file:
         head = file.read(gnubg.SIZE)
@@ -164,17 +155,14 @@ def _using(exam: Examination) -> Iterator[str]:
         yield "it is cubeless: gnubg loads it and then fails every evaluation ('assertion pbc->fCubeful failed')"
     expected = _expected_size(exam)
     if expected is not None and expected >= FOUR_GIB:
-        yield (
-            f"it takes {expected:,} bytes: gnubg's 32-bit offsets end at 4 GiB and would silently wrap round"
-            f"{' (two-sided tables: up to 6x12)' if exam.kind == 'TS' else ''}; bgfmt itself reads it"
-        )
+        most = " (two-sided tables: up to 6x12)" if exam.kind == "TS" else ""
+        yield f"it takes {expected:,} bytes: {WRAPPING}{most}; bgfmt itself reads it"
     elif exam.size >= FOUR_GIB and expected is None:
-        yield f"it takes {exam.size:,} bytes: gnubg's 32-bit offsets end at 4 GiB and would silently wrap round"
+        yield f"it takes {exam.size:,} bytes: {WRAPPING}"
     if expected is not None and exam.size < expected:
-        yield (
-            f"it is cut short: {exam.points}x{exam.chequers} needs {expected:,} bytes, found {exam.size:,}; "
-            f"gnubg would load it without a word and answer from whatever memory follows"
-        )
+        sizes = f"{exam.points}x{exam.chequers} needs {expected:,} bytes, found {exam.size:,}"
+        what = "gnubg would load it without a word and answer from whatever memory follows"
+        yield f"it is cut short: {sizes}; {what}"
 
 
 def _expected_size(exam: Examination) -> int | None:

@@ -23,6 +23,7 @@ import re
 import stat
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
+from itertools import chain, count
 from pathlib import Path
 from typing import Any, cast
 
@@ -82,9 +83,6 @@ class Entry:
 Record = dict[str, Entry]
 
 
-# -- files ---------------------------------------------------------------------------------------------------
-
-
 def digest_of(path: Path) -> str:
     """SHA-256 of a file's bytes."""
     with path.open("rb") as file:
@@ -98,11 +96,8 @@ def hidden(path: Path) -> Path:
 
 def free_name(folder: Path, name: str) -> str:
     """A name under which `name` can be kept."""
-    other, number = name + KEPT, 1
-    while os.path.lexists(folder / other):
-        number += 1
-        other = f"{name}{KEPT}-{number}"
-    return other
+    names = chain([name + KEPT], (f"{name}{KEPT}-{number}" for number in count(2)))
+    return next(other for other in names if not os.path.lexists(folder / other))
 
 
 def copy_new(source: Path, target: Path, sha256: str | None = None) -> None:
@@ -112,7 +107,7 @@ def copy_new(source: Path, target: Path, sha256: str | None = None) -> None:
         while block := file.read(CHUNK):
             digest.update(block)
             sink.write(block)
-        if sha256 is not None and digest.hexdigest() != sha256:
+        if sha256 not in (None, digest.hexdigest()):
             raise ReplacedError(f"{source}: changed while it was being installed; nothing was changed there")
     target.chmod(0o644)  # gnubg may run as another user
 
@@ -121,14 +116,10 @@ def write_small(path: Path, data: bytes, mode: int = 0o644) -> None:
     """Write a small file in the place of an old one, by one rename; a kill leaves its hidden name at most."""
     new = hidden(path)
     new.unlink(missing_ok=True)
-    try:
-        with storage.create(new) as sink:
-            sink.write(data)
-        new.chmod(mode)
-        os.replace(new, path)
-    except BaseException:
-        new.unlink(missing_ok=True)
-        raise
+    with storage.create(new) as sink:
+        sink.write(data)
+    new.chmod(mode)
+    os.replace(new, path)
     system.sync_folder(path.parent)
 
 

@@ -9,7 +9,7 @@ import contextlib
 import os
 import shutil
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +36,7 @@ class Installed:
     replaced: str | None
     examination: Examination
     start: list[str]
-    finished: list[str] = field(default_factory=list)
+    finished: list[str]
 
     def as_dict(self) -> dict[str, Any]:
         """As plain values."""
@@ -106,9 +106,8 @@ def _put(
             path.symlink_to(source) if link else copy_new(source, path, sha256)
 
         names = [target.name, *([SECOND_COPY] if where.host == "gnubg-nn" and slot == "os0" else [])]
-        return finished, changes.put_in(
-            folder, names, changes.Entry(str(source), sha256, examined.size, link), make
-        )
+        entry = changes.Entry(str(source), sha256, examined.size, link)
+        return finished, changes.put_in(folder, names, entry, make)
 
 
 def _slot(examined: Examination, slot: str | None, host: str) -> str:
@@ -116,10 +115,10 @@ def _slot(examined: Examination, slot: str | None, host: str) -> str:
     if verdict.startswith("no"):
         raise InstallError(f"{examined.file}: {HOSTS[host]}: {verdict}")
     if slot is None:
-        fitting = [s for s in examined.slots if s in HOST_SLOTS[host]]
-        if not fitting:
+        slot = next((one for one in examined.slots if one in HOST_SLOTS[host]), None)
+        if slot is None:
             raise InstallError(f"{examined.file}: {HOSTS[host]} has no slot for it")
-        return fitting[0]
+        return slot
     slot = _known(slot)
     if slot not in examined.slots:
         kind = gnubg_check.KINDS[examined.kind]
@@ -195,7 +194,6 @@ def _prepare(where: Place, new: list[Path]) -> None:
         data, rest = gnubg_folders.own_folders(where.host)
     except InstallError:
         return  # not installed here: the folder still takes files
-
     if data.is_dir() and data.resolve() != where.data.resolve():
         for item in sorted(data.iterdir()):
             here = where.data / item.name

@@ -134,15 +134,15 @@ def _ace(a: int, b: int, exact: bool) -> Number:
     double, single, one = _constants(exact)
     results: dict[tuple[int, int], Number] = {}
 
-    def known(x: int, o: int) -> Number:
+    def value_of(x: int, o: int) -> Number:
         return one if x < 1 else results[x, max(o, 0)]
 
     for total in range(a + b + 1):
         for x in range(1, total + 1):
             o = total - x
             if x <= max(a, b) and o <= max(a, b):
-                results[x, o] = one - (double * known(o, x - 2) + single * known(o, x - 1))
-    return known(a, b)
+                results[x, o] = one - (double * value_of(o, x - 2) + single * value_of(o, x - 1))
+    return value_of(a, b)
 
 
 @overload

@@ -92,8 +92,8 @@ class BkgText(SixDecimals[Gillogly]):
             at = int((~fixed).argmax())
             begin = int(form.text[:at].tobytes().rfind(b"\n")) + 1
             expected = form.text[begin : begin + 100].tobytes().partition(b"\n")[0].decode()
-            found = data[begin : begin + 100].tobytes().partition(b"\n")[0]
-            raise CorruptError(source.name, offset + at, f"a row such as {expected!r}", repr(found))
+            stored = data[begin : begin + 100].tobytes().partition(b"\n")[0]
+            raise CorruptError(source.name, offset + at, f"a row such as {expected!r}", repr(stored))
         rows = (numbers.astype(np.uint32) @ TENS.astype(np.uint32)).astype(np.uint32)
         table = Gillogly(
             points=POINTS, chequers=CHEQUERS[domain], rows=rows, provenance=source.name, recipe="bkg",

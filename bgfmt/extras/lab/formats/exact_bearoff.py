@@ -122,8 +122,8 @@ def _decoded(records: Rows, chequers: int) -> PairRows:
     _, places = _orders(chequers)
     n = len(places)
 
-    def integers(found: Any) -> NDArray[np.uint32]:
-        raw: NDArray[np.uint32] = np.asarray(found).astype(np.uint32)
+    def integers(records: Any) -> NDArray[np.uint32]:
+        raw: NDArray[np.uint32] = np.asarray(records).astype(np.uint32)
         return np.asarray(raw[..., 0::3] | raw[..., 1::3] << 8 | raw[..., 2::3] << 16, np.uint32)
 
     def fetch(start: int, stop: int) -> NDArray[np.uint32]:

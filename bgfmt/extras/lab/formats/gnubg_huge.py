@@ -37,11 +37,11 @@ class GnubgHuge(Format[OneSided]):
         return MAGIC.match(head.bytes) is not None
 
     def read(self, source: Source, offset: int = 0, **described: Any) -> Reading[OneSided]:
-        said = MAGIC.match(source.bytes(offset, SIZE, "header"))
-        points = int(said.group(1)) if said else 0
+        match = MAGIC.match(source.bytes(offset, SIZE, "header"))
+        points = int(match.group(1)) if match else 0
         if not 1 <= points <= MOST:
-            found = source.bytes(offset, 2)
-            raise HeaderError(source.name, "points", offset, f"two digits, 01 to {MOST}", found)
+            digits = source.bytes(offset, 2)
+            raise HeaderError(source.name, "points", offset, f"two digits, 01 to {MOST}", digits)
         n = board.count(points, CHEQUERS)
         what = f"{points}-point one-sided table"
         table = OneSided(

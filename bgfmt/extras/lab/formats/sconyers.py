@@ -76,12 +76,12 @@ class Sconyers(Format[FineTwoSided]):
                 raise FormatError(f"{source.name}: no folder of such files (bg15_1.dat, ...)")
             chequers = int(first.group(1))
             for name, size in _files(chequers):
-                found = source.files[name].size
-                if found < size:
-                    raise TruncatedError(source.files[name].name, size, found)
-                if found > size:
+                actual = source.files[name].size
+                if actual < size:
+                    raise TruncatedError(source.files[name].name, size, actual)
+                if actual > size:
                     raise CorruptError(
-                        source.files[name].name, size, "the end of the file", f"{found:,} bytes"
+                        source.files[name].name, size, "the end of the file", f"{actual:,} bytes"
                     )
         rows = _rows(chequers)
         what = f"{POINTS}x{chequers} two-sided table"

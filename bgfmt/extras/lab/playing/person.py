@@ -55,7 +55,7 @@ class Person:
         self._say(self._drawn(state))
         self._say(listed(plays))
         while True:
-            text = self._said(f"{state.names[state.turn]}, {state.dice[0]}-{state.dice[1]}? ")
+            text = self._answer(f"{state.names[state.turn]}, {state.dice[0]}-{state.dice[1]}? ")
             if text in ("list", "l"):
                 self._say(listed(plays))
             elif text in ("board", "b"):
@@ -120,7 +120,7 @@ class Person:
         )
         return f"{draw(state.position)}\n X is {state.names[state.turn]}.{where}{score}"
 
-    def _said(self, prompt: str) -> str:
+    def _answer(self, prompt: str) -> str:
         text = self._ask(prompt).strip().lower()
         if text in ("quit", "q", "exit"):
             raise Quit
@@ -128,7 +128,7 @@ class Person:
 
     def _yes(self, prompt: str) -> bool:
         while True:
-            text = self._said(prompt)
+            text = self._answer(prompt)
             if text in ("y", "yes"):
                 return True
             if text in ("n", "no"):

@@ -58,7 +58,7 @@ def _rows(ids: Array, means: Array, progress: Progress | None) -> Array:
     counts = [tuple(row) for row in board.unrank_array(ids, POINTS).tolist()]
     mean = dict(zip(counts, means[ids].tolist(), strict=True))
     order = sorted(range(len(ids)), key=lambda k: sum(i * c for i, c in enumerate(counts[k], 1)))
-    found: dict[tuple[int, ...], list[int]] = {}
+    ways_of: dict[tuple[int, ...], list[int]] = {}
     rows = np.zeros((len(ids), 1 + COLUMNS))
     for done, k in enumerate(order, 1):
         side, ways = counts[k], [0] * (LONGEST + 2)
@@ -67,9 +67,9 @@ def _rows(ids: Array, means: Array, progress: Progress | None) -> Array:
         else:
             for roll in ROLLS:
                 best = min(race_plays(side, roll.high, roll.low), key=mean.__getitem__)
-                for n, many in enumerate(found[best][:-1]):
+                for n, many in enumerate(ways_of[best][:-1]):
                     ways[n + 1] += roll.weight * many
-        found[side] = ways
+        ways_of[side] = ways
         whole = sum(n * many * 36 ** (LONGEST - n) for n, many in enumerate(ways[: LONGEST + 1]))
         rows[k, 0] = whole / 36**LONGEST
         rows[k, 1:] = [ways[n] / 36**n for n in range(1, 1 + COLUMNS)]

@@ -118,8 +118,8 @@ class ExpectedPoints(Millionths, OfRaces):
     def names(self) -> tuple[str, ...]:
         return (NAME,)
 
-    def many(self, *numbers: NDArray[np.int64]) -> Array:
-        return self.read("worth", np.asarray(self.worth[numbers]))
+    def decoded(self, stored: Array) -> Array:
+        return self.read("worth", stored)
 
     @property
     def columns(self) -> tuple[Column, ...]:

@@ -169,8 +169,8 @@ class Gillogly(Millionths, OfOneSide):
     def names(self) -> tuple[str, ...]:
         return NAMES
 
-    def many(self, *numbers: NDArray[np.int64]) -> Array:
-        return self.read("rows", np.asarray(self.rows)[numbers])
+    def decoded(self, stored: Array) -> Array:
+        return self.read("rows", stored)
 
     @property
     def columns(self) -> tuple[Column, ...]:

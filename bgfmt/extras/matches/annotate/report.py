@@ -205,7 +205,7 @@ def judge_match(match: Match, judge: Judge, *, file: str = "", number: int = 1) 
         if position.contact or not position.us.chequers or not position.them.chequers:
             continue
         report.races += 1
-        if not match.games[decision.game].records[decision.record].known:
+        if not match.games[decision.game].records[decision.record].sure:
             number = match.games[decision.game].number
             odd[
                 f"game {number}: nothing is judged after a play that is lost, until the file gives a board"

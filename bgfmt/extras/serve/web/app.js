@@ -220,22 +220,28 @@ function build() {
   for (let n = 1; n <= 64; n *= 2) one("#cube-value").append(el("option", { value: n }, String(n)));
 }
 
+/** What was typed or pasted: the page's own reader first, then the server's. */
+function take(text) {
+  try {
+    update(read(text, state), { now: true });
+  } catch (error) {
+    if (source?.read && text.trim()) settle(text, () => refuse(error.message));
+    else refuse(error.message);
+  }
+}
+
 function listen() {
   one("#ask").addEventListener("submit", (event) => {
     event.preventDefault();
-    const text = box.value;
-    try {
-      update(read(text, { ...state, dice: state.dice }), { now: true });
-    } catch (error) {
-      if (source?.read && text.trim()) settle(text, () => refuse(error.message));
-      else refuse(error.message);
-    }
+    take(box.value);
   });
-  box.addEventListener("paste", () => setTimeout(() => one("#ask").requestSubmit())); // once the text is in the box
   document.addEventListener("paste", (event) => {
-    if (event.target.closest?.("input, select, textarea")) return;
-    box.value = event.clipboardData.getData("text").trim();
-    one("#ask").requestSubmit();
+    const text = event.clipboardData.getData("text").trim();
+    if (event.target === box && !text.includes("\n")) return setTimeout(() => take(box.value)); // once it is in the box
+    if (event.target !== box && event.target.closest?.("input, select, textarea")) return;
+    event.preventDefault(); // a box of one line would lose the ends of the others
+    box.value = text;
+    take(text);
   });
   box.addEventListener("keydown", (event) => {
     if (event.key !== "Escape") return;

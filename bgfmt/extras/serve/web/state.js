@@ -56,7 +56,8 @@ export function read(text, before = blank()) {
   const said = text.trim();
   const counts = /^[\d\s,]*\/[\d\s,]*$/.test(said) ? said.split("/").map(side) : null;
   if (counts) return { ...before, us: counts[0], them: counts[1] };
-  const found = parse(mended(said));
+  const inside = /\bxgid\s*=\s*(\S+)/i.exec(said); // perhaps with other text around it
+  const found = parse(inside ? `XGID=${inside[1]}` : mended(said));
   if (!found.cube && /[A-Za-z]{2}/.test(said.replaceAll("bar", ""))) before = blank(); // a bare Position ID is all there is
   const beyond = [found.us, found.them ?? []].some((one) => one[POINTS]);
   if (beyond) throw new PositionError("a chequer on the bar: the page sets points 1 to 24");

@@ -74,9 +74,9 @@ def rate(
             points[k, 0] = running.score(board, room.gain[2, k])
             points[k, 1] = running.tidiness(board[0])
             continue
-        found = running.row(home, board[0])
-        if found >= 0:
-            points[k] = running.worth(home, board, found, mode, rolls)
+        place = running.row(home, board[0])
+        if place >= 0:
+            points[k] = running.worth(home, board, place, mode, rolls)
     return part
 
 

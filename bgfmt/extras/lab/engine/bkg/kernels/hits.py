@@ -27,13 +27,13 @@ class Danger(NamedTuple):
 @njit()
 def _scene(j: Array, n: Array, free: Array, blot: Array, men: Array) -> None:
     """By N's points: where it may land, where blots of J stand, and its hitters."""
-    made = 0
+    points = 0
     for point in range(1, 7):
-        made += n[point] >= 2
+        points += n[point] >= 2
     for t in range(1, 25):
         own = 25 - t  # J's numbering
         free[t] = j[own] < 2
-        blot[t] = j[own] == 1 and not (own >= 23 and made <= 2)
+        blot[t] = j[own] == 1 and not (own >= 23 and points <= 2)
         men[t] = 0 if t <= 6 and n[t] == 2 else n[t]
     men[25] = n[25]
 
@@ -64,17 +64,17 @@ def _way(free: Array, blot: Array, q: int, a: int, b: int) -> tuple[int, bool]:
 @njit()
 def _ladder(free: Array, blot: Array, q: int, die: int, most: int) -> tuple[int, bool]:
     """A man on q goes on by one die of a double, 2 to `most` times: the farthest blot it hits, one passed over."""
-    farthest, over, seen = 0, False, False
+    farthest, over, passed = 0, False, False
     for k in range(1, most + 1):
         t = q - k * die
         if t < 1:
             break
         if k >= 2 and blot[t]:
             farthest = max(farthest, t)
-            over = over or seen
+            over = over or passed
         if not free[t]:
             break
-        seen = seen or blot[t]
+        passed = passed or blot[t]
     return farthest, over
 
 

@@ -101,11 +101,11 @@ def moment2(x: Array, form: int) -> float:
 @njit()
 def closeboard(x: Array, y: Array) -> int:
     """Home points made, less those that the other side has made, less half the home blots."""
-    made = blots = 0
+    points = blots = 0
     for point in range(1, 7):
-        made += (x[point] >= 2) - (y[25 - point] >= 2)
+        points += (x[point] >= 2) - (y[25 - point] >= 2)
         blots += x[point] == 1
-    return made - blots // 2
+    return points - blots // 2
 
 
 @njit()

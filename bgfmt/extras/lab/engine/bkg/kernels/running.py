@@ -44,16 +44,16 @@ def number(home: Home, x: Array) -> int:
 @njit()
 def row(home: Home, x: Array) -> int:
     """The same, -1 as well for a side that the table does not hold."""
-    found = number(home, x)
-    return found if found >= 0 and home.enr[found] < np.inf else -1
+    place = number(home, x)
+    return place if place >= 0 and home.enr[place] < np.inf else -1
 
 
 @njit()
-def within(home: Home, found: int, rolls: int) -> float:
+def within(home: Home, place: int, rolls: int) -> float:
     """P(off in at most a number of rolls)."""
-    if found == 0:
+    if place == 0:
         return 1.0
-    return home.chances[found, : min(max(rolls, 0), COLUMNS)].sum()  # type: ignore[no-any-return]
+    return home.chances[place, : min(max(rolls, 0), COLUMNS)].sum()  # type: ignore[no-any-return]
 
 
 @njit()
@@ -72,9 +72,9 @@ def win_chance(home: Home, us: int, them: int) -> float:
 @njit()
 def expected_rolls(home: Home, x: Array) -> float:
     """ENR by the table, outside of it by pips and men."""
-    found = row(home, x)
-    if found >= 0:
-        return home.enr[found]  # type: ignore[no-any-return]
+    place = row(home, x)
+    if place >= 0:
+        return home.enr[place]  # type: ignore[no-any-return]
     men = 0
     for point in range(1, 26):
         men += x[point]
@@ -82,17 +82,17 @@ def expected_rolls(home: Home, x: Array) -> float:
 
 
 @njit()
-def worth(home: Home, board: Array, found: int, mode: int, rolls: int) -> tuple[float, float]:
+def worth(home: Home, board: Array, place: int, mode: int, rolls: int) -> tuple[float, float]:
     """What a result in the table is ranked by, greater first, and what then.
 
     mode 0: least ENR. 1: greatest P(off in at most `rolls`), then ENR. 2: least W of the opponent.
     """
     if mode == 1:
-        return within(home, found, rolls), -home.enr[found]
+        return within(home, place, rolls), -home.enr[place]
     if mode == 2:
         theirs = row(home, board[1])
-        return (1.0 if found == 0 else -win_chance(home, theirs, found)), 0.0
-    return -home.enr[found], 0.0
+        return (1.0 if place == 0 else -win_chance(home, theirs, place)), 0.0
+    return -home.enr[place], 0.0
 
 
 @njit()

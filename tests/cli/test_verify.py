@@ -1,8 +1,9 @@
-"""Files that are taken for databases are named for what they are, and names of files may be any bytes."""
+"""`bgfmt verify` and its reports; files that are taken for databases; names of files of any bytes."""
 
 from __future__ import annotations
 
 import gzip
+import hashlib
 import json
 import os
 import zipfile
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+import bgfmt
 from bgfmt.cli import run
 from tests.conftest import GOLDEN
 
@@ -68,9 +70,6 @@ def test_any_bytes_in_a_files_name(tmp_path: Path, capsys: pytest.CaptureFixture
 
 
 def test_a_report_says_what_it_is_of(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    import hashlib
-
-    import bgfmt
 
     path, wrong, report = tmp_path / "a|b.bd", tmp_path / "wrong.bd", tmp_path / "report"
     path.write_bytes(TABLE)
