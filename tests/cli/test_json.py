@@ -144,6 +144,8 @@ CASES = [
     ("Judged one", "judge os_p06.bd 0,1,0,0,1/0,1,1 --take --away 3-5"),
     ("Rule study", "study rules ts_06x04.bd --rule keith"),
     ("Rule study", "study rules os_p06.bd --chequers 1-2 --away 2-5"),
+    ("bgfmt articles", "articles ace 3 2"),
+    ("bgfmt articles", "articles ace 3 2 --exact"),
     ("Lookup", "lookup g.bkg 0,1"),
     ("Lookup", "lookup e.points 0,1/1"),
     ("Engine series", "engine bkg series --games 20 --position 0,0,2/0,0,2"),
@@ -223,6 +225,12 @@ def test_dump_has_the_fields_of_lookup(
         (found,) = json.loads(capsys.readouterr().out)
         del found["asked"]
         assert found == dumped
+
+
+def test_a_report_that_is_written(here: Path, tmp_path: Path) -> None:
+    report = tmp_path / "report.json"
+    assert run(["verify", str(here / "ts_06x04.bd"), "--report", str(report)]) == 0
+    follows("Report", json.loads(report.read_text())[0])
 
 
 def test_no_field_of_the_page_never_comes() -> None:

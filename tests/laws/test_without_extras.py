@@ -64,7 +64,7 @@ def test_a_table_answers(folder: Path, words: tuple[str, ...]) -> None:
 @pytest.mark.parametrize("target", ["copy.npz", "copy.csv", "copy.sqlite", "copy.bd"])
 @pytest.mark.parametrize("source", [TS, OS])
 def test_a_table_is_converted(folder: Path, source: str, target: str) -> None:
-    done = bgfmt(folder, "convert", source, f"{source}-{target}")
+    done = bgfmt(folder, "convert", source, f"{source}-{target}", "--quiet")
     assert (done.returncode, done.stderr) == (0, "")
     if target == "copy.bd":
         assert (folder / f"{source}-{target}").read_bytes() == (folder / source).read_bytes()

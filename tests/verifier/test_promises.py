@@ -271,8 +271,8 @@ def test_options(said: object, verify: Any) -> None:
 
 @promise(
     PAGE,
-    "`--json` gives everything; `--report FILE` writes it, as `.json` or `.html`, and replaces no file without "
-    "`--force`, and never one that is verified.",
+    "`--json` gives everything; `--report FILE` writes it, as `.json`, `.html` or `.md`, and replaces no file "
+    "without `--force`, and never one that is verified.",
 )
 def test_reports(said: object, tmp_path: Path, verify: Any, capsys: pytest.CaptureFixture[str]) -> None:
     mine = changed(TS, tmp_path / "mine.bd", 5000)

@@ -49,6 +49,17 @@ def _origins(_: click.Context, option: click.Parameter, origins: tuple[str, ...]
     return origins
 
 
+def _proxies(_: click.Context, option: click.Parameter, addresses: tuple[str, ...]) -> tuple[str, ...]:
+    from ipaddress import ip_network
+
+    for address in addresses:
+        try:
+            ip_network(address)
+        except ValueError:
+            raise click.BadParameter(f"{address!r} is no address or network", param=option) from None
+    return addresses
+
+
 @click.command()
 @click.argument("databases", nargs=-1, metavar="[DB...]")
 @options.address_options(8753)
@@ -64,7 +75,7 @@ def _origins(_: click.Context, option: click.Parameter, origins: tuple[str, ...]
     "table has an answer).",
 )
 @_limits
-@_several("--proxy", "proxies", "ADDRESS", "Proxy whose X-Forwarded-For says who asks")
+@_several("--proxy", "proxies", "ADDRESS", "Proxy whose X-Forwarded-For says who asks", _proxies)
 @click.option("--quiet", is_flag=True, help="Do not log requests.")
 @options.as_option
 def serve(
