@@ -52,7 +52,8 @@ def test_commands_take_a_store_for_a_file(
     store, file = both
     answers = [json.loads(said(capsys, "lookup", path, PLACE, "#77", "--json")) for path in both]
     for answer in (*answers[0], *answers[1]):
-        assert answer.pop("table") in map(str, both)
+        assert Path(answer.pop("path")) in both
+        assert answer.pop("table") in [path.name for path in both]
     assert answers[0] == answers[1]
     assert json.loads(said(capsys, "info", store, "--json"))["positions"] == 126
     said(capsys, "diff", store, file)
