@@ -15,7 +15,7 @@ from bgfmt.tables import Table
 
 Fact = str | int | bool
 T = TypeVar("T")
-#: recipes that a file may name; a name that is none of these is an error of the file
+#: recipes that a file may name; any other name is an error of the file
 RECIPES = (
     "gnubg", "bgsage", "exact", "gnubg-2001", "match", "gnubg-heuristic", "gnubg-heuristic-2009", "bkg", "points",
 )  # fmt: skip

@@ -250,7 +250,8 @@ def _locked(folder: Path) -> tuple[int, bool]:
 
 
 def _publish(hidden: Path, target: Path, force: bool) -> None:
-    """Give the finished folder its name: at one stroke where the system can, else the old one is set aside first."""
+    """Give the finished folder its name. Where the system cannot exchange two names, the old folder is set aside
+    first."""
     replaced = force and target.is_dir()
     if replaced and exchange(hidden, target):
         system.sync_folder(target.parent)
@@ -272,7 +273,7 @@ def _publish(hidden: Path, target: Path, force: bool) -> None:
 
 
 def exchange(a: Path, b: Path) -> bool:
-    """Exchange the names of two folders at one stroke; False where the system or the file system cannot."""
+    """Exchange the names of two folders in one step; False where the system or the file system cannot."""
     try:
         rename = ctypes.CDLL(None).renameat2
     except (AttributeError, OSError, TypeError):

@@ -336,7 +336,7 @@ def _side_or_position(text: str) -> Side | Position:
 
 
 def _state_in(text: str) -> GameState | None:
-    """What an identifier of two sides says; None for a text that is none."""
+    """The state that an identifier describes; None where the text is not an identifier."""
     try:
         return parse(text)
     except PositionError:

@@ -88,7 +88,7 @@ class _Lines:
         return np.where(sign == MINUS, -numbers, numbers).astype(np.int32)
 
     def place(self, lines: Bytes, name: str, offset: int) -> NDArray[np.int64]:
-        """us * n + them of lines in any order; CorruptError for a side that is none."""
+        """us * n + them of lines in any order; CorruptError for text that is not a side."""
         p = self.points
         numbers = []
         for begin in (0, p + 1):
