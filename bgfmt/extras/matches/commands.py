@@ -186,7 +186,21 @@ CUBE = {
     "pass": "The other side passed a double.",
     "beaver": "The other side beavered a double.",
 }
-ABOUT_A_MATCH = ("game", "record", "player", "name", "forced", "error", "close")
+ABOUT_A_MATCH = frozenset(
+    (
+        "game",
+        "record",
+        "move",
+        "player",
+        "name",
+        "forced",
+        "error",
+        "close",
+        "luck",
+        "luck_mwc",
+        "file_analysis",
+    )
+)
 
 
 def _cube_options(function: asking.F) -> asking.F:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 from bgfmt.analysis.advisor import Advisor
@@ -14,6 +14,7 @@ from bgfmt.analysis.library import Library
 from bgfmt.analysis.match import MatchCube
 from bgfmt.analysis.sources import Calculate, Progress
 from bgfmt.errors import NotCoveredError
+from bgfmt.extras.matches import plays
 from bgfmt.extras.matches.decisions import Decision
 from bgfmt.game.board import Position
 from bgfmt.game.identifiers import gnubg_id, position_id
@@ -27,6 +28,23 @@ GNUBG_CLASSES = {"very bad": 0.16, "bad": 0.08, "doubtful": 0.04}  # the least l
 XG_CLASSES = {"blunder": 0.08, "error": 0.02}
 Verdict = Literal["forced", "right", "close", "error", "approximate", "illegal"]
 Method = Literal["exact", "estimated", "play-outs"]
+
+
+@dataclass(frozen=True)
+class FileAnalysis:
+    """What the file's own analysis says of a decision, equities as those of a `Judgement`.
+
+    best, best_equity, equity : what it has as the best, the worth of that and of what was done. cost : what its best
+    loses by our numbers; differs : whether that is more than their error.
+    """
+
+    engine: str
+    level: str
+    best: str
+    best_equity: float
+    equity: float | None
+    cost: float
+    differs: bool
 
 
 @dataclass(frozen=True)
@@ -46,6 +64,7 @@ class Judgement:
     ends : match winning chances of who decides after losing and after winning the cube at hand, None for money.
     cube : of a cube decision the equities of no double, double and take, double and pass to the side on roll.
     action : of a cube decision, what was right for both sides, such as "No double, take".
+    file : what the file's own analysis says of the same decision.
     luck : of a play, the equity of the roll less the mean of all rolls; None where either is approximate.
     """
 
@@ -72,6 +91,7 @@ class Judgement:
     ends: tuple[float, float] | None = None
     cube: tuple[float, float, float] | None = None
     action: str = ""
+    file: FileAnalysis | None = None
     luck: float | None = None
 
     @property
@@ -166,6 +186,7 @@ class Judgement:
             "class_gnubg": self.class_of(GNUBG_CLASSES),
             "class_xg": self.class_of(XG_CLASSES),
             **self._values("luck luck_mwc action"),
+            "file_analysis": None if self.file is None else asdict(self.file),
         }
 
     def _values(self, names: str) -> dict[str, Any]:
@@ -288,12 +309,32 @@ def _play(decision: Decision, advisor: Advisor) -> Judgement:
         "close": close,
     }
     losses: dict[str, Any] = {"loss": did.loss, "loss_mwc": did.loss_mwc, "cubeless_loss": cubeless}
+    losses["file"] = _plays_of_file(decision, ranked)
     return Judgement(decision, equity=did.value, mwc=did.mwc, **words, **losses, **common)
 
 
 def _play_to(result: Position, ranked: RankedPlays) -> RankedPlay:
     """The play that leads to a board."""
     return next(play for play in ranked.plays if play.result == result)
+
+
+def _plays_of_file(decision: Decision, ranked: RankedPlays) -> FileAnalysis | None:
+    opinion, dice, position = decision.opinion, decision.state.dice, decision.state.position
+    if opinion is None or not opinion.plays or dice is None or decision.played is None:
+        return None
+    us, them = plays.board(position.us), plays.board(position.them)
+    worth: dict[Position, float] = {}
+    for hops, equity in opinion.plays:
+        written = plays.find(us, them, dice, list(hops), 0)
+        if not isinstance(written, str) and written.legal:
+            worth.setdefault(plays.position(written.mine, written.theirs), equity)
+    if not worth:
+        return None
+    first, equity = next(iter(worth.items()))
+    best, played = _play_to(first, ranked), worth.get(decision.played.result)
+    cost = best.loss or 0.0
+    differs = cost > ERROR and not (best.close or best.approximate)
+    return FileAnalysis(opinion.engine, opinion.level, best.notation, equity, played, cost, differs)
 
 
 def _origin(
@@ -361,8 +402,28 @@ def _cube(decision: Decision, advisor: Advisor) -> Judgement:
     if loss <= ERROR:
         best = did
     more["close"] = loss > ERROR and not sure and not action.approximate
+    more["file"] = _cube_of_file(decision, worth, more["ends"], sure and not action.approximate)
     more["action"] = action.action
     return Judgement(decision, did, best, worth[did], worth[best], loss, max_error=error, **more)
+
+
+def _cube_of_file(
+    decision: Decision, worth: dict[str, float], ends: tuple[float, float] | None, sure: bool
+) -> FileAnalysis | None:
+    opinion, doubling = decision.opinion, decision.kind in DOUBLING
+    if opinion is None or opinion.cube is None:
+        return None
+    rolling, taken = opinion.cube
+    if opinion.mwc and ends is not None and ends[0] != ends[1]:
+        lost, won = ends if doubling else (1 - ends[1], 1 - ends[0])
+        rolling, taken = (2 * (chance - lost) / (won - lost) - 1 for chance in (rolling, taken))
+    theirs = _choices((rolling, taken, 1.0), doubling)
+    best = max(theirs, key=lambda name: theirs[name])
+    did = "take" if decision.kind == "beaver" else decision.kind
+    cost = max(worth.values()) - worth[best]
+    return FileAnalysis(
+        opinion.engine, opinion.cube_level, best, theirs[best], theirs[did], cost, sure and cost > ERROR
+    )
 
 
 def _choices(numbers: tuple[float, float, float], doubling: bool, whole: float = 0.0) -> dict[str, float]:

@@ -53,6 +53,7 @@ FIGURES = (
     Figure("wrong_takes", "wrong takes"), Figure("wrong_passes", "wrong passes"),
     Figure("doubtful", "doubtful"), Figure("bad", "bad"), Figure("very_bad", "very bad"),
     Figure("xg_errors", "XG errors"), Figure("xg_blunders", "XG blunders"),
+    Figure("file_judged"), Figure("file_differs", "file differs"),
     Figure("rolls"), Figure("luck", "luck", "+.3f"), Figure("luck_mwc", "luck MWC %", "+.3f", 100),
 )  # fmt: skip
 _WRONG = {"no double": "missed_doubles", "double": "wrong_doubles", "pass": "wrong_passes"}
@@ -70,6 +71,7 @@ class Total:
     approximate decisions, not in the others.
     xg_decisions, gnubg_decisions : those that the rates of the two programs are by. doubtful, bad, very_bad : gnubg's
     classes; xg_errors (with the blunders), xg_blunders : eXtreme Gammon's.
+    file_judged, file_differs : decisions that the file's own analysis judges, and judges otherwise.
     rolls : those whose luck is known; luck, luck_mwc : its sum.
     """
 
@@ -107,6 +109,8 @@ class Total:
     very_bad: int = 0
     xg_errors: int = 0
     xg_blunders: int = 0
+    file_judged: int = 0
+    file_differs: int = 0
     rolls: int = 0
     luck: float = 0.0
     luck_mwc: float = 0.0
@@ -141,6 +145,8 @@ class Total:
             self._count(word.replace(" ", "_"))
         self.xg_errors += other is not None
         self.xg_blunders += other == "blunder"
+        self.file_judged += one.file is not None
+        self.file_differs += one.file is not None and one.file.differs
         if one.luck is not None:
             self.rolls += 1
             self.luck += one.luck
@@ -160,9 +166,11 @@ class Total:
         return self.right + self.close + self.errors
 
     @property
-    def error_rate(self) -> float | None:
+    def rate(self) -> float | None:
         """Equity lost a decision with a choice; None without any."""
         return self.equity_lost / self.unforced if self.unforced else None
+
+    error_rate = rate  # its name in JSON
 
     @property
     def race_pr(self) -> float | None:

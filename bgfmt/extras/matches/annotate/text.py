@@ -52,6 +52,9 @@ def line(one: Judgement) -> str:
         notes.append("closer than the error of the numbers")
     if one.approximate:
         notes.append("approximate")
+    if one.file is not None and one.file.differs:
+        theirs = " ".join(filter(None, (one.file.engine, one.file.level)))
+        notes.append(f"{theirs} has {one.file.best}, which loses {_seen(one.file.cost, 3)}")
     loss = lost(one)
     if loss:
         best = worth(one.best_equity, one.best_mwc, about=one.approximate)
@@ -124,8 +127,8 @@ def total_line(total: Total) -> str:
     more = [f"match winning chance {100 * total.mwc_lost:.3f} %"] if total.mwc_lost >= 5e-6 else []
     more += [f"{total.points_lost:.5f} points"] if total.points_lost >= 5e-6 else []
     text += f" ({', '.join(more)})" if more else ""
-    if total.error_rate is not None:
-        text += f", {1000 * total.error_rate:.2f} thousandths a decision"
+    if total.rate is not None:
+        text += f", {1000 * total.rate:.2f} thousandths a decision"
     if total.approximate_lost:
         text += f"; besides, about {total.approximate_lost:.3f} in approximate decisions"
     return text + race_line(total)
