@@ -278,7 +278,8 @@ KEYS = {
     "total": "player name decisions plays unforced_plays cube_decisions unforced forced right close approximate "
     "illegal errors play_errors cube_errors equity_lost mwc_lost points_lost approximate_lost error_rate play_lost "
     "cube_lost xg_decisions race_pr gnubg_decisions race_memg estimated doubles takes passes missed_doubles "
-    "wrong_doubles wrong_takes wrong_passes doubtful bad very_bad xg_errors xg_blunders file_judged file_differs rolls luck luck_mwc",
+    "wrong_doubles wrong_takes wrong_passes doubtful bad very_bad xg_errors xg_blunders file_judged file_differs "
+    "rolls luck luck_mwc",
 }
 
 
