@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import re
-from collections.abc import Callable
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
 
+from bgfmt import jit
 from bgfmt import met as mets
 from bgfmt.analysis import choose, questions
 from bgfmt.analysis.advisor import Advisor
@@ -29,6 +33,16 @@ from bgfmt.tables.base import Numbered
 MATCH_LIMIT = 24_000_000  # pairs times states of the cube calculated for one question at a match score
 COLUMNS = 4  # states of the cube that a calculation for money takes for each pair
 T = TypeVar("T")
+#: a process that compiles for another one: a line for each of its two steps
+COMPILER = (
+    sys.executable,
+    "-c",
+    "import json, sys\n"
+    "from bgfmt.extras.serve.answers import Answers, Holdings\n"
+    "settle, reading, *tables = sys.argv[1:]\n"
+    "holdings = Holdings.open(tables, **json.loads(reading))\n"
+    "for _ in Answers(holdings, json.loads(settle)).compiled(): print(flush=True)",
+)
 
 
 class Named(Library):
@@ -57,6 +71,7 @@ class Answers:
         self.holdings, self.settle = holdings, settle
         self.opening = False  # whether what the tables need is being compiled
         self._one = OneAtATime(calculation)
+        self._compiler: subprocess.Popen[bytes] | None = None
         self._by_size: dict[tuple[tuple[int, int], ...], Holding] = {}
         self._advisers: dict[tuple[Any, ...], Advisor] = {}
 
@@ -181,6 +196,21 @@ class Answers:
         self._one.prepare(self._compile)
 
     def _compile(self) -> None:
+        with jit.watching(self._elsewhere):
+            for _ in self.compiled():
+                self.opening = False
+
+    def _elsewhere(self) -> None:
+        """Have another process compile, and wait for it: a compiler in this one would keep Python from answering."""
+        if self._compiler is None:
+            tables, reading = self.holdings.opened
+            words = [*COMPILER, json.dumps(self.settle), json.dumps(reading), *tables]
+            self._compiler = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        assert self._compiler.stdout is not None
+        self._compiler.stdout.readline()
+
+    def compiled(self) -> Iterator[None]:
+        """Once what the tables need is compiled, and once more when what exact calculations need is."""
         from bgfmt.analysis import exact_equities
 
         for held in self.holdings:
@@ -193,10 +223,16 @@ class Answers:
                         self.answer(
                             route, Question(position=position, table=held.name, roll="61", settle=False)
                         )
-        self.opening = False
+        yield
         if self.settle != 0:
             for them in (Side(1, 1), Side(1)):  # sides alike have a kernel of their own
                 exact_equities(Position(Side(1, 1), them))
+        yield
+
+    def close(self) -> None:
+        """End the process that compiles."""
+        if self._compiler is not None:
+            self._compiler.kill()
 
     @property
     def compiling(self) -> bool:
