@@ -27,22 +27,13 @@ from bgfmt.extras.serve.work import OneAtATime
 from bgfmt.game.board import Position, Side
 from bgfmt.game.identifiers import parse, parse_position
 from bgfmt.game.state import GameState
-from bgfmt.tables import Table
+from bgfmt.tables import Table, of_kind
 from bgfmt.tables.base import Numbered
+from bgfmt.tables.hypergammon import HyperSides
 
 MATCH_LIMIT = 24_000_000  # pairs times states of the cube calculated for one question at a match score
 COLUMNS = 4  # states of the cube that a calculation for money takes for each pair
 T = TypeVar("T")
-#: a process that compiles for another one: a line for each of its two steps
-COMPILER = (
-    sys.executable,
-    "-c",
-    "import json, sys\n"
-    "from bgfmt.extras.serve.answers import Answers, Holdings\n"
-    "settle, reading, *tables = sys.argv[1:]\n"
-    "holdings = Holdings.open(tables, **json.loads(reading))\n"
-    "for _ in Answers(holdings, json.loads(settle)).compiled(): print(flush=True)",
-)
 
 
 class Named(Library):
@@ -142,25 +133,18 @@ class Answers:
 
     def probe(self, asked: Question) -> tuple[ProbeAnswer, bool]:
         """All of it for one position, and why a section is missing; and whether it is settled."""
-        one = questions.one_or_two(asked.position)
-        if isinstance(one, Side):
-            state = _state_in(asked.position) or GameState.of(Position(one, Side()))
-            roll = asked.roll
-        else:
-            state = questions.state_of(asked.position, **asked.around)
-            roll = asked.roll or (state.dice and "{}{}".format(*state.dice)) or None
-        over = f"{one}: the game is over, one side has no chequers left"
+        one, roll = questions.one_or_two(asked.position), asked.roll
         missing: dict[str, str] = {}
         sections: dict[str, Callable[[Question], Any]] = {"race": self.race}
         if isinstance(one, Side):
-            if not one.chequers:
-                raise PositionError(over)
+            us, state = one, _state_in(asked.position) or GameState.of(Position(one, Side()))
             missing["cube"] = "the cube needs both sides"
         else:
-            one.check()
-            if not one.us.chequers:
-                raise PositionError(over)
+            us, state = one.check().us, questions.state_of(asked.position, **asked.around)
+            roll = roll or (state.dice and "{}{}".format(*state.dice)) or None
             sections = {"cube": self.cube} | sections
+        if not us.chequers:
+            raise PositionError(f"{one}: the game is over, one side has no chequers left")
         if roll:
             sections["play"] = self.play
         answers: dict[str, Any] = dict.fromkeys(("cube", "race", "play"))
@@ -204,7 +188,7 @@ class Answers:
         """Have another process compile, and wait for it: a compiler in this one would keep Python from answering."""
         if self._compiler is None:
             tables, reading = self.holdings.opened
-            words = [*COMPILER, json.dumps(self.settle), json.dumps(reading), *tables]
+            words = [sys.executable, "-m", __name__, json.dumps(self.settle), json.dumps(reading), *tables]
             self._compiler = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
         assert self._compiler.stdout is not None
         self._compiler.stdout.readline()
@@ -320,6 +304,7 @@ class Answers:
         if isinstance(asked, Position) and not asked.contact:
             best = choose.two_sided_for(tables, asked)
         best = best or choose.one_sided_for(tables, *sides)
+        best = best or next((one for one in of_kind(tables, HyperSides) if one.covers(asked) is None), None)
         if best is None:
             if isinstance(asked, Side) and all(table.sides == 2 for table in tables):
                 raise PositionError(
@@ -377,3 +362,9 @@ def _state_in(text: str) -> GameState | None:
         return parse(text)
     except PositionError:
         return None
+
+
+if __name__ == "__main__":  # compiles for another process, and says when each step is done
+    _settle, _reading, *_tables = sys.argv[1:]
+    for _ in Answers(Holdings.open(_tables, **json.loads(_reading)), json.loads(_settle)).compiled():
+        print(flush=True)
