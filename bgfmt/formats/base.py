@@ -485,7 +485,7 @@ class Format(ABC, Generic[T]):
         raise CapabilityError(f"{self.name} files are written in order only")
 
 
-class Plain(Format[T]):
+class ArrayFormat(Format[T]):
     """A header, and the numbers of one array behind it as they stand.
 
     array, dtype : the array's name, and the dtype of its numbers in a file.
@@ -529,7 +529,7 @@ class Plain(Format[T]):
         return {self.array: room.view(self.dtype).reshape(self.shape_of(table, options))}
 
 
-class Distributions(Format[OneSided]):
+class RollsFormat(Format[OneSided]):
     """A format of 16-bit distributions of 32 rolls, with an option `gammon` whether those of gammons are written."""
 
     def refusal(self, table: OneSided, options: Options) -> str | None:

@@ -24,7 +24,6 @@ from numpy.typing import NDArray
 from bgfmt.errors import CorruptError, HeaderError
 from bgfmt.formats.base import (
     ROLLS,
-    Distributions,
     Head,
     Layout,
     Option,
@@ -32,6 +31,7 @@ from bgfmt.formats.base import (
     Outlet,
     Reading,
     Region,
+    RollsFormat,
     Salvage,
 )
 from bgfmt.formats.records import AsRead, as_read, lasting
@@ -65,7 +65,7 @@ class Sections:
     survival: NDArray[Any]
 
 
-class Bgsage(Distributions):
+class Bgsage(RollsFormat):
     name = "bgsage"
     title = "bgsage one-sided"
     suffixes = (".db",)

@@ -304,7 +304,8 @@ class Answers:
         if isinstance(asked, Position) and not asked.contact:
             best = choose.two_sided_for(tables, asked)
         best = best or choose.one_sided_for(tables, *sides)
-        best = best or next((one for one in of_kind(tables, HyperSides) if one.covers(asked) is None), None)
+        every = of_kind(tables, HyperSides)  # type: ignore[type-abstract]
+        best = best or next((one for one in every if one.covers(asked) is None), None)
         if best is None:
             if isinstance(asked, Side) and all(table.sides == 2 for table in tables):
                 raise PositionError(

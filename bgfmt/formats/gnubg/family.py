@@ -32,7 +32,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgfmt.errors import BgfmtError, CapabilityError, HeaderError
-from bgfmt.formats.base import ROLLS, Head, Layout, Option, Options, Plain, Reading, Region, Salvage, T, shown
+from bgfmt.formats.base import (
+    ROLLS,
+    ArrayFormat,
+    Head,
+    Layout,
+    Option,
+    Options,
+    Reading,
+    Region,
+    Salvage,
+    T,
+    shown,
+)
 from bgfmt.formats.records import Fact, Record, number, truth
 from bgfmt.game import board, moves
 from bgfmt.game.board import Side
@@ -238,7 +250,7 @@ def one_roll(number: int, points: int) -> int:
 HEADER_OPTION = Option("header", bool, "write the 40 header bytes")
 
 
-class GnubgFormat(Plain[T]):
+class GnubgFormat(ArrayFormat[T]):
     """One of gnubg's kinds of file, by the letters its header says it with."""
 
     kind: ClassVar[str]

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgfmt.errors import CorruptError
-from bgfmt.formats.base import ROLLS, Distributions, Layout, Option, Options, Outlet, Reading, Region, Salvage
+from bgfmt.formats.base import ROLLS, Layout, Option, Options, Outlet, Reading, Region, RollsFormat, Salvage
 from bgfmt.formats.gnubg.compressed import CompressedRows, decode_damaged, index_ends, index_of, spans_of
 from bgfmt.formats.gnubg.family import (
     FEW,
@@ -39,7 +39,7 @@ from bgfmt.storage import Source
 from bgfmt.tables import LazyRows, OneSided, Rows, Table
 
 
-class GnubgOneSided(Distributions, GnubgFormat[OneSided]):
+class GnubgOneSided(RollsFormat, GnubgFormat[OneSided]):
     kind = "OS"
     array = "bearoff"
     name = "gnubg-os"

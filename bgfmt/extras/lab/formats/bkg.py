@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from bgfmt.errors import CapabilityError, CorruptError, HeaderError
 from bgfmt.extras.lab.formats import SixDecimals, header_line
 from bgfmt.extras.lab.tables.gillogly import CHEQUERS, POINTS, ROLLS, Domain, Gillogly, domain_ids
-from bgfmt.formats.base import Head, Layout, Options, Outlet, Plain, Reading, Region
+from bgfmt.formats.base import ArrayFormat, Head, Layout, Options, Outlet, Reading, Region
 from bgfmt.game import board
 from bgfmt.storage import Source
 
@@ -115,7 +115,7 @@ class BkgText(SixDecimals[Gillogly]):
         return Layout(header, regions, lambda entry, column, item: int(form.digits[entry, item, 0]))
 
 
-class BkgBinary(Plain[Gillogly]):
+class BkgBinary(ArrayFormat[Gillogly]):
     name = "bkg-binary"
     title = "BKG table, float64"
     array, dtype = "rows", "<f8"

@@ -12,7 +12,7 @@ import re
 from typing import Any
 
 from bgfmt.errors import HeaderError
-from bgfmt.formats.base import GAMMONS_DROPPED, ROLLS, Head, Options, Plain, Reading
+from bgfmt.formats.base import GAMMONS_DROPPED, ROLLS, ArrayFormat, Head, Options, Reading
 from bgfmt.game import board
 from bgfmt.storage import Source
 from bgfmt.tables import OneSided
@@ -21,7 +21,7 @@ SIZE, CHEQUERS, MOST = 22, 15, 18
 MAGIC = re.compile(rb"([0-9]{2})x{19}\n")
 
 
-class GnubgHuge(Plain[OneSided]):
+class GnubgHuge(ArrayFormat[OneSided]):
     name = "gnubg-huge"
     title = "GNU Backgammon one-sided, autumn 2002"
     suffixes = (".bd",)
