@@ -261,7 +261,8 @@ class Advisor:
             source=worths.source,
             table=worths.table,
             max_error=None if worths.error is None else {"value": worths.error},
-            plays=_ranked(plays, worths.values, order, measure, worths.error),
+            usual_error=None if worths.usual is None else {"value": worths.usual},
+            plays=_ranked(plays, worths.values, order, measure, worths.error, about=worths.usual is not None),
         )
 
     def exact_loss(self, played: RankedPlay, best: RankedPlay, cube: str) -> float | None:
@@ -395,6 +396,7 @@ def _action(equities: PositionEquities, state: GameState, *, settled: bool = Fal
         getattr(equities, owner),
         2 * equities.opponent,
         error=None if errors is None else max(errors[name] for name in COLUMNS[1:]),
+        usual_error=None if equities.usual_error is None else max(equities.usual_error.values()),
         settled=settled,
         approximate=equities.approximate,
         source=equities.source,
@@ -411,8 +413,10 @@ def _ranked(
     measure: str,
     error: float | None,
     results: Sequence[Side] | None = None,
+    *,
+    about: bool = False,
 ) -> tuple[RankedPlay, ...]:
-    """Plays in this order; `results` are their results where only one side is asked about."""
+    """Plays in this order, `about` of estimated worth; `results` are those where only one side is asked about."""
     order = list(order)
     lost = [abs(float(value - values[order[0]])) for value in values]
     return tuple(

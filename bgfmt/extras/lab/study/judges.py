@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from bgfmt.analysis import at_score as match_tables
 from bgfmt.analysis.answers import Source
 from bgfmt.analysis.approximate import MEAN_ERROR, WORST_ERROR, cubeful_of_chances
-from bgfmt.analysis.at_score import chances
 from bgfmt.errors import NotCoveredError, PositionError
+from bgfmt.extras.lab.study.formula import chances
 from bgfmt.extras.lab.study.rules import Decisions, Pairs, Rule
 from bgfmt.extras.lab.study.tallies import Worths
 from bgfmt.met.score import Score
