@@ -168,14 +168,10 @@ def check(
     """
     n = len(rows.bearoff)
     fails, largest = np.zeros(n, np.uint8), np.zeros(n, np.uint16)
-    keys, _ = rows.keys(rule)
-    numbers = numbering(rows.points)
+    keys, labels = rows.keys(rule)
 
     def kernel(some: Array) -> None:
-        check_rows(
-            numbers, some, keys, rows.bearoff, rows.gammon, rows.first_full, rule.lexicographic, rows.race,
-            rule.halves, fails, largest,
-        )  # fmt: skip
+        _check(rows, rule, some, keys, labels, False, fails, largest)
 
     in_threads(np.arange(n) if which is None else which, threads, kernel, progress)
     if rows.bearoff[0, 0] != WHOLE or rows.bearoff[0, 1:].any():
@@ -192,18 +188,26 @@ def check(
 
 def settle(rows: Distributions, first: int, rule: RowRule = GNUBG) -> Array:
     """Put every row from `first` on right, in place; (n,) uint8 bits of the rows that were wrong."""
-    wrong = np.zeros(len(rows.bearoff), np.uint8)
+    n = len(rows.bearoff)
+    wrong = np.zeros(n, np.uint8)
     if first == 0 and (rows.bearoff[0, 0] != WHOLE or rows.bearoff[0, 1:].any()):
         wrong[0] = 1
         rows.bearoff[0] = 0
         rows.bearoff[0, 0] = WHOLE
     keys, labels = rows.keys(rule)
-    settle_rows(
-        numbering(rows.points), first, keys, labels, rows.bearoff, rows.gammon, rows.first_full,
-        rule.lexicographic, rows.race, wrong,
-    )  # fmt: skip
+    _check(rows, rule, np.arange(first, n), keys, labels, True, wrong, np.zeros(n, np.uint16))
     wrong[rows.idle_wrong] |= 2
     return wrong
+
+
+def _check(
+    rows: Distributions, rule: RowRule, which: Array, keys: Array, labels: Array, put_right: bool, fails: Array,
+    largest: Array,
+) -> None:  # fmt: skip
+    check_rows(
+        numbering(rows.points), which, keys, labels, rows.bearoff, rows.gammon, rows.first_full, rule.lexicographic,
+        rows.race, rule.halves and not put_right, put_right, fails, largest,
+    )  # fmt: skip
 
 
 def remade(points: int, chequers: int, rule: RowRule = GNUBG, *, gammon: bool = False) -> Distributions:
@@ -300,13 +304,14 @@ def expected_rows(
 
 @njit()
 def check_rows(
-    numbering: Numbering, which: Array, keys: Array, rows: Array, gammon: Array, first_full: int, by_sums: bool,
-    race: bool, halves: bool, fails: Array, largest: Array,
+    numbering: Numbering, which: Array, keys: Array, labels: Array, rows: Array, gammon: Array, first_full: int,
+    by_sums: bool, race: bool, halves: bool, put_right: bool, fails: Array, largest: Array,
 ) -> None:  # fmt: skip
     """Set bits of fails[x] (1 bearoff, 2 gammon) where a stored row is not what the rule gives, x > 0 in `which`.
 
-    keys : (n, 2) ranks of the stored rows, bearoff and gammon. largest[x] : greatest difference of one number.
-    halves : rows that differ by exact halves alone are let pass; see `halves_apart`.
+    keys, labels : as `Distributions.keys` gives them. largest[x] : greatest difference of one number. halves : rows
+    that differ by exact halves alone are let pass; see `halves_apart`. With put_right the rows and their keys are
+    corrected as it goes, in order.
     """
     space = workspace(numbering)
     sums = np.zeros((2, ROLLS), np.int64)
@@ -319,36 +324,16 @@ def check_rows(
         expected_rows(x, space.best, rows, gammon, first_full, by_sums, race, sums, out)
         for part in range(parts):
             stored = rows[x] if part == 0 else gammon[x - first_full]
-            most = 0
+            most = rank = 0
             for i in range(ROLLS):
                 most = max(most, abs(np.int64(stored[i]) - out[part, i]))
+                rank += i * out[part, i]
             if most and not (halves and halves_apart(stored, sums[part], out[part], part == 0 or not race)):
                 fails[x] |= 1 << part
                 largest[x] = max(largest[x], min(most, WHOLE))
-
-
-@njit()
-def settle_rows(
-    numbering: Numbering, first: int, keys: Array, labels: Array, rows: Array, gammon: Array, first_full: int,
-    by_sums: bool, race: bool, wrong: Array,
-) -> None:  # fmt: skip
-    """Put right every row from `first` on, in order; bits of wrong[x] (1 bearoff, 2 gammon) say which were wrong."""
-    space = workspace(numbering)
-    sums = np.zeros((2, ROLLS), np.int64)
-    out = np.zeros((2, ROLLS), np.int64)
-    for x in range(max(1, first), len(rows)):
-        parts = 2 if len(gammon) and x >= first_full else 1
-        best_plays(space, x, keys, parts == 2 and not race)
-        expected_rows(x, space.best, rows, gammon, first_full, by_sums, race, sums, out)
-        for part in range(parts):
-            stored = rows[x] if part == 0 else gammon[x - first_full]
-            rank = 0
-            for i in range(ROLLS):
-                if np.int64(stored[i]) != out[part, i]:
-                    wrong[x] |= 1 << part
-                    stored[i] = out[part, i]
-                rank += i * out[part, i]
-            keys[x, part] = rank if part or len(labels) == 0 else (rank << LABEL_BITS) | labels[x]
+            if put_right:
+                stored[:] = out[part]
+                keys[x, part] = rank if part or len(labels) == 0 else (rank << LABEL_BITS) | labels[x]
 
 
 # -- other programs' rules ---------------------------------------------------------------------------------------
