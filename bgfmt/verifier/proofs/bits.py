@@ -6,22 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from bgfmt.game.board import Side
 from bgfmt.tables import Table
 from bgfmt.verifier.findings import KEPT, Cause, Finding, Likely, Outcome
 from bgfmt.verifier.proofs import Request
 from bgfmt.verifier.recurrence import floats
-
-Array = NDArray[Any]
-
-
-def sides_of(table: Table, number: int) -> tuple[Side, ...]:
-    """The sides of an entry, the one on roll first."""
-    if table.sides == 1:
-        return (Side.from_number(number, table.points),)
-    return tuple(Side.from_number(n, table.points) for n in divmod(number, table.positions))
+from bgfmt.verifier.recurrence.plays import Array
 
 
 def apart(stored: Array, right: Array) -> float:

@@ -16,12 +16,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bgfmt.verifier.proofs import Progress
 from bgfmt.verifier.recurrence import hypergammon as recurrence
+from bgfmt.verifier.recurrence.plays import Array
 
-Array = NDArray[Any]
 #: sweeps after a restart that are told apart: races are then settled anew
 AFTER = 4
 RESTARTED = 2  # chequers up to which restarts are looked for

@@ -9,23 +9,21 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bgfmt.storage import Source
 from bgfmt.tables import OneSided, Table
 from bgfmt.verifier.findings import KEPT, Cause, Finding, Likely, Outcome, Rule
-from bgfmt.verifier.proofs import KnownRecipe, Progress, Proof, Request, shifts, size_behind
-from bgfmt.verifier.proofs.bits import apart, outcome, sides_of
+from bgfmt.verifier.proofs import KnownRecipe, Progress, Proof, Request, size_behind, turned_or_shifted
+from bgfmt.verifier.proofs.bits import apart, outcome
 from bgfmt.verifier.proofs.mean_rolls import SMALL
 from bgfmt.verifier.recurrence import means
 from bgfmt.verifier.recurrence import one_sided as recurrence
 from bgfmt.verifier.recurrence.one_sided import BGSAGE, GNUBG, Distributions, RowRule
-from bgfmt.verifier.recurrence.plays import pip_order
+from bgfmt.verifier.recurrence.plays import Array, pip_order
 
 if TYPE_CHECKING:
     from bgfmt.files.database import Database
 
-Array = NDArray[Any]
 SETTLE_MOST = 1_400_000
 NEAR_UNITS = 400  # by which other programs' rows differ at most
 LOOKED = 2000  # rows by which a rule is tried before the whole table is held against it
@@ -83,7 +81,7 @@ class OneSidedProof(Proof[OneSided]):
         size = sum(region.size for region in db.format.layout(db.table).regions if region.numbers)
         width = size // db.table.positions
         return size_behind(db) or (
-            _turned_or_shifted(db.source, start, end, width) if width in (64, 128) else None
+            _layout_cause(db.source, start, end, width) if width in (64, 128) else None
         )
 
     def put_right(self, table: OneSided, threads: int) -> tuple[Table, int]:
@@ -138,12 +136,9 @@ def _exact(table: OneSided, request: Request) -> Outcome:
             largest = max(largest, apart(stored[bad], expected[bad]))
             bad_rows.update(some[bad].tolist())
             kept += [
-                Finding(
-                    Rule.ENTRY, entry=int(some[k]), expected=expected[k].tolist(), found=stored[k].tolist(),
-                    field=name, sides=sides_of(table, int(some[k])),
-                )
+                request.entry(table, int(some[k]), stored[k], expected[k], name)
                 for k in bad[: KEPT - len(kept)]
-            ]  # fmt: skip
+            ]
     checked = table.positions if which is None else len(which)
     kept.sort(key=lambda finding: finding.entry or 0)
     return outcome(table, checked, "exact", len(bad_rows), largest, kept, LAST_BITS)
@@ -366,43 +361,28 @@ def _damaged(table: OneSided, fit: Fit, checked: int, request: Request, *, told_
 def _finding(
     table: OneSided, request: Request, x: int, fails: int, rows: Distributions, right: Distributions | None
 ) -> Finding:
-    part = 0 if fails & 1 else 1
-    name = ("bearoff", "gammon")[part]
-    if part and x < rows.first_full:
+    if not fails & 1 and x < rows.first_full:
         assert table.gammon is not None
-        stored, wanted = [int(v) for v in np.asarray(table.gammon[x])], [recurrence.WHOLE] + [0] * 31
-    else:
-        at = x - rows.first_full if part else x
-        stored = [int(v) for v in (rows.gammon if part else rows.bearoff)[at]]
-        wanted = [] if right is None else [int(v) for v in (right.gammon if part else right.bearoff)[at]]
-    roll = next((k for k in range(len(wanted)) if stored[k] != wanted[k]), 0)
-    return Finding(
-        Rule.ENTRY,
-        entry=x,
-        offset=request.locate(x, name, roll),
-        expected=wanted or None,
-        found=stored,
-        field=name,
-        sides=sides_of(table, x),
-    )
+        idle = np.array([recurrence.WHOLE] + [0] * 31)
+        return request.entry(table, x, np.asarray(table.gammon[x]), idle, "gammon", ("gammon", 0))
+    name, at = ("bearoff", x) if fails & 1 else ("gammon", x - rows.first_full)
+    stored = getattr(rows, name)[at]
+    wanted = None if right is None else getattr(right, name)[at]
+    roll = 0 if wanted is None else int((stored != wanted).argmax())
+    return request.entry(table, x, stored, wanted, name, (name, roll))
 
 
 # -- causes ------------------------------------------------------------------------------------------------------
 
 
-def _turned_or_shifted(source: Source, start: int, end: int, width: int) -> Likely | None:
+def _layout_cause(source: Source, start: int, end: int, width: int) -> Likely | None:
     """Uncompressed distributions that add up only when turned round or shifted."""
 
-    def fits(at: int, order: str) -> bool:
-        size = min(end - start, 64 * width) // width * width
+    def fits(shift: int, order: str) -> bool:
+        at, size = start + shift, min(end - start, 64 * width) // width * width
         if at < 0 or at + size > source.size or size == 0:
             return False
         rows = np.frombuffer(source.buffer[at : at + size], f"{order}u2").reshape(-1, recurrence.ROLLS)
         return float((rows.sum(axis=1, dtype=np.int64) == recurrence.WHOLE).mean()) > 1 - FITS
 
-    if fits(start, "<"):
-        return None
-    if fits(start, ">"):
-        return Likely(Cause.BYTE_ORDER)
-    shift = next((shift for shift in shifts() if fits(start + shift, "<")), None)
-    return None if shift is None else Likely(Cause.SHIFTED, f"{shift:+d}")
+    return None if fits(0, "<") else turned_or_shifted(fits)

@@ -14,16 +14,14 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bgfmt.game import board
 from bgfmt.jit import njit
 from bgfmt.tables import TwoSided
 from bgfmt.verifier.recurrence import two_sided
-from bgfmt.verifier.recurrence.plays import NOWHERE, WEIGHTS, landing, numbering, plays
+from bgfmt.verifier.recurrence.plays import NOWHERE, WEIGHTS, Array, landing, numbering, plays
 from bgfmt.verifier.recurrence.two_sided import store, weigh
 
-Array = NDArray[Any]
 PLAIN_POINTS = 12  # beyond, the two sides' points overlap
 PASSED = 24  # points of both sides' last chequers together, up to which they have
 STUCK = -65535  # what a roll without a play counts

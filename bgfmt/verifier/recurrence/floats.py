@@ -8,23 +8,19 @@ of scores and cubes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import singledispatch
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bgfmt.game import board
 from bgfmt.jit import njit
 from bgfmt.tables import MatchScore, TwoSided
 from bgfmt.tables.match_score import Cube
-from bgfmt.verifier.recurrence.plays import ROLLS, WEIGHTS, pip_order, plays
-
-Array = NDArray[Any]
-Progress = Callable[[int, int], None]
+from bgfmt.verifier.recurrence.plays import ROLLS, WEIGHTS, Array, Progress, pip_order, plays
 
 
 @dataclass(frozen=True)

@@ -6,20 +6,18 @@ the iteration is run again. That an entry follows from the file's own others in 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import repeat
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bgfmt.game import board
 from bgfmt.verifier.recurrence import kernels_hypergammon as kernels
+from bgfmt.verifier.recurrence.plays import Array, Progress
 
-Array = NDArray[Any]
-Progress = Callable[[int, int], None]
 WHOLE = 16777215
 DECODE = np.float32(1 / WHOLE)
 PART = 4096  # records a thread takes at once

@@ -15,15 +15,20 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bgfmt.game import board
 from bgfmt.jit import njit
 from bgfmt.tables import OneSided
-from bgfmt.verifier.recurrence.plays import WEIGHTS, Numbering, best_plays, numbering, workspace
+from bgfmt.verifier.recurrence.plays import (
+    WEIGHTS,
+    Array,
+    Numbering,
+    Progress,
+    best_plays,
+    numbering,
+    workspace,
+)
 
-Array = NDArray[Any]
-Progress = Callable[[int, int], None]
 ROLLS = 32  # of a row
 FULL = 15
 WHOLE = 65535
@@ -222,19 +227,21 @@ def remade(points: int, chequers: int, rule: RowRule = GNUBG, *, gammon: bool = 
 
 
 @njit()
-def add_rolls(best: Array, choice: int, rows: Array, first: int, saved: int, sums: Array) -> None:
-    """Add the rows that the rolls lead to, one roll later each, weighted; `saved` counts for a row before `first`.
+def add_rolls(best: Array, choice: int, rows: Array, first: int, saved: Any, sums: Array) -> None:
+    """Add the rows that the rolls lead to, one roll later each, weighted, in the type of `sums`.
 
-    rows : of the positions from `first` on. best[roll, choice] : where a roll leads.
+    rows : of the positions from `first` on; `saved` counts for a row before. best[roll, choice] : where a roll leads.
     """
+    number = sums.dtype.type
     sums[:] = 0
     for roll in range(len(WEIGHTS)):
+        weight = number(WEIGHTS[roll])
         y = best[roll, choice] - first
         if y >= 0:
-            for i in range(ROLLS - 1):
-                sums[i + 1] += WEIGHTS[roll] * np.int64(rows[y, i])
+            for i in range(len(sums) - 1):
+                sums[i + 1] += weight * number(rows[y, i])
         else:
-            sums[1] += WEIGHTS[roll] * saved
+            sums[1] += weight * saved
 
 
 @njit()
@@ -346,25 +353,10 @@ def remade_ranked_by_sums(points: int, chequers: int, divisor: int) -> Array:
     """
     rows = np.zeros((board.count(points, chequers), ROLLS), np.uint16)
     rows[0, 0] = WHOLE
-    rows_ranked_by_sums(numbering(points), np.zeros((len(rows), 1), np.uint32), divisor, rows)
+    rows_by_means(
+        numbering(points), np.zeros((len(rows), 1), np.uint32), divisor, rows, np.zeros(ROLLS, np.int64)
+    )
     return rows
-
-
-@njit()
-def rows_ranked_by_sums(numbering: Numbering, keys: Array, divisor: int, rows: Array) -> None:
-    """Fill the rows of all positions but 0; keys : (n, 1) uint32, zeroed."""
-    space = workspace(numbering)
-    sums = np.zeros(ROLLS, np.int64)
-    out = np.zeros(ROLLS, np.int64)
-    for x in range(1, len(rows)):
-        best_plays(space, x, keys, False)
-        add_rolls(space.best, 0, rows, 0, 0, sums)
-        finish(sums, False, out)
-        rank = 0
-        for i in range(ROLLS):
-            rows[x, i] = out[i]
-            rank += i * sums[i]
-        keys[x, 0] = rank // divisor
 
 
 def remade_in_floats(points: int, chequers: int, width: str) -> Array:
@@ -375,34 +367,35 @@ def remade_in_floats(points: int, chequers: int, width: str) -> Array:
     n = board.count(points, chequers)
     rows = np.zeros((n, ROLLS), width)
     rows[0, 0] = 1
-    float_rows(numbering(points), np.zeros((n, 1), width), rows)
+    rows_by_means(numbering(points), np.zeros((n, 1), width), 0, rows, np.zeros(ROLLS, width))
     out = np.floor(rows.astype(np.float64) * WHOLE + 0.5).astype(np.int64)
     out[np.arange(n), out.argmax(axis=1)] += WHOLE - out.sum(axis=1)
     return out.astype(np.uint16)
 
 
 @njit()
-def float_rows(numbering: Numbering, keys: Array, rows: Array) -> None:
-    """Fill the rows of all positions but 0, in the float type of `rows`, nothing rounded in between.
+def rows_by_means(numbering: Numbering, keys: Array, divisor: int, rows: Array, sums: Array) -> None:
+    """Fill the rows of all positions but 0 by the plays of least keys (n, 1), zeroed; sums (32,) : working space.
 
-    keys : (n, 1) of the same float type, the means that choose the play, zeroed.
+    Where there is a divisor, the rows are rounded and the keys are the means of the sums divided by it; else both
+    are in the float type of `sums`, nothing rounded in between.
     """
     space = workspace(numbering)
-    number = rows.dtype.type
-    sums = np.zeros(ROLLS, rows.dtype)
+    number = sums.dtype.type
     for x in range(1, len(rows)):
         best_plays(space, x, keys, False)
-        sums[:] = 0
-        for roll in range(len(WEIGHTS)):
-            weight = number(WEIGHTS[roll])
-            y = space.best[roll, 0]
-            for i in range(ROLLS - 1):
-                sums[i + 1] += weight * rows[y, i]
+        add_rolls(space.best, 0, rows, 0, number(0), sums)
         mean = number(0)
-        for i in range(ROLLS):
-            rows[x, i] = sums[i] / number(36)
-            mean += number(i) * rows[x, i]
-        keys[x, 0] = mean
+        if divisor:
+            finish(sums, False, rows[x])
+            for i in range(ROLLS):
+                mean += number(i) * sums[i]
+            keys[x, 0] = mean // divisor
+        else:
+            for i in range(ROLLS):
+                rows[x, i] = sums[i] / number(36)
+                mean += number(i) * rows[x, i]
+            keys[x, 0] = mean
 
 
 # -- gnubg's table in memory -------------------------------------------------------------------------------------

@@ -10,16 +10,19 @@ Rolls are numbered a * (a + 1) / 2 + b for dice a + 1 >= b + 1.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from math import comb
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bgfmt.game import board
 from bgfmt.jit import njit
 
-Array = Any
+Array = NDArray[Any]
+Progress = Callable[[int, int], None]
 HOME = 6
 ROLLS = 21
 #: how many of the 36 throws each roll stands for

@@ -21,17 +21,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bgfmt.jit import njit
 from bgfmt.jit.lanes import LANES, add_best
 from bgfmt.storage import system
 from bgfmt.tables import TwoSided
 from bgfmt.tables.rows import mapping_of
-from bgfmt.verifier.recurrence.plays import ROLLS, WEIGHTS, pips, plays
+from bgfmt.verifier.recurrence.plays import ROLLS, WEIGHTS, Array, Progress, pips, plays
 
-Array = NDArray[Any]
-Progress = Callable[[int, int], None]
 HIGH = 32767
 LOW = -32768
 UNPACKED_BYTES = 64 << 20  # rows of a compressed table that are made at once
