@@ -186,23 +186,44 @@ def together(file: str, reports: Sequence[Report]) -> Report:
 # -- pages of HTML and Markdown ------------------------------------------------------------------------------
 
 
+MARKDOWN = {"title": "# {}\n", "good": "**{}**\n", "bad": "**{}**\n", "heading": "## {}\n", "text": "- {}\n"}
+HTML = {
+    "title": "<h1>{}</h1>", "good": "<p class='good'>{}</p>", "bad": "<p class='bad'>{}</p>",
+    "heading": "<h2>{}</h2>", "text": "<p>{}</p>", "board": "<pre>{}</pre>",
+}  # fmt: skip
+
+
+def _blocks(report: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """What a page says of a report, in order, each with its kind; a table is rows of name and value."""
+    yield "title", report["file"]
+    yield "bad" if report["exit_code"] else "good", report["verdict"]
+    yield "table", _facts(report)
+    yield from (("text", note) for note in report["notes"])
+    if report["exact"]:
+        yield "heading", "Against the truth"
+        yield "table", list(_flat(report["exact"]))
+    if report["findings"]:
+        yield "heading", "Findings"
+    for finding in report["findings"]:
+        yield "text", finding["message"]
+        if finding.get("board"):
+            yield "board", finding["board"]
+    for part in report.get("parts", ()):
+        yield from _blocks(part)
+
+
 def markdown(reports: Sequence[Mapping[str, Any]]) -> str:
     """A page of Markdown for reports as `Report.as_dict` gives them."""
-    return "\n".join(line for report in reports for line in _lines(report))
+    return "\n".join(_in_markdown(*block) for report in reports for block in _blocks(report))
 
 
-def _lines(report: Mapping[str, Any]) -> Iterator[str]:
-    yield from (f"# {_in_line(report['file'])}", "", f"**{_in_line(report['verdict'])}**", "")
-    yield from ("| | |", "|---|---|")
-    rows = [*_facts(report), *_flat(report["exact"])]
-    yield from (f"| {_in_line(name.replace('_', ' '))} | {_in_line(value)} |" for name, value in rows)
-    yield from ("", *(f"- {_in_line(note)}" for note in report["notes"]), "")
-    for finding in report["findings"]:
-        yield from (f"- {_in_line(finding['message'])}", "")
-        if finding.get("board"):
-            yield from ("```text", finding["board"].rstrip(), "```", "")
-    for part in report.get("parts", ()):
-        yield from _lines(part)
+def _in_markdown(kind: str, value: Any) -> str:
+    if kind == "table":
+        rows = (f"| {_in_line(name.replace('_', ' '))} | {_in_line(v)} |\n" for name, v in value)
+        return f"| | |\n|---|---|\n{''.join(rows)}"
+    if kind == "board":
+        return f"```text\n{value.rstrip()}\n```\n"
+    return MARKDOWN[kind].format(_in_line(value))
 
 
 def _in_line(value: object) -> str:
@@ -213,38 +234,21 @@ def _in_line(value: object) -> str:
 
 def html(reports: Sequence[Mapping[str, Any]]) -> str:
     """A page of HTML for reports as `Report.as_dict` gives them."""
-    body = "\n".join(_section(report) for report in reports)
+    body = "\n".join(_in_html(*block) for report in reports for block in _blocks(report))
     head = f"<meta charset='utf-8'><title>bgfmt verify</title><style>{STYLE}</style>"
     return f"<!doctype html>\n<html lang='en'><head>{head}</head>\n<body>\n{body}\n</body></html>\n"
 
 
-def _section(report: Mapping[str, Any]) -> str:
-    kind = "bad" if report["exit_code"] else "good"
-    lines = [f"<h1>{escape(report['file'])}</h1>", f"<p class='{kind}'>{escape(report['verdict'])}</p>"]
-    lines.append(_table(_facts(report)))
-    lines += [f"<p>{escape(note)}</p>" for note in report["notes"]]
-    if report["exact"]:
-        lines += ["<h2>Against the truth</h2>", _table(list(_flat(report["exact"])))]
-    if report["findings"]:
-        lines.append("<h2>Findings</h2>")
-    for finding in report["findings"]:
-        lines.append(f"<p>{escape(finding['message'])}</p>")
-        if finding.get("board"):
-            lines.append(f"<pre>{escape(finding['board'])}</pre>")
-    lines += [_section(part) for part in report.get("parts", ())]
-    return "\n".join(lines)
+def _in_html(kind: str, value: Any) -> str:
+    if kind == "table":
+        cells = (f"<th>{escape(name.replace('_', ' '))}</th><td>{escape(str(v))}</td>" for name, v in value)
+        return f"<table>{''.join(f'<tr>{both}</tr>' for both in cells)}</table>"
+    return HTML[kind].format(escape(value))
 
 
 def _facts(report: Mapping[str, Any]) -> list[tuple[str, Any]]:
     facts = [(name, report[name]) for name in FACTS if report.get(name)]
     return facts + [(f"differences {size}", count) for size, count in report["differences"].items()]
-
-
-def _table(rows: Sequence[tuple[str, Any]]) -> str:
-    cells = "".join(
-        f"<tr><th>{escape(name.replace('_', ' '))}</th><td>{escape(str(v))}</td></tr>" for name, v in rows
-    )
-    return f"<table>{cells}</table>"
 
 
 def _flat(value: Mapping[str, Any], before: str = "") -> Any:

@@ -192,9 +192,9 @@ def _rounded(table: OneSided, request: Request) -> Outcome:
             rows[rule.race] = recurrence.rows_of(table, race=rule.race)
         own = rows[rule.race]
         few = best is not None and best.failing < max(FEWEST, checked // 100)
-        if best is not None and few and (rule.halves or _follow_not(own, rule, best, request)):
+        if few and rule.halves:
             continue  # damage must not pass for somebody's rounding
-        if best is not None and which is None and _fails_in_sample(own, rule, request) > LOOKED // 10:
+        if best is not None and (few or which is None) and not _worth_a_try(own, rule, best, few, request):
             continue
         fails, largest = recurrence.check(
             own,
@@ -226,7 +226,11 @@ def _rounded(table: OneSided, request: Request) -> Outcome:
         if rival:
             return Outcome(n, n, rival)
         if many and (sums == recurrence.WHOLE).all() and int(best.largest.max()) <= NEAR_UNITS:
-            return _differs(n, best)
+            largest, likely = best.largest, Likely(Cause.OTHER_PLAYS)
+            return Outcome(
+                n, n, failing=best.failing, largest=float(largest.max()), systematic=True,
+                differences=_counts(largest), likely=likely,
+            )  # fmt: skip
     return _damaged(table, best, checked, request, told_apart=which is None and n <= SETTLE_MOST)
 
 
@@ -256,26 +260,23 @@ def _generated(table: OneSided) -> bool:
 
 def _surprise(table: OneSided, name: str) -> tuple[Finding, ...]:
     """A note where a layout's usual recipe is not the one that its numbers follow."""
-    if table.gammon is None or (table.gammon_policy == "race") == RULES[name].race:
+    race = RULES[name].race
+    if table.gammon is None or (table.gammon_policy == "race") == race:
         return ()
-    saves = "its gammon part follows the plays that save the gammon, and the file says otherwise"
-    races = "its gammon part follows the race's plays, and the file says otherwise"
-    text = f"bgsage's numbers: {races}" if RULES[name].race else f"gnubg's numbers: {saves}"
-    return (Finding(Rule.MADE_BY, field=name, found=text),)
+    follows = (
+        "bgsage's numbers: its gammon part follows the race's plays" if race
+        else "gnubg's numbers: its gammon part follows the plays that save the gammon"
+    )  # fmt: skip
+    return (Finding(Rule.MADE_BY, field=name, found=f"{follows}, and the file says otherwise"),)
 
 
-def _follow_not(rows: Distributions, rule: RowRule, best: Fit, request: Request) -> bool:
-    """Whether rows that fail under the best rule fail under another too."""
-    failing = np.flatnonzero(best.fails)
-    fails, _ = recurrence.check(rows, rule, which=failing, threads=request.threads)
-    return bool(fails[failing].any())
-
-
-def _fails_in_sample(rows: Distributions, rule: RowRule, request: Request) -> int:
+def _worth_a_try(rows: Distributions, rule: RowRule, best: Fit, few: bool, request: Request) -> bool:
+    """Whether another rule may fit: no row fails under both where few do, and few of a sample where many do."""
     n = len(rows.bearoff)
-    which = np.unique(np.linspace(1, n - 1, LOOKED).astype(np.int64))
+    which = np.flatnonzero(best.fails) if few else np.unique(np.linspace(1, n - 1, LOOKED).astype(np.int64))
     fails, _ = recurrence.check(rows, rule, which=which, threads=request.threads)
-    return int((fails[which] > 0).sum() * LOOKED / len(which))
+    failing = int((fails[which] > 0).sum())
+    return failing == 0 if few else failing * LOOKED <= len(which) * (LOOKED // 10)
 
 
 def _by_fixed_rule(
@@ -320,17 +321,9 @@ def _remade(table: OneSided, rows: Distributions, names: tuple[str, ...] = ()) -
     return ""
 
 
-def _differs(n: int, fit: Fit) -> Outcome:
-    counts = np.bincount(fit.largest[fit.largest > 0])
-    return Outcome(
-        n,
-        n,
-        failing=fit.failing,
-        largest=float(fit.largest.max()),
-        systematic=True,
-        differences={str(k): int(v) for k, v in enumerate(counts) if v},
-        likely=Likely(Cause.OTHER_PLAYS),
-    )
+def _counts(largest: Array) -> dict[str, float]:
+    """How many rows differ by how much."""
+    return {str(k): int(v) for k, v in enumerate(np.bincount(largest[largest > 0])) if v}
 
 
 def _damaged(table: OneSided, fit: Fit, checked: int, request: Request, *, told_apart: bool) -> Outcome:
@@ -343,7 +336,6 @@ def _damaged(table: OneSided, fit: Fit, checked: int, request: Request, *, told_
         changed = recurrence.settle(right, int(bad[0]), fit.rule)
         wrong = np.flatnonzero((changed > 0) & (fails > 0))
         inherited = np.flatnonzero((changed > 0) & (fails == 0))
-    counts = np.bincount(largest[largest > 0])
     return Outcome(
         table.positions,
         checked,
@@ -351,7 +343,7 @@ def _damaged(table: OneSided, fit: Fit, checked: int, request: Request, *, told_
         wrong=len(wrong) if told_apart else None,
         inherited=len(inherited),
         largest=float(largest.max()),
-        differences={str(k): int(v) for k, v in enumerate(counts) if v} if len(counts) < 40 else {},
+        differences=_counts(largest) if largest.max() < 39 else {},
         findings=tuple(
             _finding(table, request, int(x), int(fails[x]), fit.rows, right) for x in wrong[:KEPT]
         ),

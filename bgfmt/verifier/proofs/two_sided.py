@@ -275,7 +275,7 @@ def _unpacked(table: TwoSided) -> TwoSided:
     What cannot be read is halved, until 1/256 of the rows and columns is left of it.
     """
     grid = recurrence.PairReader(table)
-    if grid.order is None:
+    if not grid.packed:
         return table
     n, order, lost = grid.n, grid.order, 0
     equities = np.zeros((n, n, grid.columns), np.uint16)

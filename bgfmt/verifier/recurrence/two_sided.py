@@ -53,8 +53,10 @@ class PairReader:
         self.release = table.release or (lambda: None)
         self._fd = -1
         self._offset = 0
-        #: position numbers by place, where rows and columns are walked in another order than that of their numbers
-        self.order: Array | None = getattr(table.equities, "order", None)
+        #: position numbers by place, in another order than their own where the table is packed
+        order = getattr(table.equities, "order", None)
+        self.packed = order is not None
+        self.order: Array = np.arange(self.n) if order is None else order
         array = table.equities
         if isinstance(array, np.ndarray) and array.flags.c_contiguous and array.dtype == np.dtype("<u2"):
             mapped = mapping_of(array)
@@ -66,34 +68,24 @@ class PairReader:
 
     def rows(self, start: int, stop: int) -> Array:
         """Rows at places start..stop-1, (stop - start, n, columns) uint16, columns by position number."""
-        if self.order is not None:
+        if self.packed:
             return np.ascontiguousarray(self.rows_array[self.order[start:stop]], "<u2")
-        if self._fd < 0:
-            rows = np.array(self.rows_array[start:stop], "<u2")
-            self.release()
-            return rows
-        out = np.empty((stop - start, self.n, self.columns), "<u2")
-        self._read(out, start * self.n * self.columns * 2)
-        return out
-
-    def at_once(self) -> int:
-        """Rows that are best made at once, where they are made."""
-        return 1 if self.order is None else UNPACKED_BYTES // (self.n * self.columns * 2)
+        return self.piece(start, stop, 0, self.n).reshape(stop - start, self.n, self.columns)
 
     def piece(self, start: int, stop: int, first: int, last: int) -> Array:
         """Places first..last-1 of rows at start..stop-1: (stop - start, (last - first) * columns) uint16."""
         width = (last - first) * self.columns
-        if self.order is not None:
+        if self.packed:
             made = self.rows_array.piece(np.arange(start, stop), first, last)  # type: ignore[attr-defined]
             return np.asarray(made).reshape(stop - start, width)
-        if last - first == self.n:
-            return self.rows(start, stop).reshape(stop - start, width)
         out = np.empty((stop - start, width), "<u2")
-        for k in range(start, stop):
+        step = stop - start if last - first == self.n else 1
+        for k in range(start, stop, max(1, step)):
+            some = out[k - start : k - start + step]
             if self._fd < 0:
-                out[k - start] = np.asarray(self.rows_array[k])[first:last].reshape(-1)
+                some[:] = np.asarray(self.rows_array[k : k + step])[:, first:last].reshape(some.shape)
             else:
-                self._read(out[k - start], (k * self.n + first) * self.columns * 2)
+                self._read(some, (k * self.n + first) * self.columns * 2)
         if self._fd < 0:
             self.release()
         return out
@@ -102,14 +94,6 @@ class PairReader:
         view = out.reshape(-1).view(np.uint8).data
         if system.read_into(self._fd, view, self._offset + at) < len(view):
             raise OSError("the file became shorter while it was read")
-
-    def numbers(self, places: Array) -> Array:
-        """Position numbers at places."""
-        return places if self.order is None else np.asarray(self.order[places])
-
-    def place(self, number: int) -> int:
-        """The place of a position number."""
-        return number if self.order is None else int((self.order == number).argmax())
 
     def close(self) -> None:
         """Let the file go."""
@@ -184,8 +168,8 @@ def check(
     per_tile = LANES // columns
     parts = bands(table) if only is None else only
     rows_in_all = 2 * sum(end - begin for begin, end in parts)
-    at_once = per_tile * max(1, grid.at_once() // per_tile)
-    zero = grid.place(0)
+    at_once = per_tile * (max(1, UNPACKED_BYTES // (n * columns * 2 * per_tile)) if grid.packed else 1)
+    zero = int((grid.order == 0).argmax())
     local = threading.local()
     lock = threading.Lock()
     done = 0
@@ -215,12 +199,12 @@ def check(
     def judge(part: tuple[int, int, Array, int, int]) -> Pass:
         u, v, expected, begin, end = part
         stored = grid.piece(u, v, begin, end)
-        wanted = expected[u:v] if grid.order is None else expected[grid.order[u:v]]
+        wanted = expected[grid.order[u:v]] if grid.packed else expected[u:v]
         advance((v - u) * (end - begin) // n)
         rows = np.flatnonzero((stored != wanted).any(axis=1))
         off = (stored[rows].astype(np.int64) - wanted[rows]).reshape(len(rows), end - begin, columns)
         which, them = np.nonzero(off.any(axis=2))
-        numbers = grid.numbers(rows[which] + u) * n + grid.numbers(begin + them)
+        numbers = grid.order[rows[which] + u] * n + grid.order[begin + them]
         return Pass.of(0, columns, numbers, off[which, them])
 
     try:
