@@ -123,8 +123,8 @@ def of_equities(table: TwoSided, threads: int | None, truth: Array | None = None
     return out
 
 
-def place(table: TwoSided, number: int) -> dict[str, Any]:
-    """Position number and chequers of a pair."""
+def place(table: TwoSided | OfRolls, number: int) -> dict[str, Any]:
+    """Position number and chequers of an entry."""
     return {"position_number": number, "position": str(table.asked(number))}
 
 
@@ -158,10 +158,7 @@ def of_rolls(table: OfRolls, threads: int | None) -> dict[str, Any]:
         "mean_error_of_the_mean": float(off.mean()),
         "too_low": int((off < -NEAR).sum()),
         "too_high": int((off > NEAR).sum()),
-        "worst": [
-            {"error": float(off[x]), "position_number": int(x), "position": str(table.asked(int(x)))}
-            for x in top
-        ],
+        "worst": [{"error": float(off[x]), **place(table, int(x))} for x in top],
     }
     small = min(SMALL, table.chequers)
     if board.count(table.points, small) <= MOST_RATIONAL:

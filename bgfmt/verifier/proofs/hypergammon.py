@@ -22,7 +22,7 @@ from bgfmt.verifier.findings import KEPT, Cause, Finding, Likely, Outcome, Rule
 from bgfmt.verifier.proofs import KnownRecipe, Progress, Proof, Request
 from bgfmt.verifier.proofs.hypergammon_states import Search, tell
 from bgfmt.verifier.recurrence import hypergammon as recurrence
-from bgfmt.verifier.recurrence.hypergammon import PLACES
+from bgfmt.verifier.recurrence.kernels_hypergammon import OVER, PLACES
 from bgfmt.verifier.recurrence.plays import Array
 
 FIELDS = (
@@ -115,7 +115,7 @@ class Check:
         for step in recurrence.steps(
             self.iteration, which, slack=2 * self.limit, progress=self.work.progress
         ):
-            off, idle = np.nan_to_num(step.off, nan=np.inf), step.kinds <= recurrence.OVER
+            off, idle = np.nan_to_num(step.off, nan=np.inf), step.kinds <= OVER
             wrong = (off > self.limit) | self._misfit(step.which, step.right, idle)
             largest = max(largest, float(off[wrong | (not self.exact)].max(initial=0)))
             sizes.append(off[~idle])

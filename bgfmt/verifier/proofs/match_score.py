@@ -18,7 +18,7 @@ from bgfmt.tables.match_score import Results, ScoreFacts
 from bgfmt.verifier.findings import Finding, Outcome, Rule
 from bgfmt.verifier.proofs import KnownRecipe, Progress, Proof, Request
 from bgfmt.verifier.proofs.bits import prove_pairs
-from bgfmt.verifier.recurrence.plays import Array, pips
+from bgfmt.verifier.recurrence.plays import Array
 
 LAST_BITS = 1e-6
 EVEN = 1e-12  # by which the chances of both players may fail to make 1 where the players are alike
@@ -37,8 +37,6 @@ class MatchScoreProof(Proof[MatchScore]):
     )
 
     def prove(self, table: MatchScore, request: Request) -> Outcome:
-        depth, n = pips(table.points, table.chequers), table.positions
-
         def finding(number: int, stored: Array, right: Array) -> Finding:
             """An entry, with the first of its columns that is not what follows."""
             bits = np.dtype(f"i{stored.dtype.itemsize}")
@@ -46,10 +44,7 @@ class MatchScoreProof(Proof[MatchScore]):
             at, name = ("balance", column), table.names[column]
             return request.entry(table, number, stored[column], right[column], name, at)
 
-        outcome = prove_pairs(
-            table, request, "exact" if table.exact else "match", LAST_BITS, finding,
-            lambda numbers: depth[numbers // n] + depth[numbers % n],
-        )  # fmt: skip
+        outcome = prove_pairs(table, request, "exact" if table.exact else "match", LAST_BITS, finding)
         given = {} if _shipped(table.score) else {"given": table.score.met}
         return replace(outcome, facts={**outcome.facts, **given})
 

@@ -196,13 +196,9 @@ def _rounded(table: OneSided, request: Request) -> Outcome:
             continue  # damage must not pass for somebody's rounding
         if best is not None and (few or which is None) and not _worth_a_try(own, rule, best, few, request):
             continue
-        fails, largest = recurrence.check(
-            own,
-            rule,
-            which=which,
-            threads=request.threads,
-            progress=request.progress if best is None else None,
-        )
+        how: dict[str, Any] = {"which": which, "threads": request.threads}
+        progress = request.progress if best is None else None
+        fails, largest = recurrence.check(own, rule, **how, progress=progress)
         fit = Fit(name, rule, own, fails, largest)
         if fit.failing == 0 and rule.halves and (best is not None and not _generated(table)):
             return Outcome(
@@ -332,7 +328,7 @@ def _damaged(table: OneSided, fit: Fit, checked: int, request: Request, *, told_
     wrong, inherited, right = bad, np.zeros(0, np.int64), None
     told_apart = told_apart and not fit.rule.halves
     if told_apart:
-        right = fit.rows.copy()
+        right = replace(fit.rows, bearoff=fit.rows.bearoff.copy(), gammon=fit.rows.gammon.copy())
         changed = recurrence.settle(right, int(bad[0]), fit.rule)
         wrong = np.flatnonzero((changed > 0) & (fails > 0))
         inherited = np.flatnonzero((changed > 0) & (fails == 0))

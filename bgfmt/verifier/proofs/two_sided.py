@@ -252,7 +252,8 @@ def _with_contact(table: TwoSided, request: Request, found: recurrence.Pass) -> 
     if len(found.numbers) < found.failing:  # too many to tell which are in contact
         return found
     passed = found.numbers[~contact.Contact(table.points, table.chequers).among(found.numbers)]
-    apart = contact.differences(table, passed)
+    stored = np.asarray(table.equities[np.divmod(passed, table.positions)]).astype(np.int64)
+    apart = stored.reshape(len(passed), off.shape[1]) - contact.expected_at(table, passed)
     every = np.concatenate([numbers, passed])
     return recurrence.Pass.of(found.entries, off.shape[1], every, np.concatenate([off, apart]))
 

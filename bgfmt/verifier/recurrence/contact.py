@@ -72,13 +72,6 @@ def check(table: TwoSided, threads: int = 1) -> tuple[Array, Array]:
     return np.concatenate([f[0] for f in found]), np.concatenate([f[1] for f in found])
 
 
-def differences(table: TwoSided, numbers: Array) -> Array:
-    """(m, columns) int64: the entries `numbers` of any two-sided table as stored, less what the rule gives."""
-    us, them = np.divmod(numbers, table.positions)
-    stored = np.asarray(table.equities[us, them]).reshape(len(numbers), table.equities.shape[2])
-    return stored.astype(np.int64) - expected_at(table, numbers)
-
-
 def expected_at(table: TwoSided, numbers: Array) -> Array:
     """(m, columns) int64: what the rule gives for the entries `numbers` of any two-sided table."""
     if table.points <= PLAIN_POINTS:

@@ -16,6 +16,7 @@ import numpy as np
 
 from bgfmt.game import board
 from bgfmt.verifier.recurrence import kernels_hypergammon as kernels
+from bgfmt.verifier.recurrence.kernels_hypergammon import CONTACT, ILLEGAL, OVER, PLACES, RACE
 from bgfmt.verifier.recurrence.plays import Array, Progress
 
 WHOLE = 16777215
@@ -25,13 +26,6 @@ SOME = 64  # rows made at once
 SETTLING = 200  # steps after which records settle in any case
 APART = 20  # times the limit by which what is wrong in itself differs, where anything does
 WHILE = 1 << 17  # records compared at once
-ILLEGAL, OVER, CONTACT, RACE, PLACES = (
-    kernels.ILLEGAL,
-    kernels.OVER,
-    kernels.CONTACT,
-    kernels.RACE,
-    kernels.PLACES,
-)
 NO_BLOT = 31  # a landing that no play reaches
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -88,21 +88,13 @@ class Distributions:
             out[:, 0] = (out[:, 0] << np.uint64(LABEL_BITS)) | labels
         return out, labels
 
-    def copy(self) -> Distributions:
-        """Rows that may be changed."""
-        return replace(self, bearoff=self.bearoff.copy(), gammon=self.gammon.copy())
-
     def gammon_rows(self) -> Array:
         """The gammon part of all positions as distributions, (n, 32) uint16."""
         out = np.zeros((len(self.bearoff), ROLLS), np.uint16)
         out[:, 0] = WHOLE
         if len(self.gammon):
             full = self.gammon
-            if self.race:
-                full = (
-                    np.concatenate([np.full((len(full), 1), WHOLE, np.uint16), full[:, :-1]], axis=1) - full
-                )
-            out[self.first_full :] = full
+            out[self.first_full :] = np.insert(full, 0, WHOLE, 1)[:, :-1] - full if self.race else full
         return out
 
 

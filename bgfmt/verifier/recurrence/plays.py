@@ -62,9 +62,7 @@ class Space(NamedTuple):
     plays of a roll, in order. best : [roll, 0] the play that is chosen, [roll, 1] the play that saves the gammon.
     """
 
-    points: int
-    terms: Array
-    steps: Array
+    numbering: Numbering
     boards: Array
     numbers: Array
     found: Array
@@ -77,9 +75,7 @@ def workspace(numbering: Numbering) -> Space:
     """Working space of one thread."""
     slots = 6 * numbering.points + 3
     return Space(
-        numbering.points,
-        numbering.terms,
-        numbering.steps,
+        numbering,
         np.zeros((slots, 3, numbering.points + 1), np.int64),
         np.zeros(slots, np.int64),
         np.zeros(slots, np.int64),
@@ -143,9 +139,9 @@ def landing(i: int, die: int, top: int) -> int:
 def begin(space: Space, x: int) -> None:
     """Take up position x: its own board, and those after one chequer has moved with one die."""
     points, steps, boards, numbers, found = (
-        space.points, space.steps, space.boards, space.numbers, space.found
+        space.numbering.points, space.numbering.steps, space.boards, space.numbers, space.found
     )  # fmt: skip
-    unrank(x, points, space.terms, boards[0, 0])
+    unrank(x, points, space.numbering.terms, boards[0, 0])
     numbers[0] = x
     move(steps, boards, numbers, found, 0, 0, 0, 0)  # surveys the board, which it leaves as it is
     for a in range(6):
@@ -180,7 +176,13 @@ def last_moves(
 @njit()
 def double_moves(space: Space, board: int, die: int, highest: int, count: int) -> int:
     """Append to `out` the numbers after three more moves of a double, whose sources never rise."""
-    steps, boards, numbers, found, out = space.steps, space.boards, space.numbers, space.found, space.out
+    steps, boards, numbers, found, out = (
+        space.numbering.steps,
+        space.boards,
+        space.numbers,
+        space.found,
+        space.out,
+    )
     two = len(numbers) - 2
     if numbers[board] == 0:
         out[count] = 0
@@ -211,26 +213,18 @@ def roll_plays(space: Space, a: int, b: int, orders: int) -> int:
 
     orders : 1 where playing the smaller die first meets nothing new.
     """
-    count, points = 0, space.points
+    count, points = 0, space.numbering.points
+    boards, numbers, found, out = space.boards, space.numbers, space.found, space.out
     for order in range(1 if a == b else orders):
-        first, second = (b, a) if order else (a, b)
-        for q in range(space.found[0]):
+        first, die = (b, a + 1) if order else (a, b + 1)
+        for q in range(found[0]):
             board = 1 + points * first + q
-            if space.numbers[board] < 0:
+            if numbers[board] < 0:
                 continue
             if a == b:
-                count = double_moves(space, board, a + 1, space.boards[0, 2, q], count)
+                count = double_moves(space, board, die, boards[0, 2, q], count)
             else:
-                count = last_moves(
-                    space.boards,
-                    space.numbers[board],
-                    space.found[board],
-                    board,
-                    second + 1,
-                    points,
-                    space.out,
-                    count,
-                )
+                count = last_moves(boards, numbers[board], found[board], board, die, points, out, count)
     return count
 
 
@@ -252,7 +246,7 @@ def best_plays(space: Space, x: int, keys: Array, both: bool) -> None:
     """best[roll, 0] (and 1 where `both`): the first play of least keys[:, 0] (keys[:, 1]) of each roll of x > 0."""
     begin(space, x)
     # with two chequers outside the home board neither order can bear off, and the second meets nothing new
-    outside = space.boards[0, 0, space.points - HOME] if space.points > HOME else 0
+    outside = space.boards[0, 0, space.numbering.points - HOME] if space.numbering.points > HOME else 0
     orders = 1 if outside >= 2 else 2
     roll = 0
     for a in range(6):
@@ -286,9 +280,7 @@ def successors(numbering: Numbering, n: int) -> Any:
             for b in range(a + 1):
                 count = roll_plays(space, a, b, 2)
                 if used + count > len(results):
-                    larger = np.empty(2 * len(results) + count, np.int32)
-                    larger[:used] = results[:used]
-                    results = larger
+                    results = np.append(results, np.empty(len(results) + count, np.int32))
                 mark = np.int32(roll % 2147483647)
                 for q in range(count):
                     if seen[out[q]] != mark:
