@@ -100,12 +100,11 @@ def opened(
     guard : files named are read rather than mapped, so that no one who cuts them short ends this process.
     """
     from bgfmt.analysis import library
-    from bgfmt.cli.options import reading
 
     if (described or part) and not paths:
         raise click.UsageError("which file is meant? name the database")
     databases = (
-        library.named(paths, part=part or 0, guard=guard, **reading(described))
+        library.named(paths, part=part or 0, guard=guard, format=described)
         if paths
         else library.standing()
     )

@@ -72,11 +72,9 @@ def convert(
         if key in TAKEN:  # or it would pass for an argument of `bgfmt.convert` itself
             raise click.UsageError(f"-O {item}: {key!r} is no option of a format")
         chosen[key] = _value(value.strip()) if equals else True
-    reading = options.reading(described)
-    how |= {"format": reading.pop("format", None), "described": reading}
     began = time.monotonic()
     with Progress("converting", "B", quiet=quiet) as progress:
-        lost = bgfmt.convert(source, destination, progress=progress, **how, **chosen)
+        lost = bgfmt.convert(source, destination, progress=progress, format=described, **how, **chosen)
     for line in lost:
         say(f"lost: {line}", err=True)
     if as_json:
@@ -86,8 +84,6 @@ def convert(
 
 
 def _value(text: str) -> bool | int | str:
-    if text.lower() in options.TRUE - {"1"}:
-        return True
-    if text.lower() in options.FALSE - {"0"}:
-        return False
-    return int(text) if text.lstrip("-").isdigit() else text
+    from bgfmt.files.database import WORDS
+
+    return int(text) if text.lstrip("-").isdigit() else WORDS.get(text.lower() or "yes", text)

@@ -17,9 +17,6 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-TRUE = {"1", "yes", "true", "on", ""}
-FALSE = {"0", "no", "false", "off"}
-
 #: options of formats that have switches of their own, for yes and for no; of the others one types -O NAME=VALUE
 SWITCHES = {
     "compressed": ("--compress", "--no-compress"),
@@ -84,30 +81,6 @@ def plain(_: click.Context, option: click.Parameter, value: Any) -> Any:
         if not re.fullmatch(r"[!-~]+", name):
             raise click.BadParameter(f"{name!r} is no name or address", param=option)
     return value
-
-
-def reading(described: str | None) -> dict[str, Any]:
-    """Keyword arguments of `bgfmt.open` for an `--as` value, such as gnubg-os:points=3,compressed=no."""
-    if not described:
-        return {}
-    name, _, rest = described.partition(":")
-    out: dict[str, Any] = {"format": name}
-    for item in filter(None, rest.split(",")):
-        key, _, value = item.partition("=")
-        out[key.strip()] = truth_or_number(value.strip(), item)
-    return out
-
-
-def truth_or_number(value: str, item: str) -> bool | int:
-    """A value typed on the command line as a number or as yes/no; bare names count as yes."""
-    if value.lower() in TRUE - {"1"}:
-        return True
-    if value.lower() in FALSE - {"0"}:
-        return False
-    try:
-        return int(value)
-    except ValueError:
-        raise click.UsageError(f"{item!r}: expected a number, yes or no") from None
 
 
 def origin(db: Database) -> dict[str, Any]:
@@ -190,7 +163,7 @@ def each_line(answer: Callable[[str], Any]) -> int:
             failed = 1
             found = {"asked": text, "error": as_error(error)}
         for one in found if isinstance(found, list) else [found]:
-            click.echo(json.dumps(one, default=_plain, ensure_ascii=False))
+            echo_json(one, indent=None)
     return failed
 
 

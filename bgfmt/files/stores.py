@@ -115,7 +115,7 @@ def fill_store(
 ) -> StoreReport:
     """Make a table in the store `path`, and a file of it; other arguments and errors as `bgfmt.solve` has them.
 
-    layers : solve by layers where memory allows, by tiles otherwise.
+    layers : solve by layers where the store is new and memory allows, by tiles otherwise.
     """
     known = _known(solver, path, resume)
     count = thread_count(threads)
@@ -138,7 +138,7 @@ def fill_store(
         planned, free = solver.plan(), available_memory()
         output, name = (0, Path(path)) if file is None else (planned.output, Path(file.path))
         check_disk(output, name, left, Path(path))
-        layers = layers and (free is None or planned.memory <= free)
+        layers = layers and known is None and (free is None or planned.memory <= free)
         if not layers:
             plan = plan_stored(solver, workers=team.workers, memory=memory, grid=grid)
             if team.threads:

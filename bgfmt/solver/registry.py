@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from functools import cache
-from importlib.metadata import EntryPoint, entry_points
 from typing import Any, ClassVar
 
 import numpy as np
@@ -24,6 +22,7 @@ from bgfmt.solver.recipe import recipe as find_recipe
 from bgfmt.solver.waves import Progress
 from bgfmt.solver.workers import Workers
 from bgfmt.tables import KINDS, Table
+from bgfmt.tables.registry import doors
 
 GROUP = "bgfmt.solvers"
 
@@ -140,16 +139,12 @@ def check_size(what: str, most_points: int, points: int, chequers: int) -> None:
         )
 
 
-@cache
-def _entries() -> dict[str, EntryPoint]:
-    return {entry.name: entry for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name)}
-
-
 def get(name: str) -> type[Solver] | Callable[..., object]:
     """The solver of that name; SolverError names all where there is none."""
-    if name not in _entries():
-        raise SolverError(f"no solver of {name!r} tables; there are {', '.join(_entries())}")
-    return _entries()[name].load()  # type: ignore[no-any-return]
+    solvers = doors(GROUP)
+    if name not in solvers:
+        raise SolverError(f"no solver of {name!r} tables; there are {', '.join(sorted(solvers))}")
+    return solvers[name].load()  # type: ignore[no-any-return]
 
 
 def solver_of(name: str, points: int, chequers: int, **options: Any) -> Solver:

@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed, wait
 from contextlib import AbstractContextManager, nullcontext
-from importlib.metadata import entry_points
 from typing import Any, Protocol, Self, TypeVar
 
 from bgfmt.errors import CapabilityError
 from bgfmt.solver.machine import thread_count
+from bgfmt.tables.registry import doors
 
 K = TypeVar("K")
 R = TypeVar("R")
@@ -139,12 +139,12 @@ def workers_count(address: str) -> int | None:
 
 
 def _workers_for(address: str) -> Any:
-    workers = _door("bgfmt.workers", address.partition(":")[0])
-    if workers is None:
+    door = doors("bgfmt.workers").get(address.partition(":")[0])
+    if door is None:
         raise CapabilityError(
             f"{address!r}: a cluster is local:N or the address of a scheduler, tcp://host:port"
         )
-    return workers
+    return door.load()
 
 
 def device_named(name: str) -> Any:
@@ -152,12 +152,7 @@ def device_named(name: str) -> Any:
 
     CapabilityError for a device that no extra knows.
     """
-    device = _door("bgfmt.devices", name)
-    if device is None:
+    door = doors("bgfmt.devices").get(name)
+    if door is None:
         raise CapabilityError(f"no device is called {name!r}")
-    return device
-
-
-def _door(group: str, name: str) -> Any:
-    """What the entry point of that name loads, None where there is none."""
-    return next((entry.load() for entry in entry_points(group=group, name=name)), None)
+    return door.load()

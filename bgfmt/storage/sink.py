@@ -8,13 +8,15 @@ import threading
 import zlib
 from collections import deque
 from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bgfmt.storage import system
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future, ThreadPoolExecutor
 
 Data = bytes | bytearray | memoryview | NDArray[Any]
 MOST_RUNS = 1000
@@ -99,6 +101,8 @@ class FileSink(Sink):
             self._put(offset, view)
             return
         if self._writer is None:
+            from concurrent.futures import ThreadPoolExecutor  # here, since readers of tables need none
+
             self._writer, self._disk = ThreadPoolExecutor(1), ThreadPoolExecutor(1)
         while len(self._jobs) >= self._BEHIND:
             self._await(self._jobs.popleft())

@@ -23,16 +23,18 @@ from collections.abc import Callable, Sequence
 from itertools import accumulate
 from pathlib import Path
 from threading import Lock
-from typing import Any, BinaryIO, Protocol, Self, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, Protocol, Self, cast
 
 import numpy as np
-from construct import Construct, ConstructError, Container
 from numpy.typing import NDArray
 
 from bgfmt.errors import CapabilityError, ClosedError, HeaderError, TruncatedError
 from bgfmt.storage import system
 from bgfmt.storage.system import PathLike
 from bgfmt.tables.rows import LazyRows, PairRows, Rows
+
+if TYPE_CHECKING:
+    from construct import Construct, Container
 
 Piece = bytes | bytearray | memoryview
 _KINDS = {
@@ -135,6 +137,8 @@ class Source(Protocol):
 
     def header(self, layout: Construct, size: int, offset: int = 0) -> Container[Any]:
         """Parse `size` header bytes by a construct layout; HeaderError names the field that does not fit."""
+        from construct import ConstructError  # here, for the most common formats have no such layout
+
         data = self.bytes(offset, size, "header")
         try:
             return layout.parse(data)
@@ -230,8 +234,10 @@ def length_of(shape: tuple[int, ...]) -> int:
 
 def _place(layout: Construct, field: str) -> int:
     """Bytes before a field of a layout of fixed sizes; 0 where that cannot be told."""
+    from construct import SizeofError
+
     at = 0
-    with contextlib.suppress(ConstructError):
+    with contextlib.suppress(SizeofError):
         for part in getattr(layout, "subcons", ()):
             if part.name == field:
                 return at
@@ -286,7 +292,6 @@ class LocalCopy(MappedSource):
 
 # ---- sources that are asked for ranges of bytes
 
-AT_ONCE = 16 << 20  # arrays of at most this many bytes are read whole
 NEAR = 1 << 12  # records that lie this close are read together
 #: of addresses on the network, see `bgfmt.storage.remote.open_url`
 REMOTE_OPTIONS = frozenset({"page_bytes", "cache_pages", "whole_bytes", "timeout", "retries", "headers"})
@@ -323,9 +328,10 @@ def open_source(path: PathLike | BinaryIO, *, guard: bool = False, **options: An
 class RangeSource(Source):
     """Bytes that come by asking for a range: `read(offset, size)` returns them, fewer only at the end.
 
-    The seam for byte ranges over a network; `GuardedSource` and `FolderSource` are two more. Arrays of up to 16 MB
-    are read at once, larger ones become rows on demand.
+    The seam for byte ranges over a network; `GuardedSource` and `FolderSource` are two more.
     """
+
+    at_once = 16 << 20  # bytes up to which an array is read whole; a larger one becomes rows on demand
 
     def __init__(
         self, name: str, size: int, read: Callable[[int, int], bytes], path: Path | None = None
@@ -355,7 +361,7 @@ class RangeSource(Source):
         if length == 0:
             return np.zeros(shape, kind)
         rows = RangeRows(self, kind, shape, offset)
-        return np.asarray(rows) if length * kind.itemsize <= AT_ONCE else cast(NDArray[Any], rows)
+        return np.asarray(rows) if length * kind.itemsize <= self.at_once else cast(NDArray[Any], rows)
 
     def pick(self, offset: int, width: int, numbers: NDArray[np.int64]) -> NDArray[np.uint8]:
         """Records of `width` bytes from `offset` on by number, (N, width), in the order asked."""

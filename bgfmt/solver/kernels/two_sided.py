@@ -77,24 +77,3 @@ def settle(made: Any, us: Any, ts: Any, starts: Any, numbers: Any, out: Any) -> 
             for x in range(width):
                 row[numbers[low + x]] = made[place + x]
             place += width
-
-
-@njit()
-def refill(stored: Any, first: int, place: int, starts: Any, lines: Lines, target: Any) -> None:
-    """Turned values of stored records again, as `squares` has put them into `lines`.
-
-    stored (m, places * columns) uint16, of sides from place `first` on against places from `place` on.
-    """
-    records = lines.records
-    columns = lines.numbers.shape[1] // records.shape[1]
-    run = np.empty(stored.shape[1], np.int16)
-    whole = run.view(records.dtype)
-    block = np.searchsorted(starts, first, side="right") - 1
-    for x in range(stored.shape[0]):
-        while first + x >= starts[block + 1]:
-            block += 1
-        vectors.turned(stored[x], columns, run)
-        line = target[0] + block * target[1] + place
-        lane = first + x - starts[block]
-        for j in range(whole.size):
-            records[line + j, lane] = whole[j]
