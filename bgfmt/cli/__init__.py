@@ -84,9 +84,8 @@ def cli() -> None:
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line and end the process; every error becomes one line on stderr and an exit code."""
-    warnings.simplefilter(
-        "ignore", RuntimeWarning
-    )  # NumPy's, of values in a damaged file that are not numbers
+    # NumPy's warnings, of values in a damaged file that are not numbers
+    warnings.simplefilter("ignore", RuntimeWarning)
     gc.set_threshold(100_000, 20, 50)  # imports make many objects that stay: to search them often takes long
     sys.unraisablehook = _interrupt_again
     try:
@@ -94,9 +93,8 @@ def main(arguments: list[str] | None = None) -> None:
     except KeyboardInterrupt:  # a second one, while the first was reported
         code = 130
     with suppress(ValueError):  # not in the main thread
-        signal.signal(
-            signal.SIGINT, signal.SIG_IGN
-        )  # the work is done; nothing may interrupt Python's own exit
+        # the work is done; nothing may interrupt Python's own exit
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
     if code == 130:
         os._exit(code)  # Python itself may end by the signal, without an exit code
     gc.freeze()  # Python's exit need not search the objects of Numba and NumPy for what it could free

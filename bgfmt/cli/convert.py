@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import time
+from inspect import signature
 from typing import Any
 
 import click
 
 from bgfmt.cli import options
 from bgfmt.cli.terminal import Progress, echo_made, say
-
-#: names of arguments of `bgfmt.convert`, which have switches of their own or none
-TAKEN = {"source", "destination", "to", "points", "chequers", "lossy", "force", "format", "part", "described"}
-TAKEN |= {"progress"}
 
 
 @click.command()
@@ -69,7 +66,9 @@ def convert(
     for item in more:
         name, equals, value = item.partition("=")
         key = name.strip().replace("-", "_")
-        if key in TAKEN:  # or it would pass for an argument of `bgfmt.convert` itself
+        if (
+            key in signature(bgfmt.convert).parameters
+        ):  # or it would pass for an argument of `bgfmt.convert` itself
             raise click.UsageError(f"-O {item}: {key!r} is no option of a format")
         chosen[key] = _value(value.strip()) if equals else True
     began = time.monotonic()

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import click
 
 if TYPE_CHECKING:
-    from bgfmt.solver.plan import Plan
+    from bgfmt.solver.machine import Plan
 
 PATIENCE = 0.5  # seconds of work before its progress is shown
 LABEL = re.compile(r" *\S+( \S+)? {2,}")  # with which the text of a line begins

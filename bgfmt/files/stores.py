@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,18 +64,11 @@ class StoreReport:
         self.kernels += tile.kernels
 
 
-@dataclass(frozen=True)
-class StoredPlan:
-    """What a solve through a store takes, in bytes: `memory` of a worker, the store, the output, what is moved."""
+class StoredPlan(NamedTuple):
+    """The tiles of a solve through a store, and the bytes of memory that a worker takes."""
 
     grid: TileGrid
-    workers: int
     memory: int
-    store: int
-    output: int
-    read: int
-    written: int
-    tiles: int
 
 
 def plan_stored(
@@ -85,7 +78,7 @@ def plan_stored(
 
     SolverError where that is too little.
     """
-    ((n, _, columns), _), *_ = solver.arrays().values()
+    ((_, _, columns), _), *_ = solver.arrays().values()
     points, chequers = solver.points, solver.chequers
     base = WORK_BYTES + plays_bytes(points, chequers)
     left = (WORKER_BYTES if memory is None else memory) - base
@@ -94,9 +87,7 @@ def plan_stored(
     if memory is not None and needed > memory:
         what = f"two-sided {points}x{chequers}"
         raise SolverError(f"{what} needs {needed / 1e9:.2f} GB a worker, not {memory / 1e9:.2f} GB")
-    read, written = grid.moved
-    output = n**2 * columns * 2 + 40
-    return StoredPlan(grid, workers, needed, written, output, read, written, len(grid.tiles()))
+    return StoredPlan(grid, needed)
 
 
 def fill_store(
@@ -360,7 +351,7 @@ class Merge:
         placed = room("placed", (past - first, n), self.record.type)
         space = room("chunk", (c * c * self.record.itemsize + SUM + 1,), np.uint8)
         for b in range(-(-n // c)):
-            square = self.store.get(MAIN, (a, b, 0), self.record, (c, c), space)
+            square, _ = self.store.get(MAIN, (a, b, 0), self.record, (c, c), space)
             placed[:, b * c : (b + 1) * c] = square[low : low + past - first, : n - b * c]
         line = room("line", (n,), self.record.type)
         for number, row in zip(order[first:past], placed, strict=True):

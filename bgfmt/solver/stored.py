@@ -24,7 +24,7 @@ from bgfmt.errors import FormatError
 from bgfmt.game import board
 from bgfmt.game.results import WEIGHTS
 from bgfmt.solver.layers import PipOrder, Pool, pip_order
-from bgfmt.solver.plan import results_a_position
+from bgfmt.solver.machine import results_a_position
 from bgfmt.solver.tiles import Strip, Tile, TileGrid
 from bgfmt.solver.two_sided import Pairs, Squares, done_after, record_type
 from bgfmt.solver.workers import Workers, device_named
@@ -87,7 +87,7 @@ class Hands:
 
     def lay(self, stored: Any, near: Any, side: int, at: int) -> None:
         """Lay stored records (sides, places * columns), turned, into `near` from `side` and place `at` on."""
-        from bgfmt.solver.kernels import tiles as kernels
+        from bgfmt.solver.kernels import two_sided as kernels
 
         if stored.size:
             run = room("run", (kernels.RUN * self.columns,), np.int16)
@@ -99,7 +99,7 @@ class Hands:
 
     def best(self, pairs: Strips) -> None:
         """Make records."""
-        from bgfmt.solver.kernels import tiles as kernels
+        from bgfmt.solver.kernels import two_sided as kernels
 
         order, block = self.order, self.block
         us, near, window, low, out, row, place, sides = pairs
@@ -249,7 +249,7 @@ class TileMaking:
         for row, column in grid.chunks_of(strip):
             rows = (row * c - low, min(high, (row + 1) * c) - low)
             last = min(strip.high, (column + 1) * c)
-            found = self.store.get(self.making.array, (row, column, 0), "<u2", (c, c * k), space)
+            found, _ = self.store.get(self.making.array, (row, column, 0), "<u2", (c, c * k), space)
             yield column * c, rows, found[: rows[1] - rows[0], : (last - column * c) * k]
 
     def _write(self, group: int, low: int, high: int, made: Array) -> None:
@@ -258,7 +258,7 @@ class TileMaking:
         c, k = grid.chunk, grid.columns
         begin = grid.group(group)[0]
         whole = room("whole", (c, c * k), np.uint16)
-        for row, column in grid.chunks_of(Strip(group, low, high, 0)):
+        for row, column in grid.chunks_of(Strip(group, low, high)):
             part = made[
                 row * c - begin : (row + 1) * c - begin, (column * c - low) * k : ((column + 1) * c - low) * k
             ]

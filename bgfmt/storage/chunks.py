@@ -205,22 +205,11 @@ class ChunkStore:
         dtype: Any,
         shape: tuple[int, ...],
         room: Array | None = None,
-    ) -> Array:
-        """A chunk, held against its checksum; CorruptError or TruncatedError where it is not what was stored.
+    ) -> tuple[Array, int]:
+        """A chunk and its checksum; CorruptError or TruncatedError where it is not what was stored.
 
         It lies in `room`, of as many uint8 as the stored chunk has and one more, or in memory of its own.
         """
-        return self.checked(array, place, dtype, shape, room)[0]
-
-    def checked(
-        self,
-        array: str,
-        place: tuple[int, ...],
-        dtype: Any,
-        shape: tuple[int, ...],
-        room: Array | None = None,
-    ) -> tuple[Array, int]:
-        """A chunk and its checksum; as `get`."""
         key = self.key(array, place)
         name = f"{self.name}/{key}"
         size = int(np.prod(shape)) * np.dtype(dtype).itemsize

@@ -82,7 +82,7 @@ class Draft:
 
     def __init__(self, target: Path) -> None:
         self.target, self.folder = target, target.parent
-        self._prefix = f".bgfmt-{zlib.crc32(os.fsencode(target.name)):08x}-"
+        self._prefix = _prefix(target)
         self.beside: Path | None = None
         self.fd = -1
         if hasattr(os, "O_TMPFILE") and hasattr(os, "link") and os.path.isdir("/proc/self/fd"):
@@ -184,6 +184,10 @@ def _appeared(name: str) -> OutputExistsError:
     return OutputExistsError(f"{name}: appeared while it was being written")
 
 
+def _prefix(target: Path) -> str:
+    return f".bgfmt-{zlib.crc32(os.fsencode(target.name)):08x}-"
+
+
 # ---- folders
 
 PARTS, OLD = ".parts", ".old"
@@ -236,10 +240,6 @@ def settle(path: PathLike) -> None:
                     os.close(fd)
 
 
-def _prefix(target: Path) -> str:
-    return f".bgfmt-{zlib.crc32(os.fsencode(target.name)):08x}-"
-
-
 def _locked(folder: Path) -> tuple[int, bool]:
     """(descriptor of a folder, or -1; whether nobody else holds its lock)."""
     try:
@@ -261,7 +261,7 @@ def _publish(hidden: Path, target: Path, force: bool) -> None:
         os.rename(target, aside)
     try:
         if os.path.lexists(target):
-            raise OutputExistsError(f"{target}: appeared while it was being written")
+            raise _appeared(os.fspath(target))
         os.rename(hidden, target)
     except BaseException:
         if replaced:

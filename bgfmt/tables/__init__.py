@@ -110,7 +110,7 @@ def __getattr__(name: str) -> Any:
     else:
         from bgfmt.tables.base import KINDS
 
-        kinds = [kind for kind, point in KINDS.points.items() if point.attr == name]
+        kinds = [kind for kind, point in KINDS.points.items() if point.value.endswith(f":{name}")]
         if name not in __all__ or not kinds:
             raise AttributeError(f"module 'bgfmt.tables' has no attribute {name!r}")
         value = KINDS[kinds[0]]

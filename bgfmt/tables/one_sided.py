@@ -17,6 +17,8 @@ from bgfmt.tables.mean_rolls import MeanRolls
 from bgfmt.tables.normal import NormalOneSided
 from bgfmt.tables.rolls import (
     CHANCE_WHOLE,
+    DEVIATION,
+    GAMMON,
     PIPS_PER_ROLL,
     OfRolls,
     OneSideAnswer,
@@ -183,17 +185,9 @@ class OneSided(OfRolls):
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        out = [
-            *rolls_columns(),
-            Column("std_rolls", "rolls", "  sd %7.3f"),
-            *_distribution("bearoff", "  off", self.bearoff.shape[1]),
-        ]
+        out = [*rolls_columns(), DEVIATION, *_distribution("bearoff", "  off", self.bearoff.shape[1])]
         if self.gammon is not None:
-            out += [
-                Column("gammon_mean_rolls", "rolls", "  gammon mean %7.3f"),
-                Column("gammon_std_rolls", "rolls", " sd %7.3f"),
-                *_distribution("gammon", "  first off", self.gammon.shape[1]),
-            ]
+            out += [*GAMMON, *_distribution("gammon", "  first off", self.gammon.shape[1])]
         return tuple(out)
 
     def values(self, numbers: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -27,15 +27,10 @@ class Door(NamedTuple):
     name: str
     value: str
 
-    @property
-    def attr(self) -> str:
-        """The attribute, empty where a module lies behind the door."""
-        return self.value.partition(":")[2]
-
     def load(self) -> Any:
         """What lies behind it; the errors are those of importing it."""
-        module = import_module(self.value.partition(":")[0])
-        return getattr(module, self.attr) if self.attr else module
+        module, _, attribute = self.value.partition(":")
+        return getattr(import_module(module), attribute) if attribute else import_module(module)
 
 
 def doors(group: str) -> dict[str, Door]:
@@ -60,11 +55,6 @@ def _installed() -> dict[str, dict[str, Door]]:
                     group = line.strip("[]")
                 elif equals and not line.startswith(("#", ";")):
                     found[group].setdefault(name, Door(name, value.partition("[")[0].strip()))
-    if "bgfmt" not in files:  # it lies in an archive or the like, which are read the longer way
-        from importlib.metadata import entry_points
-
-        for entry in entry_points():
-            found[entry.group].setdefault(entry.name, Door(entry.name, entry.value))
     return found
 
 

@@ -167,6 +167,13 @@ def rolls_columns() -> list[Column]:
     ]
 
 
+DEVIATION = Column("std_rolls", "rolls", "  sd %7.3f")
+GAMMON = (
+    Column("gammon_mean_rolls", "rolls", "  gammon mean %7.3f"),
+    Column("gammon_std_rolls", "rolls", " sd %7.3f"),
+)
+
+
 def rolls_values(table: OfOneSide, numbers: NDArray[np.int64], mean: Array) -> NDArray[np.float64]:
     """Their values, (m, 4)."""
     counts = board.unrank_array(numbers, table.points)

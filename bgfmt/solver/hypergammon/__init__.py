@@ -25,8 +25,7 @@ from numpy.typing import NDArray
 
 from bgfmt.errors import OutputExistsError, SolverError
 from bgfmt.game import board
-from bgfmt.solver.machine import check_memory, thread_count
-from bgfmt.solver.plan import START_SECONDS, Plan
+from bgfmt.solver.machine import START_SECONDS, Plan, check_memory, thread_count
 from bgfmt.solver.recipe import Recipe
 from bgfmt.solver.registry import Solver
 from bgfmt.storage import check_output
@@ -208,20 +207,16 @@ def sweeps(
 
     Parameters
     ----------
-    recipe
-        ``gnubg`` makes the numbers of gnubg's makehyper; ``exact`` float64 and the rules of backgammon throughout.
-    threshold
-        Sweeps go on while a number changes by more (default 1e-5 under ``gnubg``, as makehyper's, 1e-12 under
+    recipe : ``gnubg`` makes the numbers of makehyper; ``exact`` float64 and the rules of backgammon throughout.
+    threshold : sweeps go on while a number changes by more (default 1e-5 under ``gnubg``, as makehyper's, 1e-12 under
         ``exact``). 0 may never be reached.
-    restart
-        Numbers to begin with: a table, as makehyper's `-r`, or an `Iteration`, which goes on as if never left.
-    most_sweeps
-        Sweeps after which to stop in any case, 1 at least; the result says whether it has converged.
+    restart : numbers to begin with: a table, as makehyper's `-r`, or an `Iteration`, which goes on as if never left.
+    most_sweeps : sweeps after which to stop in any case, 1 at least; the result says whether it has converged.
 
     Raises
     ------
-    SolverError
-        No such number of chequers, recipe or threshold; a restart from another kind of numbers; too little memory.
+    SolverError for another number of chequers, recipe or threshold, a restart from numbers of another kind, and too
+    little memory.
     """
     limit = check_solve(chequers, recipe, threshold)
     if restart is not None and restart.chequers != chequers:

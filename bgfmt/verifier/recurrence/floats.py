@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from bgfmt.game import board
 from bgfmt.jit import njit
+from bgfmt.met.score import CubeState as Cube
 from bgfmt.tables import MatchScore, TwoSided
-from bgfmt.tables.match_score import Cube
 from bgfmt.verifier.recurrence.plays import ROLLS, WEIGHTS, pip_order, plays
 
 Array = NDArray[Any]
