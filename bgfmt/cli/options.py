@@ -26,39 +26,20 @@ SWITCHES = {
 }
 
 
-def json_option(function: F) -> F:
-    """`--json`: answer as JSON."""
-    return click.option("--json", "as_json", is_flag=True, help="Answer as JSON.")(function)
-
-
-def as_option(function: F) -> F:
-    """`--as FORMAT[:KEY=VALUE,...]`: read a file without header, or insist on a format."""
-    text = "Read as FORMAT; for a file without header say what it would have said."
-    return click.option("--as", "described", metavar="FORMAT[:KEY=VALUE,...]", help=text)(function)
-
-
-def part_option(function: F) -> F:
-    """`--part N`: which database of a file that holds several."""
-    return click.option(
-        "--part", type=click.IntRange(0), default=None, help="Which database of the file, 0 first."
-    )(function)
-
-
-def force_option(function: F) -> F:
-    """`--force`: replace an existing output file."""
-    return click.option("--force", is_flag=True, help="Replace an existing output file.")(function)
-
-
-def quiet_option(function: F) -> F:
-    """`--quiet`: no progress, and no word of what was made."""
-    return click.option("--quiet", is_flag=True, help="No progress, no word of what was made.")(function)
-
-
-def threads_option(function: F) -> F:
-    """`--threads N`."""
-    return click.option(
-        "--threads", type=click.IntRange(1, 4096), default=None, help="Threads to use (default: all)."
-    )(function)
+# options of several commands
+json_option = click.option("--json", "as_json", is_flag=True, help="Answer as JSON.")
+force_option = click.option("--force", is_flag=True, help="Replace an existing output file.")
+quiet_option = click.option("--quiet", is_flag=True, help="No progress, no word of what was made.")
+threads_option = click.option(
+    "--threads", type=click.IntRange(1, 4096), help="Threads to use (default: all)."
+)
+part_option = click.option("--part", type=click.IntRange(0), help="Which database of the file, 0 first.")
+as_option = click.option(
+    "--as",
+    "described",
+    metavar="FORMAT[:KEY=VALUE,...]",
+    help="Read as FORMAT; for a file without header say what it would have said.",
+)
 
 
 def address_options(port: int) -> Callable[[F], F]:

@@ -74,11 +74,8 @@ class Database:
         table = self.table
         facts = [self.format.title]
         if table.points:
-            facts += [
-                f"{table.points} points",
-                f"{table.chequers} chequers",
-                f"{table.positions:,} positions",
-            ]
+            facts += [f"{table.points} points", f"{table.chequers} chequers"]
+            facts.append(f"{table.positions:,} positions")
         said = table.facts() | self.format.info(Reading(table, self.extent))
         facts += [name for name in ("cubeful", "gammon", "compressed") if said.get(name)]
         return " · ".join(facts)
@@ -316,12 +313,8 @@ def settle(
 
     name : of a format, perhaps with a description behind it ("gnubg-os:points=3"), or None to find it.
 
-    Raises
-    ------
-    UnknownFormatError
-        Nothing fits; or more than one table does, and its `readings` are listed.
-    CapabilityError
-        A description of a format that has no files without header, or one that no file can have.
+    UnknownFormatError where nothing fits, or more than one table does (its `readings` are listed); CapabilityError
+    for a description of a format that has no files without header, or one that no file can have.
     """
     if name is None:
         if described:

@@ -17,7 +17,7 @@ from typing import Any
 
 from bgfmt.errors import CapabilityError
 from bgfmt.files.database import load
-from bgfmt.files.stores import OutputFile, StoreReport, fill_store, remove
+from bgfmt.files.stores import OutputFile, Progress, StoreReport, fill_store, remove
 from bgfmt.solver import registry
 from bgfmt.solver.machine import check_disk
 from bgfmt.solver.registry import Solver
@@ -25,7 +25,6 @@ from bgfmt.solver.workers import Workers
 from bgfmt.storage import PathLike, check_output
 from bgfmt.storage.mapped import MappedRoom
 
-Progress = Callable[[int, int], None]
 SLACK_BYTES = 150_000_000  # that a process may take before the pages of mapped arrays go
 
 

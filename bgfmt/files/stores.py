@@ -134,9 +134,11 @@ def fill_store(
             plan = plan_stored(solver, workers=team.workers, memory=memory, grid=grid)
             if team.threads:
                 check_memory((team.workers - 1) * grid.memory + plan.memory, "this solve")
-        filling = Filling(
-            path, known or _begun(solver, path, grid), grid, device or "", resume, progress, file
-        )
+        if known is None:
+            sizes = (grid.points, grid.chequers, grid.columns, solver.recipe.name, grid.side, grid.chunk)
+            known = StoreDescription(solver.kind, *sizes)
+            ChunkStore(path).places.write(ROOT, [known.group()])
+        filling = Filling(path, known, grid, device or "", resume, progress, file)
         with contextlib.nullcontext() if file is None else file.opened(filling, thread_count(threads)):
             filling.run(team, layers)
             opened.close()  # workers end while the file is finished
@@ -177,15 +179,6 @@ def _known(solver: Solver, path: str, resume: bool) -> StoreDescription | None:
     if not resume:
         state = "is whole already" if facts.state == "whole" else "holds the finished part of an ended run"
         raise ScratchError(path, "unfinished", f"{state}, and going on from it was not asked for")
-    return facts
-
-
-def _begun(solver: Solver, path: str, grid: TileGrid) -> StoreDescription:
-    """A new store."""
-    facts = StoreDescription(
-        solver.kind, grid.points, grid.chequers, grid.columns, solver.recipe.name, grid.side, grid.chunk
-    )
-    ChunkStore(path).places.write(ROOT, [facts.group()])
     return facts
 
 
@@ -263,11 +256,9 @@ class Filling:
 
 
 class OutputFile:
-    """A file to make of a table that is solved: checked when this object is made, before the work.
+    """A file to make of a table that is solved, checked when this object is made, before the work.
 
-    Raises
-    ------
-    As `bgfmt.solve`, for what is wrong with the path, the format and its options.
+    Errors are those of `bgfmt.solve` for the path, the format and its options.
     """
 
     def __init__(

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from bgfmt.errors import SolverError
 from bgfmt.storage import system
@@ -44,20 +42,17 @@ def check_memory(needed: int, what: str) -> None:
 
 def check_disk(output: int, path: Path, scratch: int, kept: Path) -> None:
     """SolverError when a disk has too little room for what is to be written to it."""
-    needed: dict[int, list[Any]] = defaultdict(lambda: [0, None, []])
-    for size, file, what in ((output, path, "output"), (scratch, kept, "scratch")):
-        folder = file.resolve().parent
-        if size:
-            entry = needed[os.stat(folder).st_dev]
-            entry[0] += size
-            entry[1] = folder
-            entry[2].append(f"{_size(size)} {what}")
-    for total, folder, parts in needed.values():
-        free = shutil.disk_usage(folder).free
+    needs = [(output, path.resolve().parent, "output"), (scratch, kept.resolve().parent, "scratch")]
+    needs = [need for need in needs if need[0]]
+    for _, folder, _ in needs:
+        disk, free = os.stat(folder).st_dev, shutil.disk_usage(folder).free
+        here = [(size, what) for size, other, what in needs if os.stat(other).st_dev == disk]
+        total, parts = (
+            sum(size for size, _ in here),
+            ", ".join(f"{_size(size)} {what}" for size, what in here),
+        )
         if total > free:
-            raise SolverError(
-                f"{folder}: needs {_size(total)} of disk ({', '.join(parts)}), {_size(free)} are free"
-            )
+            raise SolverError(f"{folder}: needs {_size(total)} of disk ({parts}), {_size(free)} are free")
 
 
 def _size(number: float) -> str:

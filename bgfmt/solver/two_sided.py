@@ -116,11 +116,7 @@ class TwoSidedSolver(Solver):
         n, results = int(cuts[-1]), results_a_position(self.points, self.chequers)
         lanes, body = n * n * results * self.columns, n * n * self.columns * 2
         large = n * n > HELD_PAIRS
-        seconds = (
-            START_SECONDS
-            + lanes / LANES / min(2, thread_count(threads))
-            + (body / STORE_RATE if large else 0)
-        )
+        seconds = START_SECONDS + lanes / LANES / min(2, thread_count(threads)) + large * body / STORE_RATE
         needed = Pool(cuts, self.columns).bytes + 4 * n * results + INTERPRETER_BYTES + (0 if large else body)
         return self.in_memory(Plan(what, n * n, seconds, needed, 40 + body, body if large else 0), memory)
 

@@ -21,11 +21,6 @@ K = TypeVar("K")
 R = TypeVar("R")
 
 
-def none(_: Any) -> tuple[Any, ...]:
-    """Tasks that wait for no other."""
-    return ()
-
-
 class Workers(Protocol):
     """Does tasks. A context manager."""
 
@@ -35,7 +30,7 @@ class Workers(Protocol):
     threads: bool = False
 
     def run(
-        self, function: Callable[[K], R], keys: Sequence[K], after: Callable[[K], Iterable[K]] = none
+        self, function: Callable[[K], R], keys: Sequence[K], after: Callable[[K], Iterable[K]] = lambda _: ()
     ) -> Iterator[R]:
         """The results of all tasks as they are done; no task begins before those that `after` names are done.
 
@@ -64,7 +59,7 @@ class ThreadWorkers(Workers):
         self._pool = ThreadPoolExecutor(workers) if workers > 1 else None
 
     def run(
-        self, function: Callable[[K], R], keys: Sequence[K], after: Callable[[K], Iterable[K]] = none
+        self, function: Callable[[K], R], keys: Sequence[K], after: Callable[[K], Iterable[K]] = lambda _: ()
     ) -> Iterator[R]:
         if self._pool is None or len(keys) == 1:
             yield from map(function, keys)
@@ -126,8 +121,6 @@ def workers_at(
 
     announce : called with the address of the cluster's dashboard, if it has one.
 
-    Raises
-    ------
     CapabilityError for an address that no extra knows; MissingExtraError; ClusterError where nothing answers.
     """
     return _workers_for(address)(address, announce)  # type: ignore[no-any-return]

@@ -317,25 +317,22 @@ def create_folder(
     target = Path(path).resolve()
     settle(path)
     _check(path, target, {name for name, _ in files}, force)
-    fds: list[int] = []
-    with new_folder(path, force=force) as hidden:
+    parts: list[FileSink] = []
+    with new_folder(path, force=force) as hidden, contextlib.ExitStack() as opened:
+        with system.said_of(path):
+            for name, size in files:
+                fd = os.open(hidden / name, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
+                opened.callback(os.close, fd)
+                os.ftruncate(fd, size)
+                parts.append(FileSink(fd, os.path.join(path, name)))
+        sink = FolderSink(parts, [size for _, size in files], os.fspath(path))
         try:
-            with system.said_of(path):
-                for name, size in files:
-                    fds.append(os.open(hidden / name, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666))
-                    os.ftruncate(fds[-1], size)
-            parts = [FileSink(fd, os.path.join(path, name)) for fd, (name, _) in zip(fds, files, strict=True)]
-            sink = FolderSink(parts, [size for _, size in files], os.fspath(path))
-            try:
-                yield sink
-            finally:
-                sink.flush()
-            with system.said_of(path):
-                for fd in fds:
-                    os.fsync(fd)
+            yield sink
         finally:
-            for fd in fds:
-                os.close(fd)
+            sink.flush()
+        with system.said_of(path):
+            for part in parts:
+                os.fsync(part.fd)
 
 
 def _check(path: PathLike, target: Path, names: set[str], force: bool) -> None:

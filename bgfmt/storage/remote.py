@@ -62,8 +62,6 @@ def open_url(
         for a format that is not read by range.
     timeout : seconds for one request. retries : further tries after a network failure, 429 or 5xx.
 
-    Raises
-    ------
     NetworkError, RangeNotSupportedError; MissingExtraError without urllib3.
     """
     if page_bytes < 4096 or page_bytes & (page_bytes - 1):
@@ -94,7 +92,6 @@ class RemoteSource(RangeSource):
         self._pool = ThreadPoolExecutor(REQUESTS, thread_name_prefix="bgfmt-fetch")
 
     def facts(self) -> dict[str, Any]:
-        """Requests made and bytes fetched since it was opened."""
         return self._web.facts()
 
     def whole(self) -> Source:
@@ -182,7 +179,6 @@ class WholeRemote(MemorySource):
         self._web = web
 
     def facts(self) -> dict[str, Any]:
-        """Requests made and bytes fetched since it was opened."""
         return self._web.facts()
 
     def close(self) -> None:
@@ -199,7 +195,7 @@ class _Again(Exception):
 
 
 class Web:
-    """Byte ranges of one address, over connections that stay open."""
+    """Byte ranges of one address, its `name`, over connections that stay open."""
 
     def __init__(
         self, url: str, *, timeout: float, retries: int, headers: Mapping[str, str], whole_bytes: int
@@ -210,12 +206,12 @@ class Web:
         self._mark: str | None = None
         self._lock = Lock()
         self._urllib3 = _urllib3()
-        self.url, self.name, own = shorn(url, self._urllib3)
+        self.name, own = shorn(url, self._urllib3)
         self._headers = {"Accept-Encoding": "identity", "User-Agent": "bgfmt", **own, **headers}
         self._pool = self._manager()
 
     def facts(self) -> dict[str, Any]:
-        """Requests made and bytes fetched."""
+        """Requests made and bytes fetched since the file was opened."""
         return {"requests": self.requests, "bytes_fetched": self.bytes_fetched}
 
     def close(self) -> None:
@@ -226,7 +222,7 @@ class Web:
         """Connections, through the proxy that the environment names."""
         from urllib.request import getproxies, proxy_bypass
 
-        parts = urlsplit(self.url)
+        parts = urlsplit(self.name)
         proxy = getproxies().get(parts.scheme)
         options = {"maxsize": REQUESTS, "block": True}
         if proxy and not proxy_bypass(parts.hostname or ""):
@@ -296,7 +292,7 @@ class Web:
         timeout = self._urllib3.Timeout(total=self.timeout)
         try:
             response = self._pool.request(
-                "GET", self.url, headers=headers, preload_content=False, retries=retries, timeout=timeout
+                "GET", self.name, headers=headers, preload_content=False, retries=retries, timeout=timeout
             )
         except self._urllib3.exceptions.HTTPError as error:
             raise _Again(NetworkError(f"{self.name}: {reason(error)}")) from None
@@ -371,8 +367,8 @@ def _urllib3() -> Any:
     return urllib3
 
 
-def shorn(url: str, urllib3: Any) -> tuple[str, str, dict[str, str]]:
-    """The address without user and password, its name in messages, and the header that carries them."""
+def shorn(url: str, urllib3: Any) -> tuple[str, dict[str, str]]:
+    """The address without user and password, and the header that carries them."""
     try:
         parts = urlsplit(url)
         host, port = parts.hostname, parts.port
@@ -383,9 +379,9 @@ def shorn(url: str, urllib3: Any) -> tuple[str, str, dict[str, str]]:
     shown = (f"[{host}]" if ":" in host else host) + (f":{port}" if port is not None else "")
     clean = urlunsplit((parts.scheme.lower(), shown, parts.path or "/", parts.query, ""))
     if parts.username is None:
-        return clean, clean, {}
+        return clean, {}
     user = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
-    return clean, clean, dict(urllib3.make_headers(basic_auth=user))
+    return clean, dict(urllib3.make_headers(basic_auth=user))
 
 
 def mark(response: Any) -> str:

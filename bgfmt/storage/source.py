@@ -21,6 +21,7 @@ import tempfile
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from itertools import accumulate
+from math import prod
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol, Self, cast
@@ -176,7 +177,7 @@ class _Whole(Source):
 
     def array(self, dtype: Any, shape: tuple[int, ...], offset: int, what: str = "table") -> NDArray[Any]:
         kind = np.dtype(dtype)
-        length = length_of(shape)
+        length = prod(shape)
         self.need(offset + length * kind.itemsize, what)
         if length == 0:
             return np.zeros(shape, kind)
@@ -223,13 +224,6 @@ class MemorySource(_Whole):
 
     def __init__(self, data: Piece, name: str = "<bytes>") -> None:
         super().__init__(memoryview(data).toreadonly(), name)
-
-
-def length_of(shape: tuple[int, ...]) -> int:
-    length = 1
-    for axis in shape:
-        length *= axis
-    return length
 
 
 def _place(layout: Construct, field: str) -> int:
@@ -356,7 +350,7 @@ class RangeSource(Source):
 
     def array(self, dtype: Any, shape: tuple[int, ...], offset: int, what: str = "table") -> NDArray[Any]:
         kind = np.dtype(dtype)
-        length = length_of(shape)
+        length = prod(shape)
         self.need(offset + length * kind.itemsize, what)
         if length == 0:
             return np.zeros(shape, kind)
@@ -385,7 +379,7 @@ class RangeRows(PairRows):
     def __init__(
         self, source: RangeSource, dtype: np.dtype[Any], shape: tuple[int, ...], offset: int
     ) -> None:
-        row, record = (length_of(shape[axis:]) * dtype.itemsize for axis in (1, 2))
+        row, record = (prod(shape[axis:]) * dtype.itemsize for axis in (1, 2))
 
         def fetch(start: int, stop: int) -> NDArray[Any]:
             data = source.read(offset + start * row, (stop - start) * row)
@@ -402,7 +396,7 @@ class RangeRows(PairRows):
     @property
     def nbytes(self) -> int:
         """Bytes it takes in the file."""
-        return length_of(self.shape) * self.dtype.itemsize
+        return prod(self.shape) * self.dtype.itemsize
 
     def __getitem__(self, key: Any, /) -> Any:
         """As of an ndarray; some columns of all rows are still on demand."""
@@ -449,14 +443,11 @@ class FolderSource(RangeSource):
         if names is None:
             found = (entry for entry in os.scandir(folder) if entry.is_file() and entry.name[0] != ".")
             names = sorted(entry.name for entry in found)
-        self.files: dict[str, Source] = {}
-        try:
-            for name in names:
-                self.files[name] = open_source(folder / name, guard=guard)
-        except BaseException:
-            for source in self.files.values():
-                source.close()
-            raise
+        with contextlib.ExitStack() as opened:
+            self.files = {
+                name: opened.enter_context(open_source(folder / name, guard=guard)) for name in names
+            }
+            opened.pop_all()
         self._parts = list(self.files.values())
         self._begins = [0, *accumulate(source.size for source in self._parts)]
         super().__init__(os.fspath(path), self._begins[-1], self._join, folder)

@@ -19,6 +19,7 @@ from bgfmt.tables.rolls import (
     CHANCE_WHOLE,
     DEVIATION,
     GAMMON,
+    OF_ROLLS,
     PIPS_PER_ROLL,
     OfRolls,
     OneSideAnswer,
@@ -26,7 +27,6 @@ from bgfmt.tables.rolls import (
     Which,
     chances,
     moments,
-    rolls_columns,
     rolls_of,
     rolls_values,
 )
@@ -97,10 +97,7 @@ class Race(OneSideAnswer):
 
     def as_dict(self) -> dict[str, Any]:
         """The race as plain values, under the names of `bgfmt lookup --json`."""
-        out = self.heading() | {
-            "std_rolls": self.std_rolls,
-            "bearoff": [float(x) for x in self.bearoff],
-        }
+        out = self.heading() | {"std_rolls": self.std_rolls, "bearoff": [float(x) for x in self.bearoff]}
         if self.gammon is not None:
             out |= {"gammon_mean_rolls": self.gammon_mean_rolls, "gammon_std_rolls": self.gammon_std_rolls}
             out["gammon"] = [float(x) for x in self.gammon]
@@ -185,7 +182,7 @@ class OneSided(OfRolls):
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        out = [*rolls_columns(), DEVIATION, *_distribution("bearoff", "  off", self.bearoff.shape[1])]
+        out = [*OF_ROLLS, DEVIATION, *_distribution("bearoff", "  off", self.bearoff.shape[1])]
         if self.gammon is not None:
             out += [*GAMMON, *_distribution("gammon", "  first off", self.gammon.shape[1])]
         return tuple(out)

@@ -92,9 +92,6 @@ class Registry(Mapping[str, T], Generic[T]):
                 raise KeyError(name) from error
         return self._loaded[name]
 
-    def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and self.get(name) is not None
-
     def __iter__(self) -> Iterator[str]:
         return (name for name in sorted({*self.points, *self._loaded}) if name in self)
 

@@ -55,9 +55,6 @@ class LazyRows:
     def __len__(self) -> int:
         return self.shape[0]
 
-    def __repr__(self) -> str:
-        return f"<LazyRows {self.shape} {self.dtype}>"
-
     def __getitem__(self, key: Any, /) -> Any:
         if isinstance(key, tuple):
             first, rest = key[0], key[1:]

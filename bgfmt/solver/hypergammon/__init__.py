@@ -163,34 +163,17 @@ class HypergammonSolver(Solver):
                 raise OutputExistsError(message, replaceable=False)
         how: dict[str, Any] = {"threshold": self.threshold, "restart": begin, "threads": threads}
         written = time.monotonic()
-        for last in sweeps(self.chequers, recipe=recipe, **how):
-            if self.sweeping is not None:
-                self.sweeping(last.sweeps, last.change)
-            if (
-                state is not None
-                and time.monotonic() - written > KEEP_EVERY
-                and last.whole
-                and not last.converged
-            ):
+        for last in sweeps(self.chequers, recipe=recipe, sweeping=self.sweeping, **how):
+            late = time.monotonic() - written > KEEP_EVERY
+            if state is not None and late and last.whole and not last.converged:
                 states.write(last, state, begun)
                 written = time.monotonic()
         return last.table
 
 
-def hypergammon(
-    chequers: int,
-    *,
-    recipe: Literal["gnubg", "exact"] = "gnubg",
-    sweeping: Sweeping | None = None,
-    **how: Any,
-) -> Iteration:
-    """Solve hypergammon of 1, 2 or 3 chequers a side; arguments and errors as of `sweeps`.
-
-    sweeping : called after each sweep with its number and the greatest change.
-    """
-    for last in sweeps(chequers, recipe=recipe, **how):
-        if sweeping is not None:
-            sweeping(last.sweeps, last.change)
+def hypergammon(chequers: int, **how: Any) -> Iteration:
+    """Solve hypergammon of 1, 2 or 3 chequers a side; arguments and errors as of `sweeps`."""
+    *_, last = sweeps(chequers, **how)
     return last
 
 
@@ -201,6 +184,7 @@ def sweeps(
     threshold: float | None = None,
     restart: Hypergammon | Iteration | None = None,
     most_sweeps: int = MOST_SWEEPS,
+    sweeping: Sweeping | None = None,
     threads: int | None = None,
 ) -> Iterator[Iteration]:
     """The states of a solve after every sweep; the next one changes the values of the last.
@@ -212,6 +196,7 @@ def sweeps(
         ``exact``). 0 may never be reached.
     restart : numbers to begin with: a table, as makehyper's `-r`, or an `Iteration`, which goes on as if never left.
     most_sweeps : sweeps after which to stop in any case, 1 at least; the result says whether it has converged.
+    sweeping : called after each sweep with its number and the greatest change.
 
     Raises
     ------
@@ -234,6 +219,8 @@ def sweeps(
         if _guesses(chequers, recipe) and change > limit:
             solve.guess(done)
         converged = not change > limit
+        if sweeping is not None:
+            sweeping(done, float(change))
         yield Iteration(chequers, recipe, solve.values, done, float(change), converged)
         if converged:
             return
