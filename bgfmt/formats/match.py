@@ -28,7 +28,7 @@ from construct import Bytes, Const, Float64l, Int8ul, Int16ul, Int32ul, Struct
 from numpy.typing import NDArray
 
 from bgfmt.errors import HeaderError
-from bgfmt.formats.base import Extent, Format, Head, Layout, Options, Outlet, Reading, Region
+from bgfmt.formats.base import Format, Head, Layout, Options, Outlet, Reading, Region
 from bgfmt.game import board
 from bgfmt.storage import Sink, Source
 from bgfmt.tables import MatchScore
@@ -94,16 +94,10 @@ class BgfmtMatch(Format[MatchScore]):
         )
         end = start + 4 * n * n * said.columns + 4 * -(-n // said.block_rows)
         source.need(end, "sums of the blocks")
-        table = MatchScore(
-            points=said.points,
-            chequers=said.chequers,
-            balance=rows,
-            score=score,
-            recipe="match",
-            provenance=source.name,
-            release=source.release,
-        )
-        return Reading(table, Extent(offset, end - offset))
+        size = end - offset
+        return Reading.of(
+            MatchScore, source, offset, size, said.points, said.chequers, balance=rows, score=score, recipe="match"
+        )  # fmt: skip
 
     def info(self, reading: Reading[MatchScore]) -> dict[str, Any]:
         return {"columns": list(reading.table.names)}

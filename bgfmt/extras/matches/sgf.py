@@ -12,7 +12,17 @@ from dataclasses import dataclass, field
 
 from bgfmt.errors import FormatError, PositionError
 from bgfmt.extras.matches import model, plays
-from bgfmt.extras.matches.model import Game, Match, Record, Result, Rules, checked, ending, is_cube
+from bgfmt.extras.matches.model import (
+    Game,
+    Match,
+    Opinion,
+    Record,
+    Result,
+    Rules,
+    checked,
+    ending,
+    is_cube,
+)
 from bgfmt.extras.matches.walk import GameWalk
 from bgfmt.game.board import Position
 from bgfmt.game.drawing import decoded
@@ -21,13 +31,28 @@ from bgfmt.game.moves import BAR, OFF
 NAME = "sgf"
 LARGEST = 32 << 20  # with analyses, thousands of games
 _TOKEN = re.compile(rb"\s*+(?:([();])|([A-Za-z]++)|\[((?:[^\]\\]++|\\.)*+)\])", re.S)
-# the rest, analyses and with them the bulk of a file, is stepped over
+# the rest is stepped over
 _WANTED = frozenset(
     ("GM", "MI", "RU", "RE", "PW", "PB", "DT", "EV", "RO", "PC", "AN", "W", "B", "AE", "AW", "AB", "PL", "CV",
-     "CP", "DI", "C")
+     "CP", "DI", "C", "A", "DA")
 )  # fmt: skip
 _INFO = re.compile(rb"([a-z]{1,20}):(\d{1,5})")
 _RESULT = re.compile(rb"\s*+([WB])\+(\d{1,6})?(R)?", re.I)
+#: gnubg's records of plays and of the cube: five chances and the equity of each evaluation, the plies of the first
+_SIX = rb"(?:-?\d[\d.]{0,20} ){5}"
+_ANALYSED_PLAY = re.compile(
+    rb"(?P<play>(?:[a-z]{2}){0,8}) E ver \d " + _SIX + rb"(?P<equity>-?\d{1,3}(?:\.\d{1,12})?) (?P<plies>\d)C"
+)
+_NUMBER = rb"-?\d{1,3}(?:\.\d{1,12})?"
+_ANALYSED_CUBE = re.compile(
+    rb"E ver \d (?P<plies>\d)C \d \S{1,20} \d " + _SIX + rb"\S{1,20} (?P<rolling>" + _NUMBER + rb") " + _SIX
+    + rb"\S{1,20} (?P<taken>" + _NUMBER + rb")"
+)  # fmt: skip
+METHOD_PLIES = {
+    "exact": "7",
+    "estimated": "6",
+    "play-outs": "6",
+}  # plies that gnubg never looks, for our records
 _RULES = re.compile(rb"[A-Za-z0-9]{1,40}")
 
 
@@ -185,6 +210,9 @@ def _tell(node: Node, walk: GameWalk) -> None:
     properties = node.properties
     for player, key in enumerate("WB"):
         if key in properties:
+            walk.opinion = (
+                _opinion(properties, player, walk) if "A" in properties or "DA" in properties else None
+            )
             _action(properties[key][0].decode("ascii").strip(), player, walk, node.begin)
             return
     board = turn = cube = None
@@ -202,6 +230,22 @@ def _tell(node: Node, walk: GameWalk) -> None:
         cube = (value, owner)
     if board is not None or cube is not None or turn not in (None, walk.turn):
         walk.setup(node.begin, turn=turn, board=board, cube=cube)
+
+
+def _opinion(properties: dict[str, list[bytes]], player: int, walk: GameWalk) -> Opinion | None:
+    """What gnubg's analysis says of a node; None where there is none, or it is our own."""
+    plays = [match for value in properties.get("A", [])[:100] if (match := _ANALYSED_PLAY.match(value))]
+    cube = next((match for value in properties.get("DA", []) if (match := _ANALYSED_CUBE.match(value))), None)
+    levels = [match["plies"].decode() for match in (*plays[:1], cube) if match]
+    if not levels or set(levels) & set(METHOD_PLIES.values()):
+        return None
+    several = []
+    for match in plays:
+        points = [_point(letter, player) for letter in match["play"].decode()]
+        several.append((tuple(zip(points[::2], points[1::2], strict=True)), float(match["equity"])))
+    level = f"{levels[0]}-ply"
+    worth = cube and (float(cube["rolling"]), float(cube["taken"]))
+    return Opinion("GNU Backgammon", level, f"{levels[-1]}-ply", worth, bool(walk.length), tuple(several))
 
 
 def _board(properties: dict[str, list[bytes]], before: Position) -> Position:

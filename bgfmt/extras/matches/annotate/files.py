@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,7 +17,7 @@ from bgfmt.errors import BgfmtError, FormatError, UnknownFormatError
 from bgfmt.extras import matches
 from bgfmt.extras.matches.annotate import page, text
 from bgfmt.extras.matches.annotate.judging import Judge
-from bgfmt.extras.matches.annotate.report import WORST, MatchReport, Report, Unread, judge_match
+from bgfmt.extras.matches.annotate.report import WORST, MatchReport, Report, Total, Unread, judge_match
 from bgfmt.extras.matches.sgf import with_comments, write_sgf
 from bgfmt.game.drawing import printable
 from bgfmt.game.identifiers import position_id
@@ -62,7 +64,10 @@ def annotate_file(path: PathLike, judge: Judge) -> Annotated:
     several = matches.read(data, name)
     if not several:
         raise FormatError(f"{name}: no match in it")
-    reports = [judge_match(one, judge, file=name, number=k) for k, one in enumerate(several, 1)]
+    folder = printable(os.path.dirname(os.fspath(path)))
+    reports = [
+        judge_match(one, judge, file=name, number=k, folder=folder) for k, one in enumerate(several, 1)
+    ]
     return Annotated(os.fspath(path), data, reports)
 
 
@@ -128,22 +133,69 @@ def annotate(paths: PathLike | Sequence[PathLike], tables: Any = None, **options
 # -- reports into files -------------------------------------------------------------------------------
 
 
-ENDINGS = {".sgf": "sgf", ".html": "html", ".htm": "html", ".json": "json", ".txt": "text", "": "text"}
-ENDING = {"sgf": ".sgf", "html": ".html", "json": ".json", "text": ".txt"}
+ENDING = {"sgf": ".sgf", "html": ".html", "json": ".json", "text": ".txt", "csv": ".csv", "sums": ".csv"}
+ENDINGS = {".htm": "html", "": "text", ".csv": "csv"} | {
+    ending: form for form, ending in ENDING.items() if ending != ".csv"
+}
 
 
 def form_of(path: str) -> str | None:
-    """What to write into a file, by its ending: "sgf", "html", "json", "text", or None where none is written so."""
+    """What to write into a file, by its ending: "sgf", "html", "json", "text", "csv"; None for any other."""
     return ENDINGS.get(os.path.splitext(path)[1].lower())
 
 
 def content(report: Report, form: str, worst: int = WORST) -> bytes:
-    """A report as "html", "json" or "text"."""
+    """A report as "html", "json", "text", as "csv" with a row for each decision, or as the "sums" of it."""
     if form == "json":
         words = json.dumps(report.as_dict(worst), indent=2, ensure_ascii=False) + "\n"
+    elif form in ("csv", "sums"):
+        words = _csv(_decisions(report) if form == "csv" else _sums(report))
     else:
         words = (page.page if form == "html" else text.text)(report, most=worst)
     return words.encode("utf-8", "backslashreplace")
+
+
+def _csv(rows: Iterable[dict[str, Any]]) -> str:
+    out = io.StringIO()
+    writer: csv.DictWriter[str] | None = None
+    for row in rows:
+        if writer is None:
+            writer = csv.DictWriter(out, list(row), lineterminator="\n")
+            writer.writeheader()
+        writer.writerow({name: _cell(value) for name, value in row.items()})
+    return out.getvalue()
+
+
+def _cell(value: Any) -> Any:
+    """A value as a cell has it; a text that a spreadsheet would take for a formula gets an apostrophe."""
+    if isinstance(value, (list, dict)):
+        return json.dumps(value)
+    if isinstance(value, str):
+        return "'" + printable(value) if value[:1] in ("=", "+", "-", "@") else printable(value)
+    return value
+
+
+def _decisions(report: Report) -> Iterator[dict[str, Any]]:
+    for one in report.matches:
+        match = {"file": one.file, "date": one.match.date, "event": one.match.event}
+        yield from (match | judged.as_dict() for judged in one.judgements)
+
+
+def _sums(report: Report) -> Iterator[dict[str, Any]]:
+    """A row for each player of a game, a match, a folder, and of all."""
+
+    def rows(of: str, totals: Iterable[Total], **more: Any) -> Iterator[dict[str, Any]]:
+        facts = {"of": of, "folder": "", "file": "", "date": "", "event": "", "game": None} | more
+        yield from (facts | total.as_dict() for total in totals)
+
+    for one in report.matches:
+        match = {"folder": one.folder, "file": one.file, "date": one.match.date, "event": one.match.event}
+        for game, totals in one.games:
+            yield from rows("game", totals, **match, game=game.number)
+        yield from rows("match", one.totals, **match)
+    for folder, totals in report.folders.items():
+        yield from rows("folder", totals, folder=folder)
+    yield from rows("all", report.totals)
 
 
 class ReportFolder:

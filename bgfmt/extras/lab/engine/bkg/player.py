@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -108,15 +108,17 @@ class Bkg:
         return [Rated(plays[k], PARTS[part], float(points[k, 0]), tuple(terms[k].tolist())) for k in order]
 
 
-class Rated:
+class Rated(NamedTuple):
     """A play and what BKG ranks it by.
 
     part : "engaged" (heuristic points), "running" (its points) or "bear-off" (less the expected rolls, or a chance).
     terms : of engaged positions the parts of the points, by TERMS. points is -inf for plays out of the question.
     """
 
-    def __init__(self, play: Play, part: str, points: float, terms: tuple[float, ...]) -> None:
-        self.play, self.part, self.points, self.terms = play, part, points, terms
+    play: Play
+    part: str
+    points: float
+    terms: tuple[float, ...]
 
     def parts(self) -> dict[str, float]:
         """The terms that count, by name."""
