@@ -355,16 +355,16 @@ class Format(ABC, Generic[T]):
 
     def check_options(self, options: Options) -> None:
         """OptionError for an option this format does not have, CapabilityError for a value of another kind."""
-        known = {option.name: option.kind for option in self.options}
+        kinds = {option.name: option.kind for option in self.options}
         for name, value in options.items():
-            if name not in known:
-                raise OptionError(self.name, name, value, tuple(sorted(known)))
-            kind = known[name]
+            if name not in kinds:
+                raise OptionError(self.name, name, value, tuple(sorted(kinds)))
+            kind = kinds[name]
             right = isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
             if value is not None and not right:
-                wanted = {bool: "yes or no", int: "a whole number"}.get(kind, "a word")
-                said = f"needs a value, {wanted}" if value is True else f"is {wanted}, not {value!r}"
-                raise CapabilityError(f"{self.name}: {name} {said}")
+                word = {bool: "yes or no", int: "a whole number"}.get(kind, "a word")
+                fault = f"needs a value, {word}" if value is True else f"is {word}, not {value!r}"
+                raise CapabilityError(f"{self.name}: {name} {fault}")
 
     def losses(self, table: T, options: Options) -> list[str]:
         """One line for each thing that writing this table with these options would lose."""
@@ -429,11 +429,11 @@ class Format(ABC, Generic[T]):
             except CapabilityError as error:  # numbers that no file of this layout holds
                 yield Fault(extent.offset, extent.size, f"{self.name} layout", "its own numbers", str(error))
                 return
-        for at, expected, found in sink.runs():
+        for at, expected, stored in sink.runs():
             region = None if layout is None else layout.region_at(at)
             rule = f"{self.name} layout" if region is None else region.name
             yield Fault(
-                extent.offset + at, max(len(expected), len(found)), rule, shown(expected), shown(found)
+                extent.offset + at, max(len(expected), len(stored)), rule, shown(expected), shown(stored)
             )
 
     def salvage(self, source: Source) -> Iterator[Salvage]:

@@ -163,8 +163,8 @@ class Bgsage(RollsFormat):
         return replace(table, carried=lasting(table)), {}
 
     def resembles(self, head: bytes) -> bool:
-        wanted = bytes(HEADER.build({"gammon_rows": 0}))[:24]
-        return sum(a == b for a, b in zip(head[:24], wanted, strict=False)) >= LEAST_SAME
+        header = bytes(HEADER.build({"gammon_rows": 0}))[:24]
+        return sum(a == b for a, b in zip(head[:24], header, strict=False)) >= LEAST_SAME
 
     def salvage(self, source: Source) -> Iterator[Salvage]:
         size = source.size

@@ -112,6 +112,7 @@ def annotate(
             met_player=met_player or 0,
             limit=LIMIT if limit is None else limit,
             calculate=settle is not False,
+            records=form == "sgf",
         ) as judge,
         Progress("annotating", " files") as progress,
     ):

@@ -324,8 +324,8 @@ class GnubgFormat(ArrayFormat[T]):
         Without the option `header` there is none where the table's own file has none.
         """
         record, canonical = table.record(GnubgHeader), self.facts_of(table, options).canonical
-        raw, wanted = None if record is None else record.raw, options.get("header")
-        if not (raw != b"" if wanted is None else wanted):
+        raw, choice = None if record is None else record.raw, options.get("header")
+        if not (raw != b"" if choice is None else choice):
             return b""
         return raw if raw and read_header(raw) == read_header(canonical) else canonical
 

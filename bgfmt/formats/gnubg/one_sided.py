@@ -62,7 +62,7 @@ class GnubgOneSided(RollsFormat, GnubgFormat[OneSided]):
     # -- reading ----------------------------------------------------------------------------------------
 
     def guess(self, source: Source) -> list[dict[str, Any]]:
-        found = []
+        guesses = []
         for points in range(1, 19):
             n = board.count(points, 15)
             for gammon in (True, False):
@@ -70,10 +70,10 @@ class GnubgOneSided(RollsFormat, GnubgFormat[OneSided]):
                 if source.size == n * (128 if gammon else 64):
                     rows = source.array("<u2", (n, 1 + gammon, ROLLS), 0)
                     if fits_distributions(rows, points):
-                        found.append({**described, "compressed": False})
+                        guesses.append({**described, "compressed": False})
                 if source.size > n * (8 if gammon else 6) and self._index_fits(source, points, n, gammon):
-                    found.append({**described, "compressed": True})
-        return found
+                    guesses.append({**described, "compressed": True})
+        return guesses
 
     @staticmethod
     def _index_fits(source: Source, points: int, n: int, gammon: bool) -> bool:
@@ -230,9 +230,9 @@ def _old(start: bytes, n: int) -> bool:
 
 def _compressed(table: Table, options: Options) -> bool:
     """Whether to write the compressed layout: as asked, as the table's own file has it, else yes."""
-    wanted, rows = options.get("compressed"), table.record(GnubgRows)
-    if wanted is not None:
-        return bool(wanted)
+    choice, rows = options.get("compressed"), table.record(GnubgRows)
+    if choice is not None:
+        return bool(choice)
     return rows is None or rows.compressed
 
 

@@ -16,9 +16,9 @@ from bgfmt.analysis.sources import Progress
 from bgfmt.errors import BgfmtError, FormatError, UnknownFormatError
 from bgfmt.extras import matches
 from bgfmt.extras.matches.annotate import page, text
-from bgfmt.extras.matches.annotate.judging import Judge
+from bgfmt.extras.matches.annotate.judging import GNUBG_CLASSES, Judge
 from bgfmt.extras.matches.annotate.report import WORST, MatchReport, Report, Total, Unread, judge_match
-from bgfmt.extras.matches.sgf import with_comments, write_sgf
+from bgfmt.extras.matches.sgf import cube_record, luck_record, play_record, with_comments, write_sgf
 from bgfmt.game.drawing import printable
 from bgfmt.game.identifiers import position_id
 
@@ -38,15 +38,25 @@ class Annotated:
     def sgf(self) -> bytes:
         """The file as .sgf with a comment at every judged decision; other forms are made into one.
 
-        Of an .sgf file no other byte is changed.
+        With what `Judge(records=True)` gives, gnubg's records of an analysis stand there, too, unless the file has
+        some. Of an .sgf file no other byte is changed.
         """
         if not any(report.match.format == "sgf" for report in self.reports):
-            return b"".join(write_sgf(report.match, _comments(report)) for report in self.reports)
+            reports = self.reports
+            return b"".join(write_sgf(one.match, _comments(one), _records(one)) for one in reports)
         at: dict[int, list[str]] = {}
+        records: dict[int, bytes] = {}
         for report in self.reports:
-            for (game, record), lines in _comments(report).items():
-                at.setdefault(report.match.games[game].records[record].at, []).extend(lines)
-        return with_comments(self.data, at)
+            places = {
+                (game, k): record.at
+                for game, one in enumerate(report.match.games)
+                for k, record in enumerate(one.records)
+            }
+            for place, lines in _comments(report).items():
+                at.setdefault(places[place], []).extend(lines)
+            for place, data in _records(report).items():
+                records[places[place]] = records.get(places[place], b"") + data
+        return with_comments(self.data, at, records or None)
 
 
 def _comments(report: MatchReport) -> dict[tuple[int, int], list[str]]:
@@ -55,6 +65,27 @@ def _comments(report: MatchReport) -> dict[tuple[int, int], list[str]]:
         line = f"{text.line(one)} [{position_id(one.decision.state.position)}]"
         comments.setdefault((one.decision.game, one.decision.record), []).append(line)
     return comments
+
+
+def _records(report: MatchReport) -> dict[tuple[int, int], bytes]:
+    """gnubg's records of the analysis, by game and record."""
+    records: dict[tuple[int, int], bytes] = {}
+    for one in report.judgements:
+        decision, skill, data = one.decision, one.class_of(GNUBG_CLASSES), b""
+        if decision.kind == "play" and one.ranking:
+            data = play_record(decision.player, one.ranking, one.method, skill)
+            data += luck_record(decision.player, one.luck) if one.luck is not None else b""
+        elif decision.kind != "beaver" and one.cube is not None and one.cubeless is not None:
+            worth, (lost, won) = one.cube, one.ends or (-1.0, 1.0)
+            if decision.player != decision.state.turn:
+                lost, won = (1 - won, 1 - lost) if one.ends else (lost, won)
+            rolling, taken = (lost + (won - lost) * (number + 1) / 2 for number in worth[:2])
+            on_roll = decision.kind == "no double"
+            data = cube_record(rolling, taken, one.cubeless, one.method, skill, on_roll=on_roll)
+        if data:
+            place = decision.game, decision.record
+            records[place] = records.get(place, b"") + data
+    return records
 
 
 def annotate_file(path: PathLike, judge: Judge) -> Annotated:

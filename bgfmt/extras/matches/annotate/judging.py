@@ -18,10 +18,12 @@ from bgfmt.extras.matches import plays
 from bgfmt.extras.matches.decisions import Decision
 from bgfmt.game.board import Position
 from bgfmt.game.identifiers import gnubg_id, position_id
+from bgfmt.game.moves import Move
 from bgfmt.game.state import GameState
 from bgfmt.met import Met
 from bgfmt.tables import TwoSided
 
+BEST_PLAYS = 5  # that gnubg's records get
 ERROR = 1e-7  # a smaller loss is none
 GNUBG_CLOSE, XG_CLOSE = 0.16, 0.2  # a double that would cost no less is no decision there
 GNUBG_CLASSES = {"very bad": 0.16, "bad": 0.08, "doubtful": 0.04}  # the least loss of each, in EMG
@@ -65,6 +67,8 @@ class Judgement:
     cube : of a cube decision the equities of no double, double and take, double and pass to the side on roll.
     action : of a cube decision, what was right for both sides, such as "No double, take".
     file : what the file's own analysis says of the same decision.
+    ranking : of a play the best ones and that made, each by its moves, its equity and that without a cube;
+    cubeless : of a cube decision the equity without a cube. Both are looked up for gnubg's records only.
     luck : of a play, the equity of the roll less the mean of all rolls; None where either is approximate.
     """
 
@@ -93,6 +97,8 @@ class Judgement:
     action: str = ""
     file: FileAnalysis | None = None
     luck: float | None = None
+    ranking: tuple[tuple[tuple[Move, ...], float, float], ...] = ()
+    cubeless: float | None = None
 
     @property
     def verdict(self) -> Verdict:
@@ -211,6 +217,8 @@ class Judge:
         Which player of the match equity table a match's first player is; it matters for uneven tables only.
     calculate
         False for the tables alone.
+    records
+        Whether judgements get what gnubg's records of an analysis hold besides.
     """
 
     def __init__(
@@ -221,10 +229,11 @@ class Judge:
         met_player: int = 0,
         limit: int = LIMIT,
         calculate: bool = True,
+        records: bool = False,
         progress: Progress | None = None,
     ) -> None:
         what: Calculate = "all" if calculate else "nothing"
-        self.met_player = met_player
+        self.met_player, self.records = met_player, records
         self.advisor = Advisor(tables, met=met, calculate=what, limit=limit, progress=progress)
         self._before: tuple[GameState | None, float] = (
             None,
@@ -248,7 +257,9 @@ class Judge:
         one = judge(decision, self.advisor)
         if decision.kind == "play" and not one.approximate:
             one = replace(one, luck=self._luck(one))
-        elif decision.kind == "no double" and not one.approximate and one.cube is not None:
+        if self.records:
+            one = replace(one, **_for_records(one, self.advisor))
+        if decision.kind == "no double" and not one.approximate and one.cube is not None:
             self._before = decision.state, one.cube[0]
         return one
 
@@ -273,6 +284,20 @@ def judge(decision: Decision, advisor: Advisor) -> Judgement:
     cannot be.
     """
     return _play(decision, advisor) if decision.kind == "play" else _cube(decision, advisor)
+
+
+def _for_records(one: Judgement, advisor: Advisor) -> dict[str, Any]:
+    """The ranking of a judgement, or its equity without a cube."""
+    state, played = one.decision.state, one.decision.played
+    if one.decision.kind != "play":
+        return {"cubeless": advisor.equities(state.before_roll()).cubeless}
+    if played is None:
+        return {}
+    several = enumerate(advisor.plays(state).plays)
+    best = [play for place, play in several if place < BEST_PLAYS or play.result == played.result]
+    without = {play.result: play.value for play in advisor.plays(state, measure="cubeless").plays}
+    ranking = [(p.moves, p.value or 0.0, without[p.result] or 0.0) for p in best]
+    return {"ranking": tuple(ranking)}
 
 
 def _play(decision: Decision, advisor: Advisor) -> Judgement:

@@ -101,7 +101,7 @@ class Bkg:
         start, many = array_of(state.position), len(plays)
         assert moves.plays(self.room, start, *state.dice) == many
         points, terms = np.zeros((many, 2)), np.zeros((many, len(TERMS)))
-        kernel, by_w = self.completion.kernel(), self.cube.by_w
+        kernel, by_w = self.completion.kernel, self.cube.by_w
         part = choosing.rate(kernel, self.home, by_w, start, self.room, points, terms)
         first = choosing.best(self.home, part, self.room, points)
         order = sorted(range(many), key=lambda k: (k != first, -points[k, 0], -points[k, 1]))
