@@ -84,8 +84,8 @@ class StoreDescription:
 def described(text: bytes, name: str) -> StoreDescription:
     """What the zarr.json of a store's group says; HeaderError where it is not one of ours."""
 
-    def refuse(field: str, expected: object, found: object) -> HeaderError:
-        return HeaderError(name, field, 0, expected, repr(found)[:60])
+    def refuse(field: str, expected: object, value: object) -> HeaderError:
+        return HeaderError(name, field, 0, expected, repr(value)[:60])
 
     if len(text) > MOST_META:
         raise refuse("description", f"{MOST_META:,} bytes at most", len(text))

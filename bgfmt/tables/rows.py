@@ -139,14 +139,20 @@ def wrapped(key: Any, size: int) -> NDArray[np.int64]:
     return numbers
 
 
+def mapping_of(rows: Rows) -> mmap.mmap | None:
+    """The mapped file that an array looks straight into; None for any other array."""
+    base: Any = rows if isinstance(rows, np.ndarray) else None
+    while isinstance(base, np.ndarray):
+        base = base.base
+    mapped = getattr(base, "obj", base)
+    return mapped if isinstance(mapped, mmap.mmap) else None
+
+
 @contextmanager
 def at_random(rows: Rows) -> Iterator[None]:
     """While the block reads entries in any order, the disk reads their own pages of a large mapped file alone."""
-    base: Any = rows if isinstance(rows, np.ndarray) and rows.nbytes > AT_HAND else None
-    while isinstance(base, np.ndarray):
-        base = base.base
-    mapped = getattr(base, "obj", None)
-    if not isinstance(mapped, mmap.mmap) or not hasattr(mmap, "MADV_RANDOM"):
+    mapped = mapping_of(rows) if isinstance(rows, np.ndarray) and rows.nbytes > AT_HAND else None
+    if mapped is None or not hasattr(mmap, "MADV_RANDOM"):
         yield
         return
     mapped.madvise(mmap.MADV_RANDOM)

@@ -100,14 +100,13 @@ def test_inherited_errors_are_told_apart(tmp_path: Path) -> None:
     values = np.array(table.equities)
     us, them = 4, 5
     values[us, them] -= 500
-    out = np.zeros(4, np.int64)
     pairs = sorted(
         ((int(pips[u] + pips[t]), u, t) for u in range(n) for t in range(n)), key=lambda item: item[0]
     )
     changed = 0
     for _, u, t in pairs:
         if (u, t) != (us, them):
-            two_sided.value_of(values, u, t, starts, results, out)
+            out = two_sided.values_at(values, np.array([u * n + t]), starts, results)[0]
             changed += bool((values[u, t] != out).any())
             values[u, t] = out
     path = tmp_path / "inherits.bd"

@@ -414,6 +414,15 @@ test("while the server compiles the page is working, and asks again", () =>
     assert.match(await status(page), /^Answered by /);
   }, { expected: /503/ }));
 
+test("a table of hypergammon is asked, in contact too", async () => {
+  for (const [query, verdict] of [["?p=0,0,0,0,0,0,0,0,0,1/0,0,0,0,0,0,0,0,1", /Double, pass/], ["?p=0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,1/0,0,0,0,0,0,0,0,1&roll=61", /No double, beaver/]]) {
+    await visit(process.env.BGFMT_HYPERGAMMON, query, async (page) => {
+      assert.match(await status(page), /^Answered by hyper1\.bd/);
+      assert.match(await page.locator("#action").textContent(), verdict);
+    });
+  }
+});
+
 for (const [mode, base] of Object.entries(PAGES)) {
   test(`what is pasted is answered at once, ${mode}`, () =>
     visit(base, "?p=0,1/1&roll=61&cube=owned&away=3-5", async (page) => {
@@ -432,7 +441,6 @@ for (const [mode, base] of Object.entries(PAGES)) {
       await paste("h1", owned, "?p=0,1,0,0,1/0,1,1&roll=61&cube=owned&beavers=false");
       const said = "what would you do here?\nxgid=--A--A----------------aa--:0:0:1:52:0:0:0:0:10\nthank you\n";
       await paste("#position", said, "?p=0,1,0,0,1/0,1,1&roll=52&beavers=false");
-      if (mode === "static") return;
       const gnubg = "GNU Backgammon  Position ID: CgAAEAEAAAAAAA\n                 Match ID   : cAkAAAAAAAAE\n";
       await paste("h1", gnubg, "?p=0,1,0,0,1/0,1,1");
     }));

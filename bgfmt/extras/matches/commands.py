@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from bgfmt.extras.matches.decisions import Decision
     from bgfmt.game.state import GameState
 
-FORMS = ("sgf", "html", "json", "text")
+FORMS = ("sgf", "html", "json", "text", "csv", "sums")
 
 
 @click.command()
@@ -26,11 +26,14 @@ FORMS = ("sgf", "html", "json", "text")
     "-o",
     "--output",
     type=click.Path(),
-    help="Where to write: .sgf (the match with comments), .html, .json or .txt; a folder (one that is there, or "
-    "NAME/) for a file of each.",
+    help="Where to write: .sgf (the match with comments and gnubg's records), .html, .json, .csv (a row for each "
+    "decision) or .txt; a folder (one that is there, or NAME/) for a file of each.",
 )
 @click.option(
-    "--to", "form", type=click.Choice(FORMS), help="What to write, where the ending of OUT does not say it."
+    "--to",
+    "form",
+    type=click.Choice(FORMS),
+    help="What to write, where the ending of OUT does not say it; `sums` is a .csv of each player's sums.",
 )
 @click.option(
     "--db",
@@ -93,7 +96,9 @@ def annotate(
     into_folder = output is not None and (output.endswith(("/", os.sep)) or os.path.isdir(output))
     form = form or ("sgf" if into_folder else form_of(output or ""))
     if form is None:
-        raise click.UsageError(f"{output}: what is written is .sgf, .html, .json or .txt; --to says another")
+        raise click.UsageError(
+            f"{output}: what is written is .sgf, .html, .json, .csv or .txt; --to says another"
+        )
     if output is not None and not into_folder:
         if form == "sgf" and not single:
             raise click.UsageError("an .sgf file holds one match; for several say a folder: -o NAME/")
@@ -107,6 +112,7 @@ def annotate(
             met_player=met_player or 0,
             limit=LIMIT if limit is None else limit,
             calculate=settle is not False,
+            records=form == "sgf",
         ) as judge,
         Progress("annotating", " files") as progress,
     ):
@@ -181,7 +187,21 @@ CUBE = {
     "pass": "The other side passed a double.",
     "beaver": "The other side beavered a double.",
 }
-ABOUT_A_MATCH = ("game", "record", "player", "name", "forced", "error", "close")
+ABOUT_A_MATCH = frozenset(
+    (
+        "game",
+        "record",
+        "move",
+        "player",
+        "name",
+        "forced",
+        "error",
+        "close",
+        "luck",
+        "luck_mwc",
+        "file_analysis",
+    )
+)
 
 
 def _cube_options(function: asking.F) -> asking.F:

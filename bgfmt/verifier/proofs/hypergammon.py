@@ -14,7 +14,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bgfmt.game import board
 from bgfmt.game.board import Side
@@ -23,9 +22,9 @@ from bgfmt.verifier.findings import KEPT, Cause, Finding, Likely, Outcome, Rule
 from bgfmt.verifier.proofs import KnownRecipe, Progress, Proof, Request
 from bgfmt.verifier.proofs.hypergammon_states import Search, tell
 from bgfmt.verifier.recurrence import hypergammon as recurrence
-from bgfmt.verifier.recurrence.hypergammon import PLACES
+from bgfmt.verifier.recurrence.kernels_hypergammon import OVER, PLACES
+from bgfmt.verifier.recurrence.plays import Array
 
-Array = NDArray[Any]
 FIELDS = (
     "win", "win gammon", "win backgammon", "lose gammon", "lose backgammon", "owned", "centered",
     "centered with Jacoby", "opponent",
@@ -116,7 +115,7 @@ class Check:
         for step in recurrence.steps(
             self.iteration, which, slack=2 * self.limit, progress=self.work.progress
         ):
-            off, idle = np.nan_to_num(step.off, nan=np.inf), step.kinds <= recurrence.OVER
+            off, idle = np.nan_to_num(step.off, nan=np.inf), step.kinds <= OVER
             wrong = (off > self.limit) | self._misfit(step.which, step.right, idle)
             largest = max(largest, float(off[wrong | (not self.exact)].max(initial=0)))
             sizes.append(off[~idle])
@@ -171,13 +170,9 @@ class Check:
         for number, expected in zip(where[:KEPT].tolist(), self.iteration.written(right[:KEPT]), strict=True):
             stored, wanted = self._numbers(self.stored[number]), self._numbers(expected)
             differ = [a.tobytes() != b.tobytes() for a, b in zip(stored, wanted, strict=True)]
-            out.append(
-                Finding(
-                    Rule.ENTRY, entry=number, offset=self.work.locate(number), expected=wanted.tolist(),
-                    found=stored.tolist(), field=self.fields[differ.index(True) if any(differ) else -1],
-                    sides=tuple(_side(k) for k in divmod(number, self.table.positions)),
-                )
-            )  # fmt: skip
+            field = self.fields[differ.index(True) if any(differ) else -1]
+            sides = tuple(_side(k) for k in divmod(number, self.table.positions))
+            out.append(self.work.entry(self.table, number, stored, wanted, field, ("", 0), sides))
         return tuple(out)
 
     def _numbers(self, record: Array) -> Array:

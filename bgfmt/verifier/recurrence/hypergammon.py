@@ -6,20 +6,19 @@ the iteration is run again. That an entry follows from the file's own others in 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import repeat
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bgfmt.game import board
 from bgfmt.verifier.recurrence import kernels_hypergammon as kernels
+from bgfmt.verifier.recurrence.kernels_hypergammon import CONTACT, ILLEGAL, OVER, PLACES, RACE
+from bgfmt.verifier.recurrence.plays import Array, Progress
 
-Array = NDArray[Any]
-Progress = Callable[[int, int], None]
 WHOLE = 16777215
 DECODE = np.float32(1 / WHOLE)
 PART = 4096  # records a thread takes at once
@@ -27,13 +26,6 @@ SOME = 64  # rows made at once
 SETTLING = 200  # steps after which records settle in any case
 APART = 20  # times the limit by which what is wrong in itself differs, where anything does
 WHILE = 1 << 17  # records compared at once
-ILLEGAL, OVER, CONTACT, RACE, PLACES = (
-    kernels.ILLEGAL,
-    kernels.OVER,
-    kernels.CONTACT,
-    kernels.RACE,
-    kernels.PLACES,
-)
 NO_BLOT = 31  # a landing that no play reaches
 
 

@@ -10,6 +10,7 @@ from bgfmt.game.drawing import draw, many, printable
 from bgfmt.game.identifiers import position_id
 
 PLAYERS = 20  # whose sums an overview gives
+WRONGS = ("missed_doubles", "wrong_doubles", "wrong_takes", "wrong_passes", "doubtful", "bad", "very_bad")
 
 
 def worth(equity: float | None, mwc: float | None, *, about: bool = False) -> str:
@@ -51,6 +52,9 @@ def line(one: Judgement) -> str:
         notes.append("closer than the error of the numbers")
     if one.approximate:
         notes.append("approximate")
+    if one.file is not None and one.file.differs:
+        theirs = " ".join(filter(None, (one.file.engine, one.file.level)))
+        notes.append(f"{theirs} has {one.file.best}, which loses {_seen(one.file.cost, 3)}")
     loss = lost(one)
     if loss:
         best = worth(one.best_equity, one.best_mwc, about=one.approximate)
@@ -91,7 +95,8 @@ def title(report: MatchReport) -> str:
     """Who played what: "Ann against Bob, match to 7, 5 games"."""
     length = report.match.length
     kind = f"match to {length}" if length else "money"
-    return f"{' against '.join(report.names)}, {kind}, {many(len(report.match.games), 'game')}"
+    facts = [kind, many(len(report.match.games), "game"), printable(report.match.event), report.match.date]
+    return ", ".join([" against ".join(report.names), *filter(None, facts)])
 
 
 def basis(report: MatchReport) -> str:
@@ -111,7 +116,7 @@ def coverage(report: MatchReport) -> str:
 
 
 def total_line(total: Total) -> str:
-    """A player's sums in one line."""
+    """A player's sums in one line, and the ratings on a second."""
     kinds = [many(total.plays, "play"), f"{total.cube_decisions} cube"]
     some = {"forced": total.forced, "close": total.close, "approximate": total.approximate}
     kinds += [f"{count} {word}" for word, count in some.items() if count]
@@ -126,7 +131,23 @@ def total_line(total: Total) -> str:
         text += f", {1000 * total.rate:.2f} thousandths a decision"
     if total.approximate_lost:
         text += f"; besides, about {total.approximate_lost:.3f} in approximate decisions"
-    return text
+    return text + race_line(total)
+
+
+def race_line(total: Total) -> str:
+    """A player's ratings of the race alone, counts of what was wrong, and luck, on a line of their own."""
+    parts = []
+    if total.race_pr is not None:
+        parts.append(f"PR {total.race_pr:.2f} (XG, {many(total.xg_decisions, 'decision')})")
+    if total.race_memg is not None:
+        parts.append(f"{total.race_memg:.1f} mEMG (gnubg, {many(total.gnubg_decisions, 'decision')})")
+    for name in WRONGS:
+        count = getattr(total, name)
+        parts += [f"{name.replace('_', ' ')} {count}"] if count else []
+    if total.rolls:
+        mwc = f", {100 * total.luck_mwc:+.3f} %" if total.luck_mwc else ""
+        parts.append(f"luck {total.luck:+.3f}{mwc} ({many(total.rolls, 'roll')})")
+    return f"\n  the race alone: {', '.join(parts)}" if parts else ""
 
 
 def where(one: Judgement) -> str:
@@ -134,7 +155,8 @@ def where(one: Judgement) -> str:
     state = one.decision.state
     dice = f" {state.dice[0]}{state.dice[1]}" if state.dice else ""
     name = printable(state.names[one.decision.player])
-    return f"game {one.decision.game + 1} record {one.decision.record + 1}, {name}{dice}"
+    move = f"game {one.decision.game + 1} move {one.decision.move} record {one.decision.record + 1}"
+    return f"{move}, {name}{dice}"
 
 
 def score(one: Judgement) -> str:
@@ -167,7 +189,8 @@ def match_lines(report: MatchReport) -> Iterator[str]:
         decision, state = one.decision, one.decision.state
         dice = f"{state.dice[0]}{state.dice[1]}" if state.dice else "--"
         yield (
-            f"game {decision.game + 1} record {decision.record + 1:3d}  {position_id(state.position)}  "
+            f"game {decision.game + 1} move {decision.move:3d} record {decision.record + 1:3d}  "
+            f"{position_id(state.position)}  "
             f"{report.names[decision.player]} {dice}  {line(one)}"
         )
     yield from ("problem: " + printable(text) for text in report.problems)
