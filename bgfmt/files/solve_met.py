@@ -91,8 +91,6 @@ def hypergammon_met(
     live : the cube's efficiency; see `bgfmt.met.making`.
     threads, sweeping : of the solve; see `bgfmt.solver.hypergammon.hypergammon`.
 
-    Raises
-    ------
     SolverError for a file of another kind; PositionError for a length or efficiency out of range;
     OutputExistsError for a file that is there, unless `force`.
     """

@@ -78,8 +78,6 @@ def two_sided(
     out : (n, n, 4 or 1) uint16 (float64 for recipe exact) to fill, over which the table is made.
     room : of recipe exact, where the arrays lie instead of in memory; the table is good as long as it is open.
 
-    Raises
-    ------
     SolverError for sizes out of range, an unknown recipe or too little memory; CapabilityError for workers that are
     not threads.
     """

@@ -33,8 +33,6 @@ from bgfmt.tables.rolls import (
 from bgfmt.tables.rows import Array, LazyRows, Rows
 
 MOST_ROLLS = 256
-
-
 UNCORRECTED = 5  # parts of 65535 that rows of a recipe without correction may lack or have too many
 
 

@@ -198,8 +198,6 @@ def sweeps(
     most_sweeps : sweeps after which to stop in any case, 1 at least; the result says whether it has converged.
     sweeping : called after each sweep with its number and the greatest change.
 
-    Raises
-    ------
     SolverError for another number of chequers, recipe or threshold, a restart from numbers of another kind, and too
     little memory.
     """
