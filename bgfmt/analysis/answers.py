@@ -43,7 +43,7 @@ Gammons = Literal["none", "counted", "ignored"]
 Floats = NDArray[np.float64]
 Chances = Annotated[Floats, CHANCE]
 COLUMNS = ("cubeless", "owned", "centered", "opponent")
-ORIGIN = " source table approximate max_error usual_error"
+ORIGIN = " source table approximate max_error usual_error?"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -58,7 +58,7 @@ class CubeAction(Plain):
 
     FIELDS = (
         "cube action no_double double_take double_pass best doubles takes beavers double_margin take_margin "
-        "tie_double tie_take sure_double sure_take sure error usual_error settled certainty source table approximate"
+        "tie_double tie_take sure_double sure_take sure error usual_error? settled certainty source table approximate"
     )
     TITLE = "Action"
 
@@ -257,7 +257,7 @@ class MatchAction(Plain):
         "mwc=action.match.mwc emg=action.match.emg action=action.match.action double=action.match.double "
         "response=action.match.response loss_mwc=action.match.losses loss_emg=action.match.loss_emg "
         "gammons=action.match.gammons_text error close=action.match.close cubeless_win=action.match.cubeless_win "
-        "notes=action.match.notes met=action.match.met usual_error"
+        "notes=action.match.notes met=action.match.met usual_error?"
     ) + fields_at("action", "cube doubles takes sure certainty source table approximate")
 
     action: CubeAction

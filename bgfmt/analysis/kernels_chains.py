@@ -34,8 +34,8 @@ def _table_number(counts: Any, points: int, terms: Any, scratch: Any) -> int:
 def distribution(row: Any, counts: Any, tables: Any, scratch: Any) -> None:
     """row (rolls,) float64: the chance that a board is off within 0, 1, 2, ... rolls.
 
-    tables : (small, terms, large, terms) of two one-sided tables, (boards, rolls) chances in 65535ths, on as many points
-    as their terms have rows.
+    tables : (small, terms, large, terms) of two one-sided tables, (boards, rolls) chances in 65535ths, on as many
+    points as their terms have rows.
     A board beyond the larger one has the rolls of the board with its chequers brought up to the last point, and those
     of the pips that this takes, 6/49 each, which deviate as those of a long race do.
     """
@@ -148,8 +148,8 @@ def _expand(
     """The place in `kept` of what the 21 rolls make of a board, found now or earlier.
 
     kept : (keys, slots, ends, numbers, means, boards, used) of the boards met so far: results of roll r of slot s are
-    at ends[s, r] to ends[s, r + 1], the one of the least mean first, then those within `slack` of it. used (2,): slots
-    and results used.
+    at ends[s, r] to ends[s, r + 1], the one of the least mean first, then those within `slack` of it. used (2,):
+    slots and results used.
     """
     keys, slots, ends, numbers, means, boards, used = kept
     most = 64 if slack < 1 else MOST_PLAYS
@@ -428,8 +428,8 @@ def game(
 ) -> None:
     """The game of two chains of at most `depth` layers: on_roll (K,), the value of the start to the side on roll.
 
-    ours, theirs : `space` of `chain`; doubling, won : of each side, see `_half`. after (boards after the first roll, K,
-    1): what each is worth to the side that rolled.
+    ours, theirs : `space` of `chain`; doubling, won : of each side, see `_half`. after (boards after the first roll,
+    K, 1): what each is worth to the side that rolled.
     """
     k = on_roll.size
     values = np.zeros((k, 0, 0))

@@ -30,7 +30,7 @@ from bgfmt.analysis.answers import (
 from bgfmt.errors import NotCoveredError, SolverError, TooMuchWorkError
 from bgfmt.game.board import MAX_CHEQUERS, Position, Side
 from bgfmt.game.state import GameState
-from bgfmt.solver.columns import for_money
+from bgfmt.solver.columns import Columns, for_money
 from bgfmt.tables import Table, TwoSided, of_kind
 from bgfmt.tables.hypergammon import HyperSides
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from bgfmt.analysis.chains import Estimator
     from bgfmt.analysis.library import Library
     from bgfmt.analysis.ondemand import Games, MatchAnswer, MoneyAnswer
-    from bgfmt.analysis.solving import SideRolls
+    from bgfmt.analysis.solving import SideRolls, Solved
     from bgfmt.met.score import Score
 
 Floats = NDArray[np.float64]
@@ -251,37 +251,39 @@ class Sources:
 
         return self._once((position, jacoby, limit), solve)
 
-    def _estimates(self, position: Position) -> bool:
+    def may_estimate(self, position: Position) -> bool:
         """Whether a race may be estimated: where everything may be calculated, or a table covers both sides."""
         beside = self.calculate == "all" or choose.distributions_for(self.tables, position.us, position.them)
         return bool(beside or choose.two_sided_for(self.tables, position)) and not position.contact
 
     def _money_estimate(self, position: Position, jacoby: bool) -> MoneyAnswer | None:
         """A race estimated for money, None where it may not be."""
-        if not self._estimates(position):
+        if not self.may_estimate(position):
             return None
 
         def solve() -> MoneyAnswer:
-            from bgfmt.analysis.chains import errors
             from bgfmt.analysis.ondemand import MoneyAnswer
 
-            columns = for_money(jacoby=jacoby)
-            return MoneyAnswer(position, jacoby, self.estimator.solve(position, columns, errors(position)[1]))
+            return MoneyAnswer(position, jacoby, self.estimate(position, for_money(jacoby=jacoby)))
 
         return self._once((position, jacoby, "estimate"), solve)
 
+    def estimate(self, position: Position, columns: Columns, unit: float = 1.0) -> Solved:
+        """A race estimated; `unit` is what a point is worth in the unit that errors are wanted in."""
+        from bgfmt.analysis.chains import errors
+
+        return self.estimator.solve(position, columns, unit * errors(position)[1])
+
     def match_estimate(self, position: Position, score: Score) -> MatchAnswer | None:
         """A race estimated at a score, None where it may not be."""
-        if not self._estimates(position):
+        if not self.may_estimate(position):
             return None
 
         def solve() -> MatchAnswer:
-            from bgfmt.analysis.chains import errors
             from bgfmt.analysis.ondemand import match_answer, match_columns
 
             unit = (score.after(0, score.cube) - score.after(0, -score.cube)) / 2
-            columns, error = match_columns(position, score), errors(position)[1] * unit
-            return match_answer(self.estimator.solve(position, columns, error), score)
+            return match_answer(self.estimate(position, match_columns(position, score), unit), score)
 
         return self._once((position, score, "estimate"), solve)
 

@@ -209,8 +209,8 @@ class Climb:
         if outcome is not None and outcome.recipe:
             findings += self._of_recipe(db.table, outcome.recipe)
         seen = self.seen(findings, outcome, reached, likely)
-        about = {"format": db.format.name, "title": str(db), "kind": db.table.kind}
-        return report.build(file, seen, **about, exact=measured, seconds=seconds)
+        about = {"format": db.format.name, "title": str(db), "kind": db.table.kind, "exact": measured}
+        return report.build(file, seen, **about, seconds=seconds)
 
     def _wanted(self, rung: str, db: Database, outcome: Outcome | None) -> bool:
         if not self.reaches(rung):

@@ -24,6 +24,7 @@ from bgfmt.verifier.findings import (
 )
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
+TAKEN_OVER = ("recipe", "entries", "checked", "inherited", "differences")  # from an outcome
 COUNTS = ("entries", "checked", "wrong", "inherited")
 #: what a report says in one word or number, in the order of JSON
 PLAIN = (
@@ -119,17 +120,8 @@ def finding_as_dict(finding: Finding) -> dict[str, Any]:
     return out | {name: value for name, value in more.items() if value is not None and value != ""}
 
 
-def build(
-    file: str,
-    seen: Seen,
-    *,
-    format: str = "",
-    title: str = "",
-    kind: str = "",
-    exact: Mapping[str, Any] = NOTHING,
-    seconds: Mapping[str, float] = NOTHING,
-) -> Report:
-    """The report of one table."""
+def build(file: str, seen: Seen, **about: Any) -> Report:
+    """The report of one table; about : format, title, kind, exact and seconds of the `Report`."""
     status, outcome, against = status_of(seen), seen.outcome or Outcome(), counted(seen)
     notes = [f for f in seen.findings if f.rule.kind is Kind.NOTE]
     notes += [f for f in seen.faults if f not in against]
@@ -141,22 +133,14 @@ def build(
         words.verdict(seen, status),
         status.value,
         exit_code(status, seen.limited),
-        format=format,
-        title=title,
-        kind=kind,
-        recipe=outcome.recipe,
         rung=seen.rung,
         known_as=next((str(f.found) for f in seen.findings if f.rule is Rule.KNOWN), ""),
-        entries=outcome.entries,
-        checked=outcome.checked,
         wrong=own if outcome.failing else 0,
-        inherited=outcome.inherited,
         cause=words.likely(seen.likely or (outcome.likely if outcome.failing else None)),
-        differences=outcome.differences,
-        exact=exact,
         findings=faults[:KEPT],
         notes=[words.message(f) for f in notes],
-        seconds=seconds,
+        **{name: getattr(outcome, name) for name in TAKEN_OVER},
+        **about,
     )
 
 

@@ -80,9 +80,6 @@ class ExactCheck(Check):
         inherited = 0 if own is None else outcome.failing - own
         return replace(outcome, wrong=own, inherited=inherited, findings=self._findings(where, right))
 
-    def _numbers(self, record: Array) -> Array:
-        return record.view(np.float64)
-
 
 class ExactHypergammonProof(Proof[ExactHypergammon]):
     """The iteration in float64."""

@@ -1,11 +1,10 @@
 """Hypergammon: is the table a state of the iteration that makes such tables?
 
-What is known without a sweep over positions in contact is held against the table first: finished games and races,
-which also tell how it may have come about, or that it is damaged throughout. Then the iteration is run again in that
-way, and the table must equal it after some sweep, to the last bit; of makehyper's files with one and two chequers
-restarts are tried, too. What equals no state is held to one step from its own entries, which tells damage from
-another threshold or build, and proves nothing: a converged file is no fixed point, since it holds numbers cut off to
-24 bits of an iteration that stopped while they changed by up to its threshold.
+Finished games and races are held against the table first: they need no sweep, and tell how it may have come about, or
+that it is damaged throughout. Then the iteration is run again in that way, restarts of makehyper's files with one and
+two chequers included, and the table must equal it after some sweep, to the last bit. What equals no state is held to
+one step from its own entries, which tells damage from another threshold or build, and proves nothing: a converged
+file holds numbers cut off to 24 bits of an iteration that stopped while they changed by up to its threshold.
 """
 
 from __future__ import annotations
@@ -168,15 +167,12 @@ class Check:
     def _findings(self, where: Array, right: Array) -> tuple[Finding, ...]:
         out = []
         for number, expected in zip(where[:KEPT].tolist(), self.iteration.written(right[:KEPT]), strict=True):
-            stored, wanted = self._numbers(self.stored[number]), self._numbers(expected)
+            stored, wanted = map(self.iteration.numbers, (self.stored[number], expected))
             differ = [a.tobytes() != b.tobytes() for a, b in zip(stored, wanted, strict=True)]
             field = self.fields[differ.index(True) if any(differ) else -1]
             sides = tuple(_side(k) for k in divmod(number, self.table.positions))
             out.append(self.work.entry(self.table, number, stored, wanted, field, ("", 0), sides))
         return tuple(out)
-
-    def _numbers(self, record: Array) -> Array:
-        return recurrence.numbers_of(record)
 
 
 def _spread(off: Array) -> dict[str, float]:

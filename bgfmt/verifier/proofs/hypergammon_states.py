@@ -1,11 +1,9 @@
 """The state of the hypergammon iteration that a file is, or is nearest to.
 
-Games that are over have fixed numbers. Races look at races alone, so their numbers after a number of sweeps do not
-depend on the rest, and they settle to the last bit in less than ten sweeps, which cost next to nothing. So they
-tell after how many sweeps a file was left, if after few, by which recipe, and how long after a restart (`tell`); or
-that no iteration leads to it. Only the courses that races allow are run (`Search`). A sweep changes less than the one
-before, so once what is left to change is far less than what lies between a file and the iteration, no later state is
-the file.
+Finished games have fixed numbers, and races look at races alone: they settle to the last bit in less than ten sweeps,
+which cost next to nothing. So they tell after how many sweeps a file was left, if after few, by which recipe, and how
+long after a restart (`tell`); or that no iteration leads to it. Only the courses that races allow are run (`Search`),
+until what is left to change is far less than what lies between the file and the iteration.
 """
 
 from __future__ import annotations

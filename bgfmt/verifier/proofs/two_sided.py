@@ -89,14 +89,13 @@ class TwoSidedProof(Proof[TwoSided]):
 
         if recipe not in ("gnubg", "exact"):
             return None
-        return solver.two_sided(
-            table.points,
-            table.chequers,
-            cubeful=table.cubeful,
-            recipe=recipe,
-            threads=threads,
-            progress=progress,
-        )
+        how: dict[str, Any] = {
+            "cubeful": table.cubeful,
+            "recipe": recipe,
+            "threads": threads,
+            "progress": progress,
+        }
+        return solver.two_sided(table.points, table.chequers, **how)
 
     def measure(self, table: TwoSided, threads: int) -> dict[str, Any]:
         from bgfmt.verifier import truth

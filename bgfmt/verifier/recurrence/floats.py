@@ -17,8 +17,8 @@ import numpy as np
 
 from bgfmt.game import board
 from bgfmt.jit import njit
+from bgfmt.met.score import CubeState as Cube
 from bgfmt.tables import MatchScore, TwoSided
-from bgfmt.tables.match_score import Cube
 from bgfmt.verifier.recurrence.plays import ROLLS, WEIGHTS, Array, Progress, pip_order, plays
 
 

@@ -125,9 +125,8 @@ def lists(boards: Array, threads: int) -> kernels.Lists:
 class CheckedIteration:
     """makehyper's iteration in memory: renewal in place, record by record, row by row.
 
-    A record [us, them] looks at rows of `them` or, where blots are hit, of sides of a greater number, and there at
-    sides that `us` may become, whose numbers are smaller. So with us < them all it looks at comes after its turn, and
-    is as it was; a sweep makes those records first, on all threads. Then it takes the others, one after the other.
+    A record [us, them] with us < them looks at records that come after its turn alone, and are as they were; a sweep
+    makes those first, on all threads. Then it takes the others, one after the other.
 
     values (n * n, 10) : the numbers. live, races : numbers of the records that are iterated, and of those of them
     in which all contact is over: they look at races alone. divide : sums are divided by 36 instead of multiplied by
@@ -200,6 +199,10 @@ class CheckedIteration:
     def written(self, values: Array) -> Array:
         """(m, 10) values as a file holds them: (m, 28) uint8, or (m, 10) int64, the bits of float64."""
         return values.view(np.int64) if self.exact else encode(values)
+
+    def numbers(self, records: Array) -> Array:
+        """The numbers of records as a file holds them: the nine of 24 bits, or the ten in float64."""
+        return records.view(np.float64) if self.exact else numbers_of(records)
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,8 @@
 """Recurrence of distributions: does every row of a one-sided table follow from the file's own smaller rows?
 
-Position numbers fall with every play, so number order is an order of proof; but each row is judged by the stored rows
-alone, so the pass runs in any order, on any number of threads.
-
-A rule that ranks plays by numbers that the file does not hold (sums before rounding, floats) leaves nothing to check
-a row by but the table made again from the rule: `remade_ranked_by_sums`, `remade_in_floats`.
+Each row is judged by the stored rows alone, so the pass runs in any order, on any number of threads. A rule that
+ranks plays by numbers that the file does not hold (sums before rounding, floats) is tried by the table made again:
+`remade_ranked_by_sums`, `remade_in_floats`.
 """
 
 from __future__ import annotations

@@ -1,11 +1,10 @@
 """The verifier's own rule of a roll: where every roll leads from every position, in GNU Backgammon's order.
 
-Written apart from the solver, play by play, so that a file is judged by code that shares no shortcut with what may
-have made it. A board is `above`: above[k] = chequers on the k highest points, k = 0..points. Taking one chequer from
-index i to t lowers above[k] by one for k = points-i .. points-t-1, and the position number by the sum of
-C(above[k] + k - 2, k - 1) over those k, which running sums give in one subtraction.
-
-Rolls are numbered a * (a + 1) / 2 + b for dice a + 1 >= b + 1.
+Written apart from the solver, so that a file is judged by code that shares no shortcut with what may have made it. A
+board is `above`: above[k] = chequers on the k highest points, k = 0..points. Taking one chequer from index i to t
+lowers above[k] by one for k = points-i .. points-t-1, and the position number by the sum of C(above[k] + k - 2,
+k - 1) over those k, which running sums give in one subtraction. Rolls are numbered a * (a + 1) / 2 + b,
+dice a + 1 >= b + 1.
 """
 
 from __future__ import annotations

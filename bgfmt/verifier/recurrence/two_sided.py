@@ -1,13 +1,12 @@
 """Recurrence of two-sided tables: does every entry follow from the file's own smaller entries?
 
-The value of (us, them) follows from row `them` of the same file: from the entries (them, j), j where a play of ours
-leads. So a tile of rows, turned round to our point of view and laid out with the rows side by side, gives the
-expected values of every us against those rows by running maxima over contiguous lanes, in any order.
+The value of (us, them) follows from the entries (them, j) of the same file, j where a play of ours leads. So a tile
+of rows, seen by the other side and laid out side by side, gives the expected values of every us against those rows by
+running maxima over contiguous lanes, in any order.
 
-The pass reads the file twice at most: its rows, as what a play leads to; and its columns, as what must follow.
-Columns are taken in bands wide enough that a band's piece of a row is a few pages, so that a file larger than memory
-is read twice and no more. A compressed table is walked in the order in which its rows and columns lie together in the
-file (its equities have an `order`, position numbers by place), so that it is unpacked twice and never as a whole.
+The pass reads the file twice at most: its rows, as what a play leads to; and its columns, as what must follow, in
+bands of which a row's piece is a few pages. A compressed table is walked in the order in which its rows and columns
+lie together in the file, so that it is unpacked twice and never as a whole.
 """
 
 from __future__ import annotations
