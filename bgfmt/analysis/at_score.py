@@ -17,9 +17,10 @@ from bgfmt.errors import NotCoveredError
 from bgfmt.game.board import MAX_CHEQUERS, Position, Side
 from bgfmt.game.moves import Play, race_plays
 from bgfmt.game.state import GameState
-from bgfmt.met.score import Score
+from bgfmt.met.score import NOBODY, Score
+from bgfmt.met.score import CubeState as Cube
 from bgfmt.tables import MatchScore, of_kind
-from bgfmt.tables.match_score import NOBODY, A, B, Cube
+from bgfmt.tables.match_score import A, B
 
 #: a position at a score: the decision, the plays of a roll, what answered, and the name of the table
 Exact = tuple[MatchCube, Callable[[int, int], list[MatchPlay]], Source, str | None]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from bgfmt.analysis.answers import HYPERGAMMON
-from bgfmt.analysis.questions import COUNTS, MET, STATE, one_or_two, parse_away, state_of
+from bgfmt.analysis.questions import COUNTS, MET, STATE, one_or_two
 from bgfmt.analysis.shapes import options
 from bgfmt.cli import terminal
 from bgfmt.errors import CapabilityError, PositionError
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from bgfmt.analysis.sources import Limits, Progress
     from bgfmt.game.state import GameState
     from bgfmt.met import Met
-
-__all__ = ["one_or_two", "parse_away", "state_of"]  # of `bgfmt.analysis.questions`, for the commands
 
 F = TypeVar("F", bound=Callable[..., Any])
 OTHER_SUFFIXES = (".bin", ".gz")  # that a database of no format's own suffix may have
@@ -100,14 +98,11 @@ def opened(
     guard : files named are read rather than mapped, so that no one who cuts them short ends this process.
     """
     from bgfmt.analysis import library
-    from bgfmt.cli.options import reading
 
     if (described or part) and not paths:
         raise click.UsageError("which file is meant? name the database")
     databases = (
-        library.named(paths, part=part or 0, guard=guard, **reading(described))
-        if paths
-        else library.standing()
+        library.named(paths, part=part or 0, guard=guard, format=described) if paths else library.standing()
     )
     with databases:
         for line in databases.notes:

@@ -59,8 +59,8 @@ def cube(
     said = asking.split(words)
     with asking.adviser(said.paths, described, part, many=said.many, **calculation) as advisor:
         if said.many:
-            return asking.one_by_one(lambda text: questions.cube(advisor, asking.state_of(text, **around)))
-        state = asking.state_of(said.position, **around)
+            return asking.one_by_one(lambda text: questions.cube(advisor, questions.state_of(text, **around)))
+        state = questions.state_of(said.position, **around)
         if state.dice is not None:
             asking.note("the dice of the identifier are not looked at: a cube action comes before the roll")
         if scores:
@@ -92,9 +92,8 @@ def _scores(
     if plot:
         from bgfmt.analysis import plots
 
-        plots.score_chart(
-            plot, [[code(grid[a, b, False]) for b in range(1, upto + 1)] for a in range(1, upto + 1)]
-        )
+        away = range(1, upto + 1)
+        plots.score_chart(plot, [[code(grid[a, b, False]) for b in away] for a in away])
     return 0
 
 

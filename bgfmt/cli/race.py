@@ -47,8 +47,8 @@ def race(
     calculation = {"limit": limit, "settle": settle, "many": said.many}
     with asking.adviser(said.paths, described, part, **calculation) as advisor:  # type: ignore[arg-type]
         if said.many:
-            return asking.one_by_one(lambda text: questions.race(advisor, asking.one_or_two(text)))
-        asked = asking.one_or_two(said.position)
+            return asking.one_by_one(lambda text: questions.race(advisor, questions.one_or_two(text)))
+        asked = questions.one_or_two(said.position)
         _ignored(said.position)
         answer = questions.race(advisor, asked)
         if plot:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bgfmt.analysis.questions import MET
+from bgfmt.analysis.questions import MET, state_of
 from bgfmt.cli import asking, options
 from bgfmt.errors import PositionError
 
@@ -260,7 +260,7 @@ def judge(
     question = asking.split(words)
     if question.many:
         raise click.UsageError("one position is judged at a time")
-    state = asking.state_of(question.position, **around)
+    state = state_of(question.position, **around)
     decision = _play(state, roll, played) if played is not None else _cube(state, roll, did[0])
     with asking.adviser(question.paths, described, part, **calculation) as advisor:
         judgement = judged(decision, advisor)

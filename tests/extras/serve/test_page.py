@@ -14,8 +14,6 @@ import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import pytest
-
 from bgfmt.extras.serve import page
 from tests.conftest import GOLDEN, ROOT
 from tests.support.serving import served
@@ -52,7 +50,7 @@ def run_node(node: str, test: Path, **environment: str) -> None:
         env={**os.environ, **environment},
         capture_output=True,
         text=True,
-        timeout=280,
+        timeout=800,
         check=False,
     )
     failed = re.findall(r"^ *not ok .*?(?=^ *\.\.\.)", run.stdout, re.M | re.S)
@@ -61,7 +59,6 @@ def run_node(node: str, test: Path, **environment: str) -> None:
     )
 
 
-@pytest.mark.timeout(400)
 def test_the_page_in_a_browser(tmp_path: Path, oracle: Callable[[str], str]) -> None:
     node, chromium = oracle("node"), oracle("chromium")
     for name in ("playwright-core", "axe-core"):

@@ -14,6 +14,7 @@ import time
 import urllib.parse
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -343,13 +344,15 @@ def test_clients_take_turns() -> None:
     workers.close()
 
 
-def test_a_client_has_a_share_of_calculation() -> None:
+def test_a_client_has_a_share_of_calculation(monkeypatch: pytest.MonkeyPatch) -> None:
     from bgfmt.extras.serve.refusals import Refusal
     from bgfmt.extras.serve.work import CLIENT, OneAtATime, client_of
 
+    clock = [100.0]
+    monkeypatch.setattr("bgfmt.extras.serve.work.time", SimpleNamespace(monotonic=lambda: clock[0]))
     one = OneAtATime(1)
     CLIENT.set("192.0.2.1")
-    one.do(lambda: time.sleep(1.2))
+    one.do(lambda: clock.append(clock.pop() + 1.2))
     with pytest.raises(Refusal, match="share") as refused:
         one.do(lambda: None)
     ((name, seconds),) = refused.value.headers
