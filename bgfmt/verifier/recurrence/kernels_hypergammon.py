@@ -288,17 +288,6 @@ def make_record(r: int, c: int, state: Sweeping, total: Array) -> None:
 
 
 @njit()
-def renew(r: int, c: int, state: Sweeping, total: Array) -> None:
-    """total = one step for record [r, c] of any class; of an illegal one nothing."""
-    kind = state.kinds[r * len(state.lists.blocked) + c]
-    total[:] = 0
-    if kind == OVER:
-        total[:] = state.ends[0, c] if r == 0 and c else state.ends[1, r]
-    elif kind != ILLEGAL:
-        make_record(r, c, state, total)
-
-
-@njit()
 def chances_within(r: int, c: int, state: Sweeping, slack: Any, low: Array, high: Array) -> None:
     """Least and greatest chances (5,) of record [r, c] if any play within `slack` of the best one may be made.
 
@@ -354,8 +343,10 @@ def sweep_rows(first: int, last: int, beyond: bool, state: Sweeping) -> Any:
                     x = r * n + c
                     if kinds[x] == ILLEGAL:
                         continue
-                    renew(r, c, state, total)
-                    if kinds[x] != OVER:
+                    if kinds[x] == OVER:
+                        total[:] = state.ends[0, c] if r == 0 and c else state.ends[1, r]
+                    else:
+                        make_record(r, c, state, total)
                         for k in range(NUMBERS):
                             most = max(most, abs(total[k] - values[x, k]))
                     values[x] = total
@@ -376,7 +367,11 @@ def residual(which: Array, state: Sweeping, slack: Any, right: Array, off: Array
     for i in range(len(which)):
         x = which[i]
         r, c, kind = x // n, x % n, state.kinds[x]
-        renew(r, c, state, total)
+        total[:] = 0
+        if kind == OVER:
+            total[:] = state.ends[0, c] if r == 0 and c else state.ends[1, r]
+        elif kind != ILLEGAL:
+            make_record(r, c, state, total)
         low[:], high[:] = total[:5], total[:5]
         if kind >= CONTACT:
             chances_within(r, c, state, slack, low, high)
