@@ -250,6 +250,7 @@ def judge(
       bgfmt judge "1 0 0 1 1 0 / 0 0 1 1" --away 2-4 --double
     """
     from bgfmt.extras.matches.annotate import judge as judged
+    from bgfmt.extras.matches.annotate.insight import insight
 
     did = [name for name, yes in zip(CUBE, done.values(), strict=True) if yes]
     if (played is not None) + len(did) != 1:
@@ -263,6 +264,8 @@ def judge(
     decision = _play(state, roll, played) if played is not None else _cube(state, roll, did[0])
     with asking.adviser(question.paths, described, part, **calculation) as advisor:
         judgement = judged(decision, advisor)
+        if did and judgement.method == "exact":
+            judgement = replace(judgement, insight=insight(state, advisor))
         table = None if state.money else advisor.met
     if as_json:
         equities = None if table is None else {"name": table.name, "digest": table.digest}
@@ -341,6 +344,7 @@ def _lines(judgement: Judgement) -> list[str]:
     for label, (name, equity, mwc) in choices.items():
         worth = text.worth(equity, mwc, about=judgement.approximate)
         lines.append(f"  {label}  {name:<{width}}  {worth}")
+    lines += [f"  {words}" for words in text.behind(judgement)]
     lines += [f"  {judgement.note}"] if judgement.note else []
     lines += [f"  gammons are possible and {judgement.gammons}"] if judgement.gammons != "none" else []
     where = "calculated" if judgement.source == "calculation" else f"from {judgement.table}"

@@ -12,17 +12,7 @@ from dataclasses import dataclass, field
 
 from bgfmt.errors import FormatError, PositionError
 from bgfmt.extras.matches import model, plays
-from bgfmt.extras.matches.model import (
-    Game,
-    Match,
-    Opinion,
-    Record,
-    Result,
-    Rules,
-    checked,
-    ending,
-    is_cube,
-)
+from bgfmt.extras.matches.model import Game, Match, Record, Result, Rules, checked, ending, is_cube
 from bgfmt.extras.matches.walk import GameWalk
 from bgfmt.game.board import Position
 from bgfmt.game.drawing import decoded
@@ -246,7 +236,7 @@ def _analysed(value: bytes) -> re.Match[bytes] | None:
     return _ANALYSED_PLAY.match(value) or _ANALYSED_CUBE.match(value)
 
 
-def _opinion(properties: dict[str, list[bytes]], player: int, walk: GameWalk) -> Opinion | None:
+def _opinion(properties: dict[str, list[bytes]], player: int, walk: GameWalk) -> model.Opinion | None:
     """What gnubg's analysis says of a node; None where there is none, or it is our own."""
     plays = [match for value in properties.get("A", [])[:100] if (match := _ANALYSED_PLAY.match(value))]
     cube = next((match for value in properties.get("DA", []) if (match := _ANALYSED_CUBE.match(value))), None)
@@ -259,7 +249,9 @@ def _opinion(properties: dict[str, list[bytes]], player: int, walk: GameWalk) ->
         several.append((tuple(zip(points[::2], points[1::2], strict=True)), float(match["equity"])))
     level = f"{levels[0]}-ply"
     worth = cube and (float(cube["rolling"]), float(cube["taken"]))
-    return Opinion("GNU Backgammon", level, f"{levels[-1]}-ply", worth, bool(walk.length), tuple(several))
+    return model.Opinion(
+        "GNU Backgammon", level, f"{levels[-1]}-ply", worth, bool(walk.length), tuple(several)
+    )
 
 
 def _board(properties: dict[str, list[bytes]], before: Position) -> Position:

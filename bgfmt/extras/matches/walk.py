@@ -299,23 +299,9 @@ class GameWalk:
             if board != self.boards[one]:
                 self.boards[one], self.sides[one] = board, plays.side(board)
         after = self.position(player)
-        self.records.append(
-            Record(
-                "play",
-                player,
-                player,
-                before,
-                self.cube,
-                self.owner,
-                dice,
-                moves,
-                after,
-                legal,
-                at=at,
-                sure=self.sure,
-                opinion=self.opinion,
-            )
-        )
+        made: dict[str, Any] = {"dice": dice, "moves": moves, "after": after, "legal": legal}
+        made |= {"at": at, "sure": self.sure, "opinion": self.opinion}
+        self.records.append(Record("play", player, player, before, self.cube, self.owner, **made))
         if not legal:
             self.problem(at, NO_PLAY if after == before else "a play that the rules do not allow")
         self.over = not any(mine)

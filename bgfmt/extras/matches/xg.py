@@ -13,20 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import takewhile
 
-from construct import (
-    Array,
-    Bytes,
-    Container,
-    Float32l,
-    Float64l,
-    Int8sb,
-    Int8ub,
-    Int16sl,
-    Int32sl,
-    Int32ul,
-    Pointer,
-    Struct,
-)
+from construct import Array, Bytes, Container, Float64l, Int8sb, Int8ub, Int32sl, Int32ul, Pointer, Struct
 
 from bgfmt.errors import FormatError, PositionError, TruncatedError
 from bgfmt.extras.matches.model import Hops, Match, Opinion, Result, Rules, checked
@@ -61,19 +48,19 @@ _GAME = Struct(
 _CUBE = Struct(
     "turn" / Pointer(12, Int32sl), "double" / Pointer(16, Int32sl), "answers" / Pointer(20, Array(3, Int32sl)),
     "cube" / Pointer(32, Int32sl), "board" / Pointer(36, _BOARD), "level" / Pointer(92, Int32sl),
-    "equities" / Pointer(152, Array(3, Float32l)),
 )  # fmt: skip
 _MOVE = Struct(
     "before" / Pointer(9, _BOARD), "after" / Pointer(35, _BOARD), "mover" / Pointer(64, Int32sl),
     "pairs" / Pointer(68, Array(8, Int32sl)), "dice" / Pointer(100, Array(2, Int32sl)),
     "cube" / Pointer(108, Int32sl), "played" / Pointer(2308, Int8ub), "error" / Pointer(2480, Int32sl),
-    "count" / Pointer(188, Int32sl), "level" / Pointer(1280, Int16sl),
+    "count" / Pointer(188, Int32sl), "level" / Pointer(1280, Int32sl),
 )  # fmt: skip
 _GAME_END = Struct(
     "winner" / Pointer(24, Int32sl), "points" / Pointer(28, Int32sl), "how" / Pointer(32, Int32sl)
 )
 _MAGIC = 0x494C4D44
 _PAIRS, _WORTH = struct.Struct("<8b"), struct.Struct("<f")  # of each play in the analysis
+_EQUITIES = struct.Struct("<3f")  # of no double, double and take, double and pass
 
 
 def recognise(data: bytes) -> bool:
@@ -183,8 +170,8 @@ def _cube(record: bytes, walk: GameWalk, number: int) -> None:
     cube = _CUBE.parse(record)
     player = _player(cube.turn)
     _see(walk, cube.board, cube.cube, number)
-    rolling, taken, passed = cube.equities
-    known = cube.double >= 0 and passed == 1.0 and _finite(cube.equities)
+    rolling, taken, passed = equities = _EQUITIES.unpack_from(record, 152)
+    known = cube.double >= 0 and passed == 1.0 and _finite(equities)
     walk.opinion = Opinion(ENGINE, cube_level=_level(cube.level), cube=(rolling, taken) if known else None)
     if cube.double == -1:
         walk.resign(player, number)
@@ -226,7 +213,7 @@ def _move(record: bytes, walk: GameWalk, number: int) -> None:
     ]
     cube = walk.opinion or Opinion(ENGINE)
     known = tuple(play for play in several if _finite(play[1:]))
-    walk.opinion = replace(cube, level=_level(move.level), plays=known)
+    walk.opinion = replace(cube, level=_level(move.level & 0xFFFF), plays=known)
     if move.error == 2:
         walk.played_to(player, dice, after, number)
     else:

@@ -274,7 +274,7 @@ KEYS = {
     "cube_owner "
     "away crawford did best verdict equity best_equity equity_lost mwc best_mwc loss_mwc loss_emg points_lost "
     "cubeless_equity_lost choices forced error close approximate measure source table max_error gammons note "
-    "method millipoints class_gnubg class_xg luck luck_mwc action file_analysis",
+    "method millipoints class_gnubg class_xg luck luck_mwc action advice insight file_analysis",
     "total": "player name decisions plays unforced_plays cube_decisions unforced forced right close approximate "
     "illegal errors play_errors cube_errors equity_lost mwc_lost points_lost approximate_lost error_rate play_lost "
     "cube_lost xg_decisions race_pr gnubg_decisions race_memg estimated doubles takes passes missed_doubles "

@@ -14,10 +14,14 @@ import pytest
 
 import bgfmt
 from bgfmt.extras.matches import read, sgf
-from bgfmt.extras.matches.annotate import Judge, MatchReport, Report, annotate_file, judge_match
+from bgfmt.extras.matches.annotate import Judge, MatchReport, Report, annotate_file, judge_match, text
 from bgfmt.extras.matches.annotate.files import content
+from bgfmt.extras.matches.annotate.insight import insight, take_points
 from bgfmt.extras.matches.decisions import decisions
+from bgfmt.game.board import Position
 from bgfmt.game.moves import ROLLS
+from bgfmt.game.state import GameState
+from bgfmt.met.score import Score
 from tests.conftest import ROOT
 from tests.extras.matches.test_annotate import gnubg_says
 from tests.support.match_making import Maker, MatchPrices, MoneyPrices
@@ -267,3 +271,57 @@ def test_the_figures_are_those_of_gnubg(oracle: Any, tmp_path: Path, judge: Judg
     assert any(abs(ours) > 0.01 for _, ours in pairs)
     for theirs, ours in pairs:
         assert theirs == pytest.approx(ours, abs=8e-4)
+
+
+# -- what lies behind a cube decision ----------------------------------------------------------------------
+
+
+def test_take_points() -> None:
+    """For money 25 % and 20 %; at a score those of the match equity table."""
+    met = bgfmt.met.load(bgfmt.met.DEFAULT)
+    assert take_points(None, 1) == (0.25, 0.2)
+    two_away = 0.5 * 2 * met.mwc((2, 1))
+    assert take_points(Score((2, 2), met), 1) == pytest.approx((two_away, two_away))  # nobody can redouble
+    dead, live = take_points(Score((3, 3), met), 1)
+    passed, lost, won = (met.mwc(away) for away in ((3, 2), (3, 1), (1, 3)))
+    assert dead == pytest.approx((passed - lost) / (won - lost))
+    # the taker's redouble is for the match: the doubler then takes with what a pass leaves
+    answer = met.mwc((3, 1)) / 1.0
+    assert live == pytest.approx(dead * (1 - answer))
+
+
+def test_what_lies_behind_a_double(judge: Judge, table: Any) -> None:
+    """Best and worst rolls are those of `rank_plays`, and market losers are counted roll by roll."""
+    position = Position.parse("0 0 1 1 1 1 / 1 2 1 1")
+    state = GameState.of(position)
+    behind = insight(state, judge.advisor)
+    assert behind is not None
+    action = judge.advisor.cube(state)
+    worth = {(high, low): weight / 36 for high, low, weight in ROLLS}
+    mean = sum(worth[int(roll[0]), int(roll[1])] * equity for roll, equity in behind.rolls)
+    assert mean == pytest.approx(action.no_double, abs=1e-4)
+    assert [equity for _, equity in behind.rolls] == sorted((e for _, e in behind.rolls), reverse=True)
+    losers = 0.0
+    for (high, low), weight in worth.items():
+        result = judge.advisor.plays(GameState.of(position, (high, low))).plays[0].result
+        assert isinstance(result, Position)
+        if not result.us.chequers:
+            losers += weight
+            continue
+        for (higher, lower), times in worth.items():
+            answer = judge.advisor.plays(GameState.of(result.swapped(), (higher, lower))).plays[0].result
+            assert isinstance(answer, Position)
+            if answer.us.chequers:
+                losers += weight * times * (not judge.advisor.cube(GameState.of(answer.swapped())).takes)
+    assert behind.market_losers == pytest.approx(losers)
+    assert behind.win == pytest.approx((1 - judge.advisor.equities(state).cubeless) / 2)
+
+
+def test_wrong_cubes_say_what_was_right(report: MatchReport) -> None:
+    wrong = [one for one in report.judgements if one.error and one.decision.kind != "play"]
+    assert wrong
+    for one in wrong:
+        assert one.insight is not None
+        assert f"costs {one.loss:.3f}" in one.advice
+        assert text.behind(one)[0] == one.advice
+    assert all(one.advice == "" for one in report.judgements if one.decision.kind == "play")

@@ -16,7 +16,7 @@ from bgfmt.analysis.sources import Progress
 from bgfmt.errors import BgfmtError, FormatError, UnknownFormatError
 from bgfmt.extras import matches
 from bgfmt.extras.matches.annotate import page, text
-from bgfmt.extras.matches.annotate.judging import GNUBG_CLASSES, Judge
+from bgfmt.extras.matches.annotate.judging import Judge
 from bgfmt.extras.matches.annotate.report import WORST, MatchReport, Report, Total, Unread, judge_match
 from bgfmt.extras.matches.sgf import cube_record, luck_record, play_record, with_comments, write_sgf
 from bgfmt.game.drawing import printable
@@ -71,7 +71,7 @@ def _records(report: MatchReport) -> dict[tuple[int, int], bytes]:
     """gnubg's records of the analysis, by game and record."""
     records: dict[tuple[int, int], bytes] = {}
     for one in report.judgements:
-        decision, skill, data = one.decision, one.class_of(GNUBG_CLASSES), b""
+        decision, skill, data = one.decision, one.class_of("gnubg"), b""
         if decision.kind == "play" and one.ranking:
             data = play_record(decision.player, one.ranking, one.method, skill)
             data += luck_record(decision.player, one.luck) if one.luck is not None else b""

@@ -15,6 +15,7 @@ from bgfmt.analysis.match import MatchCube
 from bgfmt.analysis.sources import Calculate, Progress
 from bgfmt.errors import NotCoveredError
 from bgfmt.extras.matches import plays
+from bgfmt.extras.matches.annotate.insight import Insight, insight
 from bgfmt.extras.matches.decisions import Decision
 from bgfmt.game.board import Position
 from bgfmt.game.identifiers import gnubg_id, position_id
@@ -25,9 +26,12 @@ from bgfmt.tables import TwoSided
 
 BEST_PLAYS = 5  # that gnubg's records get
 ERROR = 1e-7  # a smaller loss is none
-GNUBG_CLOSE, XG_CLOSE = 0.16, 0.2  # a double that would cost no less is no decision there
-GNUBG_CLASSES = {"very bad": 0.16, "bad": 0.08, "doubtful": 0.04}  # the least loss of each, in EMG
-XG_CLASSES = {"blunder": 0.08, "error": 0.02}
+CLOSE = {"gnubg": 0.16, "xg": 0.2}  # a double that would cost no less is no decision there
+#: classes of errors by program, with the least loss of each, in EMG
+CLASSES = {
+    "gnubg": {"very bad": 0.16, "bad": 0.08, "doubtful": 0.04},
+    "xg": {"blunder": 0.08, "error": 0.02},
+}
 Verdict = Literal["forced", "right", "close", "error", "approximate", "illegal"]
 Method = Literal["exact", "estimated", "play-outs"]
 
@@ -67,6 +71,7 @@ class Judgement:
     cube : of a cube decision the equities of no double, double and take, double and pass to the side on roll.
     action : of a cube decision, what was right for both sides, such as "No double, take".
     file : what the file's own analysis says of the same decision.
+    insight : what lies behind a wrong cube decision, where its numbers are exact.
     ranking : of a play the best ones and that made, each by its moves, its equity and that without a cube;
     cubeless : of a cube decision the equity without a cube. Both are looked up for gnubg's records only.
     luck : of a play, the equity of the roll less the mean of all rolls; None where either is approximate.
@@ -97,6 +102,7 @@ class Judgement:
     action: str = ""
     file: FileAnalysis | None = None
     luck: float | None = None
+    insight: Insight | None = None
     ranking: tuple[tuple[tuple[Move, ...], float, float], ...] = ()
     cubeless: float | None = None
 
@@ -142,23 +148,34 @@ class Judgement:
             return float(self.decision.state.cube_value)
         return (self.ends[1] - self.ends[0]) / 2
 
-    def counts(self, near: float) -> bool:
-        """Whether a rate counts it: plays with a choice, turns of the cube, answers, and rolling on.
+    def counts(self, program: str) -> bool:
+        """Whether the rate of "gnubg" or "xg" counts it: plays with a choice, turns of the cube, answers, rolling on.
 
-        Rolling on counts where it was wrong, or where doubling would cost less than `near`.
+        Rolling on counts where it was wrong, or where doubling would cost less than `CLOSE`.
         """
         if self.verdict in ("forced", "illegal", "approximate"):
             return False
         if self.decision.kind != "no double" or self.cube is None or self.loss:
             return True
         rolling, taken, passed = self.cube
-        return rolling - min(taken, passed) < near
+        return rolling - min(taken, passed) < CLOSE[program]
 
-    def class_of(self, classes: Mapping[str, float]) -> str | None:
-        """The class of its loss, None below all of them."""
+    @property
+    def advice(self) -> str:
+        """Of a cube decision what was right and what else costs: "No double, take; doubling costs 0.703"."""
+        if self.cube is None:
+            return ""
+        rolling, taken, passed = self.cube
+        lost, spared = rolling - min(taken, passed), passed - taken
+        words = [f"{'doubling' if lost > 0 else 'not doubling'} costs {abs(lost):.3f}"] * (abs(lost) > ERROR)
+        words += [f"{'passing' if spared > 0 else 'taking'} costs {abs(spared):.3f}"] * (abs(spared) > ERROR)
+        return "; ".join(filter(None, (self.action, ", ".join(words))))
+
+    def class_of(self, program: str) -> str | None:
+        """The class of its loss for "gnubg" or "xg", None below all of them."""
         if self.loss is None or self.verdict == "approximate":
             return None
-        return next((name for name, least in classes.items() if self.loss >= least), None)
+        return next((name for name, least in CLASSES[program].items() if self.loss >= least), None)
 
     def as_dict(self) -> dict[str, Any]:
         """The judgement as plain values."""
@@ -189,9 +206,10 @@ class Judgement:
             "max_error": None if self.max_error is None else dict(self.max_error),
             **self._values("gammons note method"),
             "millipoints": None if self.loss is None else 1000 * self.loss,
-            "class_gnubg": self.class_of(GNUBG_CLASSES),
-            "class_xg": self.class_of(XG_CLASSES),
-            **self._values("luck luck_mwc action"),
+            "class_gnubg": self.class_of("gnubg"),
+            "class_xg": self.class_of("xg"),
+            **self._values("luck luck_mwc action advice"),
+            "insight": None if self.insight is None else self.insight.as_dict(),
             "file_analysis": None if self.file is None else asdict(self.file),
         }
 
@@ -257,6 +275,8 @@ class Judge:
         one = judge(decision, self.advisor)
         if decision.kind == "play" and not one.approximate:
             one = replace(one, luck=self._luck(one))
+        elif one.error and one.method == "exact":
+            one = replace(one, insight=insight(decision.state, self.advisor))
         if self.records:
             one = replace(one, **_for_records(one, self.advisor))
         if decision.kind == "no double" and not one.approximate and one.cube is not None:

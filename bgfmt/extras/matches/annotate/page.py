@@ -119,13 +119,14 @@ def _cards(judgements: list[tuple[MatchReport, Judgement]], *, named: bool) -> I
 
 def _card(report: MatchReport, one: Judgement, *, named: bool) -> str:
     file = f"{_escaped(report.file)}, " if named else ""
+    lines = "".join(f"<p>{_escaped(words)}</p>" for words in text.behind(one))
     best = f"best {_escaped(one.best)} {text.worth(one.best_equity, one.best_mwc)}"
     return (
         f'<article class="card" id="{_anchor(report, one)}"><h3>{file}{_escaped(text.where(one))}</h3>'
         f'<p class="soft">{_escaped(text.score(one))}</p>{board(one.decision.state)}'
         f"<p>{_escaped(one.did)} {text.worth(one.equity, one.mwc)} "
         f'<span class="loss">{escape(text.lost(one))}</span></p>'
-        f"<p>{best}</p><p><code>{escape(gnubg_id(one.decision.state))}</code></p></article>"
+        f"<p>{best}</p>{lines}<p><code>{escape(gnubg_id(one.decision.state))}</code></p></article>"
     )
 
 

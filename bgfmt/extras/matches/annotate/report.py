@@ -8,14 +8,7 @@ from typing import Any, NamedTuple
 
 from bgfmt.errors import BeyondMetError, NotCoveredError, PositionError
 from bgfmt.extras.matches import Game, Match, printable
-from bgfmt.extras.matches.annotate.judging import (
-    GNUBG_CLASSES,
-    GNUBG_CLOSE,
-    XG_CLASSES,
-    XG_CLOSE,
-    Judge,
-    Judgement,
-)
+from bgfmt.extras.matches.annotate.judging import Judge, Judgement
 from bgfmt.extras.matches.decisions import decisions
 from bgfmt.met import Met
 
@@ -138,9 +131,9 @@ class Total:
             self.cube_lost += (not play and one.loss) or 0.0
             self.mwc_lost += one.loss_mwc or 0.0
             self.points_lost += one.points or 0.0
-        self.xg_decisions += one.counts(XG_CLOSE)
-        self.gnubg_decisions += one.counts(GNUBG_CLOSE)
-        word, other = one.class_of(GNUBG_CLASSES), one.class_of(XG_CLASSES)
+        self.xg_decisions += one.counts("xg")
+        self.gnubg_decisions += one.counts("gnubg")
+        word, other = one.class_of("gnubg"), one.class_of("xg")
         if word:
             self._count(word.replace(" ", "_"))
         self.xg_errors += other is not None

@@ -80,6 +80,25 @@ def verdict(one: Judgement) -> str:
     return f"{first}: {one.best} is best, {one.did} loses {loss}."
 
 
+def behind(one: Judgement) -> list[str]:
+    """What lies behind a cube decision, a line each: the advice, the take point, the rolls."""
+    lines, known = [one.advice] * bool(one.advice), one.insight
+    if known is not None:
+        live = f", {100 * known.live_take_point:.1f} % with a live cube"
+        points = (
+            f"take point {100 * known.take_point:.1f} %{live * (known.live_take_point != known.take_point)}"
+        )
+        lines.append(f"the side that answers wins {100 * known.win:.1f} %, {points}")
+        lines.append(f"market losers {100 * known.market_losers:.1f} %")
+        ends = {"best": known.rolls[:3], "worst": known.rolls[:-4:-1]}
+        words = [
+            f"{word} rolls {', '.join(f'{r} {equity:+.3f}' for r, equity in part)}"
+            for word, part in ends.items()
+        ]
+        lines.append("; ".join(words))
+    return lines
+
+
 def certainty(one: Judgement) -> str:
     """How sure a judgement is."""
     if one.verdict == "forced":
@@ -177,6 +196,7 @@ def worst_lines(report: Report, most: int = WORST) -> Iterator[str]:
         yield f"{place}. {name}{where(one)}, {score(one)}"
         yield draw(one.decision.state.position)
         yield f"   {line(one)}"
+        yield from (f"   {words}" for words in behind(one))
         yield ""
 
 
