@@ -1,4 +1,4 @@
-"""How wrong stored two-sided equities are, measured: the numbers of bgfmt/data/bounds.toml.
+"""How wrong stored two-sided equities are, measured: the numbers of bgfmt/data/bounds.json.
 
     python -m benchmarks.bounds 6x6 6x8 ... 6 7 ...
 
@@ -10,6 +10,7 @@ of the mean rolls of one-sided tables.
 
 from __future__ import annotations
 
+import json
 import math
 import sys
 import time
@@ -127,13 +128,11 @@ def entry(points: int, chequers: int, threads: int | None = None) -> str:
     stored = solver.two_sided(points, chequers, threads=threads)
     found: dict[str, Any] = truth.of_equities(stored, threads)
     errors = [math.ceil(error * UP) / UP for error in found["greatest_error"].values()]
-    lines = ["[[two_sided]]", f"points = {points}", f"chequers = {chequers}", f"stored = {errors}"]
-    lines.append(f"float64 = {up(rounding_bound(points, chequers)):.1e}")
-    margins = ", ".join(f"{name} = {size:.1e}" for name, size in found["nearest_margins"].items())
-    wrong = ", ".join(f"{name} = {count}" for name, count in found["decisions_wrong"].items())
-    lines += [f"margins = {{ {margins} }}", f"wrong = {{ {wrong} }}"]
+    margins = {name: float(f"{size:.1e}") for name, size in found["nearest_margins"].items()}
+    facts = {"points": points, "chequers": chequers, "stored": errors}
+    facts |= {"float64": float(f"{up(rounding_bound(points, chequers)):.1e}"), "margins": margins}
     print(f"{points}x{chequers}: {time.perf_counter() - began:.0f} s", file=sys.stderr)
-    return "\n".join(lines) + "\n"
+    return json.dumps(facts | {"wrong": found["decisions_wrong"]})
 
 
 def means(points: int) -> str:
@@ -144,7 +143,7 @@ def means(points: int) -> str:
     normal = solver.one_sided(points, normal=True)
     found = [truth.of_rolls(table, None)["greatest_error_of_the_mean"] for table in (*rounded, normal)]  # type: ignore[arg-type]
     mean = math.ceil(max(found[:-1]) * UP) / UP
-    return f"[[one_sided]]\npoints = {points}\nmean = {mean}\nnormal = {math.ceil(found[-1] * 1e8) / 1e8}\n"
+    return json.dumps({"points": points, "mean": mean, "normal": math.ceil(found[-1] * 1e8) / 1e8})
 
 
 def main(sizes: list[str]) -> None:

@@ -88,6 +88,26 @@ def golden() -> Path:
     return GOLDEN
 
 
+@pytest.fixture(scope="session")
+def bkg_rows() -> Callable[[Any], Any]:
+    """The proof's numbers of BKG's tables, which depend on no file, each calculated once for a process."""
+    import numpy as np
+
+    from bgfmt.extras.lab.proofs import rows_of_millionths
+
+    @cache
+    def rows(ids: bytes) -> Any:
+        return rows_of_millionths(np.frombuffer(ids, np.int64))
+
+    return lambda ids: rows(ids.tobytes())
+
+
+@pytest.fixture
+def bkg_once(bkg_rows: Callable[[Any], Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Proofs of BKG's tables take the right numbers from `bkg_rows`."""
+    monkeypatch.setattr("bgfmt.extras.lab.proofs.rows_of_millionths", bkg_rows)
+
+
 @pytest.fixture(scope="module")
 def base() -> Iterator[str]:
     """The address of `bgfmt serve`, for the tests of one module."""

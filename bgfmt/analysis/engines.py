@@ -14,13 +14,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from importlib.metadata import entry_points
 from typing import Any, ClassVar, Protocol, TypeVar, cast, runtime_checkable
 
 from bgfmt.analysis.answers import Decision, RankedPlay, Resignation
 from bgfmt.errors import BgfmtError, CapabilityError, EngineError, PositionError
 from bgfmt.game.moves import Play, legal_plays
 from bgfmt.game.state import GameState
+from bgfmt.tables.registry import doors
 
 
 class Engine(Protocol):
@@ -148,7 +148,7 @@ def guarded(engine: str, what: str, question: Callable[..., T], *asked: Any) -> 
 
 def names() -> list[str]:
     """Names of all engines."""
-    return sorted(entry.name for entry in entry_points(group="bgfmt.engines"))
+    return sorted(doors("bgfmt.engines"))
 
 
 def create(name: str, options: Mapping[str, str] | None = None) -> Engine:
@@ -159,7 +159,7 @@ def create(name: str, options: Mapping[str, str] | None = None) -> Engine:
     CapabilityError where there is none of that name, or it cannot be loaded; PositionError for an option that it
     does not have; EngineError where a guest raises another error.
     """
-    point = next(iter(entry_points(group="bgfmt.engines", name=name)), None)
+    point = doors("bgfmt.engines").get(name)
     if point is None:
         raise CapabilityError(f"no engine is called {name!r} (there are: {', '.join(names())})")
     try:

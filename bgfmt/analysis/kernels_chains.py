@@ -31,15 +31,15 @@ def _table_number(counts: Any, points: int, terms: Any, scratch: Any) -> int:
 
 
 @njit()
-def distribution(
-    row: Any, counts: Any, small: Any, small_terms: Any, large: Any, large_terms: Any, scratch: Any
-) -> None:
+def distribution(row: Any, counts: Any, tables: Any, scratch: Any) -> None:
     """row (rolls,) float64: the chance that a board is off within 0, 1, 2, ... rolls.
 
-    small, large : one-sided tables, (boards, rolls) chances in 65535ths, on as many points as their terms have rows.
+    tables : (small, terms, large, terms) of two one-sided tables, (boards, rolls) chances in 65535ths, on as many
+    points as their terms have rows.
     A board beyond the larger one has the rolls of the board with its chequers brought up to the last point, and those
     of the pips that this takes, 6/49 each, which deviate as those of a long race do.
     """
+    small, small_terms, large, large_terms = tables
     points = small_terms.shape[0]
     number = _table_number(counts, points, small_terms, scratch)
     table = small
@@ -67,10 +67,9 @@ def distribution(
 
 
 @njit()
-def _mean(
-    counts: Any, small: Any, small_terms: Any, large: Any, large_terms: Any, scratch: Any
-) -> float:
+def _mean(counts: Any, tables: Any, scratch: Any) -> float:
     """Mean rolls of a board, as `distribution` has them."""
+    small, small_terms, large, large_terms = tables
     points = small_terms.shape[0]
     number = _table_number(counts, points, small_terms, scratch)
     table = small
@@ -86,7 +85,16 @@ def _mean(
 
 @njit()
 def _results(
-    counts: Any, high: int, low: int, terms: Any, path: Any, numbers: Any, means: Any, boards: Any, tables: Any, scratch: Any
+    counts: Any,
+    high: int,
+    low: int,
+    terms: Any,
+    path: Any,
+    numbers: Any,
+    means: Any,
+    boards: Any,
+    tables: Any,
+    scratch: Any,
 ) -> int:
     """Different results of a roll: numbers, mean rolls and boards; returns how many."""
     there: Any = np.int64(1)
@@ -117,7 +125,7 @@ def _results(
                 known += 1
             if known == n and n < numbers.size:
                 numbers[n] = number
-                means[n] = _mean(counts, *tables, scratch)
+                means[n] = _mean(counts, tables, scratch)
                 for k in range(counts.size):
                     boards[n, k] = counts[k]
                 n += 1
@@ -127,20 +135,29 @@ def _results(
 
 @njit()
 def _expand(
-    counts: Any, slack: float, terms: Any, tables: Any, kept: Any, scratch: Any, found: Any, worth: Any, after: Any
+    counts: Any,
+    slack: float,
+    terms: Any,
+    tables: Any,
+    kept: Any,
+    scratch: Any,
+    found: Any,
+    worth: Any,
+    after: Any,
 ) -> int:
     """The place in `kept` of what the 21 rolls make of a board, found now or earlier.
 
     kept : (keys, slots, ends, numbers, means, boards, used) of the boards met so far: results of roll r of slot s are
-    at ends[s, r] to ends[s, r + 1], the one of the least mean first, then those within `slack` of it. used (2,): slots
-    and results used.
+    at ends[s, r] to ends[s, r + 1], the one of the least mean first, then those within `slack` of it. used (2,):
+    slots and results used.
     """
     keys, slots, ends, numbers, means, boards, used = kept
+    most = 64 if slack < 1 else MOST_PLAYS
     number = _number(counts, terms)
     at = _slot(keys, number)
     if keys[at]:
         return slots[at]  # type: ignore[no-any-return]
-    if used[0] == len(ends) or used[1] + 21 * 64 > len(numbers):
+    if used[0] == len(ends) or used[1] + 21 * most > len(numbers):
         used[:] = 0
         keys[:] = 0
         at = _slot(keys, number)
@@ -158,7 +175,7 @@ def _expand(
             first = n
             for y in range(many):
                 x = best if y == 0 else 0 if y == best else y  # the best one first
-                if worth[x] <= worth[best] + slack and n < first + 64:
+                if worth[x] <= worth[best] + slack and n < first + most:
                     numbers[n], means[n] = found[x], worth[x]
                     for k in range(counts.size):
                         boards[n, k] = after[x, k]
@@ -171,7 +188,9 @@ def _expand(
 
 
 @njit()
-def chain(start: Any, most: int, most_first: int, terms: Any, tables: Any, root: Any, kept: Any, space: Any) -> int:
+def chain(
+    start: Any, most: int, most_first: int, terms: Any, tables: Any, root: Any, kept: Any, space: Any
+) -> int:
     """The chain of a side: what its rolls make of it when it plays for few rolls, a layer of boards after each roll.
 
     start (points,) int64. Of the boards after roll t at most `most` are played on (`most_first` after the first):
@@ -186,7 +205,22 @@ def chain(start: Any, most: int, most_first: int, terms: Any, tables: Any, root:
     board at place c of `chosen` are boards results[ends[21 c + r] : ends[21 c + r + 1]].
     Scratch: keys, places (a power of two), shares (n, 2). Returns the number of layers, -1 for no room.
     """
-    layers, chosen, nexts, within, near, ends, results, gains, boards, numbers, means, keys, places, shares = space
+    (
+        layers,
+        chosen,
+        nexts,
+        within,
+        near,
+        ends,
+        results,
+        gains,
+        boards,
+        numbers,
+        means,
+        keys,
+        places,
+        shares,
+    ) = space
     points = start.size
     counts = start.copy()
     scratch = np.zeros(80, np.int64)
@@ -195,7 +229,7 @@ def chain(start: Any, most: int, most_first: int, terms: Any, tables: Any, root:
     after = np.empty((MOST_PLAYS, points), np.int8)
     for k in range(points):
         boards[0, k] = start[k]
-    distribution(within[0], boards[0], *tables, scratch)
+    distribution(within[0], boards[0], tables, scratch)
     gains[0] = _gains(boards[0])
     layers[0], layers[1], nexts[0], nexts[1] = 0, 1, 0, 1
     chosen[0], near[0], shares[0, 0], shares[0, 1], ends[0] = 0, 0, 1.0, 1.0, 0
@@ -261,7 +295,7 @@ def _choose(
     distance = np.full(end - begin, 4.0)
     best = -1
     for x in range(begin, end):
-        distribution(within[x], boards[x], *tables, scratch)
+        distribution(within[x], boards[x], tables, scratch)
         shares[x, 1] = 0.0
         gains[x] = _gains(boards[x])
         if numbers[x] and (best < 0 or shares[x, 0] > shares[best, 0]):
@@ -389,11 +423,13 @@ def _half(
 
 
 @njit()
-def game(on_roll: Any, after: Any, ours: Any, theirs: Any, depth: int, doubling: Any, won: Any, cubeless: int) -> None:
+def game(
+    on_roll: Any, after: Any, ours: Any, theirs: Any, depth: int, doubling: Any, won: Any, cubeless: int
+) -> None:
     """The game of two chains of at most `depth` layers: on_roll (K,), the value of the start to the side on roll.
 
-    ours, theirs : `space` of `chain`; doubling, won : of each side, see `_half`. after (boards after the first roll, K,
-    1): what each is worth to the side that rolled.
+    ours, theirs : `space` of `chain`; doubling, won : of each side, see `_half`. after (boards after the first roll,
+    K, 1): what each is worth to the side that rolled.
     """
     k = on_roll.size
     values = np.zeros((k, 0, 0))

@@ -21,7 +21,7 @@ import click
 from bgfmt import __version__
 
 if TYPE_CHECKING:
-    from importlib.metadata import EntryPoint
+    from bgfmt.tables.registry import Door
 
 GROUP = "bgfmt.commands"
 #: the order of `bgfmt --help`; commands of other packages follow by name
@@ -35,20 +35,16 @@ class Commands(click.Group):
     """The commands of the entry points `bgfmt.commands`; the module of a command is imported when it is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        from importlib.metadata import entry_points
+        from bgfmt.tables.registry import doors
 
         place = {name: number for number, name in enumerate(ORDER)}
-        names = {entry.name for entry in entry_points(group=GROUP)}
-        return sorted(names, key=lambda name: (place.get(name, len(ORDER)), name))
+        return sorted(doors(GROUP), key=lambda name: (place.get(name, len(ORDER)), name))
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        from importlib.metadata import distribution, entry_points
+        from bgfmt.tables.registry import doors
 
-        # bgfmt's own first: no other package replaces them, and to read the others' takes longer
-        own = distribution("bgfmt").entry_points.select(group=GROUP, name=cmd_name)
-        for entry in own or entry_points(group=GROUP, name=cmd_name):
-            return _loaded(entry)
-        return None
+        door = doors(GROUP).get(cmd_name)
+        return None if door is None else _loaded(door)
 
     def invoke(self, ctx: click.Context) -> Any:
         from bgfmt.cli.terminal import telling_of_compiling
@@ -60,7 +56,7 @@ class Commands(click.Group):
             raise click.Abort from None
 
 
-def _loaded(entry: EntryPoint) -> click.Command:
+def _loaded(entry: Door) -> click.Command:
     """The command of an entry point; where it does not load, one that says why when it is called."""
     try:
         return entry.load()  # type: ignore[no-any-return]
@@ -88,9 +84,8 @@ def cli() -> None:
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line and end the process; every error becomes one line on stderr and an exit code."""
-    warnings.simplefilter(
-        "ignore", RuntimeWarning
-    )  # NumPy's, of values in a damaged file that are not numbers
+    # NumPy's warnings, of values in a damaged file that are not numbers
+    warnings.simplefilter("ignore", RuntimeWarning)
     gc.set_threshold(100_000, 20, 50)  # imports make many objects that stay: to search them often takes long
     sys.unraisablehook = _interrupt_again
     try:
@@ -98,9 +93,8 @@ def main(arguments: list[str] | None = None) -> None:
     except KeyboardInterrupt:  # a second one, while the first was reported
         code = 130
     with suppress(ValueError):  # not in the main thread
-        signal.signal(
-            signal.SIGINT, signal.SIG_IGN
-        )  # the work is done; nothing may interrupt Python's own exit
+        # the work is done; nothing may interrupt Python's own exit
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
     if code == 130:
         os._exit(code)  # Python itself may end by the signal, without an exit code
     gc.freeze()  # Python's exit need not search the objects of Numba and NumPy for what it could free

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import time
+from inspect import signature
 from typing import Any
 
 import click
 
 from bgfmt.cli import options
 from bgfmt.cli.terminal import Progress, echo_made, say
-
-#: names of arguments of `bgfmt.convert`, which have switches of their own or none
-TAKEN = {"source", "destination", "to", "points", "chequers", "lossy", "force", "format", "part", "described"}
-TAKEN |= {"progress"}
 
 
 @click.command()
@@ -69,14 +66,14 @@ def convert(
     for item in more:
         name, equals, value = item.partition("=")
         key = name.strip().replace("-", "_")
-        if key in TAKEN:  # or it would pass for an argument of `bgfmt.convert` itself
+        if (
+            key in signature(bgfmt.convert).parameters
+        ):  # or it would pass for an argument of `bgfmt.convert` itself
             raise click.UsageError(f"-O {item}: {key!r} is no option of a format")
         chosen[key] = _value(value.strip()) if equals else True
-    reading = options.reading(described)
-    how |= {"format": reading.pop("format", None), "described": reading}
     began = time.monotonic()
     with Progress("converting", "B", quiet=quiet) as progress:
-        lost = bgfmt.convert(source, destination, progress=progress, **how, **chosen)
+        lost = bgfmt.convert(source, destination, progress=progress, format=described, **how, **chosen)
     for line in lost:
         say(f"lost: {line}", err=True)
     if as_json:
@@ -86,8 +83,6 @@ def convert(
 
 
 def _value(text: str) -> bool | int | str:
-    if text.lower() in options.TRUE - {"1"}:
-        return True
-    if text.lower() in options.FALSE - {"0"}:
-        return False
-    return int(text) if text.lstrip("-").isdigit() else text
+    from bgfmt.files.database import WORDS
+
+    return int(text) if text.lstrip("-").isdigit() else WORDS.get(text.lower() or "yes", text)

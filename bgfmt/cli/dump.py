@@ -46,7 +46,7 @@ def dump(
     import bgfmt
     from bgfmt.errors import CapabilityError, NotCoveredError
 
-    with bgfmt.open(file, part=part or 0, **options.reading(described)) as db:
+    with bgfmt.open(file, part=part or 0, format=described) as db:
         table = db.table
         if not table.columns and table.listing is None:
             raise CapabilityError(f"{file}: a {table.kind} file holds no positions to dump")

@@ -55,7 +55,7 @@ def info(files: tuple[str, ...], described: str | None, part: int | None, digest
 def _facts(file: str, described: str | None, part: int | None, digest: bool) -> tuple[str, dict[str, Any]]:
     import bgfmt
 
-    with bgfmt.open(file, part=part or 0, **options.reading(described)) as db:
+    with bgfmt.open(file, part=part or 0, format=described) as db:
         facts = db.info()
         if digest:
             facts |= _digests(db.source)

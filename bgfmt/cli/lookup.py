@@ -41,7 +41,7 @@ def lookup(
         positions = (" ".join(positions),)  # counts typed without quotes
     answers: list[dict[str, Any]] = []
     uncovered = 0
-    with bgfmt.open(file, part=part or 0, **options.reading(described)) as db:
+    with bgfmt.open(file, part=part or 0, format=described) as db:
         source = options.origin(db)
         if positions == ("-",):
             return options.each_line(

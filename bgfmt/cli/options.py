@@ -17,9 +17,6 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-TRUE = {"1", "yes", "true", "on", ""}
-FALSE = {"0", "no", "false", "off"}
-
 #: options of formats that have switches of their own, for yes and for no; of the others one types -O NAME=VALUE
 SWITCHES = {
     "compressed": ("--compress", "--no-compress"),
@@ -29,39 +26,20 @@ SWITCHES = {
 }
 
 
-def json_option(function: F) -> F:
-    """`--json`: answer as JSON."""
-    return click.option("--json", "as_json", is_flag=True, help="Answer as JSON.")(function)
-
-
-def as_option(function: F) -> F:
-    """`--as FORMAT[:KEY=VALUE,...]`: read a file without header, or insist on a format."""
-    text = "Read as FORMAT; for a file without header say what it would have said."
-    return click.option("--as", "described", metavar="FORMAT[:KEY=VALUE,...]", help=text)(function)
-
-
-def part_option(function: F) -> F:
-    """`--part N`: which database of a file that holds several."""
-    return click.option(
-        "--part", type=click.IntRange(0), default=None, help="Which database of the file, 0 first."
-    )(function)
-
-
-def force_option(function: F) -> F:
-    """`--force`: replace an existing output file."""
-    return click.option("--force", is_flag=True, help="Replace an existing output file.")(function)
-
-
-def quiet_option(function: F) -> F:
-    """`--quiet`: no progress, and no word of what was made."""
-    return click.option("--quiet", is_flag=True, help="No progress, no word of what was made.")(function)
-
-
-def threads_option(function: F) -> F:
-    """`--threads N`."""
-    return click.option(
-        "--threads", type=click.IntRange(1, 4096), default=None, help="Threads to use (default: all)."
-    )(function)
+# options of several commands
+json_option = click.option("--json", "as_json", is_flag=True, help="Answer as JSON.")
+force_option = click.option("--force", is_flag=True, help="Replace an existing output file.")
+quiet_option = click.option("--quiet", is_flag=True, help="No progress, no word of what was made.")
+threads_option = click.option(
+    "--threads", type=click.IntRange(1, 4096), help="Threads to use (default: all)."
+)
+part_option = click.option("--part", type=click.IntRange(0), help="Which database of the file, 0 first.")
+as_option = click.option(
+    "--as",
+    "described",
+    metavar="FORMAT[:KEY=VALUE,...]",
+    help="Read as FORMAT; for a file without header say what it would have said.",
+)
 
 
 def address_options(port: int) -> Callable[[F], F]:
@@ -84,30 +62,6 @@ def plain(_: click.Context, option: click.Parameter, value: Any) -> Any:
         if not re.fullmatch(r"[!-~]+", name):
             raise click.BadParameter(f"{name!r} is no name or address", param=option)
     return value
-
-
-def reading(described: str | None) -> dict[str, Any]:
-    """Keyword arguments of `bgfmt.open` for an `--as` value, such as gnubg-os:points=3,compressed=no."""
-    if not described:
-        return {}
-    name, _, rest = described.partition(":")
-    out: dict[str, Any] = {"format": name}
-    for item in filter(None, rest.split(",")):
-        key, _, value = item.partition("=")
-        out[key.strip()] = truth_or_number(value.strip(), item)
-    return out
-
-
-def truth_or_number(value: str, item: str) -> bool | int:
-    """A value typed on the command line as a number or as yes/no; bare names count as yes."""
-    if value.lower() in TRUE - {"1"}:
-        return True
-    if value.lower() in FALSE - {"0"}:
-        return False
-    try:
-        return int(value)
-    except ValueError:
-        raise click.UsageError(f"{item!r}: expected a number, yes or no") from None
 
 
 def origin(db: Database) -> dict[str, Any]:
@@ -190,7 +144,7 @@ def each_line(answer: Callable[[str], Any]) -> int:
             failed = 1
             found = {"asked": text, "error": as_error(error)}
         for one in found if isinstance(found, list) else [found]:
-            click.echo(json.dumps(one, default=_plain, ensure_ascii=False))
+            echo_json(one, indent=None)
     return failed
 
 

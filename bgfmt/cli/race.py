@@ -47,8 +47,8 @@ def race(
     calculation = {"limit": limit, "settle": settle, "many": said.many}
     with asking.adviser(said.paths, described, part, **calculation) as advisor:  # type: ignore[arg-type]
         if said.many:
-            return asking.one_by_one(lambda text: questions.race(advisor, asking.one_or_two(text)))
-        asked = asking.one_or_two(said.position)
+            return asking.one_by_one(lambda text: questions.race(advisor, questions.one_or_two(text)))
+        asked = questions.one_or_two(said.position)
         _ignored(said.position)
         answer = questions.race(advisor, asked)
         if plot:
@@ -116,7 +116,7 @@ def describe(one: SideRace) -> list[str]:
     lines += [f"  EPC         {one.epc:12.3f}", f"  wastage     {one.wastage:12.3f}"]
     if one.gammon_mean_rolls:
         lines.append(f"  first off   {one.gammon_mean_rolls:12.5f}   (mean rolls to save the gammon)")
-    lines.append(f"  {asking.source_line(one.source, one.table, one.max_error)}")
+    lines.append(f"  {asking.source_line(one)}")
     if one.bearoff is None:
         return lines
     off = within(one.bearoff)

@@ -7,15 +7,20 @@ import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from bgfmt.cli import options
 from bgfmt.cli.terminal import Progress, echo_made, echo_plan, say, size
+from bgfmt.errors import CapabilityError
+
+if TYPE_CHECKING:
+    from bgfmt.solver.registry import Solver
 
 F = TypeVar("F", bound=Callable[..., Any])
 SIZE = r"(\d{1,2})[xX](\d{1,2})"
+TILES = ("store", "workers", "device")  # options of a solve through a store, tile by tile
 UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 
 
@@ -119,15 +124,10 @@ def two_sided(size: str, scratch: str | None, **common: Any) -> None:
       bgfmt solve two-sided 6x6 -o gnubg_ts0.bd
       bgfmt solve two-sided 7x12 --cluster local:2 --memory 2.5G --store 7x12.store
     """
-    points, chequers = _sized(size)
-    tiles = any(common[name] is not None for name in ("store", "workers", "memory", "device"))
-    if scratch is not None and tiles:
+    if scratch is not None and any(common[name] is not None for name in (*TILES, "memory")):
         text = "--scratch and a store (--store, --cluster, --device, --memory) exclude each other"
         raise click.UsageError(text)
-    if common["plan"] and tiles:
-        _echo_tiles(points, chequers, **common)
-    else:
-        _run("two-sided", points, chequers, scratch=scratch, **common)
+    _run("two-sided", *_sized(size), scratch=scratch, **common)
 
 
 @solve.command("mean-rolls")
@@ -345,8 +345,7 @@ def _run(
         facts = {
             key: value for key, value in chosen.items() if key in solver.options - solver.opens | {"recipe"}
         }
-        solve = registry.solver_of(name, points, chequers, **facts)
-        echo_plan(solve.fitting_plan(chosen.get("threads"), chosen.get("memory")))
+        _echo_plan(registry.solver_of(name, points, chequers, **facts), chosen)
         return
     path = output if output is not None else chosen.get("store")
     if path is None:
@@ -399,24 +398,26 @@ def _echo_sweep(sweep: int, change: float) -> None:
     say(f"sweep {sweep}: greatest change {change:.2g}", err=True)
 
 
-def _echo_tiles(points: int, chequers: int, **chosen: Any) -> None:
-    """Print what a solve through a store would take."""
+def _echo_plan(solver: Solver, chosen: dict[str, Any]) -> None:
+    """Print what a solve with the chosen options would take, through a store where it goes through one."""
     from bgfmt.files.stores import plan_stored
     from bgfmt.solver.machine import thread_count
-    from bgfmt.solver.registry import solver_of
     from bgfmt.solver.workers import workers_count
 
-    workers = thread_count(chosen["threads"])
-    if chosen["workers"] is not None:
+    tiles, memory = any(name in chosen for name in TILES), chosen.get("memory")
+    if not solver.stores or not (tiles or memory):
+        if tiles:
+            raise CapabilityError(f"{solver.what} is solved in one go: it goes through no store")
+        echo_plan(solver.fitting_plan(chosen.get("threads"), memory))
+        return
+    workers = thread_count(chosen.get("threads"))
+    if "workers" in chosen:
         workers = workers_count(chosen["workers"]) or max(8, workers)
-    cubeful = chosen["cubeful"] is not False
-    solver = solver_of("two-sided", points, chequers, recipe=chosen["recipe"], cubeful=cubeful)
-    plan = plan_stored(solver, workers=workers, memory=chosen["memory"])
-    click.echo(f"two-sided {points}x{chequers}, recipe {solver.recipe.name}, through a store")
-    click.echo(
-        f"  tiles    {plan.tiles:,}, {plan.grid.side:,} places a side, in chunks of {plan.grid.chunk:,}"
-    )
-    click.echo(f"  memory   {size(plan.memory)} a worker, {workers} workers")
-    click.echo(f"  store    {size(plan.store)} of disk")
-    click.echo(f"  moved    {size(plan.read)} read, {size(plan.written)} written")
-    click.echo(f"  output   {size(plan.output)}")
+    grid, needed = plan_stored(solver, workers=workers, memory=memory)
+    read, written = grid.moved
+    click.echo(f"two-sided {grid.points}x{grid.chequers}, recipe {solver.recipe.name}, through a store")
+    click.echo(f"  tiles    {len(grid.tiles()):,}, {grid.side:,} places a side, in chunks of {grid.chunk:,}")
+    click.echo(f"  memory   {size(needed)} a worker, {workers} workers")
+    click.echo(f"  store    {size(written)} of disk")
+    click.echo(f"  moved    {size(read)} read, {size(written)} written")
+    click.echo(f"  output   {size(solver.plan().output)}")

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import click
 
 if TYPE_CHECKING:
-    from bgfmt.solver.plan import Plan
+    from bgfmt.solver.machine import Plan
 
 PATIENCE = 0.5  # seconds of work before its progress is shown
 LABEL = re.compile(r" *\S+( \S+)? {2,}")  # with which the text of a line begins
@@ -124,10 +124,9 @@ def telling_of_compiling() -> Iterator[None]:
 
 
 def _short(number: float) -> str:
-    for unit, letters in UNITS:
-        if number >= unit:
-            return f"{number / unit:.1f} {letters[0]}"
-    return f"{number:.0f} "
+    return next(
+        (f"{number / unit:.1f} {name[0]}" for unit, name in UNITS if number >= unit), f"{number:.0f} "
+    )
 
 
 def clock(seconds: float) -> str:

@@ -79,8 +79,7 @@ def verify(
     from bgfmt.verifier.report import Report
 
     write = _report_writer(report_file, [*files, *([against] if against else [])], force)
-    reading = options.reading(described)
-    how |= {"against": against, "format": reading.pop("format", None), "described": reading}
+    how |= {"against": against, "format": described}
     reports: list[Report] = []
     plain: list[dict[str, Any]] = []
     for file in files:

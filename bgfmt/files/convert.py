@@ -34,7 +34,6 @@ def save(
     options there are is the format's business (`bgfmt formats` lists them); `progress` is called with (bytes
     written, bytes in all).
     """
-    _no_stream(path)
     tables = [table] if isinstance(table, Table) else list(table)
     if not tables:
         raise CapabilityError("no table was given")
@@ -73,7 +72,6 @@ def convert(
     `points` and `chequers` cut the table down. Of a source without header that is read as a `format`, they say
     first what it is; `described` says it without cutting anything.
     """
-    _no_stream(destination)
     with open_source(source) as file:
         sizes = {"points": points, "chequers": chequers}
         db = read_source(
@@ -218,8 +216,3 @@ def _created(
     """A new file, or folder of files, for a table in a format; it appears whole or not at all."""
     files = form.files(table, options)
     return storage.create_folder(path, files, force=force) if files else storage.create(path, force=force)
-
-
-def _no_stream(path: PathLike) -> None:
-    if os.fspath(path) == "-":
-        raise CapabilityError("a database is written to a file, which '-' is not (./- is one)")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import islice
 from typing import Any, BinaryIO
@@ -46,17 +46,18 @@ class Database:
         self, source: Source, format: Format[Any], reading: Reading[Any], others: list[Extent], rest: int
     ) -> None:
         self.source, self.format = source, format
-        self._table: Table = reading.table
+        self._table: Table | None = reading.table
         #: where the table lies in the file
         self.extent = reading.extent
         #: other databases found in the same file, and bytes at its end that belong to none
         self.others, self.rest = others, rest
-        self._again: Callable[[], tuple[Any, ...]] | None = None
+        self._again: tuple[Any, ...] | None = None  # how it was opened
 
     @property
     def table(self) -> Table:
-        """The table: the file's own numbers."""
-        self.source.buffer  # noqa: B018 - raises ClosedError once closed
+        """The table: the file's own numbers; ClosedError once closed."""
+        if self._table is None:
+            raise ClosedError(f"{self.name} is closed")
         return self._table
 
     @property
@@ -70,14 +71,11 @@ class Database:
         return self.source.name
 
     def __str__(self) -> str:
-        table = self._table
+        table = self.table
         facts = [self.format.title]
         if table.points:
-            facts += [
-                f"{table.points} points",
-                f"{table.chequers} chequers",
-                f"{table.positions:,} positions",
-            ]
+            facts += [f"{table.points} points", f"{table.chequers} chequers"]
+            facts.append(f"{table.positions:,} positions")
         said = table.facts() | self.format.info(Reading(table, self.extent))
         facts += [name for name in ("cubeful", "gammon", "compressed") if said.get(name)]
         return " · ".join(facts)
@@ -89,7 +87,7 @@ class Database:
         """A database is pickled as what opens it again: path, format, part and description."""
         if self._again is None:
             raise TypeError(f"{self.name}: a database that is not a file cannot be pickled")
-        return (_again, self._again())
+        return (_again, self._again)
 
     def lookup(self, asked: Side | Position) -> Answer:
         """What the database says of a side or a position; NotCoveredError when it lies outside."""
@@ -145,7 +143,7 @@ class Database:
 
     def close(self) -> None:
         """Close the file. Arrays already handed out keep their bytes."""
-        self._table = _Closed(self.name)  # type: ignore[assignment]
+        self._table = None  # lets go of the bytes
         self.source.close()
 
     def __enter__(self) -> Database:
@@ -153,14 +151,6 @@ class Database:
 
     def __exit__(self, *exc: object) -> None:
         self.close()
-
-
-class _Closed:
-    def __init__(self, name: str) -> None:
-        self._name = name
-
-    def __getattr__(self, attribute: str) -> Any:
-        raise ClosedError(f"{self._name} is closed")
 
 
 # -- the front door --------------------------------------------------------------------------------------
@@ -191,24 +181,20 @@ def open_database(
         causes a TruncatedError, not the end of this process. For processes that serve the public.
     described
         What a missing header would have said: points, chequers, gammon, compressed, cubeful; as much of it as the
-        size and the content of the file leave open. For an address also page_bytes, cache_pages, whole_bytes,
-        timeout, retries and headers, see `bgfmt.storage.remote`.
+        size and the content of the file leave open. For an address also what `bgfmt.storage.remote.open_url` takes.
 
     Raises
     ------
-    NetworkError, RangeNotSupportedError, SourceChangedError
-        Of addresses, then and later.
-    FormatError
-        The bytes are no database, are cut short, or break their format's rules; UnknownFormatError where a file
-        without header could be more than one table (its `readings` are listed).
+    NetworkError, RangeNotSupportedError, SourceChangedError of addresses, then and later; FormatError for bytes that
+    are no database, are cut short, or break their format's rules; UnknownFormatError where a file without header
+    could be more than one table (its `readings` are listed).
     """
     options = {name: described.pop(name) for name in REMOTE_OPTIONS & described.keys()}
     source = open_source(path, guard=guard, **options)
     try:
         db = read_source(source, format=format, part=part, **described)
         if isinstance(path, (str, os.PathLike)):
-            again = path
-            db._again = lambda: (again, format, part, {"guard": guard, **described, **options})
+            db._again = (path, format, part, {"guard": guard, **described, **options})
         return db
     except BaseException:
         source.close()
@@ -327,12 +313,8 @@ def settle(
 
     name : of a format, perhaps with a description behind it ("gnubg-os:points=3"), or None to find it.
 
-    Raises
-    ------
-    UnknownFormatError
-        Nothing fits; or more than one table does, and its `readings` are listed.
-    CapabilityError
-        A description of a format that has no files without header, or one that no file can have.
+    UnknownFormatError where nothing fits, or more than one table does (its `readings` are listed); CapabilityError
+    for a description of a format that has no files without header, or one that no file can have.
     """
     if name is None:
         if described:

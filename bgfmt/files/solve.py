@@ -17,7 +17,7 @@ from typing import Any
 
 from bgfmt.errors import CapabilityError
 from bgfmt.files.database import load
-from bgfmt.files.stores import OutputFile, StoreReport, fill_store, remove
+from bgfmt.files.stores import OutputFile, Progress, StoreReport, fill_store, remove
 from bgfmt.solver import registry
 from bgfmt.solver.machine import check_disk
 from bgfmt.solver.registry import Solver
@@ -25,7 +25,6 @@ from bgfmt.solver.workers import Workers
 from bgfmt.storage import PathLike, check_output
 from bgfmt.storage.mapped import MappedRoom
 
-Progress = Callable[[int, int], None]
 SLACK_BYTES = 150_000_000  # that a process may take before the pages of mapped arrays go
 
 
@@ -46,27 +45,24 @@ def solve(
 
     Parameters
     ----------
-    what : the name of a solver, such as ``one-sided``, ``normal-distribution``, ``two-sided``, ``mean-rolls``,
-        ``bkg``, ``expected-points``, ``match`` (the table of a match score), ``hypergammon``,
-        ``hypergammon-met`` (a match equity table as gnubg's XML), or ``gnubg-2001`` (gnubg's file of that year, of 6
-        points and 15 chequers).
+    what : the name of a solver: ``one-sided``, ``normal-distribution``, ``two-sided``, ``mean-rolls``, ``bkg``,
+        ``expected-points``, ``match`` (a match score), ``hypergammon``, ``hypergammon-met`` (a match equity table as
+        gnubg's XML), ``gnubg-2001`` (gnubg's file of that year, of 6 points and 15 chequers), or a guest's.
     points, chequers : its size; 25 points in hypergammon, where the bar is one.
-    path : the file to make. All that could keep it from appearing there is looked for before the work begins. None
-        where the table is left in its `store`.
+    path : the file to make, checked before the work begins; None where the table is left in its `store`.
     recipe : by default the first that makes such tables; see `bgfmt.solver.recipe`.
     format : the format to write; by default what the suffix of `path` says, or the recipe's own.
     force : replace an existing file.
     threads : how many (default: one a core). progress : called as ``progress(done, total)``.
     options : what not every solve takes:
 
-        * `workers`: threads of this process (`bgfmt.solver.workers.ThreadWorkers`); for two-sided tables of recipe
-          gnubg also the address of a cluster, ``local:N`` or ``tcp://host:port``;
-        * `memory`: bytes to take at most. A one-sided table lies in a mapped file beside `path` until the end, as it
-          does anyway where it does not fit into what is free. Of a two-sided table it is the memory of each worker;
-        * two-sided tables of recipe gnubg: `store`, a folder of chunks, or an address, that holds what is finished
-          and stays, itself a database; `scratch`, the same but removed when the file is safe, by default `path` with
-          ".store" behind it, used for large tables; `resume`, go on from what the store holds, damaged chunks being
-          made again; `device`, ``cuda``;
+        * `workers`: threads (`bgfmt.solver.workers.ThreadWorkers`) or, of two-sided tables of recipe gnubg, a
+          cluster's address, ``local:N`` or ``tcp://host:port``;
+        * `memory`: bytes to take at most, of two-sided tables of recipe gnubg those of each worker; other tables lie
+          in a mapped file beside `path`, as they do anyway where they do not fit into what is free;
+        * two-sided tables of recipe gnubg: `store`, a folder or address of chunks, itself a database; `scratch`, the
+          same of a large table, removed when the file is safe (default: `path` + ".store"); `resume`, go on from
+          what the store holds, damaged chunks being made again; `device`, ``cuda``;
         * one-sided: `gammon`, also gammon distributions. two-sided: `cubeful`, all four equities;
         * match: `away`, the points that both sides need, `met`, `player` (which player of `met` the first side is);
         * hypergammon: `threshold`, `restart`, `resume`, `sweeping`, called as ``sweeping(sweep, greatest change)``
@@ -140,7 +136,9 @@ def solve_table(
         raise CapabilityError("a format and its options are of a file to make, and none was named")
     tiles = tiles or store is not None or device is not None or isinstance(workers, str)
     tiles = tiles or (solver.stores and memory is not None)
-    large = file is not None and file.takes_body and solver.large
+    planned = solver.plan()
+    large = solver.stores and file is not None and file.takes_body
+    large = large and (planned.scratch > 0 or not planned.fits)
     if tiles or large or scratch is not None or (resume and not solver.keeps_state):
         if not solver.stores or (file is not None and not file.takes_body and not tiles):
             target = "a store" if file is None else f"format {file.target.name}"

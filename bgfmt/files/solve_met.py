@@ -21,13 +21,8 @@ from bgfmt.storage import PathLike, check_output, create
 from bgfmt.tables import ExactHypergammon, Hypergammon
 
 FARTHEST = 24
-POINTS_WON = (
-    2,
-    1,
-    1,
-    -1,
-    -1,
-)  # win, win gammon, win backgammon, lose gammon, lose backgammon: what each adds to -1
+#: what win, win gammon, win backgammon, lose gammon and lose backgammon add to -1
+POINTS_WON = (2, 1, 1, -1, -1)
 
 
 @dataclass(frozen=True)
@@ -96,8 +91,6 @@ def hypergammon_met(
     live : the cube's efficiency; see `bgfmt.met.making`.
     threads, sweeping : of the solve; see `bgfmt.solver.hypergammon.hypergammon`.
 
-    Raises
-    ------
     SolverError for a file of another kind; PositionError for a length or efficiency out of range;
     OutputExistsError for a file that is there, unless `force`.
     """

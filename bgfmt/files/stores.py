@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,18 +64,11 @@ class StoreReport:
         self.kernels += tile.kernels
 
 
-@dataclass(frozen=True)
-class StoredPlan:
-    """What a solve through a store takes, in bytes: `memory` of a worker, the store, the output, what is moved."""
+class StoredPlan(NamedTuple):
+    """The tiles of a solve through a store, and the bytes of memory that a worker takes."""
 
     grid: TileGrid
-    workers: int
     memory: int
-    store: int
-    output: int
-    read: int
-    written: int
-    tiles: int
 
 
 def plan_stored(
@@ -85,7 +78,7 @@ def plan_stored(
 
     SolverError where that is too little.
     """
-    ((n, _, columns), _), *_ = solver.arrays().values()
+    ((_, _, columns), _), *_ = solver.arrays().values()
     points, chequers = solver.points, solver.chequers
     base = WORK_BYTES + plays_bytes(points, chequers)
     left = (WORKER_BYTES if memory is None else memory) - base
@@ -94,9 +87,7 @@ def plan_stored(
     if memory is not None and needed > memory:
         what = f"two-sided {points}x{chequers}"
         raise SolverError(f"{what} needs {needed / 1e9:.2f} GB a worker, not {memory / 1e9:.2f} GB")
-    read, written = grid.moved
-    output = n**2 * columns * 2 + 40
-    return StoredPlan(grid, workers, needed, written, output, read, written, len(grid.tiles()))
+    return StoredPlan(grid, needed)
 
 
 def fill_store(
@@ -115,7 +106,7 @@ def fill_store(
 ) -> StoreReport:
     """Make a table in the store `path`, and a file of it; other arguments and errors as `bgfmt.solve` has them.
 
-    layers : solve by layers where memory allows, by tiles otherwise.
+    layers : solve by layers where the store is new and memory allows, by tiles otherwise.
     """
     known = _known(solver, path, resume)
     count = thread_count(threads)
@@ -138,14 +129,16 @@ def fill_store(
         planned, free = solver.plan(), available_memory()
         output, name = (0, Path(path)) if file is None else (planned.output, Path(file.path))
         check_disk(output, name, left, Path(path))
-        layers = layers and (free is None or planned.memory <= free)
+        layers = layers and known is None and (free is None or planned.memory <= free)
         if not layers:
             plan = plan_stored(solver, workers=team.workers, memory=memory, grid=grid)
             if team.threads:
                 check_memory((team.workers - 1) * grid.memory + plan.memory, "this solve")
-        filling = Filling(
-            path, known or _begun(solver, path, grid), grid, device or "", resume, progress, file
-        )
+        if known is None:
+            sizes = (grid.points, grid.chequers, grid.columns, solver.recipe.name, grid.side, grid.chunk)
+            known = StoreDescription(solver.kind, *sizes)
+            ChunkStore(path).places.write(ROOT, [known.group()])
+        filling = Filling(path, known, grid, device or "", resume, progress, file)
         with contextlib.nullcontext() if file is None else file.opened(filling, thread_count(threads)):
             filling.run(team, layers)
             opened.close()  # workers end while the file is finished
@@ -186,15 +179,6 @@ def _known(solver: Solver, path: str, resume: bool) -> StoreDescription | None:
     if not resume:
         state = "is whole already" if facts.state == "whole" else "holds the finished part of an ended run"
         raise ScratchError(path, "unfinished", f"{state}, and going on from it was not asked for")
-    return facts
-
-
-def _begun(solver: Solver, path: str, grid: TileGrid) -> StoreDescription:
-    """A new store."""
-    facts = StoreDescription(
-        solver.kind, grid.points, grid.chequers, grid.columns, solver.recipe.name, grid.side, grid.chunk
-    )
-    ChunkStore(path).places.write(ROOT, [facts.group()])
     return facts
 
 
@@ -272,11 +256,9 @@ class Filling:
 
 
 class OutputFile:
-    """A file to make of a table that is solved: checked when this object is made, before the work.
+    """A file to make of a table that is solved, checked when this object is made, before the work.
 
-    Raises
-    ------
-    As `bgfmt.solve`, for what is wrong with the path, the format and its options.
+    Errors are those of `bgfmt.solve` for the path, the format and its options.
     """
 
     def __init__(
@@ -360,7 +342,7 @@ class Merge:
         placed = room("placed", (past - first, n), self.record.type)
         space = room("chunk", (c * c * self.record.itemsize + SUM + 1,), np.uint8)
         for b in range(-(-n // c)):
-            square = self.store.get(MAIN, (a, b, 0), self.record, (c, c), space)
+            square, _ = self.store.get(MAIN, (a, b, 0), self.record, (c, c), space)
             placed[:, b * c : (b + 1) * c] = square[low : low + past - first, : n - b * c]
         line = room("line", (n,), self.record.type)
         for number, row in zip(order[first:past], placed, strict=True):

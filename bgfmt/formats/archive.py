@@ -55,24 +55,24 @@ def members(source: Source, offset: int = 0) -> dict[str, Member]:
         raise CorruptError(source.name, offset, "a zip archive", reason) from None
     if len(infos) > MOST_MEMBERS:
         raise CorruptError(source.name, offset, f"at most {MOST_MEMBERS} members", len(infos))
-    found: dict[str, Member] = {}
+    by_name: dict[str, Member] = {}
     at = offset
     for k, info in enumerate(infos):
         follows = infos[k + 1].header_offset if k + 1 < len(infos) else start
         member = _member(source, info, offset, offset + follows)
-        if member.begin != at or member.name in found:
+        if member.begin != at or member.name in by_name:
             raise CorruptError(source.name, member.begin, f"member {info.filename!r} at byte {at}", "another")
-        found[member.name], at = member, member.end
+        by_name[member.name], at = member, member.end
     _check_end(source, offset, at, offset + start, infos)
-    return found
+    return by_name
 
 
 def _member(source: Source, info: zipfile.ZipInfo, base: int, follows: int) -> Member:
     """A member as the directory has it, held against its own header and descriptor."""
     begin = base + info.header_offset
 
-    def refuse(what: str, found: object) -> CorruptError:
-        return CorruptError(source.name, begin, f"member {info.filename!r} {what}", found)
+    def refuse(what: str, value: object) -> CorruptError:
+        return CorruptError(source.name, begin, f"member {info.filename!r} {what}", value)
 
     if begin < base or info.file_size < 0:
         raise refuse("inside the archive", f"one at {begin}")
@@ -91,8 +91,8 @@ def _member(source: Source, info: zipfile.ZipInfo, base: int, follows: int) -> M
     if name != info.filename.encode("ascii", "replace"):
         raise refuse("by that name", repr(name))
     end = offset + info.file_size
-    said = {crc, packed, size} - {0, 0xFFFFFFFF}
-    if said - {info.CRC, info.file_size}:
+    sums = {crc, packed, size} - {0, 0xFFFFFFFF}
+    if sums - {info.CRC, info.file_size}:
         raise refuse("with its sum and size", head[14:26].hex(" "))
     if flags & 8:
         wide = struct.pack("<4sIQQ", DESCRIPTOR, info.CRC, info.file_size, info.file_size)

@@ -6,6 +6,7 @@ import contextlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import prod
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 import numpy as np
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 from bgfmt.errors import BgfmtError, CapabilityError, OptionError
 from bgfmt.formats.records import Record
 from bgfmt.storage import ComparingSink, Sink, Source
-from bgfmt.tables import LazyRows, Table
+from bgfmt.tables import LazyRows, OneSided, Table
 
 Data = bytes | bytearray | memoryview | NDArray[Any]
 
@@ -76,6 +77,9 @@ class Outlet:
 # ---- what formats and their callers hand each other
 
 HEAD_BYTES = 512
+ROLLS = 32  # of a distribution in 16 bits
+NO_GAMMONS = "the table has no gammon distributions; solve it anew to get them"
+GAMMONS_DROPPED = "the gammon distributions are dropped"
 T = TypeVar("T", bound=Table)
 
 
@@ -121,6 +125,14 @@ class Reading(NamedTuple, Generic[T]):
 
     table: T
     extent: Extent
+
+    @staticmethod
+    def of(
+        kind: type[T], source: Source, offset: int, size: int, points: int, chequers: int, **fields: Any
+    ) -> Reading[T]:
+        """A table of `points` and `chequers` in `size` bytes of a file from `offset` on; `fields` are its arrays."""
+        common: dict[str, Any] = {"provenance": source.name, "release": source.release}
+        return Reading(kind(points=points, chequers=chequers, **common, **fields), Extent(offset, size))
 
 
 @dataclass(frozen=True)
@@ -258,6 +270,8 @@ class Format(ABC, Generic[T]):
     fills: ClassVar[bool] = False
     #: whether it is read from a network by byte range; others are fetched whole
     by_range: ClassVar[bool] = False
+    #: what else to know of all its files, a line each
+    notes: ClassVar[tuple[str, ...]] = ()
 
     # -- reading ----------------------------------------------------------------------------------------
 
@@ -290,7 +304,7 @@ class Format(ABC, Generic[T]):
         gnubg_name : the name under which GNU Backgammon looks for it, or None. gnubg_reads : whether it can use it.
         notes : what else to know, a line each.
         """
-        return {"gnubg_name": None, "gnubg_reads": False, "notes": []}
+        return {"gnubg_name": None, "gnubg_reads": False, "notes": list(self.notes)}
 
     def beside(self, reading: Reading[T]) -> list[str]:
         """What the file holds beside the table that only a copy in this format keeps, a line each."""
@@ -341,16 +355,16 @@ class Format(ABC, Generic[T]):
 
     def check_options(self, options: Options) -> None:
         """OptionError for an option this format does not have, CapabilityError for a value of another kind."""
-        known = {option.name: option.kind for option in self.options}
+        kinds = {option.name: option.kind for option in self.options}
         for name, value in options.items():
-            if name not in known:
-                raise OptionError(self.name, name, value, tuple(sorted(known)))
-            kind = known[name]
+            if name not in kinds:
+                raise OptionError(self.name, name, value, tuple(sorted(kinds)))
+            kind = kinds[name]
             right = isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
             if value is not None and not right:
-                wanted = {bool: "yes or no", int: "a whole number"}.get(kind, "a word")
-                said = f"needs a value, {wanted}" if value is True else f"is {wanted}, not {value!r}"
-                raise CapabilityError(f"{self.name}: {name} {said}")
+                word = {bool: "yes or no", int: "a whole number"}.get(kind, "a word")
+                fault = f"needs a value, {word}" if value is True else f"is {word}, not {value!r}"
+                raise CapabilityError(f"{self.name}: {name} {fault}")
 
     def losses(self, table: T, options: Options) -> list[str]:
         """One line for each thing that writing this table with these options would lose."""
@@ -415,11 +429,11 @@ class Format(ABC, Generic[T]):
             except CapabilityError as error:  # numbers that no file of this layout holds
                 yield Fault(extent.offset, extent.size, f"{self.name} layout", "its own numbers", str(error))
                 return
-        for at, expected, found in sink.runs():
+        for at, expected, stored in sink.runs():
             region = None if layout is None else layout.region_at(at)
             rule = f"{self.name} layout" if region is None else region.name
             yield Fault(
-                extent.offset + at, max(len(expected), len(found)), rule, shown(expected), shown(found)
+                extent.offset + at, max(len(expected), len(stored)), rule, shown(expected), shown(stored)
             )
 
     def salvage(self, source: Source) -> Iterator[Salvage]:
@@ -469,3 +483,69 @@ class Format(ABC, Generic[T]):
     def arrays_in(self, room: NDArray[np.uint8], table: T, options: Options) -> dict[str, NDArray[Any]]:
         """The arrays of a table in the bytes behind the header."""
         raise CapabilityError(f"{self.name} files are written in order only")
+
+
+class ArrayFormat(Format[T]):
+    """A header, and the numbers of one array behind it as they stand.
+
+    array, dtype : the array's name, and the dtype of its numbers in a file.
+    """
+
+    array: ClassVar[str]
+    dtype: ClassVar[str]
+
+    @abstractmethod
+    def header_of(self, table: T, options: Options) -> bytes:
+        """The header to write; none for a file without one."""
+
+    def shape_of(self, table: T, options: Options) -> tuple[int, ...]:
+        """Shape of the numbers in the file."""
+        return tuple(getattr(table, self.array).shape)
+
+    def emit(self, table: T, sink: Outlet, options: Options) -> None:
+        sink.write(self.header_of(table, options))
+        for _, block in table.blocks():
+            sink.write(np.ascontiguousarray(block[self.array], self.dtype))
+
+    def layout(self, table: T, **options: Any) -> Layout:
+        header, shape = self.header_of(table, options), self.shape_of(table, options)
+        start, each = len(header), np.dtype(self.dtype).itemsize
+
+        def place(entry: int, column: str, item: int) -> int:
+            return start + each * (entry * shape[-1] + self.first_item(column) + item)
+
+        body = Region("numbers", start, each * prod(shape), numbers=True)
+        return Layout(header, (*self.header_regions(header), body), place)
+
+    def header_regions(self, header: bytes) -> tuple[Region, ...]:
+        """The parts of a header."""
+        return (Region("header", 0, len(header)),)
+
+    def first_item(self, column: str) -> int:
+        """Where in a record the numbers of one of the table's arrays begin."""
+        return 0
+
+    def arrays_in(self, room: NDArray[np.uint8], table: T, options: Options) -> dict[str, NDArray[Any]]:
+        return {self.array: room.view(self.dtype).reshape(self.shape_of(table, options))}
+
+
+class RollsFormat(Format[OneSided]):
+    """A format of 16-bit distributions of 32 rolls, with an option `gammon` whether those of gammons are written."""
+
+    def refusal(self, table: OneSided, options: Options) -> str | None:
+        if table.exact:
+            return f"{self.name} holds 16-bit integers, not exact float64 chances; npz holds those"
+        if table.bearoff.shape[1] != ROLLS:
+            return f"{self.name} holds 32 rolls a position, not {table.bearoff.shape[1]}; npz holds these"
+        if options.get("gammon") and table.gammon is None:
+            return NO_GAMMONS
+        return super().refusal(table, options)
+
+    def losses(self, table: OneSided, options: Options) -> list[str]:
+        return [GAMMONS_DROPPED] if table.gammon is not None and not self.gammon(table, options) else []
+
+    @staticmethod
+    def gammon(table: OneSided, options: Options) -> bool:
+        """Whether gammon distributions are written."""
+        choice = options.get("gammon")
+        return table.gammon is not None if choice is None else bool(choice)

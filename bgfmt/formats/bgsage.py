@@ -22,13 +22,24 @@ from construct import Const, Int32ul, Struct
 from numpy.typing import NDArray
 
 from bgfmt.errors import CorruptError, HeaderError
-from bgfmt.formats.base import Extent, Format, Head, Layout, Option, Options, Outlet, Reading, Region, Salvage
+from bgfmt.formats.base import (
+    ROLLS,
+    Head,
+    Layout,
+    Option,
+    Options,
+    Outlet,
+    Reading,
+    Region,
+    RollsFormat,
+    Salvage,
+)
 from bgfmt.formats.records import AsRead, as_read, lasting
 from bgfmt.game import board
 from bgfmt.storage import Source
 from bgfmt.tables import LazyRows, OneSided, Rows
 
-POINTS, CHEQUERS, ROLLS = 6, 15, 32
+POINTS, CHEQUERS = 6, 15
 N = board.count(POINTS, CHEQUERS)
 FULL = board.count(POINTS, CHEQUERS - 1)  # the first position with all fifteen chequers
 MAGIC = b"RAEB"
@@ -54,7 +65,7 @@ class Sections:
     survival: NDArray[Any]
 
 
-class Bgsage(Format[OneSided]):
+class Bgsage(RollsFormat):
     name = "bgsage"
     title = "bgsage one-sided"
     suffixes = (".db",)
@@ -88,17 +99,11 @@ class Bgsage(Format[OneSided]):
             lambda numbers: _distribution(where[numbers], survival),
         )
         arrays = (bearoff, gammon) if rows else (bearoff,)
-        table = OneSided(
-            points=POINTS,
-            chequers=CHEQUERS,
-            bearoff=bearoff,
-            gammon=gammon if rows else None,
-            gammon_policy="race" if rows else "",
-            provenance=source.name,
+        return Reading.of(
+            OneSided, source, offset, SIZE + 72 * N + 64 * rows, POINTS, CHEQUERS, bearoff=bearoff,
+            gammon=gammon if rows else None, gammon_policy="race" if rows else "",
             carried=(AsRead(arrays, Sections(means, where, survival)),),
-            release=source.release,
-        )
-        return Reading(table, Extent(offset, SIZE + 72 * N + 64 * rows))
+        )  # fmt: skip
 
     def host_facts(self, reading: Reading[OneSided]) -> dict[str, Any]:
         note = "its gammon part follows the race's plays (gnubg's follows those that save the gammon)"
@@ -109,31 +114,21 @@ class Bgsage(Format[OneSided]):
     def refusal(self, table: OneSided, options: Options) -> str | None:
         if (table.points, table.chequers) != (POINTS, CHEQUERS):
             return f"bgsage holds 6 points and 15 chequers only, not {table.points} and {table.chequers}"
-        if table.exact:
-            return "bgsage holds 16-bit integers, not exact float64 chances; npz holds those"
-        if table.bearoff.shape[1] != ROLLS:
-            return f"bgsage holds 32 rolls a position, not {table.bearoff.shape[1]}; npz holds these"
-        if options.get("gammon") and table.gammon is None:
-            return "the table has no gammon distributions; solve it anew to get them"
-        return None
+        return super().refusal(table, options)
 
     def losses(self, table: OneSided, options: Options) -> list[str]:
-        if table.gammon is None:
-            return []
-        if options.get("gammon") is False:
-            return ["the gammon distributions are dropped"]
-        if table.gammon_policy != "race":
+        if self.gammon(table, options) and table.gammon_policy != "race":
             return [
                 "bgsage's gammon part follows the race's plays; these are the plays that save the gammon, "
                 "and the file cannot say so"
             ]
-        return []
+        return super().losses(table, options)
 
     def home_of(self, table: OneSided) -> bool:
         return not table.exact and table.gammon_policy == "race"
 
     def emit(self, table: OneSided, sink: Outlet, options: Options) -> None:
-        bearoff, gammon = np.asarray(table.bearoff), _gammon(table, options)
+        bearoff, gammon = np.asarray(table.bearoff), self.gammon(table, options)
         kept = as_read(table, Sections) if gammon == (table.gammon is not None) else None
         parts = kept or _sections(bearoff, table.gammon if gammon else None)
         sink.write(HEADER.build({"gammon_rows": len(parts.survival)}))
@@ -144,8 +139,8 @@ class Bgsage(Format[OneSided]):
 
     def layout(self, table: OneSided, **options: Any) -> Layout:
         kept = as_read(table, Sections)
-        rows = N - FULL if _gammon(table, options) else 0
-        if kept is not None and _gammon(table, options):
+        rows = N - FULL if self.gammon(table, options) else 0
+        if kept is not None and self.gammon(table, options):
             rows = len(kept.survival)
         at = SIZE + 72 * N
         regions = (
@@ -168,8 +163,8 @@ class Bgsage(Format[OneSided]):
         return replace(table, carried=lasting(table)), {}
 
     def resembles(self, head: bytes) -> bool:
-        wanted = bytes(HEADER.build({"gammon_rows": 0}))[:24]
-        return sum(a == b for a, b in zip(head[:24], wanted, strict=False)) >= LEAST_SAME
+        header = bytes(HEADER.build({"gammon_rows": 0}))[:24]
+        return sum(a == b for a, b in zip(head[:24], header, strict=False)) >= LEAST_SAME
 
     def salvage(self, source: Source) -> Iterator[Salvage]:
         size = source.size
@@ -189,11 +184,6 @@ class Bgsage(Format[OneSided]):
             table = self.read(Source.from_bytes(bytes(image), source.name)).table
             same = sum(a == b for a, b in zip(head, image[:SIZE], strict=False))
             yield Salvage(replace(table, carried=()), same / SIZE, sure=same == SIZE)
-
-
-def _gammon(table: OneSided, options: Options) -> bool:
-    wanted = options.get("gammon")
-    return table.gammon is not None if wanted is None else bool(wanted)
 
 
 def _distribution(where: NDArray[Any], survival: NDArray[Any]) -> NDArray[np.uint16]:

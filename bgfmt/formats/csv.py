@@ -29,7 +29,7 @@ class Csv(AnyTable):
     def recognise(self, head: Head) -> bool:
         return False
 
-    def read(self, source: Source, offset: int = 0, **said: Any) -> Reading[Table]:
+    def read(self, source: Source, offset: int = 0, **_: Any) -> Reading[Table]:
         raise CapabilityError(f"{source.name}: CSV files are written, not read; parquet and sqlite are read")
 
     def emit(self, table: Table, sink: Outlet, options: Options) -> None:

@@ -26,13 +26,13 @@ Shapes = dict[str, tuple[tuple[int, ...], np.dtype[Any]]]
 
 def text_of(table: Table, arrays: bool = False) -> bytes:
     """Kind, size and all that the table says beyond its numbers; also shape and dtype of its `arrays`."""
-    said: dict[str, Any] = {"kind": table.kind, "points": table.points, "chequers": table.chequers}
+    description: dict[str, Any] = {"kind": table.kind, "points": table.points, "chequers": table.chequers}
     if arrays:
-        said["arrays"] = {
+        description["arrays"] = {
             name: [[int(axis) for axis in rows.shape], np.dtype(rows.dtype).str[1:]]
             for name, rows in table.arrays().items()
         }
-    return json.dumps(said | {"extra": records.facts_of(table)}).encode()
+    return json.dumps(description | {"extra": records.facts_of(table)}).encode()
 
 
 class AnyTable(Format[Table]):

@@ -28,7 +28,7 @@ from construct import Bytes, Const, Float64l, Int8ul, Int16ul, Int32ul, Struct
 from numpy.typing import NDArray
 
 from bgfmt.errors import HeaderError
-from bgfmt.formats.base import Extent, Format, Head, Layout, Options, Outlet, Reading, Region
+from bgfmt.formats.base import Format, Head, Layout, Options, Outlet, Reading, Region
 from bgfmt.game import board
 from bgfmt.storage import Sink, Source
 from bgfmt.tables import MatchScore
@@ -69,41 +69,36 @@ class BgfmtMatch(Format[MatchScore]):
         return head.bytes.startswith(MAGIC)
 
     def read(self, source: Source, offset: int = 0, **described: Any) -> Reading[MatchScore]:
-        said = source.header(FIRST, FIXED, offset)
+        header = source.header(FIRST, FIXED, offset)
 
-        def refuse(field: str, at: int, expected: object, found: object) -> HeaderError:
-            return HeaderError(source.name, field, offset + at, expected, found)
+        def refuse(field: str, at: int, expected: object, value: object) -> HeaderError:
+            return HeaderError(source.name, field, offset + at, expected, value)
 
-        if not (1 <= said.columns <= MOST and 1 <= said.results <= MOST):
-            raise refuse("columns and results", 16, f"1 to {MOST} of each", (said.columns, said.results))
-        size = _header_size(said.columns, said.results)
+        if not (1 <= header.columns <= MOST and 1 <= header.results <= MOST):
+            raise refuse("columns and results", 16, f"1 to {MOST} of each", (header.columns, header.results))
+        size = _header_size(header.columns, header.results)
         raw = source.bytes(offset, size, "header")
         at = size - 4
         summed = int.from_bytes(raw[at:], "little")
         if zlib.crc32(raw[:at]) != summed:
             raise refuse("sum of the header", at, f"{zlib.crc32(raw[:at]):08x}", f"{summed:08x}")
-        if not (1 <= said.points <= board.MAX_POINTS and 1 <= said.chequers <= board.MAX_CHEQUERS):
-            raise refuse("points", 10, "1 to 24 points, 1 to 15 chequers", (said.points, said.chequers))
-        n = board.count(said.points, said.chequers)
-        if not 1 <= said.block_rows <= n:
-            raise refuse("rows of a block", 20, f"1 to {n}", said.block_rows)
-        score = _score(said, raw, refuse)
+        if not (1 <= header.points <= board.MAX_POINTS and 1 <= header.chequers <= board.MAX_CHEQUERS):
+            raise refuse("points", 10, "1 to 24 points, 1 to 15 chequers", (header.points, header.chequers))
+        n = board.count(header.points, header.chequers)
+        if not 1 <= header.block_rows <= n:
+            raise refuse("rows of a block", 20, f"1 to {n}", header.block_rows)
+        score = _score(header, raw, refuse)
         start = offset + _padded(size)
         rows = source.array(
-            "<f4", (n, n, said.columns), start, f"{said.points}x{said.chequers} match-score table"
+            "<f4", (n, n, header.columns), start, f"{header.points}x{header.chequers} match-score table"
         )
-        end = start + 4 * n * n * said.columns + 4 * -(-n // said.block_rows)
+        end = start + 4 * n * n * header.columns + 4 * -(-n // header.block_rows)
         source.need(end, "sums of the blocks")
-        table = MatchScore(
-            points=said.points,
-            chequers=said.chequers,
-            balance=rows,
-            score=score,
+        size = end - offset
+        return Reading.of(
+            MatchScore, source, offset, size, header.points, header.chequers, balance=rows, score=score,
             recipe="match",
-            provenance=source.name,
-            release=source.release,
-        )
-        return Reading(table, Extent(offset, end - offset))
+        )  # fmt: skip
 
     def info(self, reading: Reading[MatchScore]) -> dict[str, Any]:
         return {"columns": list(reading.table.names)}
@@ -202,23 +197,23 @@ def _said(state: State) -> dict[str, int]:
     return {"roller": state.roller, "owner": owner, "cube": value}
 
 
-def _score(said: Any, raw: bytes, refuse: Any) -> ScoreFacts:
+def _score(header: Any, raw: bytes, refuse: Any) -> ScoreFacts:
     """The score of a header whose sum is right."""
-    results_at = FIXED + 4 * said.columns
+    results_at = FIXED + 4 * header.columns
     results = {}
-    for entry in Many(said.results, RESULT).parse(raw[results_at:]):
+    for entry in Many(header.results, RESULT).parse(raw[results_at:]):
         results[int(entry.points)] = Results(entry.win, entry.lose)
-    name = said.met.rstrip(b"\0").decode("utf-8", "replace")
-    if said.flags > 3:
-        raise refuse("flags", 15, "0 to 3", said.flags)
-    away = (said.away[0], said.away[1])
-    alike, gammons = bool(said.flags & 1), bool(said.flags & 2)
-    score = ScoreFacts(away, said.player, name, said.digest.hex(), results, alike, gammons)
+    name = header.met.rstrip(b"\0").decode("utf-8", "replace")
+    if header.flags > 3:
+        raise refuse("flags", 15, "0 to 3", header.flags)
+    away = (header.away[0], header.away[1])
+    alike, gammons = bool(header.flags & 1), bool(header.flags & 2)
+    score = ScoreFacts(away, header.player, name, header.digest.hex(), results, alike, gammons)
     problem = score.odd()
     if problem is not None:
         raise refuse("score", 12, problem, "another")
-    wanted = [_said(state) for state in score.states]
-    found = [dict(c) for c in Many(said.columns, COLUMN).parse(raw[FIXED:])]
-    if [{k: c[k] for k in ("roller", "owner", "cube")} for c in found] != wanted:
-        raise refuse("columns", FIXED, f"the {len(wanted)} columns of this score", f"{len(found)} others")
+    expected = [_said(state) for state in score.states]
+    columns = [dict(c) for c in Many(header.columns, COLUMN).parse(raw[FIXED:])]
+    if [{k: c[k] for k in ("roller", "owner", "cube")} for c in columns] != expected:
+        raise refuse("columns", FIXED, f"the {len(expected)} columns of this score", f"{len(columns)} others")
     return score

@@ -48,14 +48,14 @@ class Npz(AnyTable):
     def recognise(self, head: Head) -> bool:
         return head.bytes.startswith(archive.LOCAL)
 
-    def read(self, source: Source, offset: int = 0, **said: Any) -> Reading[Table]:
+    def read(self, source: Source, offset: int = 0, **_: Any) -> Reading[Table]:
         members = archive.members(source, offset)
         meta = members.pop(META, None)
         if meta is None or meta.size > described.MOST:
             raise CorruptError(source.name, offset, f"a member {META} that describes the table", "none")
 
-        def refuse(expected: str, found: object) -> CorruptError:
-            return CorruptError(source.name, meta.offset, expected, found)
+        def refuse(expected: str, value: object) -> CorruptError:
+            return CorruptError(source.name, meta.offset, expected, value)
 
         text = source.bytes(meta.offset, meta.size, META)
         if zlib.crc32(text) != meta.crc:
@@ -130,9 +130,9 @@ class Npz(AnyTable):
     def audit(self, source: Source, table: Table, extent: Extent) -> Iterator[Fault]:
         """The archive is compared with what this module writes for the same numbers, sums (CRC) included."""
         yield from super().audit(source, table, extent)
-        for said in records.unknown(table):
+        for text in records.unknown(table):
             member = archive.members(source, extent.offset)[META]
-            yield Fault(member.offset, member.size, META, "what a program writes", said)
+            yield Fault(member.offset, member.size, META, "what a program writes", text)
 
 
 class _Around:
@@ -177,11 +177,11 @@ def _npy_header(rows: Rows) -> bytes:
 def _array(source: Source, member: archive.Member) -> NDArray[Any]:
     """The array of a member, a view."""
     head = source.bytes(member.offset, min(member.size, 1024), member.name)
-    said = NPY.match(head)
-    if said is None or not member.name.endswith(".npy"):
+    header = NPY.match(head)
+    if header is None or not member.name.endswith(".npy"):
         raise CorruptError(source.name, member.offset, "a plain array in C order", repr(head[:80]))
-    shape = tuple(int(axis) for axis in said.group(2).decode().replace(" ", "").split(",") if axis)
-    dtype, start = np.dtype(said.group(1).decode()), said.end()
+    shape = tuple(int(axis) for axis in header.group(2).decode().replace(" ", "").split(",") if axis)
+    dtype, start = np.dtype(header.group(1).decode()), header.end()
     if start + prod(shape) * dtype.itemsize != member.size:
         raise CorruptError(
             source.name, member.offset, f"{member.name} of shape {shape}", f"{member.size:,} bytes"

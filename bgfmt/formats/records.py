@@ -96,26 +96,26 @@ def facts_of(table: Table) -> dict[str, Fact]:
 
 def records_from(facts: Mapping[str, Any], kinds: Iterator[type[Record]]) -> tuple[Record, ...]:
     """The records that facts describe. ValueError for facts that make no sense."""
-    found = (kind.from_facts(facts) for kind in kinds)
-    return tuple(record for record in found if record is not None)
+    records = (kind.from_facts(facts) for kind in kinds)
+    return tuple(record for record in records if record is not None)
 
 
-def truth(said: object) -> bool:
+def truth(value: object) -> bool:
     """A truth value given as itself or as text 0 or 1."""
-    if isinstance(said, bool):
-        return said
-    if said in ("0", "1"):
-        return said == "1"
-    raise ValueError(f"expected yes or no, found {said!r}")
+    if isinstance(value, bool):
+        return value
+    if value in ("0", "1"):
+        return value == "1"
+    raise ValueError(f"expected yes or no, found {value!r}")
 
 
-def number(said: object) -> int:
+def number(value: object) -> int:
     """A whole number given as itself or as its decimal digits."""
-    if isinstance(said, int) and not isinstance(said, bool):
-        return said
-    if isinstance(said, str) and said.isascii() and said.isdigit() and len(said) < 10:
-        return int(said)
-    raise ValueError(f"expected a whole number, found {said!r}")
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 10:
+        return int(value)
+    raise ValueError(f"expected a whole number, found {value!r}")
 
 
 def stated(facts: Mapping[str, Any], kind: type[Table]) -> dict[str, Any]:
@@ -138,6 +138,6 @@ def unknown(table: Table) -> Iterator[str]:
     if table.recipe and table.recipe not in RECIPES:
         yield f"the recipe {table.recipe!r}, which is none that bgfmt knows"
     for record in table.carried:
-        said = record.odd(table) if isinstance(record, Record) else None
-        if said:
-            yield said
+        text = record.odd(table) if isinstance(record, Record) else None
+        if text:
+            yield text

@@ -55,18 +55,18 @@ class Sqlite(AnyTable):
     def recognise(self, head: Head) -> bool:
         return head.bytes.startswith(MAGIC)
 
-    def read(self, source: Source, offset: int = 0, **said: Any) -> Reading[Table]:
+    def read(self, source: Source, offset: int = 0, **_: Any) -> Reading[Table]:
         head = source.bytes(offset, HEAD, "SQLite header")
         page = int.from_bytes(head[16:18], "big")
-        wanted = (65536 if page == 1 else page) * int.from_bytes(head[28:32], "big")
+        length = (65536 if page == 1 else page) * int.from_bytes(head[28:32], "big")
         size = source.size - offset
-        if not head.startswith(MAGIC) or wanted == 0:
+        if not head.startswith(MAGIC) or length == 0:
             raise CorruptError(source.name, offset, "a SQLite header", head[:32].hex(" "))
-        if size != wanted:
-            if size < wanted:
-                raise TruncatedError(source.name, offset + wanted, source.size, "SQLite database")
+        if size != length:
+            if size < length:
+                raise TruncatedError(source.name, offset + length, source.size, "SQLite database")
             raise CorruptError(
-                source.name, offset + wanted, "the end of the database", f"{size - wanted:,} bytes"
+                source.name, offset + length, "the end of the database", f"{size - length:,} bytes"
             )
         rows = _Rows(source, offset)
         stored = described.Stored(rows.fill)
@@ -89,8 +89,8 @@ class Sqlite(AnyTable):
                 raise CapabilityError(NOT_KEPT) from None
             except sqlite3.OperationalError as error:  # no room, most likely
                 raise OSError(errno.EIO, f"cannot be written: {error}", str(path)) from None
-            with open(path, "rb") as made:
-                while data := made.read(COPY):
+            with open(path, "rb") as file:
+                while data := file.read(COPY):
                     sink.write(data)
 
     def audit(self, source: Source, table: Table, extent: Extent) -> Iterator[Fault]:
@@ -109,13 +109,13 @@ class Sqlite(AnyTable):
             alone = all(here <= fault.offset and fault.offset + fault.size <= here + 4 for fault in faults)
             at, size = (here, 4) if alone else (extent.offset, extent.size)
             expected = f"a file written by SQLite {sqlite3.sqlite_version}"
-            found = f"one by SQLite {major}.{minor}.{patch}"
-            yield Fault(at, size, "SQLite layout", expected, found, carried=True)
+            version_text = f"one by SQLite {major}.{minor}.{patch}"
+            yield Fault(at, size, "SQLite layout", expected, version_text, carried=True)
             wrong = "" if alone else _Rows(source, extent.offset).unlike(table)
             if wrong:
                 yield Fault(at, size, "SQLite contents", "what bgfmt writes for the same numbers", wrong)
-        for said in records.unknown(table):
-            yield Fault(extent.offset, extent.size, "words of the table", "what a program writes", said)
+        for text in records.unknown(table):
+            yield Fault(extent.offset, extent.size, "words of the table", "what a program writes", text)
 
 
 # -- writing ---------------------------------------------------------------------------------------------
@@ -135,8 +135,8 @@ def _rows(table: Table) -> Iterator[tuple[int, Iterator[tuple[Any, ...]]]]:
 def _schema(table: Table) -> tuple[str, ...]:
     """What makes the tables; the index is made last."""
     kinds = {"i": "INTEGER NOT NULL", "u": "INTEGER NOT NULL", "f": "REAL NOT NULL"}
-    said = [(c.name, TYPES.get(c.role) or kinds[c.dtype.kind]) for c in flat.columns(table)]
-    columns = ", ".join(f'"{name}" {kind}' for name, kind in said)
+    pairs = [(c.name, TYPES.get(c.role) or kinds[c.dtype.kind]) for c in flat.columns(table)]
+    columns = ", ".join(f'"{name}" {kind}' for name, kind in pairs)
     return (
         "CREATE TABLE bgfmt (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
         f"CREATE TABLE positions ({columns})",
@@ -178,9 +178,9 @@ class _Rows:
         with self._safely():
             self._db.execute("PRAGMA trusted_schema=OFF")
 
-    def refuse(self, expected: str, found: object) -> CorruptError:
+    def refuse(self, expected: str, value: object) -> CorruptError:
         """The error of a file that is not as expected."""
-        return CorruptError(self._source.name, self._offset, expected, found)
+        return CorruptError(self._source.name, self._offset, expected, value)
 
     @contextmanager
     def _safely(self, entries: int = 1000) -> Iterator[None]:
@@ -198,28 +198,28 @@ class _Rows:
     def facts(self) -> str:
         """The text that describes the table."""
         with self._safely():
-            found = self._db.execute("SELECT sql FROM sqlite_schema WHERE name = 'bgfmt'").fetchall()
-            if len(found) != 1 or not str(found[0][0]).startswith("CREATE TABLE bgfmt (key TEXT"):
+            tables = self._db.execute("SELECT sql FROM sqlite_schema WHERE name = 'bgfmt'").fetchall()
+            if len(tables) != 1 or not str(tables[0][0]).startswith("CREATE TABLE bgfmt (key TEXT"):
                 raise self.refuse("a table bgfmt that describes the numbers", "none")
-            said = self._db.execute(
+            row = self._db.execute(
                 "SELECT value FROM bgfmt WHERE key = ? AND length(value) <= ?", (FACTS, described.MOST)
             ).fetchone()
-        if said is None or not isinstance(said[0], str):
+        if row is None or not isinstance(row[0], str):
             raise self.refuse(f"a text {FACTS!r} in the table bgfmt", "none")
-        return said[0]
+        return row[0]
 
     def check(self, table: Table) -> None:
         """CorruptError unless the tables are as they are written, with a row for every entry."""
         with self._safely():
             for text in _schema(table):
                 name = text.split()[2]
-                found = self._db.execute(
+                tables = self._db.execute(
                     "SELECT type, sql FROM sqlite_schema WHERE name = ?", (name,)
                 ).fetchall()
-                if found != [("table", text)]:
+                if tables != [("table", text)]:
                     raise self.refuse(f"the table {name} of a {table.kind} table", "another")
-            asked = (f"SELECT {what}(position_number) FROM positions" for what in ("min", "max"))
-            ends = tuple(self._db.execute(text).fetchone()[0] for text in asked)
+            questions = (f"SELECT {what}(position_number) FROM positions" for what in ("min", "max"))
+            ends = tuple(self._db.execute(text).fetchone()[0] for text in questions)
         if ends != (0, table.entries - 1):
             raise self.refuse(
                 f"position numbers 0 to {table.entries - 1:,}", f"{ends[0]!r:.40} to {ends[1]!r:.40}"
@@ -227,9 +227,9 @@ class _Rows:
 
     def fill(self, first: int, out: NDArray[Any], names: list[str]) -> None:
         """The numbers of these columns, of `len(out)` entries from one on."""
-        wanted = ", ".join(f'"{name}"' for name in names)
+        chosen = ", ".join(f'"{name}"' for name in names)
         text = (
-            f"SELECT position_number, {wanted} FROM positions "
+            f"SELECT position_number, {chosen} FROM positions "
             "WHERE position_number >= ? AND position_number < ? ORDER BY position_number"
         )
         for start in range(0, len(out), AT_ONCE):
@@ -237,13 +237,13 @@ class _Rows:
             begin = first + start
             with self._safely(len(part) * (1 + len(names) // 8) + 1000):
                 rows = self._db.execute(text, (begin, begin + len(part))).fetchmany(len(part) + 1)
-                found = np.array(rows) if rows else np.zeros((0, 1))
-            if found.shape != (len(part), 1 + len(names)) or found.dtype.kind not in "iuf":
+                stored = np.array(rows) if rows else np.zeros((0, 1))
+            if stored.shape != (len(part), 1 + len(names)) or stored.dtype.kind not in "iuf":
                 raise self.refuse(f"{len(part):,} rows of numbers from {begin:,} on", "others")
-            if not np.array_equal(found[:, 0], np.arange(begin, begin + len(part))):
+            if not np.array_equal(stored[:, 0], np.arange(begin, begin + len(part))):
                 raise self.refuse(f"position numbers from {begin:,} on", "others")
-            numbers = found[:, 1:]
-            if part.dtype.kind in "iu" and found.dtype.kind == "f":
+            numbers = stored[:, 1:]
+            if part.dtype.kind in "iu" and stored.dtype.kind == "f":
                 raise self.refuse(f"numbers that fit {part.dtype}", "others")
             with np.errstate(over="ignore"):
                 part[:] = numbers
@@ -253,8 +253,8 @@ class _Rows:
     def unlike(self, table: Table) -> str:
         """What is not as it is written for the numbers of the table, in words; "" where all is."""
         with self._safely(table.entries + 1000):
-            made = {text for (text,) in self._db.execute("SELECT sql FROM sqlite_schema") if text}
-            if made != {*_schema(table), INDEX}:
+            schema = {text for (text,) in self._db.execute("SELECT sql FROM sqlite_schema") if text}
+            if schema != {*_schema(table), INDEX}:
                 return "other tables or indexes"
             if any(self._db.execute(f"PRAGMA {name}").fetchone() != (0,) for name in UNUSED):
                 return "numbers in the header, or pages without use"
@@ -268,8 +268,8 @@ class _Rows:
         for size, rows in _rows(table):
             with self._safely(size * (2 + len(flat.columns(table)) // 8) + 1000):
                 text = "SELECT * FROM positions WHERE position_number >= ? AND position_number < ?"
-                found = self._db.execute(f"{text} ORDER BY position_number", (at, at + size)).fetchall()
-            if found != list(rows):
+                stored = self._db.execute(f"{text} ORDER BY position_number", (at, at + size)).fetchall()
+            if stored != list(rows):
                 return f"columns that mean something else, among rows {at:,} to {at + size - 1:,}"
             at += size
         return ""

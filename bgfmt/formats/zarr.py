@@ -84,8 +84,8 @@ class StoreDescription:
 def described(text: bytes, name: str) -> StoreDescription:
     """What the zarr.json of a store's group says; HeaderError where it is not one of ours."""
 
-    def refuse(field: str, expected: object, found: object) -> HeaderError:
-        return HeaderError(name, field, 0, expected, repr(found)[:60])
+    def refuse(field: str, expected: object, value: object) -> HeaderError:
+        return HeaderError(name, field, 0, expected, repr(value)[:60])
 
     if len(text) > MOST_META:
         raise refuse("description", f"{MOST_META:,} bytes at most", len(text))
@@ -199,7 +199,7 @@ class Zarr(Format[TwoSided]):
         store: ChunkStore = source.store  # type: ignore[attr-defined]
         yield from _odd(store, spec)
         try:
-            places = store.get(NUMBERS, (0,), "<i8", (spec.n,))
+            places, _ = store.get(NUMBERS, (0,), "<i8", (spec.n,))
             if not np.array_equal(places, in_pips(spec.points, spec.chequers)):
                 yield Fault(0, places.nbytes, f"{NUMBERS}/c.0", "positions in order of pips", "others")
         except BgfmtError as error:
@@ -228,7 +228,7 @@ def chunk_fault(
     """What is wrong with a chunk, or None; its checksum goes behind `sums`."""
     key = store.key(MAIN, (*place, 0))
     try:
-        values, total = store.checked(MAIN, (*place, 0), "<u2", spec.chunk_shape)
+        values, total = store.get(MAIN, (*place, 0), "<u2", spec.chunk_shape)
     except BgfmtError as error:
         return Fault(0, int(np.prod(spec.chunk_shape)) * 2 + SUM, key, "a chunk that adds up", str(error))
     sums += total.to_bytes(SUM, "little")
@@ -282,7 +282,7 @@ class _Chunks:
             if (a, b) in self._recent:
                 self._recent.move_to_end((a, b))
                 return self._recent[a, b]
-        values = self.store.get(MAIN, (a, b, 0), "<u2", self.description.chunk_shape)
+        values, _ = self.store.get(MAIN, (a, b, 0), "<u2", self.description.chunk_shape)
         with self._lock:
             self._checked.add((a, b))
             self._recent[a, b] = values

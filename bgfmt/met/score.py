@@ -15,14 +15,53 @@ MOST_CUBE = 1 << 12
 
 
 class CubeState(NamedTuple):
-    """The cube: its value, and who owns it (0 the side on roll in the question, 1 the other, 2 nobody)."""
+    """The cube: its value, and who owns it (0 the side on roll in the question, 1 the other, 2 nobody).
+
+    In tables of a score 0 is player a, and 1 player b.
+    """
 
     value: int
     owner: int
 
 
+class CubeRules:
+    """Who may double at a score, `away` points from the match, and what the cube can become."""
+
+    away: tuple[int, int]
+
+    @property
+    def state(self) -> CubeState:
+        """The cube as it is now."""
+        return CubeState(1, NOBODY)
+
+    @property
+    def without_cube(self) -> bool:
+        """Whether this game has no cube: the Crawford game, or play without one."""
+        return False
+
+    def may_double(self, side: int, state: CubeState | None = None) -> bool:
+        """Whether a side on roll may double: it has access to the cube, and wins no match with it as it is."""
+        cube = state or self.state
+        return not self.without_cube and cube.owner in (side, NOBODY) and self.away[side] > cube.value
+
+    def live(self, state: CubeState) -> bool:
+        """Whether anybody may still double."""
+        return self.may_double(0, state) or self.may_double(1, state)
+
+    @cached_property
+    def cubes(self) -> tuple[CubeState, ...]:
+        """The cube as it is now and all that it can become, smaller values first."""
+        cubes = [self.state]
+        for cube in cubes:  # grows while it is walked
+            for side in (0, 1):
+                doubled = CubeState(2 * cube.value, 1 - side)
+                if self.may_double(side, cube) and doubled not in cubes:
+                    cubes.append(doubled)
+        return tuple(cubes)
+
+
 @dataclass(frozen=True)
-class Score:
+class Score(CubeRules):
     """A match score as the side on roll sees it.
 
     away : points needed by the side on roll and by the other. crawford : this is the Crawford game.
@@ -81,37 +120,15 @@ class Score:
 
     @property
     def state(self) -> CubeState:
-        """The cube as it is now."""
         return CubeState(self.cube, OWNERS[self.owner])
+
+    @property
+    def without_cube(self) -> bool:
+        return self.crawford or not self.cube_in_use
 
     def after(self, side: int, points: int) -> float:
         """Match winning chance of a side (0 on roll, 1 the other) after it wins points, or loses them if negative."""
         return _after(self.met, self.away if side == 0 else self.away[::-1], points, self.player ^ side)
-
-    def may_double(self, side: int, state: CubeState | None = None) -> bool:
-        """Whether a side on roll may double: it has access to the cube, and wins no match with it as it is."""
-        cube = state or self.state
-        return not self.without_cube and cube.owner in (side, NOBODY) and self.away[side] > cube.value
-
-    @property
-    def without_cube(self) -> bool:
-        """Whether this game has no cube: the Crawford game, or play without one."""
-        return self.crawford or not self.cube_in_use
-
-    def live(self, state: CubeState) -> bool:
-        """Whether anybody may still double."""
-        return self.may_double(0, state) or self.may_double(1, state)
-
-    @cached_property
-    def states(self) -> tuple[CubeState, ...]:
-        """The cube as it is now and all that it can become, smaller values first."""
-        states = [self.state]
-        for state in states:  # grows while it is walked
-            for side in (0, 1):
-                doubled = CubeState(2 * state.value, 1 - side)
-                if self.may_double(side, state) and doubled not in states:
-                    states.append(doubled)
-        return tuple(states)
 
 
 @lru_cache(maxsize=1 << 14)

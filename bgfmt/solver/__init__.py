@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from bgfmt.solver.machine import Plan
 from bgfmt.solver.one_sided import mean_rolls, one_sided
-from bgfmt.solver.plan import Plan
 from bgfmt.solver.recipe import RECIPES, Recipe
 from bgfmt.solver.registry import Solver, get, plan
 from bgfmt.solver.two_sided import two_sided

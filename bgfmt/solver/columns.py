@@ -80,7 +80,7 @@ def for_match(score: Score, *, gammons: bool, worth: Worth | None = None) -> Col
     Where no gammon can happen, a state in which nobody may double has no column of its own: its value is that of
     the cubeless column, put between losing and winning the game at that cube. With gammons every state has one.
     """
-    states: list[CubeState | None] = [s for s in score.states if gammons or score.live(s)]
+    states: list[CubeState | None] = [s for s in score.cubes if gammons or score.live(s)]
     if not gammons:
         states.insert(0, CUBELESS)
     columns = single_games(states)

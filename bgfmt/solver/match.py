@@ -20,13 +20,12 @@ from bgfmt.met.model import Met
 from bgfmt.met.score import Score
 from bgfmt.solver import columns
 from bgfmt.solver.layers import REACH, layer_cuts, pip_order
-from bgfmt.solver.machine import thread_count
-from bgfmt.solver.plan import INTERPRETER_BYTES, START_SECONDS, Plan, results_a_position
+from bgfmt.solver.machine import INTERPRETER_BYTES, START_SECONDS, Plan, results_a_position, thread_count
 from bgfmt.solver.recipe import Recipe
 from bgfmt.solver.registry import Solver, check_size
 from bgfmt.solver.waves import Progress
 from bgfmt.solver.workers import Workers, threads_or
-from bgfmt.tables.match_score import A, B, Cube, MatchScore, Results, ScoreFacts
+from bgfmt.tables.match_score import A, B, MatchScore, Results, ScoreFacts
 
 Array = NDArray[Any]
 MAX_POINTS = 12
@@ -36,7 +35,7 @@ SPEED = 4e9  # float32 maxima a second on one core, measured
 
 def facts_of(score: Score, *, gammons: bool) -> ScoreFacts:
     """The score as a table keeps it."""
-    points = {state.value * gain for state in score.states for gain in ((1, 2, 3) if gammons else (1,))}
+    points = {state.value * gain for state in score.cubes for gain in ((1, 2, 3) if gammons else (1,))}
     results = {k: Results(score.after(0, k), score.after(0, -k)) for k in sorted(points)}
     alike = score.away[0] == score.away[1] and all(abs(r.win + r.lose - 1) < 1e-12 for r in results.values())
     met = score.met
@@ -105,9 +104,8 @@ class MatchSolver(Solver):
         out: Array | None = None,
     ) -> MatchScore:
         places = np.full((2, len(self.columns)), -1, np.int64)
-        cubes = [None if cube is None else Cube(*cube) for cube in self.columns.states]
         for at, state in enumerate(self.facts.states):
-            places[state.roller, cubes.index(state.cube)] = at
+            places[state.roller, self.columns.states.index(state.cube)] = at
         out = self.room_for(out, threads)
         with threads_or(workers, threads) as team:
             solve_pairs(self, self.columns, places, out, team, progress)

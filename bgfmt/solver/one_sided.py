@@ -10,8 +10,7 @@ import numpy as np
 
 from bgfmt.errors import SolverError
 from bgfmt.game import board
-from bgfmt.solver.machine import check_memory, thread_count
-from bgfmt.solver.plan import INTERPRETER_BYTES, START_SECONDS, Plan
+from bgfmt.solver.machine import INTERPRETER_BYTES, START_SECONDS, Plan, check_memory, thread_count
 from bgfmt.solver.recipe import Recipe
 from bgfmt.solver.registry import Solver, check_size
 from bgfmt.solver.waves import Array, Layers, Progress, Sweep
@@ -51,25 +50,23 @@ def one_sided(
     progress: Progress | None = None,
     room: MappedRoom | None = None,
 ) -> OneSided | NormalOneSided:
-    """Solve the one-sided table of up to `chequers` chequers on `points` points.
+    """Solve a one-sided table.
 
     Parameters
     ----------
     points, chequers : 1..18 points, 1..15 chequers.
     gammon : also make the distributions of the rolls to the first chequer off.
     normal : make means and standard deviations only, as ``makebearoff -n`` does (recipe gnubg).
-    recipe : ``gnubg``, ``bgsage``, ``exact``, ``gnubg-heuristic`` or ``gnubg-heuristic-2009``; see
-        `bgfmt.solver.recipe`.
-    threads : how many to use, all cores when None. The numbers do not depend on it.
-    workers : threads to use instead, which stay open; see `bgfmt.solver.workers`.
+    recipe : one of `bgfmt.solver.recipe`.
+    threads : how many, one a core when None; workers : threads that stay open instead. No number depends on them.
     progress : called as ``progress(done, total)`` with positions, from the calling thread.
     room : where the arrays of a table larger than memory lie instead; the table is good as long as it is open.
 
     Returns
     -------
     OneSided with uint16 rows of 65535 parts (float64 chances for recipe exact, with `ExactMeans` as a record), or
-    NormalOneSided. Rolls beyond 31 have no column: an exact row then adds up to a little less than 1, a rounded one
-    gives them to its likeliest roll.
+    NormalOneSided. Rolls beyond 31 have no column: an exact row lacks them, a rounded one gives them to its
+    likeliest roll.
 
     Raises
     ------
@@ -102,14 +99,11 @@ class OneSidedSolver(Solver):
         check_size("one-sided", MAX_POINTS, points, chequers)
         if self.recipe.play != "best" and points != HOME:
             raise SolverError(f"recipe {self.recipe.name} makes tables of {HOME} points, not {points}")
+        self.maps = self.recipe.rounded and self.rows
         self.gammon, self.compressed = gammon and self.recipe.gammon != "none", compressed
         self.positions = board.count(points, chequers)
         #: number of the first position with all chequers on the board where a gammon can be lost, else `positions`
         self.first = board.count(points, chequers - 1) if chequers == GAMMON_CHEQUERS else self.positions
-
-    @property
-    def maps(self) -> bool:
-        return self.recipe.rounded and self.rows
 
     @property
     def held(self) -> int:
@@ -299,15 +293,10 @@ def mean_rolls(
     workers: Workers | None = None,
     progress: Progress | None = None,
 ) -> MeanRolls:
-    """Least expected number of rolls to bear off every position of up to `chequers` chequers on `points` points.
+    """Least expected number of rolls to bear off every position, (n,) float64 in order of position number.
 
-    The table of Peelle's J database `bgns.ijf`, bit for bit: value = 1 + (sum over the 36 rolls of the least value
-    reachable) / 36 in doubles, added in the order of J 9.7 (eight running sums of four lanes). Any other order
-    changes last bits.
-
-    Returns
-    -------
-    MeanRolls with `means` of shape (n,), float64, in order of position number.
+    Of 6 points and 15 chequers they are Peelle's `bgns.ijf`, bit for bit: 1 + (sum over the 36 rolls of the least
+    value reachable) / 36 in doubles, added in the order of J 9.7 (eight running sums of four lanes).
 
     >>> mean_rolls(6, 1).means[6]
     np.float64(1.25)

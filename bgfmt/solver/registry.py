@@ -9,21 +9,19 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from functools import cache
-from importlib.metadata import EntryPoint, entry_points
 from typing import Any, ClassVar
 
 import numpy as np
 
 from bgfmt.errors import CapabilityError, SolverError
 from bgfmt.game import board
-from bgfmt.solver.machine import available_memory, check_memory
-from bgfmt.solver.plan import Plan
+from bgfmt.solver.machine import Plan, available_memory, check_memory
 from bgfmt.solver.recipe import Recipe, first_recipe
 from bgfmt.solver.recipe import recipe as find_recipe
 from bgfmt.solver.waves import Progress
 from bgfmt.solver.workers import Workers
 from bgfmt.tables import KINDS, Table
+from bgfmt.tables.registry import doors
 
 GROUP = "bgfmt.solvers"
 
@@ -37,8 +35,7 @@ class Solver(ABC):
     beside : suffix of what an ended solve leaves beside its file; keeps_state : whether that is a file that `solve`
     takes as `state`, with `resume`.
     fills : whether `solve` takes `out`, the arrays to fill. stores : whether this table can be made tile by tile in
-    a store of chunks, and `large` whether it is made so unless it is asked otherwise. maps : whether its arrays may
-    lie in mapped files, of which `solve` takes the `room`.
+    a store of chunks. maps : whether its arrays may lie in mapped files, of which `solve` takes the `room`.
     """
 
     name: ClassVar[str]
@@ -50,26 +47,12 @@ class Solver(ABC):
     keeps_state: ClassVar[bool] = False
     fills: ClassVar[bool] = False
     recipe: Recipe
+    stores = maps = False
 
     def __init__(self, points: int, chequers: int, *, recipe: str | Recipe | None = None) -> None:
         """SolverError for a size or a recipe that there is no solver for."""
         self.points, self.chequers = points, chequers
         self.recipe = find_recipe(recipe or first_recipe(self.name), self.name)
-
-    @property
-    def stores(self) -> bool:
-        """Whether this table can be made tile by tile in a store."""
-        return False
-
-    @property
-    def large(self) -> bool:
-        """Whether it is made in a store unless it is asked otherwise."""
-        return False
-
-    @property
-    def maps(self) -> bool:
-        """Whether its arrays may lie in mapped files."""
-        return False
 
     @property
     def what(self) -> str:
@@ -140,16 +123,12 @@ def check_size(what: str, most_points: int, points: int, chequers: int) -> None:
         )
 
 
-@cache
-def _entries() -> dict[str, EntryPoint]:
-    return {entry.name: entry for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name)}
-
-
 def get(name: str) -> type[Solver] | Callable[..., object]:
     """The solver of that name; SolverError names all where there is none."""
-    if name not in _entries():
-        raise SolverError(f"no solver of {name!r} tables; there are {', '.join(_entries())}")
-    return _entries()[name].load()  # type: ignore[no-any-return]
+    solvers = doors(GROUP)
+    if name not in solvers:
+        raise SolverError(f"no solver of {name!r} tables; there are {', '.join(sorted(solvers))}")
+    return solvers[name].load()  # type: ignore[no-any-return]
 
 
 def solver_of(name: str, points: int, chequers: int, **options: Any) -> Solver:

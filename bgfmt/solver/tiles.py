@@ -13,7 +13,7 @@ places a side; what is needed is read in whole chunks.
 
 >>> grid = grid_of(6, 5, columns=4, side=64, chunk=32)
 >>> grid.size, len(grid.tiles()), grid.needs((1, 2))[0]
-(8, 36, Strip(row=2, low=0, high=64, bytes=32768))
+(8, 36, Strip(row=2, low=0, high=64))
 """
 
 from __future__ import annotations
@@ -27,14 +27,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgfmt.solver.layers import REACH, layer_cuts
-from bgfmt.solver.plan import LANES, results_a_position
+from bgfmt.solver.machine import LANES, results_a_position
 
 Array = NDArray[Any]
 Tile = tuple[int, int]
 NUMBER = 2  # bytes
-WORK_BYTES = (
-    180_000_000  # a worker's interpreter, libraries and compiled code; compiling, once, takes as much again
-)
+WORK_BYTES = 180_000_000  # a worker's interpreter, libraries and code; compiling, once, takes as much again
 READ_RATE = 3.5e9  # bytes a second that a core reads from the system's cache, checks and turns, measured
 WRITE_RATE = 0.8e9  # bytes a second that a core puts into chunks and writes, measured
 CHUNKS_A_SIDE = 500  # a store of more chunks than this squared gets larger ones
@@ -42,12 +40,11 @@ SMALLEST_CHUNK, MOST_CHUNK = 128, 2048
 
 
 class Strip(NamedTuple):
-    """Sides of a group on roll against places low..high-1, and its bytes in the store, whole chunks."""
+    """Sides of group `row` on roll against places low..high-1."""
 
     row: int
     low: int
     high: int
-    bytes: int
 
 
 @dataclass(frozen=True)
@@ -115,27 +112,22 @@ class TileGrid:
     def needs(self, tile: Tile) -> list[Strip]:
         """What the tile reads of finished tiles."""
         i, j = tile
-        strips = [self._strip(j, self.window(i), self.group(i)[0])]
-        return strips if i == j else [*strips, self._strip(i, self.window(j), self.group(j)[0])]
+        strips = [Strip(j, self.window(i), self.group(i)[0])]
+        return strips if i == j else [*strips, Strip(i, self.window(j), self.group(j)[0])]
 
     def gives(self, tile: Tile) -> list[Strip]:
         """What it writes."""
         i, j = tile
-        strips = [self._strip(i, *self.group(j))]
-        return strips if i == j else [*strips, self._strip(j, *self.group(i))]
+        strips = [Strip(i, *self.group(j))]
+        return strips if i == j else [*strips, Strip(j, *self.group(i))]
 
     def chunks_of(self, strip: Strip) -> list[tuple[int, int]]:
         """(row, column) of the chunks of a strip."""
-        low, high = self.group(strip.row)
-        rows, columns = self._span(low, high), self._span(strip.low, strip.high)
+        rows, columns = (
+            range(low // self.chunk, -(-high // self.chunk)) if high > low else range(0)
+            for low, high in (self.group(strip.row), (strip.low, strip.high))
+        )
         return [(a, b) for a in rows for b in columns]
-
-    def _span(self, low: int, high: int) -> range:
-        return range(low // self.chunk, -(-high // self.chunk)) if high > low else range(0)
-
-    def _strip(self, row: int, low: int, high: int) -> Strip:
-        count = len(self._span(*self.group(row))) * len(self._span(low, high))
-        return Strip(row, low, high, count * self.chunk_bytes)
 
     def pairs(self, tile: Tile) -> int:
         """Pairs of a tile."""

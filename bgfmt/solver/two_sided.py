@@ -31,8 +31,14 @@ from bgfmt.errors import SolverError
 from bgfmt.game import board
 from bgfmt.game.results import WEIGHTS
 from bgfmt.solver.layers import REACH, PipOrder, Pool, layer_cuts, pip_order
-from bgfmt.solver.machine import thread_count
-from bgfmt.solver.plan import INTERPRETER_BYTES, LANES, START_SECONDS, Plan, results_a_position
+from bgfmt.solver.machine import (
+    INTERPRETER_BYTES,
+    LANES,
+    START_SECONDS,
+    Plan,
+    results_a_position,
+    thread_count,
+)
 from bgfmt.solver.recipe import Recipe
 from bgfmt.solver.registry import Solver, check_size
 from bgfmt.solver.waves import Progress
@@ -41,9 +47,7 @@ from bgfmt.storage.mapped import MappedRoom
 from bgfmt.tables import TwoSided
 
 Array = NDArray[Any]
-MADE = (
-    4096  # lines of records that a worker makes before it hands them on: they stay in the processor's cache
-)
+MADE = 4096  # lines of records that a worker makes at a time, which stay in the processor's cache
 FEW = 1000  # lines that are not worth dividing
 MAX_POINTS = 12
 HELD_PAIRS = 100_000_000  # tables of more pairs are made through a store of chunks; read anew at each solve
@@ -62,27 +66,18 @@ def two_sided(
     out: Array | None = None,
     room: MappedRoom | None = None,
 ) -> TwoSided:
-    """Solve the two-sided table of up to `chequers` chequers on `points` points, in memory.
-
-    `bgfmt.solve` makes tables that do not fit, through a store of chunks, and goes on with them after an end.
+    """Solve a two-sided table in memory; `bgfmt.solve` makes those that do not fit.
 
     Parameters
     ----------
     points, chequers : 1..12 points, 1..15 chequers.
     cubeful : all four equities, or the cubeless one alone.
     recipe : ``gnubg``, the integers of makebearoff, or ``exact``, float64 equities with nothing rounded.
-    threads : how many to use, all cores when None. The values do not depend on it.
-    workers : threads to use instead, which stay open; see `bgfmt.solver.workers`.
+    threads : how many, one a core when None; workers : threads that stay open instead. No value depends on them.
     progress : called as ``progress(done, total)`` with pairs of positions.
-    out : (n, n, 4 or 1) uint16 (float64 for recipe exact) to fill; made when None.
-    room : where the arrays of a table of recipe exact lie instead of in memory; it is good as long as it is open.
+    out : (n, n, 4 or 1) uint16 (float64 for recipe exact) to fill, over which the table is made.
+    room : of recipe exact, where the arrays lie instead of in memory; the table is good as long as it is open.
 
-    Returns
-    -------
-    TwoSided over `out`.
-
-    Raises
-    ------
     SolverError for sizes out of range, an unknown recipe or too little memory; CapabilityError for workers that are
     not threads.
     """
@@ -104,19 +99,7 @@ class TwoSidedSolver(Solver):
         super().__init__(points, chequers, recipe=recipe)
         check_size("two-sided", MAX_POINTS, points, chequers)
         self.columns = 4 if cubeful else 1
-
-    @property
-    def stores(self) -> bool:
-        return self.recipe.rounded
-
-    @property
-    def maps(self) -> bool:
-        return not self.recipe.rounded
-
-    @property
-    def large(self) -> bool:
-        planned = self.plan()
-        return planned.scratch > 0 or not planned.fits
+        self.stores, self.maps = self.recipe.rounded, not self.recipe.rounded
 
     def plan(self, threads: int | None = None, memory: int | None = None) -> Plan:
         """From a model checked on 6x6 to 6x15 and on other points."""
@@ -131,11 +114,7 @@ class TwoSidedSolver(Solver):
         n, results = int(cuts[-1]), results_a_position(self.points, self.chequers)
         lanes, body = n * n * results * self.columns, n * n * self.columns * 2
         large = n * n > HELD_PAIRS
-        seconds = (
-            START_SECONDS
-            + lanes / LANES / min(2, thread_count(threads))
-            + (body / STORE_RATE if large else 0)
-        )
+        seconds = START_SECONDS + lanes / LANES / min(2, thread_count(threads)) + large * body / STORE_RATE
         needed = Pool(cuts, self.columns).bytes + 4 * n * results + INTERPRETER_BYTES + (0 if large else body)
         return self.in_memory(Plan(what, n * n, seconds, needed, 40 + body, body if large else 0), memory)
 

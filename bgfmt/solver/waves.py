@@ -22,9 +22,7 @@ from bgfmt.solver.workers import Workers
 Array = NDArray[Any]
 Progress = Callable[[int, int], None]
 SMALL_WAVE = 6000  # waves of fewer positions are not divided among workers
-MOST_TOGETHER = (
-    60_000  # positions of undivided waves that one call of a kernel does, which bounds how long it takes
-)
+MOST_TOGETHER = 60_000  # positions of undivided waves that one call of a kernel does
 
 
 def waves(points: int, chequers: int, depth: int) -> Iterator[Array]:

@@ -11,19 +11,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed, wait
 from contextlib import AbstractContextManager, nullcontext
-from importlib.metadata import entry_points
 from typing import Any, Protocol, Self, TypeVar
 
 from bgfmt.errors import CapabilityError
 from bgfmt.solver.machine import thread_count
+from bgfmt.tables.registry import doors
 
 K = TypeVar("K")
 R = TypeVar("R")
-
-
-def none(_: Any) -> tuple[Any, ...]:
-    """Tasks that wait for no other."""
-    return ()
 
 
 class Workers(Protocol):
@@ -35,7 +30,7 @@ class Workers(Protocol):
     threads: bool = False
 
     def run(
-        self, function: Callable[[K], R], keys: Sequence[K], after: Callable[[K], Iterable[K]] = none
+        self, function: Callable[[K], R], keys: Sequence[K], after: Callable[[K], Iterable[K]] = lambda _: ()
     ) -> Iterator[R]:
         """The results of all tasks as they are done; no task begins before those that `after` names are done.
 
@@ -64,7 +59,7 @@ class ThreadWorkers(Workers):
         self._pool = ThreadPoolExecutor(workers) if workers > 1 else None
 
     def run(
-        self, function: Callable[[K], R], keys: Sequence[K], after: Callable[[K], Iterable[K]] = none
+        self, function: Callable[[K], R], keys: Sequence[K], after: Callable[[K], Iterable[K]] = lambda _: ()
     ) -> Iterator[R]:
         if self._pool is None or len(keys) == 1:
             yield from map(function, keys)
@@ -126,8 +121,6 @@ def workers_at(
 
     announce : called with the address of the cluster's dashboard, if it has one.
 
-    Raises
-    ------
     CapabilityError for an address that no extra knows; MissingExtraError; ClusterError where nothing answers.
     """
     return _workers_for(address)(address, announce)  # type: ignore[no-any-return]
@@ -139,12 +132,12 @@ def workers_count(address: str) -> int | None:
 
 
 def _workers_for(address: str) -> Any:
-    workers = _door("bgfmt.workers", address.partition(":")[0])
-    if workers is None:
+    door = doors("bgfmt.workers").get(address.partition(":")[0])
+    if door is None:
         raise CapabilityError(
             f"{address!r}: a cluster is local:N or the address of a scheduler, tcp://host:port"
         )
-    return workers
+    return door.load()
 
 
 def device_named(name: str) -> Any:
@@ -152,12 +145,7 @@ def device_named(name: str) -> Any:
 
     CapabilityError for a device that no extra knows.
     """
-    device = _door("bgfmt.devices", name)
-    if device is None:
+    door = doors("bgfmt.devices").get(name)
+    if door is None:
         raise CapabilityError(f"no device is called {name!r}")
-    return device
-
-
-def _door(group: str, name: str) -> Any:
-    """What the entry point of that name loads, None where there is none."""
-    return next((entry.load() for entry in entry_points(group=group, name=name)), None)
+    return door.load()

@@ -1,11 +1,10 @@
 """Where bytes come from and go: sources, sinks, and files that appear whole or not at all."""
 
-from bgfmt.storage.publish import FolderSink, check_output, create, create_folder
-from bgfmt.storage.sink import ComparingSink, FileSink, MemorySink, Sink
+from bgfmt.storage.publish import check_output, create, create_folder
+from bgfmt.storage.sink import ComparingSink, MemorySink, Sink
 from bgfmt.storage.source import (
     REMOTE_OPTIONS,
     FolderSource,
-    GuardedSource,
     MappedSource,
     MemorySource,
     RangeSource,
@@ -18,10 +17,7 @@ from bgfmt.storage.system import PathLike
 __all__ = [
     "REMOTE_OPTIONS",
     "ComparingSink",
-    "FileSink",
-    "FolderSink",
     "FolderSource",
-    "GuardedSource",
     "MappedSource",
     "MemorySink",
     "MemorySource",

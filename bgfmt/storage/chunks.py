@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterator
-from io import FileIO
 from pathlib import Path
 from typing import Any
 
@@ -43,26 +42,21 @@ class Folder:
 
     def parts(self, key: str, starts: list[int], size: int) -> list[bytes]:
         """`size` bytes of a piece from each start."""
-        fd = open_regular(self._name(key))
-        try:
-            return [system.read_at(fd, size, start) for start in starts]
-        finally:
-            os.close(fd)
+        with open(open_regular(self._name(key)), "rb", buffering=0) as file:
+            return [system.read_at(file.fileno(), size, start) for start in starts]
 
     def fill(self, key: str, out: memoryview) -> int:
         """Read the first bytes of a piece into `out`; how many they are."""
-        fd = open_regular(self._name(key))
-        try:
-            return system.read_into(fd, out, 0)
-        finally:
-            os.close(fd)
+        with open(open_regular(self._name(key)), "rb", buffering=0) as file:
+            return system.read_into(file.fileno(), out, 0)
 
     def write(self, key: str, parts: list[bytes | memoryview]) -> None:
         """A piece, in place of an older one, whole or not at all."""
         name = self._name(key)
         beside = f"{name}.{os.getpid()}-{os.urandom(4).hex()}.part"
         try:
-            with self._created(beside) as file:
+            os.makedirs(os.path.dirname(name), exist_ok=True)
+            with open(beside, "xb", buffering=0) as file:
                 at = 0
                 for part in parts:
                     system.write_at(file.fileno(), memoryview(part), at)
@@ -72,13 +66,6 @@ class Folder:
             with contextlib.suppress(OSError):
                 os.unlink(beside)
             raise
-
-    def _created(self, name: str) -> FileIO:
-        try:
-            return open(name, "xb", buffering=0)
-        except FileNotFoundError:
-            os.makedirs(os.path.dirname(name), exist_ok=True)
-            return open(name, "xb", buffering=0)
 
     def size(self, key: str) -> int:
         """Bytes of a piece, -1 where there is none."""
@@ -205,22 +192,11 @@ class ChunkStore:
         dtype: Any,
         shape: tuple[int, ...],
         room: Array | None = None,
-    ) -> Array:
-        """A chunk, held against its checksum; CorruptError or TruncatedError where it is not what was stored.
+    ) -> tuple[Array, int]:
+        """A chunk and its checksum; CorruptError or TruncatedError where it is not what was stored.
 
         It lies in `room`, of as many uint8 as the stored chunk has and one more, or in memory of its own.
         """
-        return self.checked(array, place, dtype, shape, room)[0]
-
-    def checked(
-        self,
-        array: str,
-        place: tuple[int, ...],
-        dtype: Any,
-        shape: tuple[int, ...],
-        room: Array | None = None,
-    ) -> tuple[Array, int]:
-        """A chunk and its checksum; as `get`."""
         key = self.key(array, place)
         name = f"{self.name}/{key}"
         size = int(np.prod(shape)) * np.dtype(dtype).itemsize

@@ -82,7 +82,7 @@ class Draft:
 
     def __init__(self, target: Path) -> None:
         self.target, self.folder = target, target.parent
-        self._prefix = f".bgfmt-{zlib.crc32(os.fsencode(target.name)):08x}-"
+        self._prefix = _prefix(target)
         self.beside: Path | None = None
         self.fd = -1
         if hasattr(os, "O_TMPFILE") and hasattr(os, "link") and os.path.isdir("/proc/self/fd"):
@@ -184,6 +184,10 @@ def _appeared(name: str) -> OutputExistsError:
     return OutputExistsError(f"{name}: appeared while it was being written")
 
 
+def _prefix(target: Path) -> str:
+    return f".bgfmt-{zlib.crc32(os.fsencode(target.name)):08x}-"
+
+
 # ---- folders
 
 PARTS, OLD = ".parts", ".old"
@@ -236,10 +240,6 @@ def settle(path: PathLike) -> None:
                     os.close(fd)
 
 
-def _prefix(target: Path) -> str:
-    return f".bgfmt-{zlib.crc32(os.fsencode(target.name)):08x}-"
-
-
 def _locked(folder: Path) -> tuple[int, bool]:
     """(descriptor of a folder, or -1; whether nobody else holds its lock)."""
     try:
@@ -261,7 +261,7 @@ def _publish(hidden: Path, target: Path, force: bool) -> None:
         os.rename(target, aside)
     try:
         if os.path.lexists(target):
-            raise OutputExistsError(f"{target}: appeared while it was being written")
+            raise _appeared(os.fspath(target))
         os.rename(hidden, target)
     except BaseException:
         if replaced:
@@ -317,25 +317,22 @@ def create_folder(
     target = Path(path).resolve()
     settle(path)
     _check(path, target, {name for name, _ in files}, force)
-    fds: list[int] = []
-    with new_folder(path, force=force) as hidden:
+    parts: list[FileSink] = []
+    with new_folder(path, force=force) as hidden, contextlib.ExitStack() as opened:
+        with system.said_of(path):
+            for name, size in files:
+                fd = os.open(hidden / name, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
+                opened.callback(os.close, fd)
+                os.ftruncate(fd, size)
+                parts.append(FileSink(fd, os.path.join(path, name)))
+        sink = FolderSink(parts, [size for _, size in files], os.fspath(path))
         try:
-            with system.said_of(path):
-                for name, size in files:
-                    fds.append(os.open(hidden / name, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666))
-                    os.ftruncate(fds[-1], size)
-            parts = [FileSink(fd, os.path.join(path, name)) for fd, (name, _) in zip(fds, files, strict=True)]
-            sink = FolderSink(parts, [size for _, size in files], os.fspath(path))
-            try:
-                yield sink
-            finally:
-                sink.flush()
-            with system.said_of(path):
-                for fd in fds:
-                    os.fsync(fd)
+            yield sink
         finally:
-            for fd in fds:
-                os.close(fd)
+            sink.flush()
+        with system.said_of(path):
+            for part in parts:
+                os.fsync(part.fd)
 
 
 def _check(path: PathLike, target: Path, names: set[str], force: bool) -> None:

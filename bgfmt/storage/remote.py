@@ -11,11 +11,11 @@ import os
 import re
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise
+from contextlib import suppress
 from threading import Lock, RLock
-from typing import Any, Protocol, TypeVar, cast
+from typing import Any, TypeVar
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 import numpy as np
@@ -29,163 +29,18 @@ from bgfmt.errors import (
     RangeNotSupportedError,
     SourceChangedError,
 )
-from bgfmt.storage.source import LocalCopy, MemorySource, Progress, RangeRows, RangeSource, Source, length_of
+from bgfmt.storage.source import LocalCopy, MemorySource, Progress, RangeSource, Source
 
 T = TypeVar("T")
 WHOLE_BYTES = 64 << 20
 TIMEOUT = 30.0
 RETRIES = 2
-
-
-# ---- pages: each kept, the least recently used let go, neighbours fetched together, many at once
-
 PAGE_BYTES = 64 << 10
 CACHE_PAGES = 256
 GAP_PAGES = 1  # missing pages with no more than this many others between them are asked for together
 LONGEST = 4 << 20  # bytes of one request
 REQUESTS = 8  # requests under way
 WALK = 1 << 20  # bytes from which a reading is a walk through the file, which no page is kept of
-
-
-class Fetch(Protocol):
-    """Gives exactly these bytes, or raises."""
-
-    def __call__(self, offset: int, size: int, /) -> bytes: ...
-
-
-class PagedSource(RangeSource):
-    """Bytes that cost a request each time.
-
-    fetch : gives a range. page_bytes : a power of two. Arrays of more than a page or two become rows on demand.
-    """
-
-    def __init__(
-        self,
-        name: str,
-        size: int,
-        fetch: Fetch,
-        *,
-        page_bytes: int = PAGE_BYTES,
-        cache_pages: int = CACHE_PAGES,
-    ) -> None:
-        super().__init__(name, size, self._through_pages)
-        self._fetch, self.page_bytes, self.cache_pages = fetch, page_bytes, max(2, cache_pages)
-        self._kept: OrderedDict[int, bytes] = OrderedDict()
-        self._lock = RLock()
-        self._pool: ThreadPoolExecutor | None = None
-
-    def keep(self, page: int, data: bytes) -> None:
-        """Put a page into the cache."""
-        with self._lock:
-            self._kept[page] = data
-            self._kept.move_to_end(page)
-            while len(self._kept) > self.cache_pages:
-                self._kept.popitem(last=False)
-
-    def forget(self) -> None:
-        """Empty the cache."""
-        with self._lock:
-            self._kept.clear()
-
-    def close(self) -> None:
-        super().close()
-        self.forget()
-        if self._pool is not None:
-            self._pool.shutdown(wait=False, cancel_futures=True)
-            self._pool = None
-
-    def local(self, progress: Progress | None = None) -> Source:
-        return LocalCopy(self, progress)
-
-    def array(self, dtype: Any, shape: tuple[int, ...], offset: int, what: str = "table") -> NDArray[Any]:
-        kind = np.dtype(dtype)
-        size = length_of(shape) * kind.itemsize
-        self.need(offset + size, what)
-        if size <= self.page_bytes:
-            return np.frombuffer(self.read(offset, size, what), kind).reshape(shape)
-        return cast(NDArray[Any], RangeRows(self, kind, shape, offset))
-
-    # -- pages -------------------------------------------------------------------------------------------
-
-    def _through_pages(self, offset: int, size: int) -> bytes:
-        size = min(size, self.size - offset)
-        if size <= 0:
-            return b""
-        if size >= WALK:
-            return b"".join(self._many([(offset, size)]))
-        first, last = offset // self.page_bytes, (offset + size - 1) // self.page_bytes
-        pages = self.pages(range(first, last + 1))
-        data = b"".join(pages[page] for page in range(first, last + 1))
-        at = offset - first * self.page_bytes
-        return data[at : at + size]
-
-    def pages(self, wanted: Iterable[int]) -> dict[int, bytes]:
-        """These pages, those that are missing fetched together."""
-        with self._lock:
-            found, missing = {}, []
-            for page in wanted:
-                if page in self._kept:
-                    self._kept.move_to_end(page)
-                    found[page] = self._kept[page]
-                else:
-                    missing.append(page)
-            stretches = list(self._stretches(sorted(missing)))
-            ranges = [self._range(first, last) for first, last in stretches]
-            for (first, last), data in zip(stretches, self._many(ranges), strict=True):
-                for page in range(first, last + 1):
-                    at = (page - first) * self.page_bytes
-                    found[page] = data[at : at + self.page_bytes]
-                    self.keep(page, found[page])
-            return found
-
-    def _stretches(self, missing: Sequence[int]) -> Iterator[tuple[int, int]]:
-        longest = max(1, LONGEST // self.page_bytes)
-        if not missing:
-            return
-        first = missing[0]
-        for before, page in pairwise(missing):
-            if page - before > GAP_PAGES + 1 or page - first >= longest:
-                yield first, before
-                first = page
-        yield first, missing[-1]
-
-    def _range(self, first: int, last: int) -> tuple[int, int]:
-        offset = first * self.page_bytes
-        return offset, min((last + 1) * self.page_bytes, self.size) - offset
-
-    def _many(self, ranges: Sequence[tuple[int, int]]) -> list[bytes]:
-        """The bytes of ranges, long ones in pieces, several requests at once."""
-        if self._read is None:
-            raise ClosedError(f"{self.name} is closed")
-        pieces = [
-            (at, min(LONGEST, offset + size - at))
-            for offset, size in ranges
-            for at in range(offset, offset + size, LONGEST)
-        ]
-        if len(pieces) <= 1:
-            return [self._fetch(*piece) for piece in pieces]
-        if self._pool is None:
-            self._pool = ThreadPoolExecutor(REQUESTS, thread_name_prefix="bgfmt-fetch")
-        done = iter(self._pool.map(lambda piece: self._fetch(*piece), pieces))
-        return [b"".join(next(done) for _ in range(0, size, LONGEST)) for _, size in ranges]
-
-    # -- records -----------------------------------------------------------------------------------------
-
-    def pick(self, offset: int, width: int, numbers: NDArray[np.int64]) -> NDArray[np.uint8]:
-        """As of every source that is asked for ranges; the pages of many records are fetched together."""
-        out = np.empty((len(numbers), width), np.uint8)
-        order = np.argsort(numbers, kind="stable")
-        begins = offset + numbers[order] * width
-        first, last = begins // self.page_bytes, (begins + width - 1) // self.page_bytes
-        pages, room = np.unique([first, last]), max(2, self.cache_pages // 2)
-        cuts = np.searchsorted(first, pages[room::room])
-        for group, a, b in zip(*(np.split(array, cuts) for array in (order, first, last)), strict=True):
-            self.pages(np.unique([a, b]).tolist())
-            out[group] = super().pick(offset, width, numbers[group])
-        return out
-
-
-# ---- a file on a web server
 
 
 def open_url(
@@ -207,8 +62,6 @@ def open_url(
         for a format that is not read by range.
     timeout : seconds for one request. retries : further tries after a network failure, 429 or 5xx.
 
-    Raises
-    ------
     NetworkError, RangeNotSupportedError; MissingExtraError without urllib3.
     """
     if page_bytes < 4096 or page_bytes & (page_bytes - 1):
@@ -218,23 +71,27 @@ def open_url(
         first, whole = web.first(page_bytes)
         if whole is not None:
             return WholeRemote(whole, web)
-        return RemoteSource(web, first, page_bytes, cache_pages)
+        return RemoteSource(web, web.size, first, page_bytes, cache_pages)
     except BaseException:
         web.close()
         raise
 
 
-class RemoteSource(PagedSource):
-    """A file on a web server, by pages."""
+class RemoteSource(RangeSource):
+    """A file on a web server by pages: each kept, the least recently used let go, neighbours fetched together.
 
-    def __init__(self, web: Web, first: bytes, page_bytes: int, cache_pages: int) -> None:
-        assert web.size is not None
-        super().__init__(web.name, web.size, web.fetch, page_bytes=page_bytes, cache_pages=cache_pages)
-        self._web = web
-        self.keep(0, first)
+    Arrays of more than a page become rows on demand.
+    """
+
+    def __init__(self, web: Web, size: int, first: bytes, page_bytes: int, cache_pages: int) -> None:
+        super().__init__(web.name, size, self._through_pages)
+        self._web, self.page_bytes, self.at_once = web, page_bytes, page_bytes
+        self.cache_pages = max(2, cache_pages)
+        self._pages = OrderedDict({0: first})
+        self._lock = RLock()
+        self._pool = ThreadPoolExecutor(REQUESTS, thread_name_prefix="bgfmt-fetch")
 
     def facts(self) -> dict[str, Any]:
-        """Requests made and bytes fetched since it was opened."""
         return self._web.facts()
 
     def whole(self) -> Source:
@@ -246,9 +103,72 @@ class RemoteSource(PagedSource):
             )
         return WholeRemote(self.read(0, self.size), self._web)
 
+    def local(self, progress: Progress | None = None) -> Source:
+        return LocalCopy(self, progress)
+
     def close(self) -> None:
         super().close()
+        self._pool.shutdown(wait=False, cancel_futures=True)
         self._web.close()
+        with self._lock:
+            self._pages.clear()
+
+    def _through_pages(self, offset: int, size: int) -> bytes:
+        size = min(size, self.size - offset)
+        if size <= 0:
+            return b""
+        if size >= WALK:
+            return self._fetch([(offset, size)])[0]
+        first, last = offset // self.page_bytes, (offset + size - 1) // self.page_bytes
+        pages = self.pages(range(first, last + 1))
+        at = offset - first * self.page_bytes
+        return b"".join(pages[page] for page in range(first, last + 1))[at : at + size]
+
+    def pages(self, numbers: Iterable[int]) -> dict[int, bytes]:
+        """These pages, those that are missing fetched together."""
+        with self._lock:
+            numbers = sorted(numbers)
+            missing = np.array([page for page in numbers if page not in self._pages], np.int64)
+            groups = np.split(missing, np.flatnonzero(np.diff(missing) > GAP_PAGES + 1) + 1)
+            ends = [(int(group[0]), int(group[-1]) + 1) for group in groups if len(group)]
+            places = [(a * self.page_bytes, min(b * self.page_bytes, self.size)) for a, b in ends]
+            fetched = self._fetch([(start, end - start) for start, end in places])
+            for (first, past), data in zip(ends, fetched, strict=True):
+                for page in range(first, past):
+                    at = (page - first) * self.page_bytes
+                    self._pages[page] = data[at : at + self.page_bytes]
+            found = {page: self._pages[page] for page in numbers}
+            for page in numbers:
+                self._pages.move_to_end(page)
+            while len(self._pages) > self.cache_pages:
+                self._pages.popitem(last=False)
+            return found
+
+    def _fetch(self, ranges: Sequence[tuple[int, int]]) -> list[bytes]:
+        """The bytes of ranges (offset, size), long ones in pieces, several requests at once."""
+        if self._read is None:
+            raise ClosedError(f"{self.name} is closed")
+        pieces = [
+            (at, min(LONGEST, offset + size - at))
+            for offset, size in ranges
+            for at in range(offset, offset + size, LONGEST)
+        ]
+        run = map if len(pieces) < 2 else self._pool.map
+        done = iter(run(lambda piece: self._web.fetch(*piece), pieces))
+        return [b"".join(next(done) for _ in range(0, size, LONGEST)) for _, size in ranges]
+
+    def pick(self, offset: int, width: int, numbers: NDArray[np.int64]) -> NDArray[np.uint8]:
+        """As of every source that is asked for ranges; the pages of many records are fetched together."""
+        out = np.empty((len(numbers), width), np.uint8)
+        order = np.argsort(numbers, kind="stable")
+        begins = offset + numbers[order] * width
+        first, last = begins // self.page_bytes, (begins + width - 1) // self.page_bytes
+        pages, room = np.unique([first, last]), max(2, self.cache_pages // 2)
+        cuts = np.searchsorted(first, pages[room::room])
+        for group, a, b in zip(*(np.split(array, cuts) for array in (order, first, last)), strict=True):
+            self.pages(np.unique([a, b]).tolist())
+            out[group] = super().pick(offset, width, numbers[group])
+        return out
 
 
 class WholeRemote(MemorySource):
@@ -259,7 +179,6 @@ class WholeRemote(MemorySource):
         self._web = web
 
     def facts(self) -> dict[str, Any]:
-        """Requests made and bytes fetched since it was opened."""
         return self._web.facts()
 
     def close(self) -> None:
@@ -276,23 +195,23 @@ class _Again(Exception):
 
 
 class Web:
-    """Byte ranges of one address, over connections that stay open."""
+    """Byte ranges of one address, its `name`, over connections that stay open."""
 
     def __init__(
         self, url: str, *, timeout: float, retries: int, headers: Mapping[str, str], whole_bytes: int
     ) -> None:
-        self.size: int | None = None
+        self.size = 0
         self.requests = self.bytes_fetched = 0
         self.timeout, self.retries, self.whole_bytes = timeout, retries, whole_bytes
         self._mark: str | None = None
         self._lock = Lock()
         self._urllib3 = _urllib3()
-        self.url, self.name, own = shorn(url, self._urllib3)
+        self.name, own = shorn(url, self._urllib3)
         self._headers = {"Accept-Encoding": "identity", "User-Agent": "bgfmt", **own, **headers}
         self._pool = self._manager()
 
     def facts(self) -> dict[str, Any]:
-        """Requests made and bytes fetched."""
+        """Requests made and bytes fetched since the file was opened."""
         return {"requests": self.requests, "bytes_fetched": self.bytes_fetched}
 
     def close(self) -> None:
@@ -303,7 +222,7 @@ class Web:
         """Connections, through the proxy that the environment names."""
         from urllib.request import getproxies, proxy_bypass
 
-        parts = urlsplit(self.url)
+        parts = urlsplit(self.name)
         proxy = getproxies().get(parts.scheme)
         options = {"maxsize": REQUESTS, "block": True}
         if proxy and not proxy_bypass(parts.hostname or ""):
@@ -314,11 +233,11 @@ class Web:
 
     def first(self, size: int) -> tuple[bytes, bytes | None]:
         """The first page, and the whole file where the server knows no ranges."""
-        return self._tried(lambda: self._first(size))
+        return self._tried(self._first, size)
 
     def fetch(self, offset: int, size: int) -> bytes:
         """Exactly this range."""
-        return self._tried(lambda: self._range(offset, size))
+        return self._tried(self._range, offset, size)
 
     def _first(self, size: int) -> tuple[bytes, bytes | None]:
         response = self._get(0, size)
@@ -326,9 +245,8 @@ class Web:
             if response.status == 200:
                 return b"", self._whole(response)
             if response.status == 416:
-                self.size = 0
                 return b"", b""
-            _, last, total = self._said(response, 0)
+            _, last, total = self._sent(response)
             if total is None:
                 raise NetworkError(f"{self.name}: the server does not say how large the file is", 206)
             if last != min(size, total) - 1:
@@ -341,12 +259,9 @@ class Web:
     def _range(self, offset: int, size: int) -> bytes:
         response = self._get(offset, size)
         try:
-            if response.status in (200, 416) or mark(response) != self._mark:
-                raise SourceChangedError(
-                    f"{self.name}: the file was replaced while it was read; open it again"
-                )
-            first, last, total = self._said(response, offset)
-            if total is not None and total != self.size:
+            same = response.status == 206 and mark(response) == self._mark
+            first, last, total = self._sent(response) if same else (0, 0, 0)
+            if not same or total not in (None, self.size):
                 raise SourceChangedError(
                     f"{self.name}: the file was replaced while it was read; open it again"
                 )
@@ -358,11 +273,11 @@ class Web:
 
     # -- one request -------------------------------------------------------------------------------------
 
-    def _tried(self, ask: Callable[[], T]) -> T:
+    def _tried(self, ask: Callable[..., T], *numbers: int) -> T:
         """What `ask` gives, tried again after failures of the network."""
         for tries in range(self.retries + 1):
             try:
-                return ask()
+                return ask(*numbers)
             except _Again as again:
                 if tries == self.retries or again.delay > self.timeout:
                     raise again.error from None
@@ -377,7 +292,7 @@ class Web:
         timeout = self._urllib3.Timeout(total=self.timeout)
         try:
             response = self._pool.request(
-                "GET", self.url, headers=headers, preload_content=False, retries=retries, timeout=timeout
+                "GET", self.name, headers=headers, preload_content=False, retries=retries, timeout=timeout
             )
         except self._urllib3.exceptions.HTTPError as error:
             raise _Again(NetworkError(f"{self.name}: {reason(error)}")) from None
@@ -386,17 +301,20 @@ class Web:
         response.release_conn()
         failed = NetworkError(f"{self.name}: the server answered {response.status}", response.status)
         if response.status == 429 or response.status >= 500:
-            raise _Again(failed, retry_after(response))
+            delay = None
+            with suppress(ValueError, self._urllib3.exceptions.HTTPError):  # it is no number and no date
+                delay = retries.get_retry_after(response)
+            raise _Again(failed, delay or 0.0)
         raise failed
 
-    def _said(self, response: Any, offset: int) -> tuple[int, int, int | None]:
+    def _sent(self, response: Any) -> tuple[int, int, int | None]:
         """First and last byte and size, as a 206 says them."""
-        said = response.headers.get("Content-Range", "")
-        found = re.fullmatch(r"bytes (\d{1,19})-(\d{1,19})/(\d{1,19}|\*)", said.strip(), re.IGNORECASE)
-        if found is None:
-            raise NetworkError(f"{self.name}: the server sent the range {said[:80]!r}", response.status)
-        first, last = int(found[1]), int(found[2])
-        return first, last, None if found[3] == "*" else int(found[3])
+        text = response.headers.get("Content-Range", "")
+        match = re.fullmatch(r"bytes (\d{1,19})-(\d{1,19})/(\d{1,19}|\*)", text.strip(), re.IGNORECASE)
+        if match is None:
+            raise NetworkError(f"{self.name}: the server sent the range {text[:80]!r}", response.status)
+        first, last, size = match.groups()
+        return int(first), int(last), None if size == "*" else int(size)
 
     def _wrong(self, response: Any, what: str, offset: int, size: int) -> NetworkError:
         text = f"{self.name}: asked for {size:,} bytes at {offset:,}, the server sent {what}"
@@ -404,47 +322,33 @@ class Web:
 
     def _body(self, response: Any, size: int) -> bytes:
         """The body, of exactly this many bytes."""
-        data = self._read(response, size + 1)
+        data = self._read(response, size, size + 1)
         if len(data) > size:
             response.close()
             raise NetworkError(f"{self.name}: the server sent more than the {size:,} bytes it announced")
-        if len(data) < size:
-            raise _Again(
-                NetworkError(f"{self.name}: the connection was cut after {len(data):,} of {size:,} bytes")
-            )
         return data
 
-    def _read(self, response: Any, most: int) -> bytes:
-        pieces, length = [], 0
+    def _read(self, response: Any, least: int, most: int) -> bytes:
+        """Up to `most` bytes of the body, which is to have `least`."""
         try:
-            while length < most:
-                piece = response.read(min(1 << 20, most - length), decode_content=False)
-                if not piece:
-                    break
-                pieces.append(piece)
-                length += len(piece)
+            data: bytes = response.read(most, decode_content=False)
         except (self._urllib3.exceptions.HTTPError, OSError) as error:
             response.close()
             raise _Again(NetworkError(f"{self.name}: {reason(error)}")) from None
-        finally:
-            with self._lock:
-                self.bytes_fetched += length
-        return b"".join(pieces)
+        with self._lock:
+            self.bytes_fetched += len(data)
+        if len(data) < least:
+            text = f"the connection was cut after {len(data):,} of {least:,} bytes"
+            raise _Again(NetworkError(f"{self.name}: {text}"))
+        return data
 
     def _whole(self, response: Any) -> bytes:
         """The file from a server without ranges, unless it is too large for that."""
-        said = response.headers.get("Content-Length", "")
-        size = int(said) if said.isdigit() and len(said) < 20 else None
+        length = response.headers.get("Content-Length", "")
+        size = int(length) if length.isdigit() and len(length) < 20 else None
         if size is None or size <= self.whole_bytes:
-            data = self._read(response, self.whole_bytes + 1)
+            data = self._read(response, size or 0, self.whole_bytes + 1)
             if len(data) <= self.whole_bytes:
-                if size is not None and len(data) < size:
-                    raise _Again(
-                        NetworkError(
-                            f"{self.name}: the connection was cut after {len(data):,} of {size:,} bytes"
-                        )
-                    )
-                self.size = len(data)
                 return data
         response.close()
         shown = f"{size:,}" if size is not None else f"more than {self.whole_bytes:,}"
@@ -463,8 +367,8 @@ def _urllib3() -> Any:
     return urllib3
 
 
-def shorn(url: str, urllib3: Any) -> tuple[str, str, dict[str, str]]:
-    """The address without user and password, its name in messages, and the header that carries them."""
+def shorn(url: str, urllib3: Any) -> tuple[str, dict[str, str]]:
+    """The address without user and password, and the header that carries them."""
     try:
         parts = urlsplit(url)
         host, port = parts.hostname, parts.port
@@ -475,9 +379,9 @@ def shorn(url: str, urllib3: Any) -> tuple[str, str, dict[str, str]]:
     shown = (f"[{host}]" if ":" in host else host) + (f":{port}" if port is not None else "")
     clean = urlunsplit((parts.scheme.lower(), shown, parts.path or "/", parts.query, ""))
     if parts.username is None:
-        return clean, clean, {}
+        return clean, {}
     user = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
-    return clean, clean, dict(urllib3.make_headers(basic_auth=user))
+    return clean, dict(urllib3.make_headers(basic_auth=user))
 
 
 def mark(response: Any) -> str:
@@ -486,19 +390,6 @@ def mark(response: Any) -> str:
     if tag is None:
         tag = response.headers.get("Content-Range", "").rpartition("/")[2]
     return str(tag).removeprefix("W/")
-
-
-def retry_after(response: Any) -> float:
-    """Seconds that a server asks to wait."""
-    from email.utils import parsedate_to_datetime
-
-    said = response.headers.get("Retry-After", "").strip()
-    if said.isdigit():
-        return float(said[:9])
-    try:
-        return max(0.0, parsedate_to_datetime(said).timestamp() - time.time())
-    except (TypeError, ValueError):
-        return 0.0
 
 
 def reason(error: BaseException) -> str:

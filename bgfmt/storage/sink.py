@@ -8,13 +8,15 @@ import threading
 import zlib
 from collections import deque
 from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bgfmt.storage import system
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future, ThreadPoolExecutor
 
 Data = bytes | bytearray | memoryview | NDArray[Any]
 MOST_RUNS = 1000
@@ -88,7 +90,6 @@ class FileSink(Sink):
         self._writer: ThreadPoolExecutor | None = None
         self._disk: ThreadPoolExecutor | None = None
         self._jobs: deque[Future[None]] = deque()
-        self._synced: Future[None] | None = None
         self._unsynced = 0
         self._failed: BaseException | None = None
         self._map: NDArray[np.uint8] = np.empty(0, np.uint8)
@@ -99,17 +100,16 @@ class FileSink(Sink):
             self._put(offset, view)
             return
         if self._writer is None:
+            from concurrent.futures import ThreadPoolExecutor  # here, since readers of tables need none
+
             self._writer, self._disk = ThreadPoolExecutor(1), ThreadPoolExecutor(1)
         while len(self._jobs) >= self._BEHIND:
             self._await(self._jobs.popleft())
         self._jobs.append(self._writer.submit(self._put, offset, view))
         self._unsynced += len(view)
-        if (
-            self._disk
-            and self._unsynced >= self._SYNC_EVERY
-            and (self._synced is None or self._synced.done())
-        ):
-            self._synced, self._unsynced = self._disk.submit(self.settle), 0
+        if self._disk and self._unsynced >= self._SYNC_EVERY:
+            self._jobs.append(self._disk.submit(self.settle))
+            self._unsynced = 0
 
     def reserve(self, size: int) -> NDArray[np.uint8]:
         """As `Sink.reserve`, mapped; the disk's room is taken now, so that a full disk is an OSError here."""
@@ -141,12 +141,12 @@ class FileSink(Sink):
         return int(part.ctypes.data - self._map.ctypes.data)
 
     def flush(self) -> None:
-        jobs = [*self._jobs, *([self._synced] if self._synced else [])]
+        jobs = [*self._jobs]
         for pool in (self._writer, self._disk):
             if pool is not None:
                 pool.shutdown()
         self._jobs.clear()
-        self._writer = self._disk = self._synced = None
+        self._writer = self._disk = None
         self._await(*jobs)
 
     def _await(self, *jobs: Future[None]) -> None:

@@ -21,18 +21,21 @@ import tempfile
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from itertools import accumulate
+from math import prod
 from pathlib import Path
 from threading import Lock
-from typing import Any, BinaryIO, Protocol, Self, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, Protocol, Self, cast
 
 import numpy as np
-from construct import Construct, ConstructError, Container
 from numpy.typing import NDArray
 
 from bgfmt.errors import CapabilityError, ClosedError, HeaderError, TruncatedError
 from bgfmt.storage import system
 from bgfmt.storage.system import PathLike
 from bgfmt.tables.rows import LazyRows, PairRows, Rows
+
+if TYPE_CHECKING:
+    from construct import Construct, Container
 
 Piece = bytes | bytearray | memoryview
 _KINDS = {
@@ -135,6 +138,8 @@ class Source(Protocol):
 
     def header(self, layout: Construct, size: int, offset: int = 0) -> Container[Any]:
         """Parse `size` header bytes by a construct layout; HeaderError names the field that does not fit."""
+        from construct import ConstructError  # here, for the most common formats have no such layout
+
         data = self.bytes(offset, size, "header")
         try:
             return layout.parse(data)
@@ -172,7 +177,7 @@ class _Whole(Source):
 
     def array(self, dtype: Any, shape: tuple[int, ...], offset: int, what: str = "table") -> NDArray[Any]:
         kind = np.dtype(dtype)
-        length = length_of(shape)
+        length = prod(shape)
         self.need(offset + length * kind.itemsize, what)
         if length == 0:
             return np.zeros(shape, kind)
@@ -221,17 +226,12 @@ class MemorySource(_Whole):
         super().__init__(memoryview(data).toreadonly(), name)
 
 
-def length_of(shape: tuple[int, ...]) -> int:
-    length = 1
-    for axis in shape:
-        length *= axis
-    return length
-
-
 def _place(layout: Construct, field: str) -> int:
     """Bytes before a field of a layout of fixed sizes; 0 where that cannot be told."""
+    from construct import SizeofError
+
     at = 0
-    with contextlib.suppress(ConstructError):
+    with contextlib.suppress(SizeofError):
         for part in getattr(layout, "subcons", ()):
             if part.name == field:
                 return at
@@ -286,7 +286,6 @@ class LocalCopy(MappedSource):
 
 # ---- sources that are asked for ranges of bytes
 
-AT_ONCE = 16 << 20  # arrays of at most this many bytes are read whole
 NEAR = 1 << 12  # records that lie this close are read together
 #: of addresses on the network, see `bgfmt.storage.remote.open_url`
 REMOTE_OPTIONS = frozenset({"page_bytes", "cache_pages", "whole_bytes", "timeout", "retries", "headers"})
@@ -323,9 +322,10 @@ def open_source(path: PathLike | BinaryIO, *, guard: bool = False, **options: An
 class RangeSource(Source):
     """Bytes that come by asking for a range: `read(offset, size)` returns them, fewer only at the end.
 
-    The seam for byte ranges over a network; `GuardedSource` and `FolderSource` are two more. Arrays of up to 16 MB
-    are read at once, larger ones become rows on demand.
+    The seam for byte ranges over a network; `GuardedSource` and `FolderSource` are two more.
     """
+
+    at_once = 16 << 20  # bytes up to which an array is read whole; a larger one becomes rows on demand
 
     def __init__(
         self, name: str, size: int, read: Callable[[int, int], bytes], path: Path | None = None
@@ -350,12 +350,12 @@ class RangeSource(Source):
 
     def array(self, dtype: Any, shape: tuple[int, ...], offset: int, what: str = "table") -> NDArray[Any]:
         kind = np.dtype(dtype)
-        length = length_of(shape)
+        length = prod(shape)
         self.need(offset + length * kind.itemsize, what)
         if length == 0:
             return np.zeros(shape, kind)
         rows = RangeRows(self, kind, shape, offset)
-        return np.asarray(rows) if length * kind.itemsize <= AT_ONCE else cast(NDArray[Any], rows)
+        return np.asarray(rows) if length * kind.itemsize <= self.at_once else cast(NDArray[Any], rows)
 
     def pick(self, offset: int, width: int, numbers: NDArray[np.int64]) -> NDArray[np.uint8]:
         """Records of `width` bytes from `offset` on by number, (N, width), in the order asked."""
@@ -379,7 +379,7 @@ class RangeRows(PairRows):
     def __init__(
         self, source: RangeSource, dtype: np.dtype[Any], shape: tuple[int, ...], offset: int
     ) -> None:
-        row, record = (length_of(shape[axis:]) * dtype.itemsize for axis in (1, 2))
+        row, record = (prod(shape[axis:]) * dtype.itemsize for axis in (1, 2))
 
         def fetch(start: int, stop: int) -> NDArray[Any]:
             data = source.read(offset + start * row, (stop - start) * row)
@@ -396,7 +396,7 @@ class RangeRows(PairRows):
     @property
     def nbytes(self) -> int:
         """Bytes it takes in the file."""
-        return length_of(self.shape) * self.dtype.itemsize
+        return prod(self.shape) * self.dtype.itemsize
 
     def __getitem__(self, key: Any, /) -> Any:
         """As of an ndarray; some columns of all rows are still on demand."""
@@ -443,14 +443,11 @@ class FolderSource(RangeSource):
         if names is None:
             found = (entry for entry in os.scandir(folder) if entry.is_file() and entry.name[0] != ".")
             names = sorted(entry.name for entry in found)
-        self.files: dict[str, Source] = {}
-        try:
-            for name in names:
-                self.files[name] = open_source(folder / name, guard=guard)
-        except BaseException:
-            for source in self.files.values():
-                source.close()
-            raise
+        with contextlib.ExitStack() as opened:
+            self.files = {
+                name: opened.enter_context(open_source(folder / name, guard=guard)) for name in names
+            }
+            opened.pop_all()
         self._parts = list(self.files.values())
         self._begins = [0, *accumulate(source.size for source in self._parts)]
         super().__init__(os.fspath(path), self._begins[-1], self._join, folder)

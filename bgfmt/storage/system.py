@@ -67,10 +67,7 @@ def read_into(fd: int, out: memoryview, offset: int) -> int:
 
 def sync_data(fd: int) -> None:
     """Bring the file's data to the disk."""
-    if hasattr(os, "fdatasync"):
-        os.fdatasync(fd)
-    else:
-        os.fsync(fd)
+    getattr(os, "fdatasync", os.fsync)(fd)
 
 
 def sync_folder(folder: Path) -> None:

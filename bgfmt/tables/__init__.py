@@ -13,25 +13,23 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from bgfmt.tables.base import (
-    BLOCK_BYTES,
-    KINDS,
-    Answer,
-    ArrayRule,
-    Breach,
-    Coarser,
-    Column,
-    Listing,
-    OfBothSides,
-    OfOneSide,
-    OfRaces,
-    Table,
-    of_kind,
-    same_numbers,
-)
-from bgfmt.tables.rows import LazyRows, PlacedPairs, Rows
-
 if TYPE_CHECKING:
+    from bgfmt.tables.base import (
+        BLOCK_BYTES,
+        KINDS,
+        Answer,
+        ArrayRule,
+        Breach,
+        Coarser,
+        Column,
+        Listing,
+        OfBothSides,
+        OfOneSide,
+        OfRaces,
+        Table,
+        of_kind,
+        same_numbers,
+    )
     from bgfmt.tables.components import Components
     from bgfmt.tables.exact_hypergammon import ExactHypergammon
     from bgfmt.tables.fine_two_sided import FineTwoSided
@@ -41,11 +39,14 @@ if TYPE_CHECKING:
     from bgfmt.tables.normal import NormalOneSided
     from bgfmt.tables.one_sided import OneSided, Race
     from bgfmt.tables.rolls import Estimate, OfRolls, OneSideAnswer, Rolls
+    from bgfmt.tables.rows import LazyRows, PlacedPairs, Rows
     from bgfmt.tables.two_sided import EQUITY_COLUMNS, Equities, TwoSided
 
 #: the names in modules that are imported when one of their names is first asked for; the classes of all other kinds
 #: come by the entry points of `KINDS`
 _NAMES = {
+    "base": "BLOCK_BYTES KINDS Answer ArrayRule Breach Coarser Column Listing OfBothSides OfOneSide OfRaces Table "
+    "of_kind same_numbers",
     "components": "Components",
     "exact_hypergammon": "ExactHypergammon",
     "fine_two_sided": "FineTwoSided",
@@ -55,6 +56,7 @@ _NAMES = {
     "normal": "NormalOneSided",
     "one_sided": "OneSided Race",
     "rolls": "Estimate OfRolls OneSideAnswer Rolls",
+    "rows": "LazyRows PlacedPairs Rows",
     "two_sided": "EQUITY_COLUMNS Equities TwoSided",
 }
 _HOME = {name: module for module, names in _NAMES.items() for name in names.split()}
@@ -106,7 +108,9 @@ def __getattr__(name: str) -> Any:
     if name in _HOME:
         value = getattr(import_module(f"bgfmt.tables.{_HOME[name]}"), name)
     else:
-        kinds = [kind for kind, point in KINDS.points.items() if point.attr == name]
+        from bgfmt.tables.base import KINDS
+
+        kinds = [kind for kind, point in KINDS.points.items() if point.value.endswith(f":{name}")]
         if name not in __all__ or not kinds:
             raise AttributeError(f"module 'bgfmt.tables' has no attribute {name!r}")
         value = KINDS[kinds[0]]

@@ -1,13 +1,15 @@
 """How wrong stored numbers can be, and from when on float64 tells two numbers apart.
 
-Measured table by table against unrounded arithmetic and kept in `data/bounds.toml`, which says how; a table inside a
+Measured table by table against unrounded arithmetic and kept in `data/bounds.json`, which says how; a table inside a
 measured one is its corner and errs no more. Beyond what was measured the bounds grow by chequers and points, from a
 line that lies a twentieth or more above everything that was measured.
 """
 
 from __future__ import annotations
 
+import json
 from functools import cache
+from pathlib import Path
 from typing import Any, NamedTuple
 
 Four = tuple[float, float, float, float]
@@ -86,7 +88,5 @@ def sign(margin: float, error: float) -> int:
 
 @cache
 def _data() -> dict[str, Any]:
-    import tomllib  # here, because few commands need the bounds
-    from importlib.resources import files
-
-    return tomllib.loads((files("bgfmt") / "data" / "bounds.toml").read_text("utf-8"))
+    text = (Path(__file__).parents[1] / "data" / "bounds.json").read_text("utf-8")
+    return json.loads(text)  # type: ignore[no-any-return]

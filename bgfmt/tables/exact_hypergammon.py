@@ -13,6 +13,7 @@ from bgfmt.game import board
 from bgfmt.tables.base import ArrayRule, Breach, Coarser
 from bgfmt.tables.hypergammon import HYPER_EQUITIES, RECORD, Hypergammon, HyperSides
 from bgfmt.tables.rows import Array, LazyRows, Rows
+from bgfmt.tables.two_sided import cube_order
 
 EXACT_EQUITIES = ("cubeless", *HYPER_EQUITIES)
 UNITS = 16777215
@@ -45,10 +46,7 @@ class ExactHypergammon(HyperSides):
         yield Breach(
             "bounds", np.asarray(~inside), "a chance is not from 0 to 1, or an equity not from -3 to 3"
         )
-        owned, centered, opponent = rows[..., 6], rows[..., 7], rows[..., 9]
-        ordered = ((owned + SLACK >= centered) & (centered + SLACK >= opponent)).all(axis=1)
-        what = "owning the cube is worth less than the centre, or that less than facing it"
-        yield Breach("cube", np.asarray(~ordered), what)
+        yield cube_order(rows[..., 6], rows[..., 7], rows[..., 9], SLACK)
 
     def coarser(self) -> tuple[Coarser, ...]:
         return (

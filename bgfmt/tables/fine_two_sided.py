@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from bgfmt.game import board
 from bgfmt.tables.base import ArrayRule, Breach, Coarser
 from bgfmt.tables.rows import Array, PairRows
-from bgfmt.tables.two_sided import EQUITY_HALF, PairEquities, TwoSided
+from bgfmt.tables.two_sided import EQUITY_HALF, PairEquities, TwoSided, ends
 
 UNIT_24 = 4_194_000
 """Units of 24-bit integers in an equity of 1; the integer 0 is an equity of -2."""
@@ -41,11 +41,7 @@ class FineTwoSided(PairEquities):
         equities = self.decoded(block["equities"])
         bad = ~(np.abs(equities) <= MOST).all(axis=(1, 2))
         yield Breach("bounds", np.asarray(bad), f"an equity is not a number from -{MOST:g} to {MOST:g}")
-        first = np.arange(start, start + len(equities)) == 0
-        over = (np.abs(equities[:, 0] + 1) > 1e-6).any(axis=1) & ~first
-        won = (np.abs(equities - 1) > 1e-6).any(axis=(1, 2)) & first
-        yield Breach("won", won, "a side without chequers has won")
-        yield Breach("lost", over, "a side whose opponent has no chequers left has lost")
+        yield from ends(start, equities, 1, -1, lambda some, value: np.abs(some - value) > 1e-6)
 
     def coarser(self) -> tuple[Coarser, ...]:
         def other_numbers() -> PairEquities:

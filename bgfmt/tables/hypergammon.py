@@ -51,10 +51,8 @@ class HyperOutcome:
         """Lines of text, as `bgfmt lookup` prints them; `who` names the side."""
         lines = [f"{self.position}  (number {self.number}{', ' + who if who else ''})"]
         lines += [f"{name.replace('_', ' '):<30}: {value:7.4f}" for name, value in self.outcomes.items()]
-        lines += [
-            f"{'equity ' + name.replace('_', ' '):<30}: {value:+7.4f}"
-            for name, value in self.equities.items()
-        ]
+        for name, value in self.equities.items():
+            lines.append(f"{'equity ' + name.replace('_', ' '):<30}: {value:+7.4f}")
         return "\n".join(lines) + "\n"
 
 
@@ -86,27 +84,19 @@ class HyperSides(OfBothSides):
         number = self.number(asked)
         assert isinstance(asked, Position)
         row = [float(x) for x in self.decoded(self._first[divmod(number, self.positions)])]
-        chances, money = row[: len(OUTCOMES)], row[len(OUTCOMES) :]
-        return HyperOutcome(
-            asked,
-            number,
-            dict(zip(OUTCOMES, chances, strict=True)),
-            dict(zip(self.money, money, strict=True)),
-        )
+        values = dict(zip((*OUTCOMES, *self.money), row, strict=True))
+        chances = {name: values.pop(name) for name in OUTCOMES}
+        return HyperOutcome(asked, number, chances, values)
 
     @property
     def columns(self) -> tuple[Column, ...]:
         chance, money = self.printed
-        return (
-            *(
-                Column(name, "chance", "  " * (k == 0) + f" {chance}", group="outcomes", key=name)
-                for k, name in enumerate(OUTCOMES)
-            ),
-            *(
-                Column(f"equity_{name}", "equity", f" {money}", group="equities", key=name)
-                for name in self.money
-            ),
-        )
+        out = []
+        for k, name in enumerate(OUTCOMES):
+            out.append(Column(name, "chance", "  " * (k == 0) + f" {chance}", group="outcomes", key=name))
+        for name in self.money:
+            out.append(Column(f"equity_{name}", "equity", f" {money}", group="equities", key=name))
+        return tuple(out)
 
     @property
     def cost(self) -> float:

@@ -20,19 +20,14 @@ from numpy.typing import NDArray
 from bgfmt.errors import NotCoveredError
 from bgfmt.game import board
 from bgfmt.game.board import Position, Side
+from bgfmt.met.score import NOBODY, CubeRules
+from bgfmt.met.score import CubeState as Cube
 from bgfmt.tables.base import ArrayRule, Breach, Column, OfRaces
 from bgfmt.tables.rows import Array, Rows
 
-A, B, NOBODY = 0, 1, 2
+A, B = 0, 1
 MAX_AWAY = 64
 FACTS = ("away", "player", "met", "met_digest", "alike", "gammons", "results")
-
-
-class Cube(NamedTuple):
-    """A cube: its value and who owns it (0 player a, 1 player b, 2 nobody)."""
-
-    value: int
-    owner: int
 
 
 class State(NamedTuple):
@@ -50,7 +45,7 @@ class Results(NamedTuple):
 
 
 @dataclass(frozen=True)
-class ScoreFacts:
+class ScoreFacts(CubeRules):
     """The score a table is about, and all it needs of a match equity table.
 
     away : points a and b need. player : which player of the match equity table, 0 or 1, a is. met, digest : its name
@@ -66,25 +61,6 @@ class ScoreFacts:
     results: Mapping[int, Results]
     alike: bool
     gammons: bool
-
-    def may_double(self, side: int, cube: Cube) -> bool:
-        """Whether a side may double: it has access to the cube, and does not win the match with it as it is."""
-        return cube.owner in (side, NOBODY) and self.away[side] > cube.value
-
-    def live(self, cube: Cube) -> bool:
-        """Whether anybody may double."""
-        return self.may_double(A, cube) or self.may_double(B, cube)
-
-    @cached_property
-    def cubes(self) -> tuple[Cube, ...]:
-        """The cubes that can arise from a centered 1, in the order in which they are found."""
-        found = [Cube(1, NOBODY)]
-        for cube in found:  # grows while it is walked
-            for side in (A, B):
-                doubled = Cube(2 * cube.value, 1 - side)
-                if self.may_double(side, cube) and doubled not in found:
-                    found.append(doubled)
-        return tuple(found)
 
     @cached_property
     def states(self) -> tuple[State, ...]:

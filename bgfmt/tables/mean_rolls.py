@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from bgfmt.game import board
 from bgfmt.game.board import Position, Side
 from bgfmt.tables.base import ArrayRule, Breach, Column
-from bgfmt.tables.rolls import Estimate, OfRolls, Rolls, Which, rolls_columns, rolls_values
+from bgfmt.tables.rolls import OF_ROLLS, Estimate, OfRolls, Rolls, Which, rolls_values
 from bgfmt.tables.rows import Array, Rows
 
 
@@ -45,7 +45,7 @@ class MeanRolls(OfRolls):
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        return tuple(rolls_columns())
+        return OF_ROLLS
 
     def values(self, numbers: NDArray[np.int64]) -> NDArray[np.float64]:
         return rolls_values(self, numbers, np.asarray(self.means[numbers]))

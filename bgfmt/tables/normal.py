@@ -14,7 +14,7 @@ from bgfmt.game.board import Position, Side
 from bgfmt.tables import bounds
 from bgfmt.tables.base import ArrayRule, Breach, Coarser, Column
 from bgfmt.tables.mean_rolls import MeanRolls
-from bgfmt.tables.rolls import Estimate, OfRolls, Rolls, Which, rolls_columns, rolls_values
+from bgfmt.tables.rolls import DEVIATION, GAMMON, OF_ROLLS, Estimate, OfRolls, Rolls, Which, rolls_values
 from bgfmt.tables.rows import Array, LazyRows, Rows
 
 NAMES = ("mean_rolls", "std_rolls", "gammon_mean_rolls", "gammon_std_rolls")
@@ -55,12 +55,7 @@ class NormalOneSided(OfRolls):
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        return (
-            *rolls_columns(),
-            Column("std_rolls", "rolls", "  sd %7.3f"),
-            Column("gammon_mean_rolls", "rolls", "  gammon mean %7.3f"),
-            Column("gammon_std_rolls", "rolls", " sd %7.3f"),
-        )
+        return (*OF_ROLLS, DEVIATION, *GAMMON)
 
     def values(self, numbers: NDArray[np.int64]) -> NDArray[np.float64]:
         rows = np.asarray(self.moments[numbers], np.float64)

@@ -17,6 +17,9 @@ from bgfmt.tables.mean_rolls import MeanRolls
 from bgfmt.tables.normal import NormalOneSided
 from bgfmt.tables.rolls import (
     CHANCE_WHOLE,
+    DEVIATION,
+    GAMMON,
+    OF_ROLLS,
     PIPS_PER_ROLL,
     OfRolls,
     OneSideAnswer,
@@ -24,15 +27,12 @@ from bgfmt.tables.rolls import (
     Which,
     chances,
     moments,
-    rolls_columns,
     rolls_of,
     rolls_values,
 )
 from bgfmt.tables.rows import Array, LazyRows, Rows
 
 MOST_ROLLS = 256
-
-
 UNCORRECTED = 5  # parts of 65535 that rows of a recipe without correction may lack or have too many
 
 
@@ -95,10 +95,7 @@ class Race(OneSideAnswer):
 
     def as_dict(self) -> dict[str, Any]:
         """The race as plain values, under the names of `bgfmt lookup --json`."""
-        out = self.heading() | {
-            "std_rolls": self.std_rolls,
-            "bearoff": [float(x) for x in self.bearoff],
-        }
+        out = self.heading() | {"std_rolls": self.std_rolls, "bearoff": [float(x) for x in self.bearoff]}
         if self.gammon is not None:
             out |= {"gammon_mean_rolls": self.gammon_mean_rolls, "gammon_std_rolls": self.gammon_std_rolls}
             out["gammon"] = [float(x) for x in self.gammon]
@@ -183,17 +180,9 @@ class OneSided(OfRolls):
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        out = [
-            *rolls_columns(),
-            Column("std_rolls", "rolls", "  sd %7.3f"),
-            *_distribution("bearoff", "  off", self.bearoff.shape[1]),
-        ]
+        out = [*OF_ROLLS, DEVIATION, *_distribution("bearoff", "  off", self.bearoff.shape[1])]
         if self.gammon is not None:
-            out += [
-                Column("gammon_mean_rolls", "rolls", "  gammon mean %7.3f"),
-                Column("gammon_std_rolls", "rolls", " sd %7.3f"),
-                *_distribution("gammon", "  first off", self.gammon.shape[1]),
-            ]
+            out += [*GAMMON, *_distribution("gammon", "  first off", self.gammon.shape[1])]
         return tuple(out)
 
     def values(self, numbers: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -157,18 +157,22 @@ class Estimate(OneSideAnswer):
         return "\n".join(lines) + "\n"
 
 
-def rolls_columns() -> list[Column]:
-    """Pips, mean rolls, EPC and wastage: what every table about rolls gives."""
-    return [
-        Column("pips", "pips", "  pips %3d", whole=True),
-        Column("mean_rolls", "rolls", "  mean %7.3f"),
-        Column("epc", "pips", "  EPC %7.3f"),
-        Column("wastage", "pips", "  wastage %7.3f"),
-    ]
+#: what every table about rolls gives
+OF_ROLLS = (
+    Column("pips", "pips", "  pips %3d", whole=True),
+    Column("mean_rolls", "rolls", "  mean %7.3f"),
+    Column("epc", "pips", "  EPC %7.3f"),
+    Column("wastage", "pips", "  wastage %7.3f"),
+)
+DEVIATION = Column("std_rolls", "rolls", "  sd %7.3f")
+GAMMON = (
+    Column("gammon_mean_rolls", "rolls", "  gammon mean %7.3f"),
+    Column("gammon_std_rolls", "rolls", " sd %7.3f"),
+)
 
 
 def rolls_values(table: OfOneSide, numbers: NDArray[np.int64], mean: Array) -> NDArray[np.float64]:
-    """Their values, (m, 4)."""
+    """The values of `OF_ROLLS`, (m, 4)."""
     counts = board.unrank_array(numbers, table.points)
     pips = counts.astype(np.int64) @ np.arange(1, table.points + 1)
     epc = np.asarray(mean, np.float64) * PIPS_PER_ROLL

@@ -55,9 +55,6 @@ class LazyRows:
     def __len__(self) -> int:
         return self.shape[0]
 
-    def __repr__(self) -> str:
-        return f"<LazyRows {self.shape} {self.dtype}>"
-
     def __getitem__(self, key: Any, /) -> Any:
         if isinstance(key, tuple):
             first, rest = key[0], key[1:]
@@ -139,14 +136,20 @@ def wrapped(key: Any, size: int) -> NDArray[np.int64]:
     return numbers
 
 
+def mapping_of(rows: Rows) -> mmap.mmap | None:
+    """The mapped file that an array looks straight into; None for any other array."""
+    base: Any = rows if isinstance(rows, np.ndarray) else None
+    while isinstance(base, np.ndarray):
+        base = base.base
+    mapped = getattr(base, "obj", base)
+    return mapped if isinstance(mapped, mmap.mmap) else None
+
+
 @contextmanager
 def at_random(rows: Rows) -> Iterator[None]:
     """While the block reads entries in any order, the disk reads their own pages of a large mapped file alone."""
-    base: Any = rows if isinstance(rows, np.ndarray) and rows.nbytes > AT_HAND else None
-    while isinstance(base, np.ndarray):
-        base = base.base
-    mapped = getattr(base, "obj", None)
-    if not isinstance(mapped, mmap.mmap) or not hasattr(mmap, "MADV_RANDOM"):
+    mapped = mapping_of(rows) if isinstance(rows, np.ndarray) and rows.nbytes > AT_HAND else None
+    if mapped is None or not hasattr(mmap, "MADV_RANDOM"):
         yield
         return
     mapped.madvise(mmap.MADV_RANDOM)
@@ -222,21 +225,20 @@ class PlacedPairs(PairRows):
         """Squares along a side."""
         return -(-self.shape[0] // self.chunk)
 
-    def placed(self, start: int, stop: int, first: int, last: int) -> Array:
-        """Records of places start..stop-1 against places first..last-1, (stop - start, last - first, k)."""
+    def piece(self, rows: Array, first: int, last: int) -> Array:
+        """Records of places `rows`, which follow each other, against places first..last-1, (rows, places, k)."""
+        start, stop = int(rows[0]), int(rows[-1]) + 1
         out = np.empty((stop - start, last - first, self.shape[2]), self.dtype)
         c = self.chunk
         for a in range(start // c, -(-stop // c)):
             for b in range(first // c, -(-last // c)):
-                rows, columns = _common(a * c, c, start, stop), _common(b * c, c, first, last)
-                to = out[rows.start - start : rows.stop - start, columns.start - first : columns.stop - first]
-                here = np.arange(rows.start - a * c, rows.stop - a * c)
+                lines, columns = _common(a * c, c, start, stop), _common(b * c, c, first, last)
+                to = out[
+                    lines.start - start : lines.stop - start, columns.start - first : columns.stop - first
+                ]
+                here = np.arange(lines.start - a * c, lines.stop - a * c)
                 to[...] = self.squares.lines(a, b, here)[:, columns.start - b * c : columns.stop - b * c]
         return out
-
-    def piece(self, rows: Array, first: int, last: int) -> Array:
-        """As `placed`, for places rows that follow each other."""
-        return self.placed(int(rows[0]), int(rows[-1]) + 1, first, last)
 
     def _rows(self, numbers: Array) -> Array:
         """Whole rows of these position numbers."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -51,11 +51,8 @@ class Equities:
 
     def as_dict(self) -> dict[str, Any]:
         """The equities as plain values, under the names of `bgfmt lookup --json`."""
-        out: dict[str, Any] = {
-            "position": str(self.position),
-            "position_number": self.number,
-            "win": self.win,
-        }
+        out: dict[str, Any] = {"position": str(self.position), "position_number": self.number}
+        out["win"] = self.win
         return out | {c: getattr(self, c) for c in EQUITY_COLUMNS if getattr(self, c) is not None}
 
     def describe(self, who: str = "") -> str:
@@ -67,6 +64,23 @@ class Equities:
                 lines.append(f"{name:<30}: {value:+7.4f}")
         lines.append(f"{'Win':<30}: {100 * self.win:7.3f} %")
         return "\n".join(lines) + "\n"
+
+
+def ends(
+    start: int, rows: Array, won: float, lost: float, differs: Callable[..., Any] = np.not_equal
+) -> Iterator[Breach]:
+    """Rules of sides without chequers, of (rows, them, columns) from row `start` on."""
+    first = np.arange(start, start + len(rows)) == 0
+    bad = first & (start == 0 and bool(differs(rows[0], won).any()))
+    yield Breach("won", bad, "a side without chequers has won")
+    over = differs(rows[:, 0], lost).any(axis=1) & ~first
+    yield Breach("lost", over, "a side whose opponent has no chequers left has lost")
+
+
+def cube_order(owned: Array, centered: Array, opponent: Array, slack: float) -> Breach:
+    """The rule of the worth of the cube, of equities (rows, them)."""
+    bad = np.asarray((owned + slack < centered).any(axis=1) | (centered + slack < opponent).any(axis=1))
+    return Breach("cube", bad, "owning the cube is worth less than the centre, or that less than facing it")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -165,19 +179,12 @@ class TwoSided(PairEquities):
         if self.exact:
             bad = np.asarray(~(np.abs(stored) <= 1 + 1e-9).all(axis=(1, 2)))
             yield Breach("bounds", bad, "an equity is not a number from -1 to 1")
-        first = np.arange(start, start + len(stored)) == 0
-        over = (stored[:, 0] != lost).any(axis=1) & ~first
-        yield Breach("won", (stored != won).any(axis=(1, 2)) & first, "a side without chequers has won")
-        yield Breach("lost", over, "a side whose opponent has no chequers left has lost")
+        yield from ends(start, stored, won, lost)
         if stored.shape[2] == 4:
             number: type[Any] = np.float64 if self.exact else np.int32
             slack = 1e-9 if self.exact else SLACK
             owned, centered, opponent = (np.asarray(stored[..., c], number) for c in (1, 2, 3))
-            bad = np.asarray(
-                (owned + slack < centered).any(axis=1) | (centered + slack < opponent).any(axis=1)
-            )
-            what = "owning the cube is worth less than the centre, or that less than facing it"
-            yield Breach("cube", bad, what)
+            yield cube_order(owned, centered, opponent, slack)
 
     @property
     def known_errors(self) -> NDArray[np.float64]:

@@ -7,7 +7,7 @@ import math
 import os
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -15,28 +15,23 @@ import numpy as np
 from bgfmt.errors import (
     AmbiguousFormatError,
     CapabilityError,
-    CorruptError,
     FormatError,
     SolverError,
     UnknownFormatError,
 )
 from bgfmt.files.database import Database, open_database, open_source, read_source
+from bgfmt.solver.machine import thread_count
 from bgfmt.solver.workers import workers_at
-from bgfmt.storage import PathLike, Source, chunks, system
+from bgfmt.storage import PathLike, Source, chunks
 from bgfmt.tables import Table
 from bgfmt.verifier import report, rungs
 from bgfmt.verifier.findings import RUNGS, Finding, Kind, Likely, Outcome, Rule, Seen
 from bgfmt.verifier.proofs import Progress, Request, known, proof_of, prove
 from bgfmt.verifier.report import Report
-from bgfmt.verifier.spreading import Spread
+from bgfmt.verifier.spreading import Spread, address
 
 QUICK = 100_000  # entries that a quick look samples
 STARTING = 3.0  # seconds in which compiled code is loaded and plays are listed
-
-
-def thread_count(threads: int | None) -> int:
-    """Threads to use: those asked for, or one for each core this process may run on."""
-    return max(1, threads) if threads is not None else system.cores()
 
 
 def verify(
@@ -89,7 +84,8 @@ def verify(
         sample = sample or QUICK
     name = os.fspath(path)
     asked = {"format": format, **(described or {})}
-    climb = Climb(until or "recurrence", sample, seed, tolerance, thread_count(threads), progress, announce)
+    request = Request(thread_count(threads), progress, sample=sample, seed=seed, tolerance=tolerance)
+    climb = Climb(until or "recurrence", request, announce)
     with contextlib.ExitStack() as closing:
         closing.enter_context(np.errstate(all="ignore"))
         source = closing.enter_context(closing.enter_context(open_source(path)).local())
@@ -100,40 +96,35 @@ def verify(
             best = _best_reading(source, error, climb, same)
             return best or _unreadable(source, error, climb, same)
         more = same if against is None else (*same, _against(db, against, tolerance))
-        measured = proof_of(db.table).measure(db.table, climb.threads) if exact else report.NOTHING
-        parts = [db, *(read_source(source, part=k, **asked) for k in range(1, 1 + len(db.others)))]
+        measured = proof_of(db.table).measure(db.table, request.threads) if exact else report.NOTHING
+        parts = parts_of(source, db, **asked)
+        climbs = [climb] * len(parts)
         if cluster is not None:
             if not all(proof_of(part.table).in_parts(part.table) for part in parts):
                 raise CapabilityError(f"{name}: {db.table.kind} tables are not checked by a cluster")
-            spread = Spread(closing.enter_context(workers_at(cluster)))
+            workers = closing.enter_context(workers_at(cluster))
             whole = name if chunks.is_address(name) else os.path.abspath(name)
-            climbs = [replace(climb, spread=spread.of(whole, k, asked)) for k in range(len(parts))]
-        else:
-            climbs = [climb] * len(parts)
+            spreads = [Spread(workers, address(whole, k, asked)) for k in range(len(parts))]
+            climbs = [replace(climb, request=replace(request, spread=spread)) for spread in spreads]
         reports = [
             c.table(part, name, (*more, *_again(parts[:k], part)), measured)
             for k, (c, part) in enumerate(zip(climbs, parts, strict=True))
         ]
-        return reports[0] if len(reports) == 1 else report.together(name, reports)
+        return report.together(name, reports)
+
+
+def parts_of(source: Source, db: Database, **asked: Any) -> list[Database]:
+    """All databases of a file, whose first is `db`."""
+    return [db, *(read_source(source, part=k, **asked) for k in range(1, 1 + len(db.others)))]
 
 
 def _again(before: list[Database], part: Database) -> list[Finding]:
     """A finding where a file holds a table of one size a second time: no program writes that."""
-    table = part.table
-    same = [db for db in before if type(db.table) is type(table) and db.table.points == table.points]
-    if not any(db.table.chequers == table.chequers for db in same):
+    sizes = [(type(db.table), db.table.points, db.table.chequers) for db in (*before, part)]
+    if sizes[-1] not in sizes[:-1]:
         return []
-    at, size = part.extent.offset, part.extent.size
-    return [
-        Finding(
-            Rule.LAYOUT,
-            offset=at,
-            field=str(part),
-            expected="one table of a size",
-            found="another",
-            count=size,
-        )
-    ]
+    how: dict[str, Any] = {"expected": "one table of a size", "found": "another", "count": part.extent.size}
+    return [Finding(Rule.LAYOUT, offset=part.extent.offset, field=str(part), **how)]
 
 
 def _against(db: Database, other: PathLike, tolerance: float | None) -> Finding:
@@ -172,20 +163,15 @@ class Climb:
     """How far to climb, and how."""
 
     until: str = "recurrence"
-    sample: int | None = None
-    seed: int = 0
-    tolerance: float | None = None
-    threads: int = 1
-    progress: Progress | None = None
+    request: Request = field(default_factory=Request)
     announce: Callable[[float], None] | None = None
-    spread: Spread | None = None
 
     def seen(
         self, findings: list[Finding], outcome: Outcome | None, rung: str, likely: Likely | None = None
     ) -> Seen:
         """What was seen, as the verdict wants it."""
-        limited = RUNGS.index(self.until) < RUNGS.index("recurrence") or self.sample is not None
-        return Seen(tuple(findings), outcome, rung, limited, self.tolerance, likely)
+        limited = not self.reaches("recurrence") or self.request.sample is not None
+        return Seen(tuple(findings), outcome, rung, limited, self.request.tolerance, likely)
 
     def reaches(self, rung: str) -> bool:
         """Whether that rung was asked for."""
@@ -203,8 +189,8 @@ class Climb:
         seconds: dict[str, float] = {}
         reached = "digest" if self.reaches("digest") else "structure"
         try:
-            run = self.spread.of_sources(self.progress) if self.spread is not None else None
-            findings += rungs.structure(db, run)
+            spread = self.request.spread
+            findings += rungs.structure(db, spread.of_sources(self.request.progress) if spread else None)
             for rung in ("sense", "recurrence", "regenerate"):
                 if not self._wanted(rung, db, outcome):
                     continue
@@ -213,7 +199,7 @@ class Climb:
                 found, outcome = self._step(rung, db, outcome)
                 findings += found
                 seconds[rung] = time.perf_counter() - began
-        except (CorruptError, ValueError) as error:
+        except FormatError as error:
             findings.append(rungs.broken(error, file))
         if outcome is None and reached == "recurrence":  # no rule is known of such a table
             reached = "sense" if "sense" in seconds else "digest"
@@ -223,15 +209,8 @@ class Climb:
         if outcome is not None and outcome.recipe:
             findings += self._of_recipe(db.table, outcome.recipe)
         seen = self.seen(findings, outcome, reached, likely)
-        return report.build(
-            file,
-            seen,
-            format=db.format.name,
-            title=str(db),
-            kind=db.table.kind,
-            exact=measured,
-            seconds=seconds,
-        )
+        about = {"format": db.format.name, "title": str(db), "kind": db.table.kind, "exact": measured}
+        return report.build(file, seen, **about, seconds=seconds)
 
     def _wanted(self, rung: str, db: Database, outcome: Outcome | None) -> bool:
         if not self.reaches(rung):
@@ -239,19 +218,19 @@ class Climb:
         if not db.table.columns:
             return rung == "recurrence"
         if rung == "sense":  # the recurrence covers it, where there is one to be run whole
-            return self.until == "sense" or self.sample is not None or not known(db.table)
+            return self.until == "sense" or self.request.sample is not None or not known(db.table)
         return rung != "regenerate" or (outcome is not None and bool(outcome.recipe))
 
     def _step(self, rung: str, db: Database, outcome: Outcome | None) -> tuple[list[Finding], Outcome | None]:
         if rung == "sense":
-            sampled = self.sample is not None
-            return list(rungs.sense(db.table, self.progress, sampled=sampled)), outcome
+            sampled = self.request.sample is not None
+            return list(rungs.sense(db.table, self.request.progress, sampled=sampled)), outcome
         if rung == "recurrence":
             return self._recurrence(db)
         assert outcome is not None
-        proof = proof_of(db.table)
+        how = (self.request.threads, self.request.progress)
         try:
-            return [proof.regenerate(db.table, outcome.recipe, self.threads, self.progress)], outcome
+            return [proof_of(db.table).regenerate(db.table, outcome.recipe, *how)], outcome
         except SolverError as error:
             return [Finding(Rule.NOT_REMADE, found=str(error))], outcome
 
@@ -260,16 +239,7 @@ class Climb:
             return [Finding(Rule.NO_TABLE, found="it holds no table that bgfmt knows")], None
         if self.announce is not None:
             self.announce(self._seconds(db.table))
-        request = Request(
-            self.threads,
-            self.progress,
-            rungs.locator(db),
-            self.sample,
-            self.seed,
-            self.spread,
-            self.tolerance,
-        )
-        outcome = prove(db.table, request)
+        outcome = prove(db.table, replace(self.request, locate=rungs.locator(db)))
         if outcome is None:
             return [Finding(Rule.NO_RECURRENCE, found=f"{db.table.kind} tables")], None
         return list(proof_of(db.table).stated(db.table)), outcome
@@ -278,15 +248,14 @@ class Climb:
         """What is to be said of the recipe that a table follows: whose it is, and that the file states another."""
         recipe = proof_of(table).recipe(name)
         findings = [] if recipe.plain else [Finding(Rule.MADE_BY, field=name, found=recipe.title)]
-        if self.sample is None and table.recipe not in ("", name, *recipe.stated):
-            expected, found = repr(name), repr(table.recipe)
-            findings.append(
-                Finding(Rule.LAYOUT, field="the recipe it states", expected=expected, found=found)
-            )
+        if self.request.sample is None and table.recipe not in ("", name, *recipe.stated):
+            stated: dict[str, Any] = {"expected": repr(name), "found": repr(table.recipe)}
+            findings.append(Finding(Rule.LAYOUT, field="the recipe it states", **stated))
         return findings
 
     def _seconds(self, table: Table) -> float:
         """About how long the recurrence takes."""
-        if self.sample is None:
-            return table.cost / self.threads
-        return min(table.cost, STARTING + table.cost * self.sample / max(1, table.entries)) / self.threads
+        sample, cost = self.request.sample, table.cost
+        if sample is not None:
+            cost = min(cost, STARTING + cost * sample / max(1, table.entries))
+        return cost / self.request.threads

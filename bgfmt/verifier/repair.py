@@ -17,9 +17,10 @@ from bgfmt import formats
 from bgfmt.errors import BgfmtError, FormatError, UnknownFormatError, VerificationError
 from bgfmt.files.database import read_source
 from bgfmt.formats import Format, Salvage
+from bgfmt.solver.machine import thread_count
 from bgfmt.storage import MemorySink, PathLike, Source, create, open_source
-from bgfmt.verifier.ladder import Climb, thread_count
-from bgfmt.verifier.proofs import proof_of
+from bgfmt.verifier.ladder import Climb, parts_of
+from bgfmt.verifier.proofs import Request, proof_of
 from bgfmt.verifier.report import Report, together
 from bgfmt.verifier.words import plural
 
@@ -74,16 +75,17 @@ def repair(path: PathLike, out: PathLike, force: bool = False) -> Report:
                 notes.append(f"{plural(len(rest), 'byte')} at the end belonged to no table and were left out")
                 break
             kind = VerificationError if pieces or best or reason else UnknownFormatError
-            raise kind(f"{name}: not repairable: {_why(best, reason)}")
+            reason = reason or "it is not a table that can be recomputed"
+            if best is not None:
+                reason = f"at best {best.share:.0%} of it is right, and {best.least:.0%} must be"
+            raise kind(f"{name}: not repairable: {reason}; it has to be made anew")
         rest = rest[best.taken :]
         if best.data in pieces:
             notes.append("a table that was there a second time was left out")
             continue
         pieces.append(best.data)
-        changed = (
-            f"{plural(best.changed, 'entry')} recomputed" if best.changed else "no entry had to be recomputed"
-        )
-        notes.append(f"{changed}, of {best.entries:,}{f'; {best.how}' if best.how else ''}")
+        changed = plural(best.changed, "entry") if best.changed else "no entry had to be"
+        notes.append(f"{changed} recomputed, of {best.entries:,}{f'; {best.how}' if best.how else ''}")
     mended = b"".join(pieces)
     if mended == data:
         notes = ["nothing had to be repaired"]
@@ -93,25 +95,15 @@ def repair(path: PathLike, out: PathLike, force: bool = False) -> Report:
     return replace(report, file=os.fspath(out), notes=[*notes, *report.notes])
 
 
-def _why(best: Mended | None, reason: str) -> str:
-    if best is None:
-        reason = reason or "it is not a table that can be recomputed"
-    else:
-        reason = f"at best {best.share:.0%} of it is right, and {best.least:.0%} must be"
-    return f"{reason}; it has to be made anew"
-
-
 def _prove(data: bytes, name: str) -> Report:
-    climb = Climb(threads=thread_count(None))
+    climb = Climb(request=Request(thread_count(None)))
     with Source.from_bytes(data, name) as source:
-        db = read_source(source)
-        parts = [db, *(read_source(source, part=k) for k in range(1, 1 + len(db.others)))]
-        reports = [climb.table(part, name) for part in parts]
+        reports = [climb.table(part, name) for part in parts_of(source, read_source(source))]
     for report in reports:
         if report.exit_code:
             message = f"{name}: not repairable: the recomputed table does not prove: {report.verdict}"
             raise VerificationError(message, report)
-    return reports[0] if len(reports) == 1 else together(name, reports)
+    return together(name, reports)
 
 
 def _best(data: bytes, name: str) -> tuple[Mended | None, str]:
@@ -162,12 +154,6 @@ def mend(form: Format[Any], found: Salvage, data: bytes) -> Mended:
     form.write(right, memory)  # type: ignore[arg-type]
     taken = len(data) if form.fills else len(memory.data)
     after = data[taken:]
-    return Mended(
-        bytes(memory.data),
-        taken,
-        changed,
-        right.entries,
-        found.how,
-        0 if formats.resembles(after) else len(after),
-        LEAST_RIGHT if found.sure else LEAST_RIGHT_ELSE,
-    )
+    left_over = 0 if formats.resembles(after) else len(after)
+    least = LEAST_RIGHT if found.sure else LEAST_RIGHT_ELSE
+    return Mended(bytes(memory.data), taken, changed, right.entries, found.how, left_over, least)

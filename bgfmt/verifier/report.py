@@ -10,13 +10,26 @@ from typing import Any
 
 from bgfmt.errors import VerificationError
 from bgfmt.verifier import words
-from bgfmt.verifier.findings import KEPT, RUNGS, Finding, Kind, Rule, Seen, counted, exit_code, status_of
+from bgfmt.verifier.findings import (
+    KEPT,
+    RUNGS,
+    Finding,
+    Kind,
+    Outcome,
+    Rule,
+    Seen,
+    counted,
+    exit_code,
+    status_of,
+)
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
+TAKEN_OVER = ("recipe", "entries", "checked", "inherited", "differences")  # from an outcome
+COUNTS = ("entries", "checked", "wrong", "inherited")
 #: what a report says in one word or number, in the order of JSON
 PLAIN = (
-    "file", "verdict", "status", "exit_code", "format", "title", "kind", "recipe", "rung", "known_as", "entries",
-    "checked", "wrong", "inherited", "cause",
+    "file", "verdict", "status", "exit_code", "format", "title", "kind", "recipe", "rung", "known_as", *COUNTS,
+    "cause",
 )  # fmt: skip
 STYLE = (  # of the page of HTML
     "body{font:15px/1.5 sans-serif;max-width:60em;margin:2em auto;padding:0 1em}table{border-collapse:collapse}"
@@ -24,8 +37,7 @@ STYLE = (  # of the page of HTML
     ".good{color:#060}.bad{color:#a00}"
 )
 FACTS = (
-    "title", "format", "recipe", "rung", "entries", "checked", "wrong", "inherited", "cause", "known_as", "sha256",
-    "bgfmt", "date",
+    "title", "format", "recipe", "rung", *COUNTS, "cause", "known_as", "sha256", "bgfmt", "date",
 )  # fmt: skip
 
 
@@ -102,63 +114,40 @@ def finding_as_dict(finding: Finding) -> dict[str, Any]:
         "kind": finding.rule.kind.value,
         "message": words.message(finding),
     }
-    more = {
-        "position_number": finding.entry,
-        "position": words.position(finding),
-        "field": finding.field,
-        "offset": finding.offset,
-        "expected": finding.expected,
-        "found": finding.found,
-        "board": words.board(finding),
-    }
+    more = {"position_number": finding.entry, "position": words.position(finding)}
+    more |= {name: getattr(finding, name) for name in ("field", "offset", "expected", "found")}
+    more |= {"board": words.board(finding)}
     return out | {name: value for name, value in more.items() if value is not None and value != ""}
 
 
-def build(
-    file: str,
-    seen: Seen,
-    *,
-    format: str = "",
-    title: str = "",
-    kind: str = "",
-    exact: Mapping[str, Any] = NOTHING,
-    seconds: Mapping[str, float] = NOTHING,
-) -> Report:
-    """The report of one table."""
-    status, outcome = status_of(seen), seen.outcome
-    kept = list(counted(seen))
-    notes = [words.message(f) for f in seen.findings if f.rule.kind is Kind.NOTE]
-    notes += [words.message(f) for f in seen.faults if f not in counted(seen)]
-    if outcome is not None:
-        kept += [f for f in outcome.findings if f.rule.kind is not Kind.NOTE]
-        notes += [words.message(f) for f in outcome.findings if f.rule.kind is Kind.NOTE]
-    failed = outcome is not None and outcome.failing
+def build(file: str, seen: Seen, **about: Any) -> Report:
+    """The report of one table; about : format, title, kind, exact and seconds of the `Report`."""
+    status, outcome, against = status_of(seen), seen.outcome or Outcome(), counted(seen)
+    notes = [f for f in seen.findings if f.rule.kind is Kind.NOTE]
+    notes += [f for f in seen.faults if f not in against]
+    notes += [f for f in outcome.findings if f.rule.kind is Kind.NOTE]
+    faults = [*against, *(f for f in outcome.findings if f.rule.kind is not Kind.NOTE)]
+    own = outcome.failing if outcome.wrong is None else outcome.wrong
     return Report(
         file,
         words.verdict(seen, status),
         status.value,
         exit_code(status, seen.limited),
-        format=format,
-        title=title,
-        kind=kind,
-        recipe=outcome.recipe if outcome else "",
         rung=seen.rung,
         known_as=next((str(f.found) for f in seen.findings if f.rule is Rule.KNOWN), ""),
-        entries=outcome.entries if outcome else 0,
-        checked=outcome.checked if outcome else 0,
-        wrong=(outcome.failing if outcome.wrong is None else outcome.wrong) if outcome and failed else 0,
-        inherited=outcome.inherited if outcome else 0,
-        cause=words.likely(seen.likely or (outcome.likely if outcome and failed else None)),
-        differences=outcome.differences if outcome else NOTHING,
-        exact=exact,
-        findings=kept[:KEPT],
-        notes=notes,
-        seconds=seconds,
+        wrong=own if outcome.failing else 0,
+        cause=words.likely(seen.likely or (outcome.likely if outcome.failing else None)),
+        findings=faults[:KEPT],
+        notes=[words.message(f) for f in notes],
+        **{name: getattr(outcome, name) for name in TAKEN_OVER},
+        **about,
     )
 
 
 def together(file: str, reports: Sequence[Report]) -> Report:
-    """One report over the databases of a file."""
+    """One report over the databases of a file; of one its own."""
+    if len(reports) == 1:
+        return reports[0]
     worst = max(reports, key=lambda r: r.exit_code)
     if worst.exit_code == 0:
         line = f"{len(reports)} databases; {'; '.join(r.verdict for r in reports)}"
@@ -170,10 +159,7 @@ def together(file: str, reports: Sequence[Report]) -> Report:
         file=file,
         verdict=line,
         rung=min((r.rung for r in reports), key=RUNGS.index),
-        entries=sum(r.entries for r in reports),
-        checked=sum(r.checked for r in reports),
-        wrong=sum(r.wrong for r in reports),
-        inherited=sum(r.inherited for r in reports),
+        **{name: sum(getattr(r, name) for r in reports) for name in COUNTS},
         findings=[f for r in reports for f in r.findings],
         notes=list(dict.fromkeys(note for r in reports for note in r.notes)),
         parts=list(reports),
@@ -184,29 +170,44 @@ def together(file: str, reports: Sequence[Report]) -> Report:
 # -- pages of HTML and Markdown ------------------------------------------------------------------------------
 
 
+MARKDOWN = {"title": "# {}\n", "good": "**{}**\n", "bad": "**{}**\n", "heading": "## {}\n", "text": "- {}\n"}
+HTML = {
+    "title": "<h1>{}</h1>", "good": "<p class='good'>{}</p>", "bad": "<p class='bad'>{}</p>",
+    "heading": "<h2>{}</h2>", "text": "<p>{}</p>", "board": "<pre>{}</pre>",
+}  # fmt: skip
+
+
+def _blocks(report: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """What a page says of a report, in order, each with its kind; a table is rows of name and value."""
+    yield "title", report["file"]
+    yield "bad" if report["exit_code"] else "good", report["verdict"]
+    yield "table", _facts(report)
+    yield from (("text", note) for note in report["notes"])
+    if report["exact"]:
+        yield "heading", "Against the truth"
+        yield "table", list(_flat(report["exact"]))
+    if report["findings"]:
+        yield "heading", "Findings"
+    for finding in report["findings"]:
+        yield "text", finding["message"]
+        if finding.get("board"):
+            yield "board", finding["board"]
+    for part in report.get("parts", ()):
+        yield from _blocks(part)
+
+
 def markdown(reports: Sequence[Mapping[str, Any]]) -> str:
     """A page of Markdown for reports as `Report.as_dict` gives them."""
-    return "\n".join(line for report in reports for line in _lines(report))
+    return "\n".join(_in_markdown(*block) for report in reports for block in _blocks(report))
 
 
-def _lines(report: Mapping[str, Any]) -> Iterator[str]:
-    yield from (
-        f"# {_in_line(report['file'])}",
-        "",
-        f"**{_in_line(report['verdict'])}**",
-        "",
-        "| | |",
-        "|---|---|",
-    )
-    rows = [*_facts(report), *_flat(report["exact"])]
-    yield from (f"| {_in_line(name.replace('_', ' '))} | {_in_line(value)} |" for name, value in rows)
-    yield from ("", *(f"- {_in_line(note)}" for note in report["notes"]), "")
-    for finding in report["findings"]:
-        yield from (f"- {_in_line(finding['message'])}", "")
-        if finding.get("board"):
-            yield from ("```text", finding["board"].rstrip(), "```", "")
-    for part in report.get("parts", ()):
-        yield from _lines(part)
+def _in_markdown(kind: str, value: Any) -> str:
+    if kind == "table":
+        rows = (f"| {_in_line(name.replace('_', ' '))} | {_in_line(v)} |\n" for name, v in value)
+        return f"| | |\n|---|---|\n{''.join(rows)}"
+    if kind == "board":
+        return f"```text\n{value.rstrip()}\n```\n"
+    return MARKDOWN[kind].format(_in_line(value))
 
 
 def _in_line(value: object) -> str:
@@ -217,38 +218,21 @@ def _in_line(value: object) -> str:
 
 def html(reports: Sequence[Mapping[str, Any]]) -> str:
     """A page of HTML for reports as `Report.as_dict` gives them."""
-    body = "\n".join(_section(report) for report in reports)
+    body = "\n".join(_in_html(*block) for report in reports for block in _blocks(report))
     head = f"<meta charset='utf-8'><title>bgfmt verify</title><style>{STYLE}</style>"
     return f"<!doctype html>\n<html lang='en'><head>{head}</head>\n<body>\n{body}\n</body></html>\n"
 
 
-def _section(report: Mapping[str, Any]) -> str:
-    kind = "bad" if report["exit_code"] else "good"
-    lines = [f"<h1>{escape(report['file'])}</h1>", f"<p class='{kind}'>{escape(report['verdict'])}</p>"]
-    lines.append(_table(_facts(report)))
-    lines += [f"<p>{escape(note)}</p>" for note in report["notes"]]
-    if report["exact"]:
-        lines += ["<h2>Against the truth</h2>", _table(list(_flat(report["exact"])))]
-    if report["findings"]:
-        lines.append("<h2>Findings</h2>")
-    for finding in report["findings"]:
-        lines.append(f"<p>{escape(finding['message'])}</p>")
-        if finding.get("board"):
-            lines.append(f"<pre>{escape(finding['board'])}</pre>")
-    lines += [_section(part) for part in report.get("parts", ())]
-    return "\n".join(lines)
+def _in_html(kind: str, value: Any) -> str:
+    if kind == "table":
+        cells = (f"<th>{escape(name.replace('_', ' '))}</th><td>{escape(str(v))}</td>" for name, v in value)
+        return f"<table>{''.join(f'<tr>{both}</tr>' for both in cells)}</table>"
+    return HTML[kind].format(escape(value))
 
 
 def _facts(report: Mapping[str, Any]) -> list[tuple[str, Any]]:
     facts = [(name, report[name]) for name in FACTS if report.get(name)]
     return facts + [(f"differences {size}", count) for size, count in report["differences"].items()]
-
-
-def _table(rows: Sequence[tuple[str, Any]]) -> str:
-    cells = "".join(
-        f"<tr><th>{escape(name.replace('_', ' '))}</th><td>{escape(str(v))}</td></tr>" for name, v in rows
-    )
-    return f"<table>{cells}</table>"
 
 
 def _flat(value: Mapping[str, Any], before: str = "") -> Any:

@@ -6,6 +6,7 @@ import hashlib
 import tomllib
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -48,14 +49,8 @@ def structure(db: Database, run: Apart | None = None) -> Iterator[Finding]:
         kept = [fault for fault in faults if fault.carried is carried]
         if kept:
             first = kept[0]
-            yield Finding(
-                Rule.CARRIED if carried else Rule.LAYOUT,
-                offset=first.offset,
-                expected=first.expected,
-                found=first.found,
-                field=first.rule,
-                count=sum(fault.size for fault in kept),
-            )
+            rule, count = Rule.CARRIED if carried else Rule.LAYOUT, sum(fault.size for fault in kept)
+            yield Finding(rule, None, first.offset, first.expected, first.found, first.rule, count=count)
     if db.rest:
         yield Finding(Rule.LEFT_OVER, offset=db.source.size - db.rest, count=db.rest)
 
@@ -79,8 +74,7 @@ def locator(db: Database) -> Locate:
 @cache
 def published() -> tuple[dict[str, Any], ...]:
     """The entries of data/digests.toml."""
-    text = (files("bgfmt") / "data" / "digests.toml").read_text("utf-8")
-    return tuple(tomllib.loads(text)["file"])
+    return tuple(tomllib.loads((files("bgfmt") / "data" / "digests.toml").read_text("utf-8"))["file"])
 
 
 def digests_of(source: Source, kinds: set[str]) -> dict[str, str]:
@@ -100,11 +94,8 @@ def digest(source: Source) -> Iterator[Finding]:
     Of a file whose size was never published the beginning alone counts.
     """
     head = bytes(source.buffer[:20]).decode("latin-1")
-    alike = [
-        entry
-        for entry in published()
-        if head.startswith(entry.get("header", "")) and entry["size"] in (0, source.size)
-    ]
+    alike = [entry for entry in published() if head.startswith(entry.get("header", ""))]
+    alike = [entry for entry in alike if entry["size"] in (0, source.size)]
     if not alike:
         return
     digests = digests_of(source, {entry["kind"] for entry in alike})
@@ -181,14 +172,9 @@ def readings(source: Source, error: FormatError) -> Iterator[tuple[Database, Fin
 
 def unreadable(source: Source, error: FormatError) -> tuple[Finding, Likely | None]:
     """What is wrong with a file that is of a known format and yet cannot be read, and why."""
-    offset = source.size if isinstance(error, TruncatedError) else getattr(error, "offset", None)
-    finding = Finding(
-        Rule.BROKEN,
-        entry=getattr(error, "position_number", None),
-        offset=offset,
-        expected=getattr(error, "expected", None),
-        found=plain(error, source.name),
-    )
+    finding = replace(broken(error, source.name), expected=getattr(error, "expected", None))
+    if isinstance(error, TruncatedError):
+        finding = replace(finding, offset=source.size)
     likely = size_cause(source)
     sized = isinstance(error, (TruncatedError, HeaderError))
     if likely is not None and likely.cause is Cause.OTHER_SIZE and not sized:
@@ -196,11 +182,10 @@ def unreadable(source: Source, error: FormatError) -> tuple[Finding, Likely | No
     return finding, likely
 
 
-def broken(error: Exception, name: str) -> Finding:
-    """The finding for an error that reading numbers ended with."""
-    text = plain(error, name) if isinstance(error, BgfmtError) else f"its numbers make no table: {error}"
+def broken(error: FormatError, name: str) -> Finding:
+    """The finding for an error that reading ended with."""
     entry, offset = getattr(error, "position_number", None), getattr(error, "offset", None)
-    return Finding(Rule.BROKEN, entry=entry, offset=offset, found=text)
+    return Finding(Rule.BROKEN, entry=entry, offset=offset, found=plain(error, name))
 
 
 def plain(error: BgfmtError, name: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache, partial
 from time import time_ns
 from typing import Any, TypeVar
@@ -39,6 +39,12 @@ class TableAddress:
         return _opened(self).source
 
 
+def address(path: str, part: int, asked: Mapping[str, Any]) -> TableAddress:
+    """Where the workers find a part of a file; `asked`: format and description."""
+    described = tuple((name, value) for name, value in asked.items() if name != "format")
+    return TableAddress(path, asked.get("format"), part, described, time_ns())
+
+
 @lru_cache(maxsize=1)
 def _opened(opening: TableAddress) -> Database:
     return open_database(opening.path, format=opening.format, part=opening.part, **dict(opening.described))
@@ -49,14 +55,7 @@ class Spread:
     """The workers that check a table, and how they open it."""
 
     workers: Workers
-    opening: TableAddress = field(default_factory=lambda: TableAddress(""))
-
-    def of(self, path: str, part: int, asked: Mapping[str, Any]) -> Spread:
-        """The same workers for a table; `asked`: format and description."""
-        described = {name: value for name, value in asked.items() if name != "format"}
-        return Spread(
-            self.workers, TableAddress(path, asked.get("format"), part, tuple(described.items()), time_ns())
-        )
+    opening: TableAddress
 
     def of_sources(self, progress: Progress | None) -> Apart:
         """What gives function(source, part) of each part, in any order."""

@@ -12,13 +12,11 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bgfmt.game import board
 from bgfmt.tables import OfRolls, TwoSided
-from bgfmt.verifier.recurrence.plays import ROLLS, WEIGHTS, pips, plays
+from bgfmt.verifier.recurrence.plays import ROLLS, WEIGHTS, Array, pips, plays
 
-Array = NDArray[Any]
 COLUMNS = ("cubeless", "owned", "centered", "opponent")
 DECISIONS = ("initial_doubles", "redoubles", "takes", "beavers")
 TIE = 1e-12  # two exact equities this near may be equal: far more than float64 leaves them wrong by
@@ -37,30 +35,22 @@ MOST_RATIONAL = board.count(6, 4)  # positions up to which rational arithmetic i
 class Errors:
     """What is added up over the blocks of a table."""
 
-    columns: int
-    greatest: Array = field(init=False)
-    total: Array = field(init=False)
-    worst: list[int] = field(init=False)
-    errors: list[float] = field(init=False)
+    worst: list[int]
+    errors: list[float]
+    total: list[float]
     right: dict[str, int] = field(default_factory=lambda: dict.fromkeys(DECISIONS, 0))
     wrong: dict[str, int] = field(default_factory=lambda: dict.fromkeys(DECISIONS, 0))
     nearest: dict[str, float] = field(default_factory=lambda: dict.fromkeys(DECISIONS, np.inf))
     listed: list[tuple[str, int]] = field(default_factory=list)
 
-    def __post_init__(self) -> None:
-        self.greatest, self.total = np.zeros(self.columns), np.zeros(self.columns)
-        self.worst, self.errors = [0] * self.columns, [0.0] * self.columns
-
     def add(self, off: Array, start: int, n: int) -> None:
         """Errors (rows, n - 1, columns) of the rows from `start`."""
-        for c in range(self.columns):
-            size = np.abs(off[..., c])
-            top = int(size.argmax())
-            us, them = divmod(top, n - 1)
-            self.total[c] += float(off[..., c].sum())
-            if float(size[us, them]) > self.greatest[c]:
-                self.greatest[c] = float(size[us, them])
-                self.errors[c], self.worst[c] = float(off[us, them, c]), (us + start) * n + them + 1
+        for c in range(len(self.total)):
+            some = off[..., c]
+            us, them = divmod(int(np.abs(some).argmax()), n - 1)
+            self.total[c] += float(some.sum())
+            if abs(some[us, them]) > abs(self.errors[c]):
+                self.errors[c], self.worst[c] = float(some[us, them]), (us + start) * n + them + 1
 
     def decide(self, seen: Array, exact: Array, start: int, n: int) -> None:
         """Decisions of the rows from `start`: how many the stored equities get wrong."""
@@ -102,7 +92,7 @@ def of_equities(table: TwoSided, threads: int | None, truth: Array | None = None
     """Errors of the equities, worst positions and wrong decisions; truth : where it was solved already."""
     truth = truth_of(table, threads) if truth is None else truth
     n, columns = table.positions, table.equities.shape[2]
-    errors = Errors(columns)
+    errors = Errors([0] * columns, [0.0] * columns, [0.0] * columns)
     step = max(1, BLOCK // n)
     for start in range(1, n, step):
         stop = min(n, start + step)
@@ -116,26 +106,25 @@ def of_equities(table: TwoSided, threads: int | None, truth: Array | None = None
     pairs = (n - 1) ** 2
     out: dict[str, Any] = {
         "pairs": pairs,
-        "greatest_error": {COLUMNS[c]: float(errors.greatest[c]) for c in range(columns)},
-        "mean_error": {COLUMNS[c]: float(errors.total[c] / max(1, pairs)) for c in range(columns)},
+        "greatest_error": {COLUMNS[c]: abs(errors.errors[c]) for c in range(columns)},
+        "mean_error": {COLUMNS[c]: errors.total[c] / max(1, pairs) for c in range(columns)},
         "worst": {
             COLUMNS[c]: [{"error": errors.errors[c], **place(table, errors.worst[c])}] for c in range(columns)
         },
     }
     if columns == 4:
-        count = sum(errors.wrong.values())
         out["decisions"] = errors.right
         out["decisions_wrong"] = errors.wrong
         out["wrong_decisions"] = [{"decision": name, **place(table, k)} for name, k in errors.listed]
-        out["wrong_decisions_left_out"] = count - len(errors.listed)
+        out["wrong_decisions_left_out"] = sum(errors.wrong.values()) - len(errors.listed)
         out["nearest_margins"] = {k: v for k, v in errors.nearest.items() if np.isfinite(v)}
     if n <= MOST_RATIONAL:
         out["rational"] = _rational(table, truth)
     return out
 
 
-def place(table: TwoSided, number: int) -> dict[str, Any]:
-    """Position number and chequers of a pair."""
+def place(table: TwoSided | OfRolls, number: int) -> dict[str, Any]:
+    """Position number and chequers of an entry."""
     return {"position_number": number, "position": str(table.asked(number))}
 
 
@@ -169,10 +158,7 @@ def of_rolls(table: OfRolls, threads: int | None) -> dict[str, Any]:
         "mean_error_of_the_mean": float(off.mean()),
         "too_low": int((off < -NEAR).sum()),
         "too_high": int((off > NEAR).sum()),
-        "worst": [
-            {"error": float(off[x]), "position_number": int(x), "position": str(table.asked(int(x)))}
-            for x in top
-        ],
+        "worst": [{"error": float(off[x]), **place(table, int(x))} for x in top],
     }
     small = min(SMALL, table.chequers)
     if board.count(table.points, small) <= MOST_RATIONAL:

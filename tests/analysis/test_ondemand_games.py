@@ -64,7 +64,7 @@ def test_match(
     kept.solve_match(Position(us, them), score, LIMIT, None)
     for position, first in walk(Position(us, them), choices):
         now = score if first else replace(score, away=away[::-1], player=1 - player)
-        for state in score.states:
+        for state in score.cubes:
             owner = {0: "owned", 1: "opponent", 2: "centered"}[
                 state.owner if first or state.owner == 2 else 1 - state.owner
             ]

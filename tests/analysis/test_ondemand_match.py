@@ -308,7 +308,7 @@ def test_progress_and_plan() -> None:
     assert seen[-1] == (work.pairs, work.pairs)
     assert [done for done, _ in seen] == sorted(done for done, _ in seen)
     assert work.columns == 7
-    assert CubeState(1, 2) in score.states
+    assert CubeState(1, 2) in score.cubes
 
 
 def test_error_bound_holds() -> None:

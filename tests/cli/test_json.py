@@ -100,6 +100,7 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "bad.bd").write_bytes(data)
     (folder / "none.bd").write_bytes(b"no database")
     (folder / "evening.mat").write_bytes((ROOT / "fixtures/matches/gv-XCu3RJ0UvDg_Tldl.mat").read_bytes())
+    (folder / "evening.xg").write_bytes((ROOT / "fixtures/matches/gv-XCu3RJ0UvDg_Tldl.xg").read_bytes())
     (folder / "money.mat").write_bytes((ROOT / "fixtures/matches/gnubg107-beaver.mat").read_bytes())
     return folder
 
@@ -139,6 +140,7 @@ CASES = [
     ("Diff", "diff os_p06.bd bgns.ijf"),
     ("Match", "matches evening.mat"),
     ("Annotated", "annotate evening.mat ts_06x04.bd os_p06.bd"),
+    ("Annotated", "annotate evening.xg ts_06x04.bd os_p06.bd"),
     ("Annotated", "annotate money.mat evening.mat gone.mat ts_06x04.bd os_p06.bd"),
     ("Judged one", "judge ts_06x04.bd 0,1,0,0,1/0,1,1 --roll 21 --played 5/2"),
     ("Judged one", "judge os_p06.bd 0,1,0,0,1/0,1,1 --take --away 3-5"),

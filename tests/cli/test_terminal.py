@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import fcntl
+import io
+import json
 import os
 import pty
 import re
@@ -13,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from bgfmt.cli import options
 from tests.conftest import GOLDEN, ROOT
 
 ONE, TWO = GOLDEN / "gnubg/os_p06.bd", GOLDEN / "gnubg/ts_06x04.bd"
@@ -103,3 +106,13 @@ def test_colour(tmp_path: Path) -> None:
         assert "\x1b[3" not in one, command
         if command.startswith(("verify bad", "verify /")):
             assert "\x1b[3" in two, command
+
+
+def test_lines_of_json_hold_nothing_that_a_terminal_obeys(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO("0 1\x9b31m\u202e\n"))
+    assert options.each_line(lambda text: {"asked": text}) == 0
+    line = capsys.readouterr().out
+    assert json.loads(line) == {"asked": "0 1\x9b31m\u202e"}
+    assert line.isascii()

@@ -307,3 +307,14 @@ def test_the_default_tables_are_quick(tmp_path: Path) -> None:
     one, two = (tmp_path / name for name in ("os.bd", "ts.bd"))
     assert one.read_bytes() == (GOLDEN / "gnubg/os_p06.bd").read_bytes()
     assert hashlib.sha256(two.read_bytes()).hexdigest() == SIX_BY_SIX
+
+
+def test_a_plan_is_of_what_would_run(capsys: pytest.CaptureFixture[str]) -> None:
+    """Of recipe gnubg, memory means a store; a table of recipe exact lies in a mapped file and goes through none."""
+    size = ["solve", "two-sided", "6x9", "--plan"]
+    assert command([*size, "--memory", "2G"]) == 0
+    assert "through a store" in capsys.readouterr().out
+    assert command([*size, "--memory", "2G", "--recipe", "exact"]) == 0
+    assert "store" not in capsys.readouterr().out
+    assert command([*size, "--store", "s", "--recipe", "exact"]) == 2
+    assert "goes through no store" in capsys.readouterr().err

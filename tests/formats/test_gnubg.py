@@ -268,7 +268,7 @@ def _lookup_everything(data: bytes) -> None:
             assert len(rows)
 
 
-@settings(max_examples=300, deadline=2000)
+@settings(max_examples=300)
 @given(data=st.data())
 def test_mutated_files_give_a_table_or_an_error_of_ours(data: st.DataObject) -> None:
     path = data.draw(st.sampled_from([p for p in FILES if p.stat().st_size < 20000]))
@@ -284,7 +284,7 @@ def test_mutated_files_give_a_table_or_an_error_of_ours(data: st.DataObject) -> 
         assert "\n" not in str(error)
 
 
-@settings(max_examples=200, deadline=2000)
+@settings(max_examples=200)
 @given(
     st.binary(max_size=600),
     st.sampled_from([b"", b"gnubg-OS-", b"gnubg-TS-", b"gnubg-H", b"RAEB", b"PK\x03\x04"]),

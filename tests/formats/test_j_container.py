@@ -18,9 +18,10 @@ from bgfmt.formats.j import noun as jn
 from bgfmt.formats.j.container import FJ01B, FJ01L, V32L, V64B, V64L, VERSIONS, Container
 from bgfmt.formats.j.jfile import JFile
 from bgfmt.formats.j.noun import E3, FORMS, JType, as_json
-from bgfmt.formats.j.write import Writer, compact
+from bgfmt.formats.j.write import compact
 from bgfmt.formats.records import as_read
 from bgfmt.storage import MemorySink, Source
+from tests.support.j_changes import Changer
 from tests.support.j_nouns import (
     DAMAGED,
     FILES,
@@ -122,13 +123,13 @@ def test_histories_give_the_same_bytes(said: dict[str, Any]) -> None:
     for step in said["ops"]:
         nouns = [from_json(noun) for noun in step.get("nouns", ())]
         if step["op"] == "jcreate":
-            writer = Writer.create(store, V64B if wide else V32L, E3 if wide else E1, step["room"])
+            writer = Changer.create(store, V64B if wide else V32L, E3 if wide else E1, step["room"])
         elif step["op"] == "jappend":
             writer.append(nouns)
         elif step["op"] == "jreplace":
             writer.replace(step["at"], nouns)
         else:
-            writer = Writer.over(store, Container(memoryview(bytes(store.data)), "history"))
+            writer = Changer.over(store, Container(memoryview(bytes(store.data)), "history"))
     assert bytes(store.data) == (JFILES / "histories" / said["file"]).read_bytes()
 
 
@@ -154,7 +155,7 @@ def test_each_step_of_the_worked_example(folder: str) -> None:
         (None, [letter(b"p"), i(np.arange(6).reshape(2, 3)), boxed]),
     ]
     store = MemorySink()
-    writer = Writer.create(store) if folder == "trace64" else Writer.create(store, V32L, E1)
+    writer = Changer.create(store) if folder == "trace64" else Changer.create(store, V32L, E1)
     for k, row in enumerate(table(f"{folder}/trace.tsv")):
         assert bytes(store.data) == (JFILES / folder / row["file"]).read_bytes(), row["j_sentence"]
         if k < len(steps):
@@ -173,35 +174,24 @@ def some_noun(random: np.random.Generator) -> jn.Noun:
     return [text, numbers, boxed][int(random.integers(3))]
 
 
-def replace_one_twice(writer: Writer, k: int, nouns: list[jn.Noun]) -> None:
-    """`jreplace` of one number twice: the library loses the block of the first value. Our writer refuses it."""
-    writer.free.give([writer.entries[k], writer.list_at])
-    for noun in nouns:
-        writer.entries[k] = writer._write(noun)
-    row = np.array(writer.entries[k], writer.version.dtype).tobytes()
-    writer.store.write_at(writer.directory[0] + 2 * writer.version.word * k, row)  # type: ignore[union-attr]
-    writer._new_list()
-    writer._finish()
-
-
 @pytest.mark.parametrize("seed", range(24))
 def test_every_history_of_the_library_is_sound(seed: int) -> None:
     """Created by a 32-bit J or a 64-bit one, changed by both: what was left behind is noted, nothing is damage."""
     random, store = np.random.default_rng(seed), MemorySink()
     wide = bool(random.integers(2))
-    writer = Writer.create(store, V64B if wide else V32L, E3 if wide else E1, int(random.integers(40)))
+    writer = Changer.create(store, V64B if wide else V32L, E3 if wide else E1, int(random.integers(40)))
     nouns: list[jn.Noun] = []
     for step in range(30):
         kind, few = int(random.integers(8)), [some_noun(random) for _ in range(int(random.integers(1, 4)))]
         if kind == 0 and nouns:  # the other J goes on: a 64-bit one upgrades the directory
             wide = not wide
             file = Container(memoryview(bytes(store.data)), "history")
-            writer = Writer.over(store, file, V64B if wide else file.header.version, E3 if wide else E1)
+            writer = Changer.over(store, file, V64B if wide else file.header.version, E3 if wide else E1)
         elif kind < 4 or not nouns:
             writer.append(few)
             nouns += few
         elif kind == 4:
-            replace_one_twice(writer, k := int(random.integers(len(nouns))), few)
+            writer.replace_one_twice(k := int(random.integers(len(nouns))), few)
             nouns[k] = few[-1]
         else:
             places = random.permutation(len(nouns))[: len(few)].tolist()
@@ -217,7 +207,7 @@ def test_every_history_of_the_library_is_sound(seed: int) -> None:
 def test_what_a_replacement_left_behind_and_more_calls_are_notes() -> None:
     """The blocks lie as if the file had only grown, but the rest of one holds the end of an older noun."""
     store = MemorySink()
-    writer = Writer.create(store)
+    writer = Changer.create(store)
     for text in ("a" * 40, "b" * 60):
         writer.append([jn.text(text)])
     writer.replace([1], [jn.text("c" * 30)])
@@ -228,12 +218,12 @@ def test_what_a_replacement_left_behind_and_more_calls_are_notes() -> None:
 
 def test_growing_directory_room_and_types() -> None:
     grow, room, types = MemorySink(), MemorySink(), MemorySink()
-    writer = Writer.create(grow)
+    writer = Changer.create(grow)
     for k in range(70):
         writer.append([jn.text("g" * k)])
-    Writer.create(room, room=100).append([jn.integers([0, 1, 2])])
+    Changer.create(room, room=100).append([jn.integers([0, 1, 2])])
     golden = container(JFILES / "types.ijf")
-    writer = Writer.create(types)
+    writer = Changer.create(types)
     for k in range(len(golden)):
         writer.append([golden.noun(k)])
     for store, name in ((grow, "grow"), (room, "room100"), (types, "types")):
@@ -246,7 +236,7 @@ def test_compaction_and_upgrade() -> None:
     assert bytes(store.data) == (JFILES / "small_compacted.ijf").read_bytes()
     old = container(JFILES / "small_v32l.ijf")
     upgraded = MemorySink(bytes(old.view))
-    Writer.over(upgraded, old).append([jn.text("from64")])
+    Changer.over(upgraded, old).append([jn.text("from64")])
     assert bytes(upgraded.data) == (JFILES / "small_v32l_upgraded.ijf").read_bytes()
 
 
@@ -259,9 +249,9 @@ def test_going_on_with_foreign_layouts_or_refusing(path: Path) -> None:
     safe = reactions.get(path.name, {"all_later_changes": "ok"})["all_later_changes"] == "ok"
     if not safe or path.name == "fj01_trap.ijf":
         with pytest.raises(BgfmtError):
-            Writer.over(store, file)
+            Changer.over(store, file)
         return
-    writer = Writer.over(store, file)
+    writer = Changer.over(store, file)
     writer.append([jn.integers(np.arange(300))])
     writer.replace([len(before)], [jn.text("x" * 900)])
     for k in range(40):
@@ -278,10 +268,10 @@ def test_refusals_of_the_writer() -> None:
         with pytest.raises(CapabilityError, match="without components"):
             compact([], MemorySink(), version)
     store = MemorySink()
-    Writer.create(store, V32L, E1)
+    Changer.create(store, V32L, E1)
     with pytest.raises(CapabilityError, match="without components"):
-        Writer.over(store, Container(memoryview(bytes(store.data)), "x"))
-    writer = Writer.create(MemorySink())
+        Changer.over(store, Container(memoryview(bytes(store.data)), "x"))
+    writer = Changer.create(MemorySink())
     writer.append([jn.text("a"), jn.text("b")])
     with pytest.raises(CapabilityError, match="twice"):
         writer.replace([1, 1], [jn.text("c")])
@@ -306,7 +296,7 @@ class Nothing:
 
 def test_files_of_4_byte_positions_end_at_2_gib() -> None:
     rows = jn.Noun(JType.LITERAL, (1 << 30,), np.broadcast_to(np.uint8(32), (1 << 30,)))
-    writer = Writer.create(Nothing(), V32L, E1)
+    writer = Changer.create(Nothing(), V32L, E1)
     with pytest.raises(CapabilityError, match="2 GiB"):
         writer.append([rows])
 
@@ -402,7 +392,7 @@ def test_mutants_give_a_result_or_one_clear_error() -> None:
 def test_many_entries_that_share_a_large_noun() -> None:
     """A directory of thousands of entries on one box noun is refused rather than walked thousands of times."""
     store = MemorySink()
-    writer = Writer.create(store, room=20_000)
+    writer = Changer.create(store, room=20_000)
     writer.append([jn.boxes([jn.integers([1])] * 3000)])
     row = store.data[1024:1040]
     store.data[1024 : 1024 + 160_000] = row * 10_000
@@ -468,7 +458,7 @@ def test_j_reads_our_file_and_changes_it_as_we_do(oracle: Callable[[str], str], 
 
     script = READ.format(path=path) + APPEND.format(noun="(i.77);'grown'") + "answer =: 1"
     run_j(jconsole, tmp_path, script)
-    writer = Writer.over(store, Container(memoryview(bytes(store.data)), "ours"))
+    writer = Changer.over(store, Container(memoryview(bytes(store.data)), "ours"))
     writer.append([jn.boxes([jn.integers(np.arange(77)), jn.text("grown")])])
     assert path.read_bytes() == bytes(store.data)
     assert container(path).problems() == []

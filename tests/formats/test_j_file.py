@@ -21,11 +21,12 @@ from bgfmt.formats.j import noun as jn
 from bgfmt.formats.j import order as jo
 from bgfmt.formats.j.container import Container
 from bgfmt.formats.j.noun import E3, as_json
-from bgfmt.formats.j.write import Writer, compact
+from bgfmt.formats.j.write import compact
 from bgfmt.game import board
 from bgfmt.storage import MemorySink
 from bgfmt.tables import Components, MeanRolls, OneSided, same_numbers
 from tests.conftest import GOLDEN
+from tests.support.j_changes import Changer
 from tests.support.j_nouns import GOOD, JFILES, container, run_j
 
 BGNS, BGNS32 = JFILES / "bgns.ijf", JFILES / "bgns_v32l.ijf"
@@ -133,7 +134,7 @@ def test_wrong_ncodes_are_named(tmp_path: Path) -> None:
 def test_a_table_that_j_changed_is_proved(path: Path, tmp_path: Path) -> None:
     """After `jreplace` of the same numbers, and an upgrade where a 32-bit J made the file; a wrong number is none."""
     file, store = container(path), MemorySink(path.read_bytes())
-    writer = Writer.over(store, file)
+    writer = Changer.over(store, file)
     for change in (lambda: writer.replace([1], [file.noun(1)]), lambda: writer.append([jn.text("a note")])):
         change()
         (tmp_path / "a.ijf").write_bytes(bytes(store.data))

@@ -27,11 +27,11 @@ from bgfmt.files.convert import convert, save
 from bgfmt.formats.match import BgfmtMatch
 from bgfmt.game.board import Position, Side
 from bgfmt.met import Met
+from bgfmt.met.score import CubeState as Cube
 from bgfmt.met.score import Score
 from bgfmt.solver.match import match_score
 from bgfmt.storage import Source
 from bgfmt.tables import MatchScore
-from bgfmt.tables.match_score import Cube
 from bgfmt.verifier.recurrence import floats
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures" / "match"

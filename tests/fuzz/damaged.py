@@ -156,13 +156,22 @@ def put(sound: Seed, data: bytes, folder: Path) -> Path:
     return whole
 
 
-def run(count: int, seed: int = 0, folder: Path | None = None, without: Container[str] = ()) -> Counter[str]:
-    """Verify `count` damaged copies, or until interrupted; how often each status came."""
+def run(
+    count: int,
+    seed: int = 0,
+    without: Container[str] = (),
+    folder: Path | None = None,
+    corpus: list[Seed] | None = None,
+) -> Counter[str]:
+    """Verify `count` damaged copies, or until interrupted; how often each status came.
+
+    corpus : the seeds, where `seeds(folder)` was called already.
+    """
     outcomes: Counter[str] = Counter()
     shared = "/dev/shm" if Path("/dev/shm").is_dir() else None
     with tempfile.TemporaryDirectory(dir=shared) as made:
         where = folder or Path(made)
-        corpus = [sound for sound in seeds(where) if sound.name not in without]
+        corpus = [sound for sound in corpus or seeds(where) if sound.name not in without]
         slow = {
             sound.name for sound in corpus if sound.format == "gnubg-2001" or sound.name.startswith("bkg")
         }
@@ -274,7 +283,7 @@ def peak() -> float:
 if __name__ == "__main__":
     wanted = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
     start = time.monotonic()
-    found = run(wanted, int(sys.argv[2]) if len(sys.argv) > 2 else 0, without=sys.argv[3:])
+    found = run(wanted, int(sys.argv[2]) if len(sys.argv) > 2 else 0, sys.argv[3:])
     print(
         f"{found.total() - found[UNCHANGED]:,} damaged copies in {time.monotonic() - start:.0f} s: {dict(found)}"
     )

@@ -6,39 +6,50 @@ import os
 from collections import Counter
 from pathlib import Path
 
+import pytest
+
 from bgfmt import formats
-from tests.fuzz.damaged import ANOTHER_SIZE, UNCHANGED, copy, run, seeds
+from tests.fuzz.damaged import ANOTHER_SIZE, UNCHANGED, Seed, copy, run, seeds
 from tests.support import damage
 
 
-def test_there_is_a_seed_of_every_kind_and_format(tmp_path: Path) -> None:
-    found = list(seeds(tmp_path))
-    kinds = {table.kind for seed in found for table in seed.tables}
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("seeds")
+
+
+@pytest.fixture(scope="module")
+def corpus(folder: Path) -> list[Seed]:
+    return list(seeds(folder))
+
+
+def test_there_is_a_seed_of_every_kind_and_format(corpus: list[Seed]) -> None:
+    kinds = {table.kind for seed in corpus for table in seed.tables}
     assert kinds == {
         "one-sided", "normal-distribution", "mean-rolls", "two-sided", "hypergammon", "match-score", "bkg",
         "expected-points", "hypergammon-exact", "two-sided-fine",
     }  # fmt: skip
     written = {name for name, form in formats.known().items() if form.reads}
-    assert {seed.format for seed in found} == written
+    assert {seed.format for seed in corpus} == written
     assert len(damage.KINDS) + len(damage.VALUES) > 35
 
 
-def test_every_format_is_written_with_every_kind_of_wrong_number(tmp_path: Path) -> None:
+def test_every_format_is_written_with_every_kind_of_wrong_number(folder: Path, corpus: list[Seed]) -> None:
     """A kind of damage that changes nothing, such as columns of a table with one, is made up for by the others."""
     done: Counter[str] = Counter()
-    for seed in seeds(tmp_path):
+    for seed in corpus:
         if not seed.tables or len(seed.data) > 300_000:
             continue
         for kind in (*damage.VALUES, ANOTHER_SIZE):
-            done[seed.format] += copy(seed, kind, 5, b"", tmp_path) is not None
+            done[seed.format] += copy(seed, kind, 5, b"", folder) is not None
     assert set(done) >= {form.name for form in formats.known().values() if form.reads and form.writes} - {
         "gnubg-2001", "bgsage",  # large
     }  # fmt: skip
     assert min(done.values()) >= 8, done
 
 
-def test_no_damaged_copy_is_called_good(tmp_path: Path) -> None:
-    outcomes = run(int(os.environ.get("BGFMT_DAMAGED", "160")), seed=3, folder=tmp_path)
+def test_no_damaged_copy_is_called_good(folder: Path, corpus: list[Seed], bkg_once: None) -> None:
+    outcomes = run(int(os.environ.get("BGFMT_DAMAGED", "160")), seed=3, folder=folder, corpus=corpus)
     assert outcomes["ESCAPE"] == 0
     assert outcomes["damaged"] > 80
     assert outcomes.total() - outcomes[UNCHANGED] > 140

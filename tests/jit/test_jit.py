@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -70,12 +71,21 @@ class Kernels:
         return sorted(self.cache.rglob(f"*{suffix}"))
 
 
+@pytest.fixture(scope="module")
+def compiled(tmp_path_factory: pytest.TempPathFactory) -> Kernels:
+    kernels = Kernels(tmp_path_factory.mktemp("kernels"))
+    assert kernels.run() == ["4", "5.0", "5", "compiled"]
+    assert kernels.run() == ["4", "5.0", "5", "kept"]
+    return kernels
+
+
 @pytest.fixture
-def kernels(tmp_path: Path) -> Kernels:
-    made = Kernels(tmp_path)
-    assert made.run() == ["4", "5.0", "5", "compiled"]
-    assert made.run() == ["4", "5.0", "5", "kept"]
-    return made
+def kernels(compiled: Kernels, tmp_path: Path) -> Iterator[Kernels]:
+    """A program whose code is kept; afterwards the folder is as it was."""
+    shutil.copytree(compiled.folder, tmp_path / "before")
+    yield compiled
+    shutil.rmtree(compiled.folder)
+    shutil.copytree(tmp_path / "before", compiled.folder)
 
 
 def _flip(path: Path) -> None:
@@ -118,8 +128,8 @@ def test_a_kernel_that_calls_changed_code_is_made_again(kernels: Kernels) -> Non
     assert kernels.run() == ["5", "6.5", "8", "compiled"]
 
 
-def test_no_place_to_keep_code_in(kernels: Kernels, tmp_path: Path) -> None:
-    (tmp_path / "__pycache__").write_text("a file where numba wants its folder")
+def test_no_place_to_keep_code_in(kernels: Kernels) -> None:
+    (kernels.folder / "__pycache__").write_text("a file where numba wants its folder")
     nowhere = {"HOME": "/dev/null", "XDG_CACHE_HOME": "/dev/null", "NUMBA_CACHE_DIR": "/dev/null/cache"}
     for _ in range(2):
         assert kernels.run(**nowhere) == ["4", "5.0", "5", "compiled"]

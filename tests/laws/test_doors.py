@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import ast
 import importlib
+import sys
 import tomllib
 from importlib.metadata import distribution, entry_points
+from pathlib import Path
 
 import pytest
 
+from bgfmt.tables import registry
 from tests.conftest import ROOT
 
 DOORS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"]
@@ -76,3 +79,28 @@ def test_extras_do_not_know_each_other() -> None:
                 names = [f"{node.module}.{alias.name}" for alias in node.names]
                 found |= {(own, name.split(".")[2]) for name in names}
     assert {(a, b) for a, b in found if a != b and b in extras} == {("lab", "matches")}
+
+
+def test_doors_are_read_as_pythons_own_reader_reads_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All that is installed; bgfmt's own name stays its own, and an older version farther down does not count."""
+    for version, names in (
+        ("1.0", "two-sided = guest:Other\nnew = guest:New [extra]\n"),
+        ("0.9", "old = guest:Old\n"),
+    ):
+        folder = tmp_path / version / f"guest-{version}.dist-info"
+        folder.mkdir(parents=True)
+        (folder / "METADATA").write_text(f"Metadata-Version: 2.1\nName: guest\nVersion: {version}\n")
+        (folder / "entry_points.txt").write_text(f"# ours\n[bgfmt.kinds]\n{names}\n[other]\nx = y\n")
+    monkeypatch.setattr(sys, "path", [str(tmp_path / "1.0"), *sys.path, str(tmp_path / "0.9")])
+    registry._installed.cache_clear()
+    try:
+        for group in DOORS:
+            expected = {one.name: one.value.partition(" ")[0] for one in reversed(entry_points(group=group))}
+            expected |= DOORS[group]
+            assert {name: door.value for name, door in registry.doors(group).items()} == expected
+        assert registry.doors("bgfmt.kinds")["new"].value == "guest:New"
+        assert "old" not in registry.doors("bgfmt.kinds")
+    finally:
+        registry._installed.cache_clear()

@@ -28,7 +28,7 @@ def test_the_model_is_near_what_was_measured() -> None:
 
 
 def test_what_the_page_says_of_growth() -> None:
-    from bgfmt.solver.plan import results_a_position
+    from bgfmt.solver.machine import results_a_position
 
     a, b = (grid_of(p, 15, columns=4, side=2048, chunk=512) for p in (6, 8))
     work = b.n**2 * results_a_position(8, 15) / (a.n**2 * results_a_position(6, 15))

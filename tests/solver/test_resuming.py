@@ -94,7 +94,7 @@ def test_an_ended_run_goes_on(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("after", [1, 5, 14, 20, 27, 29])
 def test_it_goes_on_from_what_is_there(after: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By layers or by tiles, whichever began; finished chunks are not written again."""
+    """By tiles, whichever began; finished chunks are not written again."""
     stopped(tmp_path, after)
     chunks = {file: file.stat().st_mtime_ns for file in chunk_files(tmp_path / "s")}
     begun: list[int] = []
@@ -109,11 +109,9 @@ def test_it_goes_on_from_what_is_there(after: int, tmp_path: Path, monkeypatch: 
     how = {"store": tmp_path / "s"} if after % 2 else {"scratch": tmp_path / "s"}
     made = bgfmt.solve("two-sided", 6, 5, tmp_path / "t.bd", resume=True, **how)
     assert digest(made) == SIX_BY_FIVE
+    assert not begun
     if after % 2:
-        assert not begun
         assert all(file.stat().st_mtime_ns == at for file, at in chunks.items())
-    elif after > 20:
-        assert begun[0] > 10
 
 
 def test_an_unfinished_run_is_not_begun_anew_unasked(

@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -113,7 +112,6 @@ def test_a_killed_writer_leaves_nothing(tmp_path: Path, number: signal.Signals) 
     ) as process:
         assert process.stdout is not None
         process.stdout.readline()
-        time.sleep(0.05)
         process.send_signal(number)
         process.wait()
     assert os.listdir(tmp_path) == []
@@ -286,14 +284,15 @@ def test_what_a_killed_process_left_is_swept(
     code = (
         "import os, sys, time\nfrom bgfmt.storage import create\n"
         f"if {bool(lacking)}: del os.O_TMPFILE\n"
-        "os.replace = lambda a, b: time.sleep(600)\n"
+        "os.replace = lambda a, b: (print('replacing', flush=True), time.sleep(600))\n"
         "with create(sys.argv[1], force=True) as sink:\n"
         "    sink.write(b'x' * 1000000)\n"
     )
-    with subprocess.Popen([sys.executable, "-c", code, str(tmp_path / "a")]) as process:
-        while not os.listdir(tmp_path):
-            time.sleep(0.01)
-        time.sleep(0.3)
+    with subprocess.Popen(
+        [sys.executable, "-c", code, str(tmp_path / "a")], stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
         with create(tmp_path / "a") as sink:
             sink.write(b"mine")
         assert len(os.listdir(tmp_path)) == 2  # the other's draft is left alone while it lives

@@ -12,18 +12,23 @@ from a fresh copy of a folder.
 
 from __future__ import annotations
 
+import atexit
 import builtins
 import errno
+import functools
+import gc
 import io
+import json
 import os
 import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 ROOT = Path(__file__).resolve().parents[2]
 FAULTS = ("kill", "full")
@@ -114,32 +119,63 @@ class Ran:
     changes: int
 
 
+class Forks:
+    """A process that has solved a table, and makes a process of its own for every command: starting Python anew and
+    loading compiled code takes a second, of which the command is a small part."""
+
+    def __init__(self) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "tests.support.crash", "--forks"],
+            cwd=ROOT, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        )  # fmt: skip
+        atexit.register(self._process.communicate)
+
+    def run(self, options: Sequence[str], environment: dict[str, str]) -> tuple[int, str, str]:
+        """(exit code, stdout, stderr) of `main` with these options and this environment."""
+        assert self._process.stdin
+        assert self._process.stdout
+        self._process.stdin.write(json.dumps([list(options), environment]) + "\n")
+        self._process.stdin.flush()
+        code, out, err = json.loads(self._process.stdout.readline())
+        return code, out, err
+
+
+forks = functools.cache(Forks)
+
+
+def fork_for_each_line() -> None:
+    """The process of `Forks`: what it forks runs `main` and ends as Python ends."""
+    from bgfmt.cli import run
+
+    with tempfile.TemporaryDirectory() as folder:  # loads what compiled code needs
+        run(["solve", "two-sided", "2x1", "--quiet", "--scratch", f"{folder}/s", "-o", f"{folder}/t.bd"])
+    gc.freeze()
+    for line in sys.stdin:
+        options, environment = json.loads(line)
+        with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+            child = os.fork()
+            if child == 0:
+                os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+                os.dup2(out.fileno(), 1)
+                os.dup2(err.fileno(), 2)
+                os.environ.clear()
+                os.environ.update(environment)
+                main(options)
+            code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+            texts = []
+            for file in (out, err):
+                file.seek(0)
+                texts.append(file.read().decode())
+        print(json.dumps([code, *texts]), flush=True)
+
+
 def _run(
     arguments: Sequence[str], watch: Path, at: int, fault: str, environment: dict[str, str] | None
 ) -> Ran:
-    command = [
-        sys.executable,
-        "-m",
-        "tests.support.crash",
-        "--watch",
-        str(watch),
-        "--at",
-        str(at),
-        "--fault",
-        fault,
-        "--",
-    ]
-    done = subprocess.run(
-        [*command, *arguments],
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-        env={**os.environ, **(environment or {})},
-        timeout=300,
-        check=False,
-    )
-    said, _, count = done.stderr.rpartition(COUNTED)
-    return Ran(done.returncode, done.stdout, said, int(count) if said or count.strip().isdigit() else 0)
+    options = ["--watch", str(watch), "--at", str(at), "--fault", fault, "--", *arguments]
+    code, out, err = forks().run(options, {**os.environ, **(environment or {})})
+    text, _, count = err.rpartition(COUNTED)
+    return Ran(code, out, text, int(count) if text or count.strip().isdigit() else 0)
 
 
 def changes(arguments: Sequence[str], watch: Path, environment: dict[str, str] | None = None) -> Ran:
@@ -199,28 +235,28 @@ def listing(folder: Path) -> dict[str, bytes | str]:
     }
 
 
-def main() -> None:
+def main(words: list[str]) -> NoReturn:
     """The child: count, run, and tell the count."""
     import argparse
 
-    split = sys.argv.index("--")
+    split = words.index("--")
     parser = argparse.ArgumentParser()
     parser.add_argument("--watch", type=Path, required=True)
     parser.add_argument("--at", type=int, default=0)
     parser.add_argument("--fault", choices=FAULTS, default="kill")
-    asked = parser.parse_args(sys.argv[1:split])
+    options = parser.parse_args(words[:split])
     from bgfmt.cli import run
     from bgfmt.storage import publish
 
     if os.environ.get(PLAIN):
         publish.exchange = lambda a, b: False
-    counter = Counter(asked.watch, asked.at, asked.fault)
+    counter = Counter(options.watch, options.at, options.fault)
     counter.install()
-    code = run(sys.argv[split + 1 :])
+    code = run(words[split + 1 :])
     sys.stdout.flush()
     sys.stderr.write(f"{COUNTED}{counter.count}\n")
     sys.exit(code)
 
 
 if __name__ == "__main__":
-    main()
+    fork_for_each_line() if sys.argv[1:] == ["--forks"] else main(sys.argv[1:])

@@ -100,14 +100,13 @@ def test_inherited_errors_are_told_apart(tmp_path: Path) -> None:
     values = np.array(table.equities)
     us, them = 4, 5
     values[us, them] -= 500
-    out = np.zeros(4, np.int64)
     pairs = sorted(
         ((int(pips[u] + pips[t]), u, t) for u in range(n) for t in range(n)), key=lambda item: item[0]
     )
     changed = 0
     for _, u, t in pairs:
         if (u, t) != (us, them):
-            two_sided.value_of(values, u, t, starts, results, out)
+            out = two_sided.values_at(values, np.array([u * n + t]), starts, results)[0]
             changed += bool((values[u, t] != out).any())
             values[u, t] = out
     path = tmp_path / "inherits.bd"
@@ -323,3 +322,14 @@ def test_every_byte_behind_a_j_description_counts(word: int, golden: Path, tmp_p
         for value in {0, 32, data[place] ^ 0x80} - {data[place]}:
             path.write_bytes(data[:place] + bytes([value]) + data[place + 1 :])
             assert bgfmt.verify(path).exit_code == 1, (place - begin, value)
+
+
+def test_an_error_of_the_program_is_no_damage(golden: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A ValueError that no format raised is a fault of bgfmt or of a guest, not of the file's numbers."""
+
+    def fails(*_: object, **__: object) -> None:
+        raise ValueError("shapes do not match")
+
+    monkeypatch.setattr("bgfmt.verifier.ladder.prove", fails)
+    with pytest.raises(ValueError, match="shapes do not match"):
+        bgfmt.verify(golden / "gnubg" / "ts_06x02.bd")

@@ -60,6 +60,21 @@ test("a bare Position ID forgets dice, cube and score; counts do not", () => {
   assert.deepEqual(read("1 1", before).dice, [6, 1]);
 });
 
+test("identifiers are found in what programs and forums write, without a server", () => {
+  const xgid = "XGID=--A--A----------------aa--:0:1:1:61:0:0:0:0:10";
+  const texts = [
+    `What would you do here?\n${xgid}\nthank you`, `xgid: ${xgid.slice(5)}`, xgid.slice(5), `\n  ${xgid.slice(5)}  \n`,
+    ` GNU Backgammon  Position ID: CgAAEAEAAAAAAA\n                 Match ID   : cAkHAAAAAAAE\n +13-14-15-16-17-18------19-20-21-22-23-24-+`,
+    "GNUBGID CgAAEAEAAAAAAA:cAkHAAAAAAAE", "gnubgid=CgAAEAEAAAAAAA", "Position ID: CgAAEAEAAAAAAA", "position id CgAAEAEAAAAAAA",
+  ];
+  for (const text of texts) assert.doesNotThrow(() => read(text), text);
+  for (const text of texts.slice(0, 4)) assert.deepEqual(read(text), read(xgid), text);
+  assert.deepEqual(read(texts[4]), read("CgAAEAEAAAAAAA:cAkHAAAAAAAE"));
+  assert.deepEqual(read(texts[5]), read(texts[4]));
+  for (const text of texts.slice(6)) assert.deepEqual(read(text), read("CgAAEAEAAAAAAA"), text);
+  assert.throws(() => read("Position ID: CgAAEAEAAA"));
+});
+
 test("plays and swaps turn the board round", () => {
   const state = { ...of("0,1,0,0,1/0,1,1"), dice: [6, 1], cube: "owned", away: [3, 5] };
   const next = played(state, "1 0 0 0 0 0 / 0 1 1 0 0 0");

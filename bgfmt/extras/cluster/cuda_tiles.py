@@ -1,4 +1,4 @@
-"""CUDA: the two steps of a tile of a two-sided table, one thread a pair of sides (see `bgfmt.solver.kernels.tiles`).
+"""CUDA: the two steps of a tile of a two-sided table, one thread a pair (see `bgfmt.solver.kernels.two_sided`).
 
 Turned values lie in `near` (places of the window, sides, columns) int16: the threads of a block, of one position u
 and side t after side, read what lies together. Imported only where a device was asked for.

@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 from uuid import uuid4
 
 from bgfmt.errors import BgfmtError, CapabilityError, ClusterError, MissingExtraError
-from bgfmt.solver.workers import Workers, none
+from bgfmt.solver.workers import Workers
 
 VERSION: str = import_module("bgfmt").__version__
 K = TypeVar("K")
@@ -122,7 +122,7 @@ class DaskWorkers(Workers):
         raise AssertionError
 
     def run(
-        self, function: Callable[[K], R], keys: Sequence[K], after: Callable[[K], Iterable[K]] = none
+        self, function: Callable[[K], R], keys: Sequence[K], after: Callable[[K], Iterable[K]] = lambda _: ()
     ) -> Iterator[R]:
         """All tasks are given out at once, each behind those that it waits for, so that the dashboard counts them."""
         distributed: Any = import_module("distributed")

@@ -14,12 +14,12 @@ import os
 import stat
 from collections.abc import Iterator
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points
 from typing import Protocol, cast
 
 from bgfmt.errors import FormatError, UnknownFormatError
 from bgfmt.extras.matches.model import MOST_RECORDS, Game, Match, Record, Result, Rules
 from bgfmt.game.drawing import printable
+from bgfmt.tables.registry import Door, doors
 
 READERS: tuple[str, ...]  #: the names of the readers, in the order in which they are asked
 LARGEST_FILE = 64 << 20
@@ -38,12 +38,10 @@ class Reader(Protocol):
 
 
 @cache
-def _readers() -> dict[str, EntryPoint]:
+def _readers() -> dict[str, Door]:
     """The readers by name; that of .mat comes last, for almost any text may be a match of its form."""
-    entries = entry_points(group="bgfmt.matches")
-    return {
-        entry.name: entry for entry in sorted(entries, key=lambda entry: (entry.name == "mat", entry.name))
-    }
+    entries = doors("bgfmt.matches")
+    return {name: entries[name] for name in sorted(entries, key=lambda name: (name == "mat", name))}
 
 
 def __getattr__(name: str) -> tuple[str, ...]:

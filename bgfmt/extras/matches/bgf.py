@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from bgfmt.errors import FormatError, PositionError
-from bgfmt.extras.matches.model import Match, Result, Rules, checked, is_cube
+from bgfmt.extras.matches.model import Match, Opinion, Result, Rules, checked, is_cube
 from bgfmt.extras.matches.plays import signed_position
 from bgfmt.extras.matches.walk import GameWalk
 
@@ -23,7 +23,8 @@ WANTED = frozenset(
         "nameGreen", "nameRed", "matchlen", "useCrawford", "useJacoby", "useBeaver", "cubeLimit", "finalGreen",
         "finalRed", "games", "scoreGreen", "scoreRed", "isCrawford", "wonPoints", "wasResignation", "lostOnTime",
         "wasForfeit", "initial", "points", "cube", "cubeOwner", "moves", "type", "player", "red", "green", "from",
-        "to", *HEADERS,
+        "to", "equity", "moveAnalysis", "move", "eq", "ply", "cubeDecision", "emg", "eqCubeFul", "useMatchEquity",
+        "eqNoDouble", "eqDoubleTake", *HEADERS,
     )
 )  # fmt: skip
 
@@ -168,6 +169,7 @@ def _start(walk: GameWalk, initial: _Fields) -> None:
 def _move(walk: GameWalk, move: _Fields, at: int) -> None:
     player = 0 if move.number("player") == GREEN else 1
     red, green = move.number("red"), move.number("green")
+    walk.opinion = _opinion(move.value, answers=green == 7 and red in (2, 3))
     if green == 7:
         if red == 1:
             walk.double(player, at)
@@ -185,6 +187,29 @@ def _move(walk: GameWalk, move: _Fields, at: int) -> None:
         return
     pairs = zip(move.numbers("from", 4), move.numbers("to", 4), strict=True)
     _roll(walk, player, (red, green), [(start, max(0, end)) for start, end in pairs if start >= 0], at)
+
+
+def _opinion(move: dict[str, Any], *, answers: bool) -> Opinion | None:
+    """What the analysis says of a move; of an answer to a double all is seen by who answers."""
+    try:
+        before, ply = move.get("equity") or {}, move.get("ply")
+        level = f"{ply}-ply" if isinstance(ply, int) and 0 <= ply < 100 else ""
+        worth, mwc = before.get("cubeDecision") or {}, bool(before.get("useMatchEquity"))
+        cube = [float(worth.get(key, "nan")) for key in ("eqNoDouble", "eqDoubleTake")]
+        if answers:
+            cube = [mwc - number for number in cube]
+        plays = []
+        for one in move.get("moveAnalysis") or []:
+            hops, equity = one["move"], one["eq"]
+            pairs = zip(map(int, hops["from"]), map(int, hops["to"]), strict=True)
+            ends = tuple((start, max(0, end)) for start, end in pairs if start >= 0)
+            cubeful = (equity.get("cubeDecision") or {}).get("eqCubeFul", "nan")
+            number = float(equity["emg"] if equity.get("useMatchEquity") else cubeful)
+            plays += [(ends, number)] if abs(number) < 100 else []
+    except (AttributeError, KeyError, TypeError, ValueError, OverflowError):
+        return None
+    known = (cube[0], cube[1]) if all(abs(number) < 100 for number in cube) else None
+    return Opinion("BGBlitz", level, level, known, mwc, tuple(plays))
 
 
 def _roll(walk: GameWalk, player: int, dice: tuple[int, int], hops: list[tuple[int, int]], at: int) -> None:

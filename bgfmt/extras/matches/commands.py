@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bgfmt.analysis.questions import MET
+from bgfmt.analysis.questions import MET, state_of
 from bgfmt.cli import asking, options
 from bgfmt.errors import PositionError
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from bgfmt.extras.matches.decisions import Decision
     from bgfmt.game.state import GameState
 
-FORMS = ("sgf", "html", "json", "text")
+FORMS = ("sgf", "html", "json", "text", "csv", "sums")
 
 
 @click.command()
@@ -26,11 +26,14 @@ FORMS = ("sgf", "html", "json", "text")
     "-o",
     "--output",
     type=click.Path(),
-    help="Where to write: .sgf (the match with comments), .html, .json or .txt; a folder (one that is there, or "
-    "NAME/) for a file of each.",
+    help="Where to write: .sgf (the match with comments and gnubg's records), .html, .json, .csv (a row for each "
+    "decision) or .txt; a folder (one that is there, or NAME/) for a file of each.",
 )
 @click.option(
-    "--to", "form", type=click.Choice(FORMS), help="What to write, where the ending of OUT does not say it."
+    "--to",
+    "form",
+    type=click.Choice(FORMS),
+    help="What to write, where the ending of OUT does not say it; `sums` is a .csv of each player's sums.",
 )
 @click.option(
     "--db",
@@ -93,7 +96,9 @@ def annotate(
     into_folder = output is not None and (output.endswith(("/", os.sep)) or os.path.isdir(output))
     form = form or ("sgf" if into_folder else form_of(output or ""))
     if form is None:
-        raise click.UsageError(f"{output}: what is written is .sgf, .html, .json or .txt; --to says another")
+        raise click.UsageError(
+            f"{output}: what is written is .sgf, .html, .json, .csv or .txt; --to says another"
+        )
     if output is not None and not into_folder:
         if form == "sgf" and not single:
             raise click.UsageError("an .sgf file holds one match; for several say a folder: -o NAME/")
@@ -107,6 +112,7 @@ def annotate(
             met_player=met_player or 0,
             limit=LIMIT if limit is None else limit,
             calculate=settle is not False,
+            records=form == "sgf",
         ) as judge,
         Progress("annotating", " files") as progress,
     ):
@@ -181,7 +187,21 @@ CUBE = {
     "pass": "The other side passed a double.",
     "beaver": "The other side beavered a double.",
 }
-ABOUT_A_MATCH = ("game", "record", "player", "name", "forced", "error", "close")
+ABOUT_A_MATCH = frozenset(
+    (
+        "game",
+        "record",
+        "move",
+        "player",
+        "name",
+        "forced",
+        "error",
+        "close",
+        "luck",
+        "luck_mwc",
+        "file_analysis",
+    )
+)
 
 
 def _cube_options(function: asking.F) -> asking.F:
@@ -230,6 +250,7 @@ def judge(
       bgfmt judge "1 0 0 1 1 0 / 0 0 1 1" --away 2-4 --double
     """
     from bgfmt.extras.matches.annotate import judge as judged
+    from bgfmt.extras.matches.annotate.insight import insight
 
     did = [name for name, yes in zip(CUBE, done.values(), strict=True) if yes]
     if (played is not None) + len(did) != 1:
@@ -239,10 +260,12 @@ def judge(
     question = asking.split(words)
     if question.many:
         raise click.UsageError("one position is judged at a time")
-    state = asking.state_of(question.position, **around)
+    state = state_of(question.position, **around)
     decision = _play(state, roll, played) if played is not None else _cube(state, roll, did[0])
     with asking.adviser(question.paths, described, part, **calculation) as advisor:
         judgement = judged(decision, advisor)
+        if did and judgement.method == "exact":
+            judgement = replace(judgement, insight=insight(state, advisor))
         table = None if state.money else advisor.met
     if as_json:
         equities = None if table is None else {"name": table.name, "digest": table.digest}
@@ -321,6 +344,7 @@ def _lines(judgement: Judgement) -> list[str]:
     for label, (name, equity, mwc) in choices.items():
         worth = text.worth(equity, mwc, about=judgement.approximate)
         lines.append(f"  {label}  {name:<{width}}  {worth}")
+    lines += [f"  {words}" for words in text.behind(judgement)]
     lines += [f"  {judgement.note}"] if judgement.note else []
     lines += [f"  gammons are possible and {judgement.gammons}"] if judgement.gammons != "none" else []
     where = "calculated" if judgement.source == "calculation" else f"from {judgement.table}"

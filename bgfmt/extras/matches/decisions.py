@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import Any
 
-from bgfmt.extras.matches.model import Game, Match, Record
+from bgfmt.extras.matches.model import Game, Match, Opinion, Record
 from bgfmt.game.moves import Play
 from bgfmt.game.state import GameState
 
@@ -20,6 +21,8 @@ class Decision:
     player : who decided; state : the match then, the side on roll first in `state.position`.
     game, record : index of the game, and of the record in it; for "no double" that of the roll.
     played : the play made, None where the rules do not allow it.
+    move : number of the roll in the game, those of both players counted; of a cube action that of the next one.
+    opinion : what the file's own analysis says of it.
     """
 
     game: int
@@ -28,6 +31,8 @@ class Decision:
     player: int
     state: GameState
     played: Play | None = None
+    move: int = 1
+    opinion: Opinion | None = field(default=None, compare=False, repr=False)
 
     @property
     def cube(self) -> str:
@@ -62,23 +67,26 @@ def decisions(match: Match) -> Iterator[Decision]:
     game, or for who has the match won with the cube as it lies.
     """
     for number, game in enumerate(match.games):
-        rolled = False
+        rolled, move = False, 1
         before: Record | None = None
         for at, record in enumerate(game.records):
             now = state(match, game, record)
+            more: dict[str, Any] = {"move": move, "opinion": record.opinion}
             if record.kind in ("play", "dance"):
                 answered = before is not None and before.kind in ("take", "double")
                 if rolled and not answered and _may_double(match, game, record):
-                    yield Decision(number, at, "no double", record.player, replace(now, dice=None))
+                    before_roll = replace(now, dice=None)
+                    yield Decision(number, at, "no double", record.player, before_roll, **more)
                 rolled = True
             if record.kind == "play":
                 assert record.after is not None
                 played = Play(record.moves, record.after) if record.legal else None
-                yield Decision(number, at, "play", record.player, now, played)
+                yield Decision(number, at, "play", record.player, now, played, **more)
             elif record.kind in _CUBE and not _answers_a_beaver(record, before):
-                yield Decision(number, at, _CUBE[record.kind], record.player, now)
+                yield Decision(number, at, _CUBE[record.kind], record.player, now, **more)
             elif record.kind == "set":
                 rolled = True
+            move += record.kind in ("play", "dance", "unplayed")
             before = record
 
 

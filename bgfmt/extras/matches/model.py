@@ -38,6 +38,26 @@ def one_point_away(length: int, scores: tuple[int, int]) -> bool:
     return bool(length) and length - 1 in scores and scores[0] != scores[1]
 
 
+Hops = tuple[tuple[int, int], ...]  # from and to of each chequer, as the player who moves counts
+
+
+@dataclass(frozen=True)
+class Opinion:
+    """What the analysis in the file says of a roll and of the cube before it. Equities are normalised (EMG).
+
+    engine, level, cube_level : what judged, and how deep it looked at the plays and at the cube.
+    cube : what no double and a double that is taken are worth to the side on roll; mwc : whether these are chances
+    to win the match. plays : plays with their equities, the best first.
+    """
+
+    engine: str
+    level: str = ""
+    cube_level: str = ""
+    cube: tuple[float, float] | None = None
+    mwc: bool = False
+    plays: tuple[tuple[Hops, float], ...] = ()
+
+
 @dataclass(frozen=True)
 class Record:
     """One thing that happened, and the board before it.
@@ -56,6 +76,7 @@ class Record:
     sure : False where a play before it is lost and the file gives no board since.
     points : of a resignation, what is given up, 0 where not said.
     at : where in the file: a line, a byte or a record, by `Match.unit`.
+    opinion : what the file's own analysis says of it.
     """
 
     kind: Kind
@@ -72,6 +93,7 @@ class Record:
     points: int = 0
     at: int = 0
     sure: bool = True
+    opinion: Opinion | None = field(default=None, compare=False, repr=False)
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""

@@ -7,7 +7,7 @@ bar, `z` is off. A node is `;` and properties such as `B[31hefe]`, `W[double]`, 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from bgfmt.errors import FormatError, PositionError
@@ -16,29 +16,51 @@ from bgfmt.extras.matches.model import Game, Match, Record, Result, Rules, check
 from bgfmt.extras.matches.walk import GameWalk
 from bgfmt.game.board import Position
 from bgfmt.game.drawing import decoded
-from bgfmt.game.moves import BAR, OFF
+from bgfmt.game.moves import BAR, OFF, Move
 
 NAME = "sgf"
 LARGEST = 32 << 20  # with analyses, thousands of games
 _TOKEN = re.compile(rb"\s*+(?:([();])|([A-Za-z]++)|\[((?:[^\]\\]++|\\.)*+)\])", re.S)
-# the rest, analyses and with them the bulk of a file, is stepped over
+# the rest is stepped over
 _WANTED = frozenset(
     ("GM", "MI", "RU", "RE", "PW", "PB", "DT", "EV", "RO", "PC", "AN", "W", "B", "AE", "AW", "AB", "PL", "CV",
-     "CP", "DI", "C")
+     "CP", "DI", "C", "A", "DA")
 )  # fmt: skip
 _INFO = re.compile(rb"([a-z]{1,20}):(\d{1,5})")
 _RESULT = re.compile(rb"\s*+([WB])\+(\d{1,6})?(R)?", re.I)
+#: gnubg's records of plays and of the cube: five chances and the equity of each evaluation, the plies of the first
+_SIX = rb"(?:-?\d[\d.]{0,20} ){5}"
+_ANALYSED_PLAY = re.compile(
+    rb"(?P<play>(?:[a-z]{2}){0,8}) E ver \d " + _SIX + rb"(?P<equity>-?\d{1,3}(?:\.\d{1,12})?) (?P<plies>\d)C"
+)
+_NUMBER = rb"-?\d{1,3}(?:\.\d{1,12})?"
+_ANALYSED_CUBE = re.compile(
+    rb"E ver \d (?P<plies>\d)C \d \S{1,20} \d " + _SIX + rb"\S{1,20} (?P<rolling>" + _NUMBER + rb") " + _SIX
+    + rb"\S{1,20} (?P<taken>" + _NUMBER + rb")"
+)  # fmt: skip
+PLIES = {"exact": b"7", "estimated": b"6", "play-outs": b"6"}  # of our records; gnubg never looks so far
+_OWN_PLIES = frozenset(PLIES.values())
+ANALYSIS = frozenset(("A", "DA", "LU", "MR", "BM", "DO", "BC", "DC", "GW", "GB"))
+_SKILL = {"doubtful": (b"DO[]", b"DC[]"), "bad": (b"BM[1]", b"BC[1]"), "very bad": (b"BM[2]", b"BC[2]")}
+LUCKY = (0.3, 0.6)  # equities from which gnubg marks a roll as lucky, and very lucky
 _RULES = re.compile(rb"[A-Za-z0-9]{1,40}")
 
 
 @dataclass
 class Node:
-    """One node: what of its properties a match needs, where it begins and ends, and its comment's value."""
+    """One node: what of its properties a match needs, where it begins and ends, its comment's value, its analysis."""
 
     begin: int
     end: int
     properties: dict[str, list[bytes]] = field(default_factory=dict)
     comment: tuple[int, int] | None = None
+    analysis: list[tuple[int, int]] = field(default_factory=list)
+
+    @property
+    def own(self) -> bool:
+        """Whether its analysis is one of our records."""
+        values = [value for key in ("A", "DA") for value in self.properties.get(key, [])]
+        return any(match["plies"] in _OWN_PLIES for match in map(_analysed, values) if match)
 
 
 def recognise(data: bytes) -> bool:
@@ -53,7 +75,7 @@ def parse(data: bytes, name: str = "<sgf>") -> list[list[Node]]:
     """
     trees: list[list[Node]] = []
     at = 3 if data.startswith(b"\xef\xbb\xbf") else 0
-    depth, key = 0, ""
+    depth, key, key_at = 0, "", 0
     node: Node | None = None
     skipping = False  # what follows a closed variation of the same tree is another one, which was not played
     while token := _TOKEN.match(data, at):
@@ -78,7 +100,7 @@ def parse(data: bytes, name: str = "<sgf>") -> list[list[Node]]:
         elif node is None:
             break
         elif word is not None:
-            key = "".join(chr(letter) for letter in word[:64] if 65 <= letter <= 90)
+            key, key_at = "".join(chr(letter) for letter in word[:64] if 65 <= letter <= 90), token.start(2)
         else:
             if not key:
                 raise FormatError(f"{name}: byte {token.start(3)}: a value without a property")
@@ -86,6 +108,9 @@ def parse(data: bytes, name: str = "<sgf>") -> list[list[Node]]:
                 node.properties.setdefault(key, []).append(value)
                 if key == "C":
                     node.comment = token.span(3)
+            if key in ANALYSIS:
+                node.analysis.append((key_at or token.start(), token.end()))
+                key_at = 0
             node.end = token.end()
         at = token.end()
     rest = data[at : at + 4096].lstrip()
@@ -185,6 +210,9 @@ def _tell(node: Node, walk: GameWalk) -> None:
     properties = node.properties
     for player, key in enumerate("WB"):
         if key in properties:
+            walk.opinion = (
+                _opinion(properties, player, walk) if "A" in properties or "DA" in properties else None
+            )
             _action(properties[key][0].decode("ascii").strip(), player, walk, node.begin)
             return
     board = turn = cube = None
@@ -202,6 +230,28 @@ def _tell(node: Node, walk: GameWalk) -> None:
         cube = (value, owner)
     if board is not None or cube is not None or turn not in (None, walk.turn):
         walk.setup(node.begin, turn=turn, board=board, cube=cube)
+
+
+def _analysed(value: bytes) -> re.Match[bytes] | None:
+    return _ANALYSED_PLAY.match(value) or _ANALYSED_CUBE.match(value)
+
+
+def _opinion(properties: dict[str, list[bytes]], player: int, walk: GameWalk) -> model.Opinion | None:
+    """What gnubg's analysis says of a node; None where there is none, or it is our own."""
+    plays = [match for value in properties.get("A", [])[:100] if (match := _ANALYSED_PLAY.match(value))]
+    cube = next((match for value in properties.get("DA", []) if (match := _ANALYSED_CUBE.match(value))), None)
+    levels = [match["plies"].decode() for match in (*plays[:1], cube) if match]
+    if not levels or levels[0].encode() in _OWN_PLIES:
+        return None
+    several = []
+    for match in plays:
+        points = [_point(letter, player) for letter in match["play"].decode()]
+        several.append((tuple(zip(points[::2], points[1::2], strict=True)), float(match["equity"])))
+    level = f"{levels[0]}-ply"
+    worth = cube and (float(cube["rolling"]), float(cube["taken"]))
+    return model.Opinion(
+        "GNU Backgammon", level, f"{levels[-1]}-ply", worth, bool(walk.length), tuple(several)
+    )
 
 
 def _board(properties: dict[str, list[bytes]], before: Position) -> Position:
@@ -264,7 +314,51 @@ MARK = "bgfmt: "  # every line that we write into a comment starts so
 _WORDS = {"double": "double", "beaver": "double", "raccoon": "double", "take": "take", "drop": "drop"}
 
 
-def write_sgf(match: Match, comments: Mapping[tuple[int, int], Sequence[str]] | None = None) -> bytes:
+def play_record(
+    player: int, plays: Sequence[tuple[tuple[Move, ...], float, float]], method: str, skill: str | None
+) -> bytes:
+    """gnubg's record of the analysis of a roll: plays, their equities with and without a cube, best first."""
+    out = b"A[0]"
+    for moves, equity, cubeless in plays:
+        letters = _letters(moves, player)
+        out += b"[%s E ver 3 %s %.6f %sC 0 1 0.000000 1]" % (
+            letters,
+            _chances(cubeless),
+            equity,
+            PLIES[method],
+        )
+    return out + (_SKILL[skill][0] if skill else b"")
+
+
+def luck_record(player: int, luck: float) -> bytes:
+    """gnubg's record of the luck of a roll, marked where it is large."""
+    size = sum(abs(luck) >= least for least in LUCKY)
+    marked = b"G%c[%d]" % (b"WB"[player if luck > 0 else 1 - player], size) if size else b""
+    return b"LU[%.5f]%s" % (luck, marked)
+
+
+def cube_record(
+    rolling: float, taken: float, cubeless: float, method: str, skill: str | None, *, on_roll: bool
+) -> bytes:
+    """gnubg's record of a cube decision, of a chance to win the match, or for money an equity.
+
+    rolling, taken : to the side on roll, without a double and after a take. on_roll : whether a roll's node gets it.
+    """
+    chances = _chances(cubeless)
+    numbers = b" ".join(b"%s %.6f %.6f" % (chances, cubeless, worth) for worth in (rolling, taken))
+    marked = _SKILL[skill][on_roll] if skill else b""
+    return b"DA[E ver 3 %sC 1 0.000000 1 %s]%s" % (PLIES[method], numbers, marked)
+
+
+def _chances(cubeless: float) -> bytes:
+    return b"%.6f 0.000000 0.000000 0.000000 0.000000" % min(1.0, max(0.0, (1 + cubeless) / 2))
+
+
+def write_sgf(
+    match: Match,
+    comments: Mapping[tuple[int, int], Sequence[str]] | None = None,
+    records: Mapping[tuple[int, int], bytes] | None = None,
+) -> bytes:
     """A match as .sgf, a node for each record in order; plays die by die, illegal ones as they were written.
 
     Resignations are told by the result only, as gnubg does.
@@ -273,12 +367,15 @@ def write_sgf(match: Match, comments: Mapping[tuple[int, int], Sequence[str]] | 
     ----------
     comments
         Lines for records, by index of the game and of its record.
+    records
+        gnubg's records of an analysis, likewise.
     """
     out = []
     for number, game in enumerate(match.games):
         out.append(_root(match, number, game))
         for at, record in enumerate(game.records):
             node = _node(record)
+            node += (records or {}).get((number, at), b"") if node else b""
             lines = (comments or {}).get((number, at))
             if node and lines:
                 node += b"C[" + b"\n".join(_escaped(MARK + line) for line in lines) + b"]"
@@ -290,15 +387,24 @@ def write_sgf(match: Match, comments: Mapping[tuple[int, int], Sequence[str]] | 
     return b"".join(out)
 
 
-def with_comments(data: bytes, comments: Mapping[int, Sequence[str]]) -> bytes:
+def with_comments(
+    data: bytes, comments: Mapping[int, Sequence[str]], records: Mapping[int, bytes] | None = None
+) -> bytes:
     """An .sgf file with lines added to the comments of the nodes that begin at these bytes (a record's `at`).
 
-    Our own lines of an earlier time are replaced.
+    Our own lines of an earlier time are replaced. records : gnubg's records of an analysis, for nodes that have none
+    but our own, which they replace; None leaves those.
     """
     edits: list[tuple[int, int, bytes]] = []
     for tree in parse(data):
         for node in tree:
             lines = [_escaped(MARK + line) for line in comments.get(node.begin, [])]
+            record, place = (records or {}).get(node.begin, b""), node.end
+            if node.own and records is not None:
+                place = node.analysis[0][0]
+                edits += [(start, end, b"") for start, end in node.analysis]
+            if record and (node.own or not node.analysis):
+                edits.append((place, place, record))
             if node.comment is not None:
                 start, end = node.comment
                 if not lines and MARK.encode() not in data[start:end]:
@@ -357,10 +463,11 @@ def _node(record: Record) -> bytes:
         return b"PL[%c]" % b"WB"[record.turn] + _board_node(record.position, record.turn) + cube
     if record.dice is None:  # a resignation, or a roll that never was
         return b""
-    letters = "".join(
-        _letter(point, record.player) for move in record.moves for point in (move.start, move.end)
-    )
-    return key + b"[%d%d%s]" % (*record.dice, letters.encode())
+    return key + b"[%d%d%s]" % (*record.dice, _letters(record.moves, record.player))
+
+
+def _letters(moves: Iterable[Move], player: int) -> bytes:
+    return "".join(_letter(point, player) for move in moves for point in (move.start, move.end)).encode()
 
 
 def _board_node(position: Position, first: int) -> bytes:

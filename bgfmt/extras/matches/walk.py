@@ -10,7 +10,17 @@ from dataclasses import replace
 from typing import Any
 
 from bgfmt.extras.matches import plays
-from bgfmt.extras.matches.model import LARGEST_CUBE, STARTS, Game, Kind, Record, Result, Rules, is_cube
+from bgfmt.extras.matches.model import (
+    LARGEST_CUBE,
+    STARTS,
+    Game,
+    Kind,
+    Opinion,
+    Record,
+    Result,
+    Rules,
+    is_cube,
+)
 from bgfmt.extras.matches.plays import Hop
 from bgfmt.game.board import Position
 from bgfmt.game.identifiers import position_id
@@ -52,6 +62,7 @@ class GameWalk:
         self.over = False
         self.stopped = False
         self.sure = True  # False after a play that is lost
+        self.opinion: Opinion | None = None  # of the records that come next
         self.records: list[Record] = []
         self.problems: list[tuple[int, str]] = []
         self.result: Result | None = None
@@ -270,7 +281,7 @@ class GameWalk:
     def _add(self, kind: Kind, player: int, at: int, **more: Any) -> None:
         """Put down a record with the board of now, and with `more` of its fields."""
         turn = self.offers[0] if self.offers else player if self.turn is None else self.turn
-        more |= {"at": at, "sure": self.sure}
+        more |= {"at": at, "sure": self.sure, "opinion": self.opinion}
         self.records.append(Record(kind, player, turn, self.position(turn), self.cube, self.owner, **more))
 
     def _played(
@@ -288,22 +299,9 @@ class GameWalk:
             if board != self.boards[one]:
                 self.boards[one], self.sides[one] = board, plays.side(board)
         after = self.position(player)
-        self.records.append(
-            Record(
-                "play",
-                player,
-                player,
-                before,
-                self.cube,
-                self.owner,
-                dice,
-                moves,
-                after,
-                legal,
-                at=at,
-                sure=self.sure,
-            )
-        )
+        made: dict[str, Any] = {"dice": dice, "moves": moves, "after": after, "legal": legal}
+        made |= {"at": at, "sure": self.sure, "opinion": self.opinion}
+        self.records.append(Record("play", player, player, before, self.cube, self.owner, **made))
         if not legal:
             self.problem(at, NO_PLAY if after == before else "a play that the rules do not allow")
         self.over = not any(mine)

@@ -1,7 +1,7 @@
 """Reads eXtreme Gammon's .xg: a header, an archive of zlib streams, and in it records of 2560 bytes.
 
-Only the fields that a match needs are named; analyses, comments and rollouts are stepped over. The layout is the one
-its producer published ("XG file format", GameSite 2000 Ltd), where files agree with it.
+Only the fields that a match and its analysis need are named; comments and rollouts are stepped over. The layout is
+the one its producer published ("XG file format", GameSite 2000 Ltd), where files agree with it.
 """
 
 from __future__ import annotations
@@ -9,19 +9,24 @@ from __future__ import annotations
 import datetime
 import struct
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import takewhile
 
 from construct import Array, Bytes, Container, Float64l, Int8sb, Int8ub, Int32sl, Int32ul, Pointer, Struct
 
 from bgfmt.errors import FormatError, PositionError, TruncatedError
-from bgfmt.extras.matches.model import Match, Result, Rules, checked
+from bgfmt.extras.matches.model import Hops, Match, Opinion, Result, Rules, checked
 from bgfmt.extras.matches.plays import signed_position
 from bgfmt.extras.matches.walk import GameWalk
 
 NAME = "xg"
+ENGINE = "eXtreme Gammon"
 MONEY = 99_999
 VARIATIONS = {0: "backgammon", 1: "nackgammon"}
+#: the names of the levels; below 12 they count plies from 0
+LEVELS = {12: "3-ply red", 100: "rollout", 998: "opening book", 999: "opening book", 1000: "XG Roller"}
+LEVELS |= {1001: "XG Roller+", 1002: "XG Roller++"}
 HOW = {0: "pass", 1: "single", 2: "gammon", 3: "backgammon", 4: "match"}
 
 _BOARD = Array(26, Int8sb)
@@ -42,17 +47,19 @@ _GAME = Struct(
 )  # fmt: skip
 _CUBE = Struct(
     "turn" / Pointer(12, Int32sl), "double" / Pointer(16, Int32sl), "answers" / Pointer(20, Array(3, Int32sl)),
-    "cube" / Pointer(32, Int32sl), "board" / Pointer(36, _BOARD),
+    "cube" / Pointer(32, Int32sl), "board" / Pointer(36, _BOARD), "level" / Pointer(92, Int32sl),
 )  # fmt: skip
 _MOVE = Struct(
     "before" / Pointer(9, _BOARD), "after" / Pointer(35, _BOARD), "mover" / Pointer(64, Int32sl),
     "pairs" / Pointer(68, Array(8, Int32sl)), "dice" / Pointer(100, Array(2, Int32sl)),
     "cube" / Pointer(108, Int32sl), "played" / Pointer(2308, Int8ub), "error" / Pointer(2480, Int32sl),
+    "count" / Pointer(188, Int32sl), "level" / Pointer(1280, Int32sl),
 )  # fmt: skip
 _GAME_END = Struct(
     "winner" / Pointer(24, Int32sl), "points" / Pointer(28, Int32sl), "how" / Pointer(32, Int32sl)
 )
 _MAGIC = 0x494C4D44
+_PAIRS, _WORTH = struct.Struct("<8b"), struct.Struct("<f")  # of each play in the analysis
 
 
 def recognise(data: bytes) -> bool:
@@ -162,6 +169,9 @@ def _cube(record: bytes, walk: GameWalk, number: int) -> None:
     cube = _CUBE.parse(record)
     player = _player(cube.turn)
     _see(walk, cube.board, cube.cube, number)
+    rolling, taken, passed = equities = struct.unpack_from("<3f", record, 152)
+    known = cube.double >= 0 and passed == 1.0 and _finite(equities)
+    walk.opinion = Opinion(ENGINE, cube_level=_level(cube.level), cube=(rolling, taken) if known else None)
     if cube.double == -1:
         walk.resign(player, number)
     if cube.double != 1:
@@ -191,20 +201,38 @@ def _move(record: bytes, walk: GameWalk, number: int) -> None:
     if not move.played:
         walk.unplayed(player, dice, number)
         return
-    hops = []
-    for start, end in zip(move.pairs[::2], move.pairs[1::2], strict=True):
-        if start < 0:
-            break
-        hops.append((start + 1, max(0, end + 1)))
     try:
         after = signed_position(move.after)
     except PositionError:
         walk.stop(number, "a board after the play that cannot be")
         return
+    several = [
+        (_hops(_PAIRS.unpack_from(record, 1024 + 8 * k)), _WORTH.unpack_from(record, 1432 + 28 * k)[0])
+        for k in range(min(max(0, move.count), 32))
+    ]
+    cube = walk.opinion or Opinion(ENGINE)
+    known = tuple(play for play in several if _finite(play[1:]))
+    walk.opinion = replace(cube, level=_level(move.level & 0xFFFF), plays=known)
     if move.error == 2:
         walk.played_to(player, dice, after, number)
     else:
-        walk.roll(player, dice, hops, number, board=after)
+        walk.roll(player, dice, list(_hops(move.pairs)), number, board=after)
+    walk.opinion = None
+
+
+def _hops(pairs: Sequence[int]) -> Hops:
+    """The chequers of a play, from and to counted from 1, 25 the bar and 0 off."""
+    several = zip(pairs[::2], pairs[1::2], strict=True)
+    return tuple((start + 1, max(0, end + 1)) for start, end in takewhile(lambda pair: pair[0] >= 0, several))
+
+
+def _level(number: int) -> str:
+    return LEVELS.get(number) or (f"{number + 1}-ply" if 0 <= number < 12 else "")
+
+
+def _finite(numbers: Iterable[float]) -> bool:
+    """Whether these may be equities."""
+    return all(abs(number) < 100 for number in numbers)
 
 
 def _game_end(record: bytes, walk: GameWalk, number: int) -> None:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import re
-from collections.abc import Callable
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
 
+from bgfmt import jit
 from bgfmt import met as mets
 from bgfmt.analysis import choose, questions
 from bgfmt.analysis.advisor import Advisor
@@ -23,8 +27,9 @@ from bgfmt.extras.serve.work import OneAtATime
 from bgfmt.game.board import Position, Side
 from bgfmt.game.identifiers import parse, parse_position
 from bgfmt.game.state import GameState
-from bgfmt.tables import Table
+from bgfmt.tables import Table, of_kind
 from bgfmt.tables.base import Numbered
+from bgfmt.tables.hypergammon import HyperSides
 
 MATCH_LIMIT = 24_000_000  # pairs times states of the cube calculated for one question at a match score
 COLUMNS = 4  # states of the cube that a calculation for money takes for each pair
@@ -57,6 +62,7 @@ class Answers:
         self.holdings, self.settle = holdings, settle
         self.opening = False  # whether what the tables need is being compiled
         self._one = OneAtATime(calculation)
+        self._compiler: subprocess.Popen[bytes] | None = None
         self._by_size: dict[tuple[tuple[int, int], ...], Holding] = {}
         self._advisers: dict[tuple[Any, ...], Advisor] = {}
 
@@ -127,25 +133,18 @@ class Answers:
 
     def probe(self, asked: Question) -> tuple[ProbeAnswer, bool]:
         """All of it for one position, and why a section is missing; and whether it is settled."""
-        one = questions.one_or_two(asked.position)
-        if isinstance(one, Side):
-            state = _state_in(asked.position) or GameState.of(Position(one, Side()))
-            roll = asked.roll
-        else:
-            state = questions.state_of(asked.position, **asked.around)
-            roll = asked.roll or (state.dice and "{}{}".format(*state.dice)) or None
-        over = f"{one}: the game is over, one side has no chequers left"
+        one, roll = questions.one_or_two(asked.position), asked.roll
         missing: dict[str, str] = {}
         sections: dict[str, Callable[[Question], Any]] = {"race": self.race}
         if isinstance(one, Side):
-            if not one.chequers:
-                raise PositionError(over)
+            us, state = one, _state_in(asked.position) or GameState.of(Position(one, Side()))
             missing["cube"] = "the cube needs both sides"
         else:
-            one.check()
-            if not one.us.chequers:
-                raise PositionError(over)
+            us, state = one.check().us, questions.state_of(asked.position, **asked.around)
+            roll = roll or (state.dice and "{}{}".format(*state.dice)) or None
             sections = {"cube": self.cube} | sections
+        if not us.chequers:
+            raise PositionError(f"{one}: the game is over, one side has no chequers left")
         if roll:
             sections["play"] = self.play
         answers: dict[str, Any] = dict.fromkeys(("cube", "race", "play"))
@@ -181,6 +180,21 @@ class Answers:
         self._one.prepare(self._compile)
 
     def _compile(self) -> None:
+        with jit.watching(self._elsewhere):
+            for _ in self.compiled():
+                self.opening = False
+
+    def _elsewhere(self) -> None:
+        """Have another process compile, and wait for it: a compiler in this one would keep Python from answering."""
+        if self._compiler is None:
+            tables, reading = self.holdings.opened
+            words = [sys.executable, "-m", __name__, json.dumps(self.settle), json.dumps(reading), *tables]
+            self._compiler = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        assert self._compiler.stdout is not None
+        self._compiler.stdout.readline()
+
+    def compiled(self) -> Iterator[None]:
+        """Once what the tables need is compiled, and once more when what exact calculations need is."""
         from bgfmt.analysis import exact_equities
 
         for held in self.holdings:
@@ -193,10 +207,16 @@ class Answers:
                         self.answer(
                             route, Question(position=position, table=held.name, roll="61", settle=False)
                         )
-        self.opening = False
+        yield
         if self.settle != 0:
             for them in (Side(1, 1), Side(1)):  # sides alike have a kernel of their own
                 exact_equities(Position(Side(1, 1), them))
+        yield
+
+    def close(self) -> None:
+        """End the process that compiles."""
+        if self._compiler is not None:
+            self._compiler.kill()
 
     @property
     def compiling(self) -> bool:
@@ -284,6 +304,8 @@ class Answers:
         if isinstance(asked, Position) and not asked.contact:
             best = choose.two_sided_for(tables, asked)
         best = best or choose.one_sided_for(tables, *sides)
+        every = of_kind(tables, HyperSides)  # type: ignore[type-abstract]
+        best = best or next((one for one in every if one.covers(asked) is None), None)
         if best is None:
             if isinstance(asked, Side) and all(table.sides == 2 for table in tables):
                 raise PositionError(
@@ -341,3 +363,9 @@ def _state_in(text: str) -> GameState | None:
         return parse(text)
     except PositionError:
         return None
+
+
+if __name__ == "__main__":  # compiles for another process, and says when each step is done
+    _settle, _reading, *_tables = sys.argv[1:]
+    for _ in Answers(Holdings.open(_tables, **json.loads(_reading)), json.loads(_settle)).compiled():
+        print(flush=True)

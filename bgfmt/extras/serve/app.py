@@ -82,7 +82,7 @@ class Service:
 
     async def _answer(self, route: str, asked: Question, text: str) -> tuple[dict[str, Any], bool]:
         try:
-            if route in QUICK and self._near and not self.answers.opening:
+            if route in QUICK and self._near and not self.answers.compiling:
                 answer, settled = self.answers.answer(route, asked)
             else:
                 answer, settled = await self.workers.run(self.answers.answer, route, asked)
@@ -231,6 +231,7 @@ class Service:
     def close(self) -> None:
         """Let the threads end."""
         self.workers.close()
+        self.answers.close()
 
     def app(self, log: Callable[[str], None] | None = None) -> ASGIApp:
         """The application."""

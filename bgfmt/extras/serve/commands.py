@@ -107,7 +107,7 @@ def serve(
     from bgfmt.extras.serve.holdings import Holdings
 
     hosts = server.hosts_of(host, tuple(name.lower() for name in allow_host))
-    with Holdings.open(databases or _standing(), **options.reading(described)) as holdings:
+    with Holdings.open(databases or _standing(), format=described) as holdings:
         told = Settings(hosts=hosts, download=not no_download, **settings)
         server.serve(holdings, told, host=host, port=port, say=click.echo, quiet=quiet)
 

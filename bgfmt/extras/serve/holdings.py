@@ -58,21 +58,22 @@ class Holding:
 class Holdings(list[Holding]):
     """The tables served, in the order in which they were given. A context manager."""
 
-    def __init__(self, held: Iterable[Holding]) -> None:
+    def __init__(self, held: Iterable[Holding], opened: tuple[list[str], dict[str, Any]] = ([], {})) -> None:
         super().__init__(held)
         self.by_name = {one.name: one for one in self}
+        self.opened = opened  # what `open` was given
 
     @classmethod
     def open(cls, named: Iterable[str], **reading: Any) -> Holdings:
         """Open `PATH` or `NAME=PATH` each; a second table of one name gets "-2" behind it."""
-        held: list[Holding] = []
+        held, names = list[Holding](), list(named)
         try:
-            for text in named:
+            for text in names:
                 held.append(_open(text, {one.name for one in held}, reading))
         except BaseException:
             cls(held).close()
             raise
-        return cls(held)
+        return cls(held, (names, reading))
 
     @property
     def fingerprints(self) -> str:

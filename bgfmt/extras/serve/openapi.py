@@ -159,9 +159,8 @@ def _many(route: str, settings: Settings) -> Schema:
         known = {"rows": ("What the bytes are.", "counts numbers")}
         known["column"] = ("Which distribution.", "bearoff gammon")
         for name, (about, words) in known.items():
-            parameters += [
-                {**one, "description": about} for one in _more(**{name: {**TEXT, "enum": words.split()}})
-            ]
+            schema = {**TEXT, "enum": words.split()}
+            parameters.append({"name": name, "in": "query", "schema": schema, "description": about})
     one_body = shape(positions, {n: options()[n].schema for n in names})
     content = _content({JSON: shape({"results": array(entry)}), LINES: TEXT, **binary})
     return {

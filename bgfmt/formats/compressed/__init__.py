@@ -43,17 +43,18 @@ class BgfmtTwoSided(Format[TwoSided]):
             facts = json.loads(directory.facts) if directory.facts else {}
             if not isinstance(facts, dict):
                 raise ValueError("no object")
-            carried, fields = formats.carried(facts), records.stated(facts, TwoSided)
+            carried: tuple[object, ...] = formats.carried(facts)
+            fields = records.stated(facts, TwoSided)
         except (ValueError, KeyError, TypeError, RecursionError, OverflowError) as error:
             reason = " ".join(str(error).split())[:200] or type(error).__name__
             raise CorruptError(source.name, at, "facts as bgfmt writes them", reason) from None
         reader = Reader(source, offset, shape, directory)
         equities = PackedRows(reader)
-        table = TwoSided(
-            points=shape.points, chequers=shape.chequers, equities=equities, provenance=source.name,
-            carried=(*carried, AsRead((equities,), reader)), release=source.release, **fields,
+        carried = (*carried, AsRead((equities,), reader))
+        return Reading.of(
+            TwoSided, source, offset, shape.size, shape.points, shape.chequers, equities=equities, carried=carried,
+            **fields,
         )  # fmt: skip
-        return Reading(table, Extent(offset, shape.size))
 
     def info(self, reading: Reading[TwoSided]) -> dict[str, Any]:
         plain = reading.table.nbytes

@@ -22,10 +22,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgfmt.errors import CapabilityError, CorruptError
+from bgfmt.formats.base import ROLLS
 from bgfmt.storage import Source
 from bgfmt.tables import LazyRows
 
-ROLLS = 32
 U16 = NDArray[np.uint16]
 
 

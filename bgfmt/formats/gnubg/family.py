@@ -33,13 +33,12 @@ from numpy.typing import NDArray
 
 from bgfmt.errors import BgfmtError, CapabilityError, HeaderError
 from bgfmt.formats.base import (
-    Extent,
-    Format,
+    ROLLS,
+    ArrayFormat,
     Head,
     Layout,
     Option,
     Options,
-    Outlet,
     Reading,
     Region,
     Salvage,
@@ -54,7 +53,7 @@ from bgfmt.tables import Table
 
 SIZE = 40
 FOUR_GIB = 1 << 32
-HYPER_POINTS, ROLLS = 25, 32
+HYPER_POINTS = 25
 KINDS = {"OS": "one-sided", "ND": "normal-distribution", "TS": "two-sided", "H": "hypergammon"}  # of tables
 DTYPES = {"OS": "<u2", "ND": "<f4", "TS": "<u2", "H": "u1"}
 #: the most points a header is read with: gnubg takes 23, and makebearoff writes two-sided files of 24
@@ -202,14 +201,6 @@ def _headed(table: Table) -> bool:
     return record is not None and bool(record.raw)
 
 
-def header_regions(header: bytes) -> tuple[Region, ...]:
-    """The header as regions of a layout: what gnubg reads, and the filling it ignores."""
-    if not header:
-        return ()
-    read_to = {"TS": 16, "H": 8}.get(kind_of(header), 20)
-    return Region("header", 0, read_to), Region("header filling", read_to, SIZE - read_to)
-
-
 # ---- what the numbers of a file without header say of the table they belong to
 
 FEW = 40  # sides whose chance to bear off in one roll is compared
@@ -259,11 +250,11 @@ def one_roll(number: int, points: int) -> int:
 HEADER_OPTION = Option("header", bool, "write the 40 header bytes")
 
 
-class GnubgFormat(Format[T]):
-    """One of gnubg's kinds of file, by the letters its header says it with; `array` of the table is its numbers."""
+class GnubgFormat(ArrayFormat[T]):
+    """One of gnubg's kinds of file, by the letters its header says it with."""
 
     kind: ClassVar[str]
-    array: ClassVar[str]
+    dtype = "<u2"
     #: what is true of a file without header where its description leaves it out
     defaults: ClassVar[Mapping[str, Any]] = {}
     suffixes = (".bd",)
@@ -283,17 +274,11 @@ class GnubgFormat(Format[T]):
     def read(self, source: Source, offset: int = 0, **described: Any) -> Reading[T]:
         facts, raw = self.opening(source, offset, described)
         start = offset + len(raw)
-        rows = source.array(DTYPES[self.kind], facts.shape, start, f"{facts.title} table")
-        table = self.carries[0](
-            points=facts.points,
-            chequers=facts.chequers,
-            provenance=source.name,
-            carried=(GnubgHeader(raw),),
-            release=source.release,
-            **{self.array: rows},  # type: ignore[arg-type]
-        )
+        rows = source.array(self.dtype, facts.shape, start, f"{facts.title} table")
         assert facts.size is not None
-        return Reading(table, Extent(offset, len(raw) + facts.size))  # type: ignore[arg-type]
+        fields: dict[str, Any] = {"carried": (GnubgHeader(raw),), self.array: rows}
+        size = len(raw) + facts.size
+        return Reading.of(self.carries[0], source, offset, size, facts.points, facts.chequers, **fields)  # type: ignore[return-value, arg-type]
 
     def opening(self, source: Source, offset: int, described: dict[str, Any]) -> tuple[HeaderFacts, bytes]:
         """What is said of the table at `offset`, its numbers within bounds, and the header that says it."""
@@ -339,19 +324,13 @@ class GnubgFormat(Format[T]):
         Without the option `header` there is none where the table's own file has none.
         """
         record, canonical = table.record(GnubgHeader), self.facts_of(table, options).canonical
-        raw, wanted = None if record is None else record.raw, options.get("header")
-        if not (raw != b"" if wanted is None else wanted):
+        raw, choice = None if record is None else record.raw, options.get("header")
+        if not (raw != b"" if choice is None else choice):
             return b""
         return raw if raw and read_header(raw) == read_header(canonical) else canonical
 
-    def emit(self, table: T, sink: Outlet, options: Options) -> None:
-        sink.write(self.header_of(table, options))
-        self.emit_numbers(table, sink, options)
-
-    def emit_numbers(self, table: T, sink: Outlet, options: Options) -> None:
-        """The bytes behind the header."""
-        for _, block in table.blocks():
-            sink.write(block[self.array].astype(DTYPES[self.kind], copy=False))
+    def shape_of(self, table: T, options: Options) -> tuple[int, ...]:
+        return self.facts_of(table, options).shape
 
     # -- every byte -------------------------------------------------------------------------------------
 
@@ -361,24 +340,16 @@ class GnubgFormat(Format[T]):
         return replace(table, carried=rest), {"header": record is None or bool(record.raw)}
 
     def layout(self, table: T, **options: Any) -> Layout:
-        header, facts = self.header_of(table, options), self.facts_of(table, options)
-        if facts.size is None:
+        if self.facts_of(table, options).size is None:
             raise CapabilityError(f"the layout of a compressed {self.name} file depends on its numbers")
-        item_size = np.dtype(DTYPES[self.kind]).itemsize
+        return super().layout(table, **options)
 
-        def place(entry: int, column: str, item: int) -> int:
-            first = self.first_item(column)
-            return len(header) + item_size * (entry * facts.shape[-1] + first + item)
-
-        body = Region("numbers", len(header), facts.size, numbers=True)
-        return Layout(header, (*header_regions(header), body), place)
-
-    def first_item(self, column: str) -> int:
-        """Where in a record the numbers of one of the table's arrays begin."""
-        return 0
-
-    def arrays_in(self, room: NDArray[np.uint8], table: T, options: Options) -> dict[str, NDArray[Any]]:
-        return {self.array: room.view(DTYPES[self.kind]).reshape(self.facts_of(table, options).shape)}
+    def header_regions(self, header: bytes) -> tuple[Region, ...]:
+        """What gnubg reads, and the filling it ignores."""
+        if not header:
+            return ()
+        read_to = {"TS": 16, "H": 8}.get(self.kind, 20)
+        return Region("header", 0, read_to), Region("header filling", read_to, SIZE - read_to)
 
     # -- damaged files ----------------------------------------------------------------------------------
 

@@ -23,7 +23,7 @@ RECORD = 28
 
 class GnubgHypergammon(GnubgFormat[Hypergammon]):
     kind = "H"
-    array = "records"
+    array, dtype = "records", "u1"
     name = "gnubg-hyper"
     title = "GNU Backgammon hypergammon"
     carries = (Hypergammon,)

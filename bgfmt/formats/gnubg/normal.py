@@ -21,7 +21,7 @@ FIRST_ROWS = bytes(16) + b"\x00\x00\x80\x3f" + bytes(12)
 
 class GnubgNormal(GnubgFormat[NormalOneSided]):
     kind = "ND"
-    array = "moments"
+    array, dtype = "moments", "<f4"
     name = "gnubg-nd"
     title = "GNU Backgammon one-sided, normal distributions"
     carries = (NormalOneSided,)

@@ -21,15 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgfmt.errors import CorruptError
-from bgfmt.formats.base import Extent, Layout, Option, Options, Outlet, Reading, Region, Salvage
-from bgfmt.formats.gnubg.compressed import (
-    ROLLS,
-    CompressedRows,
-    decode_damaged,
-    index_ends,
-    index_of,
-    spans_of,
-)
+from bgfmt.formats.base import ROLLS, Layout, Option, Options, Outlet, Reading, Region, RollsFormat, Salvage
+from bgfmt.formats.gnubg.compressed import CompressedRows, decode_damaged, index_ends, index_of, spans_of
 from bgfmt.formats.gnubg.family import (
     FEW,
     HEADER_OPTION,
@@ -39,7 +32,6 @@ from bgfmt.formats.gnubg.family import (
     GnubgRows,
     HeaderFacts,
     fits_distributions,
-    header_regions,
 )
 from bgfmt.formats.records import AsRead, as_read
 from bgfmt.game import board
@@ -47,7 +39,7 @@ from bgfmt.storage import Source
 from bgfmt.tables import LazyRows, OneSided, Rows, Table
 
 
-class GnubgOneSided(GnubgFormat[OneSided]):
+class GnubgOneSided(RollsFormat, GnubgFormat[OneSided]):
     kind = "OS"
     array = "bearoff"
     name = "gnubg-os"
@@ -70,7 +62,7 @@ class GnubgOneSided(GnubgFormat[OneSided]):
     # -- reading ----------------------------------------------------------------------------------------
 
     def guess(self, source: Source) -> list[dict[str, Any]]:
-        found = []
+        guesses = []
         for points in range(1, 19):
             n = board.count(points, 15)
             for gammon in (True, False):
@@ -78,10 +70,10 @@ class GnubgOneSided(GnubgFormat[OneSided]):
                 if source.size == n * (128 if gammon else 64):
                     rows = source.array("<u2", (n, 1 + gammon, ROLLS), 0)
                     if fits_distributions(rows, points):
-                        found.append({**described, "compressed": False})
+                        guesses.append({**described, "compressed": False})
                 if source.size > n * (8 if gammon else 6) and self._index_fits(source, points, n, gammon):
-                    found.append({**described, "compressed": True})
-        return found
+                    guesses.append({**described, "compressed": True})
+        return guesses
 
     @staticmethod
     def _index_fits(source: Source, points: int, n: int, gammon: bool) -> bool:
@@ -112,16 +104,10 @@ class GnubgOneSided(GnubgFormat[OneSided]):
             rows = source.array("<u2", facts.shape, start, f"{facts.title} table")
             arrays, size = [_half(rows, part) for part in range(1 + gammon)], facts.size or 0
             carried = (GnubgRows(False),)
-        table = OneSided(
-            points=facts.points,
-            chequers=facts.chequers,
-            bearoff=arrays[0],
-            gammon=arrays[1] if gammon else None,
-            provenance=source.name,
-            carried=(GnubgHeader(raw), *carried),
-            release=source.release,
-        )
-        return Reading(table, Extent(offset, len(raw) + size))
+        fields: dict[str, Any] = dict(zip(("bearoff", "gammon"), arrays, strict=False))
+        fields["carried"] = (GnubgHeader(raw), *carried)
+        size += len(raw)
+        return Reading.of(OneSided, source, offset, size, facts.points, facts.chequers, **fields)
 
     def info(self, reading: Reading[OneSided]) -> dict[str, Any]:
         return {"compressed": _compressed(reading.table, {})} | super().info(reading)
@@ -139,32 +125,20 @@ class GnubgOneSided(GnubgFormat[OneSided]):
 
     # -- writing ----------------------------------------------------------------------------------------
 
-    def refusal(self, table: OneSided, options: Options) -> str | None:
-        if table.exact:
-            return "gnubg-os holds 16-bit integers, not exact float64 chances; npz holds those"
-        if table.bearoff.shape[1] != ROLLS:
-            return f"gnubg-os holds 32 rolls a position, not {table.bearoff.shape[1]}; npz holds these"
-        if options.get("gammon") and table.gammon is None:
-            return "the table has no gammon distributions; solve it anew to get them"
-        return super().refusal(table, options)
-
     def losses(self, table: OneSided, options: Options) -> list[str]:
-        if table.gammon is None:
-            return []
-        if options.get("gammon") is False:
-            return ["the gammon distributions are dropped"]
-        if table.gammon_policy == "race":
+        if self.gammon(table, options) and table.gammon_policy == "race":
             return [
                 "the gammon part follows the race's plays, not the plays that save the gammon, "
                 "and a gnubg file cannot say so"
             ]
-        return []
+        return super().losses(table, options)
 
     def home_of(self, table: OneSided) -> bool:
         return not table.exact and table.gammon_policy != "race"
 
-    def emit_numbers(self, table: OneSided, sink: Outlet, options: Options) -> None:
-        gammon = _gammon(table, options)
+    def emit(self, table: OneSided, sink: Outlet, options: Options) -> None:
+        sink.write(self.header_of(table, options))
+        gammon = self.gammon(table, options)
         if not _compressed(table, options):
             for _, block in table.blocks():
                 sink.write(_joined(block, gammon))
@@ -185,7 +159,7 @@ class GnubgOneSided(GnubgFormat[OneSided]):
     # -- every byte -------------------------------------------------------------------------------------
 
     def facts_of(self, table: OneSided, options: Options) -> HeaderFacts:
-        gammon, compressed = _gammon(table, options), _compressed(table, options)
+        gammon, compressed = self.gammon(table, options), _compressed(table, options)
         return HeaderFacts("OS", table.points, table.chequers, gammon, compressed)
 
     def first_item(self, column: str) -> int:
@@ -202,7 +176,7 @@ class GnubgOneSided(GnubgFormat[OneSided]):
             return head + packed.place(entry, column == "gammon", item)
 
         body = Region("index", head, index), Region("values", head + index, packed.size - index)
-        return Layout(header, (*header_regions(header), *body), place)
+        return Layout(header, (*self.header_regions(header), *body), place)
 
     def arrays_in(
         self, room: NDArray[np.uint8], table: OneSided, options: Options
@@ -254,16 +228,11 @@ def _old(start: bytes, n: int) -> bool:
     return n > 1 and len(start) == 12 and second[0] != 1 and second[1] == 1
 
 
-def _gammon(table: OneSided, options: Options) -> bool:
-    wanted = options.get("gammon")
-    return table.gammon is not None if wanted is None else bool(wanted)
-
-
 def _compressed(table: Table, options: Options) -> bool:
     """Whether to write the compressed layout: as asked, as the table's own file has it, else yes."""
-    wanted, rows = options.get("compressed"), table.record(GnubgRows)
-    if wanted is not None:
-        return bool(wanted)
+    choice, rows = options.get("compressed"), table.record(GnubgRows)
+    if choice is not None:
+        return bool(choice)
     return rows is None or rows.compressed
 
 

@@ -43,19 +43,15 @@ class GnubgTwoSided(GnubgFormat[TwoSided]):
     def host_facts(self, reading: Reading[TwoSided]) -> dict[str, Any]:
         table, facts = reading.table, super().host_facts(reading)
         if not table.cubeful:
-            facts["notes"] += [
-                "bearoffdump prints 2e - 1 for cubeless files, and gnubg finds no cubeful equities"
-            ]
+            note = "bearoffdump prints 2e - 1 for cubeless files, and gnubg finds no cubeful equities"
+            facts["notes"].append(note)
         if table.points > MAX_PLAIN_POINTS:
-            facts["notes"] += [f"{table.points} points are more than a pure race"]
+            facts["notes"].append(f"{table.points} points are more than a pure race")
         if table.points > 23:
-            facts |= {
-                "notes": [*facts["notes"], "gnubg's own reader refuses 24 points"],
-                "gnubg_reads": False,
-            }
-        return facts | {
-            "gnubg_name": "gnubg_ts0.bd" if (table.points, table.chequers) == (6, 6) else "gnubg_ts.bd"
-        }
+            facts["notes"].append("gnubg's own reader refuses 24 points")
+            facts["gnubg_reads"] = False
+        name = "gnubg_ts0.bd" if (table.points, table.chequers) == (6, 6) else "gnubg_ts.bd"
+        return facts | {"gnubg_name": name}
 
     # -- writing ----------------------------------------------------------------------------------------
 
@@ -74,12 +70,12 @@ class GnubgTwoSided(GnubgFormat[TwoSided]):
         return not table.exact
 
     def facts_of(self, table: TwoSided, options: Options) -> HeaderFacts:
-        cubeful = options.get("cubeful")
-        return HeaderFacts(
-            "TS", table.points, table.chequers, cubeful=table.cubeful if cubeful is None else bool(cubeful)
-        )
+        choice = options.get("cubeful")
+        cubeful = table.cubeful if choice is None else bool(choice)
+        return HeaderFacts("TS", table.points, table.chequers, cubeful=cubeful)
 
-    def emit_numbers(self, table: TwoSided, sink: Outlet, options: Options) -> None:
+    def emit(self, table: TwoSided, sink: Outlet, options: Options) -> None:
+        sink.write(self.header_of(table, options))
         columns = self.facts_of(table, options).shape[-1]
         for _, block in table.blocks():
             sink.write(block["equities"][..., :columns].astype("<u2", copy=False))

@@ -15,7 +15,21 @@ import numpy as np
 
 from bgfmt.errors import CapabilityError, CorruptError, FormatError
 from bgfmt.formats import records
-from bgfmt.formats.base import Extent, Fault, Format, Head, Layout, Option, Options, Outlet, Reading, Region
+from bgfmt.formats.base import (
+    GAMMONS_DROPPED,
+    NO_GAMMONS,
+    ROLLS,
+    Extent,
+    Fault,
+    Format,
+    Head,
+    Layout,
+    Option,
+    Options,
+    Outlet,
+    Reading,
+    Region,
+)
 from bgfmt.formats.j import audit, layout
 from bgfmt.formats.j import noun as jn
 from bgfmt.formats.j import order as jo
@@ -120,15 +134,15 @@ class JFile(Format[Kind]):
         if options.get("kind") not in (None, table.kind):
             return f"a {table.kind} table cannot be written as {options['kind']}; convert it first"
         if options.get("gammon") and "gammon" not in table.arrays():
-            return "the table has no gammon distributions; solve it anew to get them"
+            return NO_GAMMONS
         rows = table.arrays().get("bearoff")
-        if rows is not None and not table.exact and rows.shape[1] != layout.ROLLS:
+        if rows is not None and not table.exact and rows.shape[1] != ROLLS:
             return f"jfile holds 32 rolls a position, not {rows.shape[1]}; npz holds these"
         _layout(options, table.record(JLayout))
         return None
 
     def losses(self, table: Kind, options: Options) -> list[str]:
-        return ["the gammon distributions are dropped"] if _dropped(table, options) else []
+        return [GAMMONS_DROPPED] if _dropped(table, options) else []
 
     def home_of(self, table: Kind) -> bool:
         return table.kind != OneSided.kind

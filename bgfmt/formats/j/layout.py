@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from bgfmt import formats
 from bgfmt.errors import CorruptError
 from bgfmt.formats import records
+from bgfmt.formats.base import ROLLS
 from bgfmt.formats.j import noun as jn
 from bgfmt.formats.j import order as jo
 from bgfmt.formats.j.container import VERSIONS, Container
@@ -30,7 +31,6 @@ from bgfmt.formats.records import Fact, Record
 from bgfmt.tables import Components, LazyRows, MeanRolls, OneSided, Rows, Table
 
 TITLE = "bgfmt one-sided"
-ROLLS = 32
 SCATTERED = 256  # rows gathered together, so that they stay in the processor's cache
 LET_GO = 32  # times that this is done before the pages of a mapped file are let go
 SAMPLED, MOSTLY = 100, 0.9

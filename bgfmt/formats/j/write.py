@@ -1,23 +1,20 @@
-"""Writing J component files exactly as J's own library does: create, append, replace, upgrade.
+"""Writing J component files exactly as J's own library does: create and append.
 
 A block takes the smallest power of two not below its bytes. New blocks come from the first free block that is
 large enough, or from the end of the file, where they are filled with blanks; a reused block keeps what stood
 behind its new bytes. Given equal nouns and calls, every byte equals the library's (version 1.0.8).
-
-The library's own faults are refused, not repeated: a file whose header misstates its length, a directory of no
-whole number of entries, an upgrade that gives back bytes still in use.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Protocol
+from typing import Protocol, Self
 
 import numpy as np
 
 from bgfmt.errors import CapabilityError
 from bgfmt.formats.j import noun as jn
-from bgfmt.formats.j.container import HEAD, V64B, Container, Version, directory_bytes
+from bgfmt.formats.j.container import V64B, Version, directory_bytes
 from bgfmt.formats.j.noun import E3, Form, Noun
 
 BLANKS = b" " * (1 << 20)
@@ -42,8 +39,8 @@ def block_size(size: int, least: int = 1) -> int:
 class FreeList:
     """The free blocks in memory, in the library's order."""
 
-    def __init__(self, rows: Iterable[Row] = ()) -> None:
-        self.rows = list(rows)
+    def __init__(self) -> None:
+        self.rows: list[Row] = []
 
     def take(self, size: int) -> int | None:
         """Position of the front of the first block of at least `size` bytes; None when there is none."""
@@ -69,7 +66,7 @@ class FreeList:
 
 
 class Writer:
-    """A component file that is made or changed.
+    """A component file that is made.
 
     Parameters
     ----------
@@ -92,7 +89,7 @@ class Writer:
     # -- the library's verbs ----------------------------------------------------------------------------
 
     @classmethod
-    def create(cls, store: Store | None, version: Version = V64B, form: Form = E3, room: int = 0) -> Writer:
+    def create(cls, store: Store | None, version: Version = V64B, form: Form = E3, room: int = 0) -> Self:
         """`room jcreate`: a file without components, its directory sized for `room` of them."""
         writer = cls(store, version, form)
         size = block_size(max(DIRECTORY, 8 * room))
@@ -105,28 +102,8 @@ class Writer:
         writer._flush()  # what is written behind must not overtake what is later written over it
         return writer
 
-    @classmethod
-    def over(cls, store: Store, file: Container, version: Version = V64B, form: Form = E3) -> Writer:
-        """Go on with an existing file, upgraded first when it is of another version, as a 64-bit J would."""
-        head = file.header
-        if head.length != len(file.view):
-            raise CapabilityError(
-                f"{file.name}: the header says {head.length:,} bytes, the file has {len(file.view):,}; "
-                "changing it would damage it"
-            )
-        if head.directory[1] % (2 * head.version.word):
-            raise CapabilityError(f"{file.name}: the directory's size is no whole number of entries")
-        writer = cls(store, head.version, form)
-        writer.entries = [(int(p), int(s)) for p, s in file.entries]
-        writer.free = FreeList(file.free_rows)
-        writer.calls, writer.length = head.calls or 0, head.length
-        writer.directory, writer.list_at = head.directory, head.free
-        if head.version is not version:
-            writer._upgrade(version, file.name)
-        return writer
-
-    def append(self, nouns: Sequence[Noun]) -> list[int]:
-        """`nouns jappend`: new components at the end; their numbers."""
+    def append(self, nouns: Sequence[Noun]) -> None:
+        """`nouns jappend`: new components at the end."""
         first = len(self.entries)
         self.entries += [self._write(noun) for noun in nouns]
         entry = 2 * self.version.word
@@ -136,22 +113,9 @@ class Writer:
             self._put(self.list_at[0], self._rows())
         else:
             self.free.give([self.directory, self.list_at])
-            self._new_directory(b"")
-        self._finish()
-        return list(range(first, len(self.entries)))
-
-    def replace(self, numbers: Sequence[int], nouns: Sequence[Noun]) -> None:
-        """`nouns jreplace numbers`; nouns are repeated or cut to as many as there are numbers."""
-        if len(set(numbers)) < len(numbers):
-            raise CapabilityError("a component number given twice would lose the blocks of its first value")
-        if not all(0 <= k < len(self.entries) for k in numbers):
-            raise CapabilityError(f"component numbers lie in 0..{len(self.entries) - 1}")
-        self.free.give([*(self.entries[k] for k in numbers), self.list_at])
-        for i, k in enumerate(numbers):
-            self.entries[k] = self._write(nouns[i % len(nouns)])
-            row = directory_bytes(self.version, [self.entries[k]])
-            self._put(self.directory[0] + 2 * self.version.word * k, row)
-        self._new_list()
+            data = directory_bytes(self.version, self.entries)
+            self.directory = self._place(data, block_size(len(data)))
+            self._new_list()
         self._finish()
 
     # -- inner procedures -------------------------------------------------------------------------------
@@ -205,13 +169,6 @@ class Writer:
         """The noun of the free list."""
         return jn.encode(jn.integers(np.array(self.free.rows, np.int64).reshape(-1, 2)), self.form)
 
-    def _new_directory(self, fill: bytes) -> None:
-        """The whole directory into a block of its own, then the free list."""
-        data = directory_bytes(self.version, self.entries)
-        data += fill[len(data) :]
-        self.directory = self._place(data, block_size(len(data)))
-        self._new_list()
-
     def _new_list(self) -> None:
         """The free list into a block that comes from the list itself, and is no longer in it."""
         size = block_size(len(self._rows()), FREE)
@@ -221,29 +178,17 @@ class Writer:
         self._put(position, data)
         self._blank(position + len(data), position + size * new)
 
-    def _finish(self, fill: int = 0) -> None:
-        """Count the call and write the header; what stands behind it stays, unless `fill` zero bytes cover it."""
-        self.calls += 1
+    def _header(self) -> bytes:
+        """The header noun once something was appended."""
         values = (len(self.entries), self.length, self.directory, self.list_at, self.calls)
         items = [jn.integers(self.version.number), jn.boolean(False), *map(jn.integers, values)]
-        header = jn.encode(jn.boxes(items), self.form)
-        self._put(0, header + bytes(max(0, fill - len(header))))
-        self._flush()
+        return jn.encode(jn.boxes(items), self.form)
 
-    def _upgrade(self, version: Version, name: str) -> None:
-        """To another version, as the library does it, unless that would give back bytes in use."""
-        if not self.entries:
-            raise CapabilityError(
-                f"{name}: J's library cannot upgrade a {self.version.name} file without components"
-            )
-        self.version = version
-        self.free.give([(max(HEAD, self.directory[0]), max(HEAD, self.directory[1])), self.list_at])
-        for position, size in self.entries:
-            for start, length in self.free.rows:
-                if position < start + length and start < position + size:
-                    raise CapabilityError(f"{name}: its upgrade would destroy the block at byte {position}")
-        self._new_directory(bytes(HEAD))
-        self._finish(HEAD)
+    def _finish(self) -> None:
+        """Count the call and write the header; what stands behind it stays."""
+        self.calls += 1
+        self._put(0, self._header())
+        self._flush()
 
 
 def groups(sizes: Iterable[int]) -> Iterator[int]:

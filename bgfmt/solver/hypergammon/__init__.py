@@ -25,8 +25,7 @@ from numpy.typing import NDArray
 
 from bgfmt.errors import OutputExistsError, SolverError
 from bgfmt.game import board
-from bgfmt.solver.machine import check_memory, thread_count
-from bgfmt.solver.plan import START_SECONDS, Plan
+from bgfmt.solver.machine import START_SECONDS, Plan, check_memory, thread_count
 from bgfmt.solver.recipe import Recipe
 from bgfmt.solver.registry import Solver
 from bgfmt.storage import check_output
@@ -164,34 +163,17 @@ class HypergammonSolver(Solver):
                 raise OutputExistsError(message, replaceable=False)
         how: dict[str, Any] = {"threshold": self.threshold, "restart": begin, "threads": threads}
         written = time.monotonic()
-        for last in sweeps(self.chequers, recipe=recipe, **how):
-            if self.sweeping is not None:
-                self.sweeping(last.sweeps, last.change)
-            if (
-                state is not None
-                and time.monotonic() - written > KEEP_EVERY
-                and last.whole
-                and not last.converged
-            ):
+        for last in sweeps(self.chequers, recipe=recipe, sweeping=self.sweeping, **how):
+            late = time.monotonic() - written > KEEP_EVERY
+            if state is not None and late and last.whole and not last.converged:
                 states.write(last, state, begun)
                 written = time.monotonic()
         return last.table
 
 
-def hypergammon(
-    chequers: int,
-    *,
-    recipe: Literal["gnubg", "exact"] = "gnubg",
-    sweeping: Sweeping | None = None,
-    **how: Any,
-) -> Iteration:
-    """Solve hypergammon of 1, 2 or 3 chequers a side; arguments and errors as of `sweeps`.
-
-    sweeping : called after each sweep with its number and the greatest change.
-    """
-    for last in sweeps(chequers, recipe=recipe, **how):
-        if sweeping is not None:
-            sweeping(last.sweeps, last.change)
+def hypergammon(chequers: int, **how: Any) -> Iteration:
+    """Solve hypergammon of 1, 2 or 3 chequers a side; arguments and errors as of `sweeps`."""
+    *_, last = sweeps(chequers, **how)
     return last
 
 
@@ -202,26 +184,22 @@ def sweeps(
     threshold: float | None = None,
     restart: Hypergammon | Iteration | None = None,
     most_sweeps: int = MOST_SWEEPS,
+    sweeping: Sweeping | None = None,
     threads: int | None = None,
 ) -> Iterator[Iteration]:
     """The states of a solve after every sweep; the next one changes the values of the last.
 
     Parameters
     ----------
-    recipe
-        ``gnubg`` makes the numbers of gnubg's makehyper; ``exact`` float64 and the rules of backgammon throughout.
-    threshold
-        Sweeps go on while a number changes by more (default 1e-5 under ``gnubg``, as makehyper's, 1e-12 under
+    recipe : ``gnubg`` makes the numbers of makehyper; ``exact`` float64 and the rules of backgammon throughout.
+    threshold : sweeps go on while a number changes by more (default 1e-5 under ``gnubg``, as makehyper's, 1e-12 under
         ``exact``). 0 may never be reached.
-    restart
-        Numbers to begin with: a table, as makehyper's `-r`, or an `Iteration`, which goes on as if never left.
-    most_sweeps
-        Sweeps after which to stop in any case, 1 at least; the result says whether it has converged.
+    restart : numbers to begin with: a table, as makehyper's `-r`, or an `Iteration`, which goes on as if never left.
+    most_sweeps : sweeps after which to stop in any case, 1 at least; the result says whether it has converged.
+    sweeping : called after each sweep with its number and the greatest change.
 
-    Raises
-    ------
-    SolverError
-        No such number of chequers, recipe or threshold; a restart from another kind of numbers; too little memory.
+    SolverError for another number of chequers, recipe or threshold, a restart from numbers of another kind, and too
+    little memory.
     """
     limit = check_solve(chequers, recipe, threshold)
     if restart is not None and restart.chequers != chequers:
@@ -239,6 +217,8 @@ def sweeps(
         if _guesses(chequers, recipe) and change > limit:
             solve.guess(done)
         converged = not change > limit
+        if sweeping is not None:
+            sweeping(done, float(change))
         yield Iteration(chequers, recipe, solve.values, done, float(change), converged)
         if converged:
             return

@@ -65,13 +65,7 @@ def write(iteration: Iteration, path: PathLike, begun: str) -> None:
 
 
 def read(path: PathLike, chequers: int, recipe: str, begun: str) -> Iteration:
-    """Read a state of this very solve.
-
-    Raises
-    ------
-    SolverError
-        The file is no state, is damaged, or is the state of another solve.
-    """
+    """Read a state of this very solve; SolverError for no state, a damaged one, or that of another solve."""
     name, n = os.fspath(path), board.count(PLACES, chequers)
     if not is_state(path):
         raise SolverError(f"{name}: not the state of a hypergammon solve")

@@ -58,13 +58,8 @@ def answer(state: SweepState, us: int, them: int) -> None:
     """Bring `replies` up to record [us, them]."""
     record, reply = state.values[us, them], state.replies[them, us]
     one = record.dtype.type(1)
-    reply[0], reply[1], reply[2], reply[3], reply[4] = (
-        one - record[0],
-        record[3],
-        record[4],
-        record[1],
-        record[2],
-    )
+    reply[0], reply[1], reply[2] = one - record[0], record[3], record[4]
+    reply[3], reply[4] = record[1], record[2]
     reply[5], reply[6] = -record[5], -record[9]
     reply[7] = -after_cube(one, record[7], record[9])
     reply[8] = -after_cube(one, record[8], record[9])

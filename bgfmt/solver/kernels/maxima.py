@@ -49,13 +49,8 @@ def best_rolls(
         _copy(best, rows[results[i], low:high])
         i += 1
         while i + 4 <= last:
-            _max4(
-                best,
-                rows[results[i], low:high],
-                rows[results[i + 1], low:high],
-                rows[results[i + 2], low:high],
-                rows[results[i + 3], low:high],
-            )
+            a, b, c, d = results[i], results[i + 1], results[i + 2], results[i + 3]
+            _max4(best, rows[a, low:high], rows[b, low:high], rows[c, low:high], rows[d, low:high])
             i += 4
         while i < last:
             _max1(best, rows[results[i], low:high])

@@ -262,9 +262,7 @@ def distributions(
                 for r in range(21):
                     choices[x, r] = best[r]
             if part < rows.shape[1] - 1:
-                rows[x, 1, 0] = (
-                    65535  # a chequer is off already; a later pass fills the rows of those with none off
-                )
+                rows[x, 1, 0] = 65535  # a chequer is off; a later pass fills the rows of those with none off
             weighted_sums(rows, part, best, sums, rolls)
             rank = settle(rows, x, part, sums, by_sums, rolls)
             if divisor:

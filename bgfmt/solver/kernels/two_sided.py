@@ -1,7 +1,8 @@
-"""Compiled: squares of a two-sided table (see `bgfmt.solver.two_sided` for the method).
+"""Compiled: squares of a two-sided table (`bgfmt.solver.two_sided`), and tiles of one (`bgfmt.solver.tiles`).
 
 Positions are numbers in pip order throughout. "Turned" values are what a record is worth to the player who moved
-into it: negated, with the opponent's best cube action taken.
+into it: negated, with the opponent's best cube action taken. Lanes of a tile are the numbers of `block` sides t side
+by side, as they lie in their records: lane x * columns + k is column k of the block's t number x.
 """
 
 from __future__ import annotations
@@ -11,8 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bgfmt.game import kernels_vectors as vectors
-from bgfmt.game.kernels_vectors import RollResults
+from bgfmt.game.kernels_vectors import RollResults, turned
 from bgfmt.jit import njit
+
+RUN = 128  # places turned together: their lanes stay in the processor's cache
 
 
 class Lines(NamedTuple):
@@ -79,22 +82,47 @@ def settle(made: Any, us: Any, ts: Any, starts: Any, numbers: Any, out: Any) -> 
             place += width
 
 
-@njit()
-def refill(stored: Any, first: int, place: int, starts: Any, lines: Lines, target: Any) -> None:
-    """Turned values of stored records again, as `squares` has put them into `lines`.
+# ---- tiles
 
-    stored (m, places * columns) uint16, of sides from place `first` on against places from `place` on.
+
+@njit()
+def lay(stored: Any, columns: int, near: Any, side: int, at: int, run: Any, records: Any) -> None:
+    """near[t // block, at + j, t % block] = turned record (t, j) of sides t against places j.
+
+    stored (m, places * columns) uint16, of sides from number `side` on. near (blocks, places of the window, block):
+    a record each, as a whole number of its size. run (RUN * columns,) int16 is working space, records the same as
+    whole numbers.
     """
-    records = lines.records
-    columns = lines.numbers.shape[1] // records.shape[1]
-    run = np.empty(stored.shape[1], np.int16)
-    whole = run.view(records.dtype)
-    block = np.searchsorted(starts, first, side="right") - 1
-    for x in range(stored.shape[0]):
-        while first + x >= starts[block + 1]:
-            block += 1
-        vectors.turned(stored[x], columns, run)
-        line = target[0] + block * target[1] + place
-        lane = first + x - starts[block]
-        for j in range(whole.size):
-            records[line + j, lane] = whole[j]
+    block = near.shape[2]
+    places = stored.shape[1] // columns
+    for low in range(0, places, RUN):
+        size = min(RUN, places - low)
+        for x in range(stored.shape[0]):
+            turned(stored[x, low * columns : (low + size) * columns], columns, run)
+            t = side + x
+            b, lane = t // block, t % block
+            for j in range(size):
+                near[b, at + low + j, lane] = records[j]
+
+
+@njit()
+def best(
+    first: int, last: int, near: Any, window: int, ends: Any, results: Any, weights: Any, columns: int, out: Any,
+    row: int, place: int, low: int, high: int,
+) -> None:  # fmt: skip
+    """Records (u, t) of u in first..last-1 and the lanes' t: the maxima over u's results, roll by roll.
+
+    near (places of the window, lanes) int16, of places from `window` on. out[row + u - first, (place + x) * columns
+    + k], uint16, takes column k of t number x, for low <= x < high.
+    """
+    lanes = near.shape[1]
+    at = np.arange(near.shape[0]).astype(np.int32)
+    stored = np.empty(lanes, np.uint16)
+    turned = np.empty(lanes, np.int16)
+    rolls = RollResults(ends, results, weights)
+    for u in range(first, last):
+        vectors.record(stored, turned, near, at, window, rolls, u, columns)
+        made = out[row + u - first]
+        begin = place * columns
+        for i in range(low * columns, high * columns):
+            made[begin + i] = stored[i]

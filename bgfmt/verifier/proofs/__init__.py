@@ -12,12 +12,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bgfmt.errors import VerificationError
+from bgfmt.game.board import Side
 from bgfmt.tables import Table
 from bgfmt.tables.registry import Registry
 from bgfmt.verifier.findings import Cause, Finding, Likely, Outcome, Rule
+from bgfmt.verifier.recurrence.plays import Array
 
 if TYPE_CHECKING:
     from bgfmt.files.database import Database
@@ -52,6 +53,12 @@ def nowhere(entry: int, column: str = "", item: int = 0) -> int | None:
     return None
 
 
+def sides_of(table: Table, number: int) -> tuple[Side, ...]:
+    """The sides of an entry, the one on roll first."""
+    numbers = (number,) if table.sides == 1 else divmod(number, table.positions)
+    return tuple(Side.from_number(k, table.points) for k in numbers)
+
+
 @dataclass(frozen=True)
 class Request:
     """How a table is to be proved.
@@ -69,11 +76,22 @@ class Request:
     spread: Spread | None = None
     tolerance: float | None = None
 
+    def entry(
+        self, table: Table, number: int, stored: Array, right: Array | None, field: str = "",
+        at: tuple[str, int] | None = None, sides: tuple[Side, ...] | None = None,
+    ) -> Finding:  # fmt: skip
+        """The finding that an entry holds other numbers than follow; at : its array and item, where a file has it."""
+        return Finding(
+            Rule.ENTRY, entry=number, offset=None if at is None else self.locate(number, *at),
+            expected=None if right is None else right.tolist(), found=stored.tolist(), field=field,
+            sides=sides_of(table, number) if sides is None else sides,
+        )  # fmt: skip
+
     def rng(self) -> np.random.Generator:
         """The generator of this sample; any whole number is a seed."""
         return np.random.default_rng(self.seed % SEEDS)
 
-    def some(self, count: int) -> NDArray[np.int64] | None:
+    def some(self, count: int) -> Array | None:
         """The sampled numbers below `count`, sorted; None where every number is looked at."""
         if self.sample is None:
             return None
@@ -143,11 +161,13 @@ def size_behind(db: Database) -> Likely | None:
     return Likely(Cause.OTHER_SIZE, f"its size fits {' or '.join(fits)}") if fits else None
 
 
-def shifts() -> Iterator[int]:
-    """Bytes by which numbers may lie shifted, the nearest first."""
-    for size in range(1, 65):
-        yield size
-        yield -size
+def turned_or_shifted(fits: Callable[[int, str], bool]) -> Likely | None:
+    """The likely cause where numbers fit in the other byte order, or shifted; fits : (bytes shifted, order)."""
+    if fits(0, ">"):
+        return Likely(Cause.BYTE_ORDER)
+    nearest = (shift for size in range(1, 65) for shift in (size, -size))
+    shift = next((shift for shift in nearest if fits(shift, "<")), None)
+    return None if shift is None else Likely(Cause.SHIFTED, f"{shift:+d}")
 
 
 def proof_of(table: Table) -> Proof[Any]:

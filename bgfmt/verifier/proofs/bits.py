@@ -6,22 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from bgfmt.game.board import Side
 from bgfmt.tables import Table
 from bgfmt.verifier.findings import KEPT, Cause, Finding, Likely, Outcome
 from bgfmt.verifier.proofs import Request
 from bgfmt.verifier.recurrence import floats
-
-Array = NDArray[Any]
-
-
-def sides_of(table: Table, number: int) -> tuple[Side, ...]:
-    """The sides of an entry, the one on roll first."""
-    if table.sides == 1:
-        return (Side.from_number(number, table.points),)
-    return tuple(Side.from_number(n, table.points) for n in divmod(number, table.positions))
+from bgfmt.verifier.recurrence.plays import Array, pips
 
 
 def apart(stored: Array, right: Array) -> float:
@@ -50,29 +40,23 @@ def prove_pairs(
     recipe: str,
     last_bits: float,
     finding: Callable[[int, Array, Array], Finding],
-    order: Callable[[Array], Array] | None = None,
 ) -> Outcome:
     """Hold every entry of a two-sided table of floats against its own smaller ones.
 
-    finding : of an entry's number, stored and right numbers. order : by what the first findings are chosen; by
-    default they are the first that are met.
+    finding : of an entry's number, stored and right numbers; wanted of the first that are wrong, in order of pips.
     """
     numbers = request.some(table.entries)
-    failing, largest = 0, 0.0
-    kept: list[tuple[int, int, Finding]] = []
+    depth, failing, largest = pips(table.points, table.chequers), 0, 0.0
+    kept: list[tuple[int, int, Array, Array]] = []
     for some, stored, right in floats.differing(
         floats.rule_of(table), numbers, threads=request.threads, progress=request.progress
     ):
         failing += len(some)
         largest = max(largest, apart(stored, right))
-        keys = np.zeros(len(some), np.int64) if order is None else order(some)
-        room = KEPT - len(kept) if order is None else len(some)
-        kept += [
-            (int(keys[k]), int(some[k]), finding(int(some[k]), stored[k], right[k]))
-            for k in range(min(room, len(some)))
-        ]
-        if order is not None:
-            kept = sorted(kept, key=lambda entry: entry[:2])[:KEPT]
-    kept.sort(key=lambda entry: entry[:2])
+        keys = depth[some // table.positions] + depth[some % table.positions]
+        first = np.lexsort((some, keys))[:KEPT]
+        kept += [(int(keys[k]), int(some[k]), stored[k], right[k]) for k in first]
+        kept = sorted(kept, key=lambda entry: entry[:2])[:KEPT]
     checked = table.entries if numbers is None else len(numbers)
-    return outcome(table, checked, recipe, failing, largest, [entry[2] for entry in kept], last_bits)
+    findings = [finding(*entry[1:]) for entry in kept]
+    return outcome(table, checked, recipe, failing, largest, findings, last_bits)

@@ -8,10 +8,8 @@ case.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bgfmt.tables import ExactHypergammon
 from bgfmt.verifier.findings import Cause, Finding, Likely, Outcome
@@ -19,8 +17,8 @@ from bgfmt.verifier.proofs import KnownRecipe, Progress, Proof, Request
 from bgfmt.verifier.proofs.hypergammon import FEW, FIELDS, GLANCED, SETTLED, Check, regenerated
 from bgfmt.verifier.proofs.hypergammon_states import many
 from bgfmt.verifier.recurrence import hypergammon as recurrence
+from bgfmt.verifier.recurrence.plays import Array
 
-Array = NDArray[Any]
 ROUNDING = 1e-14  # what one step in float64 adds
 FEW_EXACT = 50  # one wrong record in this number, beyond which it is another table rather than damage
 RUN_AGAIN_MOST = 2  # chequers with which the iteration is run again
@@ -81,9 +79,6 @@ class ExactCheck(Check):
             return replace(outcome, systematic=True, likely=Likely(Cause.THRESHOLD))
         inherited = 0 if own is None else outcome.failing - own
         return replace(outcome, wrong=own, inherited=inherited, findings=self._findings(where, right))
-
-    def _numbers(self, record: Array) -> Array:
-        return record.view(np.float64)
 
 
 class ExactHypergammonProof(Proof[ExactHypergammon]):

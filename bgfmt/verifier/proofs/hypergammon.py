@@ -1,11 +1,10 @@
 """Hypergammon: is the table a state of the iteration that makes such tables?
 
-What is known without a sweep over positions in contact is held against the table first: finished games and races,
-which also tell how it may have come about, or that it is damaged throughout. Then the iteration is run again in that
-way, and the table must equal it after some sweep, to the last bit; of makehyper's files with one and two chequers
-restarts are tried, too. What equals no state is held to one step from its own entries, which tells damage from
-another threshold or build, and proves nothing: a converged file is no fixed point, since it holds numbers cut off to
-24 bits of an iteration that stopped while they changed by up to its threshold.
+Finished games and races are held against the table first: they need no sweep, and tell how it may have come about, or
+that it is damaged throughout. Then the iteration is run again in that way, restarts of makehyper's files with one and
+two chequers included, and the table must equal it after some sweep, to the last bit. What equals no state is held to
+one step from its own entries, which tells damage from another threshold or build, and proves nothing: a converged
+file holds numbers cut off to 24 bits of an iteration that stopped while they changed by up to its threshold.
 """
 
 from __future__ import annotations
@@ -14,7 +13,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bgfmt.game import board
 from bgfmt.game.board import Side
@@ -23,9 +21,9 @@ from bgfmt.verifier.findings import KEPT, Cause, Finding, Likely, Outcome, Rule
 from bgfmt.verifier.proofs import KnownRecipe, Progress, Proof, Request
 from bgfmt.verifier.proofs.hypergammon_states import Search, tell
 from bgfmt.verifier.recurrence import hypergammon as recurrence
-from bgfmt.verifier.recurrence.hypergammon import PLACES
+from bgfmt.verifier.recurrence.kernels_hypergammon import OVER, PLACES
+from bgfmt.verifier.recurrence.plays import Array
 
-Array = NDArray[Any]
 FIELDS = (
     "win", "win gammon", "win backgammon", "lose gammon", "lose backgammon", "owned", "centered",
     "centered with Jacoby", "opponent",
@@ -116,7 +114,7 @@ class Check:
         for step in recurrence.steps(
             self.iteration, which, slack=2 * self.limit, progress=self.work.progress
         ):
-            off, idle = np.nan_to_num(step.off, nan=np.inf), step.kinds <= recurrence.OVER
+            off, idle = np.nan_to_num(step.off, nan=np.inf), step.kinds <= OVER
             wrong = (off > self.limit) | self._misfit(step.which, step.right, idle)
             largest = max(largest, float(off[wrong | (not self.exact)].max(initial=0)))
             sizes.append(off[~idle])
@@ -169,19 +167,12 @@ class Check:
     def _findings(self, where: Array, right: Array) -> tuple[Finding, ...]:
         out = []
         for number, expected in zip(where[:KEPT].tolist(), self.iteration.written(right[:KEPT]), strict=True):
-            stored, wanted = self._numbers(self.stored[number]), self._numbers(expected)
+            stored, wanted = map(self.iteration.numbers, (self.stored[number], expected))
             differ = [a.tobytes() != b.tobytes() for a, b in zip(stored, wanted, strict=True)]
-            out.append(
-                Finding(
-                    Rule.ENTRY, entry=number, offset=self.work.locate(number), expected=wanted.tolist(),
-                    found=stored.tolist(), field=self.fields[differ.index(True) if any(differ) else -1],
-                    sides=tuple(_side(k) for k in divmod(number, self.table.positions)),
-                )
-            )  # fmt: skip
+            field = self.fields[differ.index(True) if any(differ) else -1]
+            sides = tuple(_side(k) for k in divmod(number, self.table.positions))
+            out.append(self.work.entry(self.table, number, stored, wanted, field, ("", 0), sides))
         return tuple(out)
-
-    def _numbers(self, record: Array) -> Array:
-        return recurrence.numbers_of(record)
 
 
 def _spread(off: Array) -> dict[str, float]:

@@ -1,11 +1,9 @@
 """The state of the hypergammon iteration that a file is, or is nearest to.
 
-Games that are over have fixed numbers. Races look at races alone, so their numbers after a number of sweeps do not
-depend on the rest, and they settle to the last bit in less than ten sweeps, which cost next to nothing. So they
-tell after how many sweeps a file was left, if after few, by which recipe, and how long after a restart (`tell`); or
-that no iteration leads to it. Only the courses that races allow are run (`Search`). A sweep changes less than the one
-before, so once what is left to change is far less than what lies between a file and the iteration, no later state is
-the file.
+Finished games have fixed numbers, and races look at races alone: they settle to the last bit in less than ten sweeps,
+which cost next to nothing. So they tell after how many sweeps a file was left, if after few, by which recipe, and how
+long after a restart (`tell`); or that no iteration leads to it. Only the courses that races allow are run (`Search`),
+until what is left to change is far less than what lies between the file and the iteration.
 """
 
 from __future__ import annotations
@@ -16,12 +14,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bgfmt.verifier.proofs import Progress
 from bgfmt.verifier.recurrence import hypergammon as recurrence
+from bgfmt.verifier.recurrence.kernels_hypergammon import CONTACT, ILLEGAL, OVER
+from bgfmt.verifier.recurrence.plays import Array
 
-Array = NDArray[Any]
 #: sweeps after a restart that are told apart: races are then settled anew
 AFTER = 4
 RESTARTED = 2  # chequers up to which restarts are looked for
@@ -83,7 +81,7 @@ class Told:
 def tell(iteration: recurrence.CheckedIteration, stored: Array) -> Told:
     """Hold what is known beforehand against a file's records, as `Iteration.differ` takes them."""
     where, rights, hopeless, known, fixed = [], [], False, 0, 0
-    for kind in (recurrence.ILLEGAL, recurrence.OVER):
+    for kind in (ILLEGAL, OVER):
         some = np.flatnonzero(iteration.kinds == kind)
         values = iteration.values[some]
         wrong = (iteration.written(values) != stored[some]).any(axis=1)
@@ -163,7 +161,7 @@ class Search:
     course: Course | None = None
 
     def __post_init__(self) -> None:
-        contact = np.flatnonzero(self.iteration.kinds == recurrence.CONTACT)
+        contact = np.flatnonzero(self.iteration.kinds == CONTACT)
         self._some = contact[:: max(1, len(contact) // GLANCED)]
         self._glance = self.stored[self._some]
         self._numbers = self._units_stored()
@@ -218,14 +216,14 @@ class Search:
             return False
         there = recurrence.numbers_of(self.stored[self.differ])
         off = np.abs(there - recurrence.numbers_of(recurrence.encode(self.right)))
-        in_contact = self.iteration.kinds[self.differ] == recurrence.CONTACT
+        in_contact = self.iteration.kinds[self.differ] == CONTACT
         return bool(in_contact.mean() >= MOST and np.quantile(off.max(axis=1), MOST) <= LATE_UNITS)
 
     def _long_after(self, course: Course) -> Course | None:
         """The state after a restart so long ago that races do not tell; how long is guessed from what differs."""
         assert self.differ is not None
         assert self.course is not None
-        contact = int((self.iteration.kinds == recurrence.CONTACT).sum())
+        contact = int((self.iteration.kinds == CONTACT).sum())
         guess = LATE + np.log(LEFT * contact / len(self.differ)) / -np.log(FADING)
         last, first = self.course.sweeps, len(self.differ)
         tried = sorted(range(1, last), key=lambda sweeps: abs(sweeps - guess))

@@ -8,7 +8,6 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bgfmt import met
 from bgfmt.errors import SolverError
@@ -18,10 +17,9 @@ from bgfmt.tables import MatchScore, Table
 from bgfmt.tables.match_score import Results, ScoreFacts
 from bgfmt.verifier.findings import Finding, Outcome, Rule
 from bgfmt.verifier.proofs import KnownRecipe, Progress, Proof, Request
-from bgfmt.verifier.proofs.bits import prove_pairs, sides_of
-from bgfmt.verifier.recurrence.plays import pips
+from bgfmt.verifier.proofs.bits import prove_pairs
+from bgfmt.verifier.recurrence.plays import Array
 
-Array = NDArray[Any]
 LAST_BITS = 1e-6
 EVEN = 1e-12  # by which the chances of both players may fail to make 1 where the players are alike
 
@@ -39,22 +37,14 @@ class MatchScoreProof(Proof[MatchScore]):
     )
 
     def prove(self, table: MatchScore, request: Request) -> Outcome:
-        depth, n = pips(table.points, table.chequers), table.positions
-
         def finding(number: int, stored: Array, right: Array) -> Finding:
             """An entry, with the first of its columns that is not what follows."""
             bits = np.dtype(f"i{stored.dtype.itemsize}")
             column = int((stored.view(bits) != right.view(bits)).argmax())
-            return Finding(
-                Rule.ENTRY, entry=number, offset=request.locate(number, "balance", column),
-                expected=float(right[column]), found=float(stored[column]), field=table.names[column],
-                sides=sides_of(table, number),
-            )  # fmt: skip
+            at, name = ("balance", column), table.names[column]
+            return request.entry(table, number, stored[column], right[column], name, at)
 
-        outcome = prove_pairs(
-            table, request, "exact" if table.exact else "match", LAST_BITS, finding,
-            lambda numbers: depth[numbers // n] + depth[numbers % n],
-        )  # fmt: skip
+        outcome = prove_pairs(table, request, "exact" if table.exact else "match", LAST_BITS, finding)
         given = {} if _shipped(table.score) else {"given": table.score.met}
         return replace(outcome, facts={**outcome.facts, **given})
 

@@ -7,15 +7,13 @@ from dataclasses import replace
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bgfmt.tables import MeanRolls, OfRolls, Table
-from bgfmt.verifier.findings import KEPT, Cause, Finding, Likely, Outcome, Rule
+from bgfmt.verifier.findings import KEPT, Cause, Likely, Outcome
 from bgfmt.verifier.proofs import KnownRecipe, Progress, Proof, Request
-from bgfmt.verifier.proofs.bits import sides_of
 from bgfmt.verifier.recurrence import means, one_sided
+from bgfmt.verifier.recurrence.plays import Array
 
-Array = NDArray[Any]
 T = TypeVar("T", bound=OfRolls)
 SMALL = 4000  # positions up to which the table of a rival is made even where few rows fail
 
@@ -63,13 +61,8 @@ class OfRollsProof(Proof[T]):
         findings = []
         for x in wrong[:KEPT].tolist():
             k = int(differ[x].argmax())
-            findings.append(
-                Finding(
-                    Rule.ENTRY, entry=x, offset=request.locate(x, self.located, k) if self.located else None,
-                    expected=right[x].tolist(), found=stored[x].tolist(), field=self.fields[k],
-                    sides=sides_of(table, x),
-                )
-            )  # fmt: skip
+            at = (self.located, k) if self.located else None
+            findings.append(request.entry(table, x, stored[x], right[x], self.fields[k], at))
         if which is not None:
             return replace(outcome, findings=tuple(findings))
         inherited = int((changed & ~fails).sum())

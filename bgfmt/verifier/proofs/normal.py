@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bgfmt.tables import NormalOneSided, Table
 from bgfmt.verifier.findings import Cause, Likely, Outcome
 from bgfmt.verifier.proofs import KnownRecipe, Progress, Request, size_behind
 from bgfmt.verifier.proofs.mean_rolls import OfRollsProof, bits_of
 from bgfmt.verifier.recurrence import means, one_sided
+from bgfmt.verifier.recurrence.plays import Array
 
 if TYPE_CHECKING:
     from bgfmt.files.database import Database
 
-Array = NDArray[Any]
 ONE = b"\x3f\x80\x00\x00"  # the float32 1, the mean of position 1, in the other byte order
 
 

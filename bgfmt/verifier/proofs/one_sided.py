@@ -9,23 +9,21 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bgfmt.storage import Source
 from bgfmt.tables import OneSided, Table
 from bgfmt.verifier.findings import KEPT, Cause, Finding, Likely, Outcome, Rule
-from bgfmt.verifier.proofs import KnownRecipe, Progress, Proof, Request, shifts, size_behind
-from bgfmt.verifier.proofs.bits import apart, outcome, sides_of
+from bgfmt.verifier.proofs import KnownRecipe, Progress, Proof, Request, size_behind, turned_or_shifted
+from bgfmt.verifier.proofs.bits import apart, outcome
 from bgfmt.verifier.proofs.mean_rolls import SMALL
 from bgfmt.verifier.recurrence import means
 from bgfmt.verifier.recurrence import one_sided as recurrence
 from bgfmt.verifier.recurrence.one_sided import BGSAGE, GNUBG, Distributions, RowRule
-from bgfmt.verifier.recurrence.plays import pip_order
+from bgfmt.verifier.recurrence.plays import Array, pip_order
 
 if TYPE_CHECKING:
     from bgfmt.files.database import Database
 
-Array = NDArray[Any]
 SETTLE_MOST = 1_400_000
 NEAR_UNITS = 400  # by which other programs' rows differ at most
 LOOKED = 2000  # rows by which a rule is tried before the whole table is held against it
@@ -83,7 +81,7 @@ class OneSidedProof(Proof[OneSided]):
         size = sum(region.size for region in db.format.layout(db.table).regions if region.numbers)
         width = size // db.table.positions
         return size_behind(db) or (
-            _turned_or_shifted(db.source, start, end, width) if width in (64, 128) else None
+            _layout_cause(db.source, start, end, width) if width in (64, 128) else None
         )
 
     def put_right(self, table: OneSided, threads: int) -> tuple[Table, int]:
@@ -138,12 +136,9 @@ def _exact(table: OneSided, request: Request) -> Outcome:
             largest = max(largest, apart(stored[bad], expected[bad]))
             bad_rows.update(some[bad].tolist())
             kept += [
-                Finding(
-                    Rule.ENTRY, entry=int(some[k]), expected=expected[k].tolist(), found=stored[k].tolist(),
-                    field=name, sides=sides_of(table, int(some[k])),
-                )
+                request.entry(table, int(some[k]), stored[k], expected[k], name)
                 for k in bad[: KEPT - len(kept)]
-            ]  # fmt: skip
+            ]
     checked = table.positions if which is None else len(which)
     kept.sort(key=lambda finding: finding.entry or 0)
     return outcome(table, checked, "exact", len(bad_rows), largest, kept, LAST_BITS)
@@ -197,17 +192,13 @@ def _rounded(table: OneSided, request: Request) -> Outcome:
             rows[rule.race] = recurrence.rows_of(table, race=rule.race)
         own = rows[rule.race]
         few = best is not None and best.failing < max(FEWEST, checked // 100)
-        if best is not None and few and (rule.halves or _follow_not(own, rule, best, request)):
+        if few and rule.halves:
             continue  # damage must not pass for somebody's rounding
-        if best is not None and which is None and _fails_in_sample(own, rule, request) > LOOKED // 10:
+        if best is not None and (few or which is None) and not _worth_a_try(own, rule, best, few, request):
             continue
-        fails, largest = recurrence.check(
-            own,
-            rule,
-            which=which,
-            threads=request.threads,
-            progress=request.progress if best is None else None,
-        )
+        how: dict[str, Any] = {"which": which, "threads": request.threads}
+        progress = request.progress if best is None else None
+        fails, largest = recurrence.check(own, rule, **how, progress=progress)
         fit = Fit(name, rule, own, fails, largest)
         if fit.failing == 0 and rule.halves and (best is not None and not _generated(table)):
             return Outcome(
@@ -231,7 +222,11 @@ def _rounded(table: OneSided, request: Request) -> Outcome:
         if rival:
             return Outcome(n, n, rival)
         if many and (sums == recurrence.WHOLE).all() and int(best.largest.max()) <= NEAR_UNITS:
-            return _differs(n, best)
+            largest, likely = best.largest, Likely(Cause.OTHER_PLAYS)
+            return Outcome(
+                n, n, failing=best.failing, largest=float(largest.max()), systematic=True,
+                differences=_counts(largest), likely=likely,
+            )  # fmt: skip
     return _damaged(table, best, checked, request, told_apart=which is None and n <= SETTLE_MOST)
 
 
@@ -261,26 +256,23 @@ def _generated(table: OneSided) -> bool:
 
 def _surprise(table: OneSided, name: str) -> tuple[Finding, ...]:
     """A note where a layout's usual recipe is not the one that its numbers follow."""
-    if table.gammon is None or (table.gammon_policy == "race") == RULES[name].race:
+    race = RULES[name].race
+    if table.gammon is None or (table.gammon_policy == "race") == race:
         return ()
-    saves = "its gammon part follows the plays that save the gammon, and the file says otherwise"
-    races = "its gammon part follows the race's plays, and the file says otherwise"
-    text = f"bgsage's numbers: {races}" if RULES[name].race else f"gnubg's numbers: {saves}"
-    return (Finding(Rule.MADE_BY, field=name, found=text),)
+    follows = (
+        "bgsage's numbers: its gammon part follows the race's plays" if race
+        else "gnubg's numbers: its gammon part follows the plays that save the gammon"
+    )  # fmt: skip
+    return (Finding(Rule.MADE_BY, field=name, found=f"{follows}, and the file says otherwise"),)
 
 
-def _follow_not(rows: Distributions, rule: RowRule, best: Fit, request: Request) -> bool:
-    """Whether rows that fail under the best rule fail under another too."""
-    failing = np.flatnonzero(best.fails)
-    fails, _ = recurrence.check(rows, rule, which=failing, threads=request.threads)
-    return bool(fails[failing].any())
-
-
-def _fails_in_sample(rows: Distributions, rule: RowRule, request: Request) -> int:
+def _worth_a_try(rows: Distributions, rule: RowRule, best: Fit, few: bool, request: Request) -> bool:
+    """Whether another rule may fit: no row fails under both where few do, and few of a sample where many do."""
     n = len(rows.bearoff)
-    which = np.unique(np.linspace(1, n - 1, LOOKED).astype(np.int64))
+    which = np.flatnonzero(best.fails) if few else np.unique(np.linspace(1, n - 1, LOOKED).astype(np.int64))
     fails, _ = recurrence.check(rows, rule, which=which, threads=request.threads)
-    return int((fails[which] > 0).sum() * LOOKED / len(which))
+    failing = int((fails[which] > 0).sum())
+    return failing == 0 if few else failing * LOOKED <= len(which) * (LOOKED // 10)
 
 
 def _by_fixed_rule(
@@ -325,17 +317,9 @@ def _remade(table: OneSided, rows: Distributions, names: tuple[str, ...] = ()) -
     return ""
 
 
-def _differs(n: int, fit: Fit) -> Outcome:
-    counts = np.bincount(fit.largest[fit.largest > 0])
-    return Outcome(
-        n,
-        n,
-        failing=fit.failing,
-        largest=float(fit.largest.max()),
-        systematic=True,
-        differences={str(k): int(v) for k, v in enumerate(counts) if v},
-        likely=Likely(Cause.OTHER_PLAYS),
-    )
+def _counts(largest: Array) -> dict[str, float]:
+    """How many rows differ by how much."""
+    return {str(k): int(v) for k, v in enumerate(np.bincount(largest[largest > 0])) if v}
 
 
 def _damaged(table: OneSided, fit: Fit, checked: int, request: Request, *, told_apart: bool) -> Outcome:
@@ -344,11 +328,10 @@ def _damaged(table: OneSided, fit: Fit, checked: int, request: Request, *, told_
     wrong, inherited, right = bad, np.zeros(0, np.int64), None
     told_apart = told_apart and not fit.rule.halves
     if told_apart:
-        right = fit.rows.copy()
+        right = replace(fit.rows, bearoff=fit.rows.bearoff.copy(), gammon=fit.rows.gammon.copy())
         changed = recurrence.settle(right, int(bad[0]), fit.rule)
         wrong = np.flatnonzero((changed > 0) & (fails > 0))
         inherited = np.flatnonzero((changed > 0) & (fails == 0))
-    counts = np.bincount(largest[largest > 0])
     return Outcome(
         table.positions,
         checked,
@@ -356,7 +339,7 @@ def _damaged(table: OneSided, fit: Fit, checked: int, request: Request, *, told_
         wrong=len(wrong) if told_apart else None,
         inherited=len(inherited),
         largest=float(largest.max()),
-        differences={str(k): int(v) for k, v in enumerate(counts) if v} if len(counts) < 40 else {},
+        differences=_counts(largest) if largest.max() < 39 else {},
         findings=tuple(
             _finding(table, request, int(x), int(fails[x]), fit.rows, right) for x in wrong[:KEPT]
         ),
@@ -366,43 +349,28 @@ def _damaged(table: OneSided, fit: Fit, checked: int, request: Request, *, told_
 def _finding(
     table: OneSided, request: Request, x: int, fails: int, rows: Distributions, right: Distributions | None
 ) -> Finding:
-    part = 0 if fails & 1 else 1
-    name = ("bearoff", "gammon")[part]
-    if part and x < rows.first_full:
+    if not fails & 1 and x < rows.first_full:
         assert table.gammon is not None
-        stored, wanted = [int(v) for v in np.asarray(table.gammon[x])], [recurrence.WHOLE] + [0] * 31
-    else:
-        at = x - rows.first_full if part else x
-        stored = [int(v) for v in (rows.gammon if part else rows.bearoff)[at]]
-        wanted = [] if right is None else [int(v) for v in (right.gammon if part else right.bearoff)[at]]
-    roll = next((k for k in range(len(wanted)) if stored[k] != wanted[k]), 0)
-    return Finding(
-        Rule.ENTRY,
-        entry=x,
-        offset=request.locate(x, name, roll),
-        expected=wanted or None,
-        found=stored,
-        field=name,
-        sides=sides_of(table, x),
-    )
+        idle = np.array([recurrence.WHOLE] + [0] * 31)
+        return request.entry(table, x, np.asarray(table.gammon[x]), idle, "gammon", ("gammon", 0))
+    name, at = ("bearoff", x) if fails & 1 else ("gammon", x - rows.first_full)
+    stored = getattr(rows, name)[at]
+    wanted = None if right is None else getattr(right, name)[at]
+    roll = 0 if wanted is None else int((stored != wanted).argmax())
+    return request.entry(table, x, stored, wanted, name, (name, roll))
 
 
 # -- causes ------------------------------------------------------------------------------------------------------
 
 
-def _turned_or_shifted(source: Source, start: int, end: int, width: int) -> Likely | None:
+def _layout_cause(source: Source, start: int, end: int, width: int) -> Likely | None:
     """Uncompressed distributions that add up only when turned round or shifted."""
 
-    def fits(at: int, order: str) -> bool:
-        size = min(end - start, 64 * width) // width * width
+    def fits(shift: int, order: str) -> bool:
+        at, size = start + shift, min(end - start, 64 * width) // width * width
         if at < 0 or at + size > source.size or size == 0:
             return False
         rows = np.frombuffer(source.buffer[at : at + size], f"{order}u2").reshape(-1, recurrence.ROLLS)
         return float((rows.sum(axis=1, dtype=np.int64) == recurrence.WHOLE).mean()) > 1 - FITS
 
-    if fits(start, "<"):
-        return None
-    if fits(start, ">"):
-        return Likely(Cause.BYTE_ORDER)
-    shift = next((shift for shift in shifts() if fits(start + shift, "<")), None)
-    return None if shift is None else Likely(Cause.SHIFTED, f"{shift:+d}")
+    return None if fits(0, "<") else turned_or_shifted(fits)

@@ -7,25 +7,23 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bgfmt.errors import FormatError, VerificationError
 from bgfmt.game import board
 from bgfmt.storage import Source
 from bgfmt.tables import Table, TwoSided
 from bgfmt.tables.rows import at_random
-from bgfmt.verifier.findings import KEPT, Cause, Finding, Likely, Outcome, Rule
-from bgfmt.verifier.proofs import KnownRecipe, Progress, Proof, Request, shifts
-from bgfmt.verifier.proofs.bits import prove_pairs, sides_of
+from bgfmt.verifier.findings import KEPT, Cause, Finding, Likely, Outcome
+from bgfmt.verifier.proofs import KnownRecipe, Progress, Proof, Request, turned_or_shifted
+from bgfmt.verifier.proofs.bits import prove_pairs
 from bgfmt.verifier.recurrence import contact, floats
 from bgfmt.verifier.recurrence import two_sided as recurrence
-from bgfmt.verifier.recurrence.plays import pips
+from bgfmt.verifier.recurrence.plays import Array, pips
 from bgfmt.verifier.spreading import TableAddress
 
 if TYPE_CHECKING:
     from bgfmt.files.database import Database
 
-Array = NDArray[Any]
 SETTLE_MOST = 400_000_000
 REMADE_MOST = 3003  # positions a side up to which a rival's table is made again
 SMALL = 210  # positions a side up to which that is done even for few entries that fail
@@ -91,14 +89,13 @@ class TwoSidedProof(Proof[TwoSided]):
 
         if recipe not in ("gnubg", "exact"):
             return None
-        return solver.two_sided(
-            table.points,
-            table.chequers,
-            cubeful=table.cubeful,
-            recipe=recipe,
-            threads=threads,
-            progress=progress,
-        )
+        how: dict[str, Any] = {
+            "cubeful": table.cubeful,
+            "recipe": recipe,
+            "threads": threads,
+            "progress": progress,
+        }
+        return solver.two_sided(table.points, table.chequers, **how)
 
     def measure(self, table: TwoSided, threads: int) -> dict[str, Any]:
         from bgfmt.verifier import truth
@@ -108,8 +105,7 @@ class TwoSidedProof(Proof[TwoSided]):
 
 def _exact(table: TwoSided, request: Request) -> Outcome:
     def finding(number: int, stored: Array, right: Array) -> Finding:
-        sides = sides_of(table, number)
-        return Finding(Rule.ENTRY, entry=number, expected=right.tolist(), found=stored.tolist(), sides=sides)
+        return request.entry(table, number, stored, right)
 
     return prove_pairs(table, request, "exact", LAST_BITS, finding)
 
@@ -183,18 +179,9 @@ def _damaged(
 
 
 def _finding(table: TwoSided, request: Request, number: int, right: Array) -> Finding:
-    us, them = divmod(number, table.positions)
-    stored = [int(v) for v in table.equities[us, them]]
-    wanted = [int(v) for v in right]
-    return Finding(
-        Rule.ENTRY,
-        entry=number,
-        offset=request.locate(number),
-        expected=wanted,
-        found=stored,
-        field=", ".join(COLUMNS[c] for c in range(len(stored)) if stored[c] != wanted[c]),
-        sides=sides_of(table, number),
-    )
+    stored = np.asarray(table.equities[divmod(number, table.positions)])
+    field = ", ".join(COLUMNS[c] for c in np.flatnonzero(stored != right))
+    return request.entry(table, number, stored, right, field, ("", 0))
 
 
 def _sampled(table: TwoSided, request: Request) -> Outcome:
@@ -264,7 +251,8 @@ def _with_contact(table: TwoSided, request: Request, found: recurrence.Pass) -> 
     if len(found.numbers) < found.failing:  # too many to tell which are in contact
         return found
     passed = found.numbers[~contact.Contact(table.points, table.chequers).among(found.numbers)]
-    apart = contact.differences(table, passed)
+    stored = np.asarray(table.equities[np.divmod(passed, table.positions)]).astype(np.int64)
+    apart = stored.reshape(len(passed), off.shape[1]) - contact.expected_at(table, passed)
     every = np.concatenate([numbers, passed])
     return recurrence.Pass.of(found.entries, off.shape[1], every, np.concatenate([off, apart]))
 
@@ -287,7 +275,7 @@ def _unpacked(table: TwoSided) -> TwoSided:
     What cannot be read is halved, until 1/256 of the rows and columns is left of it.
     """
     grid = recurrence.PairReader(table)
-    if grid.order is None:
+    if not grid.packed:
         return table
     n, order, lost = grid.n, grid.order, 0
     equities = np.zeros((n, n, grid.columns), np.uint16)
@@ -314,23 +302,25 @@ def _unpacked(table: TwoSided) -> TwoSided:
 
 def _other_layout(table: TwoSided, source: Source, start: int, end: int) -> Likely | None:
     """Numbers that obey the recurrence in the other byte order, shifted, or as a table of another size."""
-    n, columns, points = table.positions, table.equities.shape[2], table.points
-    chequers = min(CORNER, table.chequers)
-    if _corner_fits(source, start, end, points, chequers, n, columns):
+    n, columns = table.positions, table.equities.shape[2]
+
+    def fits(shift: int, order: str) -> bool:
+        corner = (table.points, min(CORNER, table.chequers), n, columns)
+        return _corner_fits(source, start + shift, end + min(0, shift), *corner, order)
+
+    if fits(0, "<"):
         return None
-    if _corner_fits(source, start, end, points, chequers, n, columns, order=">"):
-        return Likely(Cause.BYTE_ORDER)
-    for shift in shifts():
-        if _corner_fits(source, start + shift, end + min(0, shift), points, chequers, n, columns):
-            return Likely(Cause.SHIFTED, f"{shift:+d}")
+    likely = turned_or_shifted(fits)
+    if likely is not None:
+        return likely
     for wide in (columns, 1 if columns == 4 else 4):
-        for other_points in range(1, 13):
-            for other in range(1, 16):
-                m = board.count(other_points, other)
+        for points in range(1, 13):
+            for chequers in range(1, 16):
+                m = board.count(points, chequers)
                 if (m, wide) == (n, columns) or m * m * wide * 2 > 4 * (end - start):
                     continue
-                if _corner_fits(source, start, end, other_points, min(CORNER, other), m, wide):
-                    size = f"{other_points}x{other}{' cubeless' if wide == 1 else ''}"
+                if _corner_fits(source, start, end, points, min(CORNER, chequers), m, wide):
+                    size = f"{points}x{chequers}{' cubeless' if wide == 1 else ''}"
                     return Likely(Cause.OTHER_SIZE, f"it begins like {size}")
     return None
 

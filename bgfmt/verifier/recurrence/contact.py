@@ -14,16 +14,14 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bgfmt.game import board
 from bgfmt.jit import njit
 from bgfmt.tables import TwoSided
 from bgfmt.verifier.recurrence import two_sided
-from bgfmt.verifier.recurrence.plays import NOWHERE, WEIGHTS, landing, numbering, plays
+from bgfmt.verifier.recurrence.plays import NOWHERE, WEIGHTS, Array, landing, numbering, plays
 from bgfmt.verifier.recurrence.two_sided import store, weigh
 
-Array = NDArray[Any]
 PLAIN_POINTS = 12  # beyond, the two sides' points overlap
 PASSED = 24  # points of both sides' last chequers together, up to which they have
 STUCK = -65535  # what a roll without a play counts
@@ -51,15 +49,10 @@ class Contact:
         """(m, columns) int64 as stored: what follows for pairs in contact from the stored entries of row `them`."""
         out = np.zeros((len(us), equities.shape[2]), np.int64)
         terms = numbering(self.points).terms
-        wanted, at = np.unique(them, return_inverse=True)
-        for part in np.array_split(np.arange(len(wanted)), -(-len(wanted) // 64) or 1):
-            mine = np.flatnonzero(np.isin(at, part))
-            if len(mine):
-                stored = np.ascontiguousarray(equities[wanted[part]], np.uint16)
-                found = np.zeros((len(mine), out.shape[1]), np.int64)
-                sides = self.counts[us[mine]], self.counts[them[mine]]
-                values_in_contact(stored, *sides, at[mine] - part[0], terms, found)
-                out[mine] = found
+        for mine, rows, at in two_sided.by_rows(equities, them):
+            value = out[mine]
+            values_in_contact(rows, at, self.counts[us[mine]], self.counts[them[mine]], terms, value)
+            out[mine] = value
         return out
 
 
@@ -77,13 +70,6 @@ def check(table: TwoSided, threads: int = 1) -> tuple[Array, Array]:
     with ThreadPoolExecutor(threads) as pool:
         found = list(pool.map(one, contact.rows()))
     return np.concatenate([f[0] for f in found]), np.concatenate([f[1] for f in found])
-
-
-def differences(table: TwoSided, numbers: Array) -> Array:
-    """(m, columns) int64: the entries `numbers` of any two-sided table as stored, less what the rule gives."""
-    us, them = np.divmod(numbers, table.positions)
-    stored = np.asarray(table.equities[us, them]).reshape(len(numbers), table.equities.shape[2])
-    return stored.astype(np.int64) - expected_at(table, numbers)
 
 
 def expected_at(table: TwoSided, numbers: Array) -> Array:
@@ -188,7 +174,7 @@ def order(
 
 
 @njit()
-def values_in_contact(rows: Array, us: Array, them: Array, at: Array, terms: Array, out: Array) -> None:
+def values_in_contact(rows: Array, at: Array, us: Array, them: Array, terms: Array, out: Array) -> None:
     """out[i] = what makebearoff gives for sides us[i] and them[i], (m, points) int8, from row at[i] of `rows`.
 
     rows : (r, n, columns) uint16, those of the other side on roll. out : (m, columns) int64, as stored.
@@ -197,27 +183,17 @@ def values_in_contact(rows: Array, us: Array, them: Array, at: Array, terms: Arr
     boards, met = np.zeros((5, points), np.int8), np.zeros((5, points), np.int8)
     best, total = np.empty(4, np.int64), np.empty(4, np.int64)
     for i in range(len(us)):
-        row = rows[at[i]]
+        row, u, t = rows[at[i]], us[i], them[i]
         total[:] = 0
         roll = 0
         for a in range(1, 7):
             for b in range(1, a + 1):
                 best[:] = STUCK
                 dice = np.array([a, a, a, a]) if a == b else np.array([a, b])
-                most = order(us[i], them[i], row, terms, dice, 0, 1, boards, met, best)
+                most = order(u, t, row, terms, dice, 0, 1, boards, met, best)
                 if a != b:  # where one die alone can be played, the larger is
-                    order(
-                        us[i],
-                        them[i],
-                        row,
-                        terms,
-                        dice[::-1].copy(),
-                        most,
-                        2 if most else 1,
-                        boards,
-                        met,
-                        best,
-                    )
+                    dice = dice[::-1].copy()
+                    order(u, t, row, terms, dice, most, 2 if most else 1, boards, met, best)
                 for c in range(columns):
                     total[c] += WEIGHTS[roll] * best[c]
                 roll += 1

@@ -8,23 +8,18 @@ of scores and cubes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import singledispatch
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bgfmt.game import board
 from bgfmt.jit import njit
+from bgfmt.met.score import CubeState as Cube
 from bgfmt.tables import MatchScore, TwoSided
-from bgfmt.tables.match_score import Cube
-from bgfmt.verifier.recurrence.plays import ROLLS, WEIGHTS, pip_order, plays
-
-Array = NDArray[Any]
-Progress = Callable[[int, int], None]
+from bgfmt.verifier.recurrence.plays import ROLLS, WEIGHTS, Array, Progress, pip_order, plays
 
 
 @dataclass(frozen=True)
@@ -54,14 +49,10 @@ class PairRule:
         return np.dtype(self.rows.dtype).newbyteorder("=")
 
 
-@singledispatch
-def rule_of(table: Any) -> PairRule:
+def rule_of(table: TwoSided | MatchScore) -> PairRule:
     """The rule of a table of floats."""
-    raise NotImplementedError
-
-
-@rule_of.register
-def _(table: TwoSided) -> PairRule:
+    if isinstance(table, MatchScore):
+        return _match_rule(table)
     n, columns = table.positions, table.equities.shape[2]
     place, doubling = np.arange(columns), np.zeros((columns, 5))
     if columns == 4:
@@ -71,8 +62,7 @@ def _(table: TwoSided) -> PairRule:
     return PairRule(table.points, table.chequers, table.equities, place, doubling, one, -one, False, 16)
 
 
-@rule_of.register
-def _(table: MatchScore) -> PairRule:
+def _match_rule(table: MatchScore) -> PairRule:
     score = table.score
     columns = len(score.states)
     place, doubling = np.arange(columns), np.zeros((columns, 5))

@@ -6,20 +6,19 @@ the iteration is run again. That an entry follows from the file's own others in 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import repeat
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bgfmt.game import board
 from bgfmt.verifier.recurrence import kernels_hypergammon as kernels
+from bgfmt.verifier.recurrence.kernels_hypergammon import CONTACT, ILLEGAL, OVER, PLACES, RACE
+from bgfmt.verifier.recurrence.plays import Array, Progress
 
-Array = NDArray[Any]
-Progress = Callable[[int, int], None]
 WHOLE = 16777215
 DECODE = np.float32(1 / WHOLE)
 PART = 4096  # records a thread takes at once
@@ -27,13 +26,6 @@ SOME = 64  # rows made at once
 SETTLING = 200  # steps after which records settle in any case
 APART = 20  # times the limit by which what is wrong in itself differs, where anything does
 WHILE = 1 << 17  # records compared at once
-ILLEGAL, OVER, CONTACT, RACE, PLACES = (
-    kernels.ILLEGAL,
-    kernels.OVER,
-    kernels.CONTACT,
-    kernels.RACE,
-    kernels.PLACES,
-)
 NO_BLOT = 31  # a landing that no play reaches
 
 
@@ -133,9 +125,8 @@ def lists(boards: Array, threads: int) -> kernels.Lists:
 class CheckedIteration:
     """makehyper's iteration in memory: renewal in place, record by record, row by row.
 
-    A record [us, them] looks at rows of `them` or, where blots are hit, of sides of a greater number, and there at
-    sides that `us` may become, whose numbers are smaller. So with us < them all it looks at comes after its turn, and
-    is as it was; a sweep makes those records first, on all threads. Then it takes the others, one after the other.
+    A record [us, them] with us < them looks at records that come after its turn alone, and are as they were; a sweep
+    makes those first, on all threads. Then it takes the others, one after the other.
 
     values (n * n, 10) : the numbers. live, races : numbers of the records that are iterated, and of those of them
     in which all contact is over: they look at races alone. divide : sums are divided by 36 instead of multiplied by
@@ -208,6 +199,10 @@ class CheckedIteration:
     def written(self, values: Array) -> Array:
         """(m, 10) values as a file holds them: (m, 28) uint8, or (m, 10) int64, the bits of float64."""
         return values.view(np.int64) if self.exact else encode(values)
+
+    def numbers(self, records: Array) -> Array:
+        """The numbers of records as a file holds them: the nine of 24 bits, or the ten in float64."""
+        return records.view(np.float64) if self.exact else numbers_of(records)
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bgfmt.jit import njit
+from bgfmt.verifier.recurrence.plays import Array
 
-Array = Any
 BAR = 24
 PLACES = 25
 OPEN = 24  # the blocked landing of a side that blocks none

@@ -7,18 +7,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bgfmt.game import board
 from bgfmt.jit import njit
 from bgfmt.tables import MeanRolls, NormalOneSided, OneSided
-from bgfmt.verifier.recurrence.one_sided import WHOLE, Distributions, Progress, first_full_of, in_threads
-from bgfmt.verifier.recurrence.plays import WEIGHTS, Numbering, best_plays, numbering, workspace
+from bgfmt.verifier.recurrence.one_sided import WHOLE, Distributions, add_rolls, first_full_of, in_threads
+from bgfmt.verifier.recurrence.plays import (
+    WEIGHTS,
+    Array,
+    Numbering,
+    Progress,
+    best_plays,
+    numbering,
+    workspace,
+)
 
-Array = NDArray[Any]
 BLOCK = 1 << 14
 
 
@@ -271,29 +276,15 @@ def float64_rows(
     columns), the latter left alone for positions below first_full.
     """
     space = workspace(numbering)
-    columns = rows.shape[1]
-    sums = np.zeros(columns + 1)
+    sums = np.zeros(rows.shape[1])
     for q in range(len(which)):
         x = which[q]
         if x == 0:
             continue
         full = len(gammon) > 0 and x >= first_full
         best_plays(space, x, keys, full)
-        for part in range(2 if full else 1):
-            sums[:] = 0
-            for roll in range(len(WEIGHTS)):
-                weight = np.float64(WEIGHTS[roll])
-                y = space.best[roll, part]
-                if part == 0:
-                    for i in range(columns - 1):
-                        sums[i + 1] += weight * rows[y, i]
-                elif y >= first_full:
-                    for i in range(columns - 1):
-                        sums[i + 1] += weight * gammon[y - first_full, i]
-                else:  # a chequer is off: the gammon is saved
-                    sums[1] += weight
-            for i in range(columns):
-                if part == 0:
-                    out[q, i] = sums[i] / 36
-                else:
-                    out_gammon[q, i] = sums[i] / 36
+        add_rolls(space.best, 0, rows, 0, 0.0, sums)
+        out[q] = sums / 36
+        if full:
+            add_rolls(space.best, 1, gammon, first_full, 1.0, sums)  # before first_full the gammon is saved
+            out_gammon[q] = sums / 36

@@ -1,29 +1,32 @@
 """Recurrence of distributions: does every row of a one-sided table follow from the file's own smaller rows?
 
-Position numbers fall with every play, so number order is an order of proof; but each row is judged by the stored rows
-alone, so the pass runs in any order, on any number of threads.
-
-A rule that ranks plays by numbers that the file does not hold (sums before rounding, floats) leaves nothing to check
-a row by but the table made again from the rule: `remade_ranked_by_sums`, `remade_in_floats`.
+Each row is judged by the stored rows alone, so the pass runs in any order, on any number of threads. A rule that
+ranks plays by numbers that the file does not hold (sums before rounding, floats) is tried by the table made again:
+`remade_ranked_by_sums`, `remade_in_floats`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bgfmt.game import board
 from bgfmt.jit import njit
 from bgfmt.tables import OneSided
-from bgfmt.verifier.recurrence.plays import WEIGHTS, Numbering, best_plays, numbering, workspace
+from bgfmt.verifier.recurrence.plays import (
+    WEIGHTS,
+    Array,
+    Numbering,
+    Progress,
+    best_plays,
+    numbering,
+    workspace,
+)
 
-Array = NDArray[Any]
-Progress = Callable[[int, int], None]
 ROLLS = 32  # of a row
 FULL = 15
 WHOLE = 65535
@@ -83,21 +86,13 @@ class Distributions:
             out[:, 0] = (out[:, 0] << np.uint64(LABEL_BITS)) | labels
         return out, labels
 
-    def copy(self) -> Distributions:
-        """Rows that may be changed."""
-        return replace(self, bearoff=self.bearoff.copy(), gammon=self.gammon.copy())
-
     def gammon_rows(self) -> Array:
         """The gammon part of all positions as distributions, (n, 32) uint16."""
         out = np.zeros((len(self.bearoff), ROLLS), np.uint16)
         out[:, 0] = WHOLE
         if len(self.gammon):
             full = self.gammon
-            if self.race:
-                full = (
-                    np.concatenate([np.full((len(full), 1), WHOLE, np.uint16), full[:, :-1]], axis=1) - full
-                )
-            out[self.first_full :] = full
+            out[self.first_full :] = np.insert(full, 0, WHOLE, 1)[:, :-1] - full if self.race else full
         return out
 
 
@@ -168,14 +163,10 @@ def check(
     """
     n = len(rows.bearoff)
     fails, largest = np.zeros(n, np.uint8), np.zeros(n, np.uint16)
-    keys, _ = rows.keys(rule)
-    numbers = numbering(rows.points)
+    keys, labels = rows.keys(rule)
 
     def kernel(some: Array) -> None:
-        check_rows(
-            numbers, some, keys, rows.bearoff, rows.gammon, rows.first_full, rule.lexicographic, rows.race,
-            rule.halves, fails, largest,
-        )  # fmt: skip
+        _check(rows, rule, some, keys, labels, False, fails, largest)
 
     in_threads(np.arange(n) if which is None else which, threads, kernel, progress)
     if rows.bearoff[0, 0] != WHOLE or rows.bearoff[0, 1:].any():
@@ -192,18 +183,26 @@ def check(
 
 def settle(rows: Distributions, first: int, rule: RowRule = GNUBG) -> Array:
     """Put every row from `first` on right, in place; (n,) uint8 bits of the rows that were wrong."""
-    wrong = np.zeros(len(rows.bearoff), np.uint8)
+    n = len(rows.bearoff)
+    wrong = np.zeros(n, np.uint8)
     if first == 0 and (rows.bearoff[0, 0] != WHOLE or rows.bearoff[0, 1:].any()):
         wrong[0] = 1
         rows.bearoff[0] = 0
         rows.bearoff[0, 0] = WHOLE
     keys, labels = rows.keys(rule)
-    settle_rows(
-        numbering(rows.points), first, keys, labels, rows.bearoff, rows.gammon, rows.first_full,
-        rule.lexicographic, rows.race, wrong,
-    )  # fmt: skip
+    _check(rows, rule, np.arange(first, n), keys, labels, True, wrong, np.zeros(n, np.uint16))
     wrong[rows.idle_wrong] |= 2
     return wrong
+
+
+def _check(
+    rows: Distributions, rule: RowRule, which: Array, keys: Array, labels: Array, put_right: bool, fails: Array,
+    largest: Array,
+) -> None:  # fmt: skip
+    check_rows(
+        numbering(rows.points), which, keys, labels, rows.bearoff, rows.gammon, rows.first_full, rule.lexicographic,
+        rows.race, rule.halves and not put_right, put_right, fails, largest,
+    )  # fmt: skip
 
 
 def remade(points: int, chequers: int, rule: RowRule = GNUBG, *, gammon: bool = False) -> Distributions:
@@ -218,19 +217,21 @@ def remade(points: int, chequers: int, rule: RowRule = GNUBG, *, gammon: bool = 
 
 
 @njit()
-def add_rolls(best: Array, choice: int, rows: Array, first: int, saved: int, sums: Array) -> None:
-    """Add the rows that the rolls lead to, one roll later each, weighted; `saved` counts for a row before `first`.
+def add_rolls(best: Array, choice: int, rows: Array, first: int, saved: Any, sums: Array) -> None:
+    """Add the rows that the rolls lead to, one roll later each, weighted, in the type of `sums`.
 
-    rows : of the positions from `first` on. best[roll, choice] : where a roll leads.
+    rows : of the positions from `first` on; `saved` counts for a row before. best[roll, choice] : where a roll leads.
     """
+    number = sums.dtype.type
     sums[:] = 0
     for roll in range(len(WEIGHTS)):
+        weight = number(WEIGHTS[roll])
         y = best[roll, choice] - first
         if y >= 0:
-            for i in range(ROLLS - 1):
-                sums[i + 1] += WEIGHTS[roll] * np.int64(rows[y, i])
+            for i in range(len(sums) - 1):
+                sums[i + 1] += weight * number(rows[y, i])
         else:
-            sums[1] += WEIGHTS[roll] * saved
+            sums[1] += weight * saved
 
 
 @njit()
@@ -300,13 +301,14 @@ def expected_rows(
 
 @njit()
 def check_rows(
-    numbering: Numbering, which: Array, keys: Array, rows: Array, gammon: Array, first_full: int, by_sums: bool,
-    race: bool, halves: bool, fails: Array, largest: Array,
+    numbering: Numbering, which: Array, keys: Array, labels: Array, rows: Array, gammon: Array, first_full: int,
+    by_sums: bool, race: bool, halves: bool, put_right: bool, fails: Array, largest: Array,
 ) -> None:  # fmt: skip
     """Set bits of fails[x] (1 bearoff, 2 gammon) where a stored row is not what the rule gives, x > 0 in `which`.
 
-    keys : (n, 2) ranks of the stored rows, bearoff and gammon. largest[x] : greatest difference of one number.
-    halves : rows that differ by exact halves alone are let pass; see `halves_apart`.
+    keys, labels : as `Distributions.keys` gives them. largest[x] : greatest difference of one number. halves : rows
+    that differ by exact halves alone are let pass; see `halves_apart`. With put_right the rows and their keys are
+    corrected as it goes, in order.
     """
     space = workspace(numbering)
     sums = np.zeros((2, ROLLS), np.int64)
@@ -319,36 +321,16 @@ def check_rows(
         expected_rows(x, space.best, rows, gammon, first_full, by_sums, race, sums, out)
         for part in range(parts):
             stored = rows[x] if part == 0 else gammon[x - first_full]
-            most = 0
+            most = rank = 0
             for i in range(ROLLS):
                 most = max(most, abs(np.int64(stored[i]) - out[part, i]))
+                rank += i * out[part, i]
             if most and not (halves and halves_apart(stored, sums[part], out[part], part == 0 or not race)):
                 fails[x] |= 1 << part
                 largest[x] = max(largest[x], min(most, WHOLE))
-
-
-@njit()
-def settle_rows(
-    numbering: Numbering, first: int, keys: Array, labels: Array, rows: Array, gammon: Array, first_full: int,
-    by_sums: bool, race: bool, wrong: Array,
-) -> None:  # fmt: skip
-    """Put right every row from `first` on, in order; bits of wrong[x] (1 bearoff, 2 gammon) say which were wrong."""
-    space = workspace(numbering)
-    sums = np.zeros((2, ROLLS), np.int64)
-    out = np.zeros((2, ROLLS), np.int64)
-    for x in range(max(1, first), len(rows)):
-        parts = 2 if len(gammon) and x >= first_full else 1
-        best_plays(space, x, keys, parts == 2 and not race)
-        expected_rows(x, space.best, rows, gammon, first_full, by_sums, race, sums, out)
-        for part in range(parts):
-            stored = rows[x] if part == 0 else gammon[x - first_full]
-            rank = 0
-            for i in range(ROLLS):
-                if np.int64(stored[i]) != out[part, i]:
-                    wrong[x] |= 1 << part
-                    stored[i] = out[part, i]
-                rank += i * out[part, i]
-            keys[x, part] = rank if part or len(labels) == 0 else (rank << LABEL_BITS) | labels[x]
+            if put_right:
+                stored[:] = out[part]
+                keys[x, part] = rank if part or len(labels) == 0 else (rank << LABEL_BITS) | labels[x]
 
 
 # -- other programs' rules ---------------------------------------------------------------------------------------
@@ -361,25 +343,10 @@ def remade_ranked_by_sums(points: int, chequers: int, divisor: int) -> Array:
     """
     rows = np.zeros((board.count(points, chequers), ROLLS), np.uint16)
     rows[0, 0] = WHOLE
-    rows_ranked_by_sums(numbering(points), np.zeros((len(rows), 1), np.uint32), divisor, rows)
+    rows_by_means(
+        numbering(points), np.zeros((len(rows), 1), np.uint32), divisor, rows, np.zeros(ROLLS, np.int64)
+    )
     return rows
-
-
-@njit()
-def rows_ranked_by_sums(numbering: Numbering, keys: Array, divisor: int, rows: Array) -> None:
-    """Fill the rows of all positions but 0; keys : (n, 1) uint32, zeroed."""
-    space = workspace(numbering)
-    sums = np.zeros(ROLLS, np.int64)
-    out = np.zeros(ROLLS, np.int64)
-    for x in range(1, len(rows)):
-        best_plays(space, x, keys, False)
-        add_rolls(space.best, 0, rows, 0, 0, sums)
-        finish(sums, False, out)
-        rank = 0
-        for i in range(ROLLS):
-            rows[x, i] = out[i]
-            rank += i * sums[i]
-        keys[x, 0] = rank // divisor
 
 
 def remade_in_floats(points: int, chequers: int, width: str) -> Array:
@@ -390,34 +357,35 @@ def remade_in_floats(points: int, chequers: int, width: str) -> Array:
     n = board.count(points, chequers)
     rows = np.zeros((n, ROLLS), width)
     rows[0, 0] = 1
-    float_rows(numbering(points), np.zeros((n, 1), width), rows)
+    rows_by_means(numbering(points), np.zeros((n, 1), width), 0, rows, np.zeros(ROLLS, width))
     out = np.floor(rows.astype(np.float64) * WHOLE + 0.5).astype(np.int64)
     out[np.arange(n), out.argmax(axis=1)] += WHOLE - out.sum(axis=1)
     return out.astype(np.uint16)
 
 
 @njit()
-def float_rows(numbering: Numbering, keys: Array, rows: Array) -> None:
-    """Fill the rows of all positions but 0, in the float type of `rows`, nothing rounded in between.
+def rows_by_means(numbering: Numbering, keys: Array, divisor: int, rows: Array, sums: Array) -> None:
+    """Fill the rows of all positions but 0 by the plays of least keys (n, 1), zeroed; sums (32,) : working space.
 
-    keys : (n, 1) of the same float type, the means that choose the play, zeroed.
+    Where there is a divisor, the rows are rounded and the keys are the means of the sums divided by it; else both
+    are in the float type of `sums`, nothing rounded in between.
     """
     space = workspace(numbering)
-    number = rows.dtype.type
-    sums = np.zeros(ROLLS, rows.dtype)
+    number = sums.dtype.type
     for x in range(1, len(rows)):
         best_plays(space, x, keys, False)
-        sums[:] = 0
-        for roll in range(len(WEIGHTS)):
-            weight = number(WEIGHTS[roll])
-            y = space.best[roll, 0]
-            for i in range(ROLLS - 1):
-                sums[i + 1] += weight * rows[y, i]
+        add_rolls(space.best, 0, rows, 0, number(0), sums)
         mean = number(0)
-        for i in range(ROLLS):
-            rows[x, i] = sums[i] / number(36)
-            mean += number(i) * rows[x, i]
-        keys[x, 0] = mean
+        if divisor:
+            finish(sums, False, rows[x])
+            for i in range(ROLLS):
+                mean += number(i) * sums[i]
+            keys[x, 0] = mean // divisor
+        else:
+            for i in range(ROLLS):
+                rows[x, i] = sums[i] / number(36)
+                mean += number(i) * rows[x, i]
+            keys[x, 0] = mean
 
 
 # -- gnubg's table in memory -------------------------------------------------------------------------------------

@@ -1,25 +1,27 @@
 """The verifier's own rule of a roll: where every roll leads from every position, in GNU Backgammon's order.
 
-Written apart from the solver, play by play, so that a file is judged by code that shares no shortcut with what may
-have made it. A board is `above`: above[k] = chequers on the k highest points, k = 0..points. Taking one chequer from
-index i to t lowers above[k] by one for k = points-i .. points-t-1, and the position number by the sum of
-C(above[k] + k - 2, k - 1) over those k, which running sums give in one subtraction.
-
-Rolls are numbered a * (a + 1) / 2 + b for dice a + 1 >= b + 1.
+Written apart from the solver, so that a file is judged by code that shares no shortcut with what may have made it. A
+board is `above`: above[k] = chequers on the k highest points, k = 0..points. Taking one chequer from index i to t
+lowers above[k] by one for k = points-i .. points-t-1, and the position number by the sum of C(above[k] + k - 2,
+k - 1) over those k, which running sums give in one subtraction. Rolls are numbered a * (a + 1) / 2 + b,
+dice a + 1 >= b + 1.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from math import comb
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bgfmt.game import board
 from bgfmt.jit import njit
 
-Array = Any
+Array = NDArray[Any]
+Progress = Callable[[int, int], None]
 HOME = 6
 ROLLS = 21
 #: how many of the 36 throws each roll stands for
@@ -50,33 +52,19 @@ def numbering(points: int) -> Numbering:
 
 
 class Space(NamedTuple):
-    """Working space for the plays of one position after another.
+    """Working space for the plays of one position after another: boards by slots.
 
-    above, falls, sources : the position, its running sums, and its occupied indices, highest first. numbers, boards,
-    board_falls, board_sources, board_found : [die - 1, q] after the q-th of those chequers has moved; numbers are -1
-    where it may not. one, two, three, falls2, falls3, sources2, sources3 : boards within a double. out : position
-    numbers after the plays of a roll, in order. best : [roll, 0] the play that is chosen, [roll, 1] the play that
-    saves the gammon.
+    Slot 0 is the position, 1 + points * (die - 1) + q the board after its q-th chequer has moved first with that die,
+    and the last two are boards within a double. boards (slots, 3, points + 1) : `above`; running sums of what
+    lowering each above[k] takes off the number; occupied indices, highest first. numbers, found (slots,) : position
+    numbers, -1 where the chequer may not move, and how many indices are occupied. out : position numbers after the
+    plays of a roll, in order. best : [roll, 0] the play that is chosen, [roll, 1] the play that saves the gammon.
     """
 
-    points: int
-    terms: Array
-    steps: Array
-    above: Array
-    falls: Array
-    sources: Array
-    numbers: Array
+    numbering: Numbering
     boards: Array
-    board_falls: Array
-    board_sources: Array
-    board_found: Array
-    one: Array
-    two: Array
-    three: Array
-    falls2: Array
-    falls3: Array
-    sources2: Array
-    sources3: Array
+    numbers: Array
+    found: Array
     out: Array
     best: Array
 
@@ -84,26 +72,12 @@ class Space(NamedTuple):
 @njit()
 def workspace(numbering: Numbering) -> Space:
     """Working space of one thread."""
-    points = numbering.points
+    slots = 6 * numbering.points + 3
     return Space(
-        points,
-        numbering.terms,
-        numbering.steps,
-        np.zeros(points + 1, np.int64),
-        np.zeros(points + 1, np.int64),
-        np.zeros(points, np.int64),
-        np.zeros((6, points), np.int64),
-        np.zeros((6, points, points + 1), np.int64),
-        np.zeros((6, points, points + 1), np.int64),
-        np.zeros((6, points, points), np.int64),
-        np.zeros((6, points), np.int64),
-        np.zeros(points + 1, np.int64),
-        np.zeros(points + 1, np.int64),
-        np.zeros(points + 1, np.int64),
-        np.zeros(points + 1, np.int64),
-        np.zeros(points + 1, np.int64),
-        np.zeros(points + 1, np.int64),
-        np.zeros(points + 1, np.int64),
+        numbering,
+        np.zeros((slots, 3, numbering.points + 1), np.int64),
+        np.zeros(slots, np.int64),
+        np.zeros(slots, np.int64),
         np.zeros(numbering.room, np.int64),
         np.zeros((ROLLS, 2), np.int64),
     )
@@ -126,31 +100,24 @@ def unrank(x: int, points: int, terms: Array, above: Array) -> None:
 
 
 @njit()
-def survey(points: int, above: Array, steps: Array, falls: Array, sources: Array) -> int:
-    """Running sums of what lowering each above[k] takes off the number; occupied indices, highest first.
-
-    falls[k] = sum over k' <= k of steps[k', above[k']]. Returns how many indices are occupied.
-    """
-    found = 0
-    falls[0] = 0
-    for k in range(1, points + 1):
-        falls[k] = falls[k - 1] + steps[k, above[k]]
-        if above[k] != above[k - 1]:
-            sources[found] = points - k
-            found += 1
-    return found
-
-
-@njit()
-def moved(
-    points: int, above: Array, i: int, t: int, steps: Array, out: Array, falls: Array, sources: Array
-) -> int:
-    """The board after i -> t (t = -1: off) into `out`, with its survey; returns the number of occupied indices."""
+def move(
+    steps: Array, boards: Array, numbers: Array, found: Array, before: int, i: int, t: int, after: int
+) -> None:
+    """Fill slot `after` with the board of slot `before` once a chequer has moved from index i to t (-1: off)."""
+    points = len(steps) - 1
+    first, end = points - i, points - t
+    numbers[after] = numbers[before] - (boards[before, 1, end - 1] - boards[before, 1, first - 1])
     for k in range(points + 1):
-        out[k] = above[k]
-    for k in range(points - i, points - t):
-        out[k] -= 1
-    return survey(points, out, steps, falls, sources)
+        boards[after, 0, k] = boards[before, 0, k]
+    for k in range(first, end):
+        boards[after, 0, k] -= 1
+    many = 0
+    for k in range(1, points + 1):
+        boards[after, 1, k] = boards[after, 1, k - 1] + steps[k, boards[after, 0, k]]
+        if boards[after, 0, k] != boards[after, 0, k - 1]:
+            boards[after, 2, many] = points - k
+            many += 1
+    found[after] = many
 
 
 @njit()
@@ -168,130 +135,96 @@ def landing(i: int, die: int, top: int) -> int:
 
 
 @njit()
-def begin(space: Space, x: int) -> int:
-    """Take up position x: its boards after one chequer has moved with one die; returns how many chequers to try.
-
-    Boards are indexed in place, since a slice costs more than the work done on it.
-    """
-    points, above, steps, falls, sources = space.points, space.above, space.steps, space.falls, space.sources
-    numbers, boards, board_falls = space.numbers, space.boards, space.board_falls
-    board_sources, board_found = space.board_sources, space.board_found
-    unrank(x, points, space.terms, above)
-    found = survey(points, above, steps, falls, sources)
-    for a in range(6):
-        for q in range(found):
-            i = sources[q]
-            t = landing(i, a + 1, sources[0])
-            if t == NOWHERE:
-                numbers[a, q] = -1
-                continue
-            numbers[a, q] = x - (falls[points - 1 - t] - falls[points - i - 1])
-            many = 0
-            board_falls[a, q, 0] = 0
-            boards[a, q, 0] = 0
-            for k in range(1, points + 1):
-                s = above[k] - (1 if points - i <= k < points - t else 0)
-                boards[a, q, k] = s
-                board_falls[a, q, k] = board_falls[a, q, k - 1] + steps[k, s]
-                if s != boards[a, q, k - 1]:
-                    board_sources[a, q, many] = points - k
-                    many += 1
-            board_found[a, q] = many
-    return found
-
-
-@njit()
-def double_plays(space: Space, a: int, found: int) -> int:
-    """Position numbers after every way to play the double of die a + 1, in order, into `out`; returns how many."""
-    points, steps, sources, numbers, boards = (
-        space.points, space.steps, space.sources, space.numbers, space.boards
+def begin(space: Space, x: int) -> None:
+    """Take up position x: its own board, and those after one chequer has moved with one die."""
+    points, steps, boards, numbers, found = (
+        space.numbering.points, space.numbering.steps, space.boards, space.numbers, space.found
     )  # fmt: skip
-    board_falls, board_sources, board_found = space.board_falls, space.board_sources, space.board_found
-    one_board, two, three, falls2, falls3 = space.one, space.two, space.three, space.falls2, space.falls3
-    sources2, sources3, out = space.sources2, space.sources3, space.out
-    count = 0
-    die = a + 1
-    for q in range(found):
-        one = numbers[a, q]
-        if one < 0:
-            continue
-        if one == 0:
-            out[count] = 0
-            count += 1
-            continue
-        for k in range(points + 1):
-            one_board[k] = boards[a, q, k]
-        for p in range(board_found[a, q]):
-            j = board_sources[a, q, p]
-            if j > sources[q]:
-                continue
-            t = landing(j, die, board_sources[a, q, 0])
+    unrank(x, points, space.numbering.terms, boards[0, 0])
+    numbers[0] = x
+    move(steps, boards, numbers, found, 0, 0, 0, 0)  # surveys the board, which it leaves as it is
+    for a in range(6):
+        for q in range(found[0]):
+            t = landing(boards[0, 2, q], a + 1, boards[0, 2, 0])
             if t == NOWHERE:
-                continue
-            second = one - (board_falls[a, q, points - 1 - t] - board_falls[a, q, points - j - 1])
-            if second == 0:
-                out[count] = 0
-                count += 1
-                continue
-            many2 = moved(points, one_board, j, t, steps, two, falls2, sources2)
-            for o in range(many2):
-                i = sources2[o]
-                if i > j:
-                    continue
-                t = landing(i, die, sources2[0])
-                if t == NOWHERE:
-                    continue
-                third = second - (falls2[points - 1 - t] - falls2[points - i - 1])
-                if third == 0:
-                    out[count] = 0
-                    count += 1
-                    continue
-                many3 = moved(points, two, i, t, steps, three, falls3, sources3)
-                for m in range(many3):
-                    l = sources3[m]
-                    if l > i:
-                        continue
-                    t = landing(l, die, sources3[0])
-                    if t == NOWHERE:
-                        continue
-                    out[count] = third - (falls3[points - 1 - t] - falls3[points - l - 1])
-                    count += 1
-    return count
+                numbers[1 + points * a + q] = -1
+            else:
+                move(steps, boards, numbers, found, 0, boards[0, 2, q], t, 1 + points * a + q)
 
 
 @njit()
-def single_plays(space: Space, a: int, die: int, found: int, count: int) -> int:
-    """Append to `out` the numbers after a second move with `die` on each board of a first move with die a + 1."""
-    points, numbers, out, board_falls = space.points, space.numbers, space.out, space.board_falls
-    board_sources, board_found = space.board_sources, space.board_found
-    for q in range(found):
-        one = numbers[a, q]
-        if one < 0:
+def last_moves(
+    boards: Array, number: int, found: int, board: int, die: int, highest: int, out: Array, count: int
+) -> int:
+    """Append to `out` the numbers after a move with `die` from index `highest` or below; returns the new count."""
+    points = boards.shape[2] - 1
+    if number == 0:
+        out[count] = 0
+        return count + 1
+    for p in range(found):
+        i = boards[board, 2, p]
+        if i > highest:
             continue
-        if one == 0:
-            out[count] = 0
-            count += 1
-            continue
-        for p in range(board_found[a, q]):
-            j = board_sources[a, q, p]
-            t = landing(j, die, board_sources[a, q, 0])
-            if t == NOWHERE:
-                continue
-            out[count] = one - (board_falls[a, q, points - 1 - t] - board_falls[a, q, points - j - 1])
+        t = landing(i, die, boards[board, 2, 0])
+        if t != NOWHERE:
+            out[count] = number - (boards[board, 1, points - 1 - t] - boards[board, 1, points - i - 1])
             count += 1
     return count
 
 
 @njit()
-def roll_plays(space: Space, a: int, b: int, found: int, orders: int) -> int:
+def double_moves(space: Space, board: int, die: int, highest: int, count: int) -> int:
+    """Append to `out` the numbers after three more moves of a double, whose sources never rise."""
+    steps, boards, numbers, found, out = (
+        space.numbering.steps,
+        space.boards,
+        space.numbers,
+        space.found,
+        space.out,
+    )
+    two = len(numbers) - 2
+    if numbers[board] == 0:
+        out[count] = 0
+        return count + 1
+    for p in range(found[board]):
+        j = boards[board, 2, p]
+        t = landing(j, die, boards[board, 2, 0])
+        if j > highest or t == NOWHERE:
+            continue
+        move(steps, boards, numbers, found, board, j, t, two)
+        if numbers[two] == 0:
+            out[count] = 0
+            count += 1
+        for o in range(found[two]):
+            i = boards[two, 2, o]
+            if i > j:
+                continue
+            t = landing(i, die, boards[two, 2, 0])
+            if t != NOWHERE:
+                move(steps, boards, numbers, found, two, i, t, two + 1)
+                count = last_moves(boards, numbers[two + 1], found[two + 1], two + 1, die, i, out, count)
+    return count
+
+
+@njit()
+def roll_plays(space: Space, a: int, b: int, orders: int) -> int:
     """Position numbers after every play of dice a + 1 >= b + 1, in order, into `out`; returns how many.
 
     orders : 1 where playing the smaller die first meets nothing new.
     """
-    if a == b:
-        return double_plays(space, a, found)  # type: ignore[no-any-return]
-    count = single_plays(space, a, b + 1, found, 0)
-    return single_plays(space, b, a + 1, found, count) if orders == 2 else count
+    count, points = 0, space.numbering.points
+    boards, numbers, found, out = space.boards, space.numbers, space.found, space.out
+    for order in range(1 if a == b else orders):
+        first, die = (b, a + 1) if order else (a, b + 1)
+        for q in range(found[0]):
+            board = 1 + points * first + q
+            if numbers[board] < 0:
+                continue
+            if a == b:
+                count = double_moves(space, board, die, boards[0, 2, q], count)
+            else:
+                count = last_moves(boards, numbers[board], found[board], board, die, points, out, count)
+    return count
 
 
 @njit()
@@ -310,14 +243,14 @@ def least(out: Array, count: int, keys: Array, column: int) -> int:
 @njit()
 def best_plays(space: Space, x: int, keys: Array, both: bool) -> None:
     """best[roll, 0] (and 1 where `both`): the first play of least keys[:, 0] (keys[:, 1]) of each roll of x > 0."""
-    found = begin(space, x)
+    begin(space, x)
     # with two chequers outside the home board neither order can bear off, and the second meets nothing new
-    outside = space.above[space.points - HOME] if space.points > HOME else 0
+    outside = space.boards[0, 0, space.numbering.points - HOME] if space.numbering.points > HOME else 0
     orders = 1 if outside >= 2 else 2
     roll = 0
     for a in range(6):
         for b in range(a + 1):
-            count = roll_plays(space, a, b, found, orders)
+            count = roll_plays(space, a, b, orders)
             space.best[roll, 0] = least(space.out, count, keys, 0)
             if both:
                 space.best[roll, 1] = least(space.out, count, keys, 1)
@@ -340,15 +273,13 @@ def successors(numbering: Numbering, n: int) -> Any:
     results = np.empty(64 * n + 1024, np.int32)
     used = 0
     for x in range(1, n):
-        found = begin(space, x)
+        begin(space, x)
         roll = ROLLS * x
         for a in range(6):
             for b in range(a + 1):
-                count = roll_plays(space, a, b, found, 2)
+                count = roll_plays(space, a, b, 2)
                 if used + count > len(results):
-                    larger = np.empty(2 * len(results) + count, np.int32)
-                    larger[:used] = results[:used]
-                    results = larger
+                    results = np.append(results, np.empty(len(results) + count, np.int32))
                 mark = np.int32(roll % 2147483647)
                 for q in range(count):
                     if seen[out[q]] != mark:

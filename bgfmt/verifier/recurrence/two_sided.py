@@ -1,37 +1,33 @@
 """Recurrence of two-sided tables: does every entry follow from the file's own smaller entries?
 
-The value of (us, them) follows from row `them` of the same file: from the entries (them, j), j where a play of ours
-leads. So a tile of rows, turned round to our point of view and laid out with the rows side by side, gives the
-expected values of every us against those rows by running maxima over contiguous lanes, in any order.
+The value of (us, them) follows from the entries (them, j) of the same file, j where a play of ours leads. So a tile
+of rows, seen by the other side and laid out side by side, gives the expected values of every us against those rows by
+running maxima over contiguous lanes, in any order.
 
-The pass reads the file twice at most: its rows, as what a play leads to; and its columns, as what must follow.
-Columns are taken in bands wide enough that a band's piece of a row is a few pages, so that a file larger than memory
-is read twice and no more. A compressed table is walked in the order in which its rows and columns lie together in the
-file (its equities have an `order`, position numbers by place), so that it is unpacked twice and never as a whole.
+The pass reads the file twice at most: its rows, as what a play leads to; and its columns, as what must follow, in
+bands of which a row's piece is a few pages. A compressed table is walked in the order in which its rows and columns
+lie together in the file, so that it is unpacked twice and never as a whole.
 """
 
 from __future__ import annotations
 
 import contextlib
-import mmap
 import os
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bgfmt.jit import njit
 from bgfmt.jit.lanes import LANES, add_best
 from bgfmt.storage import system
 from bgfmt.tables import TwoSided
-from bgfmt.verifier.recurrence.plays import ROLLS, WEIGHTS, pips, plays
+from bgfmt.tables.rows import mapping_of
+from bgfmt.verifier.recurrence.plays import ROLLS, WEIGHTS, Array, Progress, pips, plays
 
-Array = NDArray[Any]
-Progress = Callable[[int, int], None]
 HIGH = 32767
 LOW = -32768
 UNPACKED_BYTES = 64 << 20  # rows of a compressed table that are made at once
@@ -40,23 +36,11 @@ BAND_BYTES = 192 << 20
 LARGE = 3 << 30
 LARGE_BAND_BYTES = 768 << 20
 PIECE_BYTES = 16 << 20
+TOGETHER = 64  # rows that are made at once for entries here and there
 NONE = np.zeros(0, np.int64)
 
 
 # -- reading -----------------------------------------------------------------------------------------------------
-
-
-def _offset_in_file(array: Array) -> int | None:
-    """Where an array that looks straight into a mapped file begins in it; None for any other array."""
-    base: Any = array
-    while isinstance(base, np.ndarray):
-        base = base.base
-    if isinstance(base, memoryview):
-        base = base.obj
-    if not isinstance(base, mmap.mmap):
-        return None
-    start = np.frombuffer(base, np.uint8, 1).__array_interface__["data"][0]
-    return int(array.__array_interface__["data"][0] - start)
 
 
 class PairReader:
@@ -68,46 +52,39 @@ class PairReader:
         self.release = table.release or (lambda: None)
         self._fd = -1
         self._offset = 0
-        #: position numbers by place, where rows and columns are walked in another order than that of their numbers
-        self.order: Array | None = getattr(table.equities, "order", None)
+        #: position numbers by place, in another order than their own where the table is packed
+        order = getattr(table.equities, "order", None)
+        self.packed = order is not None
+        self.order: Array = np.arange(self.n) if order is None else order
         array = table.equities
         if isinstance(array, np.ndarray) and array.flags.c_contiguous and array.dtype == np.dtype("<u2"):
-            offset = _offset_in_file(array)
-            if offset is not None and os.path.isfile(table.provenance):
-                self._offset = offset
+            mapped = mapping_of(array)
+            if mapped is not None and os.path.isfile(table.provenance):
+                start = np.frombuffer(mapped, np.uint8, 1).__array_interface__["data"][0]
+                self._offset = array.__array_interface__["data"][0] - start
                 with contextlib.suppress(OSError):
                     self._fd = os.open(table.provenance, os.O_RDONLY)
 
     def rows(self, start: int, stop: int) -> Array:
         """Rows at places start..stop-1, (stop - start, n, columns) uint16, columns by position number."""
-        if self.order is not None:
+        if self.packed:
             return np.ascontiguousarray(self.rows_array[self.order[start:stop]], "<u2")
-        if self._fd < 0:
-            rows = np.array(self.rows_array[start:stop], "<u2")
-            self.release()
-            return rows
-        out = np.empty((stop - start, self.n, self.columns), "<u2")
-        self._read(out, start * self.n * self.columns * 2)
-        return out
-
-    def at_once(self) -> int:
-        """Rows that are best made at once, where they are made."""
-        return 1 if self.order is None else UNPACKED_BYTES // (self.n * self.columns * 2)
+        return self.piece(start, stop, 0, self.n).reshape(stop - start, self.n, self.columns)
 
     def piece(self, start: int, stop: int, first: int, last: int) -> Array:
         """Places first..last-1 of rows at start..stop-1: (stop - start, (last - first) * columns) uint16."""
         width = (last - first) * self.columns
-        if self.order is not None:
+        if self.packed:
             made = self.rows_array.piece(np.arange(start, stop), first, last)  # type: ignore[attr-defined]
             return np.asarray(made).reshape(stop - start, width)
-        if last - first == self.n:
-            return self.rows(start, stop).reshape(stop - start, width)
         out = np.empty((stop - start, width), "<u2")
-        for k in range(start, stop):
+        step = stop - start if last - first == self.n else 1
+        for k in range(start, stop, max(1, step)):
+            some = out[k - start : k - start + step]
             if self._fd < 0:
-                out[k - start] = np.asarray(self.rows_array[k])[first:last].reshape(-1)
+                some[:] = np.asarray(self.rows_array[k : k + step])[:, first:last].reshape(some.shape)
             else:
-                self._read(out[k - start], (k * self.n + first) * self.columns * 2)
+                self._read(some, (k * self.n + first) * self.columns * 2)
         if self._fd < 0:
             self.release()
         return out
@@ -116,14 +93,6 @@ class PairReader:
         view = out.reshape(-1).view(np.uint8).data
         if system.read_into(self._fd, view, self._offset + at) < len(view):
             raise OSError("the file became shorter while it was read")
-
-    def numbers(self, places: Array) -> Array:
-        """Position numbers at places."""
-        return places if self.order is None else np.asarray(self.order[places])
-
-    def place(self, number: int) -> int:
-        """The place of a position number."""
-        return number if self.order is None else int((self.order == number).argmax())
 
     def close(self) -> None:
         """Let the file go."""
@@ -198,8 +167,8 @@ def check(
     per_tile = LANES // columns
     parts = bands(table) if only is None else only
     rows_in_all = 2 * sum(end - begin for begin, end in parts)
-    at_once = per_tile * max(1, grid.at_once() // per_tile)
-    zero = grid.place(0)
+    at_once = per_tile * (max(1, UNPACKED_BYTES // (n * columns * 2 * per_tile)) if grid.packed else 1)
+    zero = int((grid.order == 0).argmax())
     local = threading.local()
     lock = threading.Lock()
     done = 0
@@ -229,12 +198,12 @@ def check(
     def judge(part: tuple[int, int, Array, int, int]) -> Pass:
         u, v, expected, begin, end = part
         stored = grid.piece(u, v, begin, end)
-        wanted = expected[u:v] if grid.order is None else expected[grid.order[u:v]]
+        wanted = expected[grid.order[u:v]] if grid.packed else expected[u:v]
         advance((v - u) * (end - begin) // n)
         rows = np.flatnonzero((stored != wanted).any(axis=1))
         off = (stored[rows].astype(np.int64) - wanted[rows]).reshape(len(rows), end - begin, columns)
         which, them = np.nonzero(off.any(axis=2))
-        numbers = grid.numbers(rows[which] + u) * n + grid.numbers(begin + them)
+        numbers = grid.order[rows[which] + u] * n + grid.order[begin + them]
         return Pass.of(0, columns, numbers, off[which, them])
 
     try:
@@ -298,29 +267,32 @@ def settle(
 def values_at(table: Array, numbers: Array, starts: Array, results: Array) -> Array:
     """(m, columns) int64: what the rule gives for the entries `numbers` of equities (n, n, columns)."""
     out = np.zeros((len(numbers), table.shape[2]), np.int64)
-    values_of(table, *np.divmod(numbers, len(table)), starts, results, out)
+    us, them = np.divmod(numbers, len(table))
+    values_of(table, them, us, them, starts, results, out)
     return out
 
 
 def expected_at(table: TwoSided, numbers: Array) -> Array:
     """(m, columns) int64: what the rule gives for the entries `numbers` from the stored ones."""
-    starts, results = plays(table.points, table.chequers)
-    us, them = np.divmod(numbers, table.positions)
-    rows: Any = table.equities
-    n, columns = table.positions, rows.shape[2]
-    out = np.zeros((len(us), columns), np.int64)
+    known, rows = plays(table.points, table.chequers), table.equities
     if isinstance(rows, np.ndarray):
-        values_of(rows, us, them, starts, results, out)
-        return out
-    wanted = np.unique(them[them > 0])  # rows that are made on demand: those that are asked for, behind row 0
-    for part in np.array_split(wanted, -(-len(wanted) // 64) or 1):
-        mine = np.flatnonzero(np.isin(them, part) | (them == 0))
-        stored = np.zeros((len(part) + 1, n, columns), np.uint16)
-        stored[1:] = rows[part]
-        value = np.zeros((len(mine), columns), np.int64)
-        values_of(stored, us[mine], np.searchsorted(part, them[mine], "right"), starts, results, value)
+        return values_at(rows, numbers, *known)
+    us, them = np.divmod(numbers, table.positions)
+    out = np.zeros((len(us), rows.shape[2]), np.int64)
+    for mine, some, at in by_rows(rows, them):
+        value = out[mine]
+        values_of(some, at, us[mine], them[mine], *known, value)
         out[mine] = value
     return out
+
+
+def by_rows(equities: Any, them: Array) -> Iterator[tuple[Array, Array, Array]]:
+    """(indices into `them`, some rows of the table (r, n, columns), which of these each wants), a few at a time."""
+    wanted, at = np.unique(them, return_inverse=True)
+    for start in range(0, len(wanted), TOGETHER):
+        mine = np.flatnonzero((at >= start) & (at < start + TOGETHER))
+        rows = np.ascontiguousarray(equities[wanted[start : start + TOGETHER]], np.uint16)
+        yield mine, rows, at[mine] - start
 
 
 # -- compiled ----------------------------------------------------------------------------------------------------
@@ -336,17 +308,25 @@ def turn(nd: Any, dt: Any) -> Any:
 
 
 @njit()
+def turned(row: Array, j: int) -> Any:
+    """The four equities of entry j of a row (n, columns) uint16, seen by the other side with the cube decided."""
+    e0 = np.int32(row[j, 0]) + LOW
+    if row.shape[1] == 1:
+        return ~e0, LOW, LOW, LOW
+    e1, e2, e3 = np.int32(row[j, 1]) + LOW, np.int32(row[j, 2]) + LOW, np.int32(row[j, 3]) + LOW
+    return ~e0, ~e3, ~turn(e2, e3), ~turn(e1, e3)
+
+
+@njit()
 def weigh(row: Array, j: int, best: Array) -> None:
-    """Take the values of a play that leads to j where they are greater; row : (n, columns) uint16 of the others."""
-    e0 = np.int64(row[j, 0]) + LOW
-    best[0] = max(best[0], ~e0)
-    if row.shape[1] == 4:
-        e1 = np.int64(row[j, 1]) + LOW
-        e2 = np.int64(row[j, 2]) + LOW
-        e3 = np.int64(row[j, 3]) + LOW
-        best[1] = max(best[1], ~e3)
-        best[2] = max(best[2], ~turn(e2, e3))
-        best[3] = max(best[3], ~turn(e1, e3))
+    """Take the values of a play that leads to j where they are greater; row : (n, columns) of the others."""
+    e0, e1, e2, e3 = turned(row, j)
+    best[0], best[1], best[2], best[3] = (
+        max(best[0], e0),
+        max(best[1], e1),
+        max(best[2], e2),
+        max(best[3], e3),
+    )
 
 
 @njit()
@@ -359,24 +339,15 @@ def store(total: Array, out: Array) -> None:
 
 @njit()
 def turned_tile(rows: Array, tile: Array) -> None:
-    """tile[j, 4 k + c] or [j, k]: row k's entry j from the other side's view, the cube decision taken.
-
-    rows : (k, n, columns) uint16; tile : (n, LANES) int16.
-    """
+    """tile[j, columns * k + c] = `turned` entry j of row k; rows : (k, n, columns); tile : (n, LANES) int16."""
     many, n, columns = rows.shape
     for k in range(many):
+        row = rows[k]
         for j in range(n):
-            e0 = np.int32(rows[k, j, 0]) + LOW
-            if columns == 1:
-                tile[j, k] = ~e0
-                continue
-            e1 = np.int32(rows[k, j, 1]) + LOW
-            e2 = np.int32(rows[k, j, 2]) + LOW
-            e3 = np.int32(rows[k, j, 3]) + LOW
-            tile[j, 4 * k] = ~e0
-            tile[j, 4 * k + 1] = ~e3
-            tile[j, 4 * k + 2] = ~turn(e2, e3)
-            tile[j, 4 * k + 3] = ~turn(e1, e3)
+            e0, e1, e2, e3 = turned(row, j)
+            tile[j, columns * k] = e0
+            if columns == 4:
+                tile[j, 4 * k + 1], tile[j, 4 * k + 2], tile[j, 4 * k + 3] = e1, e2, e3
 
 
 @njit()
@@ -403,26 +374,21 @@ def expected_tile(
 
 
 @njit()
-def value_of(table: Array, u: int, t: int, starts: Array, results: Array, out: Array) -> None:
-    """out[0:columns] = what the rule gives for (u, t) from the table's own entries, as stored."""
-    columns = table.shape[2]
-    if u == 0 or t == 0:
-        for c in range(columns):
-            out[c] = 65535 if u == 0 else 0
-        return
-    best = np.empty(4, np.int64)
-    total = np.zeros(4, np.int64)
-    for roll in range(ROLLS):
-        best[:] = LOW
-        for q in range(starts[ROLLS * u + roll], starts[ROLLS * u + roll + 1]):
-            weigh(table[t], results[q], best)
-        for c in range(columns):
-            total[c] += WEIGHTS[roll] * best[c]
-    store(total, out)
-
-
-@njit()
-def values_of(table: Array, us: Array, them: Array, starts: Array, results: Array, out: Array) -> None:
-    """out[i] = what the rule gives for (us[i], them[i]); out : (m, columns) int64."""
+def values_of(
+    rows: Array, at: Array, us: Array, them: Array, starts: Array, results: Array, out: Array
+) -> None:
+    """out[i] = what the rule gives for (us[i], them[i]) from row rows[at[i]]; out : (m, columns) int64, as stored."""
+    best, total = np.empty(4, np.int64), np.empty(4, np.int64)
     for i in range(len(us)):
-        value_of(table, us[i], them[i], starts, results, out[i])
+        if us[i] == 0 or them[i] == 0:
+            out[i] = 65535 if us[i] == 0 else 0
+            continue
+        row = rows[at[i]]
+        total[:] = 0
+        for roll in range(ROLLS):
+            best[:] = LOW
+            for q in range(starts[ROLLS * us[i] + roll], starts[ROLLS * us[i] + roll + 1]):
+                weigh(row, results[q], best)
+            for c in range(out.shape[1]):
+                total[c] += WEIGHTS[roll] * best[c]
+        store(total, out[i])

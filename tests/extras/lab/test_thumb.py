@@ -137,9 +137,3 @@ def test_the_zone() -> None:
 def test_takes() -> None:
     assert doubling.takes([0.5, 0.79, 0.7900001]).tolist() == [True, True, False]
     assert doubling.takes([0.7675, 0.768], limit=0.7675).tolist() == [True, False]
-
-
-def test_rolls_outside_of_the_table() -> None:
-    assert float(counting.rolls_outside((7, 0, 0, 0, 0, 8))) == 8.0
-    assert float(counting.rolls_outside((0, 0, 0, 0, 0, 15))) == pytest.approx(90 / 7)
-    assert counting.rolls_outside(np.zeros((2, 3, 24))).shape == (2, 3)

@@ -267,14 +267,19 @@ def test_mat_becomes_sgf(
 
 
 KEYS = {
-    "top": "matches decisions_met races decisions_covered decisions totals worst problems unread",
+    "top": "matches decisions_met races decisions_covered decisions totals worst problems unread by_folder",
     "match": "file number players match_length games judged met decisions_met races decisions_covered beyond totals "
-    "problems",
-    "decision": "file match game record player name decision kind position_id gnubg_id position dice cube cube_owner "
+    "problems folder date event round place by_game",
+    "decision": "file match game record move player name decision kind position_id gnubg_id position dice cube "
+    "cube_owner "
     "away crawford did best verdict equity best_equity equity_lost mwc best_mwc loss_mwc loss_emg points_lost "
-    "cubeless_equity_lost choices forced error close approximate measure source table max_error gammons note",
+    "cubeless_equity_lost choices forced error close approximate measure source table max_error gammons note "
+    "method millipoints class_gnubg class_xg luck luck_mwc action advice insight file_analysis",
     "total": "player name decisions plays unforced_plays cube_decisions unforced forced right close approximate "
-    "illegal errors play_errors cube_errors equity_lost mwc_lost points_lost approximate_lost error_rate",
+    "illegal errors play_errors cube_errors equity_lost mwc_lost points_lost approximate_lost error_rate play_lost "
+    "cube_lost xg_decisions race_pr gnubg_decisions race_memg estimated doubles takes passes missed_doubles "
+    "wrong_doubles wrong_takes wrong_passes doubtful bad very_bad xg_errors xg_blunders file_judged file_differs "
+    "rolls luck luck_mwc",
 }
 
 
@@ -416,7 +421,7 @@ def test_what_is_written_is_told_by_the_ending(
         assert run(["annotate", str(tmp_path / "m.mat"), str(path), "-o", str(tmp_path / name)]) == 2
         said = capsys.readouterr()
         assert said.out == ""
-        assert "what is written is .sgf, .html, .json or .txt" in said.err
+        assert "what is written is .sgf, .html, .json, .csv or .txt" in said.err
         assert said.err.count("\n") == 1
     words = ["annotate", str(tmp_path / "m.mat"), str(path), "-o", str(tmp_path / "m.words")]
     assert run([*words, "--to", "text"]) == 0

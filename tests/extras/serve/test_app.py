@@ -16,7 +16,11 @@ import numpy as np
 import pytest
 
 import bgfmt
+from bgfmt.analysis.questions import Question
 from bgfmt.cli import run
+from bgfmt.extras.serve.answers import Answers
+from bgfmt.extras.serve.holdings import Holdings
+from tests.conftest import GOLDEN
 from tests.support.serving import OS, TEXT, TS, Client, command, served
 
 JSON, LINES = "application/json", "application/x-ndjson"
@@ -98,6 +102,15 @@ def test_lookups(client: Client, document: Any, capsys: pytest.CaptureFixture[st
         == "0 1 0 0 1 0 / 0 1 1 0 0 0"
     )
     assert client.json("/v1/lookup", position="7 7")["table"] == OS.name
+
+
+@pytest.mark.parametrize("them", ["0 0 0 0 0 0 0 0 1", "0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 1"])
+def test_hypergammon_is_looked_up_in_contact_too(them: str) -> None:
+    with Holdings.open([str(TS), str(GOLDEN / "gnubg/hyper1.bd")]) as holdings:
+        text = f"0 0 0 0 0 0 0 0 0 1 / {them}"
+        answer, _ = Answers(holdings, settle=0).answer("lookup", Question(position=text))
+        assert answer["table"] == "hyper1.bd"
+        assert answer["answers"][0] == holdings[1].table.lookup(bgfmt.parse_position(text)).as_dict()
 
 
 def test_probe(client: Client, document: Any) -> None:

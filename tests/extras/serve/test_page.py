@@ -14,13 +14,12 @@ import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import pytest
-
 from bgfmt.extras.serve import page
 from tests.conftest import GOLDEN, ROOT
 from tests.support.serving import served
 
 TABLES = [str(GOLDEN / "gnubg/ts_06x04.bd"), str(GOLDEN / "gnubg/os_p06.bd")]
+HYPERGAMMON = str(GOLDEN / "gnubg/hyper1.bd")
 
 
 class Quiet(http.server.SimpleHTTPRequestHandler):
@@ -51,7 +50,7 @@ def run_node(node: str, test: Path, **environment: str) -> None:
         env={**os.environ, **environment},
         capture_output=True,
         text=True,
-        timeout=280,
+        timeout=800,
         check=False,
     )
     failed = re.findall(r"^ *not ok .*?(?=^ *\.\.\.)", run.stdout, re.M | re.S)
@@ -60,7 +59,6 @@ def run_node(node: str, test: Path, **environment: str) -> None:
     )
 
 
-@pytest.mark.timeout(400)
 def test_the_page_in_a_browser(tmp_path: Path, oracle: Callable[[str], str]) -> None:
     node, chromium = oracle("node"), oracle("chromium")
     for name in ("playwright-core", "axe-core"):
@@ -68,9 +66,14 @@ def test_the_page_in_a_browser(tmp_path: Path, oracle: Callable[[str], str]) -> 
     folder = tmp_path / "site"
     page.write(folder, TABLES)
     shots = os.environ.get("BGFMT_SHOTS", "")
-    with served("--settle", "0", *TABLES) as first, static(folder) as second:
+    with (
+        served("--settle", "0", *TABLES) as first,
+        static(folder) as second,
+        served("--settle", "0", HYPERGAMMON) as third,
+    ):
         pages = json.dumps({"served": first, "static": second})
         more = {"BGFMT_PAGES": pages, "BGFMT_CHROMIUM": chromium, "BGFMT_SHOTS": shots, "HOME": str(tmp_path)}
+        more["BGFMT_HYPERGAMMON"] = third
         run_node(node, ROOT / "tests/web/page.test.mjs", **more)
 
 

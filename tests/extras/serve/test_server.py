@@ -14,10 +14,14 @@ import time
 import urllib.parse
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from bgfmt.analysis.questions import Question
 from bgfmt.cli import run
+from bgfmt.extras.serve.answers import Answers
+from bgfmt.extras.serve.holdings import Holdings
 from tests.conftest import ROOT
 from tests.support.serving import OS, TEXT, TS, Client, command, served
 
@@ -300,6 +304,24 @@ def test_a_compressed_table_is_compiled_beside_all_else(
         assert client.get(f"/v1/play?position={TEXT}&roll=all")[0] == 200
 
 
+def test_another_process_compiles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A compiler in the server's own process would keep Python from answering."""
+    packed = tmp_path / "packed.bgts"
+    assert run(["convert", str(TS), str(packed)]) == 0
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
+    with Holdings.open([f"table={packed}"]) as holdings:
+        answers = Answers(holdings, settle=0)
+        answers.warm()
+        while answers.compiling:
+            time.sleep(0.05)
+        assert not answers.opening
+        assert answers._compiler is not None
+        assert answers._compiler.wait(60) == 0
+        assert list((tmp_path / "cache").rglob("seal"))
+        assert answers.answer("lookup", Question(position=TEXT))[0]["table"] == "table"
+        answers.close()
+
+
 def test_clients_take_turns() -> None:
     from bgfmt.extras.serve.refusals import Refusal
     from bgfmt.extras.serve.work import CLIENT, Workers
@@ -322,13 +344,15 @@ def test_clients_take_turns() -> None:
     workers.close()
 
 
-def test_a_client_has_a_share_of_calculation() -> None:
+def test_a_client_has_a_share_of_calculation(monkeypatch: pytest.MonkeyPatch) -> None:
     from bgfmt.extras.serve.refusals import Refusal
     from bgfmt.extras.serve.work import CLIENT, OneAtATime, client_of
 
+    clock = [100.0]
+    monkeypatch.setattr("bgfmt.extras.serve.work.time", SimpleNamespace(monotonic=lambda: clock[0]))
     one = OneAtATime(1)
     CLIENT.set("192.0.2.1")
-    one.do(lambda: time.sleep(1.2))
+    one.do(lambda: clock.append(clock.pop() + 1.2))
     with pytest.raises(Refusal, match="share") as refused:
         one.do(lambda: None)
     ((name, seconds),) = refused.value.headers

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import click
@@ -105,14 +105,11 @@ def _players(request: Request, main: engine.Engine) -> tuple[referee.Players, tu
 
 
 def _setting(request: Request, names: tuple[str, str], cube: bool) -> referee.Setting:
-    around = {
-        "length": request.length or 0,
-        "cube": cube if request.cube is None else request.cube,
-        "names": names,
-    }
+    cube = cube if request.cube is None else request.cube
+    setting = referee.Setting(length=request.length or 0, cube=cube, names=names)
     if request.position is None:
-        return referee.Setting(**around)  # type: ignore[arg-type]
-    return referee.Setting(GameState.parse(request.position).position.check(), 0, **around)  # type: ignore[arg-type]
+        return setting
+    return replace(setting, position=GameState.parse(request.position).position.check(), first=0)
 
 
 def _dice(request: Request, seed: int | None) -> rolls.Dice:
@@ -232,10 +229,6 @@ def _replay(request: Request, main: engine.Engine) -> int:
     return 0
 
 
-def _explain(request: Request, main: engine.Engine) -> int:
-    return explain(main, request.words, request.as_json)
-
-
 def _bearoff(request: Request, main: engine.Engine) -> int:
     if not isinstance(main, Bkg):
         raise click.UsageError(f"engine {request.name} has no rules for the bear-off to measure")
@@ -284,8 +277,9 @@ MOST = 10
 WORDS = ("double", "redouble", "take")
 
 
-def explain(engine: Engine, words: tuple[str, ...], as_json: bool) -> int:
+def _explain(request: Request, engine: Engine) -> int:
     """Print what the engine goes by."""
+    words, as_json = request.words, request.as_json
     if not 1 <= len(words) <= 2:
         raise click.UsageError("explain takes a position and perhaps a roll (sides in quotes)")
     state = GameState.parse(words[0])
@@ -309,18 +303,11 @@ def _plays(engine: Engine, state: GameState, as_json: bool) -> None:
     ranked = engine.ranked(state)
     if as_json:
         rows = [
-            {
-                "play": str(r.play),
-                "points": _finite(r.points),
-                "terms": r.parts(),
-                "position_id": r.play.result.id,
-            }
+            {"play": str(r.play), "points": _finite(r.points), "terms": r.parts(), "position_id": r.play.result.id}
             for r in ranked
-        ]
-        part = ranked[0].part if ranked else None
-        options.echo_json(
-            {"position_id": state.position.id, "roll": list(state.dice), "part": part, "plays": rows}
-        )
+        ]  # fmt: skip
+        out = {"position_id": state.position.id, "roll": list(state.dice)}
+        options.echo_json(out | {"part": ranked[0].part if ranked else None, "plays": rows})
         return
     click.echo(draw(state.position))
     roll = f"{state.dice[0]}-{state.dice[1]}"
@@ -360,20 +347,18 @@ def _position(engine: Bkg, state: GameState, as_json: bool) -> None:
 
 
 def _lines(race: Racing) -> list[tuple[str, str]]:
-    w = "not in the table" if race.win is None else f"{race.win:.9f}"
+    answer = {True: "yes", False: "no"}
+    by_count = zip(WORDS, race.by_count, strict=True)
     return [
-        ("ENR", f"{race.enr[0]:.6f}, {race.enr[1]:.6f}"),
-        ("W", w),
+        ("ENR", "{:.6f}, {:.6f}".format(*race.enr)),
+        ("W", "not in the table" if race.win is None else f"{race.win:.9f}"),
         ("W, in full", "not all men are home" if race.win_full is None else f"{race.win_full:.9f}"),
-        ("Acount", f"{race.acount[0]:.4g}, {race.acount[1]:.4g}"),
-        (
-            "by Acount",
-            ", ".join(f"{w} {'yes' if b else 'no'}" for w, b in zip(WORDS, race.by_count, strict=True)),
-        ),
-        ("Minturns", f"{race.minturns[0]}, {race.minturns[1]}"),
-        ("Maxturns", f"{race.maxturns[0]}, {race.maxturns[1]}"),
-        ("doubles", "yes" if race.doubles else "no"),
-        ("redoubles", "yes" if race.redoubles else "no"),
-        ("O takes", "yes" if race.takes else "no"),
+        ("Acount", "{:.4g}, {:.4g}".format(*race.acount)),
+        ("by Acount", ", ".join(f"{word} {answer[one]}" for word, one in by_count)),
+        ("Minturns", "{}, {}".format(*race.minturns)),
+        ("Maxturns", "{}, {}".format(*race.maxturns)),
+        ("doubles", answer[race.doubles]),
+        ("redoubles", answer[race.redoubles]),
+        ("O takes", answer[race.takes]),
         ("X resigns", str(race.resigns)),
     ]

@@ -74,6 +74,7 @@ def rules(
       bgfmt study rules --chequers 6 --rule keith --rule isight
       bgfmt study rules --away 3-5 --plot rules.svg
     """
+    from bgfmt.analysis.questions import parse_away
     from bgfmt.cli.terminal import Progress
     from bgfmt.extras.lab.study.measuring import rule_quality
     from bgfmt.met import DEFAULT, load
@@ -85,9 +86,7 @@ def rules(
         raise click.UsageError("a match equity table is for a score: name it with --away")
     score = None
     if away is not None:
-        score = Score(
-            asking.parse_away(away), load(met or DEFAULT, extend=bool(extend_met)), player=met_player or 0
-        )
+        score = Score(parse_away(away), load(met or DEFAULT, extend=bool(extend_met)), player=met_player or 0)
     with ExitStack() as stack:
         library = stack.enter_context(asking.opened(list(databases), described, None)) if databases else None
         progress = stack.enter_context(Progress("studying", " pairs"))

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from bgfmt.errors import CapabilityError, CorruptError, HeaderError
 from bgfmt.extras.lab.formats import SixDecimals, header_line
 from bgfmt.extras.lab.tables.gillogly import CHEQUERS, POINTS, ROLLS, Domain, Gillogly, domain_ids
-from bgfmt.formats.base import Extent, Format, Head, Layout, Options, Outlet, Reading, Region
+from bgfmt.formats.base import ArrayFormat, Head, Layout, Options, Outlet, Reading, Region
 from bgfmt.game import board
 from bgfmt.storage import Source
 
@@ -95,10 +95,8 @@ class BkgText(SixDecimals[Gillogly]):
             stored = data[begin : begin + 100].tobytes().partition(b"\n")[0]
             raise CorruptError(source.name, offset + at, f"a row such as {expected!r}", repr(stored))
         rows = (numbers.astype(np.uint32) @ TENS.astype(np.uint32)).astype(np.uint32)
-        table = Gillogly(
-            points=POINTS, chequers=CHEQUERS[domain], rows=rows, provenance=source.name, recipe="bkg",
-        )  # fmt: skip
-        return Reading(table, Extent(offset, len(form.text)))
+        size, chequers = len(form.text), CHEQUERS[domain]
+        return Reading.of(Gillogly, source, offset, size, POINTS, chequers, rows=rows, recipe="bkg")
 
     def emit(self, table: Gillogly, sink: Outlet, options: Options) -> None:
         rows, form = np.asarray(table.rows), _form(table.domain)
@@ -117,9 +115,10 @@ class BkgText(SixDecimals[Gillogly]):
         return Layout(header, regions, lambda entry, column, item: int(form.digits[entry, item, 0]))
 
 
-class BkgBinary(Format[Gillogly]):
+class BkgBinary(ArrayFormat[Gillogly]):
     name = "bkg-binary"
     title = "BKG table, float64"
+    array, dtype = "rows", "<f8"
     suffixes = (".bkb",)
     carries = (Gillogly,)
 
@@ -134,32 +133,16 @@ class BkgBinary(Format[Gillogly]):
             raise HeaderError(source.name, "header", offset, f"{expected!r} or with i for u", header)
         n = len(domain_ids(domain))
         rows = source.array("<f8", (n, COLUMNS), offset + BINARY_HEADER, f"BKG table of the {domain}")
-        table = Gillogly(
-            points=POINTS, chequers=CHEQUERS[domain], rows=rows, provenance=source.name, recipe="exact",
-            release=source.release,
-        )  # fmt: skip
-        return Reading(table, Extent(offset, BINARY_HEADER + 8 * COLUMNS * n))
+        size, chequers = BINARY_HEADER + 8 * COLUMNS * n, CHEQUERS[domain]
+        return Reading.of(Gillogly, source, offset, size, POINTS, chequers, rows=rows, recipe="exact")
 
     def refusal(self, table: Gillogly, options: Options) -> str | None:
         if not table.exact:
             return f"{self.name} holds float64 numbers, not those rounded to six decimals"
         return table.check()
 
-    def emit(self, table: Gillogly, sink: Outlet, options: Options) -> None:
-        sink.write(_binary_header(table.domain))
-        for _, block in table.blocks():
-            sink.write(np.ascontiguousarray(block["rows"], "<f8"))
-
-    def layout(self, table: Gillogly, **options: Any) -> Layout:
-        header = _binary_header(table.domain)
-        size = 8 * COLUMNS * table.positions
-        regions = (Region("header", 0, len(header)), Region("rows", len(header), size, numbers=True))
-        return Layout(
-            header, regions, lambda entry, column, item: BINARY_HEADER + 8 * (COLUMNS * entry + item)
-        )
-
-    def arrays_in(self, room: Bytes, table: Gillogly, options: Options) -> dict[str, NDArray[Any]]:
-        return {"rows": room.view("<f8").reshape(table.positions, COLUMNS)}
+    def header_of(self, table: Gillogly, options: Options) -> bytes:
+        return _binary_header(table.domain)
 
 
 def _binary_header(domain: Domain) -> bytes:

@@ -21,7 +21,7 @@ from construct import Const, Int32sl, Int32ul, Struct
 from numpy.typing import NDArray
 
 from bgfmt.errors import CapabilityError, HeaderError
-from bgfmt.formats.base import Extent, Format, Head, Layout, Options, Outlet, Reading, Region
+from bgfmt.formats.base import Format, Head, Layout, Options, Outlet, Reading, Region
 from bgfmt.game import board
 from bgfmt.storage import Source
 from bgfmt.tables import FineTwoSided
@@ -39,6 +39,7 @@ class ExactBearoff(Format[FineTwoSided]):
     title = "ExactBearoff"
     carries = (FineTwoSided,)
     historic = True
+    notes = ("status: documented, no genuine file seen; the order of its records is a conjecture",)
 
     # -- reading ----------------------------------------------------------------------------------------
 
@@ -56,18 +57,8 @@ class ExactBearoff(Format[FineTwoSided]):
         n = board.count(POINTS, header.bottom)
         what = f"{POINTS}x{header.bottom} two-sided table"
         records = source.array("u1", (n, n, RECORD), offset + SIZE, what)
-        table = FineTwoSided(
-            points=POINTS,
-            chequers=header.bottom,
-            equities=_decoded(records, header.bottom),
-            provenance=source.name,
-            release=source.release,
-        )
-        return Reading(table, Extent(offset, SIZE + RECORD * n * n))
-
-    def host_facts(self, reading: Reading[FineTwoSided]) -> dict[str, Any]:
-        notes = ["status: documented, no genuine file seen; the order of its records is a conjecture"]
-        return {"gnubg_name": None, "gnubg_reads": False, "notes": notes}
+        size, equities = SIZE + RECORD * n * n, _decoded(records, header.bottom)
+        return Reading.of(FineTwoSided, source, offset, size, POINTS, header.bottom, equities=equities)
 
     # -- writing ----------------------------------------------------------------------------------------
 

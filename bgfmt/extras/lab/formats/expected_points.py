@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from bgfmt.errors import CorruptError, HeaderError
 from bgfmt.extras.lab.formats import SixDecimals, header_line
 from bgfmt.extras.lab.tables.expected_points import ExpectedPoints
-from bgfmt.formats.base import Extent, Head, Layout, Options, Outlet, Reading, Region
+from bgfmt.formats.base import Head, Layout, Options, Outlet, Reading, Region
 from bgfmt.game import board
 from bgfmt.storage import Source
 from bgfmt.tables import LazyRows
@@ -128,11 +128,10 @@ class PointsText(SixDecimals[ExpectedPoints]):
         size = n * n * (2 * points + 12)
         source.need(start + size, f"table of {n * n:,} entries")
         worth = _rows(source, start, _Lines(points, chequers))
-        table = ExpectedPoints(
-            points=points, chequers=chequers, worth=worth, provenance=source.name, recipe="points",
-            release=source.release,
-        )  # fmt: skip
-        return Reading(table, Extent(offset, start - offset + size))
+        size += start - offset
+        return Reading.of(
+            ExpectedPoints, source, offset, size, points, chequers, worth=worth, recipe="points"
+        )
 
     def emit(self, table: ExpectedPoints, sink: Outlet, options: Options) -> None:
         sink.write(_header(table.points, table.chequers))

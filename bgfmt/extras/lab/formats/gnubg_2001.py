@@ -19,12 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgfmt.errors import FormatError, TruncatedError
-from bgfmt.formats.base import Extent, Format, Head, Layout, Options, Outlet, Reading, Region
+from bgfmt.formats.base import ROLLS, Format, Head, Layout, Options, Outlet, Reading, Region
 from bgfmt.game import board
 from bgfmt.storage import Source
 from bgfmt.tables import OneSided, Table, TwoSided
 
-POINTS, ROLLS = 6, 32
+POINTS = 6
 SIDES, PAIRED = board.count(POINTS, 15), board.count(POINTS, 6)
 FIRST, SECOND = 64 * SIDES, 2 * PAIRED * PAIRED
 SIZE = FIRST + SECOND
@@ -54,6 +54,7 @@ class Gnubg2001(Format[Part]):
     suffixes = (".bd",)
     carries = (OneSided, TwoSided)
     historic = True
+    notes = ("read by GNU Backgammon until November 2002, as gnubg.bd; it has no header",)
 
     # -- reading ----------------------------------------------------------------------------------------
 
@@ -67,19 +68,17 @@ class Gnubg2001(Format[Part]):
             raise TruncatedError(source.name, SIZE, source.size, "file of two tables")
         if offset not in (0, FIRST) or source.size > SIZE:
             raise FormatError(f"{source.name}: a gnubg-2001 file has {SIZE:,} bytes, not {source.size:,}")
-        common: dict[str, Any] = {"points": POINTS, "provenance": source.name, "release": source.release}
         if offset == 0:
             rows = source.array("<u2", (SIDES, ROLLS), 0)
-            return Reading(OneSided(chequers=15, bearoff=rows, **common), Extent(0, FIRST))
+            return Reading.of(OneSided, source, 0, FIRST, POINTS, 15, bearoff=rows)
         pairs = source.array("<u2", (PAIRED, PAIRED, 1), FIRST)
-        return Reading(TwoSided(chequers=6, equities=pairs, **common), Extent(FIRST, SECOND))
+        return Reading.of(TwoSided, source, FIRST, SECOND, POINTS, 6, equities=pairs)
 
     def host_facts(self, reading: Reading[Part]) -> dict[str, Any]:
-        note = "read by GNU Backgammon until November 2002, as gnubg.bd; it has no header"
-        notes = [note]
+        facts = super().host_facts(reading)
         if reading.extent.offset:
-            notes.append("the file has chances to win, which are read as cubeless equities")
-        return {"gnubg_name": None, "gnubg_reads": False, "notes": notes}
+            facts["notes"].append("the file has chances to win, which are read as cubeless equities")
+        return facts
 
     # -- writing ----------------------------------------------------------------------------------------
 
@@ -106,11 +105,8 @@ class Gnubg2001(Format[Part]):
 
     def layout(self, table: Part, **options: Any) -> Layout:
         _, width, size, _ = PARTS[table.kind]
-        return Layout(
-            b"",
-            (Region("numbers", 0, size, numbers=True),),
-            lambda entry, column, item: 2 * (width * entry + item),
-        )
+        numbers = Region("numbers", 0, size, numbers=True)
+        return Layout(b"", (numbers,), lambda entry, column, item: 2 * (width * entry + item))
 
     def arrays_in(self, room: NDArray[np.uint8], table: Part, options: Options) -> dict[str, NDArray[Any]]:
         return {name: room.view("<u2").reshape(rows.shape) for name, rows in table.arrays().items()}

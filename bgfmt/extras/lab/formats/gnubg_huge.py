@@ -11,25 +11,24 @@ from __future__ import annotations
 import re
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from bgfmt.errors import HeaderError
-from bgfmt.formats.base import Extent, Format, Head, Layout, Options, Outlet, Reading, Region
+from bgfmt.formats.base import GAMMONS_DROPPED, ROLLS, ArrayFormat, Head, Options, Reading
 from bgfmt.game import board
 from bgfmt.storage import Source
-from bgfmt.tables import OneSided, Table
+from bgfmt.tables import OneSided
 
-SIZE, ROLLS, CHEQUERS, MOST = 22, 32, 15, 18
+SIZE, CHEQUERS, MOST = 22, 15, 18
 MAGIC = re.compile(rb"([0-9]{2})x{19}\n")
 
 
-class GnubgHuge(Format[OneSided]):
+class GnubgHuge(ArrayFormat[OneSided]):
     name = "gnubg-huge"
     title = "GNU Backgammon one-sided, autumn 2002"
     suffixes = (".bd",)
     carries = (OneSided,)
+    array, dtype = "bearoff", "<u2"
     historic = True
+    notes = ("read by GNU Backgammon in autumn 2002 only, as gnubg_huge_os.bd; no genuine file was seen",)
 
     # -- reading ----------------------------------------------------------------------------------------
 
@@ -44,18 +43,8 @@ class GnubgHuge(Format[OneSided]):
             raise HeaderError(source.name, "points", offset, f"two digits, 01 to {MOST}", digits)
         n = board.count(points, CHEQUERS)
         what = f"{points}-point one-sided table"
-        table = OneSided(
-            points=points,
-            chequers=CHEQUERS,
-            bearoff=source.array("<u2", (n, ROLLS), offset + SIZE, what),
-            provenance=source.name,
-            release=source.release,
-        )
-        return Reading(table, Extent(offset, SIZE + 64 * n))
-
-    def host_facts(self, reading: Reading[OneSided]) -> dict[str, Any]:
-        note = "read by GNU Backgammon in autumn 2002 only, as gnubg_huge_os.bd; no genuine file was seen"
-        return {"gnubg_name": None, "gnubg_reads": False, "notes": [note]}
+        rows = source.array("<u2", (n, ROLLS), offset + SIZE, what)
+        return Reading.of(OneSided, source, offset, SIZE + 64 * n, points, CHEQUERS, bearoff=rows)
 
     # -- writing ----------------------------------------------------------------------------------------
 
@@ -67,28 +56,7 @@ class GnubgHuge(Format[OneSided]):
         return None
 
     def losses(self, table: OneSided, options: Options) -> list[str]:
-        return [] if table.gammon is None else ["the gammon distributions are dropped"]
+        return [] if table.gammon is None else [GAMMONS_DROPPED]
 
-    def emit(self, table: OneSided, sink: Outlet, options: Options) -> None:
-        sink.write(_header(table))
-        for _, block in table.blocks():
-            sink.write(np.ascontiguousarray(block["bearoff"].astype("<u2", copy=False)))
-
-    # -- every byte -------------------------------------------------------------------------------------
-
-    def layout(self, table: OneSided, **options: Any) -> Layout:
-        size = 64 * board.count(table.points, CHEQUERS)
-        return Layout(
-            _header(table),
-            (Region("header", 0, SIZE), Region("numbers", SIZE, size, numbers=True)),
-            lambda entry, column, item: SIZE + 64 * entry + 2 * item,
-        )
-
-    def arrays_in(
-        self, room: NDArray[np.uint8], table: OneSided, options: Options
-    ) -> dict[str, NDArray[Any]]:
-        return {"bearoff": room.view("<u2").reshape(-1, ROLLS)}
-
-
-def _header(table: Table) -> bytes:
-    return f"{table.points:02d}{'x' * 19}\n".encode()
+    def header_of(self, table: OneSided, options: Options) -> bytes:
+        return f"{table.points:02d}{'x' * 19}\n".encode()

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgfmt.errors import CapabilityError, CorruptError, FormatError, TruncatedError
-from bgfmt.formats.base import Extent, Format, Head, Layout, Options, Outlet, Reading, Region
+from bgfmt.formats.base import Format, Head, Layout, Options, Outlet, Reading, Region
 from bgfmt.game import board
 from bgfmt.storage import FolderSource, Source
 from bgfmt.tables import FineTwoSided
@@ -35,6 +35,7 @@ class Sconyers(Format[FineTwoSided]):
     title = "Hugh Sconyers's database"
     carries = (FineTwoSided,)
     historic = True
+    notes = ("status: documented, no genuine file seen",)
     headerless = {"chequers": int}  # noqa: RUF012 - as the base class declares it
 
     # -- reading ----------------------------------------------------------------------------------------
@@ -85,21 +86,11 @@ class Sconyers(Format[FineTwoSided]):
                     )
         rows = _rows(chequers)
         what = f"{POINTS}x{chequers} two-sided table"
-        table = FineTwoSided(
-            points=POINTS,
-            chequers=chequers,
-            equities=_framed(source.array("<f4", (rows, rows, 4), offset, what)),
-            provenance=source.name,
-            release=source.release,
-        )
-        return Reading(table, Extent(offset, RECORD * rows * rows))
+        equities = _framed(source.array("<f4", (rows, rows, 4), offset, what))
+        return Reading.of(FineTwoSided, source, offset, RECORD * rows**2, POINTS, chequers, equities=equities)
 
     def info(self, reading: Reading[FineTwoSided]) -> dict[str, Any]:
         return {"files": len(_files(reading.table.chequers))}
-
-    def host_facts(self, reading: Reading[FineTwoSided]) -> dict[str, Any]:
-        notes = ["status: documented, no genuine file seen"]
-        return {"gnubg_name": None, "gnubg_reads": False, "notes": notes}
 
     # -- writing ----------------------------------------------------------------------------------------
 

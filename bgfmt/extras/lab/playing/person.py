@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
-from itertools import pairwise
 from typing import ClassVar, NamedTuple
 
 from bgfmt.errors import PositionError
 from bgfmt.extras.lab.engine import Engine
 from bgfmt.extras.lab.playing import Quit, Undo
+from bgfmt.extras.matches.plays import read_play
 from bgfmt.game.board import Position
 from bgfmt.game.drawing import draw
 from bgfmt.game.moves import BAR, OFF, Play, legal_plays
@@ -147,9 +146,6 @@ def listed(plays: list[Play]) -> str:
 # -- a play as a person types it ----------------------------------------------------------------------
 
 
-WORD = re.compile(r"(bar|\d{1,2})((?:/(?:off|\d{1,2})\*?)+)(?:\((\d)\))?", re.IGNORECASE)
-
-
 class Hop(NamedTuple):
     """A chequer's way as written: from, to."""
 
@@ -159,24 +155,13 @@ class Hop(NamedTuple):
 
 def hops_of(text: str) -> list[Hop]:
     """The ways in ``8/5(2) 6/3*``, ``bar/20/16``; PositionError for text that is no play."""
-    hops: list[Hop] = []
-    for word in text.replace(",", " ").split():
-        match = WORD.fullmatch(word)
-        if not match:
-            raise PositionError(
-                f"{word[:40]!r} is no move; a play is written such as 8/5 6/5, bar/20 or 6/off"
-            )
-        stops = [BAR if match[1].lower() == "bar" else int(match[1])]
-        stops += [
-            OFF if stop.lower() == "off" else int(stop) for stop in match[2].replace("*", "").split("/")[1:]
-        ]
-        if max(stops) > BAR or any(b >= a for a, b in pairwise(stops)):
-            raise PositionError(f"{word!r} does not move towards the ace point")
-        for start, end in pairwise(stops):
-            hops += [Hop(start, end)] * int(match[3] or 1)
-    if not hops:
-        raise PositionError("no move was said")
-    return hops
+    hops, _, rest = read_play(text)
+    if rest or not hops:
+        word = (rest or text)[:40]
+        raise PositionError(f"{word!r} is no move; a play is written such as 8/5 6/5, bar/20 or 6/off")
+    if any(not BAR >= start > end for start, end in hops):
+        raise PositionError(f"{text[:40]!r} does not move towards the ace point")
+    return [Hop(*hop) for hop in hops]
 
 
 def chosen(text: str, position: Position, dice: tuple[int, int], plays: list[Play]) -> Play:

@@ -128,7 +128,7 @@ def compiled(
 
     if games < 1 or setting.length:
         raise CapabilityError("a series is of at least one game, for money")
-    home, kernel, cube = engine.home, engine.completion.kernel(), engine.cube
+    home, kernel, cube = engine.home, engine.completion.kernel, engine.cube
     opening = setting.first is None
     position = setting.position if setting.first in (0, None) else setting.position.swapped()
     start, out = array_of(position.check()), np.zeros((games, 5), np.int64)

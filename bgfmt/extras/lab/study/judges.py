@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 from bgfmt.analysis import at_score as match_tables
 from bgfmt.analysis.answers import Source
 from bgfmt.analysis.approximate import MEAN_ERROR, WORST_ERROR, cubeful_of_chances
-from bgfmt.analysis.at_score import chances
 from bgfmt.errors import NotCoveredError, PositionError
+from bgfmt.extras.lab.study.formula import chances
 from bgfmt.extras.lab.study.rules import Decisions, Pairs, Rule
 from bgfmt.extras.lab.study.tallies import Worths
-from bgfmt.met.score import Score
+from bgfmt.met.score import NOBODY, Score
+from bgfmt.met.score import CubeState as Cube
 from bgfmt.tables import MatchScore, OneSided, Table, TwoSided, of_kind
-from bgfmt.tables.match_score import NOBODY, Cube
 
 TIE = 1e-9  # a decision is wrong when it costs more than this, by exact numbers
 GRID = np.linspace(0, 1, 2001)

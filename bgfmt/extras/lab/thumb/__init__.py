@@ -2,7 +2,7 @@
 
 `racing` : winning chances W and V from two distributions of rolls, and the distributions of a home board.
 `doubling` : doubling, redoubling and taking by W. `counting` : the Keeler-Gillogly adjusted count with its
-thresholds, and the expected rolls of a side that is in no table.
+thresholds.
 
 H. J. Berliner, "BKG, a program that plays backgammon", Carnegie-Mellon University, 1977. Every function takes arrays
 as well as single numbers: counts are (..., points), the ace point first, and sides broadcast against each other, so

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,8 +17,8 @@ from bgfmt.errors import BgfmtError, FormatError, UnknownFormatError
 from bgfmt.extras import matches
 from bgfmt.extras.matches.annotate import page, text
 from bgfmt.extras.matches.annotate.judging import Judge
-from bgfmt.extras.matches.annotate.report import WORST, MatchReport, Report, Unread, judge_match
-from bgfmt.extras.matches.sgf import with_comments, write_sgf
+from bgfmt.extras.matches.annotate.report import WORST, MatchReport, Report, Total, Unread, judge_match
+from bgfmt.extras.matches.sgf import cube_record, luck_record, play_record, with_comments, write_sgf
 from bgfmt.game.drawing import printable
 from bgfmt.game.identifiers import position_id
 
@@ -36,15 +38,24 @@ class Annotated:
     def sgf(self) -> bytes:
         """The file as .sgf with a comment at every judged decision; other forms are made into one.
 
-        Of an .sgf file no other byte is changed.
+        With what `Judge(records=True)` gives, gnubg's records of an analysis stand there, too, unless the file has
+        some. Of an .sgf file no other byte is changed.
         """
         if not any(report.match.format == "sgf" for report in self.reports):
-            return b"".join(write_sgf(report.match, _comments(report)) for report in self.reports)
+            reports = self.reports
+            return b"".join(write_sgf(one.match, _comments(one), _records(one)) for one in reports)
         at: dict[int, list[str]] = {}
+        records: dict[int, bytes] = {}
         for report in self.reports:
-            for (game, record), lines in _comments(report).items():
-                at.setdefault(report.match.games[game].records[record].at, []).extend(lines)
-        return with_comments(self.data, at)
+            places = {
+                (game, k): record.at
+                for game, one in enumerate(report.match.games)
+                for k, record in enumerate(one.records)
+            }
+            for place, lines in _comments(report).items():
+                at.setdefault(places[place], []).extend(lines)
+            records |= {places[place]: data for place, data in _records(report).items()}
+        return with_comments(self.data, at, records or None)
 
 
 def _comments(report: MatchReport) -> dict[tuple[int, int], list[str]]:
@@ -55,6 +66,27 @@ def _comments(report: MatchReport) -> dict[tuple[int, int], list[str]]:
     return comments
 
 
+def _records(report: MatchReport) -> dict[tuple[int, int], bytes]:
+    """gnubg's records of the analysis, by game and record."""
+    records: dict[tuple[int, int], bytes] = {}
+    for one in report.judgements:
+        decision, skill, data = one.decision, one.class_of("gnubg"), b""
+        if decision.kind == "play" and one.ranking:
+            data = play_record(decision.player, one.ranking, one.method, skill)
+            data += luck_record(decision.player, one.luck) if one.luck is not None else b""
+        elif decision.kind != "beaver" and one.cube is not None and one.cubeless is not None:
+            worth, (lost, won) = one.cube, one.ends or (-1.0, 1.0)
+            if decision.player != decision.state.turn:
+                lost, won = (1 - won, 1 - lost) if one.ends else (lost, won)
+            rolling, taken = (lost + (won - lost) * (number + 1) / 2 for number in worth[:2])
+            on_roll = decision.kind == "no double"
+            data = cube_record(rolling, taken, one.cubeless, one.method, skill, on_roll=on_roll)
+        if data:
+            place = decision.game, decision.record
+            records[place] = records.get(place, b"") + data
+    return records
+
+
 def annotate_file(path: PathLike, judge: Judge) -> Annotated:
     """Judge all matches of a file in any form that `bgfmt.matches` reads; FormatError where it is none."""
     name = printable(os.path.basename(os.fspath(path)))
@@ -62,7 +94,10 @@ def annotate_file(path: PathLike, judge: Judge) -> Annotated:
     several = matches.read(data, name)
     if not several:
         raise FormatError(f"{name}: no match in it")
-    reports = [judge_match(one, judge, file=name, number=k) for k, one in enumerate(several, 1)]
+    folder = printable(os.path.dirname(os.fspath(path)))
+    reports = [
+        judge_match(one, judge, file=name, number=k, folder=folder) for k, one in enumerate(several, 1)
+    ]
     return Annotated(os.fspath(path), data, reports)
 
 
@@ -128,22 +163,69 @@ def annotate(paths: PathLike | Sequence[PathLike], tables: Any = None, **options
 # -- reports into files -------------------------------------------------------------------------------
 
 
-ENDINGS = {".sgf": "sgf", ".html": "html", ".htm": "html", ".json": "json", ".txt": "text", "": "text"}
-ENDING = {"sgf": ".sgf", "html": ".html", "json": ".json", "text": ".txt"}
+ENDING = {"sgf": ".sgf", "html": ".html", "json": ".json", "text": ".txt", "csv": ".csv", "sums": ".csv"}
+ENDINGS = {".htm": "html", "": "text", ".csv": "csv"} | {
+    ending: form for form, ending in ENDING.items() if ending != ".csv"
+}
 
 
 def form_of(path: str) -> str | None:
-    """What to write into a file, by its ending: "sgf", "html", "json", "text", or None where none is written so."""
+    """What to write into a file, by its ending: "sgf", "html", "json", "text", "csv"; None for any other."""
     return ENDINGS.get(os.path.splitext(path)[1].lower())
 
 
 def content(report: Report, form: str, worst: int = WORST) -> bytes:
-    """A report as "html", "json" or "text"."""
+    """A report as "html", "json", "text", as "csv" with a row for each decision, or as the "sums" of it."""
     if form == "json":
         words = json.dumps(report.as_dict(worst), indent=2, ensure_ascii=False) + "\n"
+    elif form in ("csv", "sums"):
+        words = _csv(_decisions(report) if form == "csv" else _sums(report))
     else:
         words = (page.page if form == "html" else text.text)(report, most=worst)
     return words.encode("utf-8", "backslashreplace")
+
+
+def _csv(rows: Iterable[dict[str, Any]]) -> str:
+    out = io.StringIO()
+    writer: csv.DictWriter[str] | None = None
+    for row in rows:
+        if writer is None:
+            writer = csv.DictWriter(out, list(row), lineterminator="\n")
+            writer.writeheader()
+        writer.writerow({name: _cell(value) for name, value in row.items()})
+    return out.getvalue()
+
+
+def _cell(value: Any) -> Any:
+    """A value as a cell has it; a text that a spreadsheet would take for a formula gets an apostrophe."""
+    if isinstance(value, (list, dict)):
+        return json.dumps(value)
+    if isinstance(value, str):
+        return "'" + printable(value) if value[:1] in ("=", "+", "-", "@") else printable(value)
+    return value
+
+
+def _decisions(report: Report) -> Iterator[dict[str, Any]]:
+    for one in report.matches:
+        match = {"file": one.file, "date": one.match.date, "event": one.match.event}
+        yield from (match | judged.as_dict() for judged in one.judgements)
+
+
+def _sums(report: Report) -> Iterator[dict[str, Any]]:
+    """A row for each player of a game, a match, a folder, and of all."""
+
+    def rows(of: str, totals: Iterable[Total], **more: Any) -> Iterator[dict[str, Any]]:
+        facts = {"of": of, "folder": "", "file": "", "date": "", "event": "", "game": None} | more
+        yield from (facts | total.as_dict() for total in totals)
+
+    for one in report.matches:
+        match = {"folder": one.folder, "file": one.file, "date": one.match.date, "event": one.match.event}
+        for game, totals in one.games:
+            yield from rows("game", totals, **match, game=game.number)
+        yield from rows("match", one.totals, **match)
+    for folder, totals in report.folders.items():
+        yield from rows("folder", totals, folder=folder)
+    yield from rows("all", report.totals)
 
 
 class ReportFolder:

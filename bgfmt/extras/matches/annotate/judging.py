@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 from bgfmt.analysis.advisor import Advisor
@@ -14,15 +14,43 @@ from bgfmt.analysis.library import Library
 from bgfmt.analysis.match import MatchCube
 from bgfmt.analysis.sources import Calculate, Progress
 from bgfmt.errors import NotCoveredError
+from bgfmt.extras.matches import plays
+from bgfmt.extras.matches.annotate.insight import Insight, insight
 from bgfmt.extras.matches.decisions import Decision
 from bgfmt.game.board import Position
 from bgfmt.game.identifiers import gnubg_id, position_id
+from bgfmt.game.moves import Move
 from bgfmt.game.state import GameState
 from bgfmt.met import Met
 from bgfmt.tables import TwoSided
 
+BEST_PLAYS = 5  # that gnubg's records get
 ERROR = 1e-7  # a smaller loss is none
+CLOSE = {"gnubg": 0.16, "xg": 0.2}  # a double that would cost no less is no decision there
+#: classes of errors by program, with the least loss of each, in EMG
+CLASSES = {
+    "gnubg": {"very bad": 0.16, "bad": 0.08, "doubtful": 0.04},
+    "xg": {"blunder": 0.08, "error": 0.02},
+}
 Verdict = Literal["forced", "right", "close", "error", "approximate", "illegal"]
+Method = Literal["exact", "estimated", "play-outs"]
+
+
+@dataclass(frozen=True)
+class FileAnalysis:
+    """What the file's own analysis says of a decision, equities as those of a `Judgement`.
+
+    best, best_equity, equity : what it has as the best, the worth of that and of what was done. cost : what its best
+    loses by our numbers; differs : whether that is more than their error.
+    """
+
+    engine: str
+    level: str
+    best: str
+    best_equity: float
+    equity: float | None
+    cost: float
+    differs: bool
 
 
 @dataclass(frozen=True)
@@ -34,10 +62,19 @@ class Judgement:
         illegal play. mwc, best_mwc, loss_mwc : the same as chances to win the match, None for money.
     cubeless_loss : what a wrong play for money loses without the cube.
     choices : how many different ones there were.
-    close : the loss is no more than the error of the numbers can make of nothing; approximate : no bound of their
-        error is known. Neither counts as an error.
+    close : the loss is no more than the error of the numbers can make of nothing, and no error; approximate : they
+        are estimated. Where no bound of their error is known, either, the verdict is "approximate", and no error.
     source, table : where the numbers come from; max_error : how far `equity` and `mwc` may err, None where it is not
         known. gammons : "none", "counted" or "ignored".
+    method : how the numbers were found: "exact" (a table or a calculation), "estimated" or by "play-outs".
+    ends : match winning chances of who decides after losing and after winning the cube at hand, None for money.
+    cube : of a cube decision the equities of no double, double and take, double and pass to the side on roll.
+    action : of a cube decision, what was right for both sides, such as "No double, take".
+    file : what the file's own analysis says of the same decision.
+    insight : what lies behind a wrong cube decision, where its numbers are exact.
+    ranking : of a play the best ones and that made, each by its moves, its equity and that without a cube;
+    cubeless : of a cube decision the equity without a cube. Both are looked up for gnubg's records only.
+    luck : of a play, the equity of the roll less the mean of all rolls; None where either is approximate.
     """
 
     decision: Decision
@@ -59,6 +96,20 @@ class Judgement:
     max_error: Mapping[str, float] | None = None
     gammons: str = "none"
     note: str = ""
+    method: Method = "exact"
+    ends: tuple[float, float] | None = None
+    cube: tuple[float, float, float] | None = None
+    action: str = ""
+    file: FileAnalysis | None = None
+    luck: float | None = None
+    insight: Insight | None = None
+    ranking: tuple[tuple[tuple[Move, ...], float, float], ...] = ()
+    cubeless: float | None = None
+
+    @property
+    def bounded(self) -> bool:
+        """Whether a bound of the error of its numbers is known."""
+        return not self.approximate or self.max_error is not None
 
     @property
     def verdict(self) -> Verdict:
@@ -67,7 +118,7 @@ class Judgement:
             return "illegal"
         if self.choices < 2:
             return "forced"
-        if self.approximate:
+        if not self.bounded:
             return "approximate"
         if self.loss <= ERROR:
             return "right"
@@ -90,12 +141,54 @@ class Judgement:
         """Whether there was one choice only."""
         return self.verdict == "forced"
 
+    @property
+    def luck_mwc(self) -> float | None:
+        """The luck as a chance to win the match; None for money."""
+        return None if self.luck is None or self.ends is None else self.luck * self.scale
+
+    @property
+    def scale(self) -> float:
+        """What one of equity is worth: in a match the chance to win it, for money points at the cube at hand."""
+        if self.ends is None:
+            return float(self.decision.state.cube_value)
+        return (self.ends[1] - self.ends[0]) / 2
+
+    def counts(self, program: str) -> bool:
+        """Whether the rate of "gnubg" or "xg" counts it: plays with a choice, turns of the cube, answers, rolling on.
+
+        Rolling on counts where it was wrong, or where doubling would cost less than `CLOSE`.
+        """
+        if self.verdict in ("forced", "illegal", "approximate"):
+            return False
+        if self.decision.kind != "no double" or self.cube is None or self.loss:
+            return True
+        rolling, taken, passed = self.cube
+        return rolling - min(taken, passed) < CLOSE[program]
+
+    @property
+    def advice(self) -> str:
+        """Of a cube decision what was right and what else costs: "No double, take; doubling costs 0.703"."""
+        if self.cube is None:
+            return ""
+        rolling, taken, passed = self.cube
+        lost, spared = rolling - min(taken, passed), passed - taken
+        words = [f"{'doubling' if lost > 0 else 'not doubling'} costs {abs(lost):.3f}"] * (abs(lost) > ERROR)
+        words += [f"{'passing' if spared > 0 else 'taking'} costs {abs(spared):.3f}"] * (abs(spared) > ERROR)
+        return "; ".join(filter(None, (self.action, ", ".join(words))))
+
+    def class_of(self, program: str) -> str | None:
+        """The class of its loss for "gnubg" or "xg", None below all of them."""
+        if self.loss is None or self.verdict == "approximate":
+            return None
+        return next((name for name, least in CLASSES[program].items() if self.loss >= least), None)
+
     def as_dict(self) -> dict[str, Any]:
         """The judgement as plain values."""
         decision, state = self.decision, self.decision.state
         return {
             "game": decision.game + 1,
             "record": decision.record + 1,
+            "move": decision.move,
             "player": decision.player,
             "name": state.names[decision.player],
             "decision": decision.kind,
@@ -116,7 +209,13 @@ class Judgement:
             "cubeless_equity_lost": self.cubeless_loss,
             **self._values("choices forced error close approximate measure source table"),
             "max_error": None if self.max_error is None else dict(self.max_error),
-            **self._values("gammons note"),
+            **self._values("gammons note method"),
+            "millipoints": None if self.loss is None else 1000 * self.loss,
+            "class_gnubg": self.class_of("gnubg"),
+            "class_xg": self.class_of("xg"),
+            **self._values("luck luck_mwc action advice"),
+            "insight": None if self.insight is None else self.insight.as_dict(),
+            "file_analysis": None if self.file is None else asdict(self.file),
         }
 
     def _values(self, names: str) -> dict[str, Any]:
@@ -141,6 +240,8 @@ class Judge:
         Which player of the match equity table a match's first player is; it matters for uneven tables only.
     calculate
         False for the tables alone.
+    records
+        Whether judgements get what gnubg's records of an analysis hold besides.
     """
 
     def __init__(
@@ -151,11 +252,16 @@ class Judge:
         met_player: int = 0,
         limit: int = LIMIT,
         calculate: bool = True,
+        records: bool = False,
         progress: Progress | None = None,
     ) -> None:
         what: Calculate = "all" if calculate else "nothing"
-        self.met_player = met_player
+        self.met_player, self.records = met_player, records
         self.advisor = Advisor(tables, met=met, calculate=what, limit=limit, progress=progress)
+        self._before: tuple[GameState | None, float] = (
+            None,
+            0.0,
+        )  # the last state before a roll, and its worth
 
     def __enter__(self) -> Judge:
         return self
@@ -169,9 +275,31 @@ class Judge:
         return self.advisor.met
 
     def judge(self, decision: Decision) -> Judgement:
-        """The judgement of one decision, as `judge`."""
+        """The judgement of one decision, as `judge`, and the luck of a roll."""
         self.advisor.met_player = self.met_player ^ decision.state.turn
-        return judge(decision, self.advisor)
+        one = judge(decision, self.advisor)
+        if decision.kind == "play" and one.bounded:
+            one = replace(one, luck=self._luck(one))
+        elif one.error and one.method == "exact":
+            one = replace(one, insight=insight(decision.state, self.advisor))
+        if self.records:
+            one = replace(one, **_for_records(one, self.advisor))
+        if decision.kind == "no double" and one.bounded and one.cube is not None:
+            self._before = decision.state, one.cube[0]
+        return one
+
+    def _luck(self, one: Judgement) -> float | None:
+        """The best equity after the roll less that before it, which is the mean of all rolls."""
+        state = one.decision.state.before_roll()
+        before, mean = self._before
+        if before != state:
+            if state.money and not state.cube_in_use:
+                mean, known = (answer := self.advisor.equities(state)).cubeless, answer.max_error is not None
+            else:
+                mean, known = (action := self.advisor.cube(state)).no_double, action.error is not None
+            if not known:
+                return None
+        return None if one.best_equity is None else one.best_equity - mean
 
 
 def judge(decision: Decision, advisor: Advisor) -> Judgement:
@@ -183,6 +311,20 @@ def judge(decision: Decision, advisor: Advisor) -> Judgement:
     return _play(decision, advisor) if decision.kind == "play" else _cube(decision, advisor)
 
 
+def _for_records(one: Judgement, advisor: Advisor) -> dict[str, Any]:
+    """The ranking of a judgement, or its equity without a cube."""
+    state, played = one.decision.state, one.decision.played
+    if one.decision.kind != "play":
+        return {"cubeless": advisor.equities(state.before_roll()).cubeless}
+    if played is None:
+        return {}
+    several = enumerate(advisor.plays(state).plays)
+    best = [play for place, play in several if place < BEST_PLAYS or play.result == played.result]
+    without = {play.result: play.value for play in advisor.plays(state, measure="cubeless").plays}
+    ranking = [(p.moves, p.value or 0.0, without[p.result] or 0.0) for p in best]
+    return {"ranking": tuple(ranking)}
+
+
 def _play(decision: Decision, advisor: Advisor) -> Judgement:
     state = decision.state
     ranked = advisor.plays(state)
@@ -190,7 +332,7 @@ def _play(decision: Decision, advisor: Advisor) -> Judgement:
     if best is None:
         raise NotCoveredError(f"{state.position}: no chequer can move")
     errors = ranked.max_error
-    common: dict[str, Any] = _origin(state.position, ranked) | {
+    common: dict[str, Any] = _origin(state, ranked, advisor) | {
         "choices": len(ranked.plays),
         "measure": ranked.measure,
         "max_error": errors and {"equity" if key == "value" else key: x for key, x in errors.items()},
@@ -217,6 +359,7 @@ def _play(decision: Decision, advisor: Advisor) -> Judgement:
         "close": close,
     }
     losses: dict[str, Any] = {"loss": did.loss, "loss_mwc": did.loss_mwc, "cubeless_loss": cubeless}
+    losses["file"] = _plays_of_file(decision, ranked)
     return Judgement(decision, equity=did.value, mwc=did.mwc, **words, **losses, **common)
 
 
@@ -225,13 +368,44 @@ def _play_to(result: Position, ranked: RankedPlays) -> RankedPlay:
     return next(play for play in ranked.plays if play.result == result)
 
 
-def _origin(position: Position, answer: RankedPlays | CubeAction) -> dict[str, Any]:
-    """Where the numbers of an answer come from, and what they say of gammons."""
+def _plays_of_file(decision: Decision, ranked: RankedPlays) -> FileAnalysis | None:
+    opinion, dice, position = decision.opinion, decision.state.dice, decision.state.position
+    if opinion is None or not opinion.plays or dice is None or decision.played is None:
+        return None
+    us, them = plays.board(position.us), plays.board(position.them)
+    worth: dict[Position, float] = {}
+    for hops, equity in opinion.plays:
+        written = plays.find(us, them, dice, list(hops), 0)
+        if not isinstance(written, str) and written.legal:
+            worth.setdefault(plays.position(written.mine, written.theirs), equity)
+    if not worth:
+        return None
+    first, equity = next(iter(worth.items()))
+    best, played = _play_to(first, ranked), worth.get(decision.played.result)
+    cost = best.loss or 0.0
+    differs = cost > ERROR and not best.close and ranked.max_error is not None
+    return FileAnalysis(opinion.engine, opinion.level, best.notation, equity, played, cost, differs)
+
+
+def _origin(
+    state: GameState, answer: RankedPlays | CubeAction, advisor: Advisor, sign: int = 1
+) -> dict[str, Any]:
+    """Where the numbers of an answer come from, what they say of gammons, and the ends of their scale.
+
+    sign : -1 where the side that is not on roll decides.
+    """
+    ends = None
+    if not state.money:
+        score = advisor.score(state)
+        lost, won = score.after(0, -score.cube), score.after(0, score.cube)
+        ends = (lost, won) if sign > 0 else (1 - won, 1 - lost)
     return {
         "approximate": answer.approximate,
         "source": answer.source,
         "table": answer.table,
-        "gammons": _gammons(position, answer.source),
+        "gammons": _gammons(state.position, answer.source),
+        "method": "estimated" if answer.approximate else "exact",
+        "ends": ends,
     }
 
 
@@ -248,57 +422,80 @@ def _gammons(position: Position, source: Source) -> str:
 
 def _cube(decision: Decision, advisor: Advisor) -> Judgement:
     state = decision.state
-    action = advisor.cube(replace(state, doubled=True) if decision.kind not in DOUBLING else state)
-    decided = action.match
+    doubling = decision.kind in DOUBLING
+    action = advisor.cube(state if doubling else replace(state, doubled=True))
+    sign, decided = (1 if doubling else -1), action.match
+    note, error = "", None if action.error is None else {"equity": action.error}
     if decided is None:
-        worth, sure, note = _for_money(decision, action)
-        chances = None
+        numbers = action.no_double, action.double_take, action.double_pass
+        sure = action.sure_double if doubling else action.sure_take
+        if decision.kind == "take" and action.beavers:
+            note = "a beaver, where they are played, would gain more"
     else:
-        chances, sure, note = _at_score(decision, decided, advisor)
-        sign = 1 if decision.kind in DOUBLING else -1
-        worth = {name: sign * decided.emg_of(x if sign > 0 else 1 - x) for name, x in chances.items()}
+        mwc, note = _chances(state, decided, advisor)
+        numbers = decided.emg_of(mwc[0]), decided.emg_of(mwc[1]), decided.emg_of(mwc[2])
+        error = error and error | {"mwc": decided.error}
+    worth = _choices(numbers, doubling)
+    if decision.kind == "beaver":
+        worth["beaver"] = -2 * action.double_take
     did = decision.kind
     best = max(worth, key=lambda name: (worth[name], name == did))
     loss = worth[best] - worth[did]
-    if loss <= ERROR:
-        best = did
-    error: dict[str, float] | None = None if action.error is None else {"equity": action.error}
-    more = _origin(state.position, action) | {"choices": len(worth), "note": note}
-    more["close"] = loss > ERROR and not sure and not action.approximate
-    if chances is not None and decided is not None:
-        error = error and error | {"mwc": decided.error}
+    more = _origin(state, action, advisor, sign) | {"choices": len(worth), "note": note, "cube": numbers}
+    if decided is not None:
+        chances = _choices(mwc, doubling, 1.0)
+        one, other = chances.values()
+        sure = abs(one - other) > 2 * decided.error
         more |= {"mwc": chances[did], "best_mwc": chances[best], "loss_mwc": chances[best] - chances[did]}
         more["measure"] = "match"
+    if loss <= ERROR:
+        best = did
+    more["close"] = loss > ERROR and not sure and action.error is not None
+    more["file"] = _cube_of_file(decision, worth, more["ends"], sure and action.error is not None)
+    more["action"] = action.action
     return Judgement(decision, did, best, worth[did], worth[best], loss, max_error=error, **more)
 
 
-def _for_money(decision: Decision, action: CubeAction) -> tuple[dict[str, float], bool, str]:
-    """The choices of a cube decision for money, each with its equity to who decides, whether that is sure, a note."""
-    if decision.kind in DOUBLING:
-        return {"double": action.double, "no double": action.no_double}, action.sure_double, ""
-    worth = {"take": -action.double_take, "pass": -action.double_pass}
-    note = ""
-    if decision.kind == "beaver":
-        worth["beaver"] = -2 * action.double_take
-    elif decision.kind == "take" and action.beavers:
-        note = "a beaver, where they are played, would gain more"
-    return worth, action.sure_take, note
+def _cube_of_file(
+    decision: Decision, worth: dict[str, float], ends: tuple[float, float] | None, sure: bool
+) -> FileAnalysis | None:
+    opinion, doubling = decision.opinion, decision.kind in DOUBLING
+    if opinion is None or opinion.cube is None:
+        return None
+    rolling, taken = opinion.cube
+    if opinion.mwc and ends is not None and ends[0] != ends[1]:
+        lost, won = ends if doubling else (1 - ends[1], 1 - ends[0])
+        rolling, taken = (2 * (chance - lost) / (won - lost) - 1 for chance in (rolling, taken))
+    theirs = _choices((rolling, taken, 1.0), doubling)
+    best = max(theirs, key=lambda name: theirs[name])
+    did = "take" if decision.kind == "beaver" else decision.kind
+    cost = max(worth.values()) - worth[best]
+    return FileAnalysis(
+        opinion.engine, opinion.cube_level, best, theirs[best], theirs[did], cost, sure and cost > ERROR
+    )
 
 
-def _at_score(decision: Decision, decided: MatchCube, advisor: Advisor) -> tuple[dict[str, float], bool, str]:
-    """The choices at a score, each with the match winning chance of who decides, whether that is sure, and a note."""
-    state, mwc = decision.state, decided.mwc
-    taken, passed, note = mwc.double_take, mwc.double_pass, ""
-    if taken is None or passed is None:
-        # doubled all the same: with a dead cube, which the other side may then turn
-        taken, passed = _after_a_dead_double(state, decided, advisor)
-        note = "; ".join(decided.notes[:1]).rstrip(".").lower()
-    if decision.kind in DOUBLING:
-        chances = {"double": min(taken, passed), "no double": mwc.no_double}
-    else:
-        chances = {"take": 1 - taken, "pass": 1 - passed}
-    one, other = chances.values()
-    return chances, abs(one - other) > 2 * decided.error, note
+def _choices(numbers: tuple[float, float, float], doubling: bool, whole: float = 0.0) -> dict[str, float]:
+    """What each choice is worth to who decides, from what the side on roll has of no double, a take and a pass.
+
+    whole : what both sides have together, 0 of equity and 1 of chances.
+    """
+    rolling, taken, passed = numbers
+    if doubling:
+        return {"double": min(taken, passed), "no double": rolling}
+    return {"take": whole - taken, "pass": whole - passed}
+
+
+def _chances(
+    state: GameState, decided: MatchCube, advisor: Advisor
+) -> tuple[tuple[float, float, float], str]:
+    """The chances of the side on roll at a score: no double, double and take, double and pass; and a note."""
+    mwc = decided.mwc
+    if mwc.double_take is not None and mwc.double_pass is not None:
+        return (mwc.no_double, mwc.double_take, mwc.double_pass), ""
+    # doubled all the same: with a dead cube, which the other side may then turn
+    note = "; ".join(decided.notes[:1]).rstrip(".").lower()
+    return (mwc.no_double, *_after_a_dead_double(state, decided, advisor)), note
 
 
 def _after_a_dead_double(state: GameState, decided: MatchCube, advisor: Advisor) -> tuple[float, float]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from html import escape
 
 from bgfmt.extras.matches.annotate import text
 from bgfmt.extras.matches.annotate.judging import Judgement
-from bgfmt.extras.matches.annotate.report import WORST, MatchReport, Report, Total
+from bgfmt.extras.matches.annotate.report import FIGURES, WORST, MatchReport, Report, Total
 from bgfmt.game.board import Side
 from bgfmt.game.drawing import many, printable
 from bgfmt.game.identifiers import gnubg_id
@@ -89,31 +89,19 @@ def _summary(report: Report, several: bool) -> Iterator[str]:
     yield _table(report.totals)
     yield (
         '<p class="soft">Errors are decisions that surely cost something. Forced plays, differences within the error '
-        "of the numbers (close) and estimated ones (approximate) are none. MWC: match winning chance. Rate: "
-        "thousandths of equity lost a decision with a choice.</p>"
+        "of the numbers (close) and estimated ones (approximate) are none. MWC: match winning chance. Race PR: 500 "
+        "times the equity lost a decision, as eXtreme Gammon reckons; race mEMG: thousandths of it, as gnubg does; "
+        "both of the race alone. Doubtful, bad and very bad: from 0.04, 0.08 and 0.16, as gnubg marks them; XG "
+        "errors and blunders: from 0.02 and 0.08.</p>"
     )
 
 
 def _table(totals: list[Total]) -> str:
-    columns: dict[str, Callable[[Total], str]] = {
-        "decisions": lambda one: str(one.decisions),
-        "errors": lambda one: str(one.errors),
-        "plays": lambda one: str(one.play_errors),
-        "cube": lambda one: str(one.cube_errors),
-        "forced": lambda one: str(one.forced),
-        "close": lambda one: str(one.close),
-        "approx.": lambda one: str(one.approximate),
-        "equity lost": lambda one: f"{one.equity_lost:.4f}",
-    }
-    if any(one.mwc_lost for one in totals):
-        columns["MWC lost"] = lambda one: f"{100 * one.mwc_lost:.3f} %"
-    if any(one.points_lost for one in totals):
-        columns["points lost"] = lambda one: f"{one.points_lost:.3f}"
-    columns["rate"] = lambda one: "" if one.rate is None else f"{1000 * one.rate:.2f}"
-    head = "".join(f"<th>{word}</th>" for word in columns)
+    columns = [f for f in FIGURES if f.heading and any(getattr(one, f.name) for one in totals)]
+    head = "".join(f"<th>{figure.heading}</th>" for figure in columns)
     rows = "".join(
         f'<tr><td class="w">{_escaped(one.name) or "(no name)"}</td>'
-        + "".join(f"<td>{cell(one)}</td>" for cell in columns.values())
+        + "".join(f"<td>{figure.text(one)}</td>" for figure in columns)
         + "</tr>"
         for one in totals
     )
@@ -131,13 +119,14 @@ def _cards(judgements: list[tuple[MatchReport, Judgement]], *, named: bool) -> I
 
 def _card(report: MatchReport, one: Judgement, *, named: bool) -> str:
     file = f"{_escaped(report.file)}, " if named else ""
+    lines = "".join(f"<p>{_escaped(words)}</p>" for words in text.behind(one))
     best = f"best {_escaped(one.best)} {text.worth(one.best_equity, one.best_mwc)}"
     return (
         f'<article class="card" id="{_anchor(report, one)}"><h3>{file}{_escaped(text.where(one))}</h3>'
         f'<p class="soft">{_escaped(text.score(one))}</p>{board(one.decision.state)}'
         f"<p>{_escaped(one.did)} {text.worth(one.equity, one.mwc)} "
         f'<span class="loss">{escape(text.lost(one))}</span></p>'
-        f"<p>{best}</p><p><code>{escape(gnubg_id(one.decision.state))}</code></p></article>"
+        f"<p>{best}</p>{lines}<p><code>{escape(gnubg_id(one.decision.state))}</code></p></article>"
     )
 
 
@@ -150,7 +139,7 @@ def _match(report: MatchReport, cards: set[int], *, named: bool) -> Iterator[str
     if named:
         yield f"<h2>{_escaped(report.file)}: {_escaped(text.title(report))}</h2>"
         yield f'<p class="soft">{_escaped(text.coverage(report))}.</p>'
-        yield _table(list(report.totals)) if report.judgements else ""
+        yield _table(report.totals) if report.judgements else ""
     rest = [one for one in report.judgements if one.error and id(one) not in cards]
     if rest:
         yield f"<details><summary>{many(len(rest), 'more error' if cards else 'error')}, with boards</summary>"

@@ -10,6 +10,7 @@ from bgfmt.game.drawing import draw, many, printable
 from bgfmt.game.identifiers import position_id
 
 PLAYERS = 20  # whose sums an overview gives
+WRONGS = ("missed_doubles", "wrong_doubles", "wrong_takes", "wrong_passes", "doubtful", "bad", "very_bad")
 
 
 def worth(equity: float | None, mwc: float | None, *, about: bool = False) -> str:
@@ -47,10 +48,13 @@ def line(one: Judgement) -> str:
         return f"{text}, the only play"
     if one.gammons == "ignored":
         notes.append("gammons are possible and ignored")
-    if one.close and not one.approximate:
+    if one.verdict == "close":
         notes.append("closer than the error of the numbers")
     if one.approximate:
-        notes.append("approximate")
+        notes.append("estimated" if one.bounded else "approximate")
+    if one.file is not None and one.file.differs:
+        theirs = " ".join(filter(None, (one.file.engine, one.file.level)))
+        notes.append(f"{theirs} has {one.file.best}, which loses {_seen(one.file.cost, 3)}")
     loss = lost(one)
     if loss:
         best = worth(one.best_equity, one.best_mwc, about=one.approximate)
@@ -76,14 +80,35 @@ def verdict(one: Judgement) -> str:
     return f"{first}: {one.best} is best, {one.did} loses {loss}."
 
 
+def behind(one: Judgement) -> list[str]:
+    """What lies behind a cube decision, a line each: the advice, the take point, the rolls."""
+    lines, known = [one.advice] * bool(one.advice), one.insight
+    if known is not None:
+        live = f", {100 * known.live_take_point:.1f} % with a live cube"
+        points = (
+            f"take point {100 * known.take_point:.1f} %{live * (known.live_take_point != known.take_point)}"
+        )
+        lines.append(f"the side that answers wins {100 * known.win:.1f} %, {points}")
+        lines.append(f"market losers {100 * known.market_losers:.1f} %")
+        ends = {"best": known.rolls[:3], "worst": known.rolls[:-4:-1]}
+        words = [
+            f"{word} rolls {', '.join(f'{r} {equity:+.3f}' for r, equity in part)}"
+            for word, part in ends.items()
+        ]
+        lines.append("; ".join(words))
+    return lines
+
+
 def certainty(one: Judgement) -> str:
     """How sure a judgement is."""
     if one.verdict == "forced":
         return "no decision to make"
-    if one.approximate:
+    if not one.bounded:
         return "approximate: no bound of the error is known"
     if one.verdict == "close":
         return "closer than the error of the numbers"
+    if one.approximate:
+        return "estimated: 99.9 % of estimates err by less than would change that"
     return "exact" if one.source == "calculation" else "sure: the numbers cannot err by as much"
 
 
@@ -91,7 +116,8 @@ def title(report: MatchReport) -> str:
     """Who played what: "Ann against Bob, match to 7, 5 games"."""
     length = report.match.length
     kind = f"match to {length}" if length else "money"
-    return f"{' against '.join(report.names)}, {kind}, {many(len(report.match.games), 'game')}"
+    facts = [kind, many(len(report.match.games), "game"), printable(report.match.event), report.match.date]
+    return ", ".join([" against ".join(report.names), *filter(None, facts)])
 
 
 def basis(report: MatchReport) -> str:
@@ -111,9 +137,9 @@ def coverage(report: MatchReport) -> str:
 
 
 def total_line(total: Total) -> str:
-    """A player's sums in one line."""
+    """A player's sums in one line, and the ratings on a second."""
     kinds = [many(total.plays, "play"), f"{total.cube_decisions} cube"]
-    some = {"forced": total.forced, "close": total.close, "approximate": total.approximate}
+    some = {word: getattr(total, word) for word in ("forced", "close", "estimated", "approximate")}
     kinds += [f"{count} {word}" for word, count in some.items() if count]
     text = f"{printable(total.name) or '(no name)'}: {many(total.decisions, 'decision')} judged "
     text += f"({', '.join(kinds)}), "
@@ -126,7 +152,23 @@ def total_line(total: Total) -> str:
         text += f", {1000 * total.rate:.2f} thousandths a decision"
     if total.approximate_lost:
         text += f"; besides, about {total.approximate_lost:.3f} in approximate decisions"
-    return text
+    return text + race_line(total)
+
+
+def race_line(total: Total) -> str:
+    """A player's ratings of the race alone, counts of what was wrong, and luck, on a line of their own."""
+    parts = []
+    if total.race_pr is not None:
+        parts.append(f"PR {total.race_pr:.2f} (XG, {many(total.xg_decisions, 'decision')})")
+    if total.race_memg is not None:
+        parts.append(f"{total.race_memg:.1f} mEMG (gnubg, {many(total.gnubg_decisions, 'decision')})")
+    for name in WRONGS:
+        count = getattr(total, name)
+        parts += [f"{name.replace('_', ' ')} {count}"] if count else []
+    if total.rolls:
+        mwc = f", {100 * total.luck_mwc:+.3f} %" if total.luck_mwc else ""
+        parts.append(f"luck {total.luck:+.3f}{mwc} ({many(total.rolls, 'roll')})")
+    return f"\n  the race alone: {', '.join(parts)}" if parts else ""
 
 
 def where(one: Judgement) -> str:
@@ -134,7 +176,8 @@ def where(one: Judgement) -> str:
     state = one.decision.state
     dice = f" {state.dice[0]}{state.dice[1]}" if state.dice else ""
     name = printable(state.names[one.decision.player])
-    return f"game {one.decision.game + 1} record {one.decision.record + 1}, {name}{dice}"
+    move = f"game {one.decision.game + 1} move {one.decision.move} record {one.decision.record + 1}"
+    return f"{move}, {name}{dice}"
 
 
 def score(one: Judgement) -> str:
@@ -155,6 +198,7 @@ def worst_lines(report: Report, most: int = WORST) -> Iterator[str]:
         yield f"{place}. {name}{where(one)}, {score(one)}"
         yield draw(one.decision.state.position)
         yield f"   {line(one)}"
+        yield from (f"   {words}" for words in behind(one))
         yield ""
 
 
@@ -167,7 +211,8 @@ def match_lines(report: MatchReport) -> Iterator[str]:
         decision, state = one.decision, one.decision.state
         dice = f"{state.dice[0]}{state.dice[1]}" if state.dice else "--"
         yield (
-            f"game {decision.game + 1} record {decision.record + 1:3d}  {position_id(state.position)}  "
+            f"game {decision.game + 1} move {decision.move:3d} record {decision.record + 1:3d}  "
+            f"{position_id(state.position)}  "
             f"{report.names[decision.player]} {dice}  {line(one)}"
         )
     yield from ("problem: " + printable(text) for text in report.problems)

@@ -138,13 +138,14 @@ function failed(asked, error) {
   show(null, null, () => error.message);
 }
 
-/** Why no table can have a position, whatever tables there are. */
+/** Why no table here can have a position; in contact those of hypergammon alone do. */
 function hopeless({ us, them }) {
   if (!total(us) && !total(them)) return "set some chequers";
   if (!total(us)) return "the game is over, the side on roll has no chequers left";
   const clash = us.findIndex((n, k) => n && them[us.length - 1 - k]);
   if (clash >= 0) return `both sides stand on your ${clash + 1} point`;
-  return points(us) + points(them) > us.length ? "the sides have not passed each other" : "";
+  const contact = points(us) + points(them) > us.length && !source.tables.some(({ kind }) => kind === "hypergammon");
+  return contact ? "the sides have not passed each other" : "";
 }
 
 function show(probe, rolls, why) {

@@ -48,6 +48,25 @@ function mended(text) {
   return text.replace(/[ -]/g, "+").replace(/_/g, "/");
 }
 
+const BASE64 = "[A-Za-z0-9+/]";
+/** How programs and forums write identifiers, perhaps with other text around them. */
+const WRITTEN = [
+  [/\bxgid\s*[=:]\s*(\S+)/i, ([, id]) => `XGID=${id}`],
+  [/(?:^|\s)([-A-Oa-o]{26}:\S+)/, ([, id]) => `XGID=${id}`],
+  [new RegExp(`\\bposition\\s*id\\s*[:=]?\\s*(${BASE64}{14})(?![^]*\\bmatch\\s*id)`, "i"), ([, id]) => id],
+  [new RegExp(`\\bposition\\s*id\\s*[:=]?\\s*(${BASE64}{14})[^]*?\\bmatch\\s*id\\s*[:=]?\\s*(${BASE64}{12})`, "i"), ([, id, match]) => `${id}:${match}`],
+  [new RegExp(`\\bgnu?bg\\s*id\\s*[:=]?\\s*(${BASE64}{14}(?::${BASE64}{12})?)`, "i"), ([, id]) => id],
+];
+
+/** The identifier that a text has in it, as `parse` reads it; null where it has none. */
+function within(text) {
+  for (const [form, identifier] of WRITTEN) {
+    const found = form.exec(text);
+    if (found) return identifier(found);
+  }
+  return null;
+}
+
 /**
  * The state that a text stands for, on top of another state: sides, and what an identifier says of dice, cube and
  * score. Counts of two sides may collide or be unpassed; everything else that is no position is a PositionError.
@@ -56,8 +75,7 @@ export function read(text, before = blank()) {
   const said = text.trim();
   const counts = /^[\d\s,]*\/[\d\s,]*$/.test(said) ? said.split("/").map(side) : null;
   if (counts) return { ...before, us: counts[0], them: counts[1] };
-  const inside = /\bxgid\s*=\s*(\S+)/i.exec(said); // perhaps with other text around it
-  const found = parse(inside ? `XGID=${inside[1]}` : mended(said));
+  const found = parse(within(said) ?? mended(said));
   if (!found.cube && /[A-Za-z]{2}/.test(said.replaceAll("bar", ""))) before = blank(); // a bare Position ID is all there is
   const beyond = [found.us, found.them ?? []].some((one) => one[POINTS]);
   if (beyond) throw new PositionError("a chequer on the bar: the page sets points 1 to 24");

@@ -7,7 +7,7 @@ remarks on 15 opening rolls in view, of which it reproduces 22 and 13: that is a
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from functools import cache
+from functools import cache, cached_property
 from typing import Any, Literal, NamedTuple, get_args, get_type_hints
 
 import numpy as np
@@ -79,17 +79,12 @@ class Completion:
             values[key] = int(text) if isinstance(defaults[key], int) and text.isdecimal() else text
         return cls(**values)
 
+    @cached_property
     def kernel(self) -> Kernel:
         """The same as numbers."""
-        return _kernel(self)
-
-
-@cache
-def _kernel(completion: Completion) -> Kernel:
-
-    table = escapes_table(completion.escapes).astype(np.int64)
-    moment, hold = get_args(Moment).index(completion.moment2), get_args(Hold).index(completion.hold)
-    return Kernel(table, float(completion.scale), moment, completion.contain_low, hold)
+        table = escapes_table(self.escapes).astype(np.int64)
+        moment, hold = get_args(Moment).index(self.moment2), get_args(Hold).index(self.hold)
+        return Kernel(table, float(self.scale), moment, self.contain_low, hold)
 
 
 C1 = Completion()

@@ -64,7 +64,7 @@ def measure(position: Position, completion: Completion = C1) -> Measures:
     """The measuring functions; `position.us` is J, who has just moved."""
     from bgfmt.extras.lab.engine.bkg.kernels import hits, measures
 
-    kernel = completion.kernel()
+    kernel = completion.kernel
     j, n = array_of(position.check())
     table, low = kernel.table, kernel.low
     risk = hits.danger(j, n)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -101,22 +101,24 @@ class Bkg:
         start, many = array_of(state.position), len(plays)
         assert moves.plays(self.room, start, *state.dice) == many
         points, terms = np.zeros((many, 2)), np.zeros((many, len(TERMS)))
-        kernel, by_w = self.completion.kernel(), self.cube.by_w
+        kernel, by_w = self.completion.kernel, self.cube.by_w
         part = choosing.rate(kernel, self.home, by_w, start, self.room, points, terms)
         first = choosing.best(self.home, part, self.room, points)
         order = sorted(range(many), key=lambda k: (k != first, -points[k, 0], -points[k, 1]))
         return [Rated(plays[k], PARTS[part], float(points[k, 0]), tuple(terms[k].tolist())) for k in order]
 
 
-class Rated:
+class Rated(NamedTuple):
     """A play and what BKG ranks it by.
 
     part : "engaged" (heuristic points), "running" (its points) or "bear-off" (less the expected rolls, or a chance).
     terms : of engaged positions the parts of the points, by TERMS. points is -inf for plays out of the question.
     """
 
-    def __init__(self, play: Play, part: str, points: float, terms: tuple[float, ...]) -> None:
-        self.play, self.part, self.points, self.terms = play, part, points, terms
+    play: Play
+    part: str
+    points: float
+    terms: tuple[float, ...]
 
     def parts(self) -> dict[str, float]:
         """The terms that count, by name."""

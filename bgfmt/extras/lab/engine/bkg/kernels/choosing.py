@@ -46,14 +46,12 @@ def rate(
     """
     many = room.many[2]
     points[:many] = -np.inf
-    was_engaged, free = engaged(start), 0
+    was_engaged, free, all_free = engaged(start), 0, True
     for k in range(many):
         board = room.boards[2, k]
         edge = measures.pipcount(board[1]) - measures.pipcount(board[0]) - 4
         free += not engaged(board) and edge > 0
-    all_free = True
-    for k in range(many):
-        all_free = all_free and not engaged(room.boards[2, k])
+        all_free = all_free and not engaged(board)
     if was_engaged and free == 0 and not all_free:
         was = evaluation.before(kernel, start)
         for k in range(many):
@@ -100,9 +98,7 @@ def best(home: running.Home, part: int, room: Room, points: Array) -> int:
 def adjusted_thirds(us: Array, them: Array) -> int:
     """Acount in thirds of a pip; `bgfmt.extras.lab.thumb.counting` has the rule."""
     total = 3 * measures.pipcount(us) + 4 * us[1] + 2 * us[2] + us[3]
-    men = gaps = 0
-    for point in range(1, 26):
-        men += us[point] - them[point]
+    men, gaps = measures.men(us, 1) - measures.men(them, 1), 0
     for point in range(1, 7):
         gaps += (us[point] == 0) - (them[point] == 0)
     return total + 6 * max(men, 0) - 3 * max(-gaps, 0)  # type: ignore[no-any-return]

@@ -28,6 +28,15 @@ def mostback(x: Array) -> int:
 
 
 @njit()
+def men(x: Array, lowest: int) -> int:
+    """Men on the points from `lowest` on and on the bar."""
+    total = 0
+    for point in range(lowest, 26):
+        total += x[point]
+    return total
+
+
+@njit()
 def pipcount(x: Array) -> int:
     """Pips, 25 for each chequer on the bar."""
     total = 0
@@ -99,22 +108,21 @@ def moment2(x: Array, form: int) -> float:
 
 
 @njit()
-def closeboard(x: Array, y: Array) -> int:
-    """Home points made, less those that the other side has made, less half the home blots."""
-    points = blots = 0
-    for point in range(1, 7):
-        points += (x[point] >= 2) - (y[25 - point] >= 2)
-        blots += x[point] == 1
-    return points - blots // 2
-
-
-@njit()
 def homblots(x: Array) -> int:
     """Single men on the home board."""
     blots = 0
     for point in range(1, 7):
         blots += x[point] == 1
     return blots
+
+
+@njit()
+def closeboard(x: Array, y: Array) -> int:
+    """Home points made, less those that the other side has made, less half the home blots."""
+    points = 0
+    for point in range(1, 7):
+        points += (x[point] >= 2) - (y[25 - point] >= 2)
+    return points - homblots(x) // 2  # type: ignore[no-any-return]
 
 
 @njit()

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from bgfmt.extras.lab.engine.bkg.kernels import measures
 from bgfmt.jit import njit
 
 Array = NDArray[Any]
@@ -116,9 +117,7 @@ def _step(room: Room, here: int, to: int, die: int, played: int) -> int:
     room.many[to] = 0
     for k in range(room.many[here]):
         board = room.boards[here, k]
-        highest = 25
-        while highest > 0 and board[0, highest] == 0:
-            highest -= 1
+        highest = measures.mostback(board[0])
         lowest = 25 if board[0, 25] else 1
         for start in range(highest, lowest - 1, -1):
             if board[0, start] == 0:
@@ -167,27 +166,18 @@ def _reach(room: Room, board: Array, first: int, second: int, dice: int) -> tupl
 def plays(room: Room, board: Array, die: int, other: int) -> int:
     """All legal results of a roll, in layer 2 of the room; how many, 0 when no chequer can move."""
     high, low = max(die, other), min(die, other)
-    if high == low:
-        depth, layer = _reach(room, board, high, high, 4)
-        if depth == 0:
-            room.many[2] = 0
-            return 0
+    depth, layer = _reach(room, board, high, low, 4 if high == low else 2)
+    room.many[2] = 0
+    if depth > 0:
         _keep(room, layer)
-        return room.many[2]  # type: ignore[no-any-return]
-    depth, layer = _reach(room, board, high, low, 2)
-    _keep(room, layer)
-    if depth == 0:
-        room.many[2] = 0
-    second, layer = _reach(room, board, low, high, 2)
-    if second < depth or second == 0 or (second == 1 and depth == 1):
-        return room.many[2]  # type: ignore[no-any-return]
-    if second > depth:
-        _keep(room, layer)
-        return room.many[2]  # type: ignore[no-any-return]
-    for k in range(room.many[layer]):
-        free = room.many[2]
-        _take_over(room, 2, free, layer, k)
-        _add(room, 2, room.keys[layer, k])
+    if high != low:
+        second, layer = _reach(room, board, low, high, 2)
+        if second > depth:
+            _keep(room, layer)
+        elif second == depth == 2:
+            for k in range(room.many[layer]):
+                _take_over(room, 2, room.many[2], layer, k)
+                _add(room, 2, room.keys[layer, k])
     return room.many[2]  # type: ignore[no-any-return]
 
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bgfmt.extras.lab.engine.bkg.kernels import evaluation, measures
+from bgfmt.extras.lab.engine.bkg.kernels import evaluation, measures, turns
 from bgfmt.jit import njit
 
 Array = NDArray[Any]
@@ -31,14 +31,7 @@ class Home(NamedTuple):
 @njit()
 def number(home: Home, x: Array) -> int:
     """Position number of a side on the six home points, -1 for one that is not all home."""
-    for point in range(HOME + 1, 26):
-        if x[point]:
-            return -1
-    total = above = 0
-    for k in range(HOME):
-        above += x[HOME - k]
-        total += home.terms[k, above]
-    return total
+    return -1 if measures.mostback(x) > HOME else turns.number(home.terms, x)  # type: ignore[no-any-return]
 
 
 @njit()
@@ -75,10 +68,7 @@ def expected_rolls(home: Home, x: Array) -> float:
     place = row(home, x)
     if place >= 0:
         return home.enr[place]  # type: ignore[no-any-return]
-    men = 0
-    for point in range(1, 26):
-        men += x[point]
-    return max(measures.pipcount(x) / 7, (men + 1) / 2)
+    return max(measures.pipcount(x) / 7, (measures.men(x, 1) + 1) / 2)
 
 
 @njit()
@@ -103,10 +93,7 @@ def mode_of(home: Home, start: Array, by_w: bool) -> tuple[int, int]:
         return 2, 0
     if us >= 0 and them >= 0 and win_chance(home, us, them) < FAR_BEHIND:
         return 1, int(np.floor(home.enr[them] + 1e-9))
-    men = 0
-    for point in range(1, 26):
-        men += start[1, point]
-    if us >= 0 and men == 15:
+    if us >= 0 and measures.men(start[1], 1) == 15:
         return 1, (measures.exploff(start[1]) + 1) // 2
     return 0, 0
 
@@ -156,9 +143,7 @@ def score(board: Array, gain: float) -> float:
 @njit()
 def tidiness(x: Array) -> int:
     """Of results with equal points the one with fewer men left, then fewer gaps at home, then fewer pips."""
-    men = gaps = 0
-    for point in range(1, 26):
-        men += x[point]
+    gaps = 0
     for point in range(1, HOME + 1):
         gaps += x[point] == 0
-    return -(men * 100 + gaps) * 1000 - measures.pipcount(x)
+    return -(measures.men(x, 1) * 100 + gaps) * 1000 - measures.pipcount(x)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgfmt.extras.lab.engine.bkg.completion import Kernel
-from bgfmt.extras.lab.engine.bkg.kernels import choosing, moves, running
+from bgfmt.extras.lab.engine.bkg.kernels import choosing, measures, moves, running
 from bgfmt.jit import njit
 
 Array = NDArray[Any]
@@ -45,15 +45,6 @@ def _opening(state: Array) -> tuple[int, int]:
     while a == b:
         a, b = die_of(state), die_of(state)
     return a, b
-
-
-@njit()
-def _count(board: Array, side: int, lowest: int) -> int:
-    """Men of a side on its points lowest..24 and the bar."""
-    men = 0
-    for point in range(lowest, 26):
-        men += board[side, point]
-    return men
 
 
 @njit()
@@ -102,17 +93,12 @@ def play(
                     part = choosing.rate(kernel, home, cube.by_w, board, room, points, terms)
                     chosen = choosing.best(home, part, room, points)
                 moves.copy_board(board, room.boards[2, chosen])
-            if _count(board, 0, 1) == 0:
+            if measures.men(board[0], 1) == 0:
                 break
             moves.swap_sides(board)
             mover = 1 - mover
         won = 1
         if not passed and board[1, 0] == 0:
-            won = 3 if _count(board, 1, 19) > 0 else 2
-        out[game, 0], out[game, 1], out[game, 2], out[game, 3], out[game, 4] = (
-            mover,
-            won,
-            value,
-            turns,
-            passed,
-        )
+            won = 3 if measures.men(board[1], 19) > 0 else 2
+        row = out[game]
+        row[0], row[1], row[2], row[3], row[4] = mover, won, value, turns, passed

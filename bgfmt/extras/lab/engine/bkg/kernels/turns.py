@@ -33,7 +33,8 @@ def _moved(counts: Array, point: int, die: int) -> bool:
 
 
 @njit()
-def _number(terms: Array, counts: Array) -> int:
+def number(terms: Array, counts: Array) -> int:
+    """Position number of a side on the six home points."""
     total = above = 0
     for k in range(HOME):
         above += counts[HOME - k]
@@ -62,9 +63,9 @@ def fill_greatest(positions: Array, order: Array, terms: Array, greatest: Array)
                     side[: HOME + 1] = rest
                     if _moved(side, q, second):
                         moved = True
-                        best = min(best, greatest[_number(terms, side)])
+                        best = min(best, greatest[number(terms, side)])
                 if not moved:
-                    best = min(best, greatest[_number(terms, rest)])
+                    best = min(best, greatest[number(terms, rest)])
         greatest[n] = best + 1
 
 
@@ -98,7 +99,7 @@ def most(terms: Array, greatest: Array, x: Array) -> int:
             highest = measures.mostback(side)
             _moved(side, highest, 1)
         rolls += 1
-    return rolls + greatest[_number(terms, side)]  # type: ignore[no-any-return]
+    return rolls + greatest[number(terms, side)]  # type: ignore[no-any-return]
 
 
 @njit()

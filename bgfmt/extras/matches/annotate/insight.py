@@ -1,0 +1,93 @@
+"""What lies behind a cube decision: take points, market losers, and what each roll is worth."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from bgfmt.analysis.advisor import Advisor
+from bgfmt.errors import NotCoveredError
+from bgfmt.game.board import Position
+from bgfmt.game.moves import ROLLS
+from bgfmt.game.state import GameState
+from bgfmt.met.score import Score
+
+MONEY = (0.25, 0.2)  # take points for money, of a dead cube and of one that is fully live
+
+
+@dataclass(frozen=True)
+class Insight:
+    """What lies behind a cube decision.
+
+    win : chance of the side that answers to win the game without a cube. take_point, live_take_point : that from
+    which it takes, where the cube is dead after that, and where its redouble is as good as can be.
+    market_losers : chance that both sides' next rolls lead to where a double is passed, or win the game at once.
+    rolls : the 21 rolls and their equities without a double, best first.
+    """
+
+    win: float
+    take_point: float
+    live_take_point: float
+    market_losers: float
+    rolls: tuple[tuple[str, float], ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """As plain values: of the rolls the best and the worst three."""
+        best, worst = (dict(part) for part in (self.rolls[:3], self.rolls[:-4:-1]))
+        names = ("win", "take_point", "live_take_point", "market_losers")
+        return {name: getattr(self, name) for name in names} | {"best_rolls": best, "worst_rolls": worst}
+
+
+def take_points(score: Score | None, cube: int, side: int = 1) -> tuple[float, float]:
+    """The take points of a side that is doubled with the cube at `cube`, dead and live; for money without a score."""
+    if score is None:
+        return MONEY
+    passed, lost, won = (score.after(side, points) for points in (-cube, -2 * cube, 2 * cube))
+    dead = (passed - lost) / (won - lost) if won > lost else 0.0
+    if score.away[side] <= 2 * cube:
+        return dead, dead
+    return dead, dead * (1 - take_points(score, 2 * cube, 1 - side)[1])
+
+
+def insight(state: GameState, advisor: Advisor) -> Insight | None:
+    """What lies behind the double in a state; None where something of it is not covered."""
+    held, state = advisor.met_player, replace(state.before_roll(), doubled=False)
+    first = 0 if held is None else held ^ state.turn  # the player of the table that player 0 is
+    try:
+        return _insight(state, advisor, first)
+    except NotCoveredError:
+        return None
+    finally:
+        advisor.met_player = held
+
+
+def _insight(state: GameState, advisor: Advisor, first: int) -> Insight:
+    rolls, losers = [], 0.0
+    passed: dict[Position, float] = {}  # the chance that the next double is passed, by the board after a play
+    for high, low, weight in ROLLS:
+        equity, after = _rolled(state, (high, low), advisor, first)
+        rolls.append((f"{high}{low}", equity))
+        if after.position not in passed:
+            chance = float(not after.position.them.chequers)
+            for higher, lower, times in ROLLS if not chance else ():
+                answer = _rolled(after, (higher, lower), advisor, first)[1]
+                if answer.position.them.chequers:
+                    advisor.met_player = first ^ answer.turn
+                    chance += times / 36 * (not advisor.cube(answer).takes)
+            passed[after.position] = chance
+        losers += weight / 36 * passed[after.position]
+    advisor.met_player = first ^ state.turn
+    score = None if state.money else advisor.score(state)
+    win = (1 - advisor.equities(state).cubeless) / 2
+    dead, live = take_points(score, state.cube_value)
+    return Insight(win, dead, live, losers, tuple(sorted(rolls, key=lambda roll: -roll[1])))
+
+
+def _rolled(state: GameState, dice: tuple[int, int], advisor: Advisor, first: int) -> tuple[float, GameState]:
+    """The equity of a roll's best play, and the state after it, the other side on roll."""
+    advisor.met_player = first ^ state.turn
+    best = advisor.plays(state.rolled(dice)).best
+    if best is None or not isinstance(best.result, Position) or best.value is None:
+        raise NotCoveredError("a roll without a play of known worth")
+    sides = (best.result.us, best.result.them)
+    return best.value, replace(state, sides=sides if state.turn == 0 else sides[::-1], turn=1 - state.turn)
