@@ -1,4 +1,4 @@
-"""Compiled loops of `oracle`: the values of all layers of two chains, and play-outs that are measured against them."""
+"""Compiled loops of `oracle`: the values of all layers of two chains, and play-outs measured against them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,16 @@ from typing import Any
 import numpy as np
 
 from bgfmt.analysis.kernels import _number, _slot
-from bgfmt.analysis.kernels_chains import HOME, MOST_PLAYS, SAME, STEEPEST, _gains, _results, _table_number, distribution
+from bgfmt.analysis.kernels_chains import (
+    HOME,
+    MOST_PLAYS,
+    SAME,
+    STEEPEST,
+    _gains,
+    _results,
+    _table_number,
+    distribution,
+)
 from bgfmt.jit import njit
 
 LAYERS = 1 << 8  # the node of a board after t rolls has key LAYERS * number + t
@@ -15,15 +24,17 @@ MOST_RESULTS = 64  # of a roll
 RESULTS = 21 * MOST_RESULTS
 NEAR = 4  # boards that a board lies between
 STIFF = 0.1  # how evenly they share it
-BESIDE = 2
-LEAN = 1e-4
+BESIDE = 2  # boards on either side that a slope is taken from
+LEAN = 1e-4  # squared chance to win that weighs as much as the slope without a cube
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+FREE = 1 << 15, 1 << 9, 1 << 17  # room for nodes, expansions and results that a play-out may take
 
 
 @njit()
 def _neighbours(row: Any, gain: int, chain: Any, t: int, near: Any, weights: Any) -> None:
-    """Fill near (M,), weights (M,): boards of layer t, counted from its first, and their shares, that come next to `row`.
+    """Fill near (M,), weights (M,): the boards of layer t nearest to `row`, and the shares in which they make it up.
 
-    The nearest first. near[0] is -1 in an empty layer.
+    Boards are counted from the layer's first, the nearest first; near[0] is -1 in an empty layer.
     """
     chosen, nexts, within, gains = chain[1], chain[2], chain[3], chain[7]
     most = near.size
@@ -105,7 +116,7 @@ def _exactly(row: Any, rolls: Any) -> None:
 
 @njit()
 def _between(win: float, near: Any, weights: Any, values: Any, steep: Any, wins: Any) -> float:
-    """The value where the chance to win is `win`, from the boards beside: each one's own, carried along the mean slope."""
+    """The value where the chance to win is `win`: that of each board beside, carried along the mean slope."""
     slope = value = 0.0
     for i in range(near.size):
         slope += weights[i] * steep[near[i]]
@@ -116,14 +127,18 @@ def _between(win: float, near: Any, weights: Any, values: Any, steep: Any, wins:
 
 
 @njit()
-def layers(values: Any, steep: Any, wins: Any, starts: Any, chains: Any, ending: Any, few: int, small: Any, doubling: Any, won: Any, cubeless: int) -> None:  # fmt: skip
+def layers(layered: Any, chains: Any, ending: Any, few: int, small: Any, doubling: Any, won: Any) -> None:
     """The game of two chains, solved backwards, with the values of every half roll kept.
 
-    chains : `space` of `kernels_chains.chain` of the side on roll first, and of the other; doubling, won : of each
-    side, see `kernels_chains._half`. Half roll h = 2 t + s has side s on roll after t rolls of it, the other having
-    rolled t + s times; its m x n pairs of boards stand from starts[h] on in wins, the chance of the side on roll to
-    win alone, and from K starts[h] on in values, steep (K, m, n), the value to the side on roll and its slope in wins.
+    chains : `space` of `kernels_chains.chain`, and doubling, won as of `kernels_chains._half`, of the side on roll
+    first and of the other; small : numbers of their boards, see `_small`. ending, few : see `play_outs`.
+
+    layered : (values, steep, wins, starts), filled, and the column without a cube, -1 for none. Half roll h = 2 t + s
+    has side s on roll after t rolls of it, the other having rolled t + s times; its m x n pairs of boards stand from
+    starts[h] on in wins, the chance of the side on roll to win alone, and from K starts[h] on in values, steep
+    (K, m, n), the value to the side on roll and its slope in wins.
     """
+    values, steep, wins, starts, cubeless = layered
     k = won[0].shape[0]
     rolls = np.empty(chains[0][3].shape[1])
     near, weights = np.empty(NEAR, np.int64), np.empty(NEAR)
@@ -164,7 +179,14 @@ def layers(values: Any, steep: Any, wins: Any, starts: Any, chains: Any, ending:
                         seen[c] = win * (gain[c, 1] + loss[c, 1]) - gain[c, 1]
                         continue
                     at = k * begin + (c * n + b) * q
-                    value = _between(win, near, weights, values[at : at + q], steep[at : at + q], wins[begin + b * q : begin + (b + 1) * q])
+                    value = _between(
+                        win,
+                        near,
+                        weights,
+                        values[at : at + q],
+                        steep[at : at + q],
+                        wins[begin + b * q : begin + (b + 1) * q],
+                    )
                     seen[c] = max(-gain[c, other[7][y]], min(loss[c, mine[7][x]], value))
                 for c in range(k):
                     value = seen[c]
@@ -216,7 +238,9 @@ def _slopes(values: Any, wins: Any, whole: float, straight: bool, out: Any) -> N
 
 
 @njit()
-def _node(number: int, t: int, counts: Any, few: int, tables: Any, chain: Any, store: Any, scratch: Any) -> int:
+def _node(
+    number: int, t: int, counts: Any, few: int, tables: Any, chain: Any, store: Any, scratch: Any
+) -> int:
     """The node of a board after t rolls of its side.
 
     store : (keys, places, used, boards, rows, near, gains, slots, ends, results, small, weights); used : nodes,
@@ -237,7 +261,7 @@ def _node(number: int, t: int, counts: Any, few: int, tables: Any, chain: Any, s
     if number == 0:
         rows[x, :] = 1.0
         return x  # type: ignore[no-any-return]
-    distribution(rows[x], boards[x], *tables, scratch)
+    distribution(rows[x], boards[x], tables, scratch)
     _neighbours(rows[x], gains[x], chain, t, near[x], weights[x])
     return x  # type: ignore[no-any-return]
 
@@ -258,7 +282,10 @@ def smalls(boards: Any, few: int, terms: Any, out: Any) -> None:
 
 
 @njit()
-def _expand(x: int, t: int, slack: float, few: int, terms: Any, tables: Any, chain: Any, store: Any, scratch: Any, plays: Any) -> int:
+def _expand(
+    x: int, t: int, slack: float, few: int, terms: Any, tables: Any, chain: Any, store: Any, scratch: Any,
+    plays: Any,
+) -> int:  # fmt: skip
     """The expansion of a node after t rolls: results of roll r are nodes results[ends[e, r] : ends[e, r + 1]]."""
     boards, slots, ends, results, used = store[3], store[7], store[8], store[9], store[2]
     if slots[x] >= 0:
@@ -293,173 +320,193 @@ def _mix(x: Any) -> Any:
 
 
 @njit()
-def play_outs(
-    out: Any, begin: int, seed: Any, columns: Any, layered: Any, ending: Any, chains: Any, stores: Any, doubling: Any, won: Any, terms: Any, tables: Any, slack: float, cubeless: int
-) -> None:  # fmt: skip
-    """Play out a race; out (N, S): the value to the side on roll of each of `columns` (S,), rolling without a double.
+def _look(
+    h: int, y: int, few: int, layered: Any, chains: Any, stores: Any, won: Any, expanded: int, rolls: Any,
+    seen: Any,
+) -> bool:  # fmt: skip
+    """Fill seen with what the results of an expansion meet in node y of the other side, which is on roll next.
 
-    begin : number of the first play-out. layered : (values, steep, wins, starts) of `layers`. stores : of each side,
-    with the start as node 0.
-
-    The dice are real, and plays and cube actions those that `layered` holds best. Each value is the start's, one roll
-    ahead, and the sum of what the values on the way turn out to be wrong by: the mean of a position over its 21 rolls
-    against the value it was reached for. So the dice, whose luck the mean takes away, hardly matter.
+    seen : (win, exact, curve, slope, chance); win, exact : of each result, the chance of y to win alone, and where the
+    values stand in the exact table, -1 nowhere. curve, slope (K, n), chance (n,) : values, slopes and chances of y
+    against the n boards that the layers hold after the roll. Returns whether they hold any.
     """
-    values, steep, wins, starts = layered
-    k = won[0].shape[0]
-    s = columns.size
-    points = stores[0][3].shape[1]
-    scratch = np.zeros(80, np.int64)
-    plays = np.empty(MOST_PLAYS, np.int64), np.empty(MOST_PLAYS), np.empty((MOST_PLAYS, points), np.int8)
-    rows = stores[0][4].shape[1]
-    rolls = np.empty(rows)
-    best, mean, result = np.empty(k), np.empty(k), np.empty(k, np.int64)
-    known = np.empty(k, np.bool_)
-    win, exact = np.empty(RESULTS), np.empty(RESULTS, np.int64)
-    curve, slope, chance = np.empty((k, 512)), np.empty((k, 512)), np.empty(512)
-    few = ending.shape[0]
-    ended = ending.reshape(-1)
-    nodes = np.empty((s, 2), np.int64)
-    column, base, scale, reached = np.empty(s, np.int64), np.empty(s), np.empty(s), np.empty(s)
+    values, steep, wins, starts, cubeless = layered
+    win, exact, curve, slope, chance = seen
+    side, t = h % 2, h // 2
+    mine, other, chain, theirs = stores[side], stores[1 - side], chains[side], chains[1 - side]
+    k = curve.shape[0]
+    _exactly(other[4][y], rolls)
+    for o in range(mine[8][expanded, 21] - mine[8][expanded, 0]):
+        z = mine[9][mine[8][expanded, 0] + o]
+        win[o], exact[o] = _win(rolls, mine[4][z]), -1
+        if mine[10][z] >= 0 and other[10][y] >= 0:
+            exact[o] = ((other[10][y] * few + mine[10][z]) * 2 + 1 - side) * k
+    m, n = theirs[2][t + side + 1] - theirs[2][t + side], chain[2][t + 2] - chain[2][t + 1]
+    if h + 2 >= starts.size or other[5][y, 0] < 0 or n == 0:
+        return False
+    begin = starts[h + 1]
+    for a in range(n):
+        chance[a] = _win(rolls, chain[3][chain[1][chain[2][t + 1] + a]])
+        there = wins[begin + a : begin + m * n : n]
+        for c in range(k):
+            at, end = k * begin + c * m * n + a, k * begin + (c + 1) * m * n
+            curve[c, a] = _between(
+                chance[a], other[5][y], other[11][y], values[at:end:n], steep[at:end:n], there
+            )
+    for c in range(k):
+        _slopes(curve[c, :n], chance[:n], won[0][c, 1] + won[1][c, 1], c == cubeless, slope[c, :n])
+    return True
+
+
+@njit()
+def _ahead(
+    c: int, h: int, y: int, expanded: int, rolled: int, held: bool, ending: Any, stores: Any, doubling: Any,
+    won: Any, seen: Any,
+) -> tuple[float, float, int]:  # fmt: skip
+    """Column c one roll ahead: the mean of the best results of the rolls; of roll `rolled` the value and the node."""
+    win, exact, curve, slope, chance = seen
+    side = h % 2
+    mine, other, gain, loss = stores[side], stores[1 - side], won[side], won[1 - side]
+    may, passed, source, add, times = doubling[1 - side]
+    mean = best = 0.0
+    result = np.int64(0)
+    double, step = 0, 2
+    for roll in range(21):
+        top = -np.inf
+        which = np.int64(0)
+        for q in range(mine[8][expanded, roll], mine[8][expanded, roll + 1]):
+            z, o = mine[9][q], q - mine[8][expanded, 0]
+            value = -gain[c, other[6][y]]
+            if mine[4][z, 0] < 1.0:
+                taken = 0.0
+                for second in range(2 if may[c] else 1):
+                    d = source[c] if second else c
+                    if exact[o] >= 0:
+                        here = ending[exact[o] + d]
+                    elif held:
+                        here = _between(win[o], mine[5][z], mine[11][z], curve[d], slope[d], chance)
+                        here = max(-gain[d, other[6][y]], min(loss[d, mine[6][z]], here))
+                    else:
+                        here = win[o] * (gain[d, 1] + loss[d, 1]) - gain[d, 1]
+                    if second:
+                        taken = here
+                    else:
+                        value = here
+                if may[c]:
+                    value = max(value, min(add[c] + times[c] * taken, passed[c]))
+            if -value > top:
+                top, which = -value, z
+        weight = 2 / 36
+        if roll == double:
+            weight = 1 / 36
+            double, step = double + step, step + 1
+        mean += weight * top
+        if roll == rolled:
+            best, result = top, which
+    return mean, best, result
+
+
+@njit()
+def play_outs(
+    out: Any, begin: int, seed: Any, columns: Any, layered: Any, ending: Any, few: int, chains: Any, stores: Any,
+    doubling: Any, won: Any, terms: Any, tables: Any, slack: float,
+) -> None:  # fmt: skip
+    """Play out a race; out (N, S): the values of `columns` (S,) to the side on roll, which does not double yet.
+
+    begin : number of the first play-out, which with the seed says the dice. layered : see `layers`. ending : exact
+    values, (few, few, 2, K) flat, by the numbers of the board on roll and the other, and by which side is on roll.
+    stores : of each side, see `_node`, with the start as board 0.
+
+    Plays and cube actions are those that `layered` holds best. Each value is the start's, one roll ahead, and the
+    sum of what the values on the way turn out to be wrong by: the mean of a position over its 21 rolls against the
+    value it was reached for. So the luck of the dice is taken away.
+    """
+    k, s, rows = won[0].shape[0], columns.size, stores[0][4].shape[1]
+    scratch, rolls = np.zeros(80, np.int64), np.empty(rows)
+    plays = (
+        np.empty(MOST_PLAYS, np.int64), np.empty(MOST_PLAYS), np.empty((MOST_PLAYS, stores[0][3].shape[1]), np.int8),
+    )  # fmt: skip
+    most = np.int64(1)
+    for side in range(2):
+        for t in range(chains[side][2].size - 1):
+            most = max(most, chains[side][2][t + 1] - chains[side][2][t])
+    seen = (
+        np.empty(RESULTS), np.empty(RESULTS, np.int64), np.empty((k, most)), np.empty((k, most)), np.empty(most),
+    )  # fmt: skip
+    best, mean, result, known = np.empty(k), np.empty(k), np.empty(k, np.int64), np.empty(k, np.bool_)
+    nodes, column, scale, reached = (
+        np.empty((s, 2), np.int64),
+        np.empty(s, np.int64),
+        np.empty(s),
+        np.empty(s),
+    )
     for p in range(out.shape[0]):
-        state = _mix(np.uint64(seed) + np.uint64(0x9E3779B97F4A7C15) * np.uint64(begin + p + 1))
+        state = _mix(np.uint64(seed) + GOLDEN * np.uint64(begin + p + 1))
         for side in range(2):
-            store = stores[side]
-            if store[2][0] + (1 << 15) > store[6].size or store[2][1] + (1 << 9) > store[8].shape[0] or store[8][store[2][1], 0] + (1 << 17) > store[9].size:
-                _clear(store, few, terms, tables, chains[side], scratch)
+            used, ends = stores[side][2], stores[side][8]
+            full = used[0] + FREE[0] > stores[side][6].size or used[1] + FREE[1] > len(ends)
+            if full or ends[used[1], 0] + FREE[2] > stores[side][9].size:
+                _clear(stores[side], few, terms, tables, chains[side], scratch)
         nodes[:] = 0
         column[:] = columns
-        base[:], scale[:], reached[:] = 0.0, 1.0, 0.0
-        out[p] = 0.0
+        scale[:] = 1.0
+        reached[:] = 0.0
         going = s
         h = 0
         while going:
             side, t = h % 2, h // 2
-            state += np.uint64(0x9E3779B97F4A7C15)
+            state += GOLDEN
             dice = np.int64(_mix(state) >> np.uint64(33)) % 36
-            d1, d2 = dice // 6, dice % 6
-            high, low = max(d1, d2), min(d1, d2)
+            high, low = max(dice // 6, dice % 6), min(dice // 6, dice % 6)
             rolled = high * (high + 1) // 2 + low
             mine, other = stores[side], stores[1 - side]
-            gain, loss = won[side], won[1 - side]
             may, passed, source, add, times = doubling[side]
-            their_may, their_passed, their_source, their_add, their_times = doubling[1 - side]
-            last_x = last_y = np.int64(-1)
-            layered_here = False
-            n = np.int64(0)
-            e = np.int64(0)
+            x = y = e = np.int64(-1)
+            held = False
             for j in range(s):
                 if scale[j] == 0.0:
                     continue
-                x, y = nodes[j, side], nodes[j, 1 - side]
-                if x != last_x or y != last_y:
-                    last_x, last_y = x, y
-                    known[:] = False
+                if x != nodes[j, side] or y != nodes[j, 1 - side]:
+                    x, y = nodes[j, side], nodes[j, 1 - side]
                     e = _expand(x, t, slack, few, terms, tables, chains[side], mine, scratch, plays)
-                    _exactly(other[4][y], rolls)
-                    u = t + side
-                    m, n = chains[1 - side][2][u + 1] - chains[1 - side][2][u], chains[side][2][t + 2] - chains[side][2][t + 1]
-                    layered_here = h + 2 < starts.size and other[5][y, 0] >= 0 and n > 0
-                    if layered_here:
-                        begin_h = starts[h + 1]
-                        for a in range(n):
-                            board = chains[side][1][chains[side][2][t + 1] + a]
-                            chance[a] = _win(rolls, chains[side][3][board])
-                            for c in range(k):
-                                at = k * begin_h + c * m * n + a
-                                curve[c, a] = _between(chance[a], other[5][y], other[11][y], values[at : k * begin_h + (c + 1) * m * n : n], steep[at : k * begin_h + (c + 1) * m * n : n], wins[begin_h + a : begin_h + m * n : n])
-                        for c in range(k):
-                            _slopes(curve[c, :n], chance[:n], gain[c, 1] + loss[c, 1], c == cubeless, slope[c, :n])
-                    for o in range(mine[8][e, 21] - mine[8][e, 0]):
-                        z = mine[9][mine[8][e, 0] + o]
-                        win[o], exact[o] = _win(rolls, mine[4][z]), -1
-                        if mine[10][z] >= 0 and other[10][y] >= 0:
-                            exact[o] = ((other[10][y] * few + mine[10][z]) * 2 + 1 - side) * k
+                    held = _look(h, y, few, layered, chains, stores, won, e, rolls, seen)
+                    known[:] = False
                 c = column[j]
-                for step in range(2):
-                    if step:
-                        c = source[column[j]]
-                        if not may[column[j]]:
-                            break
-                    if known[c]:
-                        continue
-                    known[c] = True
-                    mean[c] = 0.0
-                    double, ahead = 0, 2
-                    for roll in range(21):
-                        top = -np.inf
-                        which = np.int64(0)
-                        for q in range(mine[8][e, roll], mine[8][e, roll + 1]):
-                            z = mine[9][q]
-                            o = q - mine[8][e, 0]
-                            if mine[4][z, 0] == 1.0:
-                                value = -gain[c, other[6][y]]
-                            else:
-                                value = taken = 0.0
-                                for which_c in range(2 if their_may[c] else 1):
-                                    d = their_source[c] if which_c else c
-                                    if exact[o] >= 0:
-                                        here = ended[exact[o] + d]
-                                    elif layered_here:
-                                        here = _between(win[o], mine[5][z], mine[11][z], curve[d], slope[d], chance)
-                                        here = max(-gain[d, other[6][y]], min(loss[d, mine[6][z]], here))
-                                    else:
-                                        here = win[o] * (gain[d, 1] + loss[d, 1]) - gain[d, 1]
-                                    if which_c:
-                                        taken = here
-                                    else:
-                                        value = here
-                                if their_may[c]:
-                                    value = max(value, min(their_add[c] + their_times[c] * taken, their_passed[c]))
-                            if -value > top:
-                                top = -value
-                                which = z
-                        weight = 2 / 36
-                        if roll == double:
-                            weight = 1 / 36
-                            double, ahead = double + ahead, ahead + 1
-                        mean[c] += weight * top
-                        if roll == rolled:
-                            best[c], result[c] = top, which
-                c = column[j]
+                for second in range(2 if may[c] and h else 1):
+                    d = source[c] if second else c
+                    if not known[d]:
+                        known[d] = True
+                        mean[d], best[d], result[d] = _ahead(
+                            d, h, y, e, rolled, held, ending, stores, doubling, won, seen
+                        )
                 worth = mean[c]
-                if h:
-                    over = False
-                    factor = 1.0
-                    if may[c]:
-                        taken = add[c] + times[c] * mean[source[c]]
-                        if min(taken, passed[c]) > mean[c]:
-                            if passed[c] <= taken:
-                                worth = passed[c]
-                                over = True
-                            else:
-                                worth = taken
-                                factor = times[c]
-                                c = source[c]
-                    out[p, j] += scale[j] * (worth - reached[j])
-                    if over:
-                        scale[j] = 0.0
-                        going -= 1
-                        continue
-                    scale[j] *= factor
-                else:
+                over = False
+                if h == 0:
                     out[p, j] = worth
+                else:
+                    factor = 1.0
+                    taken = add[c] + times[c] * mean[source[c]] if may[c] else -np.inf
+                    if min(taken, passed[c]) > mean[c]:
+                        over = passed[c] <= taken
+                        worth = min(taken, passed[c])
+                        factor, c = times[c], source[c]
+                    out[p, j] += scale[j] * (worth - reached[j])
+                    scale[j] *= factor
                 column[j] = c
                 z = result[c]
                 nodes[j, side] = z
-                if mine[4][z, 0] == 1.0 or (mine[10][z] >= 0 and other[10][y] >= 0):
-                    scale[j] = 0.0
-                    going -= 1
-                    continue
                 scale[j] = -scale[j]
                 reached[j] = -best[c]
+                if over or mine[4][z, 0] == 1.0 or (mine[10][z] >= 0 and other[10][y] >= 0):
+                    scale[j] = 0.0
+                    going -= 1
             h += 1
 
 
 @njit()
 def _clear(store: Any, few: int, terms: Any, tables: Any, chain: Any, scratch: Any) -> None:
     """Keep nothing of a store but its start, node 0."""
-    keys, places, used, boards = store[:4]
+    keys, used, boards = store[0], store[2], store[3]
     counts = boards[0].astype(np.int64)
     keys[:] = 0
     used[:] = 0
