@@ -225,7 +225,7 @@ def layers(layered: Any, chains: Any, ending: Any, few: int, small: Any, doublin
 
 @njit()
 def _slopes(values: Any, wins: Any, whole: float, straight: bool, out: Any) -> None:
-    """out (n,): how values (n,) rise with the chance to win, from the boards beside each; the whole where straight."""
+    """out (n,): how values (n,) rise with the chance to win, by the boards beside each; whole where straight."""
     n = values.size
     for b in range(n):
         up, along = LEAN * whole, LEAN
@@ -326,8 +326,8 @@ def _look(
 ) -> bool:  # fmt: skip
     """Fill seen with what the results of an expansion meet in node y of the other side, which is on roll next.
 
-    seen : (win, exact, curve, slope, chance); win, exact : of each result, the chance of y to win alone, and where the
-    values stand in the exact table, -1 nowhere. curve, slope (K, n), chance (n,) : values, slopes and chances of y
+    seen : (win, exact, curve, slope, chance); win, exact : of each result, the chance of y to win alone, and where
+    the values stand in the exact table, -1 nowhere. curve, slope (K, n), chance (n,) : values, slopes and chances of y
     against the n boards that the layers hold after the roll. Returns whether they hold any.
     """
     values, steep, wins, starts, cubeless = layered

@@ -39,7 +39,7 @@ NODES = 1 << 17  # boards kept by a thread, of each side
 FIRST, BLOCK, MOST = 128, 32, 1 << 20  # play-outs before the first look at the error, together, and at most
 ENDING = 6  # most chequers of the exact table, on six points; one fewer in a match of many cube states
 MANY_COLUMNS = 8
-#: how far play-outs may err because their players do not play perfectly, per point won or lost: measured
+#: how far play-outs may err because their players do not play perfectly, measured for a cube at 1
 ALLOWANCE = 0.0005
 WITHIN_99 = 2.5758293
 
@@ -63,8 +63,8 @@ class PlayedOut(Plain):
 class PlayOuts(Plain):
     """What play-outs make of a race, seen by the side on roll before it rolls; other values are None.
 
-    For money cubeless, owned, centered and opponent are equities for a cube at 1; at a score no_double and double_take
-    are chances to win the match, and cubeless the chance to win the game less that to lose it.
+    For money cubeless, owned, centered and opponent are equities for a cube at 1; at a score no_double and
+    double_take are chances to win the match, and cubeless the chance to win the game less that to lose it.
     """
 
     FIELDS = "position play_outs seed cubeless? owned? centered? opponent? no_double? double_take?"

@@ -33,7 +33,7 @@ def test_exact_equities_lie_within_the_bounds() -> None:
 def test_exact_chances_at_a_score_lie_within_the_bounds() -> None:
     position = Position.parse("0 1 2 2 1 1 / 1 1 2 2 0 1")
     score = Score((3, 5), met.load(met.DEFAULT))
-    exact = ondemand.solve_match(position, score).cube.numbers
+    exact = ondemand.solve_match(position, score).cube.mwc
     played = analysis.play_out(GameState.of(position, away=(3, 5)), error=0.001)
     assert played.owned is None
     assert played.no_double is not None

@@ -68,7 +68,7 @@ def label(text: str, place: int, oracle: Oracle, advisor: Advisor, settings: Set
                 values = {name: answer.equity(name) for name in ondemand.MONEY}
             else:
                 cube = ondemand.solve_match(state.position, score, limit=settings.limit, threads=1).cube
-                values = {"no_double": cube.numbers.no_double, "double_take": cube.numbers.double_take}
+                values = {"no_double": cube.mwc.no_double, "double_take": cube.mwc.double_take}
             numbers = {name: (value, 0.0) for name, value in values.items() if value is not None}
             out: Label = {"position": text, "source": "calculation", "play_outs": 0}
         except NotCoveredError:
