@@ -83,16 +83,16 @@ class Estimator:
         with self._lock:
             ours, theirs, depth = self.chains(position)
             found = ours[0][2]
-            after = np.zeros((found, len(columns), 1))
-            on_roll = self._game(ours, theirs, depth, columns, after[1:])
+            after = np.zeros((found, len(columns)))
+            on_roll = self._game(ours, theirs, depth, columns, after)
             parts = (ours[8][:found].copy(), ours[5][:22].copy(), ours[6][: ours[5][21]].copy())
         first = Family(parts[0], np.zeros(found, np.int64), *parts[1:])
-        return Solved(position, None, columns, error, first, 0, on_roll, after[:, :, 0])
+        return Solved(position, None, columns, error, first, 0, on_roll, after)
 
     def values(self, position: Position, columns: Columns) -> Array:
         """(K,) values of a race before the roll."""
         ours, theirs, depth = self.chains(position)
-        return self._game(ours, theirs, depth, columns, np.empty((ours[0][2] - 1, len(columns), 1)))
+        return self._game(ours, theirs, depth, columns, np.empty((ours[0][2], len(columns))))
 
     def chains(self, position: Position) -> tuple[Arrays, Arrays, int]:
         """The chains of both sides, as `kernels_chains.chain` fills them, and how many layers they have."""
