@@ -22,7 +22,8 @@ def main(size: str = "8x8", many: str = "1000", error: str = "0.0005") -> None:
     points, chequers = map(int, size.split("x"))
     table = solver.two_sided(points, chequers)
     rng, oracle = np.random.default_rng(1), Oracle(2)
-    found, began = [], time.perf_counter()
+    found: list[list[tuple[float, float]]] = []
+    began = time.perf_counter()
     while len(found) < int(many):
         us, them = (
             Side.from_number(int(n), points) for n in rng.integers(1, board.count(points, chequers), 2)

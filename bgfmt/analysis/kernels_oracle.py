@@ -327,8 +327,8 @@ def _look(
     """Fill seen with what the results of an expansion meet in node y of the other side, which is on roll next.
 
     seen : (win, exact, curve, slope, chance); win, exact : of each result, the chance of y to win alone, and where
-    the values stand in the exact table, -1 nowhere. curve, slope (K, n), chance (n,) : values, slopes and chances of y
-    against the n boards that the layers hold after the roll. Returns whether they hold any.
+    the values stand in the exact table, -1 nowhere. curve, slope (K, n), chance (n,) : values, slopes and chances of
+    y against the n boards that the layers hold after the roll. Returns whether they hold any.
     """
     values, steep, wins, starts, cubeless = layered
     win, exact, curve, slope, chance = seen
@@ -369,7 +369,7 @@ def _ahead(
     mine, other, gain, loss = stores[side], stores[1 - side], won[side], won[1 - side]
     may, passed, source, add, times = doubling[1 - side]
     mean = best = 0.0
-    result = np.int64(0)
+    result: Any = np.int64(0)
     double, step = 0, 2
     for roll in range(21):
         top = -np.inf
@@ -456,12 +456,14 @@ def play_outs(
         while going:
             side, t = h % 2, h // 2
             state += GOLDEN
-            dice = np.int64(_mix(state) >> np.uint64(33)) % 36
+            dice: Any = np.int64(_mix(state) >> np.uint64(33)) % 36
             high, low = max(dice // 6, dice % 6), min(dice // 6, dice % 6)
             rolled = high * (high + 1) // 2 + low
             mine, other = stores[side], stores[1 - side]
             may, passed, source, add, times = doubling[side]
-            x = y = e = np.int64(-1)
+            x: Any = np.int64(-1)
+            y: Any = x
+            e: Any = x
             held = False
             for j in range(s):
                 if scale[j] == 0.0:

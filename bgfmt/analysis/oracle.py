@@ -12,7 +12,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from threading import Lock
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
@@ -314,13 +313,12 @@ class _Key:
 def ending(key: _Key, chequers: int) -> Array:
     """Exact values of all pairs of home boards of few chequers, flat: see `kernels_oracle.play_outs`."""
     from bgfmt.solver.match import solve_pairs
+    from bgfmt.solver.two_sided import TwoSidedSolver
     from bgfmt.solver.workers import threads_or
 
-    k, n = len(key.columns), board.count(chains.HOME, chequers)
+    k, solver = len(key.columns), TwoSidedSolver(chains.HOME, chequers)
+    n = board.count(chains.HOME, chequers)
     out = np.zeros((n, n, 2 * k))
     with threads_or(None, None) as team:
-        solve_pairs(
-            SimpleNamespace(points=chains.HOME, chequers=chequers), key.columns, np.arange(2 * k).reshape(2, k),
-            out, team, None,
-        )  # type: ignore[arg-type]  # fmt: skip
+        solve_pairs(solver, key.columns, np.arange(2 * k).reshape(2, k), out, team, None)
     return out.reshape(-1)

@@ -21,7 +21,7 @@ def _positions(many: int, chequers: int) -> list[Position]:
 
 
 def test_exact_equities_lie_within_the_bounds() -> None:
-    for seed, position in enumerate(_positions(8, 8)):
+    for seed, position in enumerate(_positions(6, 7)):
         exact = ondemand.solve_money(position)
         played = analysis.play_out(position, error=0.002, seed=seed)
         for name in ("cubeless", "owned", "centered", "opponent"):
@@ -44,9 +44,9 @@ def test_exact_chances_at_a_score_lie_within_the_bounds() -> None:
 
 
 def test_threads_change_nothing_and_seeds_do() -> None:
-    position = Position.parse("0 1 2 2 1 2 / 1 1 2 2 1 1")
+    position = Position.parse("1 2 2 3 2 3 / 1 3 3 3 1 2")
     first, second, other = (
-        analysis.play_out(position, error=0.002, seed=seed, threads=threads)
+        analysis.play_out(position, error=0.005, seed=seed, threads=threads)
         for seed, threads in ((7, 1), (7, 2), (8, 2))
     )
     assert first == second
