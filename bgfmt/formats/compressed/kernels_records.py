@@ -368,7 +368,8 @@ def records(
         for at in range(done, count, LANES):
             busy = min(LANES, count - at)
             for k in range(busy):
-                lanes[k] = states[by_length[at + k]]
+                for word in range(WORDS):
+                    lanes[k, word] = states[by_length[at + k], word]
                 lanes[k, TO] = 4 * k
             decode(data, lanes, busy, columns, slots, shifts, stride, spare, decoded.reshape(-1))
             for k in range(busy):

@@ -135,7 +135,7 @@ def plays_of_side(moves: Moves, us: int, first: Array, last: Array, after: Array
     A landing that no play reaches where nothing is blocked changes nothing when it is blocked.
     """
     lines = np.empty((2, MOST, 3), np.int64)
-    total = reached = 0
+    total, reached = np.int64(0), 0  # no literal, for which numba would compile `plays_of_roll` once more
     for turn in range(PLACES):
         blocked = OPEN - turn
         roll = 0

@@ -77,7 +77,7 @@ def list_side(board: Array, terms: Array, ends: Array) -> Any:
         for high in range(1, 7):
             for low in range(1, high + 1):
                 if used + MOST_PLAYS > len(after):
-                    after, landed = np.append(after, after), np.append(landed, landed)
+                    after, landed = np.concatenate((after, after)), np.concatenate((landed, landed))
                 used += list_roll(board, blocked, high, low, terms, after[used:], landed[used:])
                 ends[at] = used
                 at += 1
