@@ -117,8 +117,8 @@ def moved(us: Array, them: Array, source: int, die: int, after: Array, met: Arra
     place = 23 - to  # of the point it lands on, as they count
     if to >= 0 and place < points and them[place] > 1:
         return False
-    after[:] = us
-    met[:] = them
+    for i in range(points):
+        after[i], met[i] = us[i], them[i]
     after[source] -= 1
     if to >= 0:
         if place < points and them[place] == 1:
