@@ -9,6 +9,7 @@ answers.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -30,7 +31,7 @@ from bgfmt.analysis.choose import Asked, Databases
 from bgfmt.analysis.cube import CubeAction
 from bgfmt.analysis.library import Library
 from bgfmt.analysis.sources import Calculate, Limits, Progress, Sources
-from bgfmt.errors import NotCoveredError, PositionError
+from bgfmt.errors import NotCoveredError, PositionError, TooMuchWorkError
 from bgfmt.game.board import Position, Side
 from bgfmt.game.moves import ROLLS, Play, legal_plays, parse_roll
 from bgfmt.game.state import GameState, as_state, cube_owner
@@ -201,17 +202,22 @@ class Advisor:
         """The cube actions of a position at all scores up to `upto`-away each, with the cube as it lies."""
         from bgfmt.analysis.ondemand import scores_grid
 
-        state = as_state(state)
-        return scores_grid(
+        state, sources = as_state(state), self.sources
+        grid = partial(
+            scores_grid,
             state.position,
             upto,
             met=self.met,
             player=state.turn if self.met_player is None else self.met_player,
             cube=state.cube_value,
             owner=state.owner,
-            limit=self.sources.limits.match,
-            progress=self.sources.progress,
         )
+        try:
+            return grid(limit=sources.limits.match, progress=sources.progress)
+        except TooMuchWorkError:
+            if not sources.may_estimate(state.position):
+                raise
+            return grid(estimate=partial(sources.estimate, state.position))
 
     # -- plays -------------------------------------------------------------------------------------------
 
@@ -261,7 +267,8 @@ class Advisor:
             source=worths.source,
             table=worths.table,
             max_error=None if worths.error is None else {"value": worths.error},
-            plays=_ranked(plays, worths.values, order, measure, worths.error),
+            usual_error=None if worths.usual is None else {"value": worths.usual},
+            plays=_ranked(plays, worths.values, order, measure, worths.error, about=worths.usual is not None),
         )
 
     def exact_loss(self, played: RankedPlay, best: RankedPlay, cube: str) -> float | None:
@@ -395,6 +402,7 @@ def _action(equities: PositionEquities, state: GameState, *, settled: bool = Fal
         getattr(equities, owner),
         2 * equities.opponent,
         error=None if errors is None else max(errors[name] for name in COLUMNS[1:]),
+        usual_error=None if equities.usual_error is None else max(equities.usual_error.values()),
         settled=settled,
         approximate=equities.approximate,
         source=equities.source,
@@ -411,8 +419,10 @@ def _ranked(
     measure: str,
     error: float | None,
     results: Sequence[Side] | None = None,
+    *,
+    about: bool = False,
 ) -> tuple[RankedPlay, ...]:
-    """Plays in this order; `results` are their results where only one side is asked about."""
+    """Plays in this order, `about` of estimated worth; `results` are those where only one side is asked about."""
     order = list(order)
     lost = [abs(float(value - values[order[0]])) for value in values]
     return tuple(
@@ -422,6 +432,7 @@ def _ranked(
             lost[k] if lost[k] > EQUAL else 0.0,
             measure,
             error,
+            about,
             result=results[k] if results else plays[k].result,
         )
         for k in order

@@ -22,19 +22,28 @@ from bgfmt.game.moves import Move, Play
 from bgfmt.game.state import Owner
 from bgfmt.tables.rolls import PIPS_PER_ROLL
 
-#: what answered: a kind of table, a calculation on demand, the only legal play, the rule or engine outside the tables
+#: what answered: a kind of table, a calculation, an estimate, the only legal play, the rule or engine outside tables
 Source = Literal[
-    "two-sided", "one-sided", "hypergammon", "match-score", "calculation", "forced", "rule", "engine"
+    "two-sided",
+    "one-sided",
+    "hypergammon",
+    "match-score",
+    "calculation",
+    "estimate",
+    "forced",
+    "rule",
+    "engine",
 ]
-#: an answer from a two-sided table, and one calculated from the rules
+#: an answer from a two-sided table, one calculated from the rules, and one estimated
 TABLE_OF_PAIRS: Source = "two-sided"
 CALCULATION: Source = "calculation"
+ESTIMATE: Source = "estimate"
 HYPERGAMMON: Source = "hypergammon"
 Gammons = Literal["none", "counted", "ignored"]
 Floats = NDArray[np.float64]
 Chances = Annotated[Floats, CHANCE]
 COLUMNS = ("cubeless", "owned", "centered", "opponent")
-ORIGIN = " source table approximate max_error"
+ORIGIN = " source table approximate max_error usual_error?"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,13 +56,19 @@ class SourcedAnswer(Plain):
     source: Annotated[Source, "The kind of table, or what else, that answered."]
     table: Annotated[str | None, "The name of the table; null for a calculation."] = None
     max_error: Annotated[
-        Mapping[str, float] | None, "The greatest error of each number, by name; null where none is known."
+        Mapping[str, float] | None,
+        "The greatest error of each number, by name; of an estimate that which 99.9 % of estimates keep; null where "
+        "none is known.",
+    ] = None
+    usual_error: Annotated[
+        Mapping[str, float] | None,
+        "Of an estimate the errors that 95 % of estimates keep; null for other answers.",
     ] = None
 
     @property
     def approximate(self) -> bool:
-        """Whether a formula that is not exact was used, so that no bound of the error is known."""
-        return self.max_error is None
+        """Whether the numbers are estimated, so that no certain bound of the error is known."""
+        return self.source == ESTIMATE or self.max_error is None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -171,11 +186,19 @@ class RankedPlay(Plain):
 
     @classmethod
     def of(
-        cls, play: Play, value: float, loss: float, measure: str, error: float | None, **at: Any
+        cls,
+        play: Play,
+        value: float,
+        loss: float,
+        measure: str,
+        error: float | None,
+        about: bool = False,
+        **at: Any,
     ) -> RankedPlay:
-        """A play of known worth; `error` is the greatest of a value, None where none is known."""
+        """A play of known worth, `about` for an estimate; `error` is the greatest of a value, None for none known."""
         close = error is not None and loss <= 2 * error
-        known: dict[str, Any] = {"approximate": error is None, "close": close, "result": play.result} | at
+        about = about or error is None
+        known: dict[str, Any] = {"approximate": about, "close": close, "result": play.result} | at
         return cls(str(play), value=value, loss=loss, moves=play.moves, measure=measure, **known)
 
     @classmethod

@@ -6,7 +6,6 @@ most 0.0139, 0.00088 on average: the side behind should play for doubles, which 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any
@@ -18,7 +17,7 @@ from bgfmt.analysis import choose
 from bgfmt.analysis.choose import Databases
 from bgfmt.analysis.shapes import Chance, Plain
 from bgfmt.game import board
-from bgfmt.game.board import Position, Side
+from bgfmt.game.board import Position
 from bgfmt.tables import OneSided, of_kind
 from bgfmt.tables.rolls import CHANCE_WHOLE
 
@@ -169,24 +168,6 @@ def twosided_many(databases: Databases, us: Any, them: Any) -> NDArray[np.float6
     out[full_them, 1] = outcome_chances(a[full_them], b[full_them], None, first_them)[1]
     out[full_us, 2] = outcome_chances(a[full_us], b[full_us], first_us, None)[2]
     return out
-
-
-def worth_of_results(
-    table: OneSided, them: Side, results: Sequence[Side], cube: str
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Approximate worth of each result to the side that has played, with the cube where it is and without.
-
-    cube : "centered", "owned", "opponent" as the side that plays sees it, or "cubeless".
-    """
-    counts = np.array([side.padded(table.points) for side in results])
-    others = np.array([them.padded(table.points)] * len(results))
-    win, won, lost = np.nan_to_num(twosided_many(table, others, counts)).T
-    money = 2 * win - 1 + won - lost
-    # the other side is on roll in these: turn them round as a table's
-    values = turned(np.stack([money, *cubeful_of_chances(win, won, lost)], axis=1), cube)
-    over = 2.0 if table.gammon is not None and them.chequers == FULL else 1.0
-    off = np.array([not side.chequers for side in results])
-    return np.where(off, over, values), np.where(off, over, -money)
 
 
 def turned(equities: Any, cube: str) -> Any:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
-from typing import Any
 
 import numpy as np
 
-from bgfmt.analysis import rule
-from bgfmt.analysis.answers import PositionEquities, RankedPlay, RankedPlays, Source
+from bgfmt.analysis import choose, rule
+from bgfmt.analysis.answers import CALCULATION, ESTIMATE, TABLE_OF_PAIRS, RankedPlay, RankedPlays, Source
 from bgfmt.analysis.cube import CubeAction
 from bgfmt.analysis.match import MatchCube, MatchPlay, decide, rank
+from bgfmt.analysis.ondemand import gammons
 from bgfmt.analysis.sources import Sources
 from bgfmt.errors import NotCoveredError
 from bgfmt.game.board import MAX_CHEQUERS, Position, Side
@@ -23,11 +22,11 @@ from bgfmt.tables import MatchScore, of_kind
 from bgfmt.tables.match_score import A, B
 
 #: a position at a score: the decision, the plays of a roll, what answered, and the name of the table
-Exact = tuple[MatchCube, Callable[[int, int], list[MatchPlay]], Source, str | None]
+Answer = tuple[MatchCube, Callable[[int, int], list[MatchPlay]], Source, str | None]
 
 
-def _exact(sources: Sources, state: GameState, score: Score) -> Exact | None:
-    """Exact numbers of a state, None where no table has them and calculating them is too much."""
+def _answer(sources: Sources, state: GameState, score: Score) -> Answer | None:
+    """The numbers of a state from a table, calculated or estimated, None where nothing has them."""
     position = state.position
     for table in of_kind(sources.tables, MatchScore):
         if refusal(table, position, score) is None:
@@ -37,47 +36,77 @@ def _exact(sources: Sources, state: GameState, score: Score) -> Exact | None:
 
             return judge_from(table, position, score), ranked, "match-score", sources.library.name(table)
     solved = sources.match(position, score)
-    return None if solved is None else (solved.cube, solved.plays, "calculation", None)
+    if solved is not None:
+        return solved.cube, solved.plays, CALCULATION, None
+    dead = _with_dead_cube(sources, position, score)
+    if dead is not None:
+        return dead
+    solved = sources.match_estimate(position, score)
+    return None if solved is None else (solved.cube, solved.plays, ESTIMATE, None)
+
+
+def _with_dead_cube(sources: Sources, position: Position, score: Score) -> Answer | None:
+    """By the cubeless equities of a table, exact but for their rounding; None with a live cube or gammons."""
+    table = choose.two_sided_for(sources.tables, position)
+    if table is None or score.live(score.state) or gammons(position):
+        return None
+    low, wide = score.after(0, -score.cube), score.after(0, score.cube) - score.after(0, -score.cube)
+
+    def wins(us: list[Side], them: list[Side]) -> list[float]:
+        return [float(row[0]) / 2 + 0.5 for row in table.lookup_many(us, them).astype(np.float64)]
+
+    (win,), error = wins([position.us], [position.them]), wide / 2 * float(table.known_errors[0])
+    decision = decide(position, score, low + wide * win, None, gammons=False, error=error, cubeless_win=win)
+
+    def ranked(high: int, low_die: int) -> list[MatchPlay]:
+        results = [Side(*c) for c in race_plays(position.us.padded(table.points), high, low_die)]
+        theirs = wins([position.them] * len(results), results)
+        return rank(decision, [(s, low + wide * (1 - x)) for s, x in zip(results, theirs, strict=True)])
+
+    return decision, ranked, TABLE_OF_PAIRS, sources.library.name(table)
 
 
 def cube(sources: Sources, state: GameState, score: Score) -> CubeAction:
-    """The cube action of a state of a match."""
-    exact = _exact(sources, state, score)
-    if exact is not None:
-        decision, _, source, table = exact
-        return CubeAction.at_score(decision, state, source, table, approximate=False)
-    position, equities = state.position, sources.equities(state)
-    win = (equities.cubeless + 1) / 2 if equities.win is None else equities.win
-    rolling, taken = chances(win, score, life_of(equities))
-    gammons = equities.gammons != "none"
-    decision = decide(position, score, rolling, taken, gammons=gammons, error=0.0, cubeless_win=win)
-    return CubeAction.at_score(decision, state, equities.source, equities.table, approximate=True)
+    """The cube action of a state of a match; NotCoveredError where nothing answers."""
+    answer = _answer(sources, state, score)
+    if answer is None:
+        raise sources.refusal(state.position)
+    decision, _, source, table = answer
+    return CubeAction.at_score(decision, state, source, table, _usual(decision, source))
+
+
+def _usual(decision: MatchCube, source: Source) -> float | None:
+    """The error in match winning chances that 95 % of estimates keep, None for what is no estimate."""
+    if source != ESTIMATE:
+        return None
+    from bgfmt.analysis.chains import errors
+
+    usual, most = errors(decision.position)
+    return decision.error * usual / most
 
 
 def plays(sources: Sources, state: GameState, score: Score, legal: list[Play]) -> RankedPlays | None:
-    """The plays of a match's roll, exact or else estimated; None where nothing has all, or there are none."""
+    """The plays of a match's roll; None where nothing has all, or there are none."""
     if not legal or state.dice is None or state.position.contact:
         return None
-    exact = _exact(sources, state, score)
-    if exact is None:
-        ranked = _estimated(sources, state, score, legal)
-    else:
-        decision, worths, source, table = exact
-        worth = {play.result: play for play in worths(*state.dice)}
-        error = decision.emg_loss(decision.error)
-        one = [
-            RankedPlay.of(p, w.emg, w.loss_emg, "match", error, mwc=w.mwc, loss_mwc=w.loss_mwc)
-            for p, w in ((play, worth[play.result.us]) for play in legal)
-        ]
-        one.sort(key=lambda play: (-round(play.mwc or 0.0, 11), rule.untidiness(play.result)))
-        ranked = one, source, table, {"mwc": decision.error, "value": error}
-    if ranked is None:
+    answer = _answer(sources, state, score)
+    if answer is None:
         return None
-    best, source, table, errors = ranked
+    decision, worths, source, table = answer
+    worth, usual = {play.result: play for play in worths(*state.dice)}, _usual(decision, source)
+    error, emg = decision.error, decision.emg_loss
+    best = [
+        RankedPlay.of(
+            p, w.emg, w.loss_emg, "match", emg(error), usual is not None, mwc=w.mwc, loss_mwc=w.loss_mwc
+        )
+        for p, w in ((play, worth[play.result.us]) for play in legal)
+    ]
+    best.sort(key=lambda play: (-round(play.mwc or 0.0, 11), rule.untidiness(play.result)))
     return RankedPlays(
         source=source,
         table=table,
-        max_error=errors,
+        max_error={"mwc": error, "value": emg(error)},
+        usual_error=None if usual is None else {"mwc": usual, "value": emg(usual)},
         asked=state.position,
         dice=state.dice,
         measure="match",
@@ -86,128 +115,6 @@ def plays(sources: Sources, state: GameState, score: Score, legal: list[Play]) -
         met=score.met.name,
         met_digest=score.met.digest,
     )
-
-
-def _estimated(
-    sources: Sources, state: GameState, score: Score, legal: list[Play]
-) -> tuple[list[RankedPlay], Source, str | None, dict[str, float] | None] | None:
-    """Plays by their cubeless chances: exact but for the table's rounding where the cube is dead, else estimated."""
-    position = state.position
-    assert state.dice is not None
-    worths = sources.worths(state, [p.result for p in legal], "cubeless")
-    if worths is None:
-        return None
-    lose, win = score.after(0, -score.cube), score.after(0, score.cube)
-    gammons = MAX_CHEQUERS in (position.us.chequers, position.them.chequers)
-    sure = worths.error is not None and not score.live(score.state) and not gammons
-    chances = [(1 + worth) / 2 for worth in worths.values.tolist()]
-    if sure:
-        values = [lose + (win - lose) * chance for chance in chances]
-    else:
-        other = score.turned()
-        values = [1 - turn(1 - min(1.0, chance), other) for chance in chances]
-    scale, best = 2 / (win - lose) if win != lose else 0.0, max(values)
-    error = worths.error if sure else None
-    order = sorted(
-        range(len(legal)), key=lambda k: (-values[k], -chances[k], rule.untidiness(legal[k].result))
-    )
-    ranked = [
-        RankedPlay.of(
-            legal[k],
-            scale * (values[k] - lose) - 1,
-            scale * (best - values[k]),
-            "match",
-            error,
-            mwc=values[k],
-            loss_mwc=best - values[k],
-        )
-        for k in order
-    ]
-    known = None if error is None else {"mwc": error / scale if scale else 0.0, "value": error}
-    return ranked, worths.source, worths.table, known
-
-
-# -- estimated -----------------------------------------------------------------------------------------
-#
-# The cube in a match, from the chance to win the game: approximate, for what is too much to calculate.
-#
-# Match winning chances between a dead and a fully live cube, the way R. Janowski ("Take-points in money games", 1993)
-# mixes them in money, at the score's own four outcomes. How live the cube is (0 dead, 1 fully live) is read from
-# money equities where they are exact or stored, so that in a position decided by the next roll the cube is dead.
-
-
-USUAL_LIFE = 2 / 3
-
-
-def life_of(equities: PositionEquities) -> float:
-    """How live the cube is for its next owner, from money equities."""
-    if equities.approximate or equities.win is None:
-        return USUAL_LIFE
-    live = float(np.clip(2.5 * (equities.win - 0.2) - 1, -1, 1))
-    if abs(live - equities.cubeless) < 1e-3:
-        return USUAL_LIFE
-    return float(np.clip((equities.opponent - equities.cubeless) / (live - equities.cubeless), 0, 1))
-
-
-def turn(win: float, score: Score, life: float = USUAL_LIFE) -> float:
-    """Match winning chance of the player on roll before it doubles or rolls, from its chance to win the game."""
-    rolling, taken = chances(win, score, life)
-    if not score.may_double(0):
-        return rolling
-    return max(rolling, min(taken, score.after(0, score.cube)))
-
-
-def chances(win: float, score: Score, life: float = USUAL_LIFE) -> tuple[float, float]:
-    """Match winning chances of rolling on and of a double taken.
-
-    win : cubeless chance of the player on roll to win the game; gammons are not looked at. score : with the cube as
-    it lies. life : 0 dead cube to 1 fully live.
-    """
-    cube = score.cube
-    passed, lost = score.after(0, cube), score.after(0, -cube)
-    rolling = win * passed + (1 - win) * lost
-    if score.owner != "opponent" and score.may_double(0):
-        high = _cash_point(score, 0, life)
-        low = 1 - _cash_point(score, 1, life) if score.owner == "centered" else 0.0
-        if high > low:
-            # between our opponent's doubling us out and our doubling him out
-            t = float(np.clip((win - low) / (high - low), 0, 1))
-            live = lost + t * (passed - lost)
-            if score.owner == "owned":
-                live = max(live, rolling)
-            rolling = (1 - life) * rolling + life * live
-    elif score.owner == "opponent" and score.away[1] > cube:
-        rolling = _other_owns(win, score, 0, cube, life)
-    return float(rolling), float(_other_owns(win, score, 0, 2 * cube, life))
-
-
-def _other_owns(win: Any, score: Score, side: int, cube: int, life: float) -> Any:
-    """A side's match chance with the cube at `cube` on the other side, not turned again before that pays.
-
-    `win` may be an array.
-    """
-    won, lost = score.after(side, cube), score.after(side, -cube)
-    dead = win * won + (1 - win) * lost
-    if score.away[1 - side] <= cube:  # a redouble would gain the other side nothing
-        return dead
-    low = _take_point(score, side, cube)
-    live = lost + np.clip((win - low) / (1 - low), 0, 1) * (won - lost)
-    return (1 - life) * dead + life * live
-
-
-def _take_point(score: Score, side: int, cube: int) -> float:
-    """A side's winning chance at which a (dead) redouble of a cube now at `cube` may just be taken."""
-    drop = score.after(side, -cube)
-    won, lost = score.after(side, 2 * cube), score.after(side, -2 * cube)
-    return float(np.clip((drop - lost) / max(won - lost, 1e-12), 0.0, 0.99))
-
-
-@lru_cache(maxsize=1024)
-def _cash_point(score: Score, side: int, life: float) -> float:
-    """A side's winning chance from which its double is passed."""
-    passed = score.after(side, score.cube)
-    grid = np.linspace(0, 1, 101)
-    return float(np.interp(passed, _other_owns(grid, score, side, 2 * score.cube, life), grid))
 
 
 # -- from a table of the score -------------------------------------------------------------------------

@@ -58,7 +58,7 @@ class CubeAction(Plain):
 
     FIELDS = (
         "cube action no_double double_take double_pass best doubles takes beavers double_margin take_margin "
-        "tie_double tie_take sure_double sure_take sure error settled certainty source table approximate"
+        "tie_double tie_take sure_double sure_take sure error usual_error? settled certainty source table approximate"
     )
     TITLE = "Action"
 
@@ -68,12 +68,17 @@ class CubeAction(Plain):
     double_take: Annotated[float, "The equity of a double that is taken."]
     double_pass: Annotated[float, "The equity of a double that is passed."] = 1.0
     error: Annotated[
-        float | None, "The greatest error of the equities; null where none is known (approximate)."
+        float | None,
+        "The greatest error of the equities; of an estimate that which 99.9 % of estimates keep; null where none is "
+        "known.",
+    ] = None
+    usual_error: Annotated[
+        float | None, "Of an estimate the error that 95 % of estimates keep; null for other answers."
     ] = None
     settled: Annotated[
         bool, "Whether it was calculated because the error of the table could have turned it."
     ] = False
-    approximate: Annotated[bool, "Whether a formula that is not exact was used."] = False
+    approximate: Annotated[bool, "Whether the equities are estimated."] = False
     source: Annotated[Source, "The kind of table, or what else, that answered."] = "two-sided"
     table: Annotated[str | None, "The name of the table; null for a calculation."] = None
     barred: str = ""
@@ -82,17 +87,23 @@ class CubeAction(Plain):
 
     @classmethod
     def at_score(
-        cls, decided: MatchCube, state: GameState, source: Source, table: str | None, *, approximate: bool
+        cls,
+        decided: MatchCube,
+        state: GameState,
+        source: Source,
+        table: str | None,
+        usual: float | None = None,
     ) -> CubeAction:
-        """The action of a decision at a match score."""
+        """The action of a decision at a match score; `usual` is the error that 95 % of estimates keep, for one."""
         emg = decided.emg
         return cls(
             decided.position,
             "centered" if state.doubled and state.owner == "opponent" else state.owner,
             emg.no_double,
             emg.no_double if emg.double_take is None else emg.double_take,
-            error=None if approximate else decided.emg_loss(decided.error),
-            approximate=approximate,
+            error=decided.emg_loss(decided.error),
+            usual_error=None if usual is None else decided.emg_loss(usual),
+            approximate=usual is not None,
             source=source,
             table=table,
             barred="" if decided.may_double and state.cube_in_use else decided.action,
@@ -219,8 +230,13 @@ class CubeAction(Plain):
             said.append("taking and passing cost exactly the same")
         if self.tie_double:
             said.append("doubling and rolling on are worth exactly the same")
-        if self.approximate:
+        if self.approximate and self.error is None:
             said.append("approximate: no bound of the error is known")
+        elif self.approximate:
+            flips = "further from flipping than that" if self.sure else "closer than that"
+            said.append(
+                f"estimated: within {self.usual_error:.2g} (95 %), {self.error:.2g} (99.9 %); {flips}"
+            )
         elif not self.sure:
             what = "the double" if not self.sure_double else "the answer to it"
             said.append(f"too close: {what} lies within the error of {self.error:.2g}")
@@ -241,7 +257,7 @@ class MatchAction(Plain):
         "mwc=action.match.mwc emg=action.match.emg action=action.match.action double=action.match.double "
         "response=action.match.response loss_mwc=action.match.losses loss_emg=action.match.loss_emg "
         "gammons=action.match.gammons_text error close=action.match.close cubeless_win=action.match.cubeless_win "
-        "notes=action.match.notes met=action.match.met"
+        "notes=action.match.notes met=action.match.met usual_error?"
     ) + fields_at("action", "cube doubles takes sure certainty source table approximate")
 
     action: CubeAction
@@ -249,7 +265,15 @@ class MatchAction(Plain):
     @property
     def error(self) -> float | None:
         """The greatest error of a chance; null where none is known."""
-        return None if self.action.approximate or self.action.match is None else self.action.match.error
+        return None if self.action.match is None else self.action.match.error
+
+    @property
+    def usual_error(self) -> float | None:
+        """Of an estimate the error of a chance that 95 % of estimates keep; null for other answers."""
+        action = self.action
+        if action.match is None or action.usual_error is None or not action.error:
+            return None
+        return action.match.error * action.usual_error / action.error
 
 
 def label_of(centered: CubeAction, owned: CubeAction) -> int:

@@ -7,6 +7,9 @@ database is the library:
 2. what GNU Backgammon has installed, with the default table of the kind (one-sided, two-sided) that it lacks;
 3. the default tables: one-sided 6 points and two-sided 6x6, made once in about two seconds and kept in the user's
    data folder (`folder()`).
+
+Beside them the one-sided table of ten points is made, once in about ten seconds, the first time that a race outside
+the home boards is estimated.
 """
 
 from __future__ import annotations
@@ -14,8 +17,11 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from bgfmt import formats
 from bgfmt.analysis.choose import Asked
@@ -26,8 +32,10 @@ from bgfmt.storage import PathLike
 from bgfmt.tables import OneSided, Table, TwoSided
 
 VARIABLE = "BGFMT_DB"
-#: the default tables: file name, kind of table
-DEFAULTS = (("gnubg_os0.bd", OneSided.kind), ("gnubg_ts0.bd", TwoSided.kind))
+#: the default tables: file name, kind of table, points
+DEFAULTS = (("gnubg_os0.bd", OneSided.kind, 6), ("gnubg_ts0.bd", TwoSided.kind, 6))
+#: the one of races outside the home boards, without gammons; its rows are read where they lie
+FAR = ("bgfmt_os10.bd", OneSided.kind, 10)
 #: gnubg's files of ordinary backgammon, the larger ones of each kind beside those it always has
 GNUBG_FILES = ("gnubg_ts.bd", "gnubg_ts0.bd", "gnubg_os.bd", "gnubg_os0.bd")
 
@@ -149,7 +157,6 @@ def _scanned(folder: Path, notes: list[str]) -> Iterator[Database]:
 
 def standing(say: Say | None = None) -> Library:
     """The databases of this machine. `say` takes a line when the default tables are made (stderr if None)."""
-    announced = False
     variable = [path for path in os.environ.get(VARIABLE, "").split(os.pathsep) if path]
     if variable:
         return named(variable)
@@ -162,17 +169,14 @@ def standing(say: Say | None = None) -> Library:
             notes.append(f"{path} is left out: {error}")
     tables: list[Table] = []
     kinds = {one.table.kind for one in opened}
-    for name, kind in DEFAULTS:
-        if kind in kinds:
-            continue
-        path = folder() / name
-        table: Database | Table | None = _kept(path, kind)
-        if table is None:
-            if not announced:
-                (say or _to_stderr)(f"making the default tables in {path.parent}, once")
-            announced = True
-            table = _made(path, kind)
-        (opened if isinstance(table, Database) else tables).append(table)  # type: ignore[arg-type]
+    announce = cache(say or _to_stderr)  # once
+    for default in DEFAULTS:
+        if default[1] not in kinds:
+            table: Database | Table | None = _kept(*default[:2])
+            if table is None:
+                announce(f"making the default tables in {folder()}, once")
+                table = _made(*default)
+            (opened if isinstance(table, Database) else tables).append(table)  # type: ignore[arg-type]
     return Library(tables, opened=opened, notes=notes)
 
 
@@ -193,10 +197,24 @@ def folder() -> Path:
     return folders.user_data() / "bgfmt" / "tables"
 
 
-def _kept(path: Path, kind: str) -> Database | None:
+def distributions(far: bool, say: Say | None = None) -> Any:
+    """(boards, rolls) uint16: the rows of the one-sided default table of six points, or ten where a race is `far`.
+
+    Chances in 65535ths to bear off the last chequer. The table is made the first time and kept.
+    """
+    name, kind, points = FAR if far else DEFAULTS[0]
+    found: Database | Table | None = _kept(name, kind)
+    if found is None:
+        (say or _to_stderr)(f"making the one-sided table of {points} points in {folder()}, once")
+        found = _made(name, kind, points)
+    table: Any = found.table if isinstance(found, Database) else found
+    return np.ascontiguousarray(table.bearoff[:])
+
+
+def _kept(name: str, kind: str) -> Database | None:
     """A default table kept earlier, None where it is missing or broken."""
     try:
-        found = open_database(path)
+        found = open_database(folder() / name)
     except (BgfmtError, OSError):
         return None
     if found.table.kind == kind:
@@ -205,19 +223,21 @@ def _kept(path: Path, kind: str) -> Database | None:
     return None
 
 
-def _made(path: Path, kind: str) -> Database | Table:
+def _made(name: str, kind: str, points: int) -> Database | Table:
     """A default table, made and kept; where it cannot be kept it serves this once."""
     from bgfmt import solver
     from bgfmt.files.convert import save
 
-    ways: dict[str, Callable[[], Table]] = {
-        OneSided.kind: lambda: solver.one_sided(6),
-        TwoSided.kind: lambda: solver.two_sided(6, 6),
-    }
-    table = ways[kind]()
+    path, far = folder() / name, name == FAR[0]
+    table = (
+        solver.two_sided(points, points)
+        if kind == TwoSided.kind
+        else solver.one_sided(points, gammon=not far)
+    )
+    options: dict[str, Any] = {"compressed": False, "gammon": False} if far else {}
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        save(table, path, format=formats.home(table).name, force=True)
+        save(table, path, format=formats.home(table).name, force=True, **options)
         return open_database(path)
     except OSError:
         return table

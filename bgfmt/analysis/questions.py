@@ -12,6 +12,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 from bgfmt.analysis.answers import (
+    CALCULATION,
+    ESTIMATE,
     ORIGIN,
     MetName,
     PositionEquities,
@@ -278,8 +280,12 @@ class ScoresAnswer(Plain):
     met: Annotated[MetName, "The match equity table."]
     source: Annotated[Source, "The kind of table, or what else, that answered."] = "calculation"
     table: Annotated[str | None, "The name of the table; null for a calculation."] = None
-    approximate: Annotated[bool, "Whether a formula that is not exact was used."] = False
+    approximate: Annotated[bool, "Whether the numbers are estimated."] = False
     max_error: Annotated[Mapping[str, float] | None, "The greatest error of each number, by name."]
+    usual_error: Annotated[
+        Mapping[str, float] | None,
+        "Of an estimate the errors that 95 % of estimates keep; null for other answers.",
+    ] = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -350,13 +356,22 @@ def scores(advisor: Advisor, state: GameState, upto: int) -> ScoresAnswer:
     from bgfmt.analysis.match import Cell
 
     grid = advisor.scores(state, upto)
+    error, usual = max(cell.error for cell in grid.cells.values()), None
+    if grid.estimated:
+        from bgfmt.analysis.chains import errors
+
+        least, most = errors(state.position)
+        usual = error * least / most
     return ScoresAnswer(
         state=state,
         grid=grid,
         scores=upto,
         cells=[Cell((mine, other), crawford, cube) for (mine, other, crawford), cube in grid.cells.items()],
         met=MetName(grid.met.name, grid.met.digest),
-        max_error={"mwc": max(cell.error for cell in grid.cells.values())},
+        source=CALCULATION if usual is None else ESTIMATE,
+        approximate=grid.estimated,
+        max_error={"mwc": error},
+        usual_error=None if usual is None else {"mwc": usual},
     )
 
 

@@ -2,14 +2,14 @@
 
 1. A two-sided table with cubeful equities that covers the question, exact numbers before rounded ones.
 2. Calculation on demand, up to a limit of work: exact, gammons and Jacoby's rule counted.
-3. An estimate: the chance to win of a cubeless two-sided table, or else the chances of two one-sided distributions,
-   each side playing alone, made cubeful by Janowski's formula.
+3. The estimate of `bgfmt.analysis.chains`, for every race; the chance to win from a cubeless two-sided table where
+   one covers it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
@@ -18,17 +18,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgfmt.analysis import approximate, choose
-from bgfmt.analysis.answers import COLUMNS, HYPERGAMMON, Gammons, PositionEquities, Source
+from bgfmt.analysis.answers import (
+    CALCULATION,
+    COLUMNS,
+    ESTIMATE,
+    HYPERGAMMON,
+    Gammons,
+    PositionEquities,
+    Source,
+)
 from bgfmt.errors import NotCoveredError, SolverError, TooMuchWorkError
 from bgfmt.game.board import MAX_CHEQUERS, Position, Side
 from bgfmt.game.state import GameState
-from bgfmt.tables import OneSided, Table, TwoSided, of_kind
+from bgfmt.solver.columns import Columns, for_money
+from bgfmt.tables import Table, TwoSided, of_kind
 from bgfmt.tables.hypergammon import HyperSides
 
 if TYPE_CHECKING:
+    from bgfmt.analysis.chains import Estimator
     from bgfmt.analysis.library import Library
     from bgfmt.analysis.ondemand import Games, MatchAnswer, MoneyAnswer
-    from bgfmt.analysis.solving import SideRolls
+    from bgfmt.analysis.solving import SideRolls, Solved
     from bgfmt.met.score import Score
 
 Floats = NDArray[np.float64]
@@ -70,13 +80,17 @@ PLAYING = Limits(match=24_000_000)
 
 @dataclass(frozen=True)
 class Worths:
-    """Worth of each result to the side that has played, with the cube where it is and without; the greatest error."""
+    """Worth of each result to the side that has played, with the cube where it is and without; the greatest error.
+
+    usual : of an estimate the error that 95 % of estimates keep.
+    """
 
     values: Floats
     cubeless: Floats
     error: float | None
     source: Source
     table: str | None
+    usual: float | None = None
 
 
 class Sources:
@@ -171,43 +185,28 @@ class Sources:
         exact = self._calculated(self._on_demand(position, bool(state.jacoby)))
         if exact is not None:
             return exact
-        table = choose.two_sided_for(self.tables, position)
-        if table is not None:
-            return self._stored(table, position)
-        one = choose.distributions_for(self.tables, position.us, position.them)
-        if one is None:
+        estimate = self._money_estimate(position, bool(state.jacoby))
+        if estimate is None:
             raise self.refusal(position)
-        return self._estimated(one, position)
+        equities = self._of_calculation(estimate)
+        table = choose.two_sided_for(self.tables, position)
+        if table is None or equities.gammons == "counted":
+            return equities
+        cubeless = float(table.lookup_many([position.us], [position.them])[0, 0])
+        return replace(equities, win=cubeless / 2 + 0.5, cubeless=cubeless, table=self.library.name(table))
 
     def _stored(self, table: TwoSided, position: Position) -> PositionEquities:
         row = table.lookup_many([position.us], [position.them])[0]
-        win = float(row[0]) / 2 + 0.5
-        cubeful = row[1:] if table.cubeful else approximate.cubeful_of_chances(win)
         return PositionEquities(
             source="two-sided",
             table=self.library.name(table),
-            max_error=table.errors() if table.cubeful else None,
+            max_error=table.errors(),
             position=position,
-            win=win,
+            win=float(row[0]) / 2 + 0.5,
             win_gammon=0.0,
             lose_gammon=0.0,
-            **_columns(row[0], *cubeful),
+            **_columns(*row),
             gammons=_gammons(position, counted=False),
-        )
-
-    def _estimated(self, table: OneSided, position: Position) -> PositionEquities:
-        estimate = approximate.twosided_from_onesided(table, position)
-        won, lost = estimate.win_gammon, estimate.lose_gammon
-        cubeful = approximate.cubeful_of_chances(estimate.win, won or 0.0, lost or 0.0)
-        return PositionEquities(
-            source="one-sided",
-            table=self.library.name(table),
-            position=position,
-            win=estimate.win,
-            win_gammon=won,
-            lose_gammon=lost,
-            **_columns(estimate.cubeless, *cubeful),
-            gammons=_gammons(position, counted=None not in (won, lost)),
         )
 
     def calculated(self, state: GameState) -> PositionEquities | None:
@@ -215,12 +214,15 @@ class Sources:
         return self._calculated(self._money(state.position, bool(state.jacoby), self.limits.close))
 
     def _calculated(self, answer: MoneyAnswer | None) -> PositionEquities | None:
-        if answer is None:
-            return None
-        gammonless = None if answer.gammons else 0.0
+        return None if answer is None else self._of_calculation(answer)
+
+    def _of_calculation(self, answer: MoneyAnswer) -> PositionEquities:
+        gammonless, usual = None if answer.gammons else 0.0, _usual_error(answer)
+        names = ("win", *COLUMNS)
         return PositionEquities(
-            source="calculation",
-            max_error=dict.fromkeys(("win", *COLUMNS), answer.error),
+            source=CALCULATION if usual is None else ESTIMATE,
+            max_error=dict.fromkeys(names, answer.error),
+            usual_error=None if usual is None else dict.fromkeys(names, usual),
             position=answer.position,
             win=None if answer.gammons else (answer.cubeless + 1) / 2,
             win_gammon=gammonless,
@@ -249,6 +251,42 @@ class Sources:
 
         return self._once((position, jacoby, limit), solve)
 
+    def may_estimate(self, position: Position) -> bool:
+        """Whether a race may be estimated: where everything may be calculated, or a table covers both sides."""
+        beside = self.calculate == "all" or choose.distributions_for(self.tables, position.us, position.them)
+        return bool(beside or choose.two_sided_for(self.tables, position)) and not position.contact
+
+    def _money_estimate(self, position: Position, jacoby: bool) -> MoneyAnswer | None:
+        """A race estimated for money, None where it may not be."""
+        if not self.may_estimate(position):
+            return None
+
+        def solve() -> MoneyAnswer:
+            from bgfmt.analysis.ondemand import MoneyAnswer
+
+            return MoneyAnswer(position, jacoby, self.estimate(position, for_money(jacoby=jacoby)))
+
+        return self._once((position, jacoby, "estimate"), solve)
+
+    def estimate(self, position: Position, columns: Columns, unit: float = 1.0) -> Solved:
+        """A race estimated; `unit` is what a point is worth in the unit that errors are wanted in."""
+        from bgfmt.analysis.chains import errors
+
+        return self.estimator.solve(position, columns, unit * errors(position)[1])
+
+    def match_estimate(self, position: Position, score: Score) -> MatchAnswer | None:
+        """A race estimated at a score, None where it may not be."""
+        if not self.may_estimate(position):
+            return None
+
+        def solve() -> MatchAnswer:
+            from bgfmt.analysis.ondemand import match_answer, match_columns
+
+            unit = (score.after(0, score.cube) - score.after(0, -score.cube)) / 2
+            return match_answer(self.estimate(position, match_columns(position, score), unit), score)
+
+        return self._once((position, score, "estimate"), solve)
+
     def worths(self, state: GameState, results: Sequence[Position], cube: str) -> Worths | None:
         """What each result of the state's roll is worth, by the first source that has all of them, or None.
 
@@ -268,35 +306,22 @@ class Sources:
         table = choose.two_sided_for(self.tables, position, cubeful=cube != "cubeless", results=sides)
         if table is not None:
             return self._stored_worths(table, position.them, sides, cube)
-        solved = self._on_demand(position, jacoby)
-        if solved is not None:
-            values, cubeless = (
-                np.array([worth[side] for side in sides])
-                for worth in (
-                    {p.result: p.equity for p in solved.plays(*dice, c)} for c in (cube, "cubeless")
-                )
-            )
-            return Worths(values, cubeless, solved.error, "calculation", None)
-        table = choose.two_sided_for(self.tables, position, results=sides)
-        if table is not None:
-            return self._stored_worths(table, position.them, sides, cube)
-        one = choose.distributions_for(self.tables, position.them, *sides)
-        if one is None:
+        solved = self._on_demand(position, jacoby) or self._money_estimate(position, jacoby)
+        if solved is None:
             return None
-        values, cubeless = approximate.worth_of_results(one, position.them, sides, cube)
-        return Worths(values, cubeless, None, "one-sided", self.library.name(one))
+        values, cubeless = (
+            np.array([worth[side] for side in sides])
+            for worth in ({p.result: p.equity for p in solved.plays(*dice, c)} for c in (cube, "cubeless"))
+        )
+        usual = _usual_error(solved)
+        return Worths(values, cubeless, solved.error, CALCULATION if usual is None else ESTIMATE, None, usual)
 
     def _stored_worths(self, table: TwoSided, them: Side, sides: list[Side], cube: str) -> Worths:
         equities = table.lookup_many([them] * len(sides), sides).astype(np.float64)
-        error: float | None = None
-        if cube == "cubeless" or table.cubeful:
-            cubeless, owned, centered, opponent = table.known_errors.tolist()
-            errors = {"cubeless": cubeless, "owned": opponent}
-            errors |= {"centered": max(centered, 2 * opponent), "opponent": max(owned, 2 * opponent)}
-            error = errors[cube]
-        else:
-            cubeful = approximate.cubeful_of_chances(equities[:, 0] / 2 + 0.5)
-            equities = np.stack([equities[:, 0], *cubeful], axis=1)
+        cubeless, owned, centered, opponent = (*table.known_errors.tolist(), 0.0, 0.0, 0.0)[:4]
+        errors = {"cubeless": cubeless, "owned": opponent}
+        errors |= {"centered": max(centered, 2 * opponent), "opponent": max(owned, 2 * opponent)}
+        error = errors[cube]
         values = approximate.turned(equities, cube)
         return Worths(values, -equities[:, 0], error, "two-sided", self.library.name(table))
 
@@ -351,6 +376,13 @@ class Sources:
             raise TooMuchWorkError(f"{position}", least, limit)
 
     @cached_property
+    def estimator(self) -> Estimator:
+        """The estimator of races, for one question at a time."""
+        from bgfmt.analysis.chains import Estimator
+
+        return Estimator()
+
+    @cached_property
     def games(self) -> Games:
         """The last calculations, which answer for what comes up later in their games."""
         from bgfmt.analysis.ondemand import Games
@@ -381,6 +413,15 @@ def _keep(kept: dict[Any, Any], key: Any, value: Any) -> None:
     while len(kept) >= KEPT:
         del kept[next(iter(kept))]
     kept[key] = value
+
+
+def _usual_error(answer: MoneyAnswer) -> float | None:
+    """The error that 95 % of estimates keep, None for what is calculated."""
+    if not answer.estimated:
+        return None
+    from bgfmt.analysis.chains import errors
+
+    return errors(answer.position)[0]
 
 
 def _hyper_numbers(table: HyperSides, positions: Sequence[Position], jacoby: bool) -> tuple[Floats, Floats]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from bgfmt.analysis.answers import HYPERGAMMON
+from bgfmt.analysis.answers import CALCULATION, SourcedAnswer
 from bgfmt.analysis.questions import COUNTS, MET, STATE, one_or_two
 from bgfmt.analysis.shapes import options
 from bgfmt.cli import terminal
@@ -280,14 +280,22 @@ def note(text: str) -> None:
     terminal.say(f"bgfmt: {text}", err=True)
 
 
-def source_line(source: str, table: str | None, max_error: Any) -> str:
+def source_line(answer: SourcedAnswer) -> str:
     """Where an answer comes from and how far it may err, in words."""
-    where = "calculated exactly" if source == "calculation" else f"from {table}" if table else f"by {source}"
-    if max_error is None and source == HYPERGAMMON:
+    table, usual, most = (answer.table, answer.usual_error, answer.max_error)
+    if usual is not None and most is not None:
+        within = f"within {max(usual.values()):.2g} (95 %), {max(most.values()):.2g} (99.9 %)"
+        return f"estimated: {within}; --limit N calculates what takes more"
+    where = (
+        "calculated exactly"
+        if answer.source == CALCULATION
+        else f"from {table}"
+        if table
+        else f"by {answer.source}"
+    )
+    if most is None:
         return f"{where}; no bound of the error is known"
-    if max_error is None:
-        return f"{where}; approximate, no bound of the error is known (--limit N calculates what takes more)"
-    worst = max(max_error.values(), default=0.0)
+    worst = max(most.values(), default=0.0)
     return f"{where}; numbers err by at most {worst:.2g}" if worst > 1e-11 else f"{where}; exact"
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bgfmt.analysis import questions
-from bgfmt.analysis.answers import COLUMNS, HYPERGAMMON, TABLE_OF_PAIRS
+from bgfmt.analysis.answers import COLUMNS
 from bgfmt.cli import asking, options, terminal
 from bgfmt.game.identifiers import says_cube
 
@@ -115,16 +115,11 @@ def answer_lines(answer: questions.CubeAnswer | questions.MatchCubeAnswer, *, bo
     about = "approximately " if equities.approximate else ""
     if equities.win is not None:
         lines.append(f"  win {about}{asking.percent(equities.win).strip()}")
-    if equities.approximate and equities.source != HYPERGAMMON:
-        lines.append(f"  cubeless {equities.cubeless:+.4f}, cube actions by Janowski's formula: approximate")
-        if equities.source == TABLE_OF_PAIRS:
-            lines.append("  the table holds cubeless equities only")
-    else:
-        columns = ", ".join(f"{name} {getattr(equities, name):+.4f}" for name in COLUMNS)
-        lines.append("  equity of rolling without doubling: " + columns)
+    columns = ", ".join(f"{name} {getattr(equities, name):+.4f}" for name in COLUMNS)
+    lines.append("  equity of rolling without doubling: " + columns)
     if equities.gammons != "none":
         lines.append(f"  gammons are possible and {equities.gammons}")
-    lines.append(f"  {asking.source_line(equities.source, equities.table, equities.max_error)}")
+    lines.append(f"  {asking.source_line(equities)}")
     for action in [answer.centered_cube, answer.owned_cube] if both else [answer.action]:
         lines += action_lines(action) if action.cube != "opponent" else ["", action.action]
     return lines
@@ -164,7 +159,7 @@ def match_lines(answer: questions.MatchCubeAnswer) -> list[str]:
             best = "   <" if abs(chance - decided.mwc.best) < 1e-12 else ""
             lines.append(f"  {name:<16} {asking.percent(chance)}  {equity:+8.4f}{best}")
     lines += [f"  {text}" for text in decided.notes]
-    about = "approximate" if action.approximate else "exact"
+    about = action.certainty if action.approximate else "exact"
     met = decided.score.met
     return [*lines, f"  {about}; match equity table {met.name} (values {met.digest[:12]})"]
 

@@ -80,7 +80,7 @@ def _lines(answer: questions.PlayAnswer) -> list[str]:
         "mean": "rolls still to go",
     }
     title = titles.get(first.measure, f"chance to be off within {first.measure.partition(':')[2]} more rolls")
-    about = " (approximate)" if first.approximate else ""
+    about = " (estimated)" if first.approximate else ""
     lines = [asking.board_of(where), "", f"{where}: {title}{about}"]
     more = asking.title(answer.state) if answer.state else ""
     lines += [more] if more else []
@@ -95,7 +95,7 @@ def _lines(answer: questions.PlayAnswer) -> list[str]:
             names = ", ".join(p.notation for p in rivals[:3]) + ", ..." * (len(rivals) > 3)
             equal = f"   (as good: {names})" if rivals else ""
             lines.append(f"  {high}{low}  {best.notation:<28} {_value(best)}{equal}")
-    return [*lines, f"  {asking.source_line(first.source, first.table, first.max_error)}"]
+    return [*lines, f"  {asking.source_line(first)}"]
 
 
 def _line(place: int, play: RankedPlay) -> str:

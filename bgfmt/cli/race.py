@@ -116,7 +116,7 @@ def describe(one: SideRace) -> list[str]:
     lines += [f"  EPC         {one.epc:12.3f}", f"  wastage     {one.wastage:12.3f}"]
     if one.gammon_mean_rolls:
         lines.append(f"  first off   {one.gammon_mean_rolls:12.5f}   (mean rolls to save the gammon)")
-    lines.append(f"  {asking.source_line(one.source, one.table, one.max_error)}")
+    lines.append(f"  {asking.source_line(one)}")
     if one.bearoff is None:
         return lines
     off = within(one.bearoff)
