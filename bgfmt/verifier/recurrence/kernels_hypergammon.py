@@ -315,8 +315,8 @@ def chances_within(r: int, c: int, state: Sweeping, slack: Any, low: Array, high
                             most[k] = max(most[k], g[k]) if some else g[k]
                         some += 1
             if some == 0:
-                least[:] = turned[r * n + c, :5]
-                most[:] = least
+                for k in range(5):
+                    least[k] = most[k] = turned[r * n + c, k]
             add_roll(low, least, a == b)
             add_roll(high, most, a == b)
             roll += 1
