@@ -93,7 +93,8 @@ def results_of(
     the last one ends, or -1 when `out` is too short. a, b : int32, room for the results of one roll. marks :
     (n + 1,) int64; the last is the largest mark in use.
     """
-    mark, k, one = marks[-1] + 1, first, np.int64(1)
+    one: Any = np.int64(1)
+    mark, k = marks[-1] + 1, first
     for d0 in range(6):
         for d1 in range(d0 + 1):
             a[0] = x
@@ -133,9 +134,9 @@ def roll_results(starts: Any, results: Any, first: int, last: int, ends: Any, ou
     """
     a = np.empty(marks.shape[0], np.int32)
     b = np.empty(marks.shape[0], np.int32)
-    written = np.int64(0)  # no literal, for which numba would compile `results_of` once more
+    written: Any = np.int64(0)  # no literal, for which numba would compile `results_of` once more
     for x in range(first, last):
         written = results_of(x, starts, results, ends, 21 * (x - first), out, written, marks, a, b)
         if written < 0:
             return -1
-    return written
+    return written  # type: ignore[no-any-return]

@@ -133,7 +133,9 @@ def get(name: str) -> type[Solver] | Callable[..., object]:
     except BgfmtError:
         raise
     except Exception as error:  # a guest may fail in any way
-        raise SolverError(f"the solver of {name} tables is broken: {type(error).__name__}: {error}") from error
+        raise SolverError(
+            f"the solver of {name} tables is broken: {type(error).__name__}: {error}"
+        ) from error
 
 
 def solver_of(name: str, points: int, chequers: int, **options: Any) -> Solver:

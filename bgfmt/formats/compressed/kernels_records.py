@@ -350,7 +350,8 @@ def records(
     lanes, states = np.zeros((LANES, WORDS), np.uint64), np.zeros((many, WORDS), np.uint64)
     by_length, stored = np.empty(many, np.int64), np.zeros(len(starts), np.bool_)
     decoded = np.zeros((LANES + 1, 4), np.uint16)
-    stride, spare = np.int64(0), np.int64(4 * LANES)  # no literals, for which numba would compile once more
+    stride: Any = np.int64(0)  # no literals, for which numba would compile once more
+    spare: Any = np.int64(4 * LANES)
     for first in range(0, len(starts), many):
         count = min(many, len(starts) - first)
         for k in range(count):

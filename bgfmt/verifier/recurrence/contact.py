@@ -182,7 +182,8 @@ def values_in_contact(rows: Array, at: Array, us: Array, them: Array, terms: Arr
     points, columns = us.shape[1], rows.shape[2]
     boards, met = np.zeros((5, points), np.int8), np.zeros((5, points), np.int8)
     best, total = np.empty(4, np.int64), np.empty(4, np.int64)
-    none, one = np.int64(0), np.int64(1)  # no literals, for which numba would compile `order` once more
+    none: Any = np.int64(0)  # no literals, for which numba would compile `order` once more
+    one: Any = np.int64(1)
     for i in range(len(us)):
         row, u, t = rows[at[i]], us[i], them[i]
         total[:] = 0

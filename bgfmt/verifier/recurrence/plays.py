@@ -27,7 +27,7 @@ ROLLS = 21
 #: how many of the 36 throws each roll stands for
 WEIGHTS = np.array([1 if a == b else 2 for a in range(6) for b in range(a + 1)])
 NOWHERE = -2  # where a chequer lands that may not move
-NONE = np.int64(0)  # no literal, for which numba would compile functions once more
+NONE: Any = np.int64(0)  # no literal, for which numba would compile functions once more
 
 
 class Numbering(NamedTuple):
@@ -225,7 +225,7 @@ def roll_plays(space: Space, a: int, b: int, orders: int) -> int:
                 count = double_moves(space, board, die, boards[0, 2, q], count)
             else:
                 count = last_moves(boards, numbers[board], found[board], board, die, points, out, count)
-    return count
+    return count  # type: ignore[no-any-return]
 
 
 @njit()
@@ -266,7 +266,7 @@ def successors(numbering: Numbering, n: int) -> Any:
 
     The results of roll r of position x are results[starts[21 x + r] : starts[21 x + r + 1]].
     """
-    space, orders = workspace(numbering), np.int64(2)
+    space, orders = workspace(numbering), NONE + 2
     out = space.out
     seen = np.full(n, -1, np.int32)
     starts = np.zeros(ROLLS * n + 1, np.int64)

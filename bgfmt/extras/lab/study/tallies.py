@@ -60,11 +60,11 @@ class Tally:
         wrong_yes, wrong_no = yes_rows & worse, better & ~yes_rows
         cost = np.abs(gain) * (wrong_yes | wrong_no)
         self.pairs += len(gain)
-        self.yes += np.count_nonzero(yes_rows)
-        self.should += np.count_nonzero(better)
-        self.against += np.count_nonzero(worse)
-        self.wrong_yes += np.count_nonzero(wrong_yes)
-        self.wrong_no += np.count_nonzero(wrong_no)
+        self.yes += int(np.count_nonzero(yes_rows))
+        self.should += int(np.count_nonzero(better))
+        self.against += int(np.count_nonzero(worse))
+        self.wrong_yes += int(np.count_nonzero(wrong_yes))
+        self.wrong_no += int(np.count_nonzero(wrong_no))
         self.cost += float(cost.sum())
         self.squares += float(
             np.square(cost).sum()
