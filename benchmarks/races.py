@@ -6,9 +6,9 @@
 Positions are drawn at random from each table, with a chequer of either side outside the home board (from one of six
 points, any). Without --engines: rms, and the errors that 95 and 99.9 % of estimates keep, of equities and of "double,
 take" for money, of match winning chances at scores; then the same for both sides within ten points and beyond, in
-worths of a point. With --engines bgfmt, gnubg (at 0 to 3 plies, with the databases of its package) and bgsage (1 to 4
-plies by its own count, with its own database) answer the same questions with a centered cube at 1, without Jacoby's
-rule and without beavers.
+worths of a point. Scores share the positions of a table. With --engines bgfmt, gnubg (at 0 to 3 plies, with the
+databases of its package) and bgsage (1 to 4 plies by its own count, with its own database) answer the same questions
+with a centered cube at 1, without Jacoby's rule and without beavers.
 
 A decision is wrong where it costs more than the tables' own rounding. Loss: what a wrong double costs and, where a
 double is right, what a wrong take or pass costs. Times are the processor's, of one thread.
@@ -155,7 +155,7 @@ def at_scores(points: int, chequers: int, options: Any) -> list[tuple[bool, Arra
     result: list[tuple[bool, Array]] = []
     for place, away in enumerate(SCORES):
         rng = np.random.default_rng(options.seed + place)
-        positions = sample(points, chequers, options.positions, rng)
+        positions = sample(points, chequers, options.positions // len(SCORES), rng)
         score = Score(away, met.load())
         unit = (score.after(0, 1) - score.after(0, -1)) / 2
         table = match_score(points, chequers, away, met.load())
@@ -271,7 +271,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Print the errors, or the comparison."""
     parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
     parser.add_argument("--engines", action="store_true", help="compare with gnubg and bgsage")
-    parser.add_argument("--positions", type=int, help="of each table (and score); default 3000, engines 200")
+    parser.add_argument("--positions", type=int, help="of each table; default 3000, with engines 200")
     parser.add_argument("--tables", nargs="*", default=["8x8", "9x7", "10x6", "12x5"])
     parser.add_argument("--scores", nargs="*", default=["8x6", "10x4"])
     parser.add_argument("--exact", action="store_true", help="truth of float64: four times the memory")
