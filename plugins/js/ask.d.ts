@@ -14,10 +14,12 @@ export interface Origin {
   source: "two-sided" | "one-sided";
   /** The name of the table; null for a calculation. */
   table: string;
-  /** Whether a formula that is not exact was used, so that no bound of the error is known. */
+  /** Whether the numbers are estimated, so that no certain bound of the error is known. */
   approximate: boolean;
-  /** The greatest error of each number, by name; null where none is known. */
+  /** The greatest error of each number, by name; of an estimate that which 99.9 % of estimates keep; null where none is known. */
   max_error: Record<string, number> | null;
+  /** Of an estimate the errors that 95 % of estimates keep; null for other answers. */
+  usual_error?: Record<string, number>;
 }
 
 /** One side's race. What the table does not say is None, and left out in JSON. */
@@ -52,10 +54,12 @@ export interface SideRace {
   source: "two-sided" | "one-sided";
   /** The name of the table; null for a calculation. */
   table: string;
-  /** Whether a formula that is not exact was used, so that no bound of the error is known. */
+  /** Whether the numbers are estimated, so that no certain bound of the error is known. */
   approximate: boolean;
-  /** The greatest error of each number, by name; null where none is known. */
+  /** The greatest error of each number, by name; of an estimate that which 99.9 % of estimates keep; null where none is known. */
   max_error: Record<string, number> | null;
+  /** Of an estimate the errors that 95 % of estimates keep; null for other answers. */
+  usual_error?: Record<string, number>;
 }
 
 /** Approximate chances of the side on roll, by gnubg's formula, each side playing alone. */
@@ -92,10 +96,12 @@ export interface TwoRaces {
   source: "two-sided" | "one-sided";
   /** The name of the table; null for a calculation. */
   table: string;
-  /** Whether a formula that is not exact was used, so that no bound of the error is known. */
+  /** Whether the numbers are estimated, so that no certain bound of the error is known. */
   approximate: boolean;
-  /** The greatest error of each number, by name; null where none is known. */
+  /** The greatest error of each number, by name; of an estimate that which 99.9 % of estimates keep; null where none is known. */
   max_error: Record<string, number> | null;
+  /** Of an estimate the errors that 95 % of estimates keep; null for other answers. */
+  usual_error?: Record<string, number>;
 }
 
 /** A cube decision of the side on roll; equities are its own, for a cube now at 1. */
@@ -132,8 +138,10 @@ export interface CubeAction {
   sure_take: boolean;
   /** Whether the error of the equities cannot turn the action. */
   sure: boolean;
-  /** The greatest error of the equities; null where none is known (approximate). */
+  /** The greatest error of the equities; of an estimate that which 99.9 % of estimates keep; null where none is known. */
   error: number | null;
+  /** Of an estimate the error that 95 % of estimates keep; null for other answers. */
+  usual_error?: number;
   /** Whether it was calculated because the error of the table could have turned it. */
   settled: boolean;
   /** How sure that is, in words. */
@@ -142,7 +150,7 @@ export interface CubeAction {
   source: "two-sided" | "one-sided";
   /** The name of the table; null for a calculation. */
   table: string;
-  /** Whether a formula that is not exact was used. */
+  /** Whether the equities are estimated. */
   approximate: boolean;
 }
 
@@ -174,10 +182,12 @@ export interface CubeAnswer {
   source: "two-sided" | "one-sided";
   /** The name of the table; null for a calculation. */
   table: string;
-  /** Whether a formula that is not exact was used, so that no bound of the error is known. */
+  /** Whether the numbers are estimated, so that no certain bound of the error is known. */
   approximate: boolean;
-  /** The greatest error of each number, by name; null where none is known. */
+  /** The greatest error of each number, by name; of an estimate that which 99.9 % of estimates keep; null where none is known. */
   max_error: Record<string, number> | null;
+  /** Of an estimate the errors that 95 % of estimates keep; null for other answers. */
+  usual_error?: Record<string, number>;
   /** What to do in words, such as `Double, take`. */
   action: string;
   /** Whether to double; a double that costs nothing counts as one. */
@@ -248,10 +258,12 @@ export interface PlayAnswer {
   source: "two-sided" | "one-sided";
   /** The name of the table; null for a calculation. */
   table: string;
-  /** Whether a formula that is not exact was used, so that no bound of the error is known. */
+  /** Whether the numbers are estimated, so that no certain bound of the error is known. */
   approximate: boolean;
-  /** The greatest error of each number, by name; null where none is known. */
+  /** The greatest error of each number, by name; of an estimate that which 99.9 % of estimates keep; null where none is known. */
   max_error: Record<string, number> | null;
+  /** Of an estimate the errors that 95 % of estimates keep; null for other answers. */
+  usual_error?: Record<string, number>;
 }
 
 /** A position as programs need it. */

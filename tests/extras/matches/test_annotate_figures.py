@@ -223,11 +223,13 @@ def test_gnubg_counts_our_records(oracle: Any, tmp_path: Path, table: Any, seed:
             lost = said(f"last Error total EMG ({unit})", 1)
             assert lost == pytest.approx(-100 * total.mwc_lost, abs=5e-3)
         missed = [f"Missed doubles {where} CP (EMG ({unit}))" for where in ("below", "above")]
-        assert sum(said(name) for name in missed) == total.missed_doubles
+        assert (
+            0 <= sum(said(name) for name in missed) - total.missed_doubles <= total.close
+        )  # no errors of ours
         wrong = [f"Wrong doubles {where} (EMG ({unit}))" for where in ("below DP", "above TG")]
-        assert sum(said(name) for name in wrong) == total.wrong_doubles
-        assert said(f"Wrong takes (EMG ({unit}))") == total.wrong_takes
-        assert said(f"Wrong passes (EMG ({unit}))") == total.wrong_passes
+        assert 0 <= sum(said(name) for name in wrong) - total.wrong_doubles <= total.close
+        assert 0 <= said(f"Wrong takes (EMG ({unit}))") - total.wrong_takes <= total.close
+        assert 0 <= said(f"Wrong passes (EMG ({unit}))") - total.wrong_passes <= total.close
 
 
 def exact_alone(path: Path, report: MatchReport) -> bytes:
