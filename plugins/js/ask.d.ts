@@ -14,10 +14,10 @@ export interface Origin {
   source: "two-sided" | "one-sided";
   /** The name of the table; null for a calculation. */
   table: string;
-  /** Whether a formula that is not exact was used, so that no bound of the error is known. */
-  approximate: boolean;
-  /** The greatest error of each number, by name; null where none is known. */
-  max_error: Record<string, number> | null;
+  /** Whether the numbers are estimated, so that no certain bound of the error is known. */
+  approximate: false;
+  /** The greatest error of each number, by name; of an estimate that which 99.9 % of estimates keep; null where none is known. */
+  max_error: Record<string, number>;
 }
 
 /** One side's race. What the table does not say is None, and left out in JSON. */
@@ -52,10 +52,10 @@ export interface SideRace {
   source: "two-sided" | "one-sided";
   /** The name of the table; null for a calculation. */
   table: string;
-  /** Whether a formula that is not exact was used, so that no bound of the error is known. */
-  approximate: boolean;
-  /** The greatest error of each number, by name; null where none is known. */
-  max_error: Record<string, number> | null;
+  /** Whether the numbers are estimated, so that no certain bound of the error is known. */
+  approximate: false;
+  /** The greatest error of each number, by name; of an estimate that which 99.9 % of estimates keep; null where none is known. */
+  max_error: Record<string, number>;
 }
 
 /** Approximate chances of the side on roll, by gnubg's formula, each side playing alone. */
@@ -92,10 +92,10 @@ export interface TwoRaces {
   source: "two-sided" | "one-sided";
   /** The name of the table; null for a calculation. */
   table: string;
-  /** Whether a formula that is not exact was used, so that no bound of the error is known. */
-  approximate: boolean;
-  /** The greatest error of each number, by name; null where none is known. */
-  max_error: Record<string, number> | null;
+  /** Whether the numbers are estimated, so that no certain bound of the error is known. */
+  approximate: false;
+  /** The greatest error of each number, by name; of an estimate that which 99.9 % of estimates keep; null where none is known. */
+  max_error: Record<string, number>;
 }
 
 /** A cube decision of the side on roll; equities are its own, for a cube now at 1. */
@@ -132,8 +132,8 @@ export interface CubeAction {
   sure_take: boolean;
   /** Whether the error of the equities cannot turn the action. */
   sure: boolean;
-  /** The greatest error of the equities; null where none is known (approximate). */
-  error: number | null;
+  /** The greatest error of the equities; of an estimate that which 99.9 % of estimates keep; null where none is known. */
+  error: number;
   /** Whether it was calculated because the error of the table could have turned it. */
   settled: boolean;
   /** How sure that is, in words. */
@@ -142,8 +142,8 @@ export interface CubeAction {
   source: "two-sided" | "one-sided";
   /** The name of the table; null for a calculation. */
   table: string;
-  /** Whether a formula that is not exact was used. */
-  approximate: boolean;
+  /** Whether the equities are estimated. */
+  approximate: false;
 }
 
 /** The cube for money. */
@@ -157,9 +157,9 @@ export interface CubeAnswer {
   /** The chance to win without a cube; null where it is not known. */
   win: number;
   /** The chance to win a gammon; null where it is not known. */
-  win_gammon: number | null;
+  win_gammon: number;
   /** The chance to lose a gammon; null where it is not known. */
-  lose_gammon: number | null;
+  lose_gammon: number;
   /** The equity without a cube. */
   cubeless: number;
   /** The equity of rolling on with the cube on the own side. */
@@ -174,10 +174,10 @@ export interface CubeAnswer {
   source: "two-sided" | "one-sided";
   /** The name of the table; null for a calculation. */
   table: string;
-  /** Whether a formula that is not exact was used, so that no bound of the error is known. */
-  approximate: boolean;
-  /** The greatest error of each number, by name; null where none is known. */
-  max_error: Record<string, number> | null;
+  /** Whether the numbers are estimated, so that no certain bound of the error is known. */
+  approximate: false;
+  /** The greatest error of each number, by name; of an estimate that which 99.9 % of estimates keep; null where none is known. */
+  max_error: Record<string, number>;
   /** What to do in words, such as `Double, take`. */
   action: string;
   /** Whether to double; a double that costs nothing counts as one. */
@@ -248,10 +248,10 @@ export interface PlayAnswer {
   source: "two-sided" | "one-sided";
   /** The name of the table; null for a calculation. */
   table: string;
-  /** Whether a formula that is not exact was used, so that no bound of the error is known. */
-  approximate: boolean;
-  /** The greatest error of each number, by name; null where none is known. */
-  max_error: Record<string, number> | null;
+  /** Whether the numbers are estimated, so that no certain bound of the error is known. */
+  approximate: false;
+  /** The greatest error of each number, by name; of an estimate that which 99.9 % of estimates keep; null where none is known. */
+  max_error: Record<string, number>;
 }
 
 /** A position as programs need it. */
