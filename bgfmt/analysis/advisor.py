@@ -432,6 +432,7 @@ def _ranked(
             lost[k] if lost[k] > EQUAL else 0.0,
             measure,
             error,
+            about,
             result=results[k] if results else plays[k].result,
         )
         for k in order

@@ -408,9 +408,9 @@ def _half(
                 out[c, r - nexts[t], b] = 0.0
             double, step = 0, 2
             for roll in range(21):
-                weight = 2 / 36
+                weight = 2.0
                 if roll == double:
-                    weight = 1 / 36
+                    weight = 1.0
                     double, step = double + step, step + 1
                 e = ends[21 * r + roll]
                 for b in range(many):
@@ -420,6 +420,8 @@ def _half(
                         best[b] = max(best[b], after[results[i] - layers[t + 1], c, b])
                 for b in range(many):
                     out[c, r - nexts[t], b] += weight * best[b]
+            for b in range(many):
+                out[c, r - nexts[t], b] /= 36
 
 
 @njit()

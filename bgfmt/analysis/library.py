@@ -17,6 +17,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -168,9 +169,13 @@ def standing(say: Say | None = None) -> Library:
             notes.append(f"{path} is left out: {error}")
     tables: list[Table] = []
     kinds = {one.table.kind for one in opened}
+    announce = cache(say or _to_stderr)  # once
     for default in DEFAULTS:
         if default[1] not in kinds:
-            table = _kept(*default[:2]) or _made(*default, say)
+            table: Database | Table | None = _kept(*default[:2])
+            if table is None:
+                announce(f"making the default tables in {folder()}, once")
+                table = _made(*default)
             (opened if isinstance(table, Database) else tables).append(table)  # type: ignore[arg-type]
     return Library(tables, opened=opened, notes=notes)
 
@@ -198,7 +203,10 @@ def distributions(far: bool, say: Say | None = None) -> Any:
     Chances in 65535ths to bear off the last chequer. The table is made the first time and kept.
     """
     name, kind, points = FAR if far else DEFAULTS[0]
-    found = _kept(name, kind) or _made(name, kind, points, say)
+    found: Database | Table | None = _kept(name, kind)
+    if found is None:
+        (say or _to_stderr)(f"making the one-sided table of {points} points in {folder()}, once")
+        found = _made(name, kind, points)
     table: Any = found.table if isinstance(found, Database) else found
     return np.ascontiguousarray(table.bearoff[:])
 
@@ -215,13 +223,12 @@ def _kept(name: str, kind: str) -> Database | None:
     return None
 
 
-def _made(name: str, kind: str, points: int, say: Say | None) -> Database | Table:
+def _made(name: str, kind: str, points: int) -> Database | Table:
     """A default table, made and kept; where it cannot be kept it serves this once."""
     from bgfmt import solver
     from bgfmt.files.convert import save
 
     path, far = folder() / name, name == FAR[0]
-    (say or _to_stderr)(f"making the default table {path}, once")
     table = (
         solver.two_sided(points, points)
         if kind == TwoSided.kind

@@ -46,7 +46,7 @@ def kept() -> list[dict[str, object]]:
 
 
 def test_the_numbers_of_before(advisor: Advisor) -> None:
-    """Equities from stored numbers and from the estimate, as they were before there was an adviser."""
+    """Equities from stored numbers, as they were before there was an adviser."""
     for case in kept():
         state = GameState.of(Position.parse(str(case["position"])), cube=str(case["owner"]))
         action = advisor.cube(state)
@@ -81,7 +81,10 @@ def test_an_answer_says_where_it_comes_from(advisor: Advisor) -> None:
     race = advisor.race(HERE.us)
     assert (race.table, race.max_error) == ("os_p06.bd", {"mean_rolls": bounds.mean_error(6)})
     far = advisor.equities(Position.parse("5 5 / 5 5"))
-    assert (far.source, far.table, far.max_error, far.approximate) == ("one-sided", "os_p06.bd", None, True)
+    assert (far.source, far.table, far.approximate) == ("estimate", None, True)
+    assert far.usual_error is not None
+    assert far.max_error is not None
+    assert far.usual_error["centered"] < far.max_error["centered"] < 0.02
     with Advisor([GOLDEN / "os_p06.bd"]) as better:
         exact = better.equities(Position.parse("3 2 / 3 2"))
         assert (exact.source, exact.table, exact.approximate) == ("calculation", None, False)
@@ -283,7 +286,8 @@ def test_an_identifiers_cube_dice_and_score_are_used(capsys: pytest.CaptureFixtu
 
 @pytest.mark.parametrize("verb", ["cube", "race", "play"])
 def test_many_positions_from_standard_input(verb: str) -> None:
-    lines = ["0 1 0 0 1 / 0 1 1", "nonsense", "", "0 0 0 0 0 0 0 0 9 5 / 0 0 0 0 0 0 0 0 9 5"]
+    contact = "0 0 0 0 0 0 0 0 9 5 / " + "0 " * 20 + "1"
+    lines = ["0 1 0 0 1 / 0 1 1", "nonsense", "", contact]
     tail = " 21" if verb == "play" else ""
     done = subprocess.run(
         [sys.executable, "-m", "bgfmt", verb, *map(str, (GOLDEN / "ts_06x04.bd", GOLDEN / "os_p06.bd")), "-"],
@@ -304,11 +308,12 @@ def test_many_positions_from_standard_input(verb: str) -> None:
 def test_what_takes_too_much_says_so(score: dict[str, Any]) -> None:
     """Whether that is known at once or found out while the boards are counted."""
     for text, limit in (("2,2,2,2,2,2/2,2,2,2,2,2", 1000), ("0,0,0,0,5,5,5/0,1,1", 3_000_000)):
-        with (
-            Advisor([], limit=limit) as advisor,
-            pytest.raises(TooMuchWorkError, match=f"limit of {limit:,}") as told,
-        ):
-            advisor.cube(GameState.of(Position.parse(text), **score))
+        with Advisor([], limit=limit) as advisor, pytest.MonkeyPatch.context() as patch:
+            state = GameState.of(Position.parse(text), **score)
+            assert advisor.cube(state).source == "estimate"
+            patch.setattr(advisor.sources, "may_estimate", lambda _: False)
+            with pytest.raises(TooMuchWorkError, match=f"limit of {limit:,}") as told:
+                advisor.cube(state)
         assert told.value.limit == limit
         assert f"limit of {limit:,}" in str(told.value)
         assert (told.value.work or limit + 1) > limit
@@ -324,7 +329,7 @@ def test_errors_are_json_too(capsys: pytest.CaptureFixture[str]) -> None:
 def test_messages_of_the_library_name_no_options() -> None:
     for asked in (
         lambda: Advisor(GOLDEN / "os_p06.bd").cube(
-            GameState.of(Position.parse("0 0 0 0 0 0 0 0 9 5 / 0 0 0 0 9 5"))
+            GameState.of(Position.parse("0 0 0 0 0 0 0 0 9 5 / " + "0 " * 20 + "1"))
         ),
         lambda: Advisor([], calculate="nothing").race(Side(1)),
         lambda: Advisor([]).cube(GameState.of(HERE, away=(30, 5))),
@@ -349,7 +354,7 @@ def test_bounds_hold_over_whole_tables() -> None:
 
 
 def test_decide_refuses_or_goes_by_the_rule() -> None:
-    far = GameState.of(Position.parse("0 0 0 0 0 0 0 0 9 5 / 0 0 0 0 0 0 0 0 9 5"))
+    far = GameState.of(Position.parse("0 0 0 0 0 0 0 0 9 5 / " + "0 " * 20 + "1"))
     with pytest.raises(NotCoveredError):
         Advisor([]).decide(far)
     plain = Advisor([], outside="rule")

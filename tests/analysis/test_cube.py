@@ -283,11 +283,12 @@ def test_ties_are_claimed_only_where_they_are_proved():
     assert near < 20
 
 
-def test_too_good_with_gammons_from_one_sided_tables():
+def test_too_good_with_gammons_by_an_estimate():
     position = Position(Side(2), Side(*[0] * 5, 15))
     action = judge_cube(one_sided(), position=position)
-    assert action.approximate
-    assert not action.sure
+    assert (action.approximate, action.source) == (True, "estimate")
+    assert action.no_double == 2
+    assert action.sure
     assert action.action == "Too good to double, pass"
 
 

@@ -192,7 +192,8 @@ def _move(walk: GameWalk, move: _Fields, at: int) -> None:
 def _opinion(move: dict[str, Any], *, answers: bool) -> Opinion | None:
     """What the analysis says of a move; of an answer to a double all is seen by who answers."""
     try:
-        before, level = move.get("equity") or {}, f"{move.get('ply', 0)}-ply"
+        before, ply = move.get("equity") or {}, move.get("ply")
+        level = f"{ply}-ply" if isinstance(ply, int) and 0 <= ply < 100 else ""
         worth, mwc = before.get("cubeDecision") or {}, bool(before.get("useMatchEquity"))
         cube = [float(worth.get(key, "nan")) for key in ("eqNoDouble", "eqDoubleTake")]
         if answers:

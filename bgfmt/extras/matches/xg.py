@@ -60,7 +60,6 @@ _GAME_END = Struct(
 )
 _MAGIC = 0x494C4D44
 _PAIRS, _WORTH = struct.Struct("<8b"), struct.Struct("<f")  # of each play in the analysis
-_EQUITIES = struct.Struct("<3f")  # of no double, double and take, double and pass
 
 
 def recognise(data: bytes) -> bool:
@@ -170,7 +169,7 @@ def _cube(record: bytes, walk: GameWalk, number: int) -> None:
     cube = _CUBE.parse(record)
     player = _player(cube.turn)
     _see(walk, cube.board, cube.cube, number)
-    rolling, taken, passed = equities = _EQUITIES.unpack_from(record, 152)
+    rolling, taken, passed = equities = struct.unpack_from("<3f", record, 152)
     known = cube.double >= 0 and passed == 1.0 and _finite(equities)
     walk.opinion = Opinion(ENGINE, cube_level=_level(cube.level), cube=(rolling, taken) if known else None)
     if cube.double == -1:

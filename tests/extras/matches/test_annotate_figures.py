@@ -157,6 +157,9 @@ def test_the_analysis_of_gnubg(oracle: Any, tmp_path: Path, judge: Judge) -> Non
     commands += ["set analysis cubedecision evaluation plies 0", "analyse match", "save match in.sgf"]
     gnubg_says(oracle("gnubg"), tmp_path, *commands)
     (report,) = annotate_file(tmp_path / "in.sgf", judge).reports
+    with Judge([bgfmt.solver.two_sided(6, 6)], records=True) as recording:
+        written = annotate_file(tmp_path / "in.sgf", recording).sgf()  # gnubg's own analysis stays as it is
+    assert re.sub(rb"C\[bgfmt: (?:[^\]\\]|\\.)*\]", b"", written) == (tmp_path / "in.sgf").read_bytes()
     both = [one for one in report.judgements if one.source == "two-sided"]
     assert len(both) > 10
     for one in both:

@@ -54,8 +54,7 @@ class Annotated:
             }
             for place, lines in _comments(report).items():
                 at.setdefault(places[place], []).extend(lines)
-            for place, data in _records(report).items():
-                records[places[place]] = records.get(places[place], b"") + data
+            records |= {places[place]: data for place, data in _records(report).items()}
         return with_comments(self.data, at, records or None)
 
 

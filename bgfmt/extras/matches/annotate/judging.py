@@ -62,8 +62,8 @@ class Judgement:
         illegal play. mwc, best_mwc, loss_mwc : the same as chances to win the match, None for money.
     cubeless_loss : what a wrong play for money loses without the cube.
     choices : how many different ones there were.
-    close : the loss is no more than the error of the numbers can make of nothing; approximate : no bound of their
-        error is known. Neither counts as an error.
+    close : the loss is no more than the error of the numbers can make of nothing, and no error; approximate : they
+        are estimated. Where no bound of their error is known, either, the verdict is "approximate", and no error.
     source, table : where the numbers come from; max_error : how far `equity` and `mwc` may err, None where it is not
         known. gammons : "none", "counted" or "ignored".
     method : how the numbers were found: "exact" (a table or a calculation), "estimated" or by "play-outs".
@@ -107,13 +107,18 @@ class Judgement:
     cubeless: float | None = None
 
     @property
+    def bounded(self) -> bool:
+        """Whether a bound of the error of its numbers is known."""
+        return not self.approximate or self.max_error is not None
+
+    @property
     def verdict(self) -> Verdict:
         """What the decision counts as."""
         if self.loss is None:
             return "illegal"
         if self.choices < 2:
             return "forced"
-        if self.approximate:
+        if not self.bounded:
             return "approximate"
         if self.loss <= ERROR:
             return "right"
@@ -273,13 +278,13 @@ class Judge:
         """The judgement of one decision, as `judge`, and the luck of a roll."""
         self.advisor.met_player = self.met_player ^ decision.state.turn
         one = judge(decision, self.advisor)
-        if decision.kind == "play" and not one.approximate:
+        if decision.kind == "play" and one.bounded:
             one = replace(one, luck=self._luck(one))
         elif one.error and one.method == "exact":
             one = replace(one, insight=insight(decision.state, self.advisor))
         if self.records:
             one = replace(one, **_for_records(one, self.advisor))
-        if decision.kind == "no double" and not one.approximate and one.cube is not None:
+        if decision.kind == "no double" and one.bounded and one.cube is not None:
             self._before = decision.state, one.cube[0]
         return one
 
@@ -289,9 +294,9 @@ class Judge:
         before, mean = self._before
         if before != state:
             if state.money and not state.cube_in_use:
-                mean, known = (answer := self.advisor.equities(state)).cubeless, not answer.approximate
+                mean, known = (answer := self.advisor.equities(state)).cubeless, answer.max_error is not None
             else:
-                mean, known = (action := self.advisor.cube(state)).no_double, not action.approximate
+                mean, known = (action := self.advisor.cube(state)).no_double, action.error is not None
             if not known:
                 return None
         return None if one.best_equity is None else one.best_equity - mean
@@ -378,7 +383,7 @@ def _plays_of_file(decision: Decision, ranked: RankedPlays) -> FileAnalysis | No
     first, equity = next(iter(worth.items()))
     best, played = _play_to(first, ranked), worth.get(decision.played.result)
     cost = best.loss or 0.0
-    differs = cost > ERROR and not (best.close or best.approximate)
+    differs = cost > ERROR and not best.close and ranked.max_error is not None
     return FileAnalysis(opinion.engine, opinion.level, best.notation, equity, played, cost, differs)
 
 
@@ -389,7 +394,6 @@ def _origin(
 
     sign : -1 where the side that is not on roll decides.
     """
-    estimated = getattr(answer, "estimated", answer.approximate)
     ends = None
     if not state.money:
         score = advisor.score(state)
@@ -400,7 +404,7 @@ def _origin(
         "source": answer.source,
         "table": answer.table,
         "gammons": _gammons(state.position, answer.source),
-        "method": "estimated" if estimated else "exact",
+        "method": "estimated" if answer.approximate else "exact",
         "ends": ends,
     }
 
@@ -446,8 +450,8 @@ def _cube(decision: Decision, advisor: Advisor) -> Judgement:
         more["measure"] = "match"
     if loss <= ERROR:
         best = did
-    more["close"] = loss > ERROR and not sure and not action.approximate
-    more["file"] = _cube_of_file(decision, worth, more["ends"], sure and not action.approximate)
+    more["close"] = loss > ERROR and not sure and action.error is not None
+    more["file"] = _cube_of_file(decision, worth, more["ends"], sure and action.error is not None)
     more["action"] = action.action
     return Judgement(decision, did, best, worth[did], worth[best], loss, max_error=error, **more)
 

@@ -48,10 +48,10 @@ def line(one: Judgement) -> str:
         return f"{text}, the only play"
     if one.gammons == "ignored":
         notes.append("gammons are possible and ignored")
-    if one.close and not one.approximate:
+    if one.verdict == "close":
         notes.append("closer than the error of the numbers")
     if one.approximate:
-        notes.append("approximate")
+        notes.append("estimated" if one.bounded else "approximate")
     if one.file is not None and one.file.differs:
         theirs = " ".join(filter(None, (one.file.engine, one.file.level)))
         notes.append(f"{theirs} has {one.file.best}, which loses {_seen(one.file.cost, 3)}")
@@ -103,10 +103,12 @@ def certainty(one: Judgement) -> str:
     """How sure a judgement is."""
     if one.verdict == "forced":
         return "no decision to make"
-    if one.approximate:
+    if not one.bounded:
         return "approximate: no bound of the error is known"
     if one.verdict == "close":
         return "closer than the error of the numbers"
+    if one.approximate:
+        return "estimated: 99.9 % of estimates err by less than would change that"
     return "exact" if one.source == "calculation" else "sure: the numbers cannot err by as much"
 
 
@@ -137,7 +139,7 @@ def coverage(report: MatchReport) -> str:
 def total_line(total: Total) -> str:
     """A player's sums in one line, and the ratings on a second."""
     kinds = [many(total.plays, "play"), f"{total.cube_decisions} cube"]
-    some = {"forced": total.forced, "close": total.close, "approximate": total.approximate}
+    some = {word: getattr(total, word) for word in ("forced", "close", "estimated", "approximate")}
     kinds += [f"{count} {word}" for word, count in some.items() if count]
     text = f"{printable(total.name) or '(no name)'}: {many(total.decisions, 'decision')} judged "
     text += f"({', '.join(kinds)}), "
