@@ -25,7 +25,7 @@ PROGRAMS = ("gnubg", "makebearoff", "makehyper", "bearoffdump", "jconsole", "cc"
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """The tables that bgfmt makes and keeps are made once for all tests and runs, where XDG_DATA_HOME names no folder."""
+    """Have the tables that bgfmt makes and keeps made once for all tests, unless XDG_DATA_HOME names a folder."""
     if config.cache is not None:
         os.environ.setdefault("XDG_DATA_HOME", str(config.cache.mkdir("data")))
 

@@ -252,7 +252,7 @@ def test_plays_inside_and_outside(player: Player) -> None:
     assert ask(player, Side(1), Side(1), (3, 3)) == ("1/off", "two-sided")
     assert ask(player, Side(0, 0, 0, 0, 0, 3, 0, 0, 2), Side(0, 5), (6, 1))[1] == "calculation"
     assert ask(player, Side(0, 0, 0, 0, 0, 9, 0, 0, 4), Side(0, 15), (6, 1))[1] == "estimate"
-    assert ask(player, Side(0, 0, 0, 0, 0, 9, bar=1), Side(0, 0, 0, 0, 0, 15), (6, 1))[1] == "rule"
+    assert ask(player, Side(0, 0, 0, 0, 0, 9, bar=1), Side(0, 0, 0, 0, 0, 15), (5, 1))[1] == "rule"
 
 
 def test_no_chequer_can_move(player: Player) -> None:
@@ -302,8 +302,8 @@ def test_the_cube_is_not_ours(player: Player) -> None:
     assert ask(player, Side(2), Side(0, 0, 0, 0, 0, 4), cube="opponent") == ("roll", "rule")
 
 
-def test_eight_nine_twelve(databases: list[Database]) -> None:
-    player = player_of([])
+def test_eight_nine_twelve() -> None:
+    player = Player(Advisor([], outside="rule", calculate="nothing"))
     far = Side(0, 0, 0, 0, 0, 0, 0, 0, 0, 10)  # 100 pips
     behind = {lead: Side(*(0,) * (lead - 1), 1, *(0,) * (9 - lead), 10) for lead in (7, 8, 9)}
     assert [ask(player, far, behind[lead])[0] for lead in (7, 8, 9)] == ["roll", "double", "double"]

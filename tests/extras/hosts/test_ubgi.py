@@ -97,7 +97,7 @@ def test_answer_to_a_double(engine: Engine, table: object) -> None:
         assert engine.reply("go role cube") == [f"bestcube {'take' if action.takes else 'drop'}"]
 
 
-def test_refusals(engine: Engine) -> None:
+def test_refusals(engine: Engine, table: object) -> None:
     engine.reply("position gnubgid 4HPwATDgc/ABMA")
     engine.reply("dice 3 1")
     assert engine.reply("go role chequer") == ["error not_covered the sides have not passed each other"]
@@ -105,7 +105,7 @@ def test_refusals(engine: Engine) -> None:
     assert engine.reply("go role chequer")[0].startswith("bestmove ")
     engine.reply("setoption name Outside value refuse")
     far = gnubg_id(GameState(sides(Position(Side(0, 0, 0, 0, 6, 8), Side(7, 3, 3)))))
-    tables_only = Engine(Advisor(engine.advisor.library, calculate="nothing"))
+    tables_only = Engine(Advisor([table], calculate="nothing"))  # type: ignore[list-item]
     tables_only.reply(f"position gnubgid {far}")
     assert tables_only.reply("go role cube") == ["error not_covered no table covers it"]
     engine.reply(f"position gnubgid {far}")
