@@ -18,8 +18,9 @@ const none = (reason) => el("p", { class: "none" }, reason === null ? "Not cover
 const roughly = (answer) => (answer.usual_error ? el("p", { class: "rough" }, estimated(answer)) : null);
 const from = (answer) => (answer.table ? el("p", { class: "soft" }, `From ${answer.table}${within(answer)}.`) : null);
 
-const greatest = (by_name) => {
-  const errors = Object.values(by_name ?? {}).filter((e) => typeof e === "number");
+/** The greatest of errors by name, or the only one; null without any. */
+const greatest = (errors_of) => {
+  const errors = (typeof errors_of === "number" ? [errors_of] : Object.values(errors_of ?? {})).filter((e) => typeof e === "number");
   return errors.length ? Math.max(...errors) : null;
 };
 const worst = (answer) => greatest(answer.max_error);
@@ -29,7 +30,11 @@ const bound = (value) => {
   return (Math.ceil(value / unit - 1e-9) * unit).toFixed(Math.max(0, -Math.round(Math.log10(unit))));
 };
 /** "Estimated: within 0.0035 (95 %), 0.012 (99.9 %)": the errors that so many estimates keep. */
-const estimated = ({ max_error, usual_error }) => `Estimated: within ${bound(greatest(usual_error))} (95 %), ${bound(greatest(max_error))} (99.9 %)`;
+const estimated = ({ certainty, mwc, error, max_error, usual_error }) => {
+  if (certainty?.startsWith("estimated")) return capital(certainty);
+  const what = mwc ? "Chances to win the match estimated" : "Estimated";
+  return `${what}: within ${bound(greatest(usual_error))} (95 %), ${bound(greatest(max_error ?? error))} (99.9 %)`;
+};
 const significant = (value) => (value < 1e-9 ? "exact" : `within ${bound(value)}`);
 const within = (answer) => {
   if (answer.usual_error) return ", estimated";
