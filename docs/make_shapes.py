@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from bgfmt.analysis import shapes
-from bgfmt.analysis.questions import MET, STATE
+from bgfmt.analysis.questions import MET, STATE, own
 
 # -- Markdown ------------------------------------------------------------------------------------------------
 
@@ -125,7 +125,7 @@ def texts() -> dict[str, str]:
     """The generated texts, by the name that stands in their marks."""
     return {
         **{name: markdown(shape) for name, shape in shapes.shapes().items()},
-        "options": option_table((*STATE, *MET)),
+        "options": option_table((*STATE, *MET, *own("cube"), *own("play"))),
         "parameters": option_table([name for name in shapes.options() if name != "position"], http=True),
         "typescript": "\n\n".join(
             typescript(one) for name, one in shapes.shapes().items() if name not in _NOT_JS

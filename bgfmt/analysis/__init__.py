@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         win_chances,
     )
     from bgfmt.analysis.bulk import RankedMany, rank_many
+    from bgfmt.analysis.chains import estimate_many
     from bgfmt.analysis.choose import Databases, equities_many
     from bgfmt.analysis.cube import CubeAction, CubeActions, cube_actions, judge_many
     from bgfmt.analysis.library import Library
@@ -45,6 +46,7 @@ _HOME = {
     "answers": "Decision PositionEquities RankedPlay RankedPlays Resignation SideRace",
     "approximate": "TwoSidedEstimate twosided_from_onesided twosided_many win_chances",
     "bulk": "RankedMany rank_many",
+    "chains": "estimate_many",
     "choose": "Databases equities_many",
     "cube": "CubeAction CubeActions cube_actions judge_many",
     "library": "Library",
@@ -69,6 +71,7 @@ __all__ = [
     "cube_actions",
     "equities",
     "equities_many",
+    "estimate_many",
     "exact_equities",
     "judge_cube",
     "judge_many",

@@ -19,14 +19,17 @@ from threading import Lock
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from bgfmt.analysis import library
+from bgfmt.analysis.answers import COLUMNS
+from bgfmt.analysis.choose import check_race
+from bgfmt.analysis.ondemand import MONEY
 from bgfmt.analysis.solving import Family, Solved
 from bgfmt.errors import SolverError
 from bgfmt.game import board
-from bgfmt.game.board import Position
-from bgfmt.solver.columns import CUBELESS, Columns
+from bgfmt.game.board import Position, Side
+from bgfmt.solver.columns import CUBELESS, Columns, for_money
 from bgfmt.solver.machine import thread_count
 
 Array = NDArray[Any]
@@ -83,16 +86,16 @@ class Estimator:
         with self._lock:
             ours, theirs, depth = self.chains(position)
             found = ours[0][2]
-            after = np.zeros((found, len(columns), 1))
-            on_roll = self._game(ours, theirs, depth, columns, after[1:])
+            after = np.zeros((found, len(columns)))
+            on_roll = self._game(ours, theirs, depth, columns, after)
             parts = (ours[8][:found].copy(), ours[5][:22].copy(), ours[6][: ours[5][21]].copy())
         first = Family(parts[0], np.zeros(found, np.int64), *parts[1:])
-        return Solved(position, None, columns, error, first, 0, on_roll, after[:, :, 0])
+        return Solved(position, None, columns, error, first, 0, on_roll, after)
 
     def values(self, position: Position, columns: Columns) -> Array:
         """(K,) values of a race before the roll."""
         ours, theirs, depth = self.chains(position)
-        return self._game(ours, theirs, depth, columns, np.empty((ours[0][2] - 1, len(columns), 1)))
+        return self._game(ours, theirs, depth, columns, np.empty((ours[0][2], len(columns))))
 
     def chains(self, position: Position) -> tuple[Arrays, Arrays, int]:
         """The chains of both sides, as `kernels_chains.chain` fills them, and how many layers they have."""
@@ -162,16 +165,29 @@ def _space(points: int, rolls: int, room: int) -> Arrays:
     )  # fmt: skip
 
 
-def estimate_many(positions: list[Position], columns: Columns, threads: int | None = None) -> Array:
-    """(N, K) values of races before the roll, by the quick estimate, on all cores."""
-    threads = min(thread_count(threads), len(positions)) or 1
-    estimators = [Estimator(QUICK, 1 << 16) for _ in range(threads)]
+def estimate_many(
+    us: ArrayLike, them: ArrayLike, *, jacoby: bool = False, threads: int | None = None
+) -> Array:
+    """Money equities of many races before the roll, by the quick estimate, on all cores.
+
+    us, them : (N, points) chequers on points 1, 2, ... of the side on roll and of the other. Returns (N, 4) float64:
+    cubeless, owned, centered, opponent, as tables hold them. What they err by: `docs/races.md`. NotCoveredError for
+    contact, PositionError for a game that is over.
+    """
+    sides = [[Side(*map(int, counts)) for counts in np.asarray(one)] for one in (us, them)]
+    positions = [Position(*pair) for pair in zip(*sides, strict=True)]
+    for position in positions:
+        check_race(position.check())
+    columns = for_money(jacoby=jacoby)
+    order = [columns.states.index(MONEY[name]) for name in COLUMNS]
+    many = max(1, min(thread_count(threads), len(positions)))
     out = np.empty((len(positions), len(columns)))
 
     def part(k: int) -> None:
-        for n in range(k, len(positions), threads):
-            out[n] = estimators[k].values(positions[n], columns)
+        estimator = Estimator(QUICK, 1 << 16)
+        for n in range(k, len(positions), many):
+            out[n] = estimator.values(positions[n], columns)
 
-    with ThreadPoolExecutor(threads) as pool:
-        list(pool.map(part, range(threads)))
-    return out
+    with ThreadPoolExecutor(many) as pool:
+        list(pool.map(part, range(many)))
+    return out[:, order]

@@ -8,6 +8,7 @@ import numpy as np
 
 from bgfmt.analysis.kernels import _may_move, _number, _shift, _slot
 from bgfmt.jit import njit
+from bgfmt.solver.kernels.maxima import best_rolls
 
 HOME = 6
 MAX_CHEQUERS = 15
@@ -291,11 +292,16 @@ def _choose(
     within: Any, gains: Any, shares: Any, tables: Any, scratch: Any,
 ) -> int:  # fmt: skip
     """Choose at most `most` boards of a layer to play on, put from place `first` of `chosen`; returns past which."""
-    rolls = within.shape[1]
+    low: Any = within.shape[1]  # where distributions of this layer may differ, and past it
+    high: Any = np.int64(0)
     distance = np.full(end - begin, 4.0)
     best = -1
     for x in range(begin, end):
         distribution(within[x], boards[x], tables, scratch)
+        while numbers[x] and low > 0 and within[x, low - 1] > 0.0:
+            low -= 1
+        while high < within.shape[1] and within[x, high] < 1.0:
+            high += 1
         shares[x, 1] = 0.0
         gains[x] = _gains(boards[x])
         if numbers[x] and (best < 0 or shares[x, 0] > shares[best, 0]):
@@ -309,7 +315,7 @@ def _choose(
             if not numbers[x]:
                 continue
             total = 4.0 * abs(gains[x] - gains[best])
-            for k in range(rolls):
+            for k in range(low, high):
                 total += (within[x, k] - within[best, k]) ** 2
             if near[x] < 0 or total < distance[x - begin]:
                 distance[x - begin] = total
@@ -334,94 +340,90 @@ def _choose(
 
 
 @njit()
-def _wins(out: Any, within: Any, board: int, other: Any, others: Any) -> None:
-    """out (m,): the chance that a side, having played, is off before each of the other's boards, which roll."""
-    for b in range(others.size):
+def _wins(out: Any, within: Any, board: int, still: Any) -> None:
+    """out (m,): the chance that a side, having played, is off before each of the other's boards, which roll.
+
+    still (rolls, m): the chances that those are not off within 0, 1, 2, ... rolls.
+    """
+    for b in range(out.size):
         out[b] = 0.0
     before = 0.0
-    for k in range(min(within.shape[1], other.shape[1])):
+    for k in range(still.shape[0]):
         here = within[board, k] - before
-        before = within[board, k]
         if here != 0.0:
-            for b in range(others.size):
-                out[b] += here * (1.0 - other[others[b], k])
+            before += here
+            for b in range(out.size):
+                out[b] += here * still[k, b]
 
 
 @njit()
 def _half(
-    out: Any, after: Any, values: Any, mine: Any, t: int, other: Any, u: int, doubling: Any, won: Any, lost: Any,
+    out: Any, rows: Any, values: Any, mine: Any, t: int, other: Any, u: int, doubling: Any, won: Any, lost: Any,
     cubeless: int,
 ) -> None:  # fmt: skip
-    """What the boards of a side after roll t are worth to it on roll, out (K, its chosen, the other's chosen).
+    """What the boards of a side after roll t are worth to it on roll, out (its chosen, K, the other's chosen).
 
-    The other side, with its boards after roll u, is on roll next; values (K, the other's chosen, ours after roll
-    t + 1) are then its own. mine, other : `space` of `chain`.
-    doubling : (may, passed, source, add, times) of the other side; won, lost (K, 4): value of winning to this side
-    and to the other. cubeless: the column without a cube, -1 for none. after (boards found, K, other's
-    chosen) : filled with what each result is worth to this side.
+    The other side, with its boards after roll u, is on roll next; values (the other's chosen, K, ours after roll
+    t + 1) are then its own. mine, other : `space` of `chain`. doubling : (may, passed, source, add, times) of the
+    other side; won, lost (K, 4): value of winning to this side and to the other. cubeless: the column without a cube,
+    -1 for none. rows (boards, K times the other's chosen): filled with what each board after roll t is worth to this side.
     """
-    layers, chosen, nexts, within, near, ends, results = mine[:7]
+    layers, chosen, nexts, within, near, ends, results, gains = mine[:8]
     may, passed, source, add, times = doubling
     k = may.size
     others = other[1][other[2][u] : other[2][u + 1]]
     first, last = nexts[t + 1], nexts[t + 2]
     n, many = last - first, others.size
+    still = np.empty((min(within.shape[1], other[3].shape[1]), many))
+    for roll in range(still.shape[0]):
+        for b in range(many):
+            still[roll, b] = 1.0 - other[3][others[b], roll]
     wins = np.empty((n, many))
+    near_values = np.empty((n, k, many))
     steep = np.empty((n, k, many))
     for a in range(n):
-        _wins(wins[a], within, chosen[first + a], other[3], others)
+        _wins(wins[a], within, chosen[first + a], still)
+        for c in range(k):
+            for b in range(many):
+                near_values[a, c, b] = values[b, c, a]
     for a in range(n):
         low, high = max(a - 1, 0), min(a + 1, n - 1)
         for c in range(k):
-            most = STEEPEST * (won[c, 1] + lost[c, 1])
+            game = won[c, 1] + lost[c, 1]
             for b in range(many):
                 apart = wins[high, b] - wins[low, b]
-                s = won[c, 1] + lost[c, 1]
+                steep[a, c, b] = game
                 if c != cubeless and abs(apart) > 1e-7:
-                    s = min(most, max(0.0, (values[c, b, low] - values[c, b, high]) / apart))
-                steep[a, c, b] = s
+                    slope = (near_values[low, c, b] - near_values[high, c, b]) / apart
+                    steep[a, c, b] = min(STEEPEST * game, max(0.0, slope))
     here = np.empty(many)
     rolled = np.empty((k, many))
     for x in range(layers[t + 1], layers[t + 2]):
-        found = after[x - layers[t + 1]]
+        found = rows[x].reshape(k, many)
         if near[x] < 0:
             for c in range(k):
                 for b in range(many):
                     found[c, b] = won[c, other[7][others[b]]]
             continue
         a = near[x] - first
-        _wins(here, within, x, other[3], others)
+        _wins(here, within, x, still)
+        for b in range(many):
+            here[b] -= wins[a, b]
         for c in range(k):
+            most = lost[c, gains[x]]
             for b in range(many):
-                value = values[c, b, a] - steep[a, c, b] * (here[b] - wins[a, b])
-                rolled[c, b] = max(-won[c, other[7][others[b]]], min(lost[c, mine[7][x]], value))
+                value = near_values[a, c, b] - steep[a, c, b] * here[b]
+                rolled[c, b] = max(-won[c, other[7][others[b]]], min(most, value))
         for c in range(k):
             for b in range(many):
                 value = rolled[c, b]
                 if may[c]:
                     value = max(value, min(add[c] + times[c] * rolled[source[c], b], passed[c]))
                 found[c, b] = -value
-    best = np.empty(many)
+    best = np.empty(k * many)
+    zero: Any = np.int64(0)
     for r in range(nexts[t], nexts[t + 1]):
-        for c in range(k):
-            for b in range(many):
-                out[c, r - nexts[t], b] = 0.0
-            double, step = 0, 2
-            for roll in range(21):
-                weight = 2.0
-                if roll == double:
-                    weight = 1.0
-                    double, step = double + step, step + 1
-                e = ends[21 * r + roll]
-                for b in range(many):
-                    best[b] = after[results[e] - layers[t + 1], c, b]
-                for i in range(e + 1, ends[21 * r + roll + 1]):
-                    for b in range(many):
-                        best[b] = max(best[b], after[results[i] - layers[t + 1], c, b])
-                for b in range(many):
-                    out[c, r - nexts[t], b] += weight * best[b]
-            for b in range(many):
-                out[c, r - nexts[t], b] /= 36
+        best_rolls(out[r - nexts[t]].reshape(k * many), best, rows, ends, results, r, zero, k * many)
 
 
 @njit()
@@ -430,21 +432,32 @@ def game(
 ) -> None:
     """The game of two chains of at most `depth` layers: on_roll (K,), the value of the start to the side on roll.
 
-    ours, theirs : `space` of `chain`; doubling, won : of each side, see `_half`. after (boards after the first roll,
-    K, 1): what each is worth to the side that rolled.
+    ours, theirs : `space` of `chain`; doubling, won : of each side, see `_half`. after (boards, K): what each board
+    after the first roll is worth to the side that rolled.
     """
     k = on_roll.size
-    values = np.zeros((k, 0, 0))
+    most: Any = np.int64(0)  # boards of one side times those chosen of the other
+    for t in range(depth):
+        most = max(most, theirs[0][t + 2] * (ours[2][t + 2] - ours[2][t + 1]))
+        most = max(most, ours[0][t + 2] * (theirs[2][t + 1] - theirs[2][t]))
+    space = np.empty(k * most)
+    values = np.zeros((0, k, 0))
     for t in range(depth - 1, -1, -1):
         first, second = ours[2][t + 1] - ours[2][t], theirs[2][t + 1] - theirs[2][t]
         next_first = ours[2][t + 2] - ours[2][t + 1]
-        out = np.zeros((k, second, next_first))
+        out = np.zeros((second, k, next_first))
         if second and next_first:
-            found = np.empty((theirs[0][t + 2] - theirs[0][t + 1], k, next_first))
-            _half(out, found, values, theirs, t, ours, t + 1, doubling[0], won[1], won[0], cubeless)
-        values = np.zeros((k, first, second))
+            boards = theirs[0][t + 2]
+            rows = space[: boards * k * next_first].reshape(boards, k * next_first)
+            _half(out, rows, values, theirs, t, ours, t + 1, doubling[0], won[1], won[0], cubeless)
+        values = np.zeros((first, k, second))
         if first and second:
-            found = after if t == 0 else np.empty((ours[0][t + 2] - ours[0][t + 1], k, second))
-            _half(values, found, out, ours, t, theirs, t, doubling[1], won[0], won[1], cubeless)
+            boards = ours[0][t + 2]
+            rows = space[: boards * k * second].reshape(boards, k * second)
+            _half(values, rows, out, ours, t, theirs, t, doubling[1], won[0], won[1], cubeless)
+            if t == 0:
+                for x in range(1, boards):
+                    for c in range(k):
+                        after[x, c] = rows[x, c]
     for c in range(k):
-        on_roll[c] = values[c, 0, 0]
+        on_roll[c] = values[0, c, 0]

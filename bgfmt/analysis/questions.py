@@ -105,6 +105,10 @@ class Question:
         """What it says of the state beside the position, for `state_of`."""
         return {name: getattr(self, name) for name in STATE}
 
+    def own(self, question: str) -> dict[str, Any]:
+        """What it says that no other question takes, for the function of that question."""
+        return {name: getattr(self, name) for name in own(question)}
+
 
 #: the state beside the position, and which match equity table
 STATE = ("cube", "cube_value", "away", "crawford", "jacoby", "beavers")
@@ -117,6 +121,12 @@ QUESTIONS: Mapping[str, tuple[str, ...]] = {
     "play": ("position", "table", "roll", *STATE, *MET, "measure", "top", "settle"),
     "probe": ("position", "table", "roll", *STATE, *MET, "measure", "top", "settle"),
 }
+
+
+def own(question: str) -> tuple[str, ...]:
+    """The options that are arguments of the function of that question: those that are not of all questions."""
+    common = ("position", "table", "roll", *STATE, *MET, "settle")
+    return tuple(name for name in QUESTIONS[question] if name not in common)
 
 
 def read(given: Mapping[str, str], base: Question | None = None) -> Question:
@@ -341,8 +351,15 @@ class PlayAnswer(Plain):
         return next(iter(self.ranked.values()))
 
 
-def cube(advisor: Advisor, state: GameState) -> CubeAnswer | MatchCubeAnswer:
-    """The cube action of a state, for money also with a centered cube and with the side on roll owning it."""
+def cube(
+    advisor: Advisor, state: GameState, *, scores: int | None = None
+) -> CubeAnswer | MatchCubeAnswer | ScoresAnswer:
+    """The cube action of a state, for money also with a centered cube and with the side on roll owning it.
+
+    With `scores`: at all scores up to that many points away.
+    """
+    if scores is not None:
+        return at_scores(advisor, state, scores)
     if not state.money:
         return MatchCubeAnswer(state=state, action=advisor.cube(state))
     centered, owned = (advisor.cube(replace(state, cube_owner=owner)) for owner in (None, state.turn))
@@ -352,7 +369,7 @@ def cube(advisor: Advisor, state: GameState) -> CubeAnswer | MatchCubeAnswer:
     return CubeAnswer(state=state, equities=equities, action=action, centered_cube=centered, owned_cube=owned)
 
 
-def scores(advisor: Advisor, state: GameState, upto: int) -> ScoresAnswer:
+def at_scores(advisor: Advisor, state: GameState, upto: int) -> ScoresAnswer:
     """The cube action of a position at all scores up to `upto`-away."""
     from bgfmt.analysis.match import Cell
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from bgfmt.analysis.answers import CALCULATION, SourcedAnswer
-from bgfmt.analysis.questions import COUNTS, MET, STATE, one_or_two
+from bgfmt.analysis.questions import COUNTS, MET, STATE, one_or_two, own
 from bgfmt.analysis.shapes import options
 from bgfmt.cli import terminal
 from bgfmt.errors import CapabilityError, PositionError
@@ -144,6 +144,16 @@ def question_options(*names: str, **about: str) -> Callable[[F], F]:
             add = click.option(switch, name, default=None, metavar=one.metavar, help=text, **typed)
             function = add(function)
         return function
+
+    return decorate
+
+
+def options_of(question: str) -> Callable[[F], F]:
+    """The options of a question: its own as `own`, those of the state as `around`, and `calculation`."""
+
+    def decorate(function: F) -> F:
+        names = own(question)
+        return together("own", question_options(*names), *names)(state_options(calculation_options(function)))
 
     return decorate
 

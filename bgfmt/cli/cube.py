@@ -12,7 +12,6 @@ from bgfmt.cli import asking, options, terminal
 from bgfmt.game.identifiers import says_cube
 
 if TYPE_CHECKING:
-    from bgfmt.analysis.advisor import Advisor
     from bgfmt.analysis.cube import CubeAction
     from bgfmt.analysis.match import MatchCube
     from bgfmt.analysis.ondemand import Grid
@@ -27,16 +26,14 @@ if TYPE_CHECKING:
     type=click.Path(dir_okay=False),
     help="Draw the cube actions of all positions with as many chequers, or with --scores of all scores, into FILE.",
 )
-@asking.question_options("scores")
-@asking.state_options
-@asking.calculation_options
+@asking.options_of("cube")
 @options.as_option
 @options.part_option
 @options.json_option
 def cube(
     words: tuple[str, ...],
     plot: str | None,
-    scores: int | None,
+    own: dict[str, Any],
     around: dict[str, Any],
     calculation: dict[str, Any],
     described: str | None,
@@ -59,13 +56,15 @@ def cube(
     said = asking.split(words)
     with asking.adviser(said.paths, described, part, many=said.many, **calculation) as advisor:
         if said.many:
-            return asking.one_by_one(lambda text: questions.cube(advisor, questions.state_of(text, **around)))
+            return asking.one_by_one(
+                lambda text: questions.cube(advisor, questions.state_of(text, **around), **own)
+            )
         state = questions.state_of(said.position, **around)
         if state.dice is not None:
             asking.note("the dice of the identifier are not looked at: a cube action comes before the roll")
-        if scores:
-            return _scores(advisor, state, scores, said.position, plot, as_json)
-        answer = questions.cube(advisor, state)
+        answer = questions.cube(advisor, state, **own)
+        if isinstance(answer, questions.ScoresAnswer):
+            return _scores(answer, said.position, plot, as_json)
         both = around["cube"] is None and not says_cube(said.position)
         if isinstance(answer, questions.MatchCubeAnswer):
             used, wanted = answer.action.table, "match winning chances"
@@ -80,11 +79,8 @@ def cube(
     return 0
 
 
-def _scores(
-    advisor: Advisor, state: GameState, upto: int, asked: str, plot: str | None, as_json: bool
-) -> int:
-    answer = questions.scores(advisor, state, upto)
-    grid = answer.grid
+def _scores(answer: questions.ScoresAnswer, asked: str, plot: str | None, as_json: bool) -> int:
+    state, grid = answer.state, answer.grid
     if as_json:
         options.echo_json({"asked": asked} | answer.as_dict())
     else:
@@ -92,7 +88,7 @@ def _scores(
     if plot:
         from bgfmt.analysis import plots
 
-        away = range(1, upto + 1)
+        away = range(1, answer.scores + 1)
         plots.score_chart(plot, [[code(grid[a, b, False]) for b in away] for a in away])
     return 0
 

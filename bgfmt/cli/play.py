@@ -17,16 +17,13 @@ EQUITIES = ("money", "cubeless", "match")
 
 @click.command()
 @click.argument("words", nargs=-1, required=True, metavar="[DB...] POSITION [ROLL]")
-@asking.question_options("measure", "top")
-@asking.state_options
-@asking.calculation_options
+@asking.options_of("play")
 @options.as_option
 @options.part_option
 @options.json_option
 def play(
     words: tuple[str, ...],
-    measure: str | None,
-    top: int | None,
+    own: dict[str, Any],
     around: dict[str, Any],
     calculation: dict[str, Any],
     described: str | None,
@@ -50,7 +47,7 @@ def play(
 
         def answer(text: str, roll: str | None) -> questions.PlayAnswer:
             asked, rolls = questions.rolls_of(text, roll, around)
-            return questions.play(advisor, asked, rolls, measure, top)
+            return questions.play(advisor, asked, rolls, **own)
 
         if said.many:
             return asking.one_by_one(lambda line: answer(*_parts(line, said.roll)))

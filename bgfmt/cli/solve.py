@@ -13,7 +13,7 @@ import click
 
 from bgfmt.cli import options
 from bgfmt.cli.terminal import Progress, echo_made, echo_plan, say, size
-from bgfmt.errors import CapabilityError
+from bgfmt.errors import BgfmtError, CapabilityError
 
 if TYPE_CHECKING:
     from bgfmt.solver.registry import Solver
@@ -64,7 +64,42 @@ def _bytes(_: Any, __: Any, text: str | None) -> int | None:
     return int(float(match.group(1)) * UNITS[match.group(2)])
 
 
-@click.group()
+class Solvers(click.Group):
+    """The solvers with options of their own; every other one is asked for by its name and ``PxC``."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        from bgfmt.solver.registry import GROUP
+        from bgfmt.tables.registry import doors
+
+        return sorted({*super().list_commands(ctx), *doors(GROUP)})
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        from bgfmt.solver.registry import get
+
+        command = super().get_command(ctx, cmd_name)
+        if command is not None or cmd_name not in self.list_commands(ctx):
+            return command
+        try:
+            solver = get(cmd_name)
+        except BgfmtError as error:  # the help of all names it, the command fails with it
+            return plain_command(cmd_name, str(error))
+        return plain_command(cmd_name, solver.__doc__ or "") if isinstance(solver, type) else None
+
+
+def plain_command(name: str, about: str) -> click.Command:
+    """The command of a solver that takes a size, a recipe and what all take; `about` is its help."""
+
+    @click.command(name, help=about)
+    @click.argument("size", metavar="PxC")
+    @click.option("--recipe", metavar="NAME", help="The recipe (default: the first of its kind).")
+    @common
+    def command(size: str, **common: Any) -> None:
+        _run(name, *_parsed(size, SIZE, "points x chequers, such as 6x8"), **common)
+
+    return command
+
+
+@click.group(cls=Solvers)
 def solve() -> None:
     """Make a database from the rules of the game, with the very bytes of the program it belongs to."""
 

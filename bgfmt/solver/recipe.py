@@ -70,7 +70,12 @@ RECIPES = {r.name: r for r in _ALL}
 
 def first_recipe(kind: str) -> str:
     """The recipe that makes tables of a kind where none is named."""
-    return next((r.name for r in _ALL if kind in r.kinds), "gnubg")
+    return _makers(kind)[0].name
+
+
+def _makers(kind: str) -> list[Recipe]:
+    """The recipes that make tables of a kind: of one that no recipe names, ``exact``."""
+    return [r for r in _ALL if kind in r.kinds] or [RECIPES["exact"]]
 
 
 def recipe(name: str | Recipe, kind: str | None = None) -> Recipe:
@@ -78,10 +83,7 @@ def recipe(name: str | Recipe, kind: str | None = None) -> Recipe:
     chosen = RECIPES.get(name) if isinstance(name, str) else name
     if chosen is None:
         raise SolverError(f"no recipe named {name!r}; there are {', '.join(RECIPES)}")
-    if kind is not None and kind not in chosen.kinds:
-        makers = [r.name for r in _ALL if kind in r.kinds]
-        if not makers:
-            kinds = dict.fromkeys(kind for r in _ALL for kind in r.kinds)
-            raise SolverError(f"no recipe makes {kind!r} tables; they make {', '.join(kinds)}")
-        raise SolverError(f"{kind} tables are made by recipe {' or '.join(makers)}, not by {chosen.name}")
-    return chosen
+    if kind is None or kind in chosen.kinds or chosen in _makers(kind):
+        return chosen
+    makers = " or ".join(r.name for r in _makers(kind))
+    raise SolverError(f"{kind} tables are made by recipe {makers}, not by {chosen.name}")

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from bgfmt.errors import CapabilityError, SolverError
+from bgfmt.errors import BgfmtError, CapabilityError, SolverError
 from bgfmt.game import board
 from bgfmt.solver.machine import Plan, available_memory, check_memory
 from bgfmt.solver.recipe import Recipe, first_recipe
@@ -124,11 +124,18 @@ def check_size(what: str, most_points: int, points: int, chequers: int) -> None:
 
 
 def get(name: str) -> type[Solver] | Callable[..., object]:
-    """The solver of that name; SolverError names all where there is none."""
+    """The solver of that name; SolverError names all where there is none, and says why one cannot be loaded."""
     solvers = doors(GROUP)
     if name not in solvers:
         raise SolverError(f"no solver of {name!r} tables; there are {', '.join(sorted(solvers))}")
-    return solvers[name].load()  # type: ignore[no-any-return]
+    try:
+        return solvers[name].load()  # type: ignore[no-any-return]
+    except BgfmtError:
+        raise
+    except Exception as error:  # a guest may fail in any way
+        raise SolverError(
+            f"the solver of {name} tables is broken: {type(error).__name__}: {error}"
+        ) from error
 
 
 def solver_of(name: str, points: int, chequers: int, **options: Any) -> Solver:

@@ -40,6 +40,7 @@ SOUND: dict[str, list[str]] = {
     "solve hypergammon-met": ["3", "--table", HYPER, "-o", "OUT.xml"],
     "solve match": ["2x2", "--away", "3-5", "-o", "OUT.bgm"],
     "solve mean-rolls": ["-o", "OUT.ijf"],
+    "solve normal-distribution": ["2x15", "-o", "OUT.bd"],
     "solve one-sided": ["2", "-o", "OUT.bd"],
     "solve two-sided": ["2x2", "-o", "OUT.bd"],
     "verify": [TS],

@@ -114,6 +114,21 @@ def test_a_guests_kind_of_table_is_proved_by_the_guests_proof(fewest: Path, tmp_
     assert f"byte {8 + 2000:,}" in done.stdout
 
 
+def test_a_guests_solver_has_a_command(fewest: Path, tmp_path: Path) -> None:
+    path = tmp_path / "solved.few"
+    fine("solve", "fewest-rolls", "6x8", "-o", str(path))
+    assert path.read_bytes() == fewest.read_bytes()
+    assert "fewest-rolls tables are made by recipe exact" in run(
+        "solve", "fewest-rolls", "6x8", "-o", str(path), "--recipe", "gnubg"
+    ).stderr  # fmt: skip
+    listed = fine("solve", "--help")
+    assert "The fewest rolls, by a guest." in listed
+    assert "broken-solver" in listed
+    broken = run("solve", "broken-solver", "6x8", "-o", str(path))
+    assert (broken.returncode, broken.stderr.count("\n")) == (2, 1)
+    assert "the solver of broken-solver tables is broken: ModuleNotFoundError" in broken.stderr
+
+
 def test_a_guest_is_held_to_the_laws() -> None:
     done = python(
         "-m",

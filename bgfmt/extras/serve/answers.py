@@ -108,15 +108,14 @@ class Answers:
 
     def cube_of(self, state: GameState, asked: Question) -> tuple[Plain, bool]:
         """The same for a state."""
-        if asked.scores is not None:
-            upto = asked.scores
-            if self.settle == 0 or asked.settle is False:
-                raise NotCoveredError("the cube at all scores is calculated, and nothing is calculated here")
-            return self.calculated(
-                asked, lambda adviser: questions.scores(adviser, state, upto), lambda _: True, match=True
-            )
+        grid = asked.scores is not None
+        if grid and (self.settle == 0 or asked.settle is False):
+            raise NotCoveredError("the cube at all scores is calculated, and nothing is calculated here")
         return self.calculated(
-            asked, lambda adviser: questions.cube(adviser, state), _sure_cube, match=not state.money
+            asked,
+            lambda adviser: questions.cube(adviser, state, **asked.own("cube")),
+            lambda answer: grid or _sure_cube(answer),
+            match=grid or not state.money,
         )
 
     def play(self, asked: Question) -> tuple[Plain, bool]:
@@ -127,7 +126,7 @@ class Answers:
         about, rolls = questions.rolls_of(text, asked.roll, asked.around)
         return self.calculated(
             asked,
-            lambda adviser: questions.play(adviser, about, rolls, asked.measure, asked.top),
+            lambda adviser: questions.play(adviser, about, rolls, **asked.own("play")),
             lambda answer: not answer.first.approximate,
             match=isinstance(about, GameState) and not about.money,
         )

@@ -50,8 +50,8 @@ class Reader:
         self._slots, self._low_bits = directory.classes.slots.reshape(-1), directory.classes.shifts
         self._group = np.repeat(np.arange(groups, dtype=np.int64), self._widths)
         self._known = np.zeros(groups, bool)  # strips whose head and index have been read
-        #: where the row segments begin, row by row, behind each strip its end
-        self._begins = np.zeros(n * groups + groups, np.int64)
+        #: where the segments of each row begin, tile by tile, and where the row ends
+        self._begins = np.zeros((n, groups + 1), np.int64)
         #: of every tile: its model, where the factors of its columns begin, their bytes, their parts, its width
         self._models: dict[int, TileModel] = {}
         self._beside, self._factors = np.zeros((2, groups**2), np.int64)
@@ -99,8 +99,8 @@ class Reader:
         right = index[0] == at and index[-1] == end
         if not right or (np.diff(index).reshape(rows, groups) < least).any():
             raise CorruptError(source.name, begin + size, f"segments from {at} to {end}", "others")
-        place = self._edges[g] * groups + g
-        self._begins[place : place + many] = index
+        ours = self._begins[self._edges[g] : self._edges[g + 1]]
+        ours[:, :-1], ours[:, -1] = index[:-1].reshape(rows, groups), index[groups::groups]
         mine = slice(g * groups, (g + 1) * groups)
         self._beside[mine], self._factors[mine] = beside, factors
         shifts = [self._shifts]
@@ -134,8 +134,7 @@ class Reader:
         """Row segments of places of one group in tile j, checked: (data, where they begin in it, and end)."""
         g = int(self._group[places[0]])
         self._need(g)
-        which = places * self.shape.groups + j + g
-        starts, ends = self._begins[which], self._begins[which + 1]
+        starts, ends = self._begins[places, j], self._begins[places, j + 1]
         data, at = self._gathered(starts, ends)
         fresh = ~self._rows_checked[places, j]
         if fresh.any():
@@ -217,7 +216,7 @@ class Reader:
                     self._slots, self._low_bits, predicted, into[mine], target[low + a : low + b], flat,
                 )  # fmt: skip
                 if bad >= 0:
-                    raise self._bad_blocks(int(self._begins[places[mine][bad] * shape.groups + j + g]))
+                    raise self._bad_blocks(int(self._begins[places[mine][bad], j]))
         return out
 
     # -- single records ----------------------------------------------------------------------------------
@@ -236,8 +235,8 @@ class Reader:
         order = np.argsort(((group[ours] * groups + group[theirs]) << 32) + ours)
         ours, theirs = ours[order], theirs[order]
         g, j = group[ours], group[theirs]
-        tiles, at = g * groups + j, ours * groups + j + g
-        starts, ends, places = self._begins[at], self._begins[at + 1], theirs - self.edges[j]
+        tiles, places = g * groups + j, theirs - self.edges[j]
+        starts, ends = self._begins[ours, j], self._begins[ours, j + 1]
         beside = self._beside[tiles] + places * (self._factors[tiles] + 4)
         data, at, side, side_at = self._mapped, starts, self._mapped, beside
         checked = self._rows_checked[ours, j].all() and self._beside_checked[g, theirs].all()
@@ -273,10 +272,10 @@ class Reader:
             from bgfmt.formats.compressed import kernels_records as kernels
 
             low, high, tile = self._edges[j], self._edges[j + 1], g * self.shape.groups + j
-            at, factors = place * self.shape.groups + j + g, self._factors.item(tile)
+            factors = self._factors.item(tile)
             out = np.empty(self.shape.columns, np.uint16)
             if (self._record or kernels.record)(
-                self._mapped, self._begins.item(at), self._begins.item(at + 1),
+                self._mapped, self._begins.item(place, j), self._begins.item(place, j + 1),
                 self._beside.item(tile) + (beside - low) * (factors + 4), beside - low, high - low, factors,
                 self._parts[tile], self._shifts, self.shape.block, self._slots, self._low_bits, out,
             ):  # fmt: skip

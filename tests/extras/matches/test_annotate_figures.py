@@ -48,7 +48,7 @@ def report(request: pytest.FixtureRequest, table: Any, judge: Judge) -> MatchRep
 
 
 def test_luck_is_what_a_roll_gains_over_the_mean_of_all(report: MatchReport, judge: Judge) -> None:
-    plays = [one for one in report.judgements if one.decision.kind == "play" and not one.approximate]
+    plays = [one for one in report.judgements if one.decision.kind == "play" and one.method == "exact"]
     assert len(plays) > 5
     for one in plays[::5]:
         state = one.decision.state
@@ -137,7 +137,7 @@ def test_moves_are_numbered() -> None:
 def test_the_analysis_of_a_file(judge: Judge, name: str, engine: str, level: str) -> None:
     """It covers every decision, is on the scale of ours, and near the end of the game nearly the same."""
     (report,) = annotate_file(ROOT / MATCHES / name, judge).reports
-    known = [one for one in report.judgements if not one.approximate]
+    known = [one for one in report.judgements if one.method == "exact"]
     assert known
     for one in known:
         assert one.file is not None
@@ -201,8 +201,7 @@ def test_gnubg_counts_our_records(oracle: Any, tmp_path: Path, table: Any, seed:
         assert all(one.file is None for one in again.reports[0].judgements)
     (report,) = done.reports
     rows = statistics(oracle("gnubg"), tmp_path, "out.sgf")
-    sure = [one for one in report.judgements if not one.approximate]
-    assert len(sure) == len(report.judgements)
+    assert all(one.bounded for one in report.judgements)
     for player, total in enumerate(report.totals):
 
         def said(name: str, place: int = 0, player: int = player) -> float:
@@ -224,11 +223,13 @@ def test_gnubg_counts_our_records(oracle: Any, tmp_path: Path, table: Any, seed:
             lost = said(f"last Error total EMG ({unit})", 1)
             assert lost == pytest.approx(-100 * total.mwc_lost, abs=5e-3)
         missed = [f"Missed doubles {where} CP (EMG ({unit}))" for where in ("below", "above")]
-        assert sum(said(name) for name in missed) == total.missed_doubles
+        assert (
+            0 <= sum(said(name) for name in missed) - total.missed_doubles <= total.close
+        )  # no errors of ours
         wrong = [f"Wrong doubles {where} (EMG ({unit}))" for where in ("below DP", "above TG")]
-        assert sum(said(name) for name in wrong) == total.wrong_doubles
-        assert said(f"Wrong takes (EMG ({unit}))") == total.wrong_takes
-        assert said(f"Wrong passes (EMG ({unit}))") == total.wrong_passes
+        assert 0 <= sum(said(name) for name in wrong) - total.wrong_doubles <= total.close
+        assert 0 <= said(f"Wrong takes (EMG ({unit}))") - total.wrong_takes <= total.close
+        assert 0 <= said(f"Wrong passes (EMG ({unit}))") - total.wrong_passes <= total.close
 
 
 def exact_alone(path: Path, report: MatchReport) -> bytes:
@@ -324,7 +325,7 @@ def test_wrong_cubes_say_what_was_right(report: MatchReport) -> None:
     wrong = [one for one in report.judgements if one.error and one.decision.kind != "play"]
     assert wrong
     for one in wrong:
-        assert one.insight is not None
+        assert (one.insight is not None) == (one.method == "exact")
         assert f"costs {one.loss:.3f}" in one.advice
         assert text.behind(one)[0] == one.advice
     assert all(one.advice == "" for one in report.judgements if one.decision.kind == "play")

@@ -177,8 +177,8 @@ def as_rule(judge: Judge) -> Rule:
 
 # -- Janowski's formula at a match score -------------------------------------------------------------------
 #
-# Match winning chances between those with a dead and with a fully live cube, the way R. Janowski ("Take-points in money
-# games", 1993) mixes them in money, at the score's own four outcomes.
+# Match winning chances between those with a dead and with a fully live cube, the way R. Janowski ("Take-points in
+# money games", 1993) mixes them in money, at the score's own four outcomes.
 
 USUAL_LIFE = 2 / 3  # how live the cube is: 0 dead, 1 fully live
 

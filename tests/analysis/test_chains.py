@@ -1,0 +1,115 @@
+"""The estimate of races against exact answers: tables, calculation on demand, match scores."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+from bgfmt import met, solver
+from bgfmt.analysis import estimate_many
+from bgfmt.analysis.chains import CAREFUL, Estimator, errors
+from bgfmt.analysis.ondemand import match_answer, match_columns, solve_match, solve_money
+from bgfmt.errors import NotCoveredError, PositionError
+from bgfmt.game import board
+from bgfmt.game.board import Position, Side
+from bgfmt.met.score import Score
+from bgfmt.solver.columns import for_money
+from bgfmt.tables import TwoSided
+
+
+@cache
+def truth(points: int, chequers: int) -> TwoSided:
+    return solver.two_sided(points, chequers)
+
+
+@cache
+def estimator() -> Estimator:
+    return Estimator()
+
+
+def some(points: int, chequers: int, many: int, seed: int) -> list[Position]:
+    """Random positions, each with a chequer on the last point."""
+    rng, last = np.random.default_rng(seed), board.count(points, chequers)
+    low = board.count(points - 1, chequers)
+    out: list[Position] = []
+    while len(out) < many:
+        us, them = (Side.from_number(int(k), points) for k in rng.integers(1, last, 2))
+        if max(us.highest, them.highest) == points:
+            out.append(Position(us, them))
+    assert low < last
+    return out
+
+
+@pytest.mark.parametrize(("points", "chequers"), [(7, 5), (10, 4), (6, 8)])
+def test_the_estimate_is_near_the_table(points: int, chequers: int) -> None:
+    positions = some(points, chequers, 200, seed=points)
+    exact = truth(points, chequers).lookup_many([p.us for p in positions], [p.them for p in positions])
+    found = np.array([estimator().values(p, for_money())[[0, 2, 1, 3]] for p in positions])
+    off = np.abs(found - exact)
+    cubeless, _, centered, _ = np.sqrt((off**2).mean(axis=0))
+    assert cubeless < 0.0015
+    assert centered < 0.003
+    assert (off.max(axis=1) <= errors(positions[0])[1]).mean() >= 0.995
+    doubles = np.minimum(1, 2 * exact[:, 3]) >= exact[:, 2]
+    wrong = doubles != (np.minimum(1, 2 * found[:, 3]) >= found[:, 2] - 1e-12)
+    assert np.abs(np.minimum(1, 2 * exact[:, 3]) - exact[:, 2])[wrong].sum() / len(positions) < 2e-5
+
+
+def test_many_at_once_are_near_the_table() -> None:
+    positions = some(8, 5, 300, seed=3)
+    counts = [[p.us.padded(8) for p in positions], [p.them.padded(8) for p in positions]]
+    found = estimate_many(*counts)
+    off = found - truth(8, 5).lookup_many([p.us for p in positions], [p.them for p in positions])
+    assert np.sqrt((off**2).mean(axis=0)).max() < 0.004
+    assert (found == estimate_many(*counts, threads=1)).all()
+    with pytest.raises(NotCoveredError, match="passed"):
+        estimate_many([[0, 0, 1]], [[0] * 23 + [1]])
+    with pytest.raises(PositionError):
+        estimate_many([[0, 0, 0]], [[1, 0, 0]])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "0 0 0 0 0 0 0 0 0 0 0 1 1 / 0 0 1 0 0 0 0 0 0 0 1",
+        "1 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 1 / 0 0 1 0 0 1",
+    ],
+)
+def test_beyond_the_tables_it_is_near_the_calculation(text: str) -> None:
+    position = Position.parse(text)
+    exact = solve_money(position)
+    solved = estimator().solve(position, for_money())
+    assert np.abs(solved.on_roll - exact.solved.on_roll).max() < errors(position)[1] / 2
+    for roll in range(21):
+        ours = {solved.ours.side(int(k)): solved.after[k] for k in solved.plays(roll)}
+        theirs = {exact.solved.ours.side(int(k)): exact.solved.after[k] for k in exact.solved.plays(roll)}
+        assert ours.keys() == theirs.keys()
+        assert max(np.abs(ours[side] - theirs[side]).max() for side in ours) < errors(position)[1]
+
+
+@pytest.mark.parametrize("jacoby", [False, True])
+def test_gammons_are_counted(jacoby: bool) -> None:
+    position = Position(Side(2, 1), Side(10, 5))
+    exact = solve_money(position, jacoby=jacoby).solved.on_roll
+    assert estimator().values(position, for_money(jacoby=jacoby)) == pytest.approx(exact, abs=0.01)
+
+
+@pytest.mark.parametrize("away", [(2, 4), (5, 3)])
+def test_at_a_score_it_is_near_the_calculation(away: tuple[int, int]) -> None:
+    score = Score(away, met.load(met.DEFAULT))
+    off = []
+    for position in some(7, 4, 12, seed=sum(away)):
+        exact = solve_match(position, score).cube.mwc
+        found = match_answer(estimator().solve(position, match_columns(position, score)), score).cube.mwc
+        off.append(found.no_double - exact.no_double)
+        assert found.double_pass == exact.double_pass
+    assert np.sqrt(np.mean(np.square(off))) < 0.001
+
+
+def test_the_estimate_does_not_depend_on_what_was_asked_before() -> None:
+    positions = some(9, 6, 20, seed=8)
+    first = [estimator().values(p, for_money()) for p in positions]
+    again = [Estimator(CAREFUL, 64).values(p, for_money()) for p in reversed(positions)][::-1]
+    assert np.array_equal(first, again)
