@@ -366,7 +366,7 @@ def _half(
     The other side, with its boards after roll u, is on roll next; values (the other's chosen, K, ours after roll
     t + 1) are then its own. mine, other : `space` of `chain`. doubling : (may, passed, source, add, times) of the
     other side; won, lost (K, 4): value of winning to this side and to the other. cubeless: the column without a cube,
-    -1 for none. rows (boards, K times the other's chosen): filled with what each board after roll t is worth to this side.
+    -1 for none. rows (boards, K times the other's chosen): filled with what each board after roll t is worth.
     """
     layers, chosen, nexts, within, near, ends, results, gains = mine[:8]
     may, passed, source, add, times = doubling
