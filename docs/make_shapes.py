@@ -66,6 +66,11 @@ def option_table(names: Iterable[str], *, http: bool = False) -> str:
 _JS = {
     "source": '"two-sided" | "one-sided"',
     "table": "string",
+    "max_error": "Record<string, number>",
+    "approximate": "false",
+    "CubeAction.error": "number",
+    "CubeAnswer.win_gammon": "number",
+    "CubeAnswer.lose_gammon": "number",
     "measure": "string",
     "label": "1 | 2 | 3 | 4 | 5",
     "RankedPlay.value": "number",
@@ -78,6 +83,7 @@ _JS = {
     "Estimate.approximate": "true",
 }
 _NOT_JS = {"Choices", "Losses", "Met", "MatchCubeAnswer", "Cell", "ScoresAnswer"}
+_NOT_JS |= {f"{name}.usual_error" for name in ("Origin", "CubeAction", "CubeAnswer", "PlayAnswer")}
 _NOT_JS |= {"RankedPlay.mwc", "RankedPlay.loss_mwc", "RankedPlay.loss_emg"}
 _NOT_JS |= {"PlayAnswer.away", "PlayAnswer.crawford", "PlayAnswer.met"}
 

@@ -24,6 +24,12 @@ GOLDEN = FIXTURES / "golden"
 PROGRAMS = ("gnubg", "makebearoff", "makehyper", "bearoffdump", "jconsole", "cc", "node", "chromium")
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Have the tables that bgfmt makes and keeps made once for all tests, unless XDG_DATA_HOME names a folder."""
+    if config.cache is not None:
+        os.environ.setdefault("XDG_DATA_HOME", str(config.cache.mkdir("data")))
+
+
 def find_program(name: str) -> str | None:
     """Path of a real program: on PATH, in /usr/games, or beside the running interpreter."""
     if name == "jconsole":

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from bgfmt.analysis.choose import Databases, equities_many
     from bgfmt.analysis.cube import CubeAction, CubeActions, cube_actions, judge_many
     from bgfmt.analysis.library import Library
+    from bgfmt.analysis.oracle import PlayOuts, play_out
     from bgfmt.analysis.races import Races, race_many
 
 _HOME = {
@@ -50,6 +51,7 @@ _HOME = {
     "choose": "Databases equities_many",
     "cube": "CubeAction CubeActions cube_actions judge_many",
     "library": "Library",
+    "oracle": "PlayOuts play_out",
     "races": "Races race_many",
 }
 
@@ -60,6 +62,7 @@ __all__ = [
     "Databases",
     "Decision",
     "Library",
+    "PlayOuts",
     "PositionEquities",
     "Races",
     "RankedMany",
@@ -75,6 +78,7 @@ __all__ = [
     "exact_equities",
     "judge_cube",
     "judge_many",
+    "play_out",
     "race",
     "race_many",
     "rank_all_rolls",

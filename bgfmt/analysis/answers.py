@@ -43,14 +43,15 @@ Gammons = Literal["none", "counted", "ignored"]
 Floats = NDArray[np.float64]
 Chances = Annotated[Floats, CHANCE]
 COLUMNS = ("cubeless", "owned", "centered", "opponent")
-ORIGIN = " source table approximate max_error usual_error?"
+ORIGIN = " source table approximate max_error"
+ESTIMATED = ORIGIN + " usual_error?"  # of an answer that may be an estimate
 
 
 @dataclass(frozen=True, kw_only=True)
 class SourcedAnswer(Plain):
     """What all answers share."""
 
-    FIELDS = ORIGIN
+    FIELDS = ESTIMATED
     TITLE = "Origin"
 
     source: Annotated[Source, "The kind of table, or what else, that answered."]
@@ -144,7 +145,7 @@ def _within(chances: Floats | None, rolls: int) -> float:
 class PositionEquities(SourcedAnswer):
     """Chances and money equities of the side on roll: the values of rolling without doubling, cube at 1."""
 
-    FIELDS = "position win win_gammon lose_gammon cubeless owned centered opponent gammons" + ORIGIN
+    FIELDS = "position win win_gammon lose_gammon cubeless owned centered opponent gammons" + ESTIMATED
 
     position: Annotated[Position, "Both sides, the side on roll first."]
     win: Annotated[Chance | None, "The chance to win without a cube; null where it is not known."]
@@ -230,7 +231,7 @@ class RankedPlays(SourcedAnswer):
     met, met_digest : the match equity table, in a match.
     """
 
-    FIELDS = "position=asked measure roll plays cube? met?=met_name" + ORIGIN
+    FIELDS = "position=asked measure roll plays cube? met?=met_name" + ESTIMATED
 
     asked: Annotated[Position | Side, "A side or both, the side on roll first."]
     dice: tuple[int, int]
@@ -262,7 +263,7 @@ class RankedPlays(SourcedAnswer):
 class Resignation(SourcedAnswer):
     """Whether to resign, or to accept a resignation."""
 
-    FIELDS = "position offer accept worth" + ORIGIN
+    FIELDS = "position offer accept worth" + ESTIMATED
 
     position: Annotated[Position, "Both sides, the side on roll first."]
     offer: Annotated[int, "The points that the player on roll should resign, 0 to play on."] = 0

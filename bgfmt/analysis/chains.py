@@ -66,7 +66,7 @@ def errors(position: Position) -> tuple[float, float]:
 
 
 @cache
-def _rows(points: int) -> tuple[Array, Array]:
+def rows(points: int) -> tuple[Array, Array]:
     """The distributions of a one-sided table, (boards, rolls) uint16, and the terms of its position numbers."""
     rows = library.distributions(points == FAR)
     return rows, np.ascontiguousarray(board.number_terms(points))
@@ -103,7 +103,7 @@ class Estimator:
 
         farthest = max(position.us.highest, position.them.highest)
         points = next((p for p in (HOME, FAR) if farthest <= p), farthest)
-        tables = *_rows(HOME), *_rows(HOME if points == HOME else FAR)
+        tables = *rows(HOME), *rows(HOME if points == HOME else FAR)
         if points not in self._kept:
             effort, rest = self.effort, _kept(points, self.boards, self.effort.slack)
             first = rest if effort.first_slack == effort.slack else _kept(points, 4, effort.first_slack)

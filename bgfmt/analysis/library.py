@@ -205,7 +205,8 @@ def distributions(far: bool, say: Say | None = None) -> Any:
     name, kind, points = FAR if far else DEFAULTS[0]
     found: Database | Table | None = _kept(name, kind)
     if found is None:
-        (say or _to_stderr)(f"making the one-sided table of {points} points in {folder()}, once")
+        if far:
+            (say or _to_stderr)(f"making the one-sided table of {points} points in {folder()}, once")
         found = _made(name, kind, points)
     table: Any = found.table if isinstance(found, Database) else found
     return np.ascontiguousarray(table.bearoff[:])

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from bgfmt.analysis.answers import (
     CALCULATION,
     ESTIMATE,
+    ESTIMATED,
     ORIGIN,
     MetName,
     PositionEquities,
@@ -280,7 +281,7 @@ class MatchCubeAnswer(MatchAction):
 class ScoresAnswer(Plain):
     """The cube at all scores."""
 
-    FIELDS = f"{STATED} away?=state.away crawford?=state.crawford_game scores cells met {ORIGIN}"
+    FIELDS = f"{STATED} away?=state.away crawford?=state.crawford_game scores cells met {ESTIMATED}"
     TITLE = "Scores"
 
     state: GameState
@@ -333,7 +334,7 @@ class PlayAnswer(Plain):
     FIELDS = (
         "position measure=first.measure roll?=one.roll count?=one.count plays?=one.plays rolls? cube?=first.cube "
         "cube_value?=state.cube_value away?=state.away crawford?=state.crawford_game met?=first.met_name"
-    ) + fields_at("first", ORIGIN)
+    ) + fields_at("first", ESTIMATED)
     TITLE = "Plays"
 
     position: Annotated[Position | Side, "A side or both, the side on roll first."]

@@ -30,7 +30,7 @@ from bgfmt.analysis.answers import (
 from bgfmt.errors import NotCoveredError, SolverError, TooMuchWorkError
 from bgfmt.game.board import MAX_CHEQUERS, Position, Side
 from bgfmt.game.state import GameState
-from bgfmt.solver.columns import Columns, for_money
+from bgfmt.solver.columns import Columns, for_money, single_games
 from bgfmt.tables import Table, TwoSided, of_kind
 from bgfmt.tables.hypergammon import HyperSides
 
@@ -347,6 +347,19 @@ class Sources:
             if ours is not None and theirs is not None:
                 return approximate.of_rolls(position, ours, theirs)
         return approximate.twosided_from_onesided(self.tables, position)
+
+    def estimated_gammons(self, position: Position) -> tuple[float, float] | None:
+        """(win gammon, lose gammon) of a race estimated without a cube, None where it may not be."""
+        if not self.may_estimate(position):
+            return None
+        from bgfmt.analysis.chains import QUICK, Estimator
+
+        columns = single_games((None, None))
+        columns.won[:, :, 1:] = 0.0
+        columns.won[0, 0, 2:] = columns.won[1, 1, 2:] = 1.0
+        won, lost = Estimator(QUICK).values(position, columns)
+        won, lost = (np.clip((won, -lost), 0.0, 1.0) + 0.0).tolist()
+        return won, lost
 
     # -- a match -----------------------------------------------------------------------------------------
 

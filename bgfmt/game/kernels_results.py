@@ -93,12 +93,13 @@ def results_of(
     the last one ends, or -1 when `out` is too short. a, b : int32, room for the results of one roll. marks :
     (n + 1,) int64; the last is the largest mark in use.
     """
+    one: Any = np.int64(1)
     mark, k = marks[-1] + 1, first
     for d0 in range(6):
         for d1 in range(d0 + 1):
             a[0] = x
             if d0 == d1:
-                size = 1
+                size = one
                 for _ in range(2):
                     size = _spread(starts, results, d0, a, size, b, marks, mark)
                     size = _spread(starts, results, d0, b, size, a, marks, mark + 1)
@@ -111,10 +112,10 @@ def results_of(
             else:
                 if written + 2 * MOST > out.shape[0]:
                     return -1
-                size = _spread(starts, results, d0, a, 1, b, marks, mark)
+                size = _spread(starts, results, d0, a, one, b, marks, mark)
                 mark += 1
                 more = _spread(starts, results, d1, b, size, out[written:], marks, mark)
-                size = _spread(starts, results, d1, a, 1, b, marks, mark + 1)
+                size = _spread(starts, results, d1, a, one, b, marks, mark + 1)
                 more += _spread(starts, results, d0, b, size, out[written + more :], marks, mark)
                 mark += 2
                 written += more
@@ -133,9 +134,9 @@ def roll_results(starts: Any, results: Any, first: int, last: int, ends: Any, ou
     """
     a = np.empty(marks.shape[0], np.int32)
     b = np.empty(marks.shape[0], np.int32)
-    written = 0
+    written: Any = np.int64(0)  # no literal, for which numba would compile `results_of` once more
     for x in range(first, last):
         written = results_of(x, starts, results, ends, 21 * (x - first), out, written, marks, a, b)
         if written < 0:
             return -1
-    return written
+    return written  # type: ignore[no-any-return]

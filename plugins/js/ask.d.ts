@@ -15,11 +15,9 @@ export interface Origin {
   /** The name of the table; null for a calculation. */
   table: string;
   /** Whether the numbers are estimated, so that no certain bound of the error is known. */
-  approximate: boolean;
+  approximate: false;
   /** The greatest error of each number, by name; of an estimate that which 99.9 % of estimates keep; null where none is known. */
-  max_error: Record<string, number> | null;
-  /** Of an estimate the errors that 95 % of estimates keep; null for other answers. */
-  usual_error?: Record<string, number>;
+  max_error: Record<string, number>;
 }
 
 /** One side's race. What the table does not say is None, and left out in JSON. */
@@ -55,11 +53,9 @@ export interface SideRace {
   /** The name of the table; null for a calculation. */
   table: string;
   /** Whether the numbers are estimated, so that no certain bound of the error is known. */
-  approximate: boolean;
+  approximate: false;
   /** The greatest error of each number, by name; of an estimate that which 99.9 % of estimates keep; null where none is known. */
-  max_error: Record<string, number> | null;
-  /** Of an estimate the errors that 95 % of estimates keep; null for other answers. */
-  usual_error?: Record<string, number>;
+  max_error: Record<string, number>;
 }
 
 /** Approximate chances of the side on roll, by gnubg's formula, each side playing alone. */
@@ -97,11 +93,9 @@ export interface TwoRaces {
   /** The name of the table; null for a calculation. */
   table: string;
   /** Whether the numbers are estimated, so that no certain bound of the error is known. */
-  approximate: boolean;
+  approximate: false;
   /** The greatest error of each number, by name; of an estimate that which 99.9 % of estimates keep; null where none is known. */
-  max_error: Record<string, number> | null;
-  /** Of an estimate the errors that 95 % of estimates keep; null for other answers. */
-  usual_error?: Record<string, number>;
+  max_error: Record<string, number>;
 }
 
 /** A cube decision of the side on roll; equities are its own, for a cube now at 1. */
@@ -139,9 +133,7 @@ export interface CubeAction {
   /** Whether the error of the equities cannot turn the action. */
   sure: boolean;
   /** The greatest error of the equities; of an estimate that which 99.9 % of estimates keep; null where none is known. */
-  error: number | null;
-  /** Of an estimate the error that 95 % of estimates keep; null for other answers. */
-  usual_error?: number;
+  error: number;
   /** Whether it was calculated because the error of the table could have turned it. */
   settled: boolean;
   /** How sure that is, in words. */
@@ -151,7 +143,7 @@ export interface CubeAction {
   /** The name of the table; null for a calculation. */
   table: string;
   /** Whether the equities are estimated. */
-  approximate: boolean;
+  approximate: false;
 }
 
 /** The cube for money. */
@@ -165,9 +157,9 @@ export interface CubeAnswer {
   /** The chance to win without a cube; null where it is not known. */
   win: number;
   /** The chance to win a gammon; null where it is not known. */
-  win_gammon: number | null;
+  win_gammon: number;
   /** The chance to lose a gammon; null where it is not known. */
-  lose_gammon: number | null;
+  lose_gammon: number;
   /** The equity without a cube. */
   cubeless: number;
   /** The equity of rolling on with the cube on the own side. */
@@ -183,11 +175,9 @@ export interface CubeAnswer {
   /** The name of the table; null for a calculation. */
   table: string;
   /** Whether the numbers are estimated, so that no certain bound of the error is known. */
-  approximate: boolean;
+  approximate: false;
   /** The greatest error of each number, by name; of an estimate that which 99.9 % of estimates keep; null where none is known. */
-  max_error: Record<string, number> | null;
-  /** Of an estimate the errors that 95 % of estimates keep; null for other answers. */
-  usual_error?: Record<string, number>;
+  max_error: Record<string, number>;
   /** What to do in words, such as `Double, take`. */
   action: string;
   /** Whether to double; a double that costs nothing counts as one. */
@@ -259,11 +249,9 @@ export interface PlayAnswer {
   /** The name of the table; null for a calculation. */
   table: string;
   /** Whether the numbers are estimated, so that no certain bound of the error is known. */
-  approximate: boolean;
+  approximate: false;
   /** The greatest error of each number, by name; of an estimate that which 99.9 % of estimates keep; null where none is known. */
-  max_error: Record<string, number> | null;
-  /** Of an estimate the errors that 95 % of estimates keep; null for other answers. */
-  usual_error?: Record<string, number>;
+  max_error: Record<string, number>;
 }
 
 /** A position as programs need it. */

@@ -5,8 +5,9 @@
 //     await probe([await open("ts_06x06.bd")], "0,1,0,0,1/0,1,1", { roll: "61" });
 //
 // The answers are the objects of the routes of the same names of `bgfmt serve`, without `asked`. Nothing is settled
-// by exact calculation: `error` and `sure` say how far a number can be off. Which table answers is decided as bgfmt
-// decides it: two-sided before one-sided, in the order given.
+// by exact calculation: `error` and `sure` say how far a number can be off. Nothing is estimated either: cube and plays
+// are those of a two-sided table, and NotCoveredError says so of a race that only bgfmt itself answers. Which table
+// answers is decided as bgfmt decides it, among several alike in the order given.
 
 import * as bgfmt from "./bgfmt.js";
 
@@ -171,6 +172,13 @@ function notCovered(tables, sides, wanted) {
   return new NotCoveredError([...new Set(why)].join("; ") || "no table was given");
 }
 
+/** The refusal of a race whose cube and plays no two-sided table has. */
+function toEstimate(tables, sides) {
+  const cubeless = tables.find((t) => t.kind === "two-sided" && !sides.some((side) => uncovered(t, side)));
+  const why = cubeless ? `${cubeless.name} holds cubeless equities only` : notCovered(tables, sides, "both sides' equities").message;
+  return new NotCoveredError(`${why}; the command bgfmt and the page of "bgfmt serve" estimate such a race`);
+}
+
 const listOf = (tables) => (Array.isArray(tables) ? tables : [tables]);
 
 /** A position from text, {us, them} or counts; one whose other side is empty counts as one side. */
@@ -208,8 +216,8 @@ function checkRace(position) {
   if (contact(position)) throw new NotCoveredError(`${countsText(position)}: the sides have not passed each other`);
 }
 
-/** Where an answer comes from; `errors` is null where no bound is known. */
-const origin = (table, errors) => ({ source: table.kind === "two-sided" ? "two-sided" : "one-sided", table: table.name, approximate: errors === null, max_error: errors });
+/** Where an answer comes from, and the greatest error of its numbers. */
+const origin = (table, errors) => ({ source: table.kind === "two-sided" ? "two-sided" : "one-sided", table: table.name, approximate: false, max_error: errors });
 
 /** How the cube lies and what it shows, beside the position. */
 const facts = (position, owner) => ({ position: countsText(position), cube: owner, cube_value: position.cube_value ?? 1 });
@@ -337,50 +345,25 @@ export async function race(tables, asked, { signal, ...more } = {}) {
 const LABELS = {
   1: "no double, beaver", 2: "no double, take", 3: "double, no redouble, take", 4: "redouble, take", 5: "redouble, pass",
 };
-const EFFICIENCY = 0.6; // how live the cube is, between dead (0) and fully live (1): gnubg's for one-sided bearoffs
 
-/** Approximate money equities {owned, centered, opponent} from the chances of the game (Janowski 1993). */
-function cubeful(win, winGammon = 0, loseGammon = 0) {
-  const won = 1 + (win > 0 ? winGammon / win : 0);
-  const lost = 1 + (win < 1 ? loseGammon / (1 - win) : 0);
-  const take = (lost - 0.5) / (won + lost + 0.5);
-  const cash = (lost + 1) / (won + lost + 0.5);
-  const dead = win * (won + lost) - lost;
-  const bad = -lost + (lost - 1) * (win / take);
-  const good = 1 + (won - 1) * ((win - cash) / (1 - cash));
-  const live = {
-    owned: win < cash ? -lost + ((lost + 1) * win) / cash : good,
-    centered: win < take ? bad : win < cash ? -1 + (2 * (win - take)) / (cash - take) : good,
-    opponent: win < take ? bad : -1 + ((won + 1) * (win - take)) / (1 - take),
-  };
-  const mix = (value) => (1 - EFFICIENCY) * dead + EFFICIENCY * value;
-  return { owned: mix(live.owned), centered: mix(live.centered), opponent: mix(live.opponent) };
-}
-
-/** Chances and money equities before the roll, from the first source that has them. */
+/** Chances and money equities before the roll, from the best two-sided table with cubeful equities. */
 async function equities(all, position, more) {
   if (!position.them) throw new PositionError(`${countsText(position)} is one side; give both, the side on roll first: side / side`);
   checkRace(position);
   const { us, them } = position;
   const full = [us, them].some((side) => chequers(side) === FULL);
-  const table = twoSided(all, [them, us]);
-  if (table) {
-    const found = await table.lookup(position, more);
-    const known = errorsOf(table);
-    const errors = table.cubeful ? { win: known[0] / 2, ...Object.fromEntries(COLUMNS.map((c, k) => [c, known[k]])) } : null;
-    const { owned, centered, opponent } = table.cubeful ? found : cubeful(found.win);
-    return { win: found.win, win_gammon: 0, lose_gammon: 0, cubeless: found.cubeless, owned, centered, opponent, gammons: full ? "ignored" : "none", ...origin(table, errors) };
-  }
-  const { table: one, chances } = await estimated(all, position, more);
-  const counted = chances.win_gammon !== null && chances.lose_gammon !== null;
-  const values = cubeful(chances.win, chances.win_gammon ?? 0, chances.lose_gammon ?? 0);
-  return { ...chances, cubeless: cubelessOf(chances), ...values, gammons: !full ? "none" : counted ? "counted" : "ignored", ...origin(one, null) };
+  const table = twoSided(all, [them, us], true);
+  if (!table) throw toEstimate(all, [us, them]);
+  const { win, cubeless, owned, centered, opponent } = await table.lookup(position, more);
+  const known = errorsOf(table);
+  const errors = { win: known[0] / 2, ...Object.fromEntries(COLUMNS.map((c, k) => [c, known[k]])) };
+  return { win, win_gammon: 0, lose_gammon: 0, cubeless, owned, centered, opponent, gammons: full ? "ignored" : "none", ...origin(table, errors) };
 }
 
 /** A cube decision of the side on roll. */
 function judge(owner, found, beaver) {
   const { source, table, approximate, max_error: errors } = found;
-  const error = errors && Math.max(errors.owned, errors.centered, errors.opponent);
+  const error = Math.max(errors.owned, errors.centered, errors.opponent);
   const may = owner !== "opponent";
   const [noDouble, taken, passed] = [found[owner], 2 * found.opponent, 1];
   const double = Math.min(taken, passed);
@@ -389,11 +372,10 @@ function judge(owner, found, beaver) {
   const doubles = may && margin >= -EXACT;
   const takes = takeMargin >= -EXACT;
   const beavers = beaver && taken < -EXACT;
-  const known = error !== null;
   const cashed = taken > 1 + 2 * error && noDouble <= 1 + error; // a double surely passed can cost nothing
-  const sureDouble = !may || (known && (cashed || Math.abs(margin) > 3 * error));
+  const sureDouble = !may || cashed || Math.abs(margin) > 3 * error;
   const nearest = beaver ? Math.min(Math.abs(takeMargin), Math.abs(taken)) : Math.abs(takeMargin);
-  const sureTake = !may || (known && nearest > 2 * error);
+  const sureTake = !may || nearest > 2 * error;
   const sure = sureDouble && sureTake;
   return {
     cube: owner,
@@ -402,7 +384,7 @@ function judge(owner, found, beaver) {
     best: may ? Math.max(double, noDouble) : noDouble,
     doubles, takes, beavers, double_margin: margin, take_margin: takeMargin, tie_double: false, tie_take: false,
     sure_double: sureDouble, sure_take: sureTake, sure, error, settled: false,
-    certainty: certaintyText({ may, approximate, sureDouble, sure, error }),
+    certainty: certaintyText({ may, sureDouble, sure, error }),
     source, table, approximate,
   };
 }
@@ -415,9 +397,8 @@ function actionText(owner, { may, doubles, takes, beavers }) {
   return `${text}, ${beavers ? "beaver" : takes ? "take" : "pass"}`;
 }
 
-function certaintyText({ may, approximate, sureDouble, sure, error }) {
+function certaintyText({ may, sureDouble, sure, error }) {
   if (!may) return "no decision to make";
-  if (approximate) return "approximate: no bound of the error is known";
   if (sure) return "sure: further from flipping than the table can err";
   const what = sureDouble ? "the answer to it" : "the double";
   return `too close: ${what} lies within the error of ${Number(error.toPrecision(2))}`;
@@ -463,7 +444,7 @@ function turned(found, owner) {
 
 /**
  * What values the results of plays: {table, error, sign, values}, `values(results)` giving [value, cubeless value] of
- * each; `error` is null where no bound is known; `sign` is -1 where greater is better.
+ * each; `error` is the greatest of a value; `sign` is -1 where greater is better.
  */
 function valuer(all, position, results, measure, owner, more) {
   const { one, rolls } = parseMeasure(measure);
@@ -477,31 +458,16 @@ function valuer(all, position, results, measure, owner, more) {
   checkRace(position);
   const { them } = position;
   const wanted = measure === "money" ? owner : "cubeless";
-  const table = twoSided(all, [them, ...results]);
-  if (table) {
-    const [e0, e1, e2, e3] = errorsOf(table);
-    const errors = { cubeless: e0, owned: e3, centered: Math.max(e2, 2 * e3), opponent: Math.max(e1, 2 * e3) };
-    const row = rank(them, table.points) * table.positions;
-    const values = async (list) => {
-      const found = await table.lookupMany(list.map((r) => row + rank(r, table.points)), { ...EVERYWHERE, ...more });
-      return found.map((a) => [turned(table.cubeful ? a : { ...a, ...cubeful(a.win) }, wanted), -a.cubeless]);
-    };
-    return { table, error: table.cubeful || wanted === "cubeless" ? errors[wanted] : null, sign: -1, values };
-  }
-  const single = withDistributions(all, [them, ...results]);
-  if (!single) throw notCovered(all, [position.us, them], "both sides' equities");
-  const over = single.gammon && chequers(them) === FULL ? 2 : 1;
+  const table = twoSided(all, [them, ...results], wanted !== "cubeless");
+  if (!table) throw toEstimate(all, [position.us, them]);
+  const [e0, e1, e2, e3] = errorsOf(table);
+  const errors = { cubeless: e0, owned: e3, centered: Math.max(e2, 2 * e3), opponent: Math.max(e1, 2 * e3) };
+  const row = rank(them, table.points) * table.positions;
   const values = async (list) => {
-    const [theirs, ...ours] = await single.lookupMany([them, ...list], more);
-    return list.map((result, k) => {
-      if (!chequers(result)) return [over, over];
-      const { win, win_gammon, lose_gammon } = chancesOf(them, result, theirs, ours[k]);
-      const [won, lost] = [win_gammon ?? 0, lose_gammon ?? 0];
-      const money = 2 * win - 1 + won - lost;
-      return [turned({ cubeless: money, ...cubeful(win, won, lost) }, wanted), -money];
-    });
+    const found = await table.lookupMany(list.map((r) => row + rank(r, table.points)), { ...EVERYWHERE, ...more });
+    return found.map((a) => [turned(a, wanted), -a.cubeless]);
   };
-  return { table: single, error: null, sign: -1, values };
+  return { table, error: errors[wanted], sign: -1, values };
 }
 
 /** All plays of a roll ("all": of each of the 21 rolls), best first. */
@@ -539,7 +505,7 @@ export async function play(tables, asked, roll, { cube: where, measure, top, sig
     const out = valued.map(({ notation: name, result, value }) => {
       const apart = Math.abs(value - valued[0].value);
       const loss = apart > EQUAL ? apart : 0;
-      return { play: name, result: countsText({ us: result, them: position.them }), value, loss, close: error !== null && loss <= 2 * error };
+      return { play: name, result: countsText({ us: result, them: position.them }), value, loss, close: loss <= 2 * error };
     });
     return top ? { count: out.length, plays: out.slice(0, top) } : { plays: out };
   });
@@ -548,7 +514,7 @@ export async function play(tables, asked, roll, { cube: where, measure, top, sig
   if (roll === "all") answer.rolls = ranked.map((list, k) => ({ roll: rolls[k], ...list }));
   else Object.assign(answer, { roll: rolls[0], ...ranked[0] });
   const { table, error } = valuers[0];
-  return { ...answer, ...origin(table, error === null ? null : { value: error }) };
+  return { ...answer, ...origin(table, { value: error }) };
 }
 
 // -- all of it --------------------------------------------------------------------------------------------------

@@ -17,6 +17,7 @@ from bgfmt.analysis import (
     Databases,
     Decision,
     Library,
+    PlayOuts,
     PositionEquities,
     Races,
     RankedMany,
@@ -31,6 +32,7 @@ from bgfmt.analysis import (
     exact_equities,
     judge_cube,
     judge_many,
+    play_out,
     race,
     race_many,
     rank_all_rolls,
@@ -94,6 +96,7 @@ def answers(databases: list[Database], position: Position) -> None:
         print(action.action, action.error, best_play.notation, mean)
         assert_type(advisor.decide(state), Decision)
         assert_type(advisor.library, Library)
+        assert_type(play_out(position, error=0.01), PlayOuts)
         offer: Resignation = advisor.resignation(state)
         print(offer)
         value = advisor.equities(state)

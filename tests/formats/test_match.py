@@ -74,6 +74,13 @@ def test_states_and_columns(away: tuple[int, int], states: int, columns: int) ->
     assert len(swapped.names) == columns
 
 
+def test_the_table_of_the_laws_is_what_the_solver_makes() -> None:
+    kept, solved = bgfmt.load(FIXTURES / "score_3x2.bgm"), match_score(3, 2, (3, 5), XG2)
+    assert isinstance(kept, MatchScore)
+    assert kept.score == solved.score
+    assert kept.balance.tobytes() == solved.balance.tobytes()
+
+
 @pytest.mark.parametrize("case", SCORES, ids=str)
 def test_answers_as_on_demand(case: tuple[Met, tuple[int, int], int]) -> None:
     table_met, away, player = case

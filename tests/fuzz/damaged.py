@@ -26,10 +26,9 @@ from pathlib import Path
 from typing import Any
 
 import bgfmt
-from bgfmt import met, solver
+from bgfmt import solver
 from bgfmt.extras.lab.solver import gnubg_2001
 from bgfmt.files.solve import solve_stored
-from bgfmt.solver.match import match_score
 from bgfmt.tables import flat
 from tests.support import damage
 
@@ -89,7 +88,7 @@ def seeds(folder: Path) -> Iterator[Seed]:
         "means": solver.mean_rolls(3),
         "exact-os": solver.one_sided(2, recipe="exact"),
         "exact-ts": solver.two_sided(4, 2, recipe="exact"),
-        "match": match_score(3, 2, (3, 5), met.load()),
+        "match": bgfmt.load(GOLDEN.parent / "match" / "score_3x2.bgm"),
     }
     tables["os-bgsage"] = solver.one_sided(3, recipe="bgsage")
     for name, (what, points, chequers, recipe) in MADE.items():

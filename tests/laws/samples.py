@@ -14,10 +14,9 @@ from typing import Any
 import numpy as np
 
 import bgfmt
-from bgfmt import formats, met
+from bgfmt import formats
 from bgfmt.errors import CapabilityError
 from bgfmt.formats import Format
-from bgfmt.solver.match import match_score
 from bgfmt.storage import MemorySink, Source
 from bgfmt.tables import KINDS, OneSided, Table, TwoSided
 from tests.conftest import GOLDEN
@@ -66,7 +65,7 @@ def tables() -> dict[str, Table]:
         fine: Any = way.make()
         label = {"f": "float32", "u": "24-bit"}[fine.equities.dtype.kind]
         found[f"two-sided-fine {label}"] = made(way.kind, 6, 2, {"equities": np.asarray(fine.equities)})
-    found["match-score 3x2"] = match_score(3, 2, (3, 5), met.load())
+    found["match-score 3x2"] = bgfmt.load(GOLDEN.parent / "match" / "score_3x2.bgm")
     found["bkg of random numbers"] = random_table(KINDS["bkg"], rng)
     found["bkg exact"] = made(KINDS["bkg"], 6, 15, {"rows": rng.random((4853, 9))}, recipe="exact")
     for name, kind in KINDS.items():

@@ -24,6 +24,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from bgfmt.analysis import library
+
 ROOT = Path(__file__).resolve().parents[2]
 GOLDEN = ROOT / "fixtures" / "golden"
 BLOCK = re.compile(r"^```(console|python)\n(.*?)^```", re.M | re.S)
@@ -79,7 +81,11 @@ class Reader:
             (programs / name).write_text(f'#!/bin/sh\nexec {run} "$@"\n')
             (programs / name).chmod(0o755)
         home = folder / "home"
-        home.mkdir()
+        tables = home / "data" / "bgfmt" / "tables"
+        tables.mkdir(parents=True)
+        library.distributions(far=True)  # made once, not for each page
+        with contextlib.suppress(FileNotFoundError):  # it could not be kept
+            (tables / library.FAR[0]).symlink_to((library.folder() / library.FAR[0]).resolve(strict=True))
         self.environment = os.environ | {
             "PATH": os.pathsep.join([str(programs), os.environ["PATH"], "/usr/games"]),
             "PYTHONPATH": str(ROOT),

@@ -25,6 +25,7 @@ from urllib.parse import urlencode
 
 from bgfmt import GameState, Position, Side, met
 from bgfmt.analysis import Advisor
+from bgfmt.analysis.answers import ESTIMATE
 from bgfmt.errors import NotCoveredError
 from bgfmt.extras.hosts.external import Player, Session
 from bgfmt.extras.hosts.ubgi import Engine
@@ -390,8 +391,8 @@ const answers = [];
 for (const { position, xgid, ...options } of states) {
   const question = questionOf(read(xgid));
   try {
-    const { cube, play } = await probe(opened, position, options);
-    answers.push({ question, cube, play });
+    const { cube, play, not_covered: reasons } = await probe(opened, position, options);
+    answers.push({ question, cube, play, reasons });
   } catch (error) {
     answers.push({ question, refused: error.code, message: error.message });
   }
@@ -424,9 +425,19 @@ def by_node(world: World) -> list[Any]:
     return found
 
 
+def estimated(world: World, asked: GameState, section: str) -> bool:
+    """Whether the tables alone leave a cube or a play to the estimate."""
+    try:
+        ask = world.stored.cube if section == "cube" else world.stored.plays
+        return ask(asked).source == ESTIMATE
+    except NotCoveredError:
+        return False
+
+
 @door("the page, served and static, and plugins/js")
 def javascript(world: World) -> list[Answer | None]:
-    """What the reader answers is that of tables alone; its differences are raised here."""
+    """What the reader answers is that of tables alone, and what only an estimate has it refuses in words; its
+    differences are raised here."""
     found = by_node(world)
     queries = []
     for one, asked in zip(found, world.states, strict=True):
@@ -434,8 +445,17 @@ def javascript(world: World) -> list[Answer | None]:
         more = {} if asked.money else {"extend_met": True}
         queries.append(question | one["question"]["match"] | more)
         if asked.money and "refused" not in one:
-            stored, answer = through(world.stored, asked), told(one["cube"], one["play"])
+            stored = through(world.stored, asked)
+            sections = {"cube": ("doubles", "takes", "no_double"), "play": ("play",)}
+            answer = {
+                name: value
+                for section, names in sections.items()
+                for name, value in told(one["cube"], one["play"]).items()
+                if name in names and (one[section] or not estimated(world, asked, section))
+            }
             assert answer == {name: stored[name] for name in answer}, (xgid(asked), answer, stored)
+            refusals = [one["reasons"].get(section, "") for section in sections if one[section] is None]
+            assert all(refusals), (xgid(asked), one)
         silent = "refused" in one or (one["cube"], one["play"]) == (None, None)
         assert asked.money or silent, (xgid(asked), one)
     pages = world.get("/v1/probe", queries)

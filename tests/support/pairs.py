@@ -15,11 +15,10 @@ from typing import Any
 import numpy as np
 
 import bgfmt
-from bgfmt import formats, met
+from bgfmt import formats
 from bgfmt.errors import CapabilityError
 from bgfmt.files.convert import prepare
 from bgfmt.formats import Format
-from bgfmt.solver.match import match_score
 from bgfmt.tables import KINDS, FineTwoSided, MeanRolls, OneSided, Table, TwoSided
 from tests.laws.samples import made, random_table
 
@@ -56,7 +55,7 @@ def tables() -> dict[str, Table]:
         "two-sided, cubeless": bgfmt.load(gnubg / "ts_03x03_cubeless.bd"),
         "two-sided, exact": made(TwoSided, 6, 2, {"equities": exact}, recipe="exact"),
         "hypergammon": bgfmt.load(gnubg / "hyper1.bd"),
-        "match score": match_score(3, 2, (3, 5), met.load()),
+        "match score": bgfmt.load(GOLDEN.parent / "match" / "score_3x2.bgm"),
     }
     for table in fine:
         numbers: Any = np.asarray(table.arrays()["equities"]).copy()

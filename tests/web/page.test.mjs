@@ -247,7 +247,11 @@ for (const [mode, base] of Object.entries(PAGES)) {
 
     test("what no table has is said, with what would have it", () =>
       visit(base, "?p=7,1/1", async (page) => {
-        if (mode === "static") assert.match(await status(page), /^Answered by os_p06\.bd, approximate/);
+        if (mode === "static") {
+          assert.match(await status(page), /^Answered by os_p06\.bd, numbers within/);
+          assert.match(await region(page, "Cube action").textContent(), /"bgfmt serve" estimate such a race/);
+          assert.match(await region(page, "All rolls").textContent(), /Not covered\./);
+        }
         await set(page, "0,0,0,0,0,0,3/2");
         const said = await status(page);
         if (mode === "static") assert.match(said, /^Not covered: .*two-sided table of 7 points and 3 chequers; "bgfmt solve two-sided 7x3" makes it/);
@@ -258,10 +262,20 @@ for (const [mode, base] of Object.entries(PAGES)) {
         assert.match(await status(page), /^Not covered: .*passed/);
       }));
 
-    test("approximate answers say so", () =>
+    test("a race that no table has is estimated, and says how near, or refused in words", () =>
       visit(base, "?p=2,3,3,3,2,2/1,2,4,2,3,3&roll=31", async (page) => {
-        assert.match(await status(page), /^Answered by os_p06\.bd, approximate/);
-        for (const name of ["Cube action", "Plays", "All rolls"]) assert.match(await region(page, name).textContent(), /approximate/, name);
+        const texts = await Promise.all(["Cube action", "Plays", "All rolls"].map((name) => region(page, name).textContent()));
+        if (mode === "static") {
+          assert.match(await status(page), /^Answered by os_p06\.bd, numbers within/);
+          assert.match(texts[0], /Not covered: .*the command bgfmt and the page of "bgfmt serve" estimate such a race/);
+          for (const text of texts) assert.match(text, /Not covered/);
+          assert.equal((await cells(page, "Race")).length, 6);
+          return;
+        }
+        assert.match(await status(page), /^Estimated: within 0\.\d+ \(95 %\), 0\.\d+ \(99\.9 %\); (further from flipping|closer) than that\./);
+        for (const text of texts) assert.match(text, /Estimated: within 0\.\d+ \(95 %\), 0\.\d+ \(99\.9 %\)/);
+        assert.match(texts[0], /; (further from flipping|closer) than that/);
+        assert.equal((await cells(page, "All rolls")).length, 22);
       }));
 
     test("one side alone is ranked by mean rolls", () =>

@@ -108,27 +108,31 @@ class GilloglyProof(Proof[Gillogly]):
         )
 
 
+def _means_of(ids: Array) -> Array:
+    """(54264,) float64 mean rolls of these sides, among which every play stays; 0 of others."""
+    keys = np.zeros((board.count(POINTS, board.MAX_CHEQUERS), 1))
+    means.means_off(plays.numbering(POINTS), np.array(ids), keys, np.zeros(len(keys)), True)
+    return keys[:, 0]
+
+
 def rows_of_millionths(ids: Array) -> Array:
     """(m, 9) float64, ENR and P(1)..P(8) of the sides with these gnubg position numbers."""
-    n = board.count(POINTS, board.MAX_CHEQUERS)
-    mean = means.means_of(POINTS, board.MAX_CHEQUERS)
-    keys = np.zeros((n, 2))
-    keys[:, 0] = mean
-    chances = np.zeros((n, 1 + ROLLS))
-    chances[0, 0] = 1
+    mean = _means_of(ids)
+    keys, chances = np.zeros((len(mean), 2)), np.zeros((len(mean), 1 + ROLLS))
+    keys[:, 0], chances[0, 0] = mean, 1
     none = np.zeros((0, 1 + ROLLS))
-    _, order, begins = plays.pip_order(POINTS, board.MAX_CHEQUERS)
-    for left in range(1, len(begins) - 1):
-        some = np.sort(order[begins[left] : begins[left + 1]])
+    pips = plays.pips(POINTS, board.MAX_CHEQUERS)[ids]
+    for left in range(1, int(pips.max()) + 1):
+        some = ids[pips == left]
         out, unused = np.zeros((len(some), 1 + ROLLS)), np.zeros((len(some), 1 + ROLLS))
-        means.float64_rows(plays.numbering(POINTS), some, keys, chances, none, n, out, unused)
+        means.float64_rows(plays.numbering(POINTS), some, keys, chances, none, len(mean), out, unused)
         chances[some] = out
     return np.concatenate([mean[ids, None], chances[ids, 1:]], axis=1)
 
 
 def nearest_rows_of(ids: Array) -> Array:
     """The same, every number the double nearest to the exact one: ways are counted in whole numbers, divided once."""
-    mean = means.means_of(POINTS, board.MAX_CHEQUERS)
+    mean = _means_of(ids)
     starts, results = plays.plays(POINTS, board.MAX_CHEQUERS)
 
     def best(roll: int) -> int:

@@ -27,6 +27,7 @@ from bgfmt.extras.serve.work import OneAtATime
 from bgfmt.game.board import Position, Side
 from bgfmt.game.identifiers import parse, parse_position
 from bgfmt.game.state import GameState
+from bgfmt.solver.columns import for_money
 from bgfmt.tables import Table, of_kind
 from bgfmt.tables.base import Numbered
 from bgfmt.tables.hypergammon import HyperSides
@@ -210,6 +211,12 @@ class Answers:
         if self.settle != 0:
             for them in (Side(1, 1), Side(1)):  # sides alike have a kernel of their own
                 exact_equities(Position(Side(1, 1), them))
+        race, of_tables = (
+            Position(Side(1, 1), Side(1, 1)),
+            self._adviser(Question(), calculate=self.settle != 0),
+        )
+        if of_tables.sources.may_estimate(race):
+            of_tables.sources.estimate(race, for_money())
         yield
 
     def close(self) -> None:

@@ -6,15 +6,16 @@ side's, p0 the other side's bar (0 or negative), p25 the mover's; absent means 0
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Mapping
 from typing import Any
 
 from bgfmt.analysis import choose
 from bgfmt.analysis.advisor import Advisor
-from bgfmt.analysis.answers import PositionEquities
+from bgfmt.analysis.answers import ESTIMATE, PositionEquities, RankedPlay, Source
 from bgfmt.analysis.questions import MatchCubeAnswer, Question
-from bgfmt.errors import PositionError
+from bgfmt.errors import NotCoveredError, PositionError
 from bgfmt.extras.serve.answers import Answers
 from bgfmt.extras.serve.refusals import Refusal
 from bgfmt.game.board import MAX_CHEQUERS, Position, Side
@@ -56,36 +57,54 @@ def moves(answers: Answers, given: Mapping[str, str]) -> tuple[dict[str, Any], b
         ranked = adviser.plays(state, measure="cubeless" if state.money else "match")
         out = []
         for play in ranked.plays:
-            assert isinstance(play.result, Position)
             steps = [{"from": move.start, "to": move.end} for move in play.moves]
-            out.append({"play": steps, "probabilities": _after(adviser, state, play.result, play.mwc)})
+            out.append({"play": steps, "probabilities": _after(adviser, state, play, ranked.source)})
         return out, ranked.approximate
 
     ranked, settled = answers.calculated(ASKED, answer, lambda one: not one[1], match=not state.money)
     return {"moves": ranked[0]}, settled
 
 
-def _after(adviser: Advisor, state: GameState, result: Position, mwc: float | None) -> Chances:
+def _after(adviser: Advisor, state: GameState, play: RankedPlay, source: Source) -> Chances:
     """The chances of the side that has played; at one point these are those to win the match."""
-    if mwc is not None:
-        return _named(mwc, 0.0, 0.0)
+    result = play.result
+    assert isinstance(result, Position)
+    if play.mwc is not None:
+        return _named(play.mwc, 0.0, 0.0)
     if not result.us.chequers:
         return _named(1.0, float(result.them.chequers == MAX_CHEQUERS and state.money), 0.0)
     after = GameState.of(result.swapped(), away=state.away)
-    other = _chances(adviser, after, adviser.equities(after))
+    if source == ESTIMATE and play.value is not None:
+        other = _estimated(adviser, after.position, -play.value)
+    else:
+        other = _chances(adviser, after, adviser.equities(after))
     return _named(1 - other["win"], other["loseG"], other["winG"])
 
 
 def _chances(adviser: Advisor, state: GameState, equities: PositionEquities) -> Chances:
-    """Chances of the side on roll: the win as the adviser knows it, gammons from the rolls of each side."""
+    """Chances of the side on roll: the win as the adviser knows it, gammons by each side's rolls or estimated."""
     sides = (state.position.us, state.position.them)
     if all(side.chequers < MAX_CHEQUERS for side in sides) and equities.win is not None:
         return _named(equities.win, 0.0, 0.0)
-    estimate = adviser.chances(state.position)
-    if estimate.win_gammon is None or estimate.lose_gammon is None:
+    if equities.source != ESTIMATE or choose.distributions_for(adviser.library.tables, *sides) is not None:
+        with contextlib.suppress(NotCoveredError):
+            alone = adviser.chances(state.position)
+            if alone.win_gammon is not None and alone.lose_gammon is not None:
+                win = alone.win if equities.win is None else equities.win
+                return _named(win, alone.win_gammon, alone.lose_gammon)
+    return _estimated(adviser, state.position, equities.cubeless)
+
+
+def _estimated(adviser: Advisor, position: Position, cubeless: float) -> Chances:
+    """Chances of the side on roll of this equity without a cube, the gammons estimated."""
+    sides = (position.us, position.them)
+    gammons: tuple[float, float] | None = 0.0, 0.0
+    if MAX_CHEQUERS in (position.us.chequers, position.them.chequers):
+        gammons = adviser.sources.estimated_gammons(position)
+    if gammons is None:
         raise choose.not_covered(adviser.library.tables, *sides, wanted="the chances of gammons")
-    win = estimate.win if equities.win is None else equities.win
-    return _named(win, estimate.win_gammon, estimate.lose_gammon)
+    won, lost = gammons
+    return _named(min(max((1 + cubeless - won + lost) / 2, 0.0), 1.0), won, lost)
 
 
 def _named(win: float, win_gammon: float, lose_gammon: float) -> Chances:

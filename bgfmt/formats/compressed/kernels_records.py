@@ -157,7 +157,7 @@ def decode(
     for k in range(busy, LANES):
         _rest(lanes, k, spare)
     while True:
-        steps: Any = NEVER
+        steps: Any = np.int64(NEVER)
         for k in range(LANES):
             if lanes[k, LEFT] == 0:
                 lanes[k, END_X], lanes[k, END_AT] = lanes[k, X], lanes[k, AT]
@@ -350,6 +350,8 @@ def records(
     lanes, states = np.zeros((LANES, WORDS), np.uint64), np.zeros((many, WORDS), np.uint64)
     by_length, stored = np.empty(many, np.int64), np.zeros(len(starts), np.bool_)
     decoded = np.zeros((LANES + 1, 4), np.uint16)
+    stride: Any = np.int64(0)  # no literals, for which numba would compile once more
+    spare: Any = np.int64(4 * LANES)
     for first in range(0, len(starts), many):
         count = min(many, len(starts) - first)
         for k in range(count):
@@ -367,9 +369,10 @@ def records(
         for at in range(done, count, LANES):
             busy = min(LANES, count - at)
             for k in range(busy):
-                lanes[k] = states[by_length[at + k]]
+                for word in range(WORDS):
+                    lanes[k, word] = states[by_length[at + k], word]
                 lanes[k, TO] = 4 * k
-            decode(data, lanes, busy, columns, slots, shifts, 0, 4 * LANES, decoded.reshape(-1))
+            decode(data, lanes, busy, columns, slots, shifts, stride, spare, decoded.reshape(-1))
             for k in range(busy):
                 i, state = first + by_length[at + k], states[by_length[at + k]]
                 if not state[LEAST] <= lanes[k, END_AT] <= state[MOST]:
@@ -401,7 +404,7 @@ def record(
     """One record, out (columns,) uint16; False where its segment is bad."""
     columns = len(out)
     lanes = np.zeros((1, WORDS), np.uint64)
-    how = _open_record(data, start, stop, place, width, factors, columns, block, lanes, 0, out)
+    how = _open_record(data, start, stop, place, width, factors, columns, block, lanes, np.int64(0), out)
     if how < 0:
         return False
     if how == 2:

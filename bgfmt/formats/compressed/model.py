@@ -70,9 +70,9 @@ def predict(rows: Bytes, columns: Bytes, model: TileModel, out: NDArray[np.uint1
         end = at + int((counts * (2, 1, 1)).sum())
         many, steps, padded = len(wide), int(parts[-1]), m + -m % 4
         left = np.zeros(padded * many), np.zeros(padded * steps, np.int32)
-        kernels.lay_out(rows[:, at:end], counts, mine, np.exp2(wide.astype(float)), 1, 1, *left)
+        kernels.lay_out(rows[:, at:end].copy(), counts, mine, np.exp2(wide.astype(float)), 1, 1, *left)
         for start in range(0, w, COLUMNS_AT_ONCE):
-            part = columns[start : start + COLUMNS_AT_ONCE, at:end]
+            part = columns[start : start + COLUMNS_AT_ONCE, at:end].copy()
             padded = len(part) + -len(part) % 32
             right = np.zeros(padded * many), np.zeros(padded * steps, np.int32)
             kernels.lay_out(part, counts, theirs, np.ones(many), 32, 16, *right)

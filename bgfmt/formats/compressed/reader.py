@@ -118,8 +118,9 @@ class Reader:
             np.frombuffer(self.source.bytes(a, b - a), np.uint8)
             for a, b in zip(starts.tolist(), ends.tolist(), strict=True)
         ]
-        sizes = ends - starts
-        return np.concatenate(parts), np.cumsum(sizes) - sizes
+        sizes, data = ends - starts, np.concatenate(parts)
+        data.flags.writeable = False  # as what is mapped, for which kernels are compiled
+        return data, np.cumsum(sizes) - sizes
 
     def _check(self, data: Bytes, at: Numbers, starts: Numbers, ends: Numbers) -> None:
         """CorruptError unless every part, which lies `at` in data, is as its checksum says."""

@@ -131,16 +131,16 @@ def _packed(
     ladder, edges = model.ladder(), model.class_edges()
     m, width, columns = tile.shape
     most = shape.entry_bytes(width) + left.shape[1] + 4 + width * columns * 2 + 8
-    predicted = np.empty((columns, min(m, ROWS), width), np.uint16)
     room = np.empty(min(m, ROWS) * most, np.uint8)
     sizes = np.zeros(m, np.int64)
-    out = bytearray()
+    left, out = np.ascontiguousarray(left), bytearray()
     for start in range(0, m, ROWS):
         rows = slice(start, min(m, start + ROWS))
-        part = tile[rows]
-        model.predict(left[rows], right, tile_model, predicted[:, : len(part)])
+        part = tile[rows].copy()
+        predicted = np.empty((columns, len(part), width), np.uint16)
+        model.predict(left[rows], right, tile_model, predicted)
         size = kernels_records.encode(
-            part, predicted[:, : len(part)], left[rows], shape.block, edges, ladder.frequencies, ladder.begins,
+            part, predicted, left[rows], shape.block, edges, ladder.frequencies, ladder.begins,
             ladder.shifts, room, sizes[rows],
         )  # fmt: skip
         data = room.data[:size]

@@ -135,7 +135,8 @@ def plays_of_side(moves: Moves, us: int, first: Array, last: Array, after: Array
     A landing that no play reaches where nothing is blocked changes nothing when it is blocked.
     """
     lines = np.empty((2, MOST, 3), np.int64)
-    total = reached = 0
+    reached = 0
+    total: Any = np.int64(0)  # no literal, for which numba would compile `plays_of_roll` once more
     for turn in range(PLACES):
         blocked = OPEN - turn
         roll = 0
@@ -151,7 +152,7 @@ def plays_of_side(moves: Moves, us: int, first: Array, last: Array, after: Array
                 else:
                     first[blocked, roll], last[blocked, roll] = first[OPEN, roll], last[OPEN, roll]
                 roll += 1
-    return total
+    return total  # type: ignore[no-any-return]
 
 
 @njit()

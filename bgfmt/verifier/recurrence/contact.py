@@ -117,8 +117,8 @@ def moved(us: Array, them: Array, source: int, die: int, after: Array, met: Arra
     place = 23 - to  # of the point it lands on, as they count
     if to >= 0 and place < points and them[place] > 1:
         return False
-    after[:] = us
-    met[:] = them
+    for i in range(points):
+        after[i], met[i] = us[i], them[i]
     after[source] -= 1
     if to >= 0:
         if place < points and them[place] == 1:
@@ -182,6 +182,8 @@ def values_in_contact(rows: Array, at: Array, us: Array, them: Array, terms: Arr
     points, columns = us.shape[1], rows.shape[2]
     boards, met = np.zeros((5, points), np.int8), np.zeros((5, points), np.int8)
     best, total = np.empty(4, np.int64), np.empty(4, np.int64)
+    none: Any = np.int64(0)  # no literals, for which numba would compile `order` once more
+    one: Any = np.int64(1)
     for i in range(len(us)):
         row, u, t = rows[at[i]], us[i], them[i]
         total[:] = 0
@@ -190,7 +192,7 @@ def values_in_contact(rows: Array, at: Array, us: Array, them: Array, terms: Arr
             for b in range(1, a + 1):
                 best[:] = STUCK
                 dice = np.array([a, a, a, a]) if a == b else np.array([a, b])
-                most = order(u, t, row, terms, dice, 0, 1, boards, met, best)
+                most = order(u, t, row, terms, dice, none, one, boards, met, best)
                 if a != b:  # where one die alone can be played, the larger is
                     dice = dice[::-1].copy()
                     order(u, t, row, terms, dice, most, 2 if most else 1, boards, met, best)

@@ -77,7 +77,7 @@ def list_side(board: Array, terms: Array, ends: Array) -> Any:
         for high in range(1, 7):
             for low in range(1, high + 1):
                 if used + MOST_PLAYS > len(after):
-                    after, landed = np.append(after, after), np.append(landed, landed)
+                    after, landed = np.concatenate((after, after)), np.concatenate((landed, landed))
                 used += list_roll(board, blocked, high, low, terms, after[used:], landed[used:])
                 ends[at] = used
                 at += 1
@@ -315,8 +315,8 @@ def chances_within(r: int, c: int, state: Sweeping, slack: Any, low: Array, high
                             most[k] = max(most[k], g[k]) if some else g[k]
                         some += 1
             if some == 0:
-                least[:] = turned[r * n + c, :5]
-                most[:] = least
+                for k in range(5):
+                    least[k] = most[k] = turned[r * n + c, k]
             add_roll(low, least, a == b)
             add_roll(high, most, a == b)
             roll += 1

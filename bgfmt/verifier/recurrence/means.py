@@ -242,7 +242,7 @@ def expected_distributions(
     full = first_full_of(points, table.chequers)
     keys = keys_of(table) if keys is None else keys
     stored = np.ascontiguousarray(np.asarray(table.bearoff), np.float64)
-    gammon = np.zeros((0, stored.shape[1]))
+    gammon = stored[:0]
     if table.gammon is not None:
         gammon = np.ascontiguousarray(np.asarray(table.gammon)[full:], np.float64)
     looked = np.arange(n) if which is None else which
@@ -284,7 +284,9 @@ def float64_rows(
         full = len(gammon) > 0 and x >= first_full
         best_plays(space, x, keys, full)
         add_rolls(space.best, 0, rows, 0, 0.0, sums)
-        out[q] = sums / 36
+        for i in range(len(sums)):
+            out[q, i] = sums[i] / 36
         if full:
             add_rolls(space.best, 1, gammon, first_full, 1.0, sums)  # before first_full the gammon is saved
-            out_gammon[q] = sums / 36
+            for i in range(len(sums)):
+                out_gammon[q, i] = sums[i] / 36

@@ -329,7 +329,8 @@ def check_rows(
                 fails[x] |= 1 << part
                 largest[x] = max(largest[x], min(most, WHOLE))
             if put_right:
-                stored[:] = out[part]
+                for i in range(ROLLS):
+                    stored[i] = out[part, i]
                 keys[x, part] = rank if part or len(labels) == 0 else (rank << LABEL_BITS) | labels[x]
 
 

@@ -27,6 +27,7 @@ ROLLS = 21
 #: how many of the 36 throws each roll stands for
 WEIGHTS = np.array([1 if a == b else 2 for a in range(6) for b in range(a + 1)])
 NOWHERE = -2  # where a chequer lands that may not move
+NONE: Any = np.int64(0)  # no literal, for which numba would compile functions once more
 
 
 class Numbering(NamedTuple):
@@ -142,14 +143,14 @@ def begin(space: Space, x: int) -> None:
     )  # fmt: skip
     unrank(x, points, space.numbering.terms, boards[0, 0])
     numbers[0] = x
-    move(steps, boards, numbers, found, 0, 0, 0, 0)  # surveys the board, which it leaves as it is
+    move(steps, boards, numbers, found, NONE, NONE, NONE, NONE)  # surveys the board, which it leaves as it is
     for a in range(6):
         for q in range(found[0]):
             t = landing(boards[0, 2, q], a + 1, boards[0, 2, 0])
             if t == NOWHERE:
                 numbers[1 + points * a + q] = -1
             else:
-                move(steps, boards, numbers, found, 0, boards[0, 2, q], t, 1 + points * a + q)
+                move(steps, boards, numbers, found, NONE, boards[0, 2, q], t, 1 + points * a + q)
 
 
 @njit()
@@ -212,7 +213,7 @@ def roll_plays(space: Space, a: int, b: int, orders: int) -> int:
 
     orders : 1 where playing the smaller die first meets nothing new.
     """
-    count, points = 0, space.numbering.points
+    count, points = NONE, space.numbering.points
     boards, numbers, found, out = space.boards, space.numbers, space.found, space.out
     for order in range(1 if a == b else orders):
         first, die = (b, a + 1) if order else (a, b + 1)
@@ -224,7 +225,7 @@ def roll_plays(space: Space, a: int, b: int, orders: int) -> int:
                 count = double_moves(space, board, die, boards[0, 2, q], count)
             else:
                 count = last_moves(boards, numbers[board], found[board], board, die, points, out, count)
-    return count
+    return count  # type: ignore[no-any-return]
 
 
 @njit()
@@ -251,9 +252,8 @@ def best_plays(space: Space, x: int, keys: Array, both: bool) -> None:
     for a in range(6):
         for b in range(a + 1):
             count = roll_plays(space, a, b, orders)
-            space.best[roll, 0] = least(space.out, count, keys, 0)
-            if both:
-                space.best[roll, 1] = least(space.out, count, keys, 1)
+            for choice in range(2 if both else 1):
+                space.best[roll, choice] = least(space.out, count, keys, choice)
             roll += 1
 
 
@@ -266,7 +266,7 @@ def successors(numbering: Numbering, n: int) -> Any:
 
     The results of roll r of position x are results[starts[21 x + r] : starts[21 x + r + 1]].
     """
-    space = workspace(numbering)
+    space, orders = workspace(numbering), NONE + 2
     out = space.out
     seen = np.full(n, -1, np.int32)
     starts = np.zeros(ROLLS * n + 1, np.int64)
@@ -277,9 +277,9 @@ def successors(numbering: Numbering, n: int) -> Any:
         roll = ROLLS * x
         for a in range(6):
             for b in range(a + 1):
-                count = roll_plays(space, a, b, 2)
+                count = roll_plays(space, a, b, orders)
                 if used + count > len(results):
-                    results = np.append(results, np.empty(len(results) + count, np.int32))
+                    results = np.concatenate((results, np.empty(len(results) + count, np.int32)))
                 mark = np.int32(roll % 2147483647)
                 for q in range(count):
                     if seen[out[q]] != mark:

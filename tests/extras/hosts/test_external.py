@@ -248,10 +248,11 @@ def ask(
 
 def test_plays_inside_and_outside(player: Player) -> None:
     assert ask(player, Side(1, 1, 0, 1), Side(0, 0, 2), (5, 2)) == ("4/off 2/off", "two-sided")
-    assert ask(player, Side(0, 2, 2, 2, 0, 4), Side(0, 2, 2, 2, 0, 4), (6, 1))[1] == "one-sided"
+    assert ask(player, Side(0, 2, 2, 2, 0, 4), Side(0, 2, 2, 2, 0, 4), (6, 1))[1] == "estimate"
     assert ask(player, Side(1), Side(1), (3, 3)) == ("1/off", "two-sided")
     assert ask(player, Side(0, 0, 0, 0, 0, 3, 0, 0, 2), Side(0, 5), (6, 1))[1] == "calculation"
-    assert ask(player, Side(0, 0, 0, 0, 0, 9, 0, 0, 4), Side(0, 15), (6, 1))[1] == "rule"
+    assert ask(player, Side(0, 0, 0, 0, 0, 9, 0, 0, 4), Side(0, 15), (6, 1))[1] == "estimate"
+    assert ask(player, Side(0, 0, 0, 0, 0, 9, bar=1), Side(0, 0, 0, 0, 0, 15), (5, 1))[1] == "rule"
 
 
 def test_no_chequer_can_move(player: Player) -> None:
@@ -301,8 +302,8 @@ def test_the_cube_is_not_ours(player: Player) -> None:
     assert ask(player, Side(2), Side(0, 0, 0, 0, 0, 4), cube="opponent") == ("roll", "rule")
 
 
-def test_eight_nine_twelve(databases: list[Database]) -> None:
-    player = player_of([])
+def test_eight_nine_twelve() -> None:
+    player = Player(Advisor([], outside="rule", calculate="nothing"))
     far = Side(0, 0, 0, 0, 0, 0, 0, 0, 0, 10)  # 100 pips
     behind = {lead: Side(*(0,) * (lead - 1), 1, *(0,) * (9 - lead), 10) for lead in (7, 8, 9)}
     assert [ask(player, far, behind[lead])[0] for lead in (7, 8, 9)] == ["roll", "double", "double"]
@@ -360,5 +361,8 @@ def test_match_cube(player: Player) -> None:
 def test_a_match_beyond_the_limit_is_estimated(databases: list[Database]) -> None:
     player = Player(Advisor(databases, outside="rule", calculate="nothing"))
     far = Side(0, 0, 0, 2, 4, 9), Side(0, 0, 1, 2, 3, 9)
-    assert ask(player, *far, away=(7, 7))[1] == "one-sided"
-    assert ask(player, *far, (6, 1), away=(7, 7))[1] == "one-sided"
+    assert ask(player, *far, away=(7, 7))[1] == "estimate"
+    assert ask(player, *far, (6, 1), away=(7, 7))[1] == "estimate"
+    outside = Side(0, 0, 0, 2, 4, 8, 1), Side(0, 0, 1, 2, 3, 9)
+    assert ask(player, *outside, away=(7, 7))[1] == "rule"  # no table covers it, and nothing is calculated
+    assert ask(player, *outside, (6, 1), away=(7, 7))[1] == "rule"

@@ -97,16 +97,19 @@ def test_answer_to_a_double(engine: Engine, table: object) -> None:
         assert engine.reply("go role cube") == [f"bestcube {'take' if action.takes else 'drop'}"]
 
 
-def test_refusals(engine: Engine) -> None:
+def test_refusals(engine: Engine, table: object) -> None:
     engine.reply("position gnubgid 4HPwATDgc/ABMA")
     engine.reply("dice 3 1")
     assert engine.reply("go role chequer") == ["error not_covered the sides have not passed each other"]
     assert engine.reply("setoption name Outside value rule") == []
     assert engine.reply("go role chequer")[0].startswith("bestmove ")
     engine.reply("setoption name Outside value refuse")
-    far = Position(Side(0, 0, 0, 0, 6, 8), Side(7, 3, 3))
-    engine.reply(f"position gnubgid {gnubg_id(GameState(sides(far)))}")
-    assert engine.reply("go role cube") == ["error not_covered no table covers it"]
+    far = gnubg_id(GameState(sides(Position(Side(0, 0, 0, 0, 6, 8), Side(7, 3, 3)))))
+    tables_only = Engine(Advisor([table], calculate="nothing"))  # type: ignore[list-item]
+    tables_only.reply(f"position gnubgid {far}")
+    assert tables_only.reply("go role cube") == ["error not_covered no table covers it"]
+    engine.reply(f"position gnubgid {far}")
+    assert engine.reply("go role cube") == ["bestcube nodouble"]  # estimated
     assert engine.reply("position gnubgid ????")[0].startswith("error bad_position")
     assert engine.reply("go role cube") == ["error no_position say position first"]
     assert engine.reply("position")[0].startswith("error bad_argument")

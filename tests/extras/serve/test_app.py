@@ -230,7 +230,7 @@ def test_the_description_is_valid(document: Any) -> None:
         ("/v1/lookup?position=" + "0," * 22 + "1/0,0,0,0,1", 404, "not_covered", "position"),
         ("/v1/race?position=0,0,0,0,0,0,1", 404, "not_covered", "position"),
         ("/v1/probe?position=0,0,0,0,0,0,1", 404, "not_covered", "position"),
-        ("/v1/cube?position=0,0,0,0,0,0,0,15/0,0,0,0,0,0,0,15", 404, "not_covered", "position"),
+        ("/v1/cube?position=" + "0," * 22 + "1/0,0,0,0,1", 404, "not_covered", "position"),
         ("/v1/lookup?position=%2399999999&table=ts_06x04.bd", 404, "not_covered", "position"),
         ("/v1/lookup?position=1/1&table=nope", 404, "no_such_table", "table"),
         ("/tables/nope", 404, "no_such_table", None),
@@ -245,17 +245,34 @@ def test_errors(client: Client, path: str, status: int, code: str, parameter: st
     client.error(path, status, code, parameter)
 
 
-def test_what_is_too_much_names_the_limit(client: Client) -> None:
-    far = "0,0,0,0,0,0,0,15/0,0,0,0,0,0,0,15"
-    for path in (
-        f"/v1/cube?position={far}",
-        f"/v1/play?position={far}&roll=61",
-        f"/v1/cube?position={far}&away=3-5",
+def test_a_race_beyond_every_table_is_estimated(client: Client, document: Any) -> None:
+    for text in (
+        "0,0,0,0,0,0,0,15/0,0,0,0,0,0,0,15",
+        "2,3,3,3,2,2/1,2,4,2,3,3",
+        "0,0,0,0,3,5,0,7/0,0,0,0,0,0,2,9,0,0,0,3",
     ):
-        said = json.loads(client.get(path)[2])["error"]["message"]
-        assert re.search(r"exact play needs .*more than the limit of [\d,]+( pairs of boards .*)?$", said), (
-            said
-        )
+        for route, more in (
+            ("cube", {}),
+            ("play", {"roll": "61"}),
+            ("cube", {"away": "3-5"}),
+            ("cube", {"scores": 2}),
+        ):
+            found = client.json(f"/v1/{route}", position=text, **more)
+            held_to(document, f"/v1/{route}", found)
+            assert (found["source"], found["approximate"]) == ("estimate", True)
+            usual, most = (
+                (max(e.values()) if isinstance(e, dict) else e)
+                for e in (found["usual_error"], found.get("max_error") or found["error"])
+            )
+            assert 0 < usual < most
+            if route == "cube" and not more:
+                assert re.search(
+                    r"^estimated: within [\d.]+ \(95 %\), [\d.]+ \(99.9 %\); (further|closer)",
+                    found["certainty"],
+                )
+        both = client.json("/v1/probe", position=text, roll="61")
+        held_to(document, "/v1/probe", both)
+        assert both["cube"]["source"] == both["play"]["source"] == "estimate"
 
 
 def test_other_methods(client: Client) -> None:
@@ -467,6 +484,17 @@ def test_wildbg(client: Client, document: Any) -> None:
     moves = client.json("/move", die1=6, die2=1, p2=1, p5=1, p23=-1, p22=-1)
     held_to(document, "/move", moves)
     assert moves["moves"][0]["play"][0] == {"from": 5, "to": 0}
+    far = {"p6": 5, "p8": 3, "p9": 2, "p10": 5, "p15": -5, "p17": -3, "p20": -7}  # estimated
+    found = client.json("/eval", **far)
+    held_to(document, "/eval", found)
+    assert found["cube"] == {"double": False, "accept": True}
+    assert 0.33 < found["probabilities"]["win"] < 0.37
+    assert 0 < found["probabilities"]["winG"] < found["probabilities"]["loseG"] < 1e-4
+    moves = client.json("/move", die1=6, die2=1, **far)
+    held_to(document, "/move", moves)
+    wins = [one["probabilities"]["win"] for one in moves["moves"]]
+    assert len(wins) > 5
+    assert wins == sorted(wins, reverse=True)
     status, _, data = client.get("/eval?p1=99")
     said = json.loads(data)
     assert (status, said["error"]["code"]) == (400, "bad_parameter")

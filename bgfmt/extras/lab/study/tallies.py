@@ -52,26 +52,27 @@ class Tally:
     def add(self, yes_rows: Any, gain: Floats, tie: float, rows: Any = None, first: int = 0) -> None:
         """Count decisions where saying yes gains `gain` over no; within `tie` neither is wrong.
 
-        rows : which of the positions are asked about, all where None. first : number of the first position.
+        rows : bool, which of the positions are asked about, all where None. first : number of the first position.
         """
-        if rows is None:
-            rows = slice(None)
-        places = np.arange(first, first + len(gain))[rows]
-        yes_rows, gain = yes_rows[rows], gain[rows]
+        if rows is not None:
+            yes_rows, gain = yes_rows[rows], gain[rows]
         better, worse = gain > tie, gain < -tie
-        wrong = np.where(yes_rows, worse, better)
-        cost = np.where(wrong, np.abs(gain), 0.0)
+        wrong_yes, wrong_no = yes_rows & worse, better & ~yes_rows
+        cost = np.abs(gain) * (wrong_yes | wrong_no)
         self.pairs += len(gain)
-        self.yes += int(yes_rows.sum())
-        self.should += int(better.sum())
-        self.against += int(worse.sum())
-        self.wrong_yes += int((yes_rows & worse).sum())
-        self.wrong_no += int((~yes_rows & better).sum())
+        self.yes += int(np.count_nonzero(yes_rows))
+        self.should += int(np.count_nonzero(better))
+        self.against += int(np.count_nonzero(worse))
+        self.wrong_yes += int(np.count_nonzero(wrong_yes))
+        self.wrong_no += int(np.count_nonzero(wrong_no))
         self.cost += float(cost.sum())
-        self.squares += float(cost @ cost)
+        self.squares += float(
+            np.square(cost).sum()
+        )  # a product of vectors keeps every processor busy for nothing
         most = int(cost.argmax()) if len(cost) else 0
         if len(cost) and cost[most] > self.worst:
-            self.worst, self.at = float(cost[most]), int(places[most])
+            self.worst = float(cost[most])
+            self.at = first + (most if rows is None else int(np.flatnonzero(rows)[most]))
 
     @property
     def wrong(self) -> int:

@@ -124,7 +124,7 @@ async function answer() {
 
 /** Say why there is no answer, and ask again where that can help: after a network failure later each time. */
 function failed(asked, error) {
-  const help = error.code === "not_covered" && total(asked.us) ? remedy(asked) : "";
+  const help = error.code === "not_covered" && total(asked.us) ? remedy(asked, Boolean(source.read)) : "";
   const reason = help ? `${error.message}. ${help}` : error.message;
   const unanswered = !(error instanceof AskError) || error.code === "network";
   if (error.retry) say(`Working: ${error.message}`);

@@ -4,6 +4,7 @@ import { el, one, redraw, table } from "./dom.js";
 import { chart } from "./chart.js";
 import { after, points, rollOf, toAddress, total } from "./state.js";
 
+const capital = (text) => text[0].toUpperCase() + text.slice(1);
 const fixed = (value, decimals) => value.toFixed(decimals);
 /** An equity, with its sign. */
 export const equity = (value) => (value < 0 ? "" : "+") + fixed(value, 4);
@@ -13,34 +14,47 @@ const dashed = (roll) => `${roll[0]}-${roll[1]}`;
 const body = (id) => one(`#${id} .body`);
 /** Why a section is empty; a reason that stands elsewhere already is null. */
 const none = (reason) => el("p", { class: "none" }, reason === null ? "Not covered." : `Not covered: ${reason}`);
-const roughly = (answer) => (answer.approximate ? el("p", { class: "rough" }, "approximate: each side playing its own race") : null);
+/** How near an estimate is, in a line of its own; null for every other answer. */
+const roughly = (answer) => (answer.usual_error ? el("p", { class: "rough" }, estimated(answer)) : null);
 const from = (answer) => (answer.table ? el("p", { class: "soft" }, `From ${answer.table}${within(answer)}.`) : null);
 
-const worst = (answer) => {
-  const errors = Object.values(answer.max_error ?? {}).filter((e) => typeof e === "number");
+/** The greatest of errors by name, or the only one; null without any. */
+const greatest = (errors_of) => {
+  const errors = (typeof errors_of === "number" ? [errors_of] : Object.values(errors_of ?? {})).filter((e) => typeof e === "number");
   return errors.length ? Math.max(...errors) : null;
 };
+const worst = (answer) => greatest(answer.max_error);
 /** An error rounded up to two digits, since it is a bound. */
 const bound = (value) => {
   const unit = 10 ** (Math.floor(Math.log10(value)) - 1);
   return (Math.ceil(value / unit - 1e-9) * unit).toFixed(Math.max(0, -Math.round(Math.log10(unit))));
 };
+/** "Estimated: within 0.0035 (95 %), 0.012 (99.9 %)": the errors that so many estimates keep. */
+const estimated = ({ certainty, mwc, error, max_error, usual_error }) => {
+  if (certainty?.startsWith("estimated")) return capital(certainty);
+  const what = mwc ? "Chances to win the match estimated" : "Estimated";
+  return `${what}: within ${bound(greatest(usual_error))} (95 %), ${bound(greatest(max_error ?? error))} (99.9 %)`;
+};
 const significant = (value) => (value < 1e-9 ? "exact" : `within ${bound(value)}`);
 const within = (answer) => {
-  if (answer.approximate) return ", approximate";
+  if (answer.usual_error) return ", estimated";
   const error = worst(answer);
   return error === null ? "" : `, numbers ${significant(error)}`;
 };
 
-/** Which table answered, for the status line. */
+/** Where the numbers of the cube come from, as a sentence. */
+const origin = (cube) => (cube.usual_error && !cube.table ? "From an estimate." : `From ${cube.table ?? "calculation"}${within(cube)}.`);
+
+/** Which table answered, or how near an estimate is, for the status line. */
 export function answered({ cube, play, race }) {
   const main = cube ?? play ?? race;
-  const other = race && main !== race && race.table !== main.table ? ` The race is from ${race.table}.` : "";
+  const other = race?.table && main !== race && race.table !== main.table ? ` The race is from ${race.table}.` : "";
+  if (main.usual_error) return `${estimated(main)}.${other}`;
   return `Answered by ${main.table ?? "calculation"}${within(main)}.${other}`;
 }
 
-/** What table would answer, where one could. */
-export function remedy(state) {
+/** What table would answer, where one could; `estimates`: whether a one-sided table is enough for the cube and plays. */
+export function remedy(state, estimates) {
   const most = Math.max(total(state.us), total(state.them));
   const wide = Math.max(6, points(state.us), points(state.them));
   if (!total(state.us) || points(state.us) + points(state.them) > 24) return "";
@@ -48,6 +62,7 @@ export function remedy(state) {
     const size = `${wide}x${most}`;
     return `${most} chequers: needs a two-sided table of ${wide} points and ${most} chequers; "bgfmt solve two-sided ${size}" makes it`;
   }
+  if (!estimates && total(state.them)) return "";
   return `${most} chequers: needs a one-sided table of ${wide} points; "bgfmt solve one-sided ${wide}" makes it`;
 }
 
@@ -81,16 +96,15 @@ export function drawCube(state, probe, reason) {
     const best = Math.abs(value - action.best) < 1e-12;
     return { best, cells: [name, equity(value), best ? "best" : ""] };
   };
-  const sure = `${action.certainty}${action.settled ? " (calculated exactly)" : ""}`;
+  const sure = `${capital(action.certainty)}${action.settled ? " (calculated exactly)" : ""}`;
   const chances = cube.win === null || cube.win === undefined ? "" : ` Wins ${fixed(100 * cube.win, 2)} %.`;
   return redraw(
     body("action"),
     el("p", { class: "verdict" }, headline(action)),
     table("Equities", null, there.map(line), "numbers"),
-    el("p", {}, sure),
-    cube.approximate ? el("p", { class: "rough" }, "approximate") : null,
+    el("p", { class: cube.usual_error ? "rough" : null }, sure),
     matchLine(action),
-    el("p", { class: "soft" }, `From ${cube.table ?? "calculation"}${within(cube)}.${chances}`),
+    el("p", { class: "soft" }, `${origin(cube)}${chances}`),
   );
 }
 
@@ -116,7 +130,7 @@ export function drawPlays(state, probe, reason) {
   const rows = play.plays.map((p, k) => {
     const where = toAddress(after(state, p.result), location.search);
     const link = el("a", { href: where, "data-key": p.result }, p.play);
-    const close = k && p.close ? el("span", { class: "soft" }, "within the table's error") : "";
+    const close = k && p.close ? el("span", { class: "soft" }, play.usual_error ? "closer than the estimate's error" : "within the table's error") : "";
     return { best: !k, cells: [link, worth(p.value, play.measure), k ? `-${fixed(Math.abs(p.loss), 4)}` : "", close] };
   });
   const heads = ["Play", measures[play.measure] ?? play.measure, "loss", ""];

@@ -45,9 +45,9 @@ def rate(
     Results that are out of the question have -inf. terms : (m, 7), of engaged positions.
     """
     many = room.many[2]
-    points[:many] = -np.inf
     was_engaged, free, all_free = engaged(start), 0, True
     for k in range(many):
+        points[k, 0] = points[k, 1] = -np.inf
         board = room.boards[2, k]
         edge = measures.pipcount(board[1]) - measures.pipcount(board[0]) - 4
         free += not engaged(board) and edge > 0
@@ -74,7 +74,7 @@ def rate(
             continue
         place = running.row(home, board[0])
         if place >= 0:
-            points[k] = running.worth(home, board, place, mode, rolls)
+            points[k, 0], points[k, 1] = running.worth(home, board, place, mode, rolls)
     return part
 
 

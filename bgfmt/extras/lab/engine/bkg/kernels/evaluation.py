@@ -122,7 +122,7 @@ def evaluate(kernel: Kernel, was: Before, start: Array, board: Array, terms: Arr
     """Heuristic points of a play: `start` before it, `board` after it, `terms` (7,) float64 for the parts."""
     j, n = board[0], board[1]
     terms[:] = 0.0
-    caploss = 0
+    caploss: Any = np.int64(0)
     for point in range(1, 25):
         if start[1, point] > n[point]:
             caploss += (25 - point) * (start[1, point] - n[point])

@@ -15,6 +15,9 @@ from bgfmt.extras.lab.engine.bkg.kernels import measures
 from bgfmt.jit import njit
 
 Array = NDArray[Any]
+RESULTS: Any = np.int64(
+    2
+)  # the layer of a roll's outcomes; no literal, for which numba would compile once more
 MOST = 4096  # boards after a die; the most that a roll can lead to is some hundreds
 
 
@@ -147,7 +150,8 @@ def _step(room: Room, here: int, to: int, die: int, played: int) -> int:
 @njit()
 def _reach(room: Room, board: Array, first: int, second: int, dice: int) -> tuple[int, int]:
     """Play `dice` dice, `first` and then `second`, as far as they go: how many, and the layer that holds the end."""
-    here, to = 0, 1
+    here: Any = np.int64(0)
+    to: Any = np.int64(1)
     room.many[0] = 1
     copy_board(room.boards[0, 0], board)
     room.keys[0, 0] = _key(board)
@@ -166,24 +170,25 @@ def _reach(room: Room, board: Array, first: int, second: int, dice: int) -> tupl
 def plays(room: Room, board: Array, die: int, other: int) -> int:
     """All legal results of a roll, in layer 2 of the room; how many, 0 when no chequer can move."""
     high, low = max(die, other), min(die, other)
-    depth, layer = _reach(room, board, high, low, 4 if high == low else 2)
-    room.many[2] = 0
+    dice = 4 if high == low else 2
+    depth, layer = _reach(room, board, high, low, dice)
+    room.many[RESULTS] = 0
     if depth > 0:
         _keep(room, layer)
     if high != low:
-        second, layer = _reach(room, board, low, high, 2)
+        second, layer = _reach(room, board, low, high, dice)
         if second > depth:
             _keep(room, layer)
         elif second == depth == 2:
             for k in range(room.many[layer]):
-                _take_over(room, 2, room.many[2], layer, k)
-                _add(room, 2, room.keys[layer, k])
-    return room.many[2]  # type: ignore[no-any-return]
+                _take_over(room, RESULTS, room.many[RESULTS], layer, k)
+                _add(room, RESULTS, room.keys[layer, k])
+    return room.many[RESULTS]  # type: ignore[no-any-return]
 
 
 @njit()
 def _keep(room: Room, layer: int) -> None:
     many = room.many[layer]
-    room.many[2] = many
+    room.many[RESULTS] = many
     for k in range(many):
-        _take_over(room, 2, k, layer, k)
+        _take_over(room, RESULTS, k, layer, k)

@@ -45,7 +45,7 @@ def number(terms: Array, counts: Array) -> int:
 @njit()
 def fill_greatest(positions: Array, order: Array, terms: Array, greatest: Array) -> None:
     """Maxturns of every home position, (n,) int64; `order` has fewer pips first."""
-    side = np.zeros(26, np.int64)
+    side = np.zeros(HOME + 1, np.int64)
     for n in order:
         if n == 0:
             greatest[0] = 0
@@ -54,18 +54,18 @@ def fill_greatest(positions: Array, order: Array, terms: Array, greatest: Array)
         for swap in range(2):
             first, second = (2, 1) if swap == 0 else (1, 2)
             for p in range(1, HOME + 1):
-                side[1 : HOME + 1] = positions[n]
+                for q in range(HOME):
+                    side[q + 1] = positions[n, q]
                 if not _moved(side, p, first):
                     continue
-                rest = side[: HOME + 1].copy()
                 moved = False
                 for q in range(1, HOME + 1):
-                    side[: HOME + 1] = rest
-                    if _moved(side, q, second):
+                    after = side.copy()
+                    if _moved(after, q, second):
                         moved = True
-                        best = min(best, greatest[number(terms, side)])
+                        best = min(best, greatest[number(terms, after)])
                 if not moved:
-                    best = min(best, greatest[number(terms, rest)])
+                    best = min(best, greatest[number(terms, side)])
         greatest[n] = best + 1
 
 

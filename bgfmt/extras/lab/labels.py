@@ -1,0 +1,179 @@
+"""Labels of race positions for those who train engines: equities by play-outs, exact ones where that is little work.
+
+What is done stands in a part file beside the output, a line of JSON for each label, until all of them are there: what
+was interrupted goes on from it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import hashlib
+import io
+import json
+import os
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from dataclasses import asdict, dataclass
+from itertools import islice
+from typing import Any
+
+from bgfmt import storage
+from bgfmt.analysis import ondemand
+from bgfmt.analysis.advisor import Advisor
+from bgfmt.analysis.oracle import Oracle
+from bgfmt.errors import BgfmtError, NotCoveredError, OutputExistsError
+from bgfmt.game.state import GameState
+
+VALUES = ("cubeless", "owned", "centered", "opponent", "no_double", "double_take")
+COLUMNS = (
+    "position", "source", "play_outs", *(name for value in VALUES for name in (value, f"{value}_error")), "error",
+)  # fmt: skip
+FORMS = (".jsonl", ".csv", ".parquet")
+Label = dict[str, Any]
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How labels are made: see `bgfmt.analysis.play_out`; limit: most pairs of boards solved exactly for one."""
+
+    seed: int = 1
+    error: float | None = None
+    seconds: float | None = None
+    limit: int = 400_000
+
+
+def read(lines: Iterable[str], *, separated: bool) -> list[str]:
+    """The positions of lines of text, or, separated by commas, of the column `position` or else the first one."""
+    if not separated:
+        return [line.strip() for line in lines if line.strip()]
+    rows = [row for row in csv.reader(lines) if row]
+    at = rows[0].index("position") if rows and "position" in rows[0] else 0
+    return [row[at] for row in rows[int(bool(rows) and "position" in rows[0]) :] if len(row) > at]
+
+
+def label(text: str, place: int, oracle: Oracle, advisor: Advisor, settings: Settings) -> Label:
+    """The label of the position at a place of the list, with the reason where it has none."""
+    try:
+        state = GameState.parse(text)
+        score = None if state.money else advisor.score(state)
+        try:
+            values: dict[str, float | None]
+            if score is None:
+                answer = ondemand.solve_money(
+                    state.position, jacoby=bool(state.jacoby), limit=settings.limit, threads=1
+                )
+                values = {name: answer.equity(name) for name in ondemand.MONEY}
+            else:
+                cube = ondemand.solve_match(state.position, score, limit=settings.limit, threads=1).cube
+                values = {"no_double": cube.mwc.no_double, "double_take": cube.mwc.double_take}
+            numbers = {name: (value, 0.0) for name, value in values.items() if value is not None}
+            out: Label = {"position": text, "source": "calculation", "play_outs": 0}
+        except NotCoveredError:
+            played = oracle.play_out(
+                state, error=settings.error, seconds=settings.seconds, seed=settings.seed + place * 0x9E3779B1,
+                score=score,
+            )  # fmt: skip
+            found = {name: getattr(played, name) for name in VALUES}
+            numbers = {name: (one.value, one.standard_error) for name, one in found.items() if one}
+            out = {"position": text, "source": "play-outs", "play_outs": played.play_outs}
+    except BgfmtError as error:
+        return {"position": text, "error": str(error)}
+    for name, (value, off) in numbers.items():
+        out |= {name: value, f"{name}_error": off}
+    return out
+
+
+def label_all(
+    texts: list[str], output: str, settings: Settings, *, threads: int, force: bool = False,
+    progress: Progress | None = None,
+) -> int:  # fmt: skip
+    """Write the labels of positions to a .jsonl, .csv or .parquet file; returns how many positions have none.
+
+    OutputExistsError where the output is there, or a part file of other positions or settings, without `force`.
+    """
+    storage.check_output(output, force=force)
+    names = json.dumps([asdict(settings), hashlib.sha256("\n".join(texts).encode()).hexdigest()])
+    part = output + ".part"
+    labels = _resumed(part, names, force)
+    if progress is not None:
+        progress(len(labels), len(texts))
+    with open(part, "a", encoding="utf-8") as file, Advisor([]) as advisor:
+        for place, one in _made(texts, labels, settings, threads, advisor):
+            labels[place] = one
+            file.write(json.dumps([place, one]) + "\n")
+            file.flush()
+            if progress is not None:
+                progress(len(labels), len(texts))
+    rows = [labels[place] for place in range(len(texts))]
+    with storage.create(output, force=force) as sink:
+        sink.write(_bytes(rows, os.path.splitext(output)[1]))
+    os.remove(part)
+    return sum("error" in one for one in rows)
+
+
+def _resumed(part: str, names: str, force: bool) -> dict[int, Label]:
+    """The labels of a part file, by place; a line that a kill broke is cut off."""
+    good = names + "\n"
+    labels: dict[int, Label] = {}
+    with contextlib.suppress(FileNotFoundError), open(part, encoding="utf-8") as file:
+        if file.readline() == good:
+            for line in file:
+                with contextlib.suppress(ValueError):
+                    place, one = json.loads(line)
+                    labels[place] = one
+                    good += json.dumps([place, one]) + "\n"
+        elif not force:
+            raise OutputExistsError(f"{part}: labels of other positions or settings that were not finished")
+    with storage.create(part, force=True) as sink:
+        sink.write(good.encode())
+    return labels
+
+
+def _made(
+    texts: list[str], known: dict[int, Label], settings: Settings, threads: int, advisor: Advisor
+) -> Iterator[tuple[int, Label]]:
+    """Labels of the places that are not known yet, as they are done, each by one thread."""
+    own = threading.local()
+
+    def work(place: int) -> tuple[int, Label]:
+        if not hasattr(own, "oracle"):
+            own.oracle = Oracle()
+        return place, label(texts[place], place, own.oracle, advisor, settings)
+
+    places = iter([place for place in range(len(texts)) if place not in known])
+    pool = ThreadPoolExecutor(threads)
+    try:
+        pending = {pool.submit(work, place) for place in islice(places, 2 * threads)}
+        while pending:
+            done, pending = wait(pending, return_when=FIRST_COMPLETED)
+            pending |= {pool.submit(work, place) for place in islice(places, len(done))}
+            for one in done:
+                yield one.result()
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _bytes(rows: list[Label], form: str) -> bytes:
+    """The labels as a file of one of `FORMS`."""
+    if form == ".jsonl":
+        return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode()
+    if form == ".csv":
+        text = io.StringIO()
+        writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+        return text.getvalue().encode()
+    from bgfmt.tables.arrow import pyarrow
+
+    pa = pyarrow()
+    from pyarrow import parquet
+
+    texts = dict.fromkeys(("position", "source", "error"), pa.string()) | {"play_outs": pa.int64()}
+    schema = pa.schema([(name, texts.get(name, pa.float64())) for name in COLUMNS])
+    sink = pa.BufferOutputStream()
+    parquet.write_table(pa.Table.from_pylist(rows, schema), sink)
+    data: bytes = sink.getvalue().to_pybytes()
+    return data

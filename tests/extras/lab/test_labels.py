@@ -1,0 +1,80 @@
+"""`bgfmt label`: labels in three forms, those of one seed the same, and going on after an interruption."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+from bgfmt.analysis.advisor import Advisor
+from bgfmt.analysis.oracle import Oracle
+from bgfmt.cli import run
+from bgfmt.extras.lab import labels
+
+RACES = ("1 1 1 / 2 1", "0 1 2 2 1 2 / 1 1 2 2 1 1", "nothing")
+OPTIONS = ("--error", "0.01", "--limit", "10000", "--threads", "2", "--quiet")
+
+
+@pytest.fixture
+def races(tmp_path: Path) -> Path:
+    path = tmp_path / "races.txt"
+    path.write_text("\n".join(RACES) + "\n\n")
+    return path
+
+
+def _label(races: Path, name: str, *more: str) -> Path:
+    out = races.with_name(name)
+    assert run(["label", str(races), "-o", str(out), *OPTIONS, *more]) == 1  # a line is no position
+    return out
+
+
+def test_labels_are_the_same_in_every_form(races: Path) -> None:
+    pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    lines = [json.loads(line) for line in _label(races, "a.jsonl").read_text().splitlines()]
+    assert [line["position"] for line in lines] == list(RACES)
+    assert lines[0]["source"] == "calculation"
+    assert lines[0]["centered_error"] == 0
+    assert lines[1]["source"] == "play-outs"
+    assert 0 < lines[1]["centered_error"] <= 0.01
+    assert "no position" in lines[2]["error"]
+    with open(_label(races, "a.csv"), newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert tuple(rows[0]) == labels.COLUMNS
+    assert [row["centered"] for row in rows] == [str(line.get("centered", "")) for line in lines]
+    table = parquet.read_table(_label(races, "a.parquet")).to_pylist()
+    assert [row["owned"] for row in table] == [line.get("owned") for line in lines]
+
+
+def test_an_interrupted_command_goes_on(races: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = _label(races, "whole.jsonl").read_bytes()
+    out, made, one = races.with_name("out.jsonl"), [], labels.label
+
+    def interrupted(
+        text: str, place: int, oracle: Oracle, advisor: Advisor, settings: labels.Settings
+    ) -> labels.Label:
+        made.append(place)
+        if len(made) == 2:
+            raise KeyboardInterrupt
+        return one(text, place, oracle, advisor, settings)
+
+    command = ["label", str(races), "-o", str(out), *OPTIONS[:-3], "--threads", "1", "--quiet"]
+    monkeypatch.setattr(labels, "label", interrupted)
+    assert run(command) == 130
+    assert not out.exists()
+    part = races.with_name("out.jsonl.part")
+    part.write_bytes(part.read_bytes() + b'[1, {"posi')  # what a kill leaves
+    assert run([*command, "--seed", "2"]) == 2
+    assert run(command) == 1
+    assert made == [0, 1, 1, 2]
+    assert out.read_bytes() == whole
+    assert not part.exists()
+
+
+def test_positions_of_a_column() -> None:
+    lines = ["name,position", 'first,"1 1 / 2"', "second,1 / 1"]
+    assert labels.read(lines, separated=True) == ["1 1 / 2", "1 / 1"]
+    assert labels.read(["1 1 / 2,x"], separated=True) == ["1 1 / 2"]
