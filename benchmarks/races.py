@@ -45,6 +45,10 @@ Array = NDArray[np.float64]
 ROUNDING = 2e-4  # of the tables' integers
 SCORES = (2, 4), (3, 3), (5, 3), (7, 7), (9, 4)
 NUMBERS = ("cubeless", "owned", "centered", "double, take")
+CENTERED = [0, 2, 3]  # of the four
+EFFORTS = ("bgfmt", CAREFUL), ("bgfmt, quick", QUICK)
+HEADER = """                   rms of          wrong      wrong      mean
+               cubeless centered  doubles    takes      loss      a position"""
 PLIES, SAGE_PLIES = range(4), range(1, 5)
 SCRIPT = """
 import gnubg, json, time
@@ -124,20 +128,24 @@ def kept(off: Array) -> str:
 # -- how far estimates err ---------------------------------------------------------------------------------
 
 
-def money(points: int, chequers: int, options: Any) -> list[tuple[bool, Array]]:
-    """The errors of a table's positions for money, printed; each with whether both sides are within ten points."""
+def money(points: int, chequers: int, options: Any) -> tuple[list[bool], Array, list[Array], Array]:
+    """A table's positions for money, their errors printed.
+
+    Returns whether both sides are within ten points, the truth, both estimates (careful, quick), and their seconds.
+    """
     rng = np.random.default_rng(options.seed)
     positions = sample(points, chequers, options.positions, rng)
     exact = truth(points, chequers, positions, options.exact)
-    for name, effort in (("careful", CAREFUL), ("quick", QUICK)):
+    both, times = [], []
+    for name, effort in EFFORTS:
         answers, seconds = estimates(positions, effort, options.threads)
         off = abs(answers - exact)
         columns = "  ".join(kept(off[:, k]) for k in range(4))
-        print(f"{points}x{chequers} {name:8} {columns}  {1000 * seconds:5.1f} ms", flush=True)
-        if effort is CAREFUL:
-            result = list(zip(map(_near, positions), off, strict=True))
-            print(_bound(points, chequers, off[:, :3].max(axis=1), positions))
-    return result
+        print(f"{points}x{chequers} {name:14} {columns}  {1000 * seconds:5.1f} ms", flush=True)
+        both.append(answers)
+        times.append(seconds)
+    print(_bound(points, chequers, abs(both[0] - exact)[:, :3].max(axis=1), positions))
+    return [_near(position) for position in positions], exact, both, np.array(times)
 
 
 def _near(position: Position) -> bool:
@@ -179,8 +187,17 @@ def at_scores(points: int, chequers: int, options: Any) -> list[tuple[bool, Arra
 def report(options: Any) -> None:
     """Print all errors, and by kind of race what 95 and 99.9 % keep."""
     print("money, equities: rms, 95 %, 99.9 % of " + ", ".join(NUMBERS))
-    found = [one for text in options.tables for one in money(*size(text), options)]
-    summary("money", found, NUMBERS)
+    parts = [money(*size(text), options) for text in options.tables]
+    if parts:
+        exact = np.concatenate([part[1] for part in parts])
+        print(f"{len(exact):,} positions\n{HEADER}")
+        for k, (name, _) in enumerate(EFFORTS):
+            answers = np.concatenate([part[2][k] for part in parts])
+            seconds = float(np.mean([part[3][k] for part in parts]))
+            print(row(name, exact[:, CENTERED], answers[:, CENTERED], seconds))
+        off = [abs(part[2][0] - part[1]) for part in parts]
+        near = [place for part in parts for place in part[0]]
+        summary("money", list(zip(near, np.concatenate(off), strict=True)), NUMBERS)
     if options.scores:
         print("scores, % MWC: rms, 95 %, 99.9 % of no double, of double and take")
         found = [one for text in options.scores for one in at_scores(*size(text), options)]
@@ -252,15 +269,14 @@ def compare(options: Any) -> None:
     rng, positions, parts = np.random.default_rng(options.seed), [], []
     for text in options.tables:
         drawn = sample(*size(text), options.positions, rng)
-        parts.append(truth(*size(text), drawn, options.exact)[:, [0, 2, 3]])
+        parts.append(truth(*size(text), drawn, options.exact)[:, CENTERED])
         positions += drawn
     exact = np.concatenate(parts)
     print(f"{len(positions):,} positions of {', '.join(options.tables)}, seed {options.seed}")
-    print("                   rms of          wrong      wrong      mean")
-    print("               cubeless centered  doubles    takes      loss      a position")
-    for name, effort in (("bgfmt", CAREFUL), ("bgfmt, quick", QUICK)):
+    print(HEADER)
+    for name, effort in EFFORTS:
         answers, seconds = estimates(positions, effort, 1)
-        print(row(name, exact, answers[:, [0, 2, 3]], seconds), flush=True)
+        print(row(name, exact, answers[:, CENTERED], seconds), flush=True)
     for plies in PLIES:
         print(row(f"gnubg {plies}-ply", exact, *gnubg(options.gnubg, positions, plies)), flush=True)
     for plies in SAGE_PLIES:
