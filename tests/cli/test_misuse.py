@@ -64,6 +64,7 @@ SOUND: dict[str, list[str]] = {
     "gnubg-external": [TS, "--port", "0"],
     "matches": [MATCH],
     "annotate": [MATCH, TS, "-o", "OUT.sgf"],
+    "label": ["-", "-o", "OUT.jsonl"],
     "judge": [TS, "1 / 1", "--roll", "31", "--played", "1/off"],
     "engine": ["bkg", "explain", "--json"],
     "ubgi": [TS],

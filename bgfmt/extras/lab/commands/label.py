@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from contextlib import ExitStack
 
@@ -55,6 +56,8 @@ def label(
     from bgfmt.extras.lab import labels
     from bgfmt.solver.machine import thread_count
 
+    if any(number is not None and math.isnan(number) for number in (error, seconds)):
+        raise click.UsageError("--error and --seconds are numbers, not nan")
     if os.path.splitext(output)[1] not in labels.FORMS:
         raise click.UsageError(f"{output}: what is written is {', '.join(labels.FORMS)}")
     with ExitStack() as stack:
