@@ -96,7 +96,8 @@ def _lines(answer: questions.PlayAnswer) -> list[str]:
 
 
 def _line(place: int, play: RankedPlay) -> str:
-    close = ", within the table's error" if play.close and play.loss else ""
+    what = "estimate" if play.approximate else "table"
+    close = f", within the {what}'s error" if play.close and play.loss else ""
     lost = f", {100 * play.loss_mwc:.3f} %" if play.loss_mwc is not None else ""
     loss = f"  (-{play.loss:.5f}{lost}{close})" if place > 1 else ""
     return f"  {place:3d}. {play.notation:<28} {_value(play)}{loss}"
