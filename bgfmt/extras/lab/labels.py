@@ -150,7 +150,9 @@ def _made(
         while pending:
             done, pending = wait(pending, return_when=FIRST_COMPLETED)
             pending |= {pool.submit(work, place) for place in islice(places, len(done))}
-            for one in sorted(done, key=lambda one: one.exception() is not None):  # what is done is kept first
+            for one in sorted(
+                done, key=lambda one: one.exception() is not None
+            ):  # what is done is kept first
                 yield one.result()
     finally:
         pool.shutdown(cancel_futures=True)
