@@ -26,7 +26,7 @@ PROGRAMS = ("gnubg", "makebearoff", "makehyper", "bearoffdump", "jconsole", "cc"
 
 def pytest_configure(config: pytest.Config) -> None:
     """Have the tables that bgfmt makes and keeps made once for all tests, unless XDG_DATA_HOME names a folder."""
-    if config.cache is not None:
+    if getattr(config, "cache", None) is not None:
         os.environ.setdefault("XDG_DATA_HOME", str(config.cache.mkdir("data")))
 
 

@@ -29,6 +29,7 @@ from bgfmt.analysis import (
     cube_actions,
     equities,
     equities_many,
+    estimate_many,
     exact_equities,
     judge_cube,
     judge_many,
@@ -119,7 +120,7 @@ def answers(databases: list[Database], position: Position) -> None:
     races: Races = race_many(databases, us)
     many_plays: RankedMany = rank_many(databases, us, them, [(2, 1)])
     print(race(databases, position.us).epc, races.mean_rolls, many_plays.values)
-    print(twosided_many(databases, us, them))
+    print(twosided_many(databases, us, them), estimate_many(us, them))
     print(equities(databases, position), exact_equities(position), win_chances([0, 1.0], [0, 1.0]))
 
 

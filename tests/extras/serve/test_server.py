@@ -18,6 +18,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from bgfmt import jit
 from bgfmt.analysis.questions import Question
 from bgfmt.cli import run
 from bgfmt.extras.serve.answers import Answers
@@ -309,6 +310,8 @@ def test_another_process_compiles(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     packed = tmp_path / "packed.bgts"
     assert run(["convert", str(TS), str(packed)]) == 0
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
+    for kernel in jit._kernels:  # what other tests have compiled in this process
+        monkeypatch.setattr(kernel, "_dispatcher", None)
     with Holdings.open([f"table={packed}"]) as holdings:
         answers = Answers(holdings, settle=0)
         answers.warm()
