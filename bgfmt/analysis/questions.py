@@ -374,12 +374,7 @@ def at_scores(advisor: Advisor, state: GameState, upto: int) -> ScoresAnswer:
     from bgfmt.analysis.match import Cell
 
     grid = advisor.scores(state, upto)
-    error, usual = max(cell.error for cell in grid.cells.values()), None
-    if grid.estimated:
-        from bgfmt.analysis.chains import errors
-
-        least, most = errors(state.position)
-        usual = error * least / most
+    usual = grid.usual
     return ScoresAnswer(
         state=state,
         grid=grid,
@@ -387,8 +382,8 @@ def at_scores(advisor: Advisor, state: GameState, upto: int) -> ScoresAnswer:
         cells=[Cell((mine, other), crawford, cube) for (mine, other, crawford), cube in grid.cells.items()],
         met=MetName(grid.met.name, grid.met.digest),
         source=CALCULATION if usual is None else ESTIMATE,
-        approximate=grid.estimated,
-        max_error={"mwc": error},
+        approximate=usual is not None,
+        max_error={"mwc": max(cell.error for cell in grid.cells.values())},
         usual_error=None if usual is None else {"mwc": usual},
     )
 

@@ -27,7 +27,6 @@ from bgfmt.extras.serve.work import OneAtATime
 from bgfmt.game.board import Position, Side
 from bgfmt.game.identifiers import parse, parse_position
 from bgfmt.game.state import GameState
-from bgfmt.solver.columns import for_money
 from bgfmt.tables import Table, of_kind
 from bgfmt.tables.base import Numbered
 from bgfmt.tables.hypergammon import HyperSides
@@ -216,7 +215,7 @@ class Answers:
             self._adviser(Question(), calculate=self.settle != 0),
         )
         if of_tables.sources.may_estimate(race):
-            of_tables.sources.estimate(race, for_money())
+            of_tables.sources.estimate(race, False)
         yield
 
     def close(self) -> None:
