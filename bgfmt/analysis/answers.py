@@ -20,7 +20,7 @@ from bgfmt.errors import NotCoveredError
 from bgfmt.game.board import Position, Side
 from bgfmt.game.moves import Move, Play
 from bgfmt.game.state import Owner
-from bgfmt.tables.rolls import PIPS_PER_ROLL
+from bgfmt.tables.rolls import OneSideAnswer
 
 #: what answered: a kind of table, a calculation, an estimate, the only legal play, the rule or engine outside tables
 Source = Literal[
@@ -73,7 +73,7 @@ class SourcedAnswer(Plain):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class SideRace(SourcedAnswer):
+class SideRace(OneSideAnswer, SourcedAnswer):
     """One side's race. What the table does not say is None, and left out in JSON."""
 
     FIELDS = (
@@ -94,21 +94,6 @@ class SideRace(SourcedAnswer):
     gammon: Annotated[
         Chances | None, "The chances to bear off the first chequer in exactly 0, 1, 2, ... rolls."
     ] = None
-
-    @property
-    def pips(self) -> int:
-        """The pip count."""
-        return self.side.pips
-
-    @property
-    def epc(self) -> float:
-        """The effective pip count: mean rolls times 49/6."""
-        return self.mean_rolls * PIPS_PER_ROLL
-
-    @property
-    def wastage(self) -> float:
-        """The effective pip count less the pip count."""
-        return self.epc - self.pips
 
     @property
     def off_chances(self) -> Chances | None:

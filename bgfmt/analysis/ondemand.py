@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from threading import Lock
-from typing import Any
+from typing import Annotated, Any
 
 from bgfmt.analysis import solving
 from bgfmt.analysis.answers import CALCULATION, ESTIMATE, Source
@@ -157,7 +157,7 @@ class Grid:
     """
 
     position: Position
-    upto: int
+    upto: Annotated[int, "How many points away the scores go."]
     met: Met
     cells: Mapping[Cell, MatchCube]
     usual: float | None = None

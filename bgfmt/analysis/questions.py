@@ -21,7 +21,7 @@ from bgfmt.analysis.answers import (
     RankedPlay,
     RankedPlays,
     SideRace,
-    Source,
+    SourcedAnswer,
 )
 from bgfmt.analysis.cube import LABELS, CubeAction, MatchAction, label_of
 from bgfmt.analysis.shapes import Plain, fields_at, option, options
@@ -278,25 +278,26 @@ class MatchCubeAnswer(MatchAction):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ScoresAnswer(Plain):
+class ScoresAnswer(SourcedAnswer):
     """The cube at all scores."""
 
-    FIELDS = f"{STATED} away?=state.away crawford?=state.crawford_game scores cells met {ESTIMATED}"
+    FIELDS = f"{STATED} away?=state.away crawford?=state.crawford_game scores=grid.upto cells met {ESTIMATED}"
     TITLE = "Scores"
 
     state: GameState
     grid: Grid
-    scores: Annotated[int, "How many points away the scores go."]
-    cells: Annotated[list[Cell], "The decisions, one for each score."]
-    met: Annotated[MetName, "The match equity table."]
-    source: Annotated[Source, "The kind of table, or what else, that answered."] = "calculation"
-    table: Annotated[str | None, "The name of the table; null for a calculation."] = None
-    approximate: Annotated[bool, "Whether the numbers are estimated."] = False
-    max_error: Annotated[Mapping[str, float] | None, "The greatest error of each number, by name."]
-    usual_error: Annotated[
-        Mapping[str, float] | None,
-        "Of an estimate the errors that 95 % of estimates keep; null for other answers.",
-    ] = None
+
+    @property
+    def cells(self) -> list[Cell]:
+        """The decisions, one for each score."""
+        from bgfmt.analysis.match import Cell
+
+        return [Cell((mine, other), last, cube) for (mine, other, last), cube in self.grid.cells.items()]
+
+    @property
+    def met(self) -> MetName:
+        """The match equity table."""
+        return MetName(self.grid.met.name, self.grid.met.digest)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -371,20 +372,13 @@ def cube(
 
 def at_scores(advisor: Advisor, state: GameState, upto: int) -> ScoresAnswer:
     """The cube action of a position at all scores up to `upto`-away."""
-    from bgfmt.analysis.match import Cell
-
     grid = advisor.scores(state, upto)
-    usual = grid.usual
     return ScoresAnswer(
         state=state,
         grid=grid,
-        scores=upto,
-        cells=[Cell((mine, other), crawford, cube) for (mine, other, crawford), cube in grid.cells.items()],
-        met=MetName(grid.met.name, grid.met.digest),
-        source=CALCULATION if usual is None else ESTIMATE,
-        approximate=usual is not None,
+        source=CALCULATION if grid.usual is None else ESTIMATE,
         max_error={"mwc": max(cell.error for cell in grid.cells.values())},
-        usual_error=None if usual is None else {"mwc": usual},
+        usual_error=None if grid.usual is None else {"mwc": grid.usual},
     )
 
 

@@ -88,7 +88,7 @@ def _scores(answer: questions.ScoresAnswer, asked: str, plot: str | None, as_jso
     if plot:
         from bgfmt.analysis import plots
 
-        away = range(1, answer.scores + 1)
+        away = range(1, grid.upto + 1)
         plots.score_chart(plot, [[code(grid[a, b, False]) for b in away] for a in away])
     return 0
 
