@@ -30,7 +30,7 @@ from bgfmt.errors import NotCoveredError, PositionError
 from bgfmt.game.board import Position, Side
 from bgfmt.game.moves import ROLLS, race_plays
 from bgfmt.game.state import GameState, Owner
-from bgfmt.tables import EQUITY_COLUMNS, Table, TwoSided, bounds, of_kind
+from bgfmt.tables import EQUITY_COLUMNS, Table, bounds
 
 if TYPE_CHECKING:
     from bgfmt.analysis.match import MatchCube
@@ -413,10 +413,7 @@ def judge_many(
     With `settle`, each position that the table leaves too close is calculated exactly, up to `limit` pairs of boards
     times cube states.
     """
-    tables = [t for t in of_kind(choose.tables_of(databases), TwoSided) if t.cubeful]
-    if not tables:
-        raise choose.not_covered(databases, wanted="both sides' cubeful equities")
-    table = min(tables, key=lambda t: not t.exact)
+    table = choose.first_two_sided(databases, cubeful=True)
     ours, theirs = table.numbers(us), table.numbers(them)
     values = table.lookup_many(ours, theirs)
     actions = cube_actions(values, table)
