@@ -429,7 +429,7 @@ def judge_many(
         except NotCoveredError:  # beyond the limit
             continue
         rows.append(row)
-        better.append([getattr(found, column) for column in EQUITY_COLUMNS])
+        better.append([found.equity(column) for column in EQUITY_COLUMNS])
     if not rows:
         return actions
     values = values.astype(np.float64)

@@ -223,9 +223,7 @@ def _cube_options(function: asking.F) -> asking.F:
 @click.option("--played", metavar="PLAY", help='The play made, as "6/5 6/off".')
 @_cube_options
 @asking.state_options
-@asking.calculation_options
-@options.as_option
-@options.part_option
+@asking.calculation_options(*MET)
 @options.json_option
 def judge(
     words: tuple[str, ...],
@@ -234,8 +232,6 @@ def judge(
     done: dict[str, bool],
     around: dict[str, Any],
     calculation: dict[str, Any],
-    described: str | None,
-    part: int | None,
     as_json: bool,
 ) -> int:
     """Judge one decision in POSITION: a play, a double, rolling on, a take or a pass, for money or at a score.
@@ -262,7 +258,7 @@ def judge(
         raise click.UsageError("one position is judged at a time")
     state = state_of(question.position, **around)
     decision = _play(state, roll, played) if played is not None else _cube(state, roll, did[0])
-    with asking.adviser(question.paths, described, part, **calculation) as advisor:
+    with asking.adviser(question, **calculation) as advisor:
         judgement = judged(decision, advisor)
         if did and judgement.method == "exact":
             judgement = replace(judgement, insight=insight(state, advisor))
