@@ -166,30 +166,15 @@ class MatchCube(Plain):
         return MetName(self.score.met.name, self.score.met.digest)
 
     @property
-    def close_double(self) -> bool:
-        """Whether the error could turn the double."""
-        return self.may_double and abs(self.double_margin) <= 2 * self.error
-
-    @property
-    def close_take(self) -> bool:
-        """Whether the error could turn the take."""
-        return self.may_double and abs(self.take_margin) <= 2 * self.error
-
-    @property
     def close(self) -> bool:
         """Whether a decision is closer than the error."""
-        return self.close_double or self.close_take
+        nearest = min(abs(self.double_margin), abs(self.take_margin))
+        return self.may_double and nearest <= 2 * self.error
 
     @property
     def automatic(self) -> bool:
         """Whether a double risks nothing, since losing the game loses the match with the cube as it is."""
         return self.may_double and self.score.away[1] <= self.score.cube
-
-    @property
-    def automatic_answer(self) -> bool:
-        """Whether the other side, having taken, may redouble at no risk."""
-        mine, other = self.score.away
-        return self.may_double and mine <= 2 * self.score.cube < other
 
     @property
     def action(self) -> str:
@@ -221,7 +206,7 @@ class MatchCube(Plain):
         if self.automatic:
             word = "redouble" if score.owner == "owned" else "double"
             notes.append(f"Automatic {word}: losing this game loses the match anyway, so it risks nothing.")
-        if self.automatic_answer:
+        if self.may_double and score.away[0] <= 2 * cube < score.away[1]:
             notes.append("After a take the other side has an automatic redouble.")
         if self.gammons:
             notes.append("Gammons are possible and counted.")
