@@ -46,11 +46,7 @@ class TwoSidedEstimate(Plain):
         float, "The greatest error of `win`, measured over all pairs of six chequers or fewer on six points."
     ] = WORST_ERROR
     mean_error: Annotated[float, "The mean error of `win` over the same pairs."] = MEAN_ERROR
-
-    @property
-    def approximate(self) -> bool:
-        """Always true."""
-        return True
+    approximate: Annotated[bool, "Always true."] = True
 
     @property
     def cubeless(self) -> float:

@@ -77,14 +77,11 @@ def not_covered(databases: Databases, *sides: Side, wanted: str = "") -> NotCove
     """The error for a question that none of the tables answers, with each table's reason."""
     reasons = []
     for table in tables_of(databases):
-        why = next(filter(None, (_outside(table, side) for side in sides)), None)
+        outside = (table.covers_side(side) for side in sides if isinstance(table, Numbered))
+        why = next(filter(None, outside), None)
         reasons.append(why or f"a {table.kind} table does not say{' ' + wanted if wanted else ''}")
     unique = list(dict.fromkeys(reasons)) or ["no table was given"]
     return NotCoveredError("; ".join(unique))
-
-
-def _outside(table: Table, side: Side) -> str | None:
-    return table.covers_side(side) if isinstance(table, Numbered) else None
 
 
 def first_two_sided(databases: Databases, *, cubeful: bool = False) -> TwoSided:

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bgfmt.analysis import choose
-from bgfmt.analysis.answers import Source
+from bgfmt.analysis.answers import DECISION, Source
 from bgfmt.analysis.choose import Databases
 from bgfmt.analysis.shapes import Plain, fields_at
 from bgfmt.errors import NotCoveredError, PositionError
@@ -253,19 +253,10 @@ class CubeAction(Plain):
 class MatchAction(Plain):
     """The plain values of a cube action at a match score."""
 
-    FIELDS = (
-        "mwc=action.match.mwc emg=action.match.emg action=action.match.action double=action.match.double "
-        "response=action.match.response loss_mwc=action.match.losses loss_emg=action.match.loss_emg "
-        "gammons=action.match.gammons_text error close=action.match.close cubeless_win=action.match.cubeless_win "
-        "notes=action.match.notes met=action.match.met usual_error?"
-    ) + fields_at("action", "cube doubles takes sure certainty source table approximate")
+    ACTION = "doubles takes sure certainty source table approximate"
+    FIELDS = f"{fields_at('action.match', DECISION)} usual_error? {fields_at('action', 'cube ' + ACTION)}"
 
     action: CubeAction
-
-    @property
-    def error(self) -> float | None:
-        """The greatest error of a chance; null where none is known."""
-        return None if self.action.match is None else self.action.match.error
 
     @property
     def usual_error(self) -> float | None:

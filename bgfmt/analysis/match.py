@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from bgfmt.analysis.answers import MetName
+from bgfmt.analysis.answers import DECISION, MetName
 from bgfmt.analysis.shapes import Chance, Plain, fields_at
 from bgfmt.game.board import Position
 from bgfmt.met.score import Score
@@ -46,10 +46,7 @@ class Losses(Plain):
 class MatchCube(Plain):
     """A cube decision of the side on roll at a match score."""
 
-    FIELDS = (
-        "mwc emg action double response loss_mwc=losses loss_emg gammons=gammons_text error close "
-        "cubeless_win notes met"
-    )
+    FIELDS = DECISION
 
     position: Position
     score: Score

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from bgfmt.analysis.answers import (
     CALCULATION,
+    DECISION,
     ESTIMATE,
     ESTIMATED,
     ORIGIN,
@@ -265,8 +266,11 @@ class CubeAnswer(Plain):
 class MatchCubeAnswer(MatchAction):
     """The cube at a score."""
 
-    FIELDS = f"{STATED} away=state.away crawford=state.crawford_game {MatchAction.FIELDS} max_error"
-    FIELDS = FIELDS.replace("cube=action.cube ", "").replace(" error ", " ")  # it is `max_error`
+    FIELDS = (
+        f"{STATED} away=state.away crawford=state.crawford_game "
+        + fields_at("action.match", DECISION, but="error")
+        + f" usual_error? {fields_at('action', MatchAction.ACTION)} max_error"
+    )
     TITLE = "Match cube"
 
     state: GameState
@@ -274,7 +278,7 @@ class MatchCubeAnswer(MatchAction):
     @property
     def max_error(self) -> Mapping[str, float] | None:
         """The greatest error of each number, by name; null where none is known."""
-        return None if self.error is None else {"mwc": self.error}
+        return None if self.action.match is None else {"mwc": self.action.match.error}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -360,7 +364,14 @@ def cube(
     With `scores`: at all scores up to that many points away.
     """
     if scores is not None:
-        return at_scores(advisor, state, scores)
+        grid = advisor.scores(state, scores)
+        return ScoresAnswer(
+            state=state,
+            grid=grid,
+            source=CALCULATION if grid.usual is None else ESTIMATE,
+            max_error={"mwc": max(cell.error for cell in grid.cells.values())},
+            usual_error=None if grid.usual is None else {"mwc": grid.usual},
+        )
     if not state.money:
         return MatchCubeAnswer(state=state, action=advisor.cube(state))
     centered, owned = (advisor.cube(replace(state, cube_owner=owner)) for owner in (None, state.turn))
@@ -368,18 +379,6 @@ def cube(
     action = both.get(state.owner) or advisor.cube(state)
     equities = advisor.equities(state)
     return CubeAnswer(state=state, equities=equities, action=action, centered_cube=centered, owned_cube=owned)
-
-
-def at_scores(advisor: Advisor, state: GameState, upto: int) -> ScoresAnswer:
-    """The cube action of a position at all scores up to `upto`-away."""
-    grid = advisor.scores(state, upto)
-    return ScoresAnswer(
-        state=state,
-        grid=grid,
-        source=CALCULATION if grid.usual is None else ESTIMATE,
-        max_error={"mwc": max(cell.error for cell in grid.cells.values())},
-        usual_error=None if grid.usual is None else {"mwc": grid.usual},
-    )
 
 
 def race(advisor: Advisor, asked: Side | Position) -> SideRace | TwoRaces:

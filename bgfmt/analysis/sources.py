@@ -43,7 +43,7 @@ Floats = NDArray[np.float64]
 Progress = Callable[[int, int], None]
 Calculate = Literal["all", "close", "nothing"]
 T = TypeVar("T")
-KEPT = 4  # calculated answers kept, as the cube and the play of one turn are asked one after the other
+KEPT = 6  # calculated answers kept, as the cube and the play of one turn are asked one after the other
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,6 @@ class Sources:
         self.library, self.calculate, self.progress = library, calculate, progress
         self.limits = Limits.of(limit)
         self._kept: dict[Any, Any] = {}
-        self._beyond: dict[Any, TooMuchWorkError] = {}
         self._lock = Lock()
 
     @property
@@ -119,7 +118,9 @@ class Sources:
 
     def explained(self, asked: Position | Side, reason: NotCoveredError) -> NotCoveredError:
         """The reason, and the limit where calculating was too much."""
-        beyond = self._beyond.get(asked)
+        with self._lock:
+            kept = [one for key, one in self._kept.items() if key[0] == asked]
+        beyond = next((one for one in reversed(kept) if isinstance(one, TooMuchWorkError)), None)
         return reason if beyond is None else TooMuchWorkError(str(reason), beyond.work, beyond.limit)
 
     # -- hypergammon --------------------------------------------------------------------------------------
@@ -364,27 +365,19 @@ class Sources:
     def _once(self, key: tuple[Any, ...], solve: Callable[[], T]) -> T | None:
         """The calculated answer, from those kept where it is among them; None where it is beyond the limit."""
         with self._lock:
-            if key in self._kept:
-                kept: T | None = self._kept[key]
-                return kept
-        answer = beyond = None
-        try:
-            answer = solve()
-        except TooMuchWorkError as error:
-            beyond = error
-        except (NotCoveredError, SolverError):
-            pass
-        with self._lock:
-            _keep(self._kept, key, answer)
-            if beyond is not None:
-                _keep(self._beyond, key[0], beyond)
-        return answer
-
-
-def _keep(kept: dict[Any, Any], key: Any, value: Any) -> None:
-    while len(kept) >= KEPT:
-        del kept[next(iter(kept))]
-    kept[key] = value
+            known, found = key in self._kept, self._kept.get(key)
+        if not known:
+            try:
+                found = solve()
+            except TooMuchWorkError as error:
+                found = error
+            except (NotCoveredError, SolverError):
+                found = None
+            with self._lock:
+                while len(self._kept) >= KEPT:
+                    del self._kept[next(iter(self._kept))]
+                self._kept[key] = found
+        return None if isinstance(found, TooMuchWorkError) else found
 
 
 def _hyper_numbers(table: HyperSides, positions: Sequence[Position], jacoby: bool) -> tuple[Floats, Floats]:
