@@ -25,9 +25,10 @@ from numpy.typing import NDArray
 
 from bgfmt.errors import CorruptError
 from bgfmt.formats import archive, described, records
-from bgfmt.formats.base import Extent, Fault, Head, Layout, Options, Outlet, Reading, Region, size_of
+from bgfmt.formats.base import Extent, Fault, Head, Layout, Options, Outlet, Reading, Region
 from bgfmt.formats.described import AnyTable
 from bgfmt.storage import MemorySink, Sink, Source
+from bgfmt.storage.sink import size_of
 from bgfmt.tables import MeanRolls, Rows, Table
 
 META = "bgfmt.json"

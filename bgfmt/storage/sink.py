@@ -22,6 +22,11 @@ Data = bytes | bytearray | memoryview | NDArray[Any]
 MOST_RUNS = 1000
 
 
+def size_of(data: Data) -> int:
+    """Bytes of what is handed to a sink."""
+    return data.nbytes if isinstance(data, (np.ndarray, memoryview)) else len(data)
+
+
 class Sink(Protocol):
     """A place that grows front to back; `written` is its size so far, `name` what messages call it."""
 
@@ -31,7 +36,7 @@ class Sink(Protocol):
     def write(self, data: Data) -> None:
         """Append bytes, or an array's bytes in C order as they stand. Arrays must not be changed afterwards."""
         self.write_at(self.written, data)
-        self.written += data.nbytes if isinstance(data, (np.ndarray, memoryview)) else len(data)
+        self.written += size_of(data)
 
     def write_at(self, offset: int, data: Data) -> None:
         """Write bytes at an offset below `written`, such as into room left by `skip`."""
@@ -67,10 +72,6 @@ def view_of(data: Data) -> memoryview:
     if isinstance(data, np.ndarray):
         data = np.ascontiguousarray(data).reshape(-1).view(np.uint8).data
     return memoryview(data).cast("B")
-
-
-def _bytes(view: memoryview) -> NDArray[np.uint8]:
-    return np.frombuffer(view, np.uint8) if len(view) else np.zeros(0, np.uint8)
 
 
 class FileSink(Sink):
@@ -215,11 +216,11 @@ class ComparingSink(_Held):
 
     def __init__(self, stored: bytes | memoryview, name: str = "<compared>") -> None:
         super().__init__(name)
-        self.stored = _bytes(memoryview(stored))
+        self.stored = np.frombuffer(stored, np.uint8)
         self._found: dict[int, tuple[bytes, bytes]] = {}
 
     def write_at(self, offset: int, data: Data) -> None:
-        mine = _bytes(view_of(data))
+        mine = np.frombuffer(view_of(data), np.uint8)
         there = self.stored[offset : offset + len(mine)]
         same = mine[: len(there)]
         if not np.array_equal(there, same):
