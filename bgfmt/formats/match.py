@@ -88,7 +88,10 @@ class BgfmtMatch(Format[MatchScore]):
             raise refuse("rows of a block", 20, f"1 to {n}", header.block_rows)
         score = _score(header, raw, refuse)
         start, what = offset + _padded(size), f"{header.points}x{header.chequers} match-score table"
-        fields = {"balance": source.array("<f4", (n, n, header.columns), start, what), "score": score}
+        fields: dict[str, Any] = {
+            "balance": source.array("<f4", (n, n, header.columns), start, what),
+            "score": score,
+        }
         end = start + 4 * n * n * header.columns + 4 * -(-n // header.block_rows)
         source.need(end, "sums of the blocks")
         sizes = end - offset, header.points, header.chequers

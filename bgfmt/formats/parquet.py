@@ -277,7 +277,7 @@ class Groups:
             return sorted(set(self.columns) ^ set(names)) or ["their order"]
         wrong: dict[str, None] = {}
         for k, piece in enumerate(flat.pieces(table, ENTRIES)):
-            found = self._group(k, tuple(names)) if k + 1 < len(self._begins) else []
+            found: Any = self._group(k, tuple(names)) if k + 1 < len(self._begins) else []
             if len(found) != piece.size:
                 return ["the sizes of row groups"]
             for column, array in zip(columns, _arrow_arrays(piece, columns), strict=True):
