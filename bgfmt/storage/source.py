@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 from bgfmt.errors import CapabilityError, ClosedError, HeaderError, TruncatedError
 from bgfmt.storage import system
 from bgfmt.storage.system import PathLike
-from bgfmt.tables.rows import LazyRows, PairRows, Rows
+from bgfmt.tables.rows import PairRows
 
 if TYPE_CHECKING:
     from construct import Construct, Container
@@ -384,19 +384,6 @@ class RangeRows(PairRows):
     def nbytes(self) -> int:
         """Bytes it takes in the file."""
         return prod(self.shape) * self.dtype.itemsize
-
-    def __getitem__(self, key: Any, /) -> Any:
-        """As of an ndarray; some columns of all rows are still on demand."""
-        columns = isinstance(key, tuple) and len(self.shape) == len(key) == 2 and key[0] == slice(None)
-        return _columns(self, key[1]) if columns and isinstance(key[1], slice) else super().__getitem__(key)
-
-
-def _columns(rows: Rows, columns: slice) -> LazyRows:
-    """Some columns of two-dimensional rows, still on demand."""
-    width = len(range(*columns.indices(rows.shape[1])))
-    return LazyRows(
-        (rows.shape[0], width), rows.dtype, lambda a, b: rows[a:b][:, columns], lambda k: rows[k][:, columns]
-    )
 
 
 class GuardedSource(RangeSource):
