@@ -80,12 +80,8 @@ class Parquet(AnyTable):
         if size < 12 or source.bytes(source.size - 4, 4) != MAGIC:
             raise TruncatedError(source.name, source.size + 4, source.size, "Parquet file with its footer")
         groups = Groups(source, offset)
-        stored = described.Stored(groups.fill)
-        facts = groups.facts()
-        table = described.table_of(facts, stored, source, groups.refuse)
-        settings = groups.settings(json.loads(facts))
-        groups.check(table, stored.named(table), settings)
-        return Reading(replace(table, carried=(*table.carried, settings)), Extent(offset, size))
+        table = groups.table()
+        return Reading(replace(table, carried=(*table.carried, groups.settings())), Extent(offset, size))
 
     def info(self, reading: Reading[Table]) -> dict[str, Any]:
         return {"columns": len(_columns(reading.table, _settings(reading.table, {})))}
@@ -213,12 +209,12 @@ def _arrow_arrays(piece: flat.Piece, columns: list[Flat]) -> list[Any]:
     return arrays
 
 
-class Groups:
+class Groups(described.Stored):
     """The row groups of a file, and what its footer says."""
 
     def __init__(self, source: Source, offset: int) -> None:
         parquet, pyarrow = import_parquet()
-        self.source, self._offset = source, offset
+        super().__init__(source, offset)
         self._kept: dict[tuple[int, tuple[str, ...]], Any] = {}  # what was read last is last
         self._lock = Lock()
         at_hand = isinstance(source.buffer, memoryview)
@@ -241,19 +237,15 @@ class Groups:
         if self._begins[-1] > MOST_A_BYTE * source.size:
             raise self.refuse(f"at most {MOST_A_BYTE} rows a byte", f"{self._begins[-1]:,} rows")
 
-    def refuse(self, expected: str, found: object) -> CorruptError:
-        """The error of a file that is not as expected."""
-        return CorruptError(self.source.name, self._offset, expected, found)
-
     def facts(self) -> bytes:
-        """The text that describes the table."""
         found = (self._meta.metadata or {}).get(FACTS.encode())
         if found is None or len(found) > described.MOST:
             raise self.refuse(f"metadata {FACTS!r} that describe the table", "none")
         return bytes(found)
 
-    def settings(self, text: dict[str, Any]) -> Settings:
+    def settings(self) -> Settings:
         """How the text that describes the table says that the file is written."""
+        text = json.loads(self.facts())
         compression, columns = text.get("compression", PLAIN.compression), text.get("columns", [])
         if compression not in COMPRESSIONS or not isinstance(columns, list):
             raise self.refuse(
@@ -261,13 +253,12 @@ class Groups:
             )
         return Settings(compression, tuple(map(str, columns)))
 
-    def check(self, table: Table, stored: list[Flat], settings: Settings) -> None:
-        """CorruptError unless rows and columns are those of the table."""
+    def check(self, table: Table, stored: list[Flat]) -> None:
         if self._begins[-1] != table.entries:
             raise self.refuse(f"{table.entries:,} rows", f"{self._begins[-1]:,}")
         for name in (NUMBER, *(column.name for column in stored)):
             if name not in self.columns:
-                own = ", since it was written with some columns alone" if settings.columns else ""
+                own = ", since it was written with some columns alone" if self.settings().columns else ""
                 raise self.refuse(f"a column {name}", f"none{own}")
 
     def wrong_columns(self, table: Table, columns: list[Flat]) -> list[str]:
@@ -286,7 +277,6 @@ class Groups:
         return list(wrong)
 
     def fill(self, first: int, out: NDArray[Any], names: list[str]) -> None:
-        """The numbers of these columns, of `len(out)` entries from one on."""
         stop, at = first + len(out), first
         while at < stop:
             k = bisect_right(self._begins, at) - 1
