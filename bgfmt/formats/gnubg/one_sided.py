@@ -61,31 +61,18 @@ class GnubgOneSided(RollsFormat, GnubgFormat[OneSided]):
 
     # -- reading ----------------------------------------------------------------------------------------
 
-    def guess(self, source: Source) -> list[dict[str, Any]]:
-        guesses = []
-        for points in range(1, 19):
-            n = board.count(points, 15)
-            for gammon in (True, False):
-                described = {"points": points, "chequers": 15, "gammon": gammon}
-                if source.size == n * (128 if gammon else 64):
-                    rows = source.array("<u2", (n, 1 + gammon, ROLLS), 0)
-                    if fits_distributions(rows, points):
-                        guesses.append({**described, "compressed": False})
-                if source.size > n * (8 if gammon else 6) and self._index_fits(source, points, n, gammon):
-                    guesses.append({**described, "compressed": True})
-        return guesses
-
-    @staticmethod
-    def _index_fits(source: Source, points: int, n: int, gammon: bool) -> bool:
-        entry = b"\x01\x00" * (1 + gammon)
-        if source.bytes(0, 4 + len(entry)) != bytes(4) + entry:
+    def fits(self, source: Source, facts: HeaderFacts) -> bool:
+        n, parts = board.count(facts.points, 15), 1 + facts.gammon
+        if not facts.compressed:
+            same = facts.size == source.size
+            return same and fits_distributions(source.array("<u2", (n, parts, ROLLS), 0), facts.points)
+        first = bytes(4) + b"\x01\x00" * parts
+        if source.size <= n * len(first) or source.bytes(0, len(first)) != first:
             return False
         try:
-            rows = CompressedRows(source, 0, n, entry=8 if gammon else 6, gammon=gammon)
-            if rows.size != source.size:
-                return False
-            few = rows.block(0, min(n, FEW)).reshape(-1, 1 + gammon, ROLLS)
-            return fits_distributions(few, points)
+            rows = CompressedRows(source, 0, n, entry=len(first), gammon=facts.gammon)
+            few = rows.block(0, min(n, FEW)).reshape(-1, parts, ROLLS)
+            return rows.size == source.size and fits_distributions(few, facts.points)
         except (CorruptError, ValueError):
             return False
 
