@@ -21,6 +21,8 @@ MOST = 1 << 16  # bytes
 Refuse = Callable[[str, object], CorruptError]
 DTYPES = ("u1", "u2", "u4", "i4", "f4", "f8")
 MOST_ROWS = 1 << 33
+#: what JSON of any kind can end in
+SENSELESS = (ValueError, KeyError, TypeError, RecursionError, OverflowError)
 Shapes = dict[str, tuple[tuple[int, ...], np.dtype[Any]]]
 
 
@@ -103,12 +105,10 @@ def table_of(text: bytes | str, arrays: Stored | dict[str, Any], source: Source,
     try:
         meta = json.loads(text)
         kind = tables.KINDS[meta["kind"]]
-        points, chequers, facts = meta["points"], meta["chequers"], meta.get("extra", {})
-        if not isinstance(facts, dict):
-            raise ValueError("extra is no object")
-        carried, fields = formats.carried(facts), records.stated(facts, kind)
+        points, chequers = meta["points"], meta["chequers"]
+        fields = formats.fields_of(meta.get("extra", {}), kind)
         shapes = {} if isinstance(arrays, dict) else _shapes(meta["arrays"], kind)
-    except (ValueError, KeyError, TypeError, RecursionError, OverflowError) as error:
+    except SENSELESS as error:
         raise refuse("a table's description as bgfmt writes it", in_a_line(error)) from None
     if not (type(points) is type(chequers) is int and 1 <= points <= 25 and 1 <= chequers <= 15):
         raise refuse("1 to 25 points, 1 to 15 chequers", f"{points!r:.40} and {chequers!r:.40}")
@@ -121,9 +121,8 @@ def table_of(text: bytes | str, arrays: Stored | dict[str, Any], source: Source,
         raise refuse(f"arrays {' and '.join(rules)}", ", ".join(rows) or "none")
     if not rules:
         raise refuse("a kind of table with arrays", kind.kind)
-    common: dict[str, Any] = {"points": points, "chequers": chequers, "carried": carried}
-    common |= {"provenance": source.name, "release": source.release}
-    table = kind(**common, **fields, **rows)
+    common: dict[str, Any] = {"provenance": source.name, "release": source.release}
+    table = kind(points=points, chequers=chequers, **common, **fields, **rows)
     problem = table.check()
     if problem is not None:
         raise refuse("arrays of the table's size", problem)

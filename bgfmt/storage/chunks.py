@@ -36,10 +36,6 @@ class Folder:
     def _name(self, key: str) -> str:
         return os.path.join(self.path, *key.split("/"))
 
-    def read(self, key: str, size: int) -> bytes:
-        """A piece, or its first `size` bytes."""
-        return self.parts(key, [0], size)[0]
-
     def parts(self, key: str, starts: list[int], size: int) -> list[bytes]:
         """`size` bytes of a piece from each start."""
         with open(open_regular(self._name(key)), "rb", buffering=0) as file:
@@ -127,7 +123,7 @@ class Remote(Folder):
         return [bytes(self.files.cat_file(name, start=start, end=start + size)) for start in starts]
 
     def fill(self, key: str, out: memoryview) -> int:
-        data = self.read(key, len(out))
+        (data,) = self.parts(key, [0], len(out))
         out[: len(data)] = data
         return len(data)
 
@@ -234,7 +230,7 @@ class ChunkStore:
 
     def meta(self, key: str) -> bytes:
         """A small piece; FileNotFoundError where there is none."""
-        return self.places.read(key, MOST_META + 1)
+        return self.places.parts(key, [0], MOST_META + 1)[0]
 
 
 class StoreSource(MemorySource):

@@ -233,10 +233,10 @@ def one_sided(file: Container, size: tuple[int, int], words: Mapping[str, str], 
     if policy in ("no", "own"):
         del facts["gammon_policy"]
     try:
-        fields, carried = records.stated(facts, OneSided), formats.carried(facts)
+        fields = formats.fields_of(facts, OneSided)
     except ValueError as error:
         raise CorruptError(file.name, at, "a description as bgfmt writes it", error) from None
-    more["carried"] = (*more.pop("carried", ()), *carried)
+    fields["carried"] = (*more.pop("carried", ()), *fields["carried"])
     return OneSided(points=size[0], chequers=size[1], bearoff=bearoff, gammon=gammon, **fields, **more)
 
 
