@@ -72,12 +72,9 @@ class Folder:
 
     def sizes(self, prefix: str) -> dict[str, int]:
         """Size of every piece whose key begins with ``prefix/``."""
-        found: dict[str, int] = {}
-        for folder, _, names in os.walk(self._name(prefix) if prefix else self.path):
-            for entry in os.scandir(folder) if names else ():
-                if entry.is_file(follow_symlinks=False) and not entry.name.endswith(".part"):
-                    found[os.path.relpath(entry.path, self.path).replace(os.sep, "/")] = entry.stat().st_size
-        return found
+        pieces = (p for p in Path(self.path, prefix).rglob("*") if p.suffix != ".part")
+        files = (p for p in pieces if p.is_file() and not p.is_symlink())
+        return {p.relative_to(self.path).as_posix(): p.stat().st_size for p in files}
 
     def remove_one(self, key: str) -> None:
         """Remove a piece and what a killed writer left half written of it, and the folder where nothing is left."""

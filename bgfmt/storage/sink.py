@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import errno
 import mmap
-import threading
 import zlib
 from collections import deque
 from collections.abc import Iterator
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -249,35 +249,27 @@ CHECK_STEP = 8 << 20
 
 
 class Sums:
-    """CRC-32 of each stretch of a file; pieces written one behind the other make one stretch."""
+    """CRC-32 of each piece of a file that is written."""
 
     def __init__(self) -> None:
-        self._stretches: dict[int, tuple[int, int]] = {}  # end -> (start, sum)
-        self._lock = threading.Lock()
+        self._pieces: list[tuple[int, int, int]] = []  # start, end, sum; threads append to it
 
     def add(self, offset: int, view: memoryview) -> None:
         """Bytes that are being written there."""
-        if not len(view):
-            return
-        with self._lock:
-            start, before = self._stretches.pop(offset, (offset, 0))
-        made = zlib.crc32(view, before)
-        with self._lock:
-            self._stretches[offset + len(view)] = (start, made)
+        if len(view):
+            self._pieces.append((offset, offset + len(view), zlib.crc32(view)))
 
-    def stretches(self) -> list[tuple[int, int, int]]:
+    def intact(self) -> list[tuple[int, int, int]]:
         """(start, end, sum) in order, without those that something was written over later."""
-        found = sorted((start, end, made) for end, (start, made) in self._stretches.items())
-        kept, reach = [], 0
-        for k, (start, end, made) in enumerate(found):
-            if start >= reach and (k + 1 == len(found) or end <= found[k + 1][0]):
-                kept.append((start, end, made))
-            reach = max(reach, end)
-        return kept
+        pieces = sorted(self._pieces)
+        reach = accumulate((end for _, end, _ in pieces), max, initial=0)
+        begins = [*(start for start, _, _ in pieces[1:]), pieces[-1][1]] if pieces else []
+        each = zip(pieces, reach, begins, strict=False)
+        return [piece for piece, before, following in each if before <= piece[0] and piece[1] <= following]
 
     def check(self, fd: int, name: str) -> None:
         """OSError where the file does not hold what was written."""
-        for start, end, made in self.stretches():
+        for start, end, made in self.intact():
             found = 0
             for at in range(start, end, CHECK_STEP):
                 found = zlib.crc32(system.read_at(fd, min(CHECK_STEP, end - at), at), found)
