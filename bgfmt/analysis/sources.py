@@ -318,7 +318,7 @@ class Sources:
             found = self.games.find(position, terms)
             if found is not None:
                 return found
-            # pairs of boards that can be met, so many at least
+            # no fewer pairs of boards can be met
             least = (
                 no_farther(position.us) * no_farther(position.them) // 2 * len(columns_for(position, terms))
             )
