@@ -125,6 +125,11 @@ class Judgement:
         return "close" if self.close else "error"
 
     @property
+    def play(self) -> bool:
+        """Whether it is of a play, not of the cube."""
+        return self.decision.kind == "play"
+
+    @property
     def error(self) -> bool:
         """Whether it surely cost something."""
         return self.verdict == "error"
