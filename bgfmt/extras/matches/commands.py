@@ -180,48 +180,18 @@ def _is_database(path: str) -> bool:
     return not matches and any(map(asking.suffixed, names))
 
 
-CUBE = {
-    "double": "The side on roll doubled.",
-    "no double": "The side on roll rolled on.",
-    "take": "The other side took a double.",
-    "pass": "The other side passed a double.",
-    "beaver": "The other side beavered a double.",
-}
-ABOUT_A_MATCH = frozenset(
-    (
-        "game",
-        "record",
-        "move",
-        "player",
-        "name",
-        "forced",
-        "error",
-        "close",
-        "luck",
-        "luck_mwc",
-        "file_analysis",
-    )
-)
-
-
-def _cube_options(function: asking.F) -> asking.F:
-    """What was done with the cube, as `done`: whether each was."""
-    names = {kind: kind.replace(" ", "_") + "_" for kind in CUBE}
-
-    def options(function: asking.F) -> asking.F:
-        for kind, text in reversed(CUBE.items()):
-            switch = f"--{kind.replace(' ', '-')}"
-            function = click.option(switch, names[kind], is_flag=True, help=text)(function)
-        return function
-
-    return asking.together("done", options, *names.values())(function)
+ABOUT_A_MATCH = "game record move player name forced error close luck luck_mwc file_analysis"
 
 
 @click.command()
 @click.argument("words", nargs=-1, required=True, metavar="[DB...] POSITION")
 @click.option("--roll", metavar="ROLL", help="The dice, as 61 or 6-1 (default: the identifier's).")
 @click.option("--played", metavar="PLAY", help='The play made, as "6/5 6/off".')
-@_cube_options
+@click.option("--double", is_flag=True, help="The side on roll doubled.")
+@click.option("--no-double", is_flag=True, help="The side on roll rolled on.")
+@click.option("--take", is_flag=True, help="The other side took a double.")
+@click.option("--pass", is_flag=True, help="The other side passed a double.")
+@click.option("--beaver", is_flag=True, help="The other side beavered a double.")
 @asking.state_options
 @asking.calculation_options
 @options.as_option
@@ -231,12 +201,12 @@ def judge(
     words: tuple[str, ...],
     roll: str | None,
     played: str | None,
-    done: dict[str, bool],
     around: dict[str, Any],
     calculation: dict[str, Any],
     described: str | None,
     part: int | None,
     as_json: bool,
+    **done: bool,
 ) -> int:
     """Judge one decision in POSITION: a play, a double, rolling on, a take or a pass, for money or at a score.
 
@@ -252,7 +222,7 @@ def judge(
     from bgfmt.extras.matches.annotate import judge as judged
     from bgfmt.extras.matches.annotate.insight import insight
 
-    did = [name for name, yes in zip(CUBE, done.values(), strict=True) if yes]
+    did = [name.replace("_", " ") for name, yes in done.items() if yes]
     if (played is not None) + len(did) != 1:
         raise click.UsageError(
             "what was done? one of --played PLAY, --double, --no-double, --take, --pass and --beaver"
@@ -290,15 +260,12 @@ def _play(state: GameState, roll: str | None, played: str) -> Decision:
     hops, marks, rest = plays.read_play(played)
     if rest or not hops:
         raise PositionError(f"a play is written as 6/5 6/off, not {played!r}")
-    position = state.position.check()
-    mine, theirs = plays.board(position.us), plays.board(position.them)
-    play = plays.find(mine, theirs, dice, hops, marks)
+    play = plays.find(state.position.check(), dice, hops, marks)
     if isinstance(play, str):
         raise PositionError(f"{played}: {play}")
     if not play.legal:
         raise PositionError(f"{played} is not a legal play of {dice[0]}{dice[1]}")
-    legal = Play(play.moves, plays.position(play.mine, play.theirs))
-    return Decision(0, 0, "play", state.turn, state, legal)
+    return Decision(0, 0, "play", state.turn, state, Play(play.moves, play.result))
 
 
 def _cube(state: GameState, roll: str | None, did: str) -> Decision:
@@ -324,7 +291,7 @@ def _cube(state: GameState, roll: str | None, did: str) -> Decision:
 def _as_dict(judgement: Judgement) -> dict[str, Any]:
     from bgfmt.extras.matches.annotate import text
 
-    facts = {name: value for name, value in judgement.as_dict().items() if name not in ABOUT_A_MATCH}
+    facts = {name: value for name, value in judgement.as_dict().items() if name not in ABOUT_A_MATCH.split()}
     return facts | {"certainty": text.certainty(judgement), "text": text.verdict(judgement)}
 
 

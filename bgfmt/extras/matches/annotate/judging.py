@@ -377,12 +377,11 @@ def _plays_of_file(decision: Decision, ranked: RankedPlays) -> FileAnalysis | No
     opinion, dice, position = decision.opinion, decision.state.dice, decision.state.position
     if opinion is None or not opinion.plays or dice is None or decision.played is None:
         return None
-    us, them = plays.board(position.us), plays.board(position.them)
     worth: dict[Position, float] = {}
     for hops, equity in opinion.plays:
-        written = plays.find(us, them, dice, list(hops), 0)
+        written = plays.find(position, dice, hops)
         if not isinstance(written, str) and written.legal:
-            worth.setdefault(plays.position(written.mine, written.theirs), equity)
+            worth.setdefault(written.result, equity)
     if not worth:
         return None
     first, equity = next(iter(worth.items()))

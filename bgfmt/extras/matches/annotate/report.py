@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
-from operator import add
+from operator import add, attrgetter
 from typing import Any, NamedTuple
 
 from bgfmt.errors import BeyondMetError, NotCoveredError, PositionError
@@ -104,6 +104,7 @@ class Total:
     points_lost = Figure(lambda one: one.bounded and one.points, "points lost", ".3f")
     approximate_lost = Figure(lambda one: not one.bounded and one.loss, form=".4f")
     error_rate = Figure(_lost(1, "unforced"), whole=True)
+    rate = property(attrgetter("error_rate"), doc="The same as `error_rate`, which is its name in JSON.")
     play_lost = Figure(lambda one: one.bounded and one.play and one.loss, form=".4f")
     cube_lost = Figure(lambda one: one.bounded and not one.play and one.loss, form=".4f")
     xg_decisions = Figure(lambda one: one.counts("xg"))
@@ -128,11 +129,6 @@ class Total:
     rolls = Figure(lambda one: one.luck is not None)
     luck = Figure(lambda one: one.luck, "luck", "+.3f")
     luck_mwc = Figure(lambda one: one.luck_mwc, "luck MWC %", "+.3f", 100)
-
-    @property
-    def rate(self) -> float | None:
-        """The same as `error_rate`, which is its name in JSON."""
-        return self.error_rate
 
     def as_dict(self) -> dict[str, Any]:
         """The sums as plain values."""
