@@ -18,15 +18,6 @@ LARGEST = 32 << 20  # of the document, unpacked
 LARGEST_JSON = 8 << 20  # which becomes objects all at once
 GREEN, RED = -1, 1
 HEADERS = ("event", "site", "date", "round", "title", "location", "transcriber")
-WANTED = frozenset(
-    (
-        "nameGreen", "nameRed", "matchlen", "useCrawford", "useJacoby", "useBeaver", "cubeLimit", "finalGreen",
-        "finalRed", "games", "scoreGreen", "scoreRed", "isCrawford", "wonPoints", "wasResignation", "lostOnTime",
-        "wasForfeit", "initial", "points", "cube", "cubeOwner", "moves", "type", "player", "red", "green", "from",
-        "to", "equity", "moveAnalysis", "move", "eq", "ply", "cubeDecision", "emg", "eqCubeFul", "useMatchEquity",
-        "eqNoDouble", "eqDoubleTake", *HEADERS,
-    )
-)  # fmt: skip
 
 
 def recognise(data: bytes) -> bool:
@@ -82,7 +73,7 @@ def _document(data: bytes, name: str) -> Any:
             raise FormatError(f"{name}: byte {len(data)}: cut short, the packed document goes on")
     if len(body) > LARGEST:
         raise FormatError(f"{name}: the document is larger than {LARGEST >> 20} MiB")
-    return read_smile(body, WANTED, name) if header.get("useSmile") else _json(body, name)
+    return read_smile(body, name) if header.get("useSmile") else _json(body, name)
 
 
 def _json(data: bytes, name: str) -> Any:
@@ -224,17 +215,17 @@ def _roll(walk: GameWalk, player: int, dice: tuple[int, int], hops: list[tuple[i
 
 MAGIC = b":)\n"
 DEPTH = 64
-MOST_VALUES = 1_000_000
+MOST_VALUES = 2_000_000
 MOST_SHARED = 1024  # texts, after which a writer begins anew
 
 
 class _Smile:
-    """A document in Smile being read: with the members of some keys at any depth, the rest stepped over."""
+    """A document in Smile being read."""
 
-    def __init__(self, data: bytes, members: frozenset[str], name: str) -> None:
+    def __init__(self, data: bytes, name: str) -> None:
         if not data.startswith(MAGIC) or len(data) < 4:
             raise FormatError(f"{name}: expected Smile, found {data[:4]!r}")
-        self.data, self.members, self.name, self.at = data, members, name, 4
+        self.data, self.name, self.at = data, name, 4
         self.keys: list[str] | None = [] if data[3] & 1 else None  # texts to which later bytes may refer
         self.strings: list[str] | None = [] if data[3] & 2 else None
         self.count = 0
@@ -327,32 +318,26 @@ class _Smile:
             return self.long_text()
         raise self.bad("a value")
 
-    def value(self, token: int, depth: int = 0, *, keep: bool = True) -> Any:
-        """The value that begins with a byte; empty where it is stepped over."""
+    def value(self, token: int, depth: int = 0) -> Any:
+        """The value that begins with a byte."""
+        self.count += 1
+        if self.count > MOST_VALUES:
+            raise FormatError(f"{self.name}: more than {MOST_VALUES:,} values in the document")
         if token not in (0xF8, 0xFA):
             return self.scalar(token)
         if depth >= DEPTH:
             raise self.bad(f"at most {DEPTH} levels")
-        is_object = token == 0xFA
-        items: list[tuple[str, Any]] = []
-        while (token := self.byte()) != (0xFB if is_object else 0xF9):
-            key, here = "", keep
-            if is_object:
-                key = self.key(token)
-                here, token = keep and key in self.members, self.byte()
-            value = self.value(token, depth + 1, keep=here)
-            if here:
-                self.count += 1
-                if self.count > MOST_VALUES:
-                    raise FormatError(f"{self.name}: more than {MOST_VALUES:,} values in the document")
-                items.append((key, value))
-        return dict(items) if is_object else [value for _, value in items]
+        array, fields = [], {}
+        while (start := self.byte()) != (0xF9 if token == 0xF8 else 0xFB):
+            if token == 0xF8:
+                array.append(self.value(start, depth + 1))
+            else:
+                key = self.key(start)
+                fields[key] = self.value(self.byte(), depth + 1)
+        return array if token == 0xF8 else fields
 
 
-def read_smile(data: bytes, members: frozenset[str], name: str = "<smile>") -> Any:
-    """The document, with only the members of these keys kept at any depth; the rest is stepped over.
-
-    FormatError with the byte where it cannot be read.
-    """
-    reader = _Smile(data, members, name)
+def read_smile(data: bytes, name: str = "<smile>") -> Any:
+    """The document; FormatError with the byte where it cannot be read."""
+    reader = _Smile(data, name)
     return reader.value(reader.byte())
