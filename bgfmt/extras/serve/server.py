@@ -28,6 +28,7 @@ from bgfmt.extras.serve.door import LOOPBACK
 from bgfmt.extras.serve.holdings import Holdings
 from bgfmt.extras.serve.parameters import Settings
 from bgfmt.extras.serve.refusals import Refusal
+from bgfmt.storage import system
 
 GRACE = 5  # seconds for requests under way once the end is asked for
 
@@ -202,17 +203,6 @@ def hosts_of(host: str, allowed: tuple[str, ...]) -> tuple[str, ...] | None:
     return (*LOOPBACK, *allowed) if own else allowed or None
 
 
-def _more_files(connections: int) -> None:
-    """Room for the connections among the files this process may open."""
-    with contextlib.suppress(ImportError, ValueError, OSError):
-        import resource
-
-        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-        wanted = 2 * connections + 256
-        if soft < wanted:
-            resource.setrlimit(resource.RLIMIT_NOFILE, (min(wanted, hard) if hard > 0 else wanted, hard))
-
-
 class Server(uvicorn.Server):
     """uvicorn's server; `ready` is called once connections are taken."""
 
@@ -235,7 +225,7 @@ def serve(
     quiet: bool = False,
 ) -> None:
     """Serve until SIGINT or SIGTERM; `say` is told the address once connections are taken."""
-    _more_files(settings.connections)
+    system.allow_files(2 * settings.connections + 256)
     listener = listen(host, port)
     service = Service(holdings, settings)
     for name in ("uvicorn.error", "asyncio"):
