@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from typing import Protocol
 
 from bgfmt.errors import FormatError, UnknownFormatError
-from bgfmt.extras.matches.model import MOST_RECORDS, Game, Match, Record, Result, Rules
+from bgfmt.extras.matches.model import MOST_RECORDS, Game, Match, Record, Result, Rules, checked
 from bgfmt.game.drawing import printable
 from bgfmt.tables.registry import Registry
 
@@ -87,7 +87,7 @@ def each(source: str | os.PathLike[str] | bytes, name: str | None = None) -> Ite
     else:
         data, name = content(source), name or os.path.basename(os.fspath(source))
     name = printable(name)
-    return reader(data, name).read(data, name)
+    return map(checked, reader(data, name).read(data, name))
 
 
 def read(source: str | os.PathLike[str] | bytes, name: str | None = None) -> list[Match]:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from bgfmt.errors import FormatError, PositionError
-from bgfmt.extras.matches.model import Match, Opinion, Result, Rules, checked, is_cube
+from bgfmt.extras.matches.model import Match, Opinion, Result, Rules, is_cube
 from bgfmt.extras.matches.plays import signed_position
 from bgfmt.extras.matches.walk import GameWalk
 
@@ -49,13 +49,12 @@ def read(data: bytes, name: str = "<bgf>") -> Iterator[Match]:
             winner = gained.index(max(gained))
             walk.result = Result(winner, max(gained), resigned=bool(fields.flag("wasResignation")))
     headers = {key: text for key in HEADERS if (text := document.text(key))}
-    match = Match(
+    yield Match(
         (green, red), length, tuple(walk.finish() for walk in walks), rules, event=headers.get("event", ""),
         place=headers.get("site", headers.get("location", "")), date=headers.get("date", ""),
         round=headers.get("round", ""),
         headers=headers, format=NAME, unit="move",
     )  # fmt: skip
-    yield checked(match)
 
 
 def _document(data: bytes, name: str) -> Any:

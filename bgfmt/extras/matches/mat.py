@@ -13,7 +13,7 @@ from operator import ge
 
 from bgfmt.errors import CapabilityError, FormatError, PositionError
 from bgfmt.extras.matches import model, plays
-from bgfmt.extras.matches.model import Game, Match, Record, Result, Rules, checked, ending, one_point_away
+from bgfmt.extras.matches.model import Game, Match, Record, Result, Rules, ending, one_point_away
 from bgfmt.extras.matches.plays import read_play
 from bgfmt.extras.matches.walk import GameWalk
 from bgfmt.game.board import Position
@@ -138,12 +138,10 @@ def _match(text: _Text, name: str) -> Match:
         if records > model.MOST_RECORDS:
             raise FormatError(f"{name}: more than {model.MOST_RECORDS:,} records in a match")
     assert players is not None
-    return checked(
-        Match(
-            players, text.length, tuple(games), rules,
-            event=headers.get("event", ""), place=headers.get("site", ""), date=headers.get("eventdate", ""),
-            round=headers.get("round", ""), headers=dict(text.headers), format=NAME, unit="line",
-        )
+    return Match(
+        players, text.length, tuple(games), rules,
+        event=headers.get("event", ""), place=headers.get("site", ""), date=headers.get("eventdate", ""),
+        round=headers.get("round", ""), headers=dict(text.headers), format=NAME, unit="line",
     )  # fmt: skip
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from bgfmt.errors import FormatError, PositionError
-from bgfmt.extras.matches.model import Match, Result, Rules, checked, is_cube, one_point_away
+from bgfmt.extras.matches.model import Match, Result, Rules, is_cube, one_point_away
 from bgfmt.extras.matches.plays import signed_position
 from bgfmt.extras.matches.walk import GameWalk
 from bgfmt.game.board import Position
@@ -146,11 +146,11 @@ def read(data: bytes, name: str = "<ogxm>") -> Iterator[Match]:
             last = replace(last, notes=(*last.notes, f"the stream after it is left out: {error}"))
             break
         if last is not None:
-            yield checked(last)
+            yield last
         last = match
         begin += size
     if last is not None:
-        yield checked(last)
+        yield last
 
 
 def _one(data: bytes, begin: int, name: str) -> tuple[Match, int]:

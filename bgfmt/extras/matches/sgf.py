@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from bgfmt.errors import FormatError, PositionError
 from bgfmt.extras.matches import model, plays
-from bgfmt.extras.matches.model import Game, Match, Record, Result, Rules, checked, ending, is_cube
+from bgfmt.extras.matches.model import Game, Match, Record, Result, Rules, ending, is_cube
 from bgfmt.extras.matches.walk import GameWalk
 from bgfmt.game.board import Position
 from bgfmt.game.drawing import decoded
@@ -20,7 +20,8 @@ from bgfmt.game.moves import BAR, OFF, Move
 
 NAME = "sgf"
 LARGEST = 32 << 20  # with analyses, thousands of games
-_TOKEN = re.compile(rb"\s*+(?:([();])|([A-Za-z]++)|\[((?:[^\]\\]++|\\.)*+)\])", re.S)
+_VALUE = re.compile(rb"\[((?:[^\]\\]++|\\.)*+)\]", re.S)
+_TOKEN = re.compile(rb"\s*+(?:([();])|([A-Za-z]++)((?:\s*+\[(?:[^\]\\]++|\\.)*+\])++))", re.S)
 # the rest is stepped over
 _WANTED = frozenset(
     ("GM", "MI", "RU", "RE", "PW", "PB", "DT", "EV", "RO", "PC", "AN", "W", "B", "AE", "AW", "AB", "PL", "CV",
@@ -75,11 +76,11 @@ def parse(data: bytes, name: str = "<sgf>") -> list[list[Node]]:
     """
     trees: list[list[Node]] = []
     at = 3 if data.startswith(b"\xef\xbb\xbf") else 0
-    depth, key, key_at = 0, "", 0
+    depth = 0
     node: Node | None = None
     skipping = False  # what follows a closed variation of the same tree is another one, which was not played
     while token := _TOKEN.match(data, at):
-        mark, word, value = token.groups()
+        mark, key, _ = token.groups()
         if mark == b"(":
             depth += 1
             node = None
@@ -94,23 +95,20 @@ def parse(data: bytes, name: str = "<sgf>") -> list[list[Node]]:
         elif mark == b";":
             if not depth:
                 break
-            node, key = Node(token.start(1), token.end()), ""
+            node = Node(token.start(1), token.end())
             if not skipping:
                 trees[-1].append(node)
         elif node is None:
             break
-        elif word is not None:
-            key, key_at = "".join(chr(letter) for letter in word[:64] if 65 <= letter <= 90), token.start(2)
         else:
-            if not key:
-                raise FormatError(f"{name}: byte {token.start(3)}: a value without a property")
+            key = re.sub(rb"[a-z]", b"", key[:64]).decode()
             if key in _WANTED:
-                node.properties.setdefault(key, []).append(value)
+                values = list(_VALUE.finditer(data, token.start(3), token.end()))
+                node.properties.setdefault(key, []).extend(value[1] for value in values)
                 if key == "C":
-                    node.comment = token.span(3)
+                    node.comment = values[-1].span(1)
             if key in ANALYSIS:
-                node.analysis.append((key_at or token.start(), token.end()))
-                key_at = 0
+                node.analysis.append((token.start(2), token.end()))
             node.end = token.end()
         at = token.end()
     rest = data[at : at + 4096].lstrip()
@@ -166,12 +164,10 @@ def _game(tree: list[Node], walk: GameWalk) -> None:
 def _match(games: list[tuple[Node, GameWalk]]) -> Match:
     root, first = games[0]
     info = {key: _text(root.properties, key) for key in ("EV", "PC", "DT", "RO", "AN")}
-    return checked(
-        Match(
-            first.players, first.length, tuple(walk.finish() for _, walk in games), first.rules,
-            event=info["EV"], place=info["PC"], date=info["DT"], round=info["RO"],
-            headers={key: value for key, value in info.items() if value}, format=NAME, unit="byte",
-        )
+    return Match(
+        first.players, first.length, tuple(walk.finish() for _, walk in games), first.rules,
+        event=info["EV"], place=info["PC"], date=info["DT"], round=info["RO"],
+        headers={key: value for key, value in info.items() if value}, format=NAME, unit="byte",
     )  # fmt: skip
 
 

@@ -16,7 +16,7 @@ from itertools import takewhile
 from construct import Array, Bytes, Container, Float64l, Int8sb, Int8ub, Int32sl, Int32ul, Pointer, Struct
 
 from bgfmt.errors import FormatError, PositionError, TruncatedError
-from bgfmt.extras.matches.model import Hops, Match, Opinion, Result, Rules, checked
+from bgfmt.extras.matches.model import Hops, Match, Opinion, Result, Rules
 from bgfmt.extras.matches.plays import signed_position
 from bgfmt.extras.matches.walk import GameWalk
 
@@ -91,7 +91,7 @@ def read(data: bytes, name: str = "<xg>") -> Iterator[Match]:
             (_cube, _move, _game_end)[kind - 2](record, walks[-1], number)
     if match is None:
         raise FormatError(f"{name}: no record in it")
-    yield checked(replace(match, games=tuple(walk.finish() for walk in walks), notes=tuple(notes)))
+    yield replace(match, games=tuple(walk.finish() for walk in walks), notes=tuple(notes))
 
 
 # -- the records -----------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 from bgfmt import __version__
@@ -19,18 +20,6 @@ SUMMARIES = {
     "cube": "Whether to double, and whether to take",
     "play": "The plays of a roll, ranked",
     "probe": "All of it for one position",
-}
-ERRORS = {
-    400: "Bad parameter, position or body",
-    404: "Not covered, or no such thing",
-    405: "Another method",
-    413: "Too large",
-    415: "Another type of body",
-    416: "Beyond the file",
-    421: "Another Host",
-    431: "Head too large",
-    500: "A bug",
-    503: "Too busy; see Retry-After",
 }
 EVERYWHERE = (405, 421, 431, 500, 503)  # what every route can answer by
 JSON, LINES, BYTES = "application/json", "application/x-ndjson", "application/octet-stream"
@@ -115,7 +104,7 @@ def _responses(
         out["304"] = {"description": "Unchanged (If-None-Match)"}
     for status in sorted({*EVERYWHERE, *statuses}):
         said = ref(errors if status in (400, 404) else "Error")
-        out[str(status)] = {"description": ERRORS[status], "content": _content({JSON: said})}
+        out[str(status)] = {"description": HTTPStatus(status).phrase, "content": _content({JSON: said})}
     return out
 
 

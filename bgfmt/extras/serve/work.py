@@ -61,9 +61,8 @@ class Workers:
         client, loop = CLIENT.get(), asyncio.get_running_loop()
         turns = self._turns.setdefault(client, deque())
         if len(turns) >= self.waiting:
-            raise Refusal(
-                "busy", f"more than {self.waiting} questions of yours are waiting (--waiting)", headers=RETRY
-            )
+            full = f"more than {self.waiting} questions of yours are waiting (--waiting)"
+            raise Refusal("busy", full, headers=RETRY)
         turn = loop.create_future()
         turns.append(turn)
         self._give_turns()
@@ -113,9 +112,8 @@ class OneAtATime:
 
     def __init__(self, seconds: int | None = None) -> None:
         self.seconds = seconds
-        self._spent: dict[
-            str, tuple[float, float]
-        ] = {}  # of each client: seconds of calculation, and when that was
+        #: of each client: seconds of calculation, and when that was
+        self._spent: dict[str, tuple[float, float]] = {}
         self._lock = threading.Lock()
         self._ready = threading.Event()
         self._ready.set()
@@ -143,9 +141,8 @@ class OneAtATime:
             raise compiling()
         if (wait := self._too_much(client)) > 0:
             retry = (("Retry-After", str(int(wait) + 1)),)
-            raise Refusal(
-                "busy", "your share of calculation is used up for now (--calculation)", headers=retry
-            )
+            used = "your share of calculation is used up for now (--calculation)"
+            raise Refusal("busy", used, headers=retry)
         if not self._lock.acquire(timeout=PATIENCE):
             raise Refusal("busy", "another calculation is under way", headers=RETRY)
         begun = time.monotonic()
