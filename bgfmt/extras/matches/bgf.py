@@ -127,11 +127,10 @@ class _Fields:
 
 
 def _game(game: _Fields, players: tuple[str, str], length: int, rules: Rules, number: int) -> GameWalk:
-    scores, crawford = (
-        (game.number("scoreGreen", 0), game.number("scoreRed", 0)),
-        bool(game.flag("isCrawford")),
+    scores, crawford = (game.number("scoreGreen", 0), game.number("scoreRed", 0)), game.flag("isCrawford")
+    walk = GameWalk(
+        players, length, rules, number=number, scores=scores, crawford=bool(crawford), unit="move"
     )
-    walk = GameWalk(players, length, rules, number=number, scores=scores, crawford=crawford, unit="move")
     if isinstance(game.value.get("initial"), dict):
         _start(walk, _Fields(game.value["initial"], game.name, game.what))
     for at, entry in enumerate(game.array("moves"), 1):

@@ -217,8 +217,7 @@ def _first_game(chunk: Source, walk: GameWalk) -> None:
     start = chunk.take(2, "a start")
     if start != b"\xff\xff":
         _begin(walk, (start + chunk.take(25, "a start"))[:26])
-    plies = []
-    for _ in range(count):
+    for at in range(1, count + 1):
         head = chunk.byte()
         ply = Ply(head & 31, 0 if head & 32 else 1)
         if ply.action <= 20:
@@ -229,8 +228,6 @@ def _first_game(chunk: Source, walk: GameWalk) -> None:
                 both = chunk.byte()
                 ply.dice = (both & 15, both >> 4)
             ply.board = chunk.take(26, "a board")
-        plies.append(ply)
-    for at, ply in enumerate(plies, 1):
         tell(walk, ply, at)
 
 
@@ -267,16 +264,14 @@ def _second(source: Source, begin: int) -> Match:
         elif letters == b"CSUM":
             _check_sum(section, source.data[begin:at], notes)
         elif flags & 1:
-            raise FormatError(
-                f"{source.name}: byte {at}: a section {letters!r} that must be known, and is not"
-            )
+            unknown = f"a section {letters!r} that must be known, and is not"
+            raise FormatError(f"{source.name}: byte {at}: {unknown}")
     if header is None:
         raise FormatError(f"{source.name}: byte {begin}: no match header (MTCH)")
     fields, mask, (length, variant) = header.record(2)
     if variant > 1:
-        raise FormatError(
-            f"{source.name}: byte {header.at}: variant {variant} is neither backgammon nor Nackgammon"
-        )
+        other = f"variant {variant} is neither backgammon nor Nackgammon"
+        raise FormatError(f"{source.name}: byte {header.at}: {other}")
     names = [fields.text(fields.varint()) if mask >> bit & 1 else "" for bit in (0, 1)]
     rules, players = Rules(), (names[0], names[1])
     if mask & 4:
@@ -328,11 +323,10 @@ def _second_game(section: Source, walk: GameWalk) -> GameWalk:
     cube = 1 << min(automatic, 16) if value is None else value
     if cube > 1 and is_cube(cube):
         walk.setup(0, cube=(cube, owner if owner in (0, 1) else None))
-    plies = list(_second_plies(section))
-    for k, ply in enumerate(plies):
+    for at, ply in enumerate(_second_plies(section), 1):
         if ply.action == 31 and ply.dice is not None:
             ply.player = 1 - ply.player  # the seat of an illegal play is the side to move next
-        tell(walk, ply, k + 1)
+        tell(walk, ply, at)
     return walk
 
 

@@ -206,9 +206,7 @@ def _tell(node: Node, walk: GameWalk) -> None:
     properties = node.properties
     for player, key in enumerate("WB"):
         if key in properties:
-            walk.opinion = (
-                _opinion(properties, player, walk) if "A" in properties or "DA" in properties else None
-            )
+            walk.opinion = _opinion(properties, player, walk)
             _action(properties[key][0].decode("ascii").strip(), player, walk, node.begin)
             return
     board = turn = cube = None
@@ -245,9 +243,8 @@ def _opinion(properties: dict[str, list[bytes]], player: int, walk: GameWalk) ->
         several.append((tuple(zip(points[::2], points[1::2], strict=True)), float(match["equity"])))
     level = f"{levels[0]}-ply"
     worth = cube and (float(cube["rolling"]), float(cube["taken"]))
-    return model.Opinion(
-        "GNU Backgammon", level, f"{levels[-1]}-ply", worth, bool(walk.length), tuple(several)
-    )
+    more = worth, bool(walk.length), tuple(several)
+    return model.Opinion("GNU Backgammon", level, f"{levels[-1]}-ply", *more)
 
 
 def _board(properties: dict[str, list[bytes]], before: Position) -> Position:
@@ -316,13 +313,8 @@ def play_record(
     """gnubg's record of the analysis of a roll: plays, their equities with and without a cube, best first."""
     out = b"A[0]"
     for moves, equity, cubeless in plays:
-        letters = _letters(moves, player)
-        out += b"[%s E ver 3 %s %.6f %sC 0 1 0.000000 1]" % (
-            letters,
-            _chances(cubeless),
-            equity,
-            PLIES[method],
-        )
+        numbers = _letters(moves, player), _chances(cubeless), equity, PLIES[method]
+        out += b"[%s E ver 3 %s %.6f %sC 0 1 0.000000 1]" % numbers
     return out + (_SKILL[skill][0] if skill else b"")
 
 
@@ -471,8 +463,7 @@ def _board_node(position: Position, first: int) -> bytes:
     sides = (position.us, position.them) if first == 0 else (position.them, position.us)
     out = b"AE[a:y]"
     for player, side in enumerate(sides):
-        counts = plays.board(side)
-        points = [p for p in range(1, BAR + 1) for _ in range(counts[p])]
+        points = [point for point, count in enumerate(plays.board(side)) for _ in range(count)]
         if points:
             out += b"AW" if player == 0 else b"AB"
             out += b"".join(b"[%s]" % _letter(point, player).encode() for point in points)
@@ -480,8 +471,4 @@ def _board_node(position: Position, first: int) -> bytes:
 
 
 def _letter(point: int, player: int) -> str:
-    if point == OFF:
-        return "z"
-    if point == BAR:
-        return "y"
-    return chr(96 + (point if player == 0 else 25 - point))
+    return {OFF: "z", BAR: "y"}.get(point) or chr(96 + (point if player == 0 else 25 - point))

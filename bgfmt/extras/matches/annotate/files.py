@@ -95,9 +95,8 @@ def annotate_file(path: PathLike, judge: Judge) -> Annotated:
     if not several:
         raise FormatError(f"{name}: no match in it")
     folder = printable(os.path.dirname(os.fspath(path)))
-    reports = [
-        judge_match(one, judge, file=name, number=k, folder=folder) for k, one in enumerate(several, 1)
-    ]
+    where = {"file": name, "folder": folder}
+    reports = [judge_match(one, judge, number=k, **where) for k, one in enumerate(several, 1)]
     return Annotated(os.fspath(path), data, reports)
 
 

@@ -298,10 +298,8 @@ def judge_match(
             continue
         report.races += 1
         if not match.games[decision.game].records[decision.record].sure:
-            number = match.games[decision.game].number
-            odd[
-                f"game {number}: nothing is judged after a play that is lost, until the file gives a board"
-            ] = None
+            lost = "nothing is judged after a play that is lost, until the file gives a board"
+            odd[f"game {match.games[decision.game].number}: {lost}"] = None
             continue
         try:
             report.judgements.append(judge.judge(decision))
