@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
@@ -234,7 +235,7 @@ LIMIT = 2_000_000
 DOUBLING = ("double", "no double")
 
 
-class Judge:
+class Judge(AbstractContextManager["Judge"]):
     """Judges decisions as an adviser answers them. A context manager.
 
     Parameters
@@ -265,9 +266,6 @@ class Judge:
         self.advisor = Advisor(tables, met=met, calculate=what, limit=limit, progress=progress)
         #: the last state before a roll, and its worth
         self._before: tuple[GameState | None, float] = (None, 0.0)
-
-    def __enter__(self) -> Judge:
-        return self
 
     def __exit__(self, *error: object) -> None:
         self.advisor.close()

@@ -197,13 +197,13 @@ class MatchReport:
 
     def as_dict(self) -> dict[str, Any]:
         """The match without its decisions."""
-        met = self.met
+        met, match = self.met, self.match
         return {
             "file": self.file,
             "number": self.number,
-            "players": list(self.match.players),
-            "match_length": self.match.length,
-            "games": len(self.match.games),
+            "players": list(match.players),
+            "match_length": match.length,
+            "games": len(match.games),
             "judged": "money" if met is None else "match",
             "met": None if met is None else {"name": met.name, "digest": met.digest},
             "decisions_met": self.decisions,
@@ -213,12 +213,9 @@ class MatchReport:
             "totals": [total.as_dict() for total in self.totals],
             "problems": self.problems,
             "folder": self.folder,
-            "date": self.match.date,
-            "event": self.match.event,
-            "round": self.match.round,
-            "place": self.match.place,
+            **{name: getattr(match, name) for name in ("date", "event", "round", "place")},
             "by_game": [
-                {"game": game.number, "scores": list(game.scores)} | {"totals": [t.as_dict() for t in totals]}
+                {"number": game.number, "scores": list(game.scores), "totals": [t.as_dict() for t in totals]}
                 for game, totals in self.games
             ],
         }
