@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -339,13 +340,7 @@ def matches(files: tuple[str, ...], as_json: bool) -> int:
 
     out: list[dict[str, Any]] = []
     listed = as_json and len(files) == 1
-
-    def show(facts: dict[str, Any]) -> None:
-        if listed:
-            out.append(facts)
-        elif as_json:
-            options.echo_json(facts, indent=None)
-
+    show = out.append if listed else partial(options.echo_json, indent=None)
     code = 0
     for path in files:
         try:
@@ -358,7 +353,8 @@ def matches(files: tuple[str, ...], as_json: bool) -> int:
                     click.echo(f"  problem: {printable(problem)}")
         except (BgfmtError, OSError) as error:
             asking.note(printable(options.message_of(error), 400))
-            show({"file": path, "error": options.as_error(error)})
+            if as_json:
+                show({"file": path, "error": options.as_error(error)})
             code = 2
     if listed:
         options.echo_json(out)

@@ -10,6 +10,7 @@ import struct
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from itertools import takewhile
 
 from bgfmt.errors import FormatError, PositionError
 from bgfmt.extras.matches.model import Match, Result, Rules, is_cube, one_point_away
@@ -278,8 +279,7 @@ def _second(source: Source, begin: int) -> Match:
         flags = fields.varint()
         crawford, jacoby, beavers, automatic = (bool(flags & bit) for bit in (1, 2, 4, 16))
         rules = Rules(crawford, jacoby, beavers, None, automatic)
-    if mask & 8:
-        rules = replace(rules, cube_limit=fields.varint())
+    rules = replace(rules, cube_limit=fields.varint() if mask & 8 else None)
     scores = (fields.varint(), fields.varint()) if mask & 16 else (0, 0)
     length = min(length, 99_999)
     crawford_seen = bool(mask >> 11 & 1) or not rules.crawford
@@ -335,28 +335,17 @@ def _second_plies(section: Source) -> Iterator[Ply]:
         head = section.byte()
         ply = Ply(head & 63, head >> 6 & 1)
         if ply.action <= 20:
-            for _ in range(_dice_of(ply.action)):
-                step = section.byte()
-                if not step:
-                    break
-                ply.steps.append(step)
+            steps = (section.byte() for _ in range(_dice_of(ply.action)))
+            ply.steps = list(takewhile(bool, steps))
         if head & 128:
             fields, mask, _ = section.record()
-            if mask & 1:
-                ply.dice = (fields.byte(), fields.byte())
-            if mask & 2:
-                ply.points = fields.varint()
-            if mask & 4:
-                ply.cube = fields.varint()
-            if mask & 16:
-                fields.take(4, "a settlement")
-            if mask & 32:
-                ply.steps = list(fields.take(fields.varint(), "steps"))
-            if mask & 64:
-                ply.board = fields.take(26, "a board")
-            if mask & 128:
-                ply.action = fields.varint()
-            if mask & 256:
-                owner = fields.varint()
-                ply.owner = owner if owner in (0, 1) else None
+            ply.dice = (fields.byte(), fields.byte()) if mask & 1 else None
+            ply.points = fields.varint() if mask & 2 else 0
+            ply.cube = fields.varint() if mask & 4 else None
+            fields.take(4 if mask & 16 else 0, "a settlement")
+            ply.steps = list(fields.take(fields.varint(), "steps")) if mask & 32 else ply.steps
+            ply.board = fields.take(26, "a board") if mask & 64 else None
+            ply.action = fields.varint() if mask & 128 else ply.action
+            owner = fields.varint() if mask & 256 else None
+            ply.owner = owner if owner in (0, 1) else None
         yield ply
