@@ -261,7 +261,7 @@ def serve(
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-        working = service.workers.under_way > 0 or service.answers.compiling
+        working = bool(service.workers.under_way) or service.answers.compiling
         service.close()
         if working:  # a calculation or a compiler cannot be stopped half-way, and may not keep the process
             sys.stdout.flush()
