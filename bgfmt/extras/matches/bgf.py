@@ -159,23 +159,16 @@ def _move(walk: GameWalk, move: _Fields, at: int) -> None:
     player = 0 if move.number("player") == GREEN else 1
     red, green = move.number("red"), move.number("green")
     walk.opinion = _opinion(move.value, answers=green == 7 and red in (2, 3))
-    if green == 7:
-        if red == 1:
-            walk.double(player, at)
-        elif red == 2:
-            walk.take(player, at)
-        elif red == 3:
-            walk.drop(player, at)
-        elif red == 5:
-            dice = (move.numbers("from", 4)[0], move.numbers("to", 4)[0])
-            _roll(walk, player, dice, [], at)
-        elif red == 9:
-            walk.resign(player, at)
-        elif red != 4:
-            walk.problem(at, f"an action {red} that is not known")
-        return
-    pairs = zip(move.numbers("from", 4), move.numbers("to", 4), strict=True)
-    _roll(walk, player, (red, green), [(start, max(0, end)) for start, end in pairs if start >= 0], at)
+    actions = {1: walk.double, 2: walk.take, 3: walk.drop, 9: walk.resign}
+    if green == 7 and red in actions:
+        actions[red](player, at)
+    elif green == 7 and red == 5:
+        _roll(walk, player, (move.numbers("from", 4)[0], move.numbers("to", 4)[0]), [], at)
+    elif green != 7:
+        pairs = zip(move.numbers("from", 4), move.numbers("to", 4), strict=True)
+        _roll(walk, player, (red, green), [(start, max(0, end)) for start, end in pairs if start >= 0], at)
+    elif red != 4:
+        walk.problem(at, f"an action {red} that is not known")
 
 
 def _opinion(move: dict[str, Any], *, answers: bool) -> Opinion | None:

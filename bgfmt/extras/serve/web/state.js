@@ -4,9 +4,10 @@
 // them null), cube, for money the rules jacoby and beavers (true, false or null: not said), and for match play away
 // ([us, them] or null), crawford, cube_value, met, met_player, extend_met.
 
-import { MOST_CHEQUERS, POINTS } from "./limits.js";
 import { PositionError, parse } from "./bgfmt.js";
 
+const POINTS = 24;
+const MOST_CHEQUERS = 15;
 export const EXAMPLE = "0,1,0,0,1/0,1,1";
 const RULES = ["jacoby", "beavers"];
 const OURS = ["p", "roll", "cube", ...RULES, "away", "crawford", "cube_value", "met", "met_player", "extend_met"];
