@@ -215,7 +215,7 @@ class MatchReport:
             "folder": self.folder,
             **{name: getattr(match, name) for name in ("date", "event", "round", "place")},
             "by_game": [
-                {"number": game.number, "scores": list(game.scores), "totals": [t.as_dict() for t in totals]}
+                {"game": game.number, "scores": list(game.scores), "totals": [t.as_dict() for t in totals]}
                 for game, totals in self.games
             ],
         }
