@@ -86,7 +86,7 @@ def annotate(
     from bgfmt import storage
     from bgfmt.cli.terminal import Progress
     from bgfmt.extras.matches.annotate import LIMIT, Judge, Report, annotate_all, annotate_file, find
-    from bgfmt.extras.matches.annotate.files import ReportFolder, content, form_of
+    from bgfmt.extras.matches.annotate.files import content, form_of, write_folder
     from bgfmt.game.drawing import printable
 
     more = [path for path in files if _is_database(path)]
@@ -124,14 +124,9 @@ def annotate(
         else:
             found = list(find(paths))
             each = annotate_all(found, judge, report, progress=progress)
-        folder = ReportFolder(output or "", form, force=force) if into_folder else None
-        data = b""
-        for one in each:
-            if folder is not None:
-                folder.write(one, worst)
-                written += 1
-            elif single and form == "sgf":
-                data = one.sgf()
+        if output is not None and into_folder:
+            written = write_folder(each, output, form, worst, force=force)
+        data = b"".join(one.sgf() if single and form == "sgf" else b"" for one in each)
     if not (report.matches or report.unread):
         raise click.UsageError(f"{', '.join(paths)}: no match in it")
     if output is not None and not into_folder:

@@ -255,7 +255,7 @@ def serve(
     main = threading.current_thread() is threading.main_thread()
     ends = (signal.SIGINT, signal.SIGTERM) if main else ()
     before = {number: signal.signal(number, stop) for number in ends}
-    say(f"bgfmt serves {many(len(holdings), 'table')} on {address}")  # whoever connects now is answered soon
+    say(f"bgfmt serves {many(len(holdings), 'table')} on {address}")  # a client that connects now is answered soon
     try:
         server.run(sockets=[listener])
     finally:

@@ -222,22 +222,23 @@ def _sums(report: Report) -> Iterator[dict[str, Any]]:
     yield from rows("all", report.totals)
 
 
-class ReportFolder:
-    """A folder with a file for each match file, made when the first is written."""
+def write_folder(
+    each: Iterable[Annotated], folder: PathLike, form: str, worst: int = WORST, *, force: bool = False
+) -> int:
+    """Write each file's reports under its name into a folder, made when the first is written; how many there are.
 
-    def __init__(self, folder: str, form: str, *, force: bool = False) -> None:
-        self.folder, self.form, self.force = Path(folder), form, force
-        self._taken: set[str] = set()
-
-    def write(self, annotated: Annotated, worst: int = WORST) -> None:
-        """Write one file's reports under its name; where two bear one name, the later gets a number."""
-        self.folder.mkdir(parents=True, exist_ok=True)
-        stem, suffix = Path(annotated.path).stem, ENDING[self.form]
-        name, count = stem + suffix, 1
-        while name.lower() in self._taken:
+    Where two files bear one name, the later gets a number.
+    """
+    taken: set[str] = set()
+    for annotated in each:
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        stem, suffix, count = Path(annotated.path).stem, ENDING[form], 1
+        name = stem + suffix
+        while name.lower() in taken:
             count += 1
             name = f"{stem}-{count}{suffix}"
-        self._taken.add(name.lower())
-        data = annotated.sgf() if self.form == "sgf" else content(Report(annotated.reports), self.form, worst)
-        with storage.create(self.folder / name, force=self.force) as sink:
+        taken.add(name.lower())
+        data = annotated.sgf() if form == "sgf" else content(Report(annotated.reports), form, worst)
+        with storage.create(Path(folder) / name, force=force) as sink:
             sink.write(data)
+    return len(taken)
