@@ -255,7 +255,8 @@ def serve(
     main = threading.current_thread() is threading.main_thread()
     ends = (signal.SIGINT, signal.SIGTERM) if main else ()
     before = {number: signal.signal(number, stop) for number in ends}
-    say(f"bgfmt serves {many(len(holdings), 'table')} on {address}")  # a client that connects now is answered soon
+    # a client that connects from now on is answered soon
+    say(f"bgfmt serves {many(len(holdings), 'table')} on {address}")
     try:
         server.run(sockets=[listener])
     finally:
