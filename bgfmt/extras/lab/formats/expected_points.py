@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from bgfmt.errors import CorruptError, HeaderError
 from bgfmt.extras.lab.formats import SixDecimals, header_line
-from bgfmt.extras.lab.tables.expected_points import ExpectedPoints
+from bgfmt.extras.lab.tables import ExpectedPoints
 from bgfmt.formats.base import Head, Layout, Options, Outlet, Reading, Region
 from bgfmt.game import board
 from bgfmt.storage import Source

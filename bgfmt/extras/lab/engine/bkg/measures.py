@@ -78,7 +78,7 @@ def measure(position: Position, completion: Completion = C1) -> Measures:
     j, n = array_of(position.check())
     point = measures.next_point(j, n)
 
-    def both(function: Any) -> Pair:
+    def both(function: Any) -> tuple[Any, Any]:
         return function(j, n), function(n, j)
 
     held = both(lambda x, y: measures.held_at(table, low, x, y))

@@ -120,18 +120,17 @@ def plays(board: Array, die: int, other: int) -> tuple[Array, Array]:
     """All legal results of a roll, (m, 2, 26) int64, and their points of the running game, (m,) float64."""
     high, low = max(die, other), min(die, other)
     depth, boards, gains = _reach(board, high, low, 4 if high == low else 2)
-    second: Any = np.int64(0)
     if high != low:
         second, others, more = _reach(board, low, high, 2)
         if second > depth:
             return others, more
         if second == depth == 2:
             boards, gains = np.concatenate((boards, others)), np.concatenate((gains, more))
-            keys, many = np.empty(len(boards), np.int64), np.int64(0)
+            keys = np.empty(len(boards), np.int64)
+            many: Any = np.int64(0)
             for k in range(len(boards)):
                 copy_board(boards[many], boards[k])
                 gains[many] = gains[k]
                 many = _added(boards, keys, gains, many)
             return boards[:many], gains[:many]
-    many = len(boards) if depth else 0
-    return boards[:many], gains[:many]
+    return (boards, gains) if depth else (boards[:0], gains[:0])
