@@ -148,23 +148,26 @@ class PointsText(SixDecimals[ExpectedPoints]):
 
 
 def _rows(source: Source, start: int, lines: _Lines) -> Any:
-    """The values of a file: made row by row where it is in order, else sorted."""
+    """The values of a file: made row by row where it is large, and in order then, else sorted."""
     n, row_bytes = lines.n, lines.n * lines.width
+
+    def text(first: int, stop: int) -> Bytes:
+        data = source.bytes(start + first * row_bytes, (stop - first) * row_bytes)
+        return np.frombuffer(data, np.uint8).reshape(-1, lines.width)
+
     if n * row_bytes <= MOST_SORTED:
-        data = np.frombuffer(source.bytes(start, n * row_bytes), np.uint8).reshape(n * n, lines.width)
-        values = lines.values(data, source.name, start)
+        data = text(0, n)
         out = np.empty(n * n, np.int32)
+        values = lines.values(data, source.name, start)
         out[lines.places(data, source.name, start)] = values
         return out.reshape(n, n)
 
     def fetch(first: int, stop: int) -> NDArray[np.int32]:
         out = np.empty((stop - first, n), np.int32)
         for row in range(first, stop):
-            at = start + row * row_bytes
-            data = np.frombuffer(source.bytes(at, row_bytes), np.uint8).reshape(n, lines.width)
+            data, at = text(row, row + 1), start + row * row_bytes
             out[row - first] = lines.values(data, source.name, at)
-            labels = 2 * lines.points + 1
-            wrong = (data[:, :labels] != lines.blank(row, row + 1)[0, :, :labels]).any(axis=1)
+            wrong = (data != lines.blank(row, row + 1)[0])[:, : 2 * lines.points + 1].any(axis=1)
             if wrong.any():
                 bad = int(wrong.argmax())
                 raise CorruptError(

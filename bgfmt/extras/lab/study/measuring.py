@@ -133,8 +133,7 @@ def _exact(score: Score | None) -> Table:
         return two_sided(POINTS, CHEQUERS, recipe="exact")
     from bgfmt.solver.match import match_score
 
-    if not score.may_double(0):  # before the work, not after it
-        judges.estimating(score, POINTS, CHEQUERS)
+    judges.may_double(score)  # before the work, not after it
     return match_score(POINTS, CHEQUERS, score.away, score.met, player=score.player, dtype=np.float64)
 
 

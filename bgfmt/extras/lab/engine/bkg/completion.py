@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from bgfmt.errors import PositionError
 from bgfmt.extras.lab.thumb import racing
 from bgfmt.extras.lab.thumb.counting import Rounding
-from bgfmt.extras.lab.thumb.doubling import Zone
+from bgfmt.extras.lab.thumb.doubling import LIMITS, Zone
 from bgfmt.game import board
 from bgfmt.game.board import MAX_CHEQUERS
 from bgfmt.game.moves import ROLLS
@@ -31,10 +31,10 @@ Bearoff = Literal["enr", "w"]
 class Kernel(NamedTuple):
     """What the kernels go by: the completion with numbers in place of words, and the table for the bear-off.
 
-    escapes : (4096,) int64, by code. scale, low : see `Completion`. moment, hold, zone : the place of the word among
-    those there are. nearest : 1.1 times the count is rounded. by_w : see `running.worth`. enr (54264,), infinite
-    outside the table, and chances (54264, 8) of P(1)..P(8), float64, by gnubg's position number; terms (6, 16) int64,
-    the binomials of that number.
+    escapes : (4096,) int64, by code. scale, low : see `Completion`. moment, hold : the place of the word among those
+    there are. limits : (2, 5) float64 of the zone, see `thumb.doubling`. nearest : 1.1 times the count is rounded.
+    by_w : see `running.worth`. enr (54264,), infinite outside the table, and chances (54264, 8) of P(1)..P(8),
+    float64, by gnubg's position number; terms (6, 16) int64, the binomials of that number.
     """
 
     escapes: Array
@@ -42,7 +42,7 @@ class Kernel(NamedTuple):
     low: int
     moment: int
     hold: int
-    zone: int
+    limits: Array
     nearest: bool
     by_w: bool
     enr: Array
@@ -109,7 +109,7 @@ class Completion:
         enr[ids], chances[ids] = rows[:, 0], rows[:, 1:]
         return Kernel(
             escapes_table(self.escapes).astype(np.int64), float(self.scale), self.contain_low,
-            self.place("moment2"), self.place("hold"), self.place("zone"), self.rounding == "nearest",
+            self.place("moment2"), self.place("hold"), LIMITS[self.zone], self.rounding == "nearest",
             self.bearoff == "w", enr, chances, np.ascontiguousarray(board.number_terms(6), np.int64),
         )  # fmt: skip
 

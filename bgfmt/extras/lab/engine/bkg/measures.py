@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from bgfmt.extras.lab.engine.bkg.player import Bkg
 
 Pair = tuple[int, int]
+OF_ONE_SIDE = ("homblots", "histack", "gap", "expallin", "exploff", "expturns")
 
 
 def array_of(position: Position) -> NDArray[Any]:
@@ -94,12 +95,7 @@ def measure(position: Position, completion: Completion = C1) -> Measures:
         mostback=both(lambda x, y: measures.mostback(x)),
         closeboard=both(measures.closeboard),
         moment2=measures.moment2(j, completion.place("moment2")),
-        homblots=measures.homblots(j),
-        histack=measures.histack(j),
-        gap=measures.gap(j),
-        expallin=measures.expallin(j),
-        exploff=measures.exploff(j),
-        expturns=measures.expturns(j),
+        **{name: getattr(measures, name)(j) for name in OF_ONE_SIDE},
         next_point=point,
         builders=measures.builders(j, point),
         slotted=measures.slotted(j, point),

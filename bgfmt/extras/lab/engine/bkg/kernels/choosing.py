@@ -14,8 +14,7 @@ from bgfmt.jit import njit
 
 Array = NDArray[Any]
 ENGAGED, RUNNING, BEAROFF = 0, 1, 2
-CENTERED, OWNED = doubling.CENTERED, doubling.OWNED
-DOUBLE, NEVER, PASS = doubling.DOUBLE, doubling.NEVER, doubling.PASS
+PASS = doubling.PASS
 
 
 @njit()
@@ -102,12 +101,8 @@ def doubles(kernel: Kernel, board: Array, owned: bool) -> bool:
     if us < 0 or them < 0:
         return beyond(board[0], board[1], -1 if owned else -2, kernel.nearest) >= 0  # type: ignore[no-any-return]
     win = running.win_chance(kernel, us, them)
-    if kernel.zone == 2:
-        return win >= NEVER  # type: ignore[no-any-return]
-    if kernel.zone == 1:
-        return win >= DOUBLE  # type: ignore[no-any-return]
     left = min(max(int(np.ceil(kernel.enr[us] - 1e-9)), 1), 5) - 1
-    return win >= (OWNED[left] if owned else CENTERED[left])  # type: ignore[no-any-return]
+    return win >= kernel.limits[int(owned), left]  # type: ignore[no-any-return]
 
 
 @njit()
