@@ -32,15 +32,15 @@ def count(points: int, chequers: int) -> int:
     return comb(points + chequers, points)
 
 
+@dataclass(frozen=True, slots=True, init=False, repr=False)
 class Side:
     """One player's chequers: ``Side(0, 2, 2, 2, 0, 4)``, the ace point first; chequers off are not written.
 
     Immutable and hashable; trailing empty points make no difference. `counts` has no trailing zeros.
     """
 
-    __slots__ = ("bar", "counts")
-    bar: int
     counts: tuple[int, ...]
+    bar: int
 
     def __init__(self, *counts: int, bar: int = 0) -> None:
         try:
@@ -57,18 +57,6 @@ class Side:
             raise PositionError(f"a side has at most {MAX_CHEQUERS} chequers, not {sum(numbers) + bar}")
         object.__setattr__(self, "counts", tuple(numbers))
         object.__setattr__(self, "bar", bar)
-
-    def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError(f"a Side cannot be changed: {name}")
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return (_side, (self.counts, self.bar))
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Side) and (self.counts, self.bar) == (other.counts, other.bar)
-
-    def __hash__(self) -> int:
-        return hash((self.counts, self.bar))
 
     def __iter__(self) -> Iterator[int]:
         return iter(self.counts)
@@ -136,10 +124,6 @@ class Side:
         """The side with this position number in a database of `points` points, of which the 25th is the bar."""
         counts = unrank(number, points)
         return cls(*counts[:MAX_POINTS], bar=sum(counts[MAX_POINTS:]))
-
-
-def _side(counts: tuple[int, ...], bar: int) -> Side:
-    return Side(*counts, bar=bar)
 
 
 @dataclass(frozen=True)
@@ -233,15 +217,13 @@ def number_terms(points: int) -> NDArray[np.int64]:
 
 
 def rank_array(counts: ArrayLike) -> NDArray[np.int64]:
-    """Position numbers, int64 of shape (...), of counts of shape (..., points).
+    """Position numbers, int64 of shape (...), of counts of shape (..., points); the 25th is the bar.
 
     Raises PositionError when an entry is negative or a row holds more than 15 chequers.
     """
     rows = np.asarray(counts)
-    if rows.ndim == 0 or rows.dtype.kind not in "iub" or not 1 <= rows.shape[-1] <= MAX_POINTS:
-        raise PositionError(
-            f"counts need shape (..., 1 to {MAX_POINTS}) of integers, not {rows.shape} {rows.dtype}"
-        )
+    if rows.ndim == 0 or rows.dtype.kind not in "iub" or not 1 <= rows.shape[-1] <= BAR:
+        raise PositionError(f"counts need shape (..., 1 to {BAR}) of integers, not {rows.shape} {rows.dtype}")
     points = rows.shape[-1]
     if rows.size and (rows.min() < 0 or rows.max() > MAX_CHEQUERS):
         raise PositionError(f"counts must lie in 0..{MAX_CHEQUERS}")

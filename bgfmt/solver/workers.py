@@ -83,19 +83,9 @@ class ThreadWorkers(Workers):
             wait(jobs.values())
 
     def do(self, function: Callable[[K], object], keys: Sequence[K]) -> None:
-        """As `Workers.do`; the caller sleeps until all are done, which is quicker where tasks are many and short."""
-        if self._pool is None or len(keys) == 1:
-            for key in keys:
-                function(key)
-            return
-        tasks = [self._pool.submit(function, key) for key in keys]
-        try:
-            wait(tasks)
-            for task in tasks:
-                task.result()
-        finally:
-            for task in tasks:
-                task.cancel()
+        """As `Workers.do`, in the order of the keys, which is quicker where tasks are many and short."""
+        for _ in map(function, keys) if self._pool is None else self._pool.map(function, keys):
+            pass
 
     def __exit__(self, *_: object) -> None:
         if self._pool is not None:

@@ -18,6 +18,7 @@ from bgfmt.errors import PositionError
 from bgfmt.game.board import Position
 from bgfmt.game.state import START, GameState, as_state, full, side_of
 
+_Bits = tuple[NDArray[np.uint64], NDArray[np.uint64]]
 ALPHABET = np.frombuffer(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/", np.uint8)
 
 
@@ -157,16 +158,7 @@ def position_ids(counts: ArrayLike) -> NDArray[np.bytes_]:
         raise PositionError(f"counts need shape (N, 2, 25) of integers, not {rows.shape}")
     if rows.size and (rows.min() < 0 or rows.sum(axis=2).max() > 15):
         raise PositionError("a side has 0 to 15 chequers")
-    flat = rows[:, ::-1].reshape(len(rows), 50).astype(np.int64)
-    ends = np.cumsum(flat + 1, axis=1)
-    bits = np.arange(80) < ends[:, -1:]
-    bits[np.arange(len(rows))[:, None], ends - 1] = False
-    data = np.packbits(bits, axis=1, bitorder="little")
-    padded = np.pad(data, ((0, 0), (0, 2))).reshape(-1, 4, 3).astype(np.uint32)
-    words = padded[..., 0] << 16 | padded[..., 1] << 8 | padded[..., 2]
-    letters = ALPHABET[np.stack([words >> s & 63 for s in (18, 12, 6, 0)], axis=-1)]
-    text: NDArray[Any] = np.ascontiguousarray(letters.reshape(-1, 16)[:, :14]).view("S14")
-    return text[:, 0]
+    return _texts(_side_bits(rows[:, 0]), _side_bits(rows[:, 1])).view("S14")[:, 0]
 
 
 def write_pair_ids(us: NDArray[Any], them: NDArray[Any], out: NDArray[np.uint8]) -> None:
@@ -174,19 +166,24 @@ def write_pair_ids(us: NDArray[Any], them: NDArray[Any], out: NDArray[np.uint8])
 
     Rows in order us * b + them.
     """
-    ours, _ = _side_bits(us)
-    theirs, sizes = _side_bits(them)
-    low, high = theirs | ours[:, None] << sizes, ours[:, None] >> 64 - sizes
+    ours, sizes = _side_bits(us)
+    out[:, -14:] = _texts((ours[:, None], sizes), _side_bits(them)).reshape(-1, 14)
+
+
+def _texts(us: _Bits, them: _Bits) -> NDArray[np.uint8]:
+    """The letters (..., 14) of Position IDs, from the bits of both sides."""
+    (ours, _), (theirs, sizes) = us, them
+    low, high = theirs | ours << sizes, ours >> 64 - sizes
     first, second = _letter_pairs()
-    pairs = np.empty((len(ours), len(theirs), 7), np.uint16)
+    pairs = np.empty((*low.shape, 7), np.uint16)
     for k, two_bytes in enumerate(
         (low, low >> 8, low >> 24, low >> 32, low >> 48, low >> 56 | high << 8, high >> 8)
     ):
         pairs[..., k] = (second if k % 2 else first)[two_bytes.astype(np.uint16)]
-    out[:, -14:] = pairs.reshape(-1, 7).view(np.uint8)
+    return pairs.view(np.uint8)
 
 
-def _side_bits(counts: NDArray[Any]) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+def _side_bits(counts: NDArray[Any]) -> _Bits:
     """The bits that sides of counts (n, up to 25) take in a Position ID, 25 to 40 each, and how many they are."""
     rows = np.asarray(counts, np.uint64)
     bits, at = np.zeros(len(rows), np.uint64), np.zeros(len(rows), np.uint64)

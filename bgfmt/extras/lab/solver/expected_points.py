@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -13,6 +12,7 @@ from bgfmt.extras.lab.tables.expected_points import ExpectedPoints
 from bgfmt.game import board
 from bgfmt.solver import Plan, Recipe, Solver, registry, two_sided
 from bgfmt.solver.recipe import recipe as find_recipe
+from bgfmt.solver.registry import How
 from bgfmt.tables import LazyRows
 
 
@@ -21,28 +21,24 @@ def expected_points(
     chequers: int,
     *,
     recipe: str | Recipe = "points",
-    threads: int | None = None,
-    workers: Any = None,
-    progress: Callable[[int, int], None] | None = None,
-    room: Any = None,
+    **how: Unpack[How],
 ) -> ExpectedPoints:
     """Expected points of every pair of sides on `points` points with 1 to `chequers` chequers each.
 
     v(us, them) = 1/36 of the sum over the rolls of the greatest of 1 (all off) and -v(them, result). Recipe
-    ``points`` rounds to six decimals, halves up in magnitude; ``exact`` keeps float64. With `room` the values lie in
-    mapped files, and are rounded row by row; the table is good as long as the room is open.
+    ``points`` rounds to six decimals, halves up in magnitude; ``exact`` keeps float64. `how` as of
+    `two_sided`; in a `room` they are rounded row by row.
 
     >>> expected_points(1, 3).worth[2].tolist()
     [-666667, -666667, 722222]
     """
     chosen = find_recipe(recipe, "expected-points")
-    how: dict[str, Any] = {"threads": threads, "workers": workers, "progress": progress, "room": room}
     whole = two_sided(points, chequers, cubeful=False, recipe="exact", **how)
     worth: Any = np.asarray(whole.equities)[1:, 1:, 0]
-    if chosen.rounded and room is not None:
+    if chosen.rounded and how.get("room") is not None:
         values = worth
         worth = LazyRows(values.shape, "i4", lambda start, stop: millionths(values[start:stop]))
-    elif room is None:
+    elif how.get("room") is None:
         worth = millionths(worth) if chosen.rounded else np.ascontiguousarray(worth)
     return ExpectedPoints(
         points=points, chequers=chequers, worth=worth, recipe=chosen.name,
