@@ -84,7 +84,8 @@ class ThreadWorkers(Workers):
 
     def do(self, function: Callable[[K], object], keys: Sequence[K]) -> None:
         """As `Workers.do`, in the order of the keys, which is quicker where tasks are many and short."""
-        for _ in map(function, keys) if self._pool is None else self._pool.map(function, keys):
+        each: Any = map if self._pool is None or len(keys) == 1 else self._pool.map
+        for _ in each(function, keys):
             pass
 
     def __exit__(self, *_: object) -> None:
