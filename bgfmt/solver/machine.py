@@ -47,17 +47,17 @@ def check_memory(needed: int, what: str) -> None:
 
 def check_disk(output: int, path: Path, scratch: int, kept: Path) -> None:
     """SolverError when a disk has too little room for what is to be written to it."""
-    needs = [(output, path.resolve().parent, "output"), (scratch, kept.resolve().parent, "scratch")]
-    needs = [need for need in needs if need[0]]
-    for _, folder, _ in needs:
-        disk, free = os.stat(folder).st_dev, shutil.disk_usage(folder).free
-        here = [(size, what) for size, other, what in needs if os.stat(other).st_dev == disk]
-        total, parts = (
-            sum(size for size, _ in here),
-            ", ".join(f"{_size(size)} {what}" for size, what in here),
-        )
+    disks: dict[int, list[tuple[int, str, Path]]] = {}
+    for size, file, what in ((output, path, "output"), (scratch, kept, "scratch")):
+        if size:
+            folder = file.resolve().parent
+            disks.setdefault(os.stat(folder).st_dev, []).append((size, f"{_size(size)} {what}", folder))
+    for needs in disks.values():
+        sizes, parts, (folder, *_) = zip(*needs, strict=True)
+        total, free = sum(sizes), shutil.disk_usage(folder).free
         if total > free:
-            raise SolverError(f"{folder}: needs {_size(total)} of disk ({parts}), {_size(free)} are free")
+            text = f"needs {_size(total)} of disk ({', '.join(parts)}), {_size(free)} are free"
+            raise SolverError(f"{folder}: {text}")
 
 
 def _size(number: float) -> str:

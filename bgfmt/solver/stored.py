@@ -11,7 +11,7 @@ from __future__ import annotations
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from math import prod
@@ -185,7 +185,7 @@ class Making:
             self._write(store, Strip(j, a, b), others)
         return seconds
 
-    def _read(self, store: ChunkStore, strip: Strip) -> Iterable[tuple[int, tuple[int, int], Array]]:
+    def _read(self, store: ChunkStore, strip: Strip) -> Iterator[tuple[int, tuple[int, int], Array]]:
         """Chunks of a strip: first place, rows within the group, records (rows, places * columns); each is lost with
         the next."""
         grid = self.grid
@@ -282,10 +282,10 @@ class Chunked:
         self.store.put(self.making.array, (*at, 0), chunk)
 
 
-def solve_layers(making: Making, workers: Workers, progress: Callable[[int, int], None]) -> None:
+def solve_layers(making: Making, workers: Workers) -> Iterator[tuple[int, int]]:
     """Fill an empty store layer by layer with what tiles would make.
 
-    progress : called after each layer with the pairs that are made and the first place whose records may be missing.
+    After each layer: the pairs that are made, and the first place whose records may be missing.
     """
     grid = making.grid
     order = order_of(grid.points, grid.chequers)
@@ -294,4 +294,4 @@ def solve_layers(making: Making, workers: Workers, progress: Callable[[int, int]
     for layer in range(1, order.layers):
         pairs.layer(layer, workers)
         end = int(order.cuts[layer + 1])
-        progress(done_after(order.cuts, layer), end if end == order.n else end // grid.chunk * grid.chunk)
+        yield done_after(order.cuts, layer), end if end == order.n else end // grid.chunk * grid.chunk
