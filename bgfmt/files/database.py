@@ -33,9 +33,7 @@ NO_DATABASES = {
     (b"\x1f\x8b",): "is compressed by gzip; unpack it first",
     (b"PK\x03\x04", b"PK\x05\x06"): "is a zip archive; unpack it first",
     (b"<!doctype html", b"<html"): "is a page of HTML, not the file that was to be downloaded",
-    (
-        b"version https://git-lfs",
-    ): "is a pointer of git-lfs, not the file itself; `git lfs pull` fetches that",
+    (b"version https://git-lfs",): "is a pointer of git-lfs, not the file; `git lfs pull` fetches the file",
 }
 
 
@@ -300,10 +298,7 @@ def load(path: PathLike | BinaryIO, *, format: str | None = None, part: int = 0,
 
 BOUNDS = {"points": 25, "chequers": 15}
 BLOCKS = 64  # of a table, that are held against theory
-WORDS = {
-    **dict.fromkeys(("1", "yes", "true", "on"), True),
-    **dict.fromkeys(("0", "no", "false", "off"), False),
-}
+WORDS = dict.fromkeys(("1", "yes", "true", "on"), True) | dict.fromkeys(("0", "no", "false", "off"), False)
 
 
 def settle(
@@ -334,10 +329,8 @@ def settle(
         return chosen, {}
     guesses = chosen.guess(source)
     candidates = [(chosen, guess) for guess in guesses if given.items() <= guess.items()]
-    if len(candidates) > 1 or (candidates and not given):
-        return _only(source, candidates)
     if candidates:
-        return candidates[0]
+        return _only(source, candidates)
     if not given:
         raise FormatError(
             f"{source.name}: has no {plain} header, and its size and content fit no {plain} file without one"

@@ -263,24 +263,20 @@ def mean_rolls(
     return MeanRollsSolver(points, chequers, recipe=recipe).solve(**how)  # type: ignore[no-any-return]
 
 
-def exact_means(
-    layers: Layers, sweep: Sweep, chances: Array, *, gammon: bool = False, choices: Array | None = None
-) -> Array:
+def exact_means(layers: Layers, sweep: Sweep, chances: Array, *, gammon: bool = False) -> Array:
     """Mean rolls (n,) float64 of all positions; fills `chances`, (n, columns) float64, columns may be 0.
 
-    `gammon`: rolls to the first chequer off instead, for positions with all chequers on the board. `choices`,
-    (n, 21) uint32, takes the position number after each roll's play.
+    `gammon`: rolls to the first chequer off instead, for positions with all chequers on the board.
     """
     from bgfmt.solver.kernels import exact as kernels
     from bgfmt.solver.kernels.one_sided import Board
 
     means = np.zeros(board.count(layers.points, layers.chequers))
     ranked = kernels.Ranked(np.zeros((layers.records, 19)), np.zeros((layers.records, 19), np.uint32))
-    plays = np.zeros((0, 21), np.uint32) if choices is None else choices
     numbering = Board(layers.points, layers.terms, layers.steps)
 
     def kernel(ranges: Array, slots: Any) -> None:
-        kernels.exact_rolls(ranges, numbering, slots, ranked, means, chances, plays)
+        kernels.exact_rolls(ranges, numbering, slots, ranked, means, chances)
 
     _walk(layers, sweep, kernel, all_on=gammon)
     return means
