@@ -168,10 +168,8 @@ class Position:
 
     def check(self) -> Position:
         """Return self; PositionError when both sides stand on one physical point."""
-        for point in range(1, 25):
-            mine = self.us.counts[point - 1] if point <= len(self.us.counts) else 0
-            other = 25 - point
-            theirs = self.them.counts[other - 1] if other <= len(self.them.counts) else 0
+        pairs = zip(self.us.padded(BAR)[:MAX_POINTS], self.them.padded(BAR)[-2::-1], strict=True)
+        for point, (mine, theirs) in enumerate(pairs, 1):
             if mine and theirs:
                 raise PositionError(f"{self}: both sides stand on point {point} of the player on roll")
         return self

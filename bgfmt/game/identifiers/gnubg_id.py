@@ -35,33 +35,21 @@ def _decode(text: str, size: int, what: str) -> int:
 
 def position_key(position: Position) -> bytes:
     """The ten bytes of a Position ID, gnubg's `positionkey`."""
-    bits, at = 0, 0
-    for side in (position.them, position.us):
-        for count in full(side):
-            bits |= ((1 << count) - 1) << at
-            at += count + 1
-    return bits.to_bytes(10, "little")
+    bits = "".join("1" * count + "0" for count in (*full(position.them), *full(position.us)))
+    return int(bits[::-1], 2).to_bytes(10, "little")
 
 
 def from_position_key(key: bytes) -> Position:
     """The position of a ten-byte key; PositionError for bits that no legal position has."""
-    bits = int.from_bytes(key, "little")
-    sides, at = [], 0
-    for _ in range(2):
-        counts = []
-        for _ in range(25):
-            count = 0
-            while bits >> at & 1:
-                count += 1
-                at += 1
-            at += 1
-            counts.append(count)
-        if sum(counts) > 15:
-            raise PositionError(f"key {key.hex()}: a side of {sum(counts)} chequers")
-        sides.append(side_of(counts))
-    if bits >> at:
+    bits = f"{int.from_bytes(key, 'little'):080b}"[::-1]
+    counts = [len(ones) for ones in bits.split("0")]
+    them, us, beyond = counts[:25], counts[25:50], counts[50:]
+    for side in (them, us):
+        if sum(side) > 15:
+            raise PositionError(f"key {key.hex()}: a side of {sum(side)} chequers")
+    if any(beyond):
         raise PositionError(f"key {key.hex()}: bits beyond the second side")
-    return Position(sides[1], sides[0]).check()
+    return Position(side_of(us), side_of(them)).check()
 
 
 def key_letters(position: Position) -> str:

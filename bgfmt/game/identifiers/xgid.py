@@ -8,11 +8,13 @@ from bgfmt.errors import PositionError
 from bgfmt.game.board import Position
 from bgfmt.game.state import GameState, as_state, sides_of, signed
 
+LETTERS = "onmlkjihgfedcba-ABCDEFGHIJKLMNO"  # of -15 to 15 chequers, those of player 1 positive
+
 
 def xgid(position: GameState | Position) -> str:
     """The XGID of a state."""
     state = as_state(position)
-    letters = "".join("-" if c == 0 else chr(64 + c) if c > 0 else chr(96 - c) for c in signed(state))
+    letters = "".join(LETTERS[count + 15] for count in signed(state))
     owner = {None: 0, 1: 1, 0: -1}[state.cube_owner]
     dice = "D" if state.doubled else "".join(map(str, state.dice)) if state.dice else "00"
     rules = int(state.crawford) if state.length else int(bool(state.jacoby)) + 2 * int(bool(state.beavers))
@@ -72,13 +74,11 @@ def _number(text: str, name: str, least: int, most: int) -> int:
 
 
 def _count(letter: str) -> int:
-    if letter == "-":
-        return 0
-    if "A" <= letter <= "O":
-        return ord(letter) - 64
-    if "a" <= letter <= "o":
-        return 96 - ord(letter)
-    raise PositionError(f"XGID: {letter!r} is no number of chequers, which go from A to O and from a to o")
+    if letter not in LETTERS:
+        raise PositionError(
+            f"XGID: {letter!r} is no number of chequers, which go from A to O and from a to o"
+        )
+    return LETTERS.index(letter) - 15
 
 
 def _dice(field: str) -> tuple[tuple[int, int] | None, bool]:
