@@ -21,13 +21,12 @@ from bgfmt.solver import columns
 from bgfmt.solver.layers import REACH, layer_cuts, pip_order
 from bgfmt.solver.machine import INTERPRETER_BYTES, START_SECONDS, Plan, results_a_position, thread_count
 from bgfmt.solver.recipe import Recipe
-from bgfmt.solver.registry import How, Solver, check_size
+from bgfmt.solver.registry import How, Solver
 from bgfmt.solver.waves import Progress
 from bgfmt.solver.workers import Workers
 from bgfmt.tables.match_score import A, B, MatchScore, Results, ScoreFacts
 
 Array = NDArray[Any]
-MAX_POINTS = 12
 LANES = 256  # boards side by side times columns
 SPEED = 4e9  # float32 maxima a second on one core, measured
 
@@ -47,6 +46,7 @@ class MatchSolver(Solver):
     name = "match"
     kind = "match-score"
     unit = " pairs"
+    most_points = 12
     options = frozenset({"away", "met", "player"})
     fills = True
 
@@ -70,7 +70,6 @@ class MatchSolver(Solver):
         SolverError for sizes out of range; PositionError or NotCoveredError for the score.
         """
         super().__init__(points, chequers, recipe=recipe)
-        check_size("match", MAX_POINTS, points, chequers)
         self.dtype = np.dtype(np.float32 if self.recipe.rounded else np.float64)
         self.score, self.gammons = Score(away, met, player=player), chequers == board.MAX_CHEQUERS
         self.facts = facts_of(self.score, gammons=self.gammons)

@@ -12,7 +12,7 @@ from bgfmt.errors import SolverError
 from bgfmt.game import board
 from bgfmt.solver.machine import INTERPRETER_BYTES, START_SECONDS, Plan, thread_count
 from bgfmt.solver.recipe import Recipe
-from bgfmt.solver.registry import How, Solver, check_size
+from bgfmt.solver.registry import How, Solver
 from bgfmt.solver.waves import Array, Layers, Progress, Sweep
 from bgfmt.solver.workers import Workers
 from bgfmt.tables import MeanRolls, NormalOneSided, OneSided, Table
@@ -20,7 +20,6 @@ from bgfmt.tables import MeanRolls, NormalOneSided, OneSided, Table
 ROLLS = 32
 LANES = 8
 GAMMON_CHEQUERS = 15
-MAX_POINTS = 18
 HOME = 6  # points of the recipes that are a fixed rule
 
 
@@ -72,6 +71,7 @@ class OneSidedSolver(Solver):
     """One-sided tables: distributions of rolls."""
 
     name = kind = "one-sided"
+    most_points = 18
     options = frozenset({"gammon"})
     rows = True  # of chances, not their mean and deviation alone
 
@@ -86,7 +86,6 @@ class OneSidedSolver(Solver):
     ) -> None:
         """compressed : whether `plan` reckons with a compressed file."""
         super().__init__(points, chequers, recipe=recipe)
-        check_size("one-sided", MAX_POINTS, points, chequers)
         if self.recipe.play != "best" and points != HOME:
             raise SolverError(f"recipe {self.recipe.name} makes tables of {HOME} points, not {points}")
         self.maps = self.recipe.rounded and self.rows
@@ -230,10 +229,7 @@ class MeanRollsSolver(Solver):
     """Mean rolls."""
 
     name = kind = "mean-rolls"
-
-    def __init__(self, points: int, chequers: int, *, recipe: str | Recipe | None = None) -> None:
-        super().__init__(points, chequers, recipe=recipe)
-        check_size("one-sided", MAX_POINTS, points, chequers)
+    most_points = 18
 
     def plan(self, threads: int | None = None, memory: int | None = None) -> Plan:
         n = board.count(self.points, self.chequers)

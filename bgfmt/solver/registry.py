@@ -47,7 +47,8 @@ class How(TypedDict, total=False):
 class Solver(ABC):
     """The solve of one table of `points` points and up to `chequers` chequers: what it takes, and how it is made.
 
-    name : as in the door. kind : of its tables. unit : what `progress` counts. options : names of the keyword
+    name : as in the door. kind : of its tables. unit : what `progress` counts. most_points : of a table of up to 15
+    chequers; where it is 0 the solver itself refuses sizes. options : names of the keyword
     arguments of the class that `bgfmt.solve` hands on, besides `recipe`; all others are the format's. opens : those
     of them that are paths of databases, of which the class takes the table.
     beside : suffix of what an ended solve leaves beside its file; keeps_state : whether that is a file that `solve`
@@ -59,6 +60,7 @@ class Solver(ABC):
     name: ClassVar[str]
     kind: ClassVar[str]
     unit: ClassVar[str] = " positions"
+    most_points: ClassVar[int] = 0
     options: ClassVar[frozenset[str]] = frozenset()
     opens: ClassVar[frozenset[str]] = frozenset()
     beside: ClassVar[str] = ""
@@ -71,6 +73,10 @@ class Solver(ABC):
         """SolverError for a size or a recipe that there is no solver for."""
         self.points, self.chequers = points, chequers
         self.recipe = find_recipe(recipe or first_recipe(self.name), self.name)
+        most, many = self.most_points, board.MAX_CHEQUERS
+        if most and (not 1 <= points <= most or not 1 <= chequers <= many):
+            sizes = f"1 to {most} points and 1 to {many} chequers, not {points} and {chequers}"
+            raise SolverError(f"{self.name} tables have {sizes}")
 
     @property
     def what(self) -> str:
@@ -140,15 +146,6 @@ class Solver(ABC):
         if not self.maps:
             raise CapabilityError(f"{self.name} tables of recipe {self.recipe.name} are made in memory only")
         return in_mapped_files(planned, memory)
-
-
-def check_size(what: str, most_points: int, points: int, chequers: int) -> None:
-    """SolverError for a size that no table of this name has."""
-    if not 1 <= points <= most_points or not 1 <= chequers <= board.MAX_CHEQUERS:
-        raise SolverError(
-            f"{what} tables have 1 to {most_points} points and 1 to {board.MAX_CHEQUERS} chequers, "
-            f"not {points} and {chequers}"
-        )
 
 
 def get(name: str) -> type[Solver] | Callable[..., object]:

@@ -38,7 +38,7 @@ from bgfmt.solver.machine import (
     thread_count,
 )
 from bgfmt.solver.recipe import Recipe
-from bgfmt.solver.registry import How, Solver, check_size
+from bgfmt.solver.registry import How, Solver
 from bgfmt.solver.waves import Progress
 from bgfmt.solver.workers import Workers
 from bgfmt.tables import TwoSided
@@ -46,7 +46,6 @@ from bgfmt.tables import TwoSided
 Array = NDArray[Any]
 MADE = 4096  # lines of records that a worker makes at a time, which stay in the processor's cache
 FEW = 1000  # lines that are not worth dividing
-MAX_POINTS = 12
 HELD_PAIRS = 100_000_000  # tables of more pairs are made through a store of chunks; read anew at each solve
 STORE_RATE = 0.4e9  # bytes of table a second that checksums, the store, and the file in order take
 
@@ -80,6 +79,7 @@ class TwoSidedSolver(Solver):
 
     name = kind = "two-sided"
     unit = " pairs"
+    most_points = 12
     options = frozenset({"cubeful"})
     beside = ".store"
 
@@ -87,7 +87,6 @@ class TwoSidedSolver(Solver):
         self, points: int, chequers: int, *, recipe: str | Recipe | None = None, cubeful: bool = True
     ) -> None:
         super().__init__(points, chequers, recipe=recipe)
-        check_size("two-sided", MAX_POINTS, points, chequers)
         self.columns = 4 if cubeful else 1
         self.stores, self.maps = self.recipe.rounded, not self.recipe.rounded
 

@@ -41,14 +41,6 @@ def _simulated() -> bool:
     return bool(getattr(config, "ENABLE_CUDASIM", 0))
 
 
-def device_name() -> str:
-    """What the device calls itself."""
-    if _simulated():
-        return "simulator"
-    name = cuda().get_current_device().name
-    return name.decode() if isinstance(name, bytes) else str(name)
-
-
 class DeviceHands(Hands):
     """Arrays and kernels of a tile on the device; see `bgfmt.solver.stored.Hands`."""
 
