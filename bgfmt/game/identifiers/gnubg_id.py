@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -146,7 +145,8 @@ def position_ids(counts: ArrayLike) -> NDArray[np.bytes_]:
         raise PositionError(f"counts need shape (N, 2, 25) of integers, not {rows.shape}")
     if rows.size and (rows.min() < 0 or rows.sum(axis=2).max() > 15):
         raise PositionError("a side has 0 to 15 chequers")
-    return _texts(_side_bits(rows[:, 0]), _side_bits(rows[:, 1])).view("S14")[:, 0]
+    letters = _texts(_side_bits(rows[:, 0]), _side_bits(rows[:, 1]))
+    return np.ascontiguousarray(letters).view("S14")[:, 0]
 
 
 def write_pair_ids(us: NDArray[Any], them: NDArray[Any], out: NDArray[np.uint8]) -> None:
@@ -161,14 +161,9 @@ def write_pair_ids(us: NDArray[Any], them: NDArray[Any], out: NDArray[np.uint8])
 def _texts(us: _Bits, them: _Bits) -> NDArray[np.uint8]:
     """The letters (..., 14) of Position IDs, from the bits of both sides."""
     (ours, _), (theirs, sizes) = us, them
-    low, high = theirs | ours << sizes, ours >> 64 - sizes
-    first, second = _letter_pairs()
-    pairs = np.empty((*low.shape, 7), np.uint16)
-    for k, two_bytes in enumerate(
-        (low, low >> 8, low >> 24, low >> 32, low >> 48, low >> 56 | high << 8, high >> 8)
-    ):
-        pairs[..., k] = (second if k % 2 else first)[two_bytes.astype(np.uint16)]
-    return pairs.view(np.uint8)
+    words = np.stack([theirs | ours << sizes, ours >> 64 - sizes], axis=-1).astype("<u8", copy=False)
+    text = base64.b64encode(words.view(np.uint8)[..., :12].tobytes())
+    return np.frombuffer(text, np.uint8).reshape(*words.shape[:-1], 16)[..., :14]
 
 
 def _side_bits(counts: NDArray[Any]) -> _Bits:
@@ -181,14 +176,6 @@ def _side_bits(counts: NDArray[Any]) -> _Bits:
     return bits, at + (25 - rows.shape[1])
 
 
-@cache
-def _letter_pairs() -> tuple[NDArray[np.uint16], NDArray[np.uint16]]:
-    """For each two bytes, the letters that the first and the second two of three bytes take, two in one number."""
-    low, high = np.arange(1 << 16) & 255, np.arange(1 << 16) >> 8
-    first, second = low << 4 | high >> 4, (low & 15) << 8 | high
-    return tuple(ALPHABET[np.stack([n >> 6, n & 63], axis=-1)].view(np.uint16)[:, 0] for n in (first, second))  # type: ignore[return-value]
-
-
 def from_position_ids(texts: Any) -> NDArray[np.int8]:
     """Counts (N, 2, 25) int8, side on roll first, of many Position IDs; PositionError names the first bad one."""
     names = np.asarray(texts)
@@ -198,26 +185,19 @@ def from_position_ids(texts: Any) -> NDArray[np.int8]:
         return np.zeros((0, 2, 25), np.int8)
     if names.dtype.itemsize != 14:
         raise PositionError("a Position ID has 14 characters")
-    value = np.full(256, 255, np.uint8)
-    value[ALPHABET] = np.arange(64)
-    digits = value[np.ascontiguousarray(names).view(np.uint8).reshape(-1, 14)].astype(np.uint32)
-    padded = np.pad(digits, ((0, 0), (0, 2))).reshape(-1, 4, 4)
-    words = padded[..., 0] << 18 | padded[..., 1] << 12 | padded[..., 2] << 6 | padded[..., 3]
-    data = np.stack([words >> s & 255 for s in (16, 8, 0)], axis=-1).reshape(-1, 12)[:, :10].astype(np.uint8)
-    bits = np.unpackbits(data, axis=1, bitorder="little")
+    letters = np.ascontiguousarray(names).view(np.uint8).reshape(-1, 14)
+    known = np.isin(np.arange(256), ALPHABET)[letters].all(axis=1)
+    whole = np.full((len(letters), 16), ALPHABET[0])
+    whole[known, :14] = letters[known]
+    data = np.frombuffer(base64.b64decode(whole.tobytes()), np.uint8).reshape(-1, 12)
+    bits = np.unpackbits(data[:, :10], axis=1, bitorder="little")
     order = np.argsort(bits, axis=1, kind="stable")[:, :50]  # where the zeros are, in order
     zeros = (bits == 0).sum(axis=1)
     counts = np.diff(order, axis=1, prepend=-1) - 1
     last = order[:, -1]
     beyond = (bits & (np.arange(80) > last[:, None])).any(axis=1)
     sides = counts.reshape(-1, 2, 25)[:, ::-1]
-    bad = (
-        (digits > 63).any(axis=1)
-        | (digits[:, 13] & 15 != 0)
-        | (zeros < 50)
-        | beyond
-        | (sides.sum(axis=2) > 15).any(1)
-    )
+    bad: Any = ~known | (data[:, 10] != 0) | (zeros < 50) | beyond | (sides.sum(axis=2) > 15).any(1)
     bad |= ((sides[:, 0, :24] > 0) & (sides[:, 1, 23::-1] > 0)).any(axis=1)
     if bad.any():
         at = int(bad.argmax())
