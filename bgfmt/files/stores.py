@@ -23,7 +23,8 @@ from bgfmt.errors import OutputExistsError, ScratchError, SolverError
 from bgfmt.files.convert import whole_target
 from bgfmt.files.database import read_source
 from bgfmt.formats import Format, promised
-from bgfmt.formats.zarr import MAIN, NUMBERS, StoreDescription, described, in_pips, sizes
+from bgfmt.formats.zarr import MAIN, NUMBERS, StoreDescription, described, sizes
+from bgfmt.game.board import in_pips
 from bgfmt.solver.machine import available_memory, check_disk, check_memory, thread_count
 from bgfmt.solver.registry import Solver
 from bgfmt.solver.stored import Made, Making, plays_bytes, room, solve_layers

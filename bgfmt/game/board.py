@@ -258,6 +258,12 @@ def unrank_array(numbers: ArrayLike, points: int) -> NDArray[np.int8]:
     return out
 
 
+def in_pips(points: int, chequers: int) -> NDArray[np.int64]:
+    """Position numbers in order of pips, equal ones by number."""
+    counts = unrank_array(np.arange(count(points, chequers)), points)
+    return np.argsort(counts.astype(np.int64) @ np.arange(1, points + 1), kind="stable")
+
+
 def corner_numbers(points: int, chequers: int, wider: int) -> NDArray[np.int64]:
     """Numbers, in a table of `wider` points, of all positions of a table of `points` x `chequers`, in its order."""
     counts = unrank_array(np.arange(count(points, chequers)), points)
