@@ -48,7 +48,7 @@ class Solver(ABC):
     """The solve of one table of `points` points and up to `chequers` chequers: what it takes, and how it is made.
 
     name : as in the door. kind : of its tables. unit : what `progress` counts. most_points : of a table of up to 15
-    chequers; where it is 0 the solver itself refuses sizes. options : names of the keyword arguments of the class that
+    chequers; where it is 0 the solver itself refuses sizes. options : names of the arguments of the class that
     `bgfmt.solve` hands on, besides `recipe`; all others are the format's. opens : those of them that are paths of
     databases, of which the class takes the table.
     beside : suffix of what an ended solve leaves beside its file; keeps_state : whether that is a file that `solve`
