@@ -8,6 +8,7 @@ on roll is one over what b's boards lead to. Blocks of one pip count are indepen
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping
 from typing import Any, Unpack
 
@@ -154,6 +155,7 @@ def solve_pairs(
     ring = zeros((rows, n * k), out.dtype)
     ring[0] = kept.won[A][:, gains].T.reshape(-1)
     width = max(1, LANES // k)
+    own = threading.local()
     a, b = (tuple(np.ascontiguousarray(array[side]) for array in kept.doubling) for side in (A, B))
     ring_results = (order.results % rows).astype(np.int32)
     fixed = (
@@ -162,8 +164,9 @@ def solve_pairs(
     )  # fmt: skip
 
     def block(part: tuple[int, int]) -> None:
-        near = np.empty((n, (part[1] - part[0]) * k), out.dtype)
-        kernels.solve_block(*part, *fixed, near, out)
+        if not hasattr(own, "near"):
+            own.near = np.empty((n, width * k), out.dtype)
+        kernels.solve_block(*part, *fixed, own.near, out)
 
     for layer in range(1, order.layers):
         start, end = int(cuts[layer]), int(cuts[layer + 1])
