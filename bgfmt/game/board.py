@@ -162,6 +162,11 @@ class Position:
         """Whether the sides have not yet passed each other."""
         return self.us.highest + self.them.highest > 24
 
+    @property
+    def gammons(self) -> bool:
+        """Whether a side still has all fifteen chequers on the board, so that it can lose a gammon."""
+        return MAX_CHEQUERS in (self.us.chequers, self.them.chequers)
+
     def swapped(self) -> Position:
         """The same board with the other player on roll."""
         return Position(self.them, self.us)
