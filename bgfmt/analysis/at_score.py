@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from bgfmt.analysis import choose, rule
-from bgfmt.analysis.answers import CALCULATION, ESTIMATE, TABLE_OF_PAIRS, RankedPlay, RankedPlays, Source
+from bgfmt.analysis.answers import TABLE_OF_PAIRS, RankedPlay, RankedPlays, Source
 from bgfmt.analysis.cube import CubeAction
 from bgfmt.analysis.match import MatchCube, MatchPlay, decide, rank
 from bgfmt.analysis.ondemand import gammons
@@ -21,12 +21,16 @@ from bgfmt.met.score import CubeState as Cube
 from bgfmt.tables import MatchScore, of_kind
 from bgfmt.tables.match_score import A, B
 
-#: a position at a score: the decision, the plays of a roll, what answered, and the name of the table
-Answer = tuple[MatchCube, Callable[[int, int], list[MatchPlay]], Source, str | None]
+#: a position at a score: the decision, the plays of a roll, what answered, the name of the table, and the error in
+#: match winning chances that 95 % of estimates keep, None for what is no estimate
+Answer = tuple[MatchCube, Callable[[int, int], list[MatchPlay]], Source, str | None, float | None]
 
 
-def _answer(sources: Sources, state: GameState, score: Score) -> Answer | None:
-    """The numbers of a state from a table, calculated or estimated, None where nothing has them."""
+def _answer(sources: Sources, state: GameState, score: Score, dice: tuple[int, int] | None) -> Answer | None:
+    """The numbers of a state from a table, calculated or estimated, None where nothing has them.
+
+    dice : of the plays that are asked for, None where it is the cube.
+    """
     position = state.position
     for table in of_kind(sources.tables, MatchScore):
         if refusal(table, position, score) is None:
@@ -34,15 +38,19 @@ def _answer(sources: Sources, state: GameState, score: Score) -> Answer | None:
             def ranked(high: int, low: int, table: MatchScore = table) -> list[MatchPlay]:
                 return rank_from(table, position, high, low, score)
 
-            return judge_from(table, position, score), ranked, "match-score", sources.library.name(table)
-    solved = sources.match(position, score)
-    if solved is not None:
-        return solved.cube, solved.plays, CALCULATION, None
-    dead = _with_dead_cube(sources, position, score)
+            return (
+                judge_from(table, position, score),
+                ranked,
+                "match-score",
+                sources.library.name(table),
+                None,
+            )
+    found = sources.match(position, score)
+    dead = _with_dead_cube(sources, position, score) if found is None else None
     if dead is not None:
         return dead
-    solved = sources.match_estimate(position, score)
-    return None if solved is None else (solved.cube, solved.plays, ESTIMATE, None)
+    found = found or sources.match_estimate(position, score, dice)
+    return None if found is None else (found.cube, found.plays, found.solved.source, None, found.solved.usual)
 
 
 def _with_dead_cube(sources: Sources, position: Position, score: Score) -> Answer | None:
@@ -63,37 +71,27 @@ def _with_dead_cube(sources: Sources, position: Position, score: Score) -> Answe
         theirs = wins([position.them] * len(results), results)
         return rank(decision, [(s, low + wide * (1 - x)) for s, x in zip(results, theirs, strict=True)])
 
-    return decision, ranked, TABLE_OF_PAIRS, sources.library.name(table)
+    return decision, ranked, TABLE_OF_PAIRS, sources.library.name(table), None
 
 
 def cube(sources: Sources, state: GameState, score: Score) -> CubeAction:
     """The cube action of a state of a match; NotCoveredError where nothing answers."""
-    answer = _answer(sources, state, score)
+    answer = _answer(sources, state, score, None)
     if answer is None:
         raise sources.refusal(state.position)
-    decision, _, source, table = answer
-    return CubeAction.at_score(decision, state, source, table, _usual(decision, source))
-
-
-def _usual(decision: MatchCube, source: Source) -> float | None:
-    """The error in match winning chances that 95 % of estimates keep, None for what is no estimate."""
-    if source != ESTIMATE:
-        return None
-    from bgfmt.analysis.chains import errors
-
-    usual, most = errors(decision.position)
-    return decision.error * usual / most
+    decision, _, source, table, usual = answer
+    return CubeAction.at_score(decision, state, source, table, usual)
 
 
 def plays(sources: Sources, state: GameState, score: Score, legal: list[Play]) -> RankedPlays | None:
     """The plays of a match's roll; None where nothing has all, or there are none."""
     if not legal or state.dice is None or state.position.contact:
         return None
-    answer = _answer(sources, state, score)
+    answer = _answer(sources, state, score, state.dice)
     if answer is None:
         return None
-    decision, worths, source, table = answer
-    worth, usual = {play.result: play for play in worths(*state.dice)}, _usual(decision, source)
+    decision, worths, source, table, usual = answer
+    worth = {play.result: play for play in worths(*state.dice)}
     error, emg = decision.error, decision.emg_loss
     best = [
         RankedPlay.of(

@@ -408,14 +408,15 @@ def _ahead(
 
 @njit()
 def play_outs(
-    out: Any, begin: int, seed: Any, columns: Any, layered: Any, ending: Any, few: int, chains: Any, stores: Any,
-    doubling: Any, won: Any, terms: Any, tables: Any, slack: float,
+    out: Any, begin: int, seed: Any, columns: Any, board: Any, layered: Any, ending: Any, few: int, chains: Any,
+    stores: Any, doubling: Any, won: Any, terms: Any, tables: Any, slack: float,
 ) -> None:  # fmt: skip
     """Play out a race; out (N, S): the values of `columns` (S,) to the side on roll, which does not double yet.
 
-    begin : number of the first play-out, which with the seed says the dice. layered : see `layers`. ending : exact
-    values, (few, few, 2, K) flat, by the numbers of the board on roll and the other, and by which side is on roll.
-    stores : of each side, see `_node`, with the start as board 0.
+    begin : number of the first play-out, which with the seed says the dice. board (points,) int8 : what the roll
+    of the side that began has been played to, so that the other is on roll; empty before it. layered : see
+    `layers`. ending : exact values, (few, few, 2, K) flat, by the numbers of the board on roll and the other, and by
+    which side is on roll. stores : of each side, see `_node`, with the start as board 0.
 
     Plays and cube actions are those that `layered` holds best. Each value is the start's, one roll ahead, and the
     sum of what the values on the way turn out to be wrong by: the mean of a position over its 21 rolls against the
@@ -440,6 +441,7 @@ def play_outs(
         np.empty(s),
         np.empty(s),
     )
+    first: Any = np.int64(1 if board.size else 0)
     for p in range(out.shape[0]):
         state = _mix(np.uint64(seed) + GOLDEN * np.uint64(begin + p + 1))
         for side in range(2):
@@ -448,11 +450,13 @@ def play_outs(
             if full or ends[used[1], 0] + FREE[2] > stores[side][9].size:
                 _clear(stores[side], few, terms, tables, chains[side], scratch)
         nodes[:] = 0
+        if first:
+            nodes[:, 0] = _node(_number(board, terms), 1, board, few, tables, chains[0], stores[0], scratch)
         column[:] = columns
         scale[:] = 1.0
         reached[:] = 0.0
         going = s
-        h = 0
+        h: Any = first
         while going:
             side, t = h % 2, h // 2
             state += GOLDEN
@@ -474,7 +478,7 @@ def play_outs(
                     held = _look(h, y, few, layered, chains, stores, won, e, rolls, seen)
                     known[:] = False
                 c = column[j]
-                for second in range(2 if may[c] and h else 1):
+                for second in range(2 if may[c] and h > first else 1):
                     d = source[c] if second else c
                     if not known[d]:
                         known[d] = True
@@ -483,7 +487,7 @@ def play_outs(
                         )
                 worth = mean[c]
                 over = False
-                if h == 0:
+                if h == first:
                     out[p, j] = worth
                 else:
                     factor = 1.0

@@ -3,7 +3,7 @@
 1. A two-sided table with cubeful equities that covers the question, exact numbers before rounded ones.
 2. Calculation on demand, up to a limit of work: exact, gammons and Jacoby's rule counted.
 3. The estimate of `bgfmt.analysis.chains`, for every race; the chance to win from a cubeless two-sided table where
-   one covers it.
+   one covers it. Where that is asked for, play-outs of `bgfmt.analysis.oracle` for what is closer than its error.
 """
 
 from __future__ import annotations
@@ -19,9 +19,7 @@ from numpy.typing import NDArray
 
 from bgfmt.analysis import approximate, choose
 from bgfmt.analysis.answers import (
-    CALCULATION,
     COLUMNS,
-    ESTIMATE,
     HYPERGAMMON,
     Gammons,
     PositionEquities,
@@ -82,7 +80,7 @@ PLAYING = Limits(match=24_000_000)
 class Worths:
     """Worth of each result to the side that has played, with the cube where it is and without; the greatest error.
 
-    usual : of an estimate the error that 95 % of estimates keep.
+    usual : of estimates and play-outs the error that 95 % of them keep.
     """
 
     values: Floats
@@ -94,7 +92,7 @@ class Worths:
 
 
 class Sources:
-    """The tables of a library, and what may be calculated beside them."""
+    """The tables of a library, what may be calculated beside them, and seconds of play-outs for one question."""
 
     def __init__(
         self,
@@ -102,8 +100,9 @@ class Sources:
         calculate: Calculate = "all",
         limit: int | Limits | None = None,
         progress: Progress | None = None,
+        oracle: float = 0.0,
     ) -> None:
-        self.library, self.calculate, self.progress = library, calculate, progress
+        self.library, self.calculate, self.progress, self.oracle = library, calculate, progress, oracle
         self.limits = Limits.of(limit)
         self._kept: dict[Any, Any] = {}
         self._beyond: dict[Any, TooMuchWorkError] = {}
@@ -213,14 +212,31 @@ class Sources:
         """The exact equities of a race whose stored ones are too close, None beyond the limit."""
         return self._calculated(self._money(state.position, bool(state.jacoby), self.limits.close))
 
+    def played(self, state: GameState) -> PositionEquities | None:
+        """The equities of a race played out until its cube action is sure, None where that is not asked for."""
+        position, jacoby = state.position, bool(state.jacoby)
+        answer = self._money_estimate(position, jacoby) if self.oracle else None
+        if answer is None:
+            return None
+
+        def sure(solved: Solved) -> bool:
+            return replace(answer, solved=solved).cube_action(state.owner).sure
+
+        def solve() -> MoneyAnswer:
+            from bgfmt.analysis.oracle import settle
+
+            return replace(answer, solved=settle(answer.solved, range(len(COLUMNS)), sure, self.oracle))
+
+        return self._calculated(self._once((position, jacoby, state.owner, "play-outs"), solve))
+
     def _calculated(self, answer: MoneyAnswer | None) -> PositionEquities | None:
         return None if answer is None else self._of_calculation(answer)
 
     def _of_calculation(self, answer: MoneyAnswer) -> PositionEquities:
-        gammonless, usual = None if answer.gammons else 0.0, _usual_error(answer)
+        gammonless, usual = None if answer.gammons else 0.0, answer.solved.usual
         names = ("win", *COLUMNS)
         return PositionEquities(
-            source=CALCULATION if usual is None else ESTIMATE,
+            source=answer.solved.source,
             max_error=dict.fromkeys(names, answer.error),
             usual_error=None if usual is None else dict.fromkeys(names, usual),
             position=answer.position,
@@ -270,22 +286,43 @@ class Sources:
 
     def estimate(self, position: Position, columns: Columns, unit: float = 1.0) -> Solved:
         """A race estimated; `unit` is what a point is worth in the unit that errors are wanted in."""
-        from bgfmt.analysis.chains import errors
+        return self.estimator.solve(position, columns, unit)
 
-        return self.estimator.solve(position, columns, unit * errors(position)[1])
+    def match_estimate(
+        self, position: Position, score: Score, dice: tuple[int, int] | None = None
+    ) -> MatchAnswer | None:
+        """A race estimated at a score, or played out where the plays of a roll, or without dice the cube, are close.
 
-    def match_estimate(self, position: Position, score: Score) -> MatchAnswer | None:
-        """A race estimated at a score, None where it may not be."""
+        None where it may not be.
+        """
         if not self.may_estimate(position):
             return None
 
         def solve() -> MatchAnswer:
-            from bgfmt.analysis.ondemand import match_answer, match_columns
+            from bgfmt.analysis.ondemand import judge, match_answer, match_columns, roll_number
 
             unit = (score.after(0, score.cube) - score.after(0, -score.cube)) / 2
-            return match_answer(self.estimate(position, match_columns(position, score), unit), score)
+            answer = match_answer(self.estimate(position, match_columns(position, score), unit), score)
+            if not self.oracle:
+                return answer
+            from bgfmt.analysis import oracle
 
-        return self._once((position, score, "estimate"), solve)
+            place, chance = answer.place, 0.5  # of the match, for one of a column
+            if dice:
+                roll = roll_number(*dice)
+                solved = oracle.settle_plays(answer.solved, roll, place, self.oracle, chance)
+            else:
+                asked = {0, place, int(answer.solved.columns.doubling.source[0, place])}
+                solved = oracle.settle(
+                    answer.solved,
+                    sorted(asked),
+                    lambda one: not judge(one, score, place).close,
+                    self.oracle,
+                    chance,
+                )
+            return match_answer(solved, score)
+
+        return self._once((position, score, "estimate", dice if self.oracle else None), solve)
 
     def worths(self, state: GameState, results: Sequence[Position], cube: str) -> Worths | None:
         """What each result of the state's roll is worth, by the first source that has all of them, or None.
@@ -306,15 +343,31 @@ class Sources:
         table = choose.two_sided_for(self.tables, position, cubeful=cube != "cubeless", results=sides)
         if table is not None:
             return self._stored_worths(table, position.them, sides, cube)
-        solved = self._on_demand(position, jacoby) or self._money_estimate(position, jacoby)
+        solved = self._on_demand(position, jacoby) or self._estimated_plays(position, jacoby, dice, cube)
         if solved is None:
             return None
         values, cubeless = (
             np.array([worth[side] for side in sides])
             for worth in ({p.result: p.equity for p in solved.plays(*dice, c)} for c in (cube, "cubeless"))
         )
-        usual = _usual_error(solved)
-        return Worths(values, cubeless, solved.error, CALCULATION if usual is None else ESTIMATE, None, usual)
+        return Worths(values, cubeless, solved.error, solved.solved.source, None, solved.solved.usual)
+
+    def _estimated_plays(
+        self, position: Position, jacoby: bool, dice: tuple[int, int], cube: str
+    ) -> MoneyAnswer | None:
+        """A race estimated for money, its close plays of a roll played out where that is asked for."""
+        answer = self._money_estimate(position, jacoby)
+        if answer is None or not self.oracle:
+            return answer
+
+        def solve() -> MoneyAnswer:
+            from bgfmt.analysis.ondemand import MONEY, roll_number
+            from bgfmt.analysis.oracle import settle_plays
+
+            place = answer.solved.columns.states.index(MONEY[cube])
+            return replace(answer, solved=settle_plays(answer.solved, roll_number(*dice), place, self.oracle))
+
+        return self._once((position, jacoby, dice, cube), solve)
 
     def _stored_worths(self, table: TwoSided, them: Side, sides: list[Side], cube: str) -> Worths:
         equities = table.lookup_many([them] * len(sides), sides).astype(np.float64)
@@ -426,15 +479,6 @@ def _keep(kept: dict[Any, Any], key: Any, value: Any) -> None:
     while len(kept) >= KEPT:
         del kept[next(iter(kept))]
     kept[key] = value
-
-
-def _usual_error(answer: MoneyAnswer) -> float | None:
-    """The error that 95 % of estimates keep, None for what is calculated."""
-    if not answer.estimated:
-        return None
-    from bgfmt.analysis.chains import errors
-
-    return errors(answer.position)[0]
 
 
 def _hyper_numbers(table: HyperSides, positions: Sequence[Position], jacoby: bool) -> tuple[Floats, Floats]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from bgfmt.analysis.answers import CALCULATION, SourcedAnswer
+from bgfmt.analysis.answers import CALCULATION, PLAYED, SourcedAnswer
 from bgfmt.analysis.questions import COUNTS, MET, STATE, one_or_two, own
 from bgfmt.analysis.shapes import options
 from bgfmt.cli import terminal
@@ -164,12 +164,12 @@ def state_options(function: F) -> F:
 
 
 def calculation_options(function: F) -> F:
-    """What `adviser` takes, as `calculation`: `--limit`, `--no-settle`, `--met`, `--extend-met`, `--met-player`."""
+    """What `adviser` takes, as `calculation`: `--limit`, `--no-settle`, `--oracle`, `--met` and what goes with it."""
 
     def options(function: F) -> F:
-        return limit_options("see docs/ask.md")(question_options(*MET)(function))
+        return limit_options("see docs/ask.md")(question_options("oracle", *MET)(function))
 
-    return together("calculation", options, "limit", "settle", *MET)(function)
+    return together("calculation", options, "limit", "settle", "oracle", *MET)(function)
 
 
 def limit_options(default: str) -> Callable[[F], F]:
@@ -213,6 +213,7 @@ def engine_adviser(
     extend_met: bool | None = None,
     met_player: int | None = None,
     usual: Limits | None = None,
+    oracle: bool | None = None,
     outside: Outside = "refuse",
     progress: Progress | None = None,
 ) -> Advisor:
@@ -229,6 +230,7 @@ def engine_adviser(
         met_player=met_player,
         calculate="nothing" if settle is False else "all",
         limit=(usual or PLAYING) if limit is None else limit,
+        oracle=float(oracle or 0),
         outside=outside,
         progress=progress,
     )
@@ -295,7 +297,8 @@ def source_line(answer: SourcedAnswer) -> str:
     table, usual, most = (answer.table, answer.usual_error, answer.max_error)
     if usual is not None and most is not None:
         within = f"within {max(usual.values()):.2g} (95 %), {max(most.values()):.2g} (99.9 %)"
-        return f"estimated: {within}; --limit N calculates what takes more"
+        how = "played out" if answer.source == PLAYED else "estimated"
+        return f"{how}: {within}; --limit N calculates what takes more"
     where = (
         "calculated exactly"
         if answer.source == CALCULATION

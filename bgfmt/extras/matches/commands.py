@@ -49,6 +49,7 @@ FORMS = ("sgf", "html", "json", "text", "csv", "sums")
     *MET, met_player="The match's first player is this player of an uneven match equity table."
 )
 @asking.limit_options("2 million, less than a tenth of a second a game")
+@asking.question_options("oracle")
 @options.force_option
 @options.as_option
 @options.json_option
@@ -60,6 +61,7 @@ def annotate(
     worst: int,
     limit: int | None,
     settle: bool | None,
+    oracle: bool | None,
     met: str | None,
     extend_met: bool | None,
     met_player: int | None,
@@ -112,6 +114,7 @@ def annotate(
             met_player=met_player or 0,
             limit=LIMIT if limit is None else limit,
             calculate=settle is not False,
+            oracle=float(oracle or 0),
             records=form == "sgf",
         ) as judge,
         Progress("annotating", " files") as progress,
@@ -187,6 +190,7 @@ CUBE = {
     "pass": "The other side passed a double.",
     "beaver": "The other side beavered a double.",
 }
+JUDGED = {"calculation": "calculated", "estimate": "estimated", "play-outs": "played out"}
 ABOUT_A_MATCH = frozenset(
     (
         "game",
@@ -347,7 +351,7 @@ def _lines(judgement: Judgement) -> list[str]:
     lines += [f"  {words}" for words in text.behind(judgement)]
     lines += [f"  {judgement.note}"] if judgement.note else []
     lines += [f"  gammons are possible and {judgement.gammons}"] if judgement.gammons != "none" else []
-    where = "calculated" if judgement.source == "calculation" else f"from {judgement.table}"
+    where = f"from {judgement.table}" if judgement.table else JUDGED.get(judgement.source, judgement.source)
     measured = "equity at the score (EMG)" if judgement.mwc is not None else f"{judgement.measure} equity"
     return [*lines, f"  {who.lower()}'s {measured}; {where}; {text.certainty(judgement)}"]
 

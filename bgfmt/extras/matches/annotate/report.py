@@ -58,7 +58,7 @@ class Total:
 
     decisions : judged; plays and cube decisions add up to them. unforced : where there was a choice. right, close,
     approximate, illegal : how many of those are not errors, and why; errors : the rest, by kind. estimated : those
-    whose numbers are estimated within a known error.
+    whose numbers are estimated or played out within a known error.
     equity_lost : by errors and close decisions, play_lost and cube_lost of it by kind; mwc_lost : of it in matches,
     chances to win the match, added up over all; points_lost : for money, with the cube. approximate_lost : by
     approximate decisions, not in the others.
@@ -115,7 +115,7 @@ class Total:
         self.plays += play
         self.cube_decisions += not play
         self.unforced_plays += play and verdict != "forced"
-        self.estimated += one.method == "estimated" and one.bounded
+        self.estimated += one.method != "exact" and one.bounded
         self._count("errors" if verdict == "error" else verdict)
         if not play and kind != "no double":
             self._count({"double": "doubles", "pass": "passes"}.get(kind, "takes"))
