@@ -26,11 +26,8 @@ from bgfmt.tables.match_score import A, B
 Answer = tuple[MatchCube, Callable[[int, int], list[MatchPlay]], Source, str | None, float | None]
 
 
-def _answer(sources: Sources, state: GameState, score: Score, dice: tuple[int, int] | None) -> Answer | None:
-    """The numbers of a state from a table, calculated or estimated, None where nothing has them.
-
-    dice : of the plays that are asked for, None where it is the cube.
-    """
+def _answer(sources: Sources, state: GameState, score: Score, *, plays: bool) -> Answer | None:
+    """The numbers of a state, for its plays or its cube, from a table, calculated or estimated; None without any."""
     position = state.position
     for table in of_kind(sources.tables, MatchScore):
         if refusal(table, position, score) is None:
@@ -49,7 +46,7 @@ def _answer(sources: Sources, state: GameState, score: Score, dice: tuple[int, i
     dead = _with_dead_cube(sources, position, score) if found is None else None
     if dead is not None:
         return dead
-    found = found or sources.match_estimate(position, score, dice)
+    found = found or sources.match_estimate(state, score, plays=plays)
     return None if found is None else (found.cube, found.plays, found.solved.source, None, found.solved.usual)
 
 
@@ -76,7 +73,7 @@ def _with_dead_cube(sources: Sources, position: Position, score: Score) -> Answe
 
 def cube(sources: Sources, state: GameState, score: Score) -> CubeAction:
     """The cube action of a state of a match; NotCoveredError where nothing answers."""
-    answer = _answer(sources, state, score, None)
+    answer = _answer(sources, state, score, plays=False)
     if answer is None:
         raise sources.refusal(state.position)
     decision, _, source, table, usual = answer
@@ -87,7 +84,7 @@ def plays(sources: Sources, state: GameState, score: Score, legal: list[Play]) -
     """The plays of a match's roll; None where nothing has all, or there are none."""
     if not legal or state.dice is None or state.position.contact:
         return None
-    answer = _answer(sources, state, score, state.dice)
+    answer = _answer(sources, state, score, plays=True)
     if answer is None:
         return None
     decision, worths, source, table, usual = answer

@@ -14,6 +14,7 @@ HOME = 6
 MAX_CHEQUERS = 15
 DOUBLES = (0, 2, 5, 9, 14, 20)  # of the 21 rolls
 MOST_PLAYS = 1024  # different results of a roll
+LAYERS = 1 << 8  # a board after t rolls has key LAYERS * number + t
 SAME = 1e-10  # squared distance of distributions that are not told apart
 STEEPEST = 3.0  # most that a chance to win the game may count, in worths of a game
 
@@ -235,9 +236,9 @@ def chain(
     chosen[0], near[0], shares[0, 0], shares[0, 1], ends[0] = 0, 0, 1.0, 1.0, 0
     used = 0
     t = 0
+    keys[:] = 0
     while nexts[t + 1] > nexts[t]:
         n: Any = layers[t + 1]
-        keys[:] = 0
         for c in range(nexts[t], nexts[t + 1]):
             for k in range(points):
                 counts[k] = boards[chosen[c], k]
@@ -250,9 +251,10 @@ def chain(
                 if n + end - begin > numbers.size or used + end - begin > results.size:
                     return -1
                 for x in range(begin, end):
-                    at = _slot(keys, those[x])
+                    key = those[x] * LAYERS + t
+                    at = _slot(keys, key)
                     if keys[at] == 0:
-                        keys[at], places[at] = those[x] + 1, n
+                        keys[at], places[at] = key + 1, n
                         numbers[n], means[n], near[n], shares[n, 0] = those[x], their_means[x], -1, 0.0
                         for k in range(points):
                             boards[n, k] = their_boards[x, k]

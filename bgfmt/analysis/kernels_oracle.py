@@ -9,6 +9,7 @@ import numpy as np
 from bgfmt.analysis.kernels import _number, _slot
 from bgfmt.analysis.kernels_chains import (
     HOME,
+    LAYERS,
     MOST_PLAYS,
     SAME,
     STEEPEST,
@@ -19,7 +20,6 @@ from bgfmt.analysis.kernels_chains import (
 )
 from bgfmt.jit import njit
 
-LAYERS = 1 << 8  # the node of a board after t rolls has key LAYERS * number + t
 MOST_RESULTS = 64  # of a roll
 RESULTS = 21 * MOST_RESULTS
 NEAR = 4  # boards that a board lies between

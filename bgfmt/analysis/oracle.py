@@ -199,19 +199,20 @@ class Oracle:
         unit: float,
     ) -> Solved:
         """As `settle`."""
-        began, asked = time.monotonic(), list(columns)
+        asked, began = list(columns), 0.0
         sample = Sample(self, self.prepared(solved.position, solved.columns), asked)
         while True:
             sample.double()
+            began = began or time.monotonic()
             on_roll = solved.on_roll.copy()
             on_roll[asked] = sample.means
-            found = replace(solved, on_roll=on_roll, **_within(sample.errors.max(), unit))
+            found = replace(solved, on_roll=on_roll, **_within(float(sample.errors.max()), unit))
             if sure(found) or 2 * (time.monotonic() - began) > seconds:
                 return found
 
     def settle_plays(self, solved: Solved, roll: int, column: int, seconds: float, unit: float) -> Solved:
         """As `settle_plays`."""
-        began, columns = time.monotonic(), solved.columns
+        columns, began = solved.columns, 0.0
         places = solved.plays(roll)
         after, counts = solved.after.copy(), solved.ours.counts
         reach = solved.error / unit
@@ -230,7 +231,8 @@ class Oracle:
                 rolling = np.zeros(len(columns))
                 rolling[asked] = samples[x].means
                 after[x, column] = -columns.turn(1, rolling)[column]
-                errors[x] = samples[x].errors.max()
+                errors[x] = float(samples[x].errors.max())
+            began = began or time.monotonic()  # what is done once, or compiled, takes longer
             worst = max(errors[x] for x in left)
             found = replace(solved, after=after, **_within(worst, unit))
             best = after[left, column].max()

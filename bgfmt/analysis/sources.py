@@ -219,15 +219,18 @@ class Sources:
         if answer is None:
             return None
 
+        owner = "centered" if state.doubled and state.owner == "opponent" else state.owner
+
         def sure(solved: Solved) -> bool:
-            return replace(answer, solved=solved).cube_action(state.owner).sure
+            action = replace(answer, solved=solved).cube_action(owner)
+            return replace(action, beaver_rule=state.beavers is not False).sure
 
         def solve() -> MoneyAnswer:
             from bgfmt.analysis.oracle import settle
 
             return replace(answer, solved=settle(answer.solved, range(len(COLUMNS)), sure, self.oracle))
 
-        return self._calculated(self._once((position, jacoby, state.owner, "play-outs"), solve))
+        return self._calculated(self._once((position, jacoby, owner, "play-outs"), solve))
 
     def _calculated(self, answer: MoneyAnswer | None) -> PositionEquities | None:
         return None if answer is None else self._of_calculation(answer)
@@ -288,13 +291,12 @@ class Sources:
         """A race estimated; `unit` is what a point is worth in the unit that errors are wanted in."""
         return self.estimator.solve(position, columns, unit)
 
-    def match_estimate(
-        self, position: Position, score: Score, dice: tuple[int, int] | None = None
-    ) -> MatchAnswer | None:
-        """A race estimated at a score, or played out where the plays of a roll, or without dice the cube, are close.
+    def match_estimate(self, state: GameState, score: Score, *, plays: bool) -> MatchAnswer | None:
+        """A race estimated at a score for its cube action or the plays of its roll, None where it may not be.
 
-        None where it may not be.
+        What the estimate leaves open is played out where that is asked for.
         """
+        position, dice = state.position, state.dice if plays else None
         if not self.may_estimate(position):
             return None
 
@@ -306,20 +308,19 @@ class Sources:
             if not self.oracle:
                 return answer
             from bgfmt.analysis import oracle
+            from bgfmt.analysis.cube import CubeAction
 
             place, chance = answer.place, 0.5  # of the match, for one of a column
+
+            def sure(one: Solved) -> bool:
+                return CubeAction.at_score(judge(one, score, place), state, one.source, None, one.usual).sure
+
+            solved = answer.solved
             if dice:
-                roll = roll_number(*dice)
-                solved = oracle.settle_plays(answer.solved, roll, place, self.oracle, chance)
-            else:
-                asked = {0, place, int(answer.solved.columns.doubling.source[0, place])}
-                solved = oracle.settle(
-                    answer.solved,
-                    sorted(asked),
-                    lambda one: not judge(one, score, place).close,
-                    self.oracle,
-                    chance,
-                )
+                solved = oracle.settle_plays(solved, roll_number(*dice), place, self.oracle, chance)
+            elif not sure(solved):
+                asked = {0, place, int(solved.columns.doubling.source[0, place])}
+                solved = oracle.settle(solved, sorted(asked), sure, self.oracle, chance)
             return match_answer(solved, score)
 
         return self._once((position, score, "estimate", dice if self.oracle else None), solve)
