@@ -16,6 +16,7 @@ from bgfmt.analysis.kernels_chains import (
     _gains,
     _results,
     _table_number,
+    _wins,
     distribution,
 )
 from bgfmt.jit import njit
@@ -157,17 +158,21 @@ def layers(layered: Any, chains: Any, ending: Any, few: int, small: Any, doublin
         known = h + 2 < starts.size and q > 0
         low, high = mine[0][t + 1], mine[0][t + 2]
         after = np.empty((high - low, k, n))
+        here, still = np.empty(n), np.empty((rolls.size, n))
+        for roll in range(rolls.size):
+            for b in range(n):
+                still[roll, b] = 1.0 - other[3][others[b], roll]
         for x in range(low, high):
             if mine[3][x, 0] < 1.0:
                 _neighbours(mine[3][x], mine[7][x], mine, t + 1, near, weights)
+                _wins(here, mine[3], x, still)
             for b in range(n):
                 y = others[b]
                 if mine[3][x, 0] == 1.0:
                     for c in range(k):
                         after[x - low, c, b] = gain[c, other[7][y]]
                     continue
-                _exactly(other[3][y], rolls)
-                win = _win(rolls, mine[3][x])
+                win = 1.0 - here[b]
                 exact = np.int64(-1)
                 if small[side][x] >= 0 and small[1 - side][y] >= 0:
                     exact = ((small[1 - side][y] * few + small[side][x]) * 2 + 1 - side) * k

@@ -352,8 +352,10 @@ def _lines(judgement: Judgement) -> list[str]:
     lines += [f"  {judgement.note}"] if judgement.note else []
     lines += [f"  gammons are possible and {judgement.gammons}"] if judgement.gammons != "none" else []
     where = f"from {judgement.table}" if judgement.table else JUDGED.get(judgement.source, judgement.source)
+    sure = text.certainty(judgement)
+    sure = sure if sure.startswith(where) else f"{where}; {sure}"
     measured = "equity at the score (EMG)" if judgement.mwc is not None else f"{judgement.measure} equity"
-    return [*lines, f"  {who.lower()}'s {measured}; {where}; {text.certainty(judgement)}"]
+    return [*lines, f"  {who.lower()}'s {measured}; {sure}"]
 
 
 @click.command()
