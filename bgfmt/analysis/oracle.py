@@ -114,6 +114,14 @@ def play_out(
         )
 
 
+_turn = Lock()
+
+
+@cache
+def _oracle(threads: int) -> Oracle:
+    return Oracle(threads)
+
+
 def settle(
     solved: Solved, columns: Sequence[int], sure: Callable[[Solved], bool], seconds: float, unit: float = 1.0
 ) -> Solved:
@@ -123,21 +131,46 @@ def settle(
     seconds have passed, and the dice are always the same: the answer follows from the number of doublings.
     """
     with _turn:
-        return _oracle(thread_count(None)).settle(solved, columns, sure, seconds, unit)
+        asked, oracle = list(columns), _oracle(thread_count(None))
+        sample = Sample(oracle, oracle.prepared(solved.position, solved.columns), asked)
+        began = 0.0
+        while True:
+            sample.double()
+            on_roll = solved.on_roll.copy()
+            on_roll[asked] = sample.means
+            found = replace(solved, on_roll=on_roll, **_within(float(sample.errors.max()), unit))
+            began = began or time.monotonic()  # what is done once, or compiled, takes longer
+            if sure(found) or 2 * (time.monotonic() - began) > seconds:
+                return found
 
 
 def settle_plays(solved: Solved, roll: int, column: int, seconds: float, unit: float = 1.0) -> Solved:
     """As `settle`, of the plays of a roll (0..20) that are near the best one in a column, until one is the best."""
+    columns, places = solved.columns, solved.plays(roll)
+    after, counts = solved.after.copy(), solved.ours.counts
+    best = after[places, column].max()
+    left = [int(x) for x in places if after[x, column] >= best - 2 * solved.error / unit]
+    if len(left) < 2:
+        return solved
     with _turn:
-        return _oracle(thread_count(None)).settle_plays(solved, roll, column, seconds, unit)
-
-
-_turn = Lock()
-
-
-@cache
-def _oracle(threads: int) -> Oracle:
-    return Oracle(threads)
+        asked, oracle = [column, int(columns.doubling.source[1, column])], _oracle(thread_count(None))
+        game = oracle.prepared(solved.position, columns)
+        samples = {x: Sample(oracle, game, asked, board=counts[x]) for x in left if counts[x].any()}
+        began = 0.0
+        while True:
+            worst = 0.0
+            for x in samples.keys() & left:
+                samples[x].double()
+                rolling = np.zeros(len(columns))
+                rolling[asked] = samples[x].means
+                after[x, column] = -columns.turn(1, rolling)[column]
+                worst = max(worst, float(samples[x].errors.max()))
+            found = replace(solved, after=after, **_within(worst, unit))
+            best = after[left, column].max()
+            left = [x for x in left if after[x, column] >= best - 2 * found.error / unit]
+            began = began or time.monotonic()
+            if len(left) < 2 or 2 * (time.monotonic() - began) > seconds:
+                return found
 
 
 class Oracle:
@@ -189,56 +222,6 @@ class Oracle:
             reach = WITHIN_99 * float(off) + ALLOWANCE * abs(one.times)
             values[name] = PlayedOut(value, float(off), value - reach, value + reach)
         return PlayOuts(position, len(done), seed, **values)
-
-    def settle(
-        self,
-        solved: Solved,
-        columns: Sequence[int],
-        sure: Callable[[Solved], bool],
-        seconds: float,
-        unit: float,
-    ) -> Solved:
-        """As `settle`."""
-        asked, began = list(columns), 0.0
-        sample = Sample(self, self.prepared(solved.position, solved.columns), asked)
-        while True:
-            sample.double()
-            began = began or time.monotonic()
-            on_roll = solved.on_roll.copy()
-            on_roll[asked] = sample.means
-            found = replace(solved, on_roll=on_roll, **_within(float(sample.errors.max()), unit))
-            if sure(found) or 2 * (time.monotonic() - began) > seconds:
-                return found
-
-    def settle_plays(self, solved: Solved, roll: int, column: int, seconds: float, unit: float) -> Solved:
-        """As `settle_plays`."""
-        columns, began = solved.columns, 0.0
-        places = solved.plays(roll)
-        after, counts = solved.after.copy(), solved.ours.counts
-        reach = solved.error / unit
-        left = [int(x) for x in places if after[x, column] >= after[places, column].max() - 2 * reach]
-        if len(left) < 2:
-            return solved
-        game, asked = (
-            self.prepared(solved.position, columns),
-            [column, int(columns.doubling.source[1, column])],
-        )
-        samples = {x: Sample(self, game, asked, board=counts[x]) for x in left if counts[x].any()}
-        errors = dict.fromkeys(left, 0.0)
-        while True:
-            for x in samples.keys() & left:
-                samples[x].double()
-                rolling = np.zeros(len(columns))
-                rolling[asked] = samples[x].means
-                after[x, column] = -columns.turn(1, rolling)[column]
-                errors[x] = float(samples[x].errors.max())
-            began = began or time.monotonic()  # what is done once, or compiled, takes longer
-            worst = max(errors[x] for x in left)
-            found = replace(solved, after=after, **_within(worst, unit))
-            best = after[left, column].max()
-            left = [x for x in left if after[x, column] >= best - 2 * found.error / unit]
-            if len(left) < 2 or 2 * (time.monotonic() - began) > seconds:
-                return found
 
     def prepared(self, position: Position, kept: Columns, error: float = FINE) -> Prepared:
         """The values of a race, by the standard error wanted; the boards of an earlier one are forgotten."""
