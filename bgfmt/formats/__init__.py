@@ -7,7 +7,7 @@ use. A guest that fails to load is listed as broken and does not disturb the oth
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from heapq import merge
 from itertools import repeat
 from typing import Any
@@ -171,10 +171,16 @@ def home(table: Table) -> Format[Any]:
     return offers[0]
 
 
-def carried(facts: Mapping[str, Any]) -> tuple[records.Record, ...]:
-    """The records that flat facts describe, whichever formats they belong to; see `bgfmt.formats.records`."""
-    kinds = {kind for f in known().values() for kind in f.records}
-    return records.records_from(facts, iter(sorted(kinds, key=lambda kind: kind.__name__)))
+def fields_of(facts: object, kind: type[Table]) -> dict[str, Any]:
+    """Fields of a table that flat facts describe: its own, and `carried`, the records of any formats.
+
+    ValueError, KeyError, TypeError or OverflowError for facts that make no sense; see `bgfmt.formats.records`.
+    """
+    if not isinstance(facts, dict):
+        raise ValueError("the facts are no object")
+    kinds = {record for f in known().values() for record in f.records}
+    each = (record.from_facts(facts) for record in sorted(kinds, key=lambda record: record.__name__))
+    return {"carried": tuple(record for record in each if record is not None)} | records.stated(facts, kind)
 
 
 def salvage(source: Source) -> Iterator[tuple[Format[Any], Salvage]]:

@@ -15,14 +15,8 @@ from numpy.typing import NDArray
 from bgfmt.errors import BgfmtError, CapabilityError, OptionError
 from bgfmt.formats.records import Record
 from bgfmt.storage import ComparingSink, Sink, Source
+from bgfmt.storage.sink import Data, size_of
 from bgfmt.tables import LazyRows, OneSided, Table
-
-Data = bytes | bytearray | memoryview | NDArray[Any]
-
-
-def size_of(data: Data) -> int:
-    """Bytes of what is handed to a sink."""
-    return data.nbytes if isinstance(data, (np.ndarray, memoryview)) else len(data)
 
 
 class Outlet:

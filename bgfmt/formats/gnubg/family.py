@@ -271,6 +271,14 @@ class GnubgFormat(ArrayFormat[T]):
     def recognise(self, head: Head) -> bool:
         return kind_of(head.bytes) == self.kind
 
+    def guess(self, source: Source) -> list[dict[str, Any]]:
+        fitting = [facts for facts in self.every() if self.fits(source, facts)]
+        return [{name: getattr(facts, name) for name in self.headerless} for facts in fitting]
+
+    @abstractmethod
+    def fits(self, source: Source, facts: HeaderFacts) -> bool:
+        """Whether a file without header can be this table, by its size and its numbers."""
+
     def read(self, source: Source, offset: int = 0, **described: Any) -> Reading[T]:
         facts, raw = self.opening(source, offset, described)
         start = offset + len(raw)
@@ -385,12 +393,11 @@ class GnubgFormat(ArrayFormat[T]):
             yield from self._salvaged(facts, body, source.name, near, own)
         even = len(body) & ~1
         turned = np.frombuffer(body[:even], "<u2").byteswap().tobytes() + body[even:]
+        others = {"its bytes were in the other order": turned}
+        for by in (1, -1, 2, -2, 8, -8):
+            others[f"its body was shifted by {by} bytes"] = body[by:] if by > 0 else bytes(-by) + body
         for near, facts in scored[:2]:
-            bodies = [(turned, "its bytes were in the other order")]
-            for by in (1, 2, 8):
-                bodies.append((body[by:], f"its body was shifted by {by} bytes"))
-                bodies.append((bytes(by) + body, f"its body was shifted by -{by} bytes"))
-            for other, how in bodies:
+            for how, other in others.items():
                 yield from self._salvaged(facts, other, source.name, near / 2, own, how)
 
     def _near(self, own: bytes, size: int) -> Iterator[tuple[float, HeaderFacts]]:
