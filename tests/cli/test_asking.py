@@ -132,7 +132,7 @@ def test_an_oracle_settles_what_an_estimate_leaves_open(ask):
     assert code == 0
     assert "\n  played out: within " in out
     assert data["certainty"] in out
-    play = ask('play gnubg_os0.bd "1 1 2 1 1 / 1 0 2 2 1" 21 --limit 0 --oracle')[1]
+    play = ask('play gnubg_os0.bd "0 0 0 2 2 2 1 1 / 0 0 2 2 2 1 1 1" 52 --limit 0 --oracle')[1]
     assert ": money equity, cube centered (played out)\n" in play
 
 
