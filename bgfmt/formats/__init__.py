@@ -121,12 +121,10 @@ def recognise(source: Source, offset: int = 0) -> Format[Any]:
     if claims:
         names = tuple(f.name for f in claims)
         raise AmbiguousFormatError(f"{source.name}: could be {' or '.join(names)}; say which", names)
-    if source.name.lower().endswith(
-        unread := tuple(s for f in known().values() if not f.reads for s in f.suffixes)
-    ):
-        raise CapabilityError(
-            f"{source.name}: {', '.join(unread)} files are written, not read; parquet and sqlite are read"
-        )
+    unread = tuple(s for f in known().values() if not f.reads for s in f.suffixes)
+    if source.name.lower().endswith(unread):
+        what = f"{', '.join(unread)} files are written, not read; parquet and sqlite are read"
+        raise CapabilityError(f"{source.name}: {what}")
     asked = tuple(f.name for f in known().values() if f.reads)
     what = "the file is empty" if source.size == 0 else f"it begins with {head.bytes[:8]!r}"
     raise UnknownFormatError(f"{source.name}: no known format; {what} (asked: {', '.join(asked)})", asked)
@@ -146,9 +144,8 @@ def by_suffix(path: str) -> Format[Any] | None:
 def ending(path: str) -> list[Format[Any]]:
     """All formats that use this file name's suffix."""
     low = path.lower()
-    return [
-        form for form in _listed(lambda _, suffixes: low.endswith(suffixes)) if low.endswith(form.suffixes)
-    ]
+    listed = _listed(lambda _, suffixes: low.endswith(suffixes))
+    return [form for form in listed if low.endswith(form.suffixes)]
 
 
 def _listed(fits: Callable[[bytes, tuple[str, ...]], bool]) -> list[Format[Any]]:

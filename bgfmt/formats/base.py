@@ -426,9 +426,8 @@ class Format(ABC, Generic[T]):
         for at, expected, stored in sink.runs():
             region = None if layout is None else layout.region_at(at)
             rule = f"{self.name} layout" if region is None else region.name
-            yield Fault(
-                extent.offset + at, max(len(expected), len(stored)), rule, shown(expected), shown(stored)
-            )
+            place, size = extent.offset + at, max(len(expected), len(stored))
+            yield Fault(place, size, rule, shown(expected), shown(stored))
 
     def salvage(self, source: Source) -> Iterator[Salvage]:
         """What a damaged file of this format may have been, the likeliest first.

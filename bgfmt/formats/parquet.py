@@ -101,11 +101,8 @@ class Parquet(AnyTable):
         settings = _settings(table, options)
         stored = [column.name for column in flat.columns(table) if column.role == "stored"]
         readable = not settings.columns or set(stored) <= set(settings.columns)
-        return (
-            []
-            if readable
-            else ["columns of stored numbers are left out, so that bgfmt cannot read the file back"]
-        )
+        lost = "columns of stored numbers are left out, so that bgfmt cannot read the file back"
+        return [] if readable else [lost]
 
     def emit(self, table: Table, sink: Outlet, options: Options) -> None:
         parquet, pyarrow = import_parquet()
@@ -299,9 +296,8 @@ class Groups(described.Stored):
         """A row group's columns; its entries are in order."""
         rows = self._begins[k + 1] - self._begins[k]
         try:
-            group = self._meta.row_group(
-                k
-            )  # not its columns: pyarrow ends the process over some that are damaged
+            # not its columns: pyarrow ends the process over some that are damaged
+            group = self._meta.row_group(k)
             if group.total_byte_size > MOST_BYTES * (rows + (1 << 16)) * group.num_columns:
                 raise self.refuse(f"{rows:,} rows of numbers", f"{group.total_byte_size:,} bytes of them")
             wanted = list(dict.fromkeys([NUMBER, *names]))

@@ -203,11 +203,8 @@ def spans_of(rows: U16, start: int, entry: int) -> tuple[Any, NDArray[np.bool_],
     if end > 0xFFFFFFFF:
         raise CapabilityError("the compressed index counts in 32 bits; this table is too large for it")
     index = np.zeros(len(count), index_dtype(entry))
-    index["start"], index["count"], index["first"] = (
-        start + np.cumsum(lengths) - lengths,
-        count[:, 0],
-        first[:, 0],
-    )
+    index["start"] = start + np.cumsum(lengths) - lengths
+    index["count"], index["first"] = count[:, 0], first[:, 0]
     if count.shape[1] == 2:
         index["gammon_count"], index["gammon_first"] = count[:, 1], first[:, 1]
     return index, stored, end

@@ -82,13 +82,10 @@ class HeaderFacts:
     def canonical(self) -> bytes:
         """The header that gnubg's programs write to say it."""
         size = f"{self.points:02d}-{self.chequers:02d}"
-        normal = self.kind == "ND"
-        text = {
-            "H": f"gnubg-H{self.chequers}",
-            "TS": f"gnubg-TS-{size}-{self.cubeful:d}",
-        }.get(
-            self.kind,
-            f"gnubg-OS-{size}-{self.gammon or normal:d}-{self.compressed and not normal:d}-{normal:d}",
+        one_sided = f"gnubg-OS-{size}-{self.gammon:d}-{self.compressed:d}-0"
+        two_sided = f"gnubg-TS-{size}-{self.cubeful:d}"
+        text = {"OS": one_sided, "ND": f"gnubg-OS-{size}-1-0-1", "TS": two_sided}.get(
+            self.kind, f"gnubg-H{self.chequers}"
         )
         return text.ljust(SIZE - 1, "x").encode() + b"\n"
 
@@ -225,9 +222,8 @@ def fits_distributions(rows: NDArray[Any], points: int) -> bool:
     All add up to 65535, and the first number of rolls is 1 as often as a roll bears the whole side off.
     """
     some = rows[np.arange(0, len(rows), max(1, len(rows) // 1000))]
-    return bool((some.sum(axis=2, dtype=np.int64) == 65535).all()) and _fits_one_roll(
-        rows[1:FEW][:, 0, 1], points
-    )
+    whole = bool((some.sum(axis=2, dtype=np.int64) == 65535).all())
+    return whole and _fits_one_roll(rows[1:FEW][:, 0, 1], points)
 
 
 def _fits_one_roll(stored: NDArray[Any], points: int) -> bool:
@@ -370,10 +366,7 @@ class GnubgFormat(ArrayFormat[T]):
         return f"{facts.points} points"
 
     def fitting(self, source: Source) -> list[str]:
-        every = ((facts, facts.size) for facts in self.every())
-        return [
-            self.in_words(facts) for facts, size in every if size is not None and SIZE + size == source.size
-        ]
+        return [self.in_words(facts) for facts in self.every() if facts.size == source.size - SIZE]
 
     def resembles(self, head: bytes) -> bool:
         return len(head) >= 6 and sum(a == b for a, b in zip(head[:6], b"gnubg-", strict=True)) >= 5
