@@ -273,7 +273,7 @@ class Sample:
         self.values = np.zeros((0, len(columns)))
 
     def more(self, many: int) -> None:
-        """Play out so many more games."""
+        """Play out `many` more games."""
         first = len(self.values)
         new = self.oracle.run(self.game, self.columns, self.board, first, many, self.seed)
         self.values = np.concatenate([self.values, new])
