@@ -28,7 +28,7 @@ from bgfmt.verifier import report, rungs
 from bgfmt.verifier.findings import RUNGS, Finding, Kind, Likely, Outcome, Rule, Seen
 from bgfmt.verifier.proofs import Progress, Request, known, proof_of, prove
 from bgfmt.verifier.report import Report
-from bgfmt.verifier.spreading import Spread, address
+from bgfmt.verifier.spreading import Spread
 
 QUICK = 100_000  # entries that a quick look samples
 STARTING = 3.0  # seconds in which compiled code is loaded and plays are listed
@@ -104,7 +104,8 @@ def verify(
                 raise CapabilityError(f"{name}: {db.table.kind} tables are not checked by a cluster")
             workers = closing.enter_context(workers_at(cluster))
             whole = name if chunks.is_address(name) else os.path.abspath(name)
-            spreads = [Spread(workers, address(whole, k, asked)) for k in range(len(parts))]
+            more_of = (tuple(asked.items()), progress)
+            spreads = [Spread(workers, whole, k, *more_of) for k in range(len(parts))]
             climbs = [replace(climb, request=replace(request, spread=spread)) for spread in spreads]
         reports = [
             c.table(part, name, (*more, *_again(parts[:k], part)), measured)
@@ -190,7 +191,7 @@ class Climb:
         reached = "digest" if self.reaches("digest") else "structure"
         try:
             spread = self.request.spread
-            findings += rungs.structure(db, spread.of_sources(self.request.progress) if spread else None)
+            findings += rungs.structure(db, spread.of_sources if spread else None)
             for rung in ("sense", "recurrence", "regenerate"):
                 if not self._wanted(rung, db, outcome):
                     continue

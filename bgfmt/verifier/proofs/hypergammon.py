@@ -10,20 +10,23 @@ file holds numbers cut off to 24 bits of an iteration that stopped while they ch
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, TypeVar
 
 import numpy as np
 
+from bgfmt.errors import SolverError
 from bgfmt.game import board
 from bgfmt.game.board import Side
-from bgfmt.tables import Hypergammon, Table
-from bgfmt.verifier.findings import KEPT, Cause, Finding, Likely, Outcome, Rule
+from bgfmt.tables import Hypergammon, Table, same_numbers
+from bgfmt.tables.hypergammon import HyperSides
+from bgfmt.verifier.findings import KEPT, Cause, Finding, Likely, Outcome
 from bgfmt.verifier.proofs import KnownRecipe, Progress, Proof, Request
 from bgfmt.verifier.proofs.hypergammon_states import Search, tell
 from bgfmt.verifier.recurrence import hypergammon as recurrence
 from bgfmt.verifier.recurrence.kernels_hypergammon import OVER, PLACES
 from bgfmt.verifier.recurrence.plays import Array
 
+T = TypeVar("T", bound=HyperSides)
 FIELDS = (
     "win", "win gammon", "win backgammon", "lose gammon", "lose backgammon", "owned", "centered",
     "centered with Jacoby", "opponent",
@@ -31,7 +34,6 @@ FIELDS = (
 #: what truncation to 24 bits adds in one step: a unit of an equity twice, since a double doubles it, and its own
 TRUNCATION = 3 * 6 / recurrence.WHOLE
 EXPECTED_SWEEPS = 80  # of the solver, for its progress alone
-ROWS = 64  # rows that are compared with the solver's together
 GLANCED = 20_000  # entries that are looked at where no more than a description is wanted
 FEW = 20  # one wrong record in this number, and this number in any case, are damage
 SMALL = 0.05  # an equity that nearly all records of another build or threshold differ less by
@@ -184,16 +186,39 @@ def _side(number: int) -> Side:
     return Side(*counts[:24], bar=counts[24])
 
 
-class HypergammonProof(Proof[Hypergammon]):
+class HyperProof(Proof[T]):
+    """Tables of an iteration; solved_by : the solver's recipe for them."""
+
+    solved_by: ClassVar[Literal["gnubg", "exact"]]
+    check: ClassVar[type[Check]] = Check
+
+    def prove(self, table: T, request: Request) -> Outcome:
+        return self.check(table, request).prove()
+
+    def solve(self, table: T, recipe: str, threads: int, progress: Progress | None) -> Table:
+        from bgfmt.solver.hypergammon import MOST_SWEEPS, hypergammon
+
+        def sweeping(sweep: int, change: float) -> None:
+            if progress is not None:
+                progress(min(sweep, EXPECTED_SWEEPS - 1), EXPECTED_SWEEPS)
+
+        how: dict[str, Any] = {"threads": threads, "sweeping": sweeping, "most_sweeps": MOST_SWEEPS}
+        solved = hypergammon(table.chequers, recipe=self.solved_by, **how)
+        if not same_numbers(solved.table, table):
+            stops = f"which stops after {solved.sweeps} sweeps"
+            raise SolverError(f"the solver's iteration, {stops}, ends elsewhere")
+        return solved.table
+
+
+class HypergammonProof(HyperProof[Hypergammon]):
     """makehyper's iteration."""
+
+    solved_by = "gnubg"
 
     recipes = (
         KnownRecipe("gnubg", "GNU Backgammon's makehyper", "files of makehyper 1.07", plain=True),
         KnownRecipe("gnubg-division", "makehyper built with true division by 36", "builds without fast-math"),
     )
-
-    def prove(self, table: Hypergammon, request: Request) -> Outcome:
-        return Check(table, request).prove()
 
     def put_right(self, table: Hypergammon, threads: int) -> tuple[Table, int]:
         """The state of the iteration that a damaged file is nearest to."""
@@ -208,29 +233,3 @@ class HypergammonProof(Proof[Hypergammon]):
         records = np.array(table.records)
         records.reshape(-1, 28)[search.differ] = recurrence.encode(search.right)
         return replace(table, records=records), len(search.differ)
-
-    def regenerate(self, table: Hypergammon, recipe: str, threads: int, progress: Progress | None) -> Finding:
-        return regenerated(table, recipe, "gnubg", threads, progress)
-
-
-def regenerated(
-    table: Table, recipe: str, solved_by: Literal["gnubg", "exact"], threads: int, progress: Progress | None
-) -> Finding:
-    """Whether the solver's iteration by recipe `solved_by` comes to just these records after some sweep."""
-    from bgfmt.solver.hypergammon import MOST_SWEEPS, hypergammon
-
-    def sweeping(sweep: int, change: float) -> None:
-        if progress is not None:
-            progress(min(sweep, EXPECTED_SWEEPS - 1), EXPECTED_SWEEPS)
-
-    solved = hypergammon(
-        table.chequers, recipe=solved_by, threads=threads, sweeping=sweeping, most_sweeps=MOST_SWEEPS
-    )
-    name, stored = next(iter(table.arrays().items()))
-    made = solved.table.arrays()[name]
-    for start in range(0, table.positions, ROWS):
-        rows = slice(start, start + ROWS)
-        if np.asarray(made[rows]).tobytes() != np.asarray(stored[rows]).tobytes():
-            why = f"the solver's iteration, which stops after {solved.sweeps} sweeps, ends elsewhere"
-            return Finding(Rule.NOT_REMADE, found=why)
-    return Finding(Rule.SAME_REMADE, field=recipe)

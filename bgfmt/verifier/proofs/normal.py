@@ -45,10 +45,10 @@ class NormalProof(OfRollsProof[NormalOneSided]):
             fails, off = means.check_moments(
                 table, divide=bool(divide), which=which, threads=request.threads, progress=request.progress
             )
-            failing = int((fails > 0).sum())
+            failing = int(fails.sum())
             if failing == 0:
                 return Outcome(n, n if which is None else len(which), name)
-            tried.append((failing, divide, fails > 0, np.nan_to_num(off, nan=np.inf)))
+            tried.append((failing, divide, fails, off))
             if failing <= max(20, n // 1000):
                 break
         _, divide, wrong, off = min(tried, key=lambda one: one[:2])

@@ -19,7 +19,6 @@ from bgfmt.verifier.proofs.bits import prove_pairs
 from bgfmt.verifier.recurrence import contact, floats
 from bgfmt.verifier.recurrence import two_sided as recurrence
 from bgfmt.verifier.recurrence.plays import Array, pips
-from bgfmt.verifier.spreading import TableAddress
 
 if TYPE_CHECKING:
     from bgfmt.files.database import Database
@@ -119,8 +118,7 @@ def _rounded(table: TwoSided, request: Request) -> Outcome:
     if request.spread is None:
         found = recurrence.check(table, threads=request.threads, progress=request.progress)
     else:
-        parts = recurrence.bands(table)
-        found, *others = request.spread.run(check_band, parts, request.progress)
+        found, *others = request.spread.run(check_band, recurrence.bands(table))
         found.joined(others)
     if table.points > contact.PLAIN_POINTS:
         found = _with_contact(table, request, found)
@@ -145,9 +143,9 @@ def _rounded(table: TwoSided, request: Request) -> Outcome:
     return _damaged(table, request, found, differences)
 
 
-def check_band(opening: TableAddress, band: tuple[int, int]) -> recurrence.Pass:
+def check_band(db: Database, band: tuple[int, int]) -> recurrence.Pass:
     """On a worker: one band of the table."""
-    return recurrence.check(cast(TwoSided, opening.table()), only=[band])
+    return recurrence.check(cast(TwoSided, db.table), only=[band])
 
 
 def _damaged(
