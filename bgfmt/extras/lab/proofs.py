@@ -17,7 +17,7 @@ from bgfmt.game import board
 from bgfmt.game.board import Position, Side
 from bgfmt.tables import Table
 from bgfmt.verifier.findings import KEPT, Cause, Finding, Likely, Outcome, Rule
-from bgfmt.verifier.proofs import KnownRecipe, Progress, Proof, Request
+from bgfmt.verifier.proofs import KnownRecipe, Proof, Request
 from bgfmt.verifier.recurrence import floats, means, plays
 
 Array = NDArray[Any]
@@ -77,15 +77,6 @@ class ExpectedPointsProof(Proof[ExpectedPoints]):
         stored = np.asarray(table.worth, np.float64).reshape(-1, 1)
         return compare(table, request, "points", stored, right.reshape(-1, 1))
 
-    def solve(
-        self, table: ExpectedPoints, recipe: str, threads: int, progress: Progress | None
-    ) -> Table | None:
-        from bgfmt.solver import expected_points
-
-        return expected_points(  # type: ignore[no-any-return]
-            table.points, table.chequers, recipe=recipe, threads=threads, progress=progress
-        )
-
 
 class GilloglyProof(Proof[Gillogly]):
     """BKG's table: least expected rolls, and the chances that follow from their plays."""
@@ -99,13 +90,6 @@ class GilloglyProof(Proof[Gillogly]):
         rows_of = nearest_rows_of if table.exact else rows_of_millionths
         right = np.ascontiguousarray(rows_of(domain_ids(table.domain)))
         return compare(table, request, "bkg", np.asarray(table.rows, np.float64), right)
-
-    def solve(self, table: Gillogly, recipe: str, threads: int, progress: Progress | None) -> Table | None:
-        from bgfmt.solver import gillogly
-
-        return gillogly(  # type: ignore[no-any-return]
-            table.domain, recipe=recipe, threads=threads, progress=progress
-        )
 
 
 def _means_of(ids: Array) -> Array:

@@ -101,9 +101,13 @@ class Request:
 
 
 class Proof(Generic[T]):
-    """What is known of a kind of table; this class itself stands for kinds of which no rule is known."""
+    """What is known of a kind of table; this class itself stands for kinds of which no rule is known.
+
+    solver : the name of the solver of such tables, where it is not that of the kind.
+    """
 
     recipes: ClassVar[tuple[KnownRecipe, ...]] = ()
+    solver: ClassVar[str] = ""
 
     def prove(self, table: T, request: Request) -> Outcome | None:
         """Hold the table against the rules of its kind; None where no rule is known."""
@@ -130,7 +134,19 @@ class Proof(Generic[T]):
 
     def solve(self, table: T, recipe: str, threads: int, progress: Progress | None) -> Table | None:
         """The same table made by the solver; None where no solver makes tables of that recipe."""
-        return None
+        from bgfmt.solver.recipe import RECIPES
+        from bgfmt.solver.registry import solver_of
+
+        name, called = self.solver or table.kind, (recipe, *self.recipe(recipe).stated)
+        known = [RECIPES[one] for one in called if one in RECIPES and name in RECIPES[one].kinds]
+        if not known:
+            return None
+        solver = solver_of(name, table.points, table.chequers, recipe=known[0], **self.options(table))
+        return solver.solve(threads=threads, progress=progress)
+
+    def options(self, table: T) -> dict[str, Any]:
+        """What the solver has to be told beside the size and the recipe; SolverError where it cannot be told."""
+        return {}
 
     def regenerate(self, table: T, recipe: str, threads: int, progress: Progress | None) -> Finding:
         """Compare the table with the solver's, number by number; SolverError where the solver refuses."""

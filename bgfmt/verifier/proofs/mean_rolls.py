@@ -10,7 +10,7 @@ import numpy as np
 
 from bgfmt.tables import MeanRolls, OfRolls, Table
 from bgfmt.verifier.findings import KEPT, Cause, Likely, Outcome
-from bgfmt.verifier.proofs import KnownRecipe, Progress, Proof, Request
+from bgfmt.verifier.proofs import KnownRecipe, Proof, Request
 from bgfmt.verifier.recurrence import means, one_sided
 from bgfmt.verifier.recurrence.plays import Array
 
@@ -114,10 +114,3 @@ class MeanRollsProof(OfRollsProof[MeanRolls]):
     def put_right(self, table: MeanRolls, threads: int) -> tuple[Table, int]:
         right = means.means_of(table.points, table.chequers)
         return replace(table, means=right), int((right != np.asarray(table.means)).sum())
-
-    def solve(self, table: MeanRolls, recipe: str, threads: int, progress: Progress | None) -> Table | None:
-        from bgfmt import solver
-
-        if recipe != "peelle":
-            return None
-        return solver.mean_rolls(table.points, table.chequers, threads=threads, progress=progress)

@@ -14,7 +14,7 @@ from bgfmt.storage import Source
 from bgfmt.tables import Table, TwoSided
 from bgfmt.tables.rows import at_random
 from bgfmt.verifier.findings import KEPT, Cause, Finding, Likely, Outcome
-from bgfmt.verifier.proofs import KnownRecipe, Progress, Proof, Request, turned_or_shifted
+from bgfmt.verifier.proofs import KnownRecipe, Proof, Request, turned_or_shifted
 from bgfmt.verifier.proofs.bits import prove_pairs
 from bgfmt.verifier.recurrence import contact, floats
 from bgfmt.verifier.recurrence import two_sided as recurrence
@@ -83,18 +83,8 @@ class TwoSidedProof(Proof[TwoSided]):
         right, wrong = contact.settle(table, found.numbers if complete else None)
         return replace(table, equities=right), len(wrong)
 
-    def solve(self, table: TwoSided, recipe: str, threads: int, progress: Progress | None) -> Table | None:
-        from bgfmt import solver
-
-        if recipe not in ("gnubg", "exact"):
-            return None
-        how: dict[str, Any] = {
-            "cubeful": table.cubeful,
-            "recipe": recipe,
-            "threads": threads,
-            "progress": progress,
-        }
-        return solver.two_sided(table.points, table.chequers, **how)
+    def options(self, table: TwoSided) -> dict[str, Any]:
+        return {"cubeful": table.cubeful}
 
     def measure(self, table: TwoSided, threads: int) -> dict[str, Any]:
         from bgfmt.verifier import truth

@@ -297,9 +297,9 @@ def check_rows(
 ) -> None:  # fmt: skip
     """Set bits of fails[x] (1 bearoff, 2 gammon) where a stored row is not what the rule gives, x in `which`.
 
-    keys, labels : as `Distributions.keys` gives them. largest[x] : greatest difference of one number, 65535 for x = 0.
-    halves : rows that differ by exact halves alone are let pass; see `halves_apart`. With put_right the rows and their
-    keys are corrected as it goes, in order.
+    keys, labels : as `Distributions.keys` gives them. largest[x] : greatest difference of one number, 65535 for
+    x = 0. halves : rows that differ by exact halves alone are let pass; see `halves_apart`. With put_right the rows
+    and their keys are corrected as it goes, in order.
     """
     space = workspace(numbering)
     sums = np.zeros((2, ROLLS), np.int64)
