@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 # `__all__` is made of the list below, which mypy and ruff do not see
 # mypy: implicit-reexport
-# ruff: noqa: F401
+# ruff: noqa: F401, PLE0604
 if TYPE_CHECKING:
     from bgfmt.tables.base import (
         BLOCK_BYTES,
