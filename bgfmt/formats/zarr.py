@@ -261,9 +261,8 @@ def _odd(store: ChunkStore, spec: StoreDescription) -> Iterator[Fault]:
 
 def rows_of(store: ChunkStore, spec: StoreDescription) -> PlacedPairs:
     """The numbers of a whole store, read and checked by the chunk when they are asked for."""
-    return PlacedPairs(
-        spec.shape, "<u2", in_pips(spec.points, spec.chequers), spec.chunk, _Chunks(store, spec)
-    )
+    order, chunks = in_pips(spec.points, spec.chequers), _Chunks(store, spec)
+    return PlacedPairs(spec.shape, "<u2", order, spec.chunk, chunks.lines, chunks.records)
 
 
 class _Chunks:

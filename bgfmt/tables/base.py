@@ -452,12 +452,9 @@ class Table:
             )
         n = board.count(p, c)
         numbers = None if p == self.points else board.corner_numbers(p, c, self.points)
-        arrays: dict[str, Any] = {name: self.corner(rows, n, numbers) for name, rows in self.arrays().items()}
+        corner = corner_of_rows if self.sides == 1 else corner_of_pairs
+        arrays: dict[str, Any] = {name: corner(rows, n, numbers) for name, rows in self.arrays().items()}
         return replace(self, points=p, chequers=c, **self.rearranged(), **arrays)
-
-    def corner(self, rows: Rows, n: int, numbers: NDArray[np.int64] | None) -> Rows:
-        """The first `n` rows, or those with these numbers, of one of its arrays."""
-        raise CapabilityError(f"a {self.kind} table cannot be cut down")
 
     def coarser(self) -> tuple[Coarser, ...]:
         """The kinds it can be made into, each with what is lost."""
@@ -492,9 +489,6 @@ class OfOneSide(Table):
     def asked(self, number: int) -> Side:
         return self.side(self._within(number))
 
-    def corner(self, rows: Rows, n: int, numbers: NDArray[np.int64] | None) -> Rows:
-        return corner_of_rows(rows, n, numbers)
-
     def entry_numbers(self, us: Any, them: Any) -> tuple[NDArray[np.int64], ...]:
         if them is not None:
             raise PositionError(f"a {self.kind} table answers for one side at a time")
@@ -526,9 +520,6 @@ class OfBothSides(Table):
         if len(ours) != len(theirs):
             raise PositionError(f"sides on roll: {len(ours)}, others: {len(theirs)}")
         return ours, theirs
-
-    def corner(self, rows: Rows, n: int, numbers: NDArray[np.int64] | None) -> Rows:
-        return corner_of_pairs(rows, n, numbers)
 
     def at(self, rows: Rows, numbers: NDArray[np.int64]) -> Array:
         """Records of entries in ascending order, row by row, so that rows made on demand serve as well."""

@@ -22,6 +22,7 @@ from bgfmt.formats.compressed.layout import (
 )
 from bgfmt.storage import Source
 from bgfmt.tables import LazyRows
+from bgfmt.tables.rows import wrapped
 
 Bytes = NDArray[np.uint8]
 Numbers = NDArray[np.int64]
@@ -302,8 +303,8 @@ class PackedRows(LazyRows):
             us, them = key
             if isinstance(us, (int, np.integer)) and isinstance(them, (int, np.integer)):
                 return self.reader.record(range(len(self))[us], range(len(self))[them])
-            if isinstance(us, np.ndarray) and isinstance(them, np.ndarray) and us.ndim == them.ndim == 1:
-                return self.reader.records(self._numbers(us), self._numbers(them))
+            if all(isinstance(k, np.ndarray) and k.ndim == 1 and k.dtype.kind in "iu" for k in key):
+                return self.reader.records(wrapped(us, len(self)), wrapped(them, len(self)))
         return super().__getitem__(key)
 
     def _some(self, start: int, stop: int) -> Records:
