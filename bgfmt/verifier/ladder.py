@@ -26,7 +26,7 @@ from bgfmt.storage import PathLike, Source, chunks
 from bgfmt.tables import Table
 from bgfmt.verifier import report, rungs
 from bgfmt.verifier.findings import RUNGS, Finding, Kind, Likely, Outcome, Rule, Seen
-from bgfmt.verifier.proofs import Progress, Request, known, proof_of, prove
+from bgfmt.verifier.proofs import PROOFS, Progress, Request, proof_of, prove
 from bgfmt.verifier.report import Report
 from bgfmt.verifier.spreading import Spread
 
@@ -219,7 +219,7 @@ class Climb:
         if not db.table.columns:
             return rung == "recurrence"
         if rung == "sense":  # the recurrence covers it, where there is one to be run whole
-            return self.until == "sense" or self.request.sample is not None or not known(db.table)
+            return self.until == "sense" or self.request.sample is not None or db.table.kind not in PROOFS
         return rung != "regenerate" or (outcome is not None and bool(outcome.recipe))
 
     def _step(self, rung: str, db: Database, outcome: Outcome | None) -> tuple[list[Finding], Outcome | None]:

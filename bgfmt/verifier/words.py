@@ -97,7 +97,7 @@ def likely(cause: Likely | None) -> str:
 
 def verdict(seen: Seen, status: Status) -> str:
     """The verdict in one line."""
-    outcome, tail = seen.outcome, _cause_of(seen)
+    outcome = seen.outcome
     if status is Status.PROVED:
         assert outcome is not None
         return f"proved: {_proof(outcome)}"
@@ -116,16 +116,9 @@ def verdict(seen: Seen, status: Status) -> str:
         told.insert(0, _failing(outcome, status))
     elif outcome is not None and outcome.recipe and not seen.limited and told:
         told.append(f"otherwise {_proof(outcome)}")
-    return f"{status.value}{_known(status, outcome)}: {'; '.join(told)}{tail}"
-
-
-def _known(status: Status, outcome: Outcome | None) -> str:
-    return " from every known recipe" if status is Status.DIFFERS and outcome and outcome.failing else ""
-
-
-def _cause_of(seen: Seen) -> str:
-    text = likely(seen.likely or (seen.outcome.likely if seen.outcome else None))
-    return f" ({text})" if text else ""
+    every = " from every known recipe" if status is Status.DIFFERS and outcome and outcome.failing else ""
+    cause = likely(seen.likely or (outcome.likely if outcome else None))
+    return f"{status.value}{every}: {'; '.join(told)}{f' ({cause})' if cause else ''}"
 
 
 def _units(size: float, unit: str) -> str:

@@ -15,15 +15,13 @@ from typing import Any, ClassVar, Literal, TypeVar
 import numpy as np
 
 from bgfmt.errors import SolverError
-from bgfmt.game import board
-from bgfmt.game.board import Side
 from bgfmt.tables import Hypergammon, Table, same_numbers
 from bgfmt.tables.hypergammon import HyperSides
 from bgfmt.verifier.findings import KEPT, Cause, Finding, Likely, Outcome
 from bgfmt.verifier.proofs import KnownRecipe, Progress, Proof, Request
 from bgfmt.verifier.proofs.hypergammon_states import Search, tell
 from bgfmt.verifier.recurrence import hypergammon as recurrence
-from bgfmt.verifier.recurrence.kernels_hypergammon import OVER, PLACES
+from bgfmt.verifier.recurrence.kernels_hypergammon import OVER
 from bgfmt.verifier.recurrence.plays import Array
 
 T = TypeVar("T", bound=HyperSides)
@@ -172,18 +170,12 @@ class Check:
             stored, wanted = map(self.iteration.numbers, (self.stored[number], expected))
             differ = [a.tobytes() != b.tobytes() for a, b in zip(stored, wanted, strict=True)]
             field = self.fields[differ.index(True) if any(differ) else -1]
-            sides = tuple(_side(k) for k in divmod(number, self.table.positions))
-            out.append(self.work.entry(self.table, number, stored, wanted, field, ("", 0), sides))
+            out.append(self.work.entry(self.table, number, stored, wanted, field, ("", 0)))
         return tuple(out)
 
 
 def _spread(off: Array) -> dict[str, float]:
     return {f"{q:.1%} within": float(np.quantile(off, q)) for q in (0.5, 0.99, 0.999)} if len(off) else {}
-
-
-def _side(number: int) -> Side:
-    counts = [int(c) for c in board.unrank(number, PLACES)]
-    return Side(*counts[:24], bar=counts[24])
 
 
 class HyperProof(Proof[T]):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any, ClassVar, TypeVar
+from typing import ClassVar, TypeVar
 
 import numpy as np
 
@@ -67,11 +67,6 @@ class OfRollsProof(Proof[T]):
             return replace(outcome, findings=tuple(findings))
         inherited = int((changed & ~fails).sum())
         return replace(outcome, wrong=len(wrong), inherited=inherited, findings=tuple(findings))
-
-    def measure(self, table: T, threads: int) -> dict[str, Any]:
-        from bgfmt.verifier import truth
-
-        return truth.of_rolls(table, threads)
 
 
 def bits_of(floats: Array) -> Array:

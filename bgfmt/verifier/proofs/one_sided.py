@@ -105,11 +105,6 @@ class OneSidedProof(Proof[OneSided]):
     def options(self, table: OneSided) -> dict[str, Any]:
         return {"gammon": table.gammon is not None}
 
-    def measure(self, table: OneSided, threads: int) -> dict[str, Any]:
-        from bgfmt.verifier import truth
-
-        return truth.of_rolls(table, threads)
-
 
 # -- float64 -----------------------------------------------------------------------------------------------------
 

@@ -86,11 +86,6 @@ class TwoSidedProof(Proof[TwoSided]):
     def options(self, table: TwoSided) -> dict[str, Any]:
         return {"cubeful": table.cubeful}
 
-    def measure(self, table: TwoSided, threads: int) -> dict[str, Any]:
-        from bgfmt.verifier import truth
-
-        return truth.of_equities(table, threads)
-
 
 def _exact(table: TwoSided, request: Request) -> Outcome:
     def finding(number: int, stored: Array, right: Array) -> Finding:
