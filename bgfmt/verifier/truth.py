@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from bgfmt.game import board
+from bgfmt.tables import EQUITY_COLUMNS as COLUMNS
 from bgfmt.tables import OfRolls, Table, TwoSided
 from bgfmt.verifier.recurrence.plays import ROLLS, WEIGHTS, Array, pips, plays
 
-COLUMNS = ("cubeless", "owned", "centered", "opponent")
 DECISIONS = ("initial_doubles", "redoubles", "takes", "beavers")
 TIE = 1e-12  # two exact equities this near may be equal: far more than float64 leaves them wrong by
 LISTED = 200  # wrong decisions that are listed

@@ -19,7 +19,7 @@ from bgfmt.tables import Hypergammon, Table, same_numbers
 from bgfmt.tables.hypergammon import HyperSides
 from bgfmt.verifier.findings import KEPT, Cause, Finding, Likely, Outcome
 from bgfmt.verifier.proofs import KnownRecipe, Progress, Proof, Request
-from bgfmt.verifier.proofs.hypergammon_states import Search, tell
+from bgfmt.verifier.proofs.hypergammon_states import Course, Search, Told, tell
 from bgfmt.verifier.recurrence import hypergammon as recurrence
 from bgfmt.verifier.recurrence.kernels_hypergammon import OVER
 from bgfmt.verifier.recurrence.plays import Array
@@ -71,24 +71,28 @@ class Check:
         which = self.work.some(len(self.stored))
         return self._run_again() if which is None else self.one_step(which)
 
+    def searched(self) -> tuple[Told, Search, Course | None]:
+        """What races tell, the search for the state that the table is, and the course to it where there is one."""
+        told = tell(self.iteration, self.stored)
+        search = Search(self.iteration, self.stored, self.work.progress)
+        ends = map(search.run, () if told.hopeless else told.courses)
+        return told, search, next((end for end in ends if end is not None), None)
+
     def _run_again(self) -> Outcome:
-        told, entries = tell(self.iteration, self.stored), len(self.stored)
+        (told, search, state), entries = self.searched(), len(self.stored)
         if told.hopeless and self.work.tolerance is None:
             off = recurrence.off(self.stored[told.where], self.iteration.written(told.right))
             small = not told.fixed and bool(np.quantile(off, 0.99) < SMALL)
             return self._outcome(told.known, told.where, told.right, off, small, own=None, spread=True)
-        search = Search(self.iteration, self.stored, self.work.progress)
-        for course in () if told.hopeless else told.courses:
-            state = search.run(course)
-            if state is not None:
-                facts: dict[str, Any] = {"sweeps": state.sweeps} | (
-                    {"restarts": state.before} if state.before else {}
-                )
-                change = self.iteration.sweep()
-                if change > self.threshold:
-                    facts["change"] = change
-                recipe = f"{self.recipe}-division" if state.divide else self.recipe
-                return Outcome(entries, entries, recipe, facts=facts)
+        if state is not None:
+            facts: dict[str, Any] = {"sweeps": state.sweeps}
+            if state.before:
+                facts["restarts"] = state.before
+            change = self.iteration.sweep()
+            if change > self.threshold:
+                facts["change"] = change
+            recipe = f"{self.recipe}-division" if state.divide else self.recipe
+            return Outcome(entries, entries, recipe, facts=facts)
         where, right = search.differ, search.right
         if where is not None and search.few():
             small = search.faded() and len(where) > FEW
@@ -214,12 +218,9 @@ class HypergammonProof(HyperProof[Hypergammon]):
 
     def put_right(self, table: Hypergammon, threads: int) -> tuple[Table, int]:
         """The state of the iteration that a damaged file is nearest to."""
-        check = Check(table, Request(threads))
-        told = tell(check.iteration, check.stored)
-        search = Search(check.iteration, check.stored)
-        for course in () if told.hopeless else told.courses:
-            if search.run(course) is not None:
-                return table, 0
+        _, search, state = Check(table, Request(threads)).searched()
+        if state is not None:
+            return table, 0
         if search.differ is None:
             return table, table.positions**2
         records = np.array(table.records)

@@ -27,7 +27,6 @@ SETTLE_MOST = 400_000_000
 REMADE_MOST = 3003  # positions a side up to which a rival's table is made again
 SMALL = 210  # positions a side up to which that is done even for few entries that fail
 SMALL_UNITS = 16
-COLUMNS = ("cubeless", "owned", "centered", "opponent")
 CLUSTER = 100  # entries of one row that a sample takes together
 LAST_BITS = 1e-12
 CORNER = 3  # chequers of the corner that is tried
@@ -163,7 +162,7 @@ def _damaged(
 
 def _finding(table: TwoSided, request: Request, number: int, right: Array) -> Finding:
     stored = np.asarray(table.equities[divmod(number, table.positions)])
-    field = ", ".join(COLUMNS[c] for c in np.flatnonzero(stored != right))
+    field = ", ".join(table.names[c] for c in np.flatnonzero(stored != right))
     return request.entry(table, number, stored, right, field, ("", 0))
 
 
