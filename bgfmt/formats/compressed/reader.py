@@ -21,8 +21,7 @@ from bgfmt.formats.compressed.layout import (
     read_strip_head,
 )
 from bgfmt.storage import Source
-from bgfmt.tables import LazyRows
-from bgfmt.tables.rows import wrapped
+from bgfmt.tables.rows import PairRows
 
 Bytes = NDArray[np.uint8]
 Numbers = NDArray[np.int64]
@@ -287,24 +286,21 @@ class Reader:
         return record
 
 
-class PackedRows(LazyRows):
+class PackedRows(PairRows):
     """The equities of a compressed table, as an array whose rows and records are made when asked for."""
 
     def __init__(self, reader: Reader) -> None:
         #: position numbers in the order in which rows and columns lie in the file; rows and columns by that order
         self.reader, self.order, self.piece = reader, reader.directory.order, reader.piece
         n = reader.shape.positions
-        super().__init__((n, n, reader.shape.columns), "<u2", self._some, reader.rows)
+        super().__init__((n, n, reader.shape.columns), "<u2", self._some, reader.records, reader.rows)
         self._kept: tuple[int, Records] = (0, np.empty((0, n, reader.shape.columns), np.uint16))
         self._next = -1
 
     def __getitem__(self, key: Any, /) -> Any:
-        if isinstance(key, tuple) and len(key) == 2:
-            us, them = key
-            if isinstance(us, (int, np.integer)) and isinstance(them, (int, np.integer)):
-                return self.reader.record(range(len(self))[us], range(len(self))[them])
-            if all(isinstance(k, np.ndarray) and k.ndim == 1 and k.dtype.kind in "iu" for k in key):
-                return self.reader.records(wrapped(us, len(self)), wrapped(them, len(self)))
+        if isinstance(key, tuple) and len(key) == 2 and all(isinstance(k, (int, np.integer)) for k in key):
+            us, them = (range(len(self))[k] for k in key)
+            return self.reader.record(us, them)
         return super().__getitem__(key)
 
     def _some(self, start: int, stop: int) -> Records:

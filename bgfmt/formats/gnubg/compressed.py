@@ -70,15 +70,9 @@ class CompressedRows:
         self.width = 2 * ROLLS if gammon else ROLLS
         self._last: tuple[int, int, U16] | None = None
 
-    def rows(self, column: int) -> LazyRows:
-        """The bearoff (0) or gammon (1) distributions as (n, 32) uint16."""
-        columns = slice(column * ROLLS, (column + 1) * ROLLS)
-        return LazyRows(
-            (len(self.index), ROLLS),
-            "<u2",
-            lambda start, stop: self.block(start, stop)[:, columns],
-            lambda numbers: self.pick(numbers)[:, columns],
-        )
+    def rows(self) -> LazyRows:
+        """Bearoff and gammon distributions side by side, (n, 32 or 64) uint16."""
+        return LazyRows((len(self.index), self.width), "<u2", self.block, self.pick)
 
     def place(self, number: int, gammon: bool, roll: int) -> int:
         """Byte of a roll's value from the start of the index; of the index entry where the value is left out."""
@@ -187,11 +181,11 @@ def index_ends(body: bytes | memoryview, positions: int, entry: int, gammon: boo
     return positions * entry + 2 * stored
 
 
-def spans_of(rows: U16) -> tuple[NDArray[np.uint8], NDArray[np.uint8], NDArray[np.bool_]]:
-    """Span from first to last non-zero value of each distribution of (m, k*32) rows.
+def spans_of(rows: U16, start: int, entry: int) -> tuple[Any, NDArray[np.bool_], int]:
+    """How distributions (m, 32 or 64) are stored whose values begin at `start`.
 
-    Returns count and first, uint8 of shape (m, k), and the (m, k*32) mask of the values to store: zeros between
-    non-zero values are stored too.
+    Returns their index, the mask of the values to store, from first to last that is not zero, and where the values of
+    what follows begin.
     """
     stored = rows != 0
     bits = np.packbits(stored, axis=1, bitorder="little").view("<u4")
@@ -204,19 +198,13 @@ def spans_of(rows: U16) -> tuple[NDArray[np.uint8], NDArray[np.uint8], NDArray[n
     if not np.array_equal(np.bitwise_count(bits), count):
         code = count.astype(np.intp) * 64 + first
         stored = _spans().reshape(-1, ROLLS).take(code, axis=0).reshape(stored.shape)
-    return count, first, stored
-
-
-def index_of(count: NDArray[np.uint8], first: NDArray[np.uint8], start: int, entry: int) -> tuple[Any, int]:
-    """Index entries of a block whose values begin at `start`, and where the next block's begin."""
-    lengths = count[:, 0].astype(np.int64)
-    if count.shape[1] == 2:
-        lengths += count[:, 1]
-    ends = start + np.cumsum(lengths)
-    if len(ends) and int(ends[-1]) > 0xFFFFFFFF:
+    lengths = count.sum(axis=1, dtype=np.int64)
+    end = start + int(lengths.sum())
+    if end > 0xFFFFFFFF:
         raise CapabilityError("the compressed index counts in 32 bits; this table is too large for it")
     index = np.zeros(len(count), index_dtype(entry))
-    index["start"], index["count"], index["first"] = ends - lengths, count[:, 0], first[:, 0]
+    index["start"] = start + np.cumsum(lengths) - lengths
+    index["count"], index["first"] = count[:, 0], first[:, 0]
     if count.shape[1] == 2:
         index["gammon_count"], index["gammon_first"] = count[:, 1], first[:, 1]
-    return index, int(ends[-1]) if len(ends) else start
+    return index, stored, end
