@@ -82,8 +82,14 @@ def not_covered(databases: Databases, *sides: Side, wanted: str = "") -> NotCove
     return NotCoveredError("; ".join(unique))
 
 
+def first_two_sided(databases: Databases, *, cubeful: bool = False) -> TwoSided:
+    """The first two-sided table, an exact one before the others; NotCoveredError where there is none."""
+    fitting = [t for t in of_kind(tables_of(databases), TwoSided) if t.cubeful or not cubeful]
+    if not fitting:
+        raise not_covered(databases, wanted=f"both sides' {'cubeful ' * cubeful}equities")
+    return min(fitting, key=lambda t: not t.exact)
+
+
 def equities_many(databases: Databases, us: Any, them: Any) -> NDArray[Any]:
     """(N, 4) or (N, 1) equities of many positions, counts (N, points), from the first two-sided table given."""
-    for table in sorted(of_kind(tables_of(databases), TwoSided), key=lambda t: not t.exact):
-        return table.lookup_many(us, them)
-    raise not_covered(databases, wanted="both sides' equities")
+    return first_two_sided(databases).lookup_many(us, them)

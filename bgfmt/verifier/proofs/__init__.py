@@ -137,7 +137,8 @@ class Proof(Generic[T]):
         if not known:
             return None
         solver = solver_of(name, table.points, table.chequers, recipe=known[0], **self.options(table))
-        return solver.solve(threads=threads, progress=progress)
+        made: Table = solver.solve(threads=threads, progress=progress)
+        return made
 
     def options(self, table: T) -> dict[str, Any]:
         """What the solver has to be told beside the size and the recipe; SolverError where it cannot be told."""
