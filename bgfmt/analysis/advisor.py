@@ -41,6 +41,7 @@ from bgfmt.tables import Equities, bounds
 
 if TYPE_CHECKING:
     from bgfmt.analysis.ondemand import Grid
+    from bgfmt.analysis.solving import Solved
     from bgfmt.met import Met
     from bgfmt.met.score import Score
 
@@ -200,8 +201,18 @@ class Advisor:
         if hyper is not None or action.error is None or action.exact or action.sure:
             return action
         estimated = found.source == ESTIMATE
-        better = self.sources.played(state) if estimated else self.sources.calculated(state)
+        better = self.played(state) if estimated else self.sources.calculated(state)
         return action if better is None else _action(better, state, settled=not estimated)
+
+    def played(self, state: GameState) -> PositionEquities | None:
+        """The money equities of a race played out, where its estimate leaves the cube action open; else None."""
+        whole = self.sources.of_calculation
+
+        def sure(solved: Solved) -> bool:
+            return _action(whole(solved), state).sure
+
+        solved = self.sources.played(state, bool(state.jacoby), sure)
+        return None if solved is None else whole(solved)
 
     def scores(self, state: Asking, upto: int = 7) -> Grid:
         """The cube actions of a position at all scores up to `upto`-away each, with the cube as it lies."""

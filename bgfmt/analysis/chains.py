@@ -24,8 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 from bgfmt.analysis import library
 from bgfmt.analysis.answers import COLUMNS, ESTIMATE
 from bgfmt.analysis.choose import check_race
-from bgfmt.analysis.ondemand import MONEY
-from bgfmt.analysis.solving import Family, Solved
+from bgfmt.analysis.solving import MONEY, Family, Solved
 from bgfmt.errors import SolverError
 from bgfmt.game import board
 from bgfmt.game.board import Position, Side
@@ -93,7 +92,7 @@ class Estimator:
             parts = (ours[8][:found].copy(), ours[5][:22].copy(), ours[6][: ours[5][21]].copy())
         first = Family(parts[0], np.zeros(found, np.int64), *parts[1:])
         usual, most = (unit * error for error in errors(position))
-        return Solved(position, None, columns, most, first, 0, on_roll, after, usual, ESTIMATE)
+        return Solved(position, usual, columns, most, first, 0, on_roll, after, ESTIMATE)
 
     def values(self, position: Position, columns: Columns) -> Array:
         """(K,) values of a race before the roll."""

@@ -31,6 +31,7 @@ from bgfmt.solver.columns import Columns
 from bgfmt.solver.machine import thread_count
 
 if TYPE_CHECKING:
+    from bgfmt.analysis.ondemand import Terms
     from bgfmt.met.score import Score
 
 Array = NDArray[Any]
@@ -122,31 +123,34 @@ def _oracle(threads: int) -> Oracle:
     return Oracle(threads)
 
 
-def settle(
-    solved: Solved, columns: Sequence[int], sure: Callable[[Solved], bool], seconds: float, unit: float = 1.0
-) -> Solved:
-    """An estimate with the values of these columns before the roll played out, until it is `sure` or time is over.
+def settle(solved: Solved, terms: Terms, sure: Callable[[Solved], bool], seconds: float) -> Solved:
+    """An estimate with what a cube action needs played out, until it is `sure` or time is over.
 
-    unit : what 1 of a column is worth in the unit of errors. The number of games doubles while less than half of the
-    seconds have passed, and the dice are always the same: the answer follows from the number of doublings.
+    The number of games doubles while less than half of the seconds have passed, and the dice are always the same:
+    the answer follows from the number of doublings.
     """
+    asked = list(range(len(solved.columns)))
+    if not isinstance(terms, bool):
+        place = solved.columns.place(terms.state)
+        asked = sorted({0, place, int(solved.columns.doubling.source[0, place])})
     with _turn:
-        asked, oracle = list(columns), _oracle(thread_count(None))
+        oracle = _oracle(thread_count(None))
         sample = Sample(oracle, oracle.prepared(solved.position, solved.columns), asked)
         began = 0.0
         while True:
             sample.double()
             on_roll = solved.on_roll.copy()
             on_roll[asked] = sample.means
-            found = replace(solved, on_roll=on_roll, **_within(float(sample.errors.max()), unit))
+            found = replace(solved, on_roll=on_roll, **_within(float(sample.errors.max()), terms))
             began = began or time.monotonic()  # what is done once, or compiled, takes longer
             if sure(found) or 2 * (time.monotonic() - began) > seconds:
                 return found
 
 
-def settle_plays(solved: Solved, roll: int, column: int, seconds: float, unit: float = 1.0) -> Solved:
-    """As `settle`, of the plays of a roll (0..20) that are near the best one in a column, until one is the best."""
-    columns, places = solved.columns, solved.plays(roll)
+def settle_plays(solved: Solved, terms: Terms, dice: tuple[int, int], column: int, seconds: float) -> Solved:
+    """As `settle`, of the plays of a roll that are near the best one in a column, until one is the best."""
+    high, low = max(dice), min(dice)
+    columns, places, unit = solved.columns, solved.plays(high * (high - 1) // 2 + low - 1), _unit(terms)
     after, counts = solved.after.copy(), solved.ours.counts
     best = after[places, column].max()
     left = [int(x) for x in places if after[x, column] >= best - 2 * solved.error / unit]
@@ -165,7 +169,7 @@ def settle_plays(solved: Solved, roll: int, column: int, seconds: float, unit: f
                 rolling[asked] = samples[x].means
                 after[x, column] = -columns.turn(1, rolling)[column]
                 worst = max(worst, float(samples[x].errors.max()))
-            found = replace(solved, after=after, **_within(worst, unit))
+            found = replace(solved, after=after, **_within(worst, terms))
             best = after[left, column].max()
             left = [x for x in left if after[x, column] >= best - 2 * found.error / unit]
             began = began or time.monotonic()
@@ -293,8 +297,14 @@ class Sample:
         return self.values.std(axis=0, ddof=1) / np.sqrt(len(self.values))  # type: ignore[no-any-return]
 
 
-def _within(error: float, unit: float) -> dict[str, Any]:
+def _unit(terms: Terms) -> float:
+    """What 1 of a column is worth in equities for money, in chances at a score."""
+    return 1.0 if isinstance(terms, bool) else 0.5
+
+
+def _within(error: float, terms: Terms) -> dict[str, Any]:
     """What `Solved` says of values with this standard error: how far 99.9 and 95 % of them err."""
+    unit = _unit(terms)
     reach = {"error": WITHIN_99_9, "usual": WITHIN_95}
     return {name: unit * (times * error + ALLOWANCE) for name, times in reach.items()} | {"source": PLAYED}
 
@@ -369,10 +379,9 @@ class _Start:
 
 def _asked(state: GameState, score: Score | None) -> tuple[Columns, dict[str, _Start]]:
     """The columns of a question, and the values asked, by name."""
-    from bgfmt.analysis.ondemand import MONEY, gammons
+    from bgfmt.analysis.solving import MONEY
 
     position = state.position
-    counted = gammons(position)
     if state.money:
         kept = columns.for_money(jacoby=bool(state.jacoby))
         return kept, {name: _Start(kept.states.index(cube)) for name, cube in MONEY.items()}
@@ -381,7 +390,7 @@ def _asked(state: GameState, score: Score | None) -> tuple[Columns, dict[str, _S
         from bgfmt.analysis.library import Library
 
         score = Advisor(Library([])).score(state)
-    kept = columns.for_match(score, gammons=counted)
+    kept = columns.for_match(score, gammons=position.gammons)
     place = kept.place(score.state)
     dead = kept.states[place] is columns.CUBELESS
     add, times = columns.dead(score, 0, score.state) if dead else (0.0, 1.0)

@@ -65,9 +65,8 @@ class Sqlite(AnyTable):
         if size != length:
             if size < length:
                 raise TruncatedError(source.name, offset + length, source.size, "SQLite database")
-            raise CorruptError(
-                source.name, offset + length, "the end of the database", f"{size - length:,} bytes"
-            )
+            more = f"{size - length:,} bytes"
+            raise CorruptError(source.name, offset + length, "the end of the database", more)
         return Reading(_Rows(source, offset).table(), Extent(offset, size))
 
     def info(self, reading: Reading[Table]) -> dict[str, Any]:

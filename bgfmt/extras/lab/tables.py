@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from bgfmt.errors import CapabilityError, NotCoveredError
 from bgfmt.game import board
 from bgfmt.game.board import Position, Side
-from bgfmt.tables.base import ArrayRule, Breach, Column, Numbered, OfOneSide, OfRaces
+from bgfmt.tables.base import ArrayRule, Breach, Column, OfOneSide, OfRaces, Table
 from bgfmt.tables.rows import Array, Rows
 
 MILLION = 1_000_000
@@ -33,7 +33,7 @@ def millionths(numbers: ArrayLike) -> NDArray[np.int32]:
     return np.copysign(np.floor(np.abs(values) * MILLION + 0.5), values).astype(np.int32)
 
 
-class Millionths(Numbered):
+class Millionths(Table):
     """Float64 numbers, or whole millionths as text files have them, of some sides, numbered in gnubg's order."""
 
     @property
@@ -62,7 +62,7 @@ class Millionths(Numbered):
         return Side.from_number(int(self.ids[number]), self.points)
 
     def side_number(self, side: Side) -> int:
-        return int(np.searchsorted(self.ids, side.number(self.points)))
+        return int(self.ids.searchsorted(side.number(self.points)))
 
     def _rank(self, given: Array) -> Integers:
         places = np.zeros(len(given), np.int64)
@@ -243,6 +243,14 @@ def sizes(points: int, chequers: int) -> str | None:
 # -- expected points ---------------------------------------------------------------------------------------
 
 
+@cache
+def _left(points: int, chequers: int) -> Integers:
+    """gnubg's position numbers of the sides with chequers left."""
+    ids = np.arange(1, board.count(points, chequers))
+    ids.setflags(write=False)
+    return ids
+
+
 @dataclass(frozen=True)
 class Points:
     """Expected points of the side on roll, between -1 and 1."""
@@ -290,7 +298,7 @@ class ExpectedPoints(Millionths, OfRaces):
 
     @property
     def ids(self) -> Integers:
-        return np.arange(1, board.count(self.points, self.chequers))
+        return _left(self.points, self.chequers)
 
     def covers_side(self, side: Side) -> str | None:
         return super().covers_side(side) if side.chequers else "a side has no chequers left"
@@ -304,7 +312,8 @@ class ExpectedPoints(Millionths, OfRaces):
     def lookup(self, asked: Side | Position) -> Points:
         number = self.number(asked)
         assert isinstance(asked, Position)
-        return Points(asked, number, float(self.values(np.array([number]))[0, 1]))
+        us, them = divmod(number, self.positions)
+        return Points(asked, number, float(self.decoded(np.asarray(self.worth[us])[them : them + 1])[0]))
 
     @property
     def names(self) -> tuple[str, ...]:

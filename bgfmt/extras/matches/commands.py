@@ -193,9 +193,7 @@ JUDGED = {"calculation": "calculated", "estimate": "estimated", "play-outs": "pl
 @click.option("--pass", is_flag=True, help="The other side passed a double.")
 @click.option("--beaver", is_flag=True, help="The other side beavered a double.")
 @asking.state_options
-@asking.calculation_options
-@options.as_option
-@options.part_option
+@asking.calculation_options("oracle", *MET)
 @options.json_option
 def judge(
     words: tuple[str, ...],
@@ -203,8 +201,6 @@ def judge(
     played: str | None,
     around: dict[str, Any],
     calculation: dict[str, Any],
-    described: str | None,
-    part: int | None,
     as_json: bool,
     **done: bool,
 ) -> int:
@@ -232,7 +228,7 @@ def judge(
         raise click.UsageError("one position is judged at a time")
     state = state_of(question.position, **around)
     decision = _play(state, roll, played) if played is not None else _cube(state, roll, did[0])
-    with asking.adviser(question.paths, described, part, **calculation) as advisor:
+    with asking.adviser(question, **calculation) as advisor:
         judgement = judged(decision, advisor)
         if did and judgement.method == "exact":
             judgement = replace(judgement, insight=insight(state, advisor))

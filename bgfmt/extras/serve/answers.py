@@ -27,9 +27,7 @@ from bgfmt.extras.serve.work import OneAtATime
 from bgfmt.game.board import Position, Side
 from bgfmt.game.identifiers import parse, parse_position
 from bgfmt.game.state import GameState
-from bgfmt.solver.columns import for_money
 from bgfmt.tables import Table, of_kind
-from bgfmt.tables.base import Numbered
 from bgfmt.tables.hypergammon import HyperSides
 
 MATCH_LIMIT = 24_000_000  # pairs times states of the cube calculated for one question at a match score
@@ -200,8 +198,7 @@ class Answers:
         for held in self.holdings:
             with contextlib.suppress(Exception):
                 position, table = str(held.table.asked(1)), held.table
-                if isinstance(table, Numbered):
-                    table.lookup_many(*[np.ones(2, np.int64)] * table.sides)
+                table.lookup_many(*[np.ones(2, np.int64)] * table.sides)
                 for route in ("lookup", "race", "play"):
                     asked = Question(position=position, table=held.name, roll="61", settle=False)
                     with contextlib.suppress(Refusal):
@@ -213,7 +210,7 @@ class Answers:
         race = Position(Side(1, 1), Side(1, 1))
         sources = self._adviser(Question(), calculate=self.settle != 0).sources
         if sources.may_estimate(race):
-            sources.estimate(race, for_money())
+            sources.estimate(race, False)
         yield
 
     def close(self) -> None:

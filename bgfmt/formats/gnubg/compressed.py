@@ -63,9 +63,8 @@ class CompressedRows:
         self.data_offset = offset + positions * entry
         last = self.index[-1]
         stored = int(last["start"]) + int(last["count"]) + (int(last["gammon_count"]) if gammon else 0)
-        self.values: U16 = source.array(
-            "<u2", (stored,), self.data_offset, "compressed data its index promises"
-        )
+        what = "compressed data its index promises"
+        self.values: U16 = source.array("<u2", (stored,), self.data_offset, what)
         self.size = positions * entry + 2 * stored
         self.width = 2 * ROLLS if gammon else ROLLS
         self._last: tuple[int, int, U16] | None = None
@@ -130,13 +129,8 @@ class CompressedRows:
             if beyond.any():
                 at = int(beyond.argmax())
                 number = int(numbers[at]) if isinstance(numbers, np.ndarray) else int(numbers) + at
-                raise CorruptError(
-                    self.source.name,
-                    self.offset + number * self.entry + 4 + 2 * k,
-                    f"values within rolls 0..{ROLLS - 1}",
-                    f"{counts[at]} values from roll {firsts[at]}",
-                    number,
-                )
+                found = f"{counts[at]} values from roll {firsts[at]}"
+                raise self._wrong(number, 4 + 2 * k, f"values within rolls 0..{ROLLS - 1}", found)
             code = counts.astype(np.intp) * 64 + firsts
             np.take(spans.reshape(-1, ROLLS), code, axis=0, out=mask[:, k], mode="clip")
             lengths += counts
@@ -144,13 +138,12 @@ class CompressedRows:
 
     def _check_range(self, begin: int, end: int, number: int) -> None:
         if end > len(self.values):
-            raise CorruptError(
-                self.source.name,
-                self.offset + number * self.entry,
-                f"values within the {len(self.values):,} stored",
-                f"start {begin:,} with {end - begin} values",
-                number,
-            )
+            found = f"start {begin:,} with {end - begin} values"
+            raise self._wrong(number, 0, f"values within the {len(self.values):,} stored", found)
+
+    def _wrong(self, number: int, at: int, expected: str, found: str) -> CorruptError:
+        """The error of an index entry, `at` a byte of it."""
+        return CorruptError(self.source.name, self.offset + number * self.entry + at, expected, found, number)
 
 
 def decode_damaged(body: bytes, positions: int, entry: int, gammon: bool) -> U16:
