@@ -209,7 +209,9 @@ def distributions(far: bool, say: Say | None = None) -> Any:
             (say or _to_stderr)(f"making the one-sided table of {points} points in {folder()}, once")
         found = _made(name, kind, points)
     table: Any = found.table if isinstance(found, Database) else found
-    return np.ascontiguousarray(table.bearoff[:])
+    rows = np.ascontiguousarray(table.bearoff[:])
+    rows.flags.writeable = False  # as what is mapped, so that kernels are compiled once
+    return rows
 
 
 def _kept(name: str, kind: str) -> Database | None:
