@@ -86,7 +86,7 @@ def gnubg_says(program: str, folder: Path, *commands: str) -> str:
         capture_output=True,
         text=True,
         cwd=folder,
-        timeout=280,
+        timeout=800,
         check=False,
     )
     assert done.returncode == 0, done.stderr

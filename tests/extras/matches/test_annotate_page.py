@@ -145,7 +145,7 @@ def test_in_chromium(
         log = tmp_path / "net.json"
         done = subprocess.run(
             [*common, f"--log-net-log={log}", "--dump-dom", address],
-            capture_output=True, text=True, timeout=280, check=False,
+            capture_output=True, text=True, timeout=800, check=False,
         )  # fmt: skip
         return done.stdout, requests(log)
 
@@ -160,7 +160,7 @@ def test_in_chromium(
         settings = f"--blink-settings=preferredColorScheme={scheme}"
         subprocess.run(
             [*common, settings, "--window-size=900,1200", f"--screenshot={shot}", here],
-            capture_output=True, timeout=280, check=True,
+            capture_output=True, timeout=800, check=True,
         )  # fmt: skip
     assert (tmp_path / "0.png").read_bytes() != (tmp_path / "1.png").read_bytes()
 
