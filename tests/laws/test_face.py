@@ -97,4 +97,6 @@ def test_the_figures_of_how_it_is_tested() -> None:
         "pages": len(PAGES),
     }
     assert set(said) == set(real)
-    assert {name: (said[name], n) for name, n in real.items() if not said[name] <= n <= 1.5 * said[name]} == {}
+    assert {
+        name: (said[name], n) for name, n in real.items() if not said[name] <= n <= 1.5 * said[name]
+    } == {}
