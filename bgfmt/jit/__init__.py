@@ -82,7 +82,7 @@ class Kernel:
     def _compiled(self, args: tuple[Any, ...]) -> Callable[..., Any] | None:
         """The function of the wheel's library for such arguments, if there is one."""
         if self._calls is None:
-            self._calls = Calls(f"{self.__module__}:{self.__qualname__}")
+            self._calls = Calls(f"{self.__module__}:{self.py_func.__qualname__}")
         return self._calls.find(args) if self._calls.forms else None
 
     def chosen(self, *args: Any) -> Callable[..., Any]:

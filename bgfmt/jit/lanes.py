@@ -21,7 +21,7 @@ ROWS, PANEL = 4, 32  # rows and columns of a block of products
 
 
 def add_best(
-    rows: int, stride: int, at: int, results: int, first: int, last: int, total: int, double: int
+    rows: int, stride: int, at: int, results: int, first: int, last: int, total: int, double: Any
 ) -> None:
     """As `add_best_plainly`, in kernels; arrays are given by their addresses, `rows` with its stride in bytes."""
     raise NotImplementedError

@@ -280,8 +280,8 @@ class Reader:
                 self._beside.item(tile) + (beside - low) * (factors + 4), beside - low, high - low, factors,
                 self._parts[tile], self._shifts, self.shape.block, self._slots, self._low_bits, out,
             )  # fmt: skip
-            record = self._record = self._record or vars(kernels)["record"].chosen(*args)
-            if record(*args):
+            self._record = self._record or vars(kernels)["record"].chosen(*args)
+            if self._record(*args):
                 return out
         record: Records = self.records(np.array([us]), np.array([them]))[0]
         return record
