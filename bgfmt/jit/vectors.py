@@ -12,6 +12,9 @@ from bgfmt.jit.lanes import LANES, LEAST, PANEL, ROWS
 ir: Any = import_module("llvmlite.ir")
 types: Any = import_module("numba.types")
 extending: Any = import_module("numba.extending")
+Decorator = Callable[[Callable[..., Any]], Any]
+intrinsic: Decorator = extending.intrinsic
+overload: Callable[[Any], Decorator] = extending.overload
 I16, I32, I64, F64 = ir.IntType(16), ir.IntType(32), ir.IntType(64), ir.DoubleType()
 
 
@@ -21,7 +24,7 @@ def _spread(builder: Any, value: Any, kind: Any) -> Any:
     return builder.shuffle_vector(one, one, ir.Constant(ir.VectorType(I32, kind.count), [0] * kind.count))
 
 
-@extending.intrinsic
+@intrinsic
 def _add_best(
     typing: Any, rows: Any, stride: Any, at: Any, results: Any, first: Any, last: Any, total: Any, double: Any
 ) -> Any:
@@ -115,14 +118,14 @@ def _multiply(number: Any, lanes: int, panel: int, step: Callable[..., Any]) -> 
 
         return types.void(*[types.int64] * 5), generate
 
-    return extending.intrinsic(multiply)
+    return intrinsic(multiply)
 
 
 _products: Any = _multiply(F64, 8, PANEL // 2, _double_step)
 _pair_products: Any = _multiply(I32, 16, PANEL, _pairs_step)
 
 
-@extending.intrinsic
+@intrinsic
 def _fetch_line(typing: Any, at: Any) -> Any:
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         place = builder.inttoptr(args[0], ir.IntType(8).as_pointer())
@@ -134,7 +137,7 @@ def _fetch_line(typing: Any, at: Any) -> Any:
     return types.void(types.int64), generate
 
 
-@extending.overload(lanes.add_best)
+@overload(lanes.add_best)
 def _(rows: Any, stride: Any, at: Any, results: Any, first: Any, last: Any, total: Any, double: Any) -> Any:
     def add_best(
         rows: Any, stride: Any, at: Any, results: Any, first: Any, last: Any, total: Any, double: Any
@@ -144,7 +147,7 @@ def _(rows: Any, stride: Any, at: Any, results: Any, first: Any, last: Any, tota
     return add_best
 
 
-@extending.overload(lanes.multiply)
+@overload(lanes.multiply)
 def _(left: Any, stride: Any, right: Any, steps: Any, out: Any) -> Any:
     def multiply(left: Any, stride: Any, right: Any, steps: Any, out: Any) -> None:
         _products(left, stride, right, steps, out)
@@ -152,7 +155,7 @@ def _(left: Any, stride: Any, right: Any, steps: Any, out: Any) -> Any:
     return multiply
 
 
-@extending.overload(lanes.multiply_pairs)
+@overload(lanes.multiply_pairs)
 def _(left: Any, stride: Any, right: Any, steps: Any, out: Any) -> Any:
     def multiply_pairs(left: Any, stride: Any, right: Any, steps: Any, out: Any) -> None:
         _pair_products(left, stride, right, steps, out)
@@ -160,7 +163,7 @@ def _(left: Any, stride: Any, right: Any, steps: Any, out: Any) -> Any:
     return multiply_pairs
 
 
-@extending.overload(lanes.fetch_line)
+@overload(lanes.fetch_line)
 def _(at: Any) -> Any:
     def fetch_line(at: Any) -> None:
         _fetch_line(at)

@@ -1,5 +1,5 @@
-"""`python -m tests.support.forms`: writes `bgfmt/jit/forms.txt`, the kernels and forms of arguments that the test suite
-calls. Run it when a kernel gets another form of arguments."""
+"""`python -m tests.support.forms`: writes `bgfmt/jit/forms.txt`, the kernels and forms of arguments that the test
+suite calls. Run it when a kernel gets another form of arguments."""
 
 from __future__ import annotations
 

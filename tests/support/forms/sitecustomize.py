@@ -1,5 +1,5 @@
-"""Python started with this folder on PYTHONPATH writes the kernels that it calls, and the forms of their arguments, into
-the file FORMS. `python -m tests.support.forms` makes `bgfmt/jit/forms.txt` of what the test suite calls."""
+"""Python started with this folder on PYTHONPATH writes the kernels that it calls, and the forms of their arguments,
+into the file FORMS. `python -m tests.support.forms` makes `bgfmt/jit/forms.txt` of what the test suite calls."""
 
 from __future__ import annotations
 
