@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import sys
 from collections.abc import Iterator
 from importlib import import_module
@@ -45,6 +46,29 @@ def test_every_listed_kernel_is_one() -> None:
         module, _, function = name.partition(":")
         assert isinstance(getattr(import_module(module), function), Kernel), line
         assert [hook.numba_type(form) for form in hook.split(forms)], line
+
+
+def test_every_kernel_that_is_called_is_listed() -> None:
+    """By name: what the rest of the package calls of the functions that `njit` decorates."""
+    kernels, called = {}, set()
+    for path in Path(compiled.__file__).parents[1].rglob("*.py"):
+        module = ".".join(
+            ("bgfmt", *path.relative_to(Path(compiled.__file__).parents[1]).with_suffix("").parts)
+        )
+        waiting: list[ast.AST] = [ast.parse(path.read_text("utf-8"))]
+        for node in waiting:  # grows on the way
+            if isinstance(node, ast.FunctionDef) and any(
+                "njit" in ast.dump(one) for one in node.decorator_list
+            ):
+                kernels.setdefault(node.name, set()).add(f"{module}:{node.name}")
+            else:
+                if not isinstance(getattr(node, "ctx", None), ast.Store):
+                    called |= {getattr(node, "attr", None), getattr(node, "id", None)}
+                waiting += ast.iter_child_nodes(node)
+    listed = {line.partition(" ")[0] for line in hook.FORMS.read_text("ascii").splitlines()}
+    assert len(listed) > 100
+    missing = {name for name in called & kernels.keys() if not kernels[name] & listed}
+    assert not missing
 
 
 def both(kernel: Any, *args: Any) -> Any:
