@@ -11,9 +11,11 @@ from __future__ import annotations
 import json
 import os
 import platform
+import re
 import shutil
 import subprocess
 import sys
+import sysconfig
 import tempfile
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -177,6 +179,14 @@ def build(folder: Path, forms: str, levels: Sequence[str] = LEVELS) -> list[Path
     return [path, listed]
 
 
+def platform_tag(library: Path) -> str:
+    """What a wheel with the library runs on: on Linux the versions of the GNU C library from the latest it asks for."""
+    versions = [int(version) for version in re.findall(rb"GLIBC_2\.(\d+)", library.read_bytes())]
+    if sys.platform.startswith("linux") and versions:
+        return f"manylinux_2_{max(17, *versions)}_{platform.machine()}"
+    return sysconfig.get_platform().replace("-", "_").replace(".", "_")
+
+
 class Kernels(BuildHookInterface):  # type: ignore[type-arg]
     """Hatch's hook."""
 
@@ -187,10 +197,8 @@ class Kernels(BuildHookInterface):  # type: ignore[type-arg]
         if not made:
             build_data["dependencies"].append(NUMBA)
             return
-        from packaging.tags import platform_tags
-
         build_data["pure_python"] = False
-        build_data["tag"] = f"py3-none-{next(iter(platform_tags()))}"
+        build_data["tag"] = f"py3-none-{platform_tag(made[0])}"
         for path in made:
             build_data["force_include"][str(path)] = f"bgfmt/jit/{path.name}"
 
